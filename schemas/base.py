@@ -1,0 +1,94 @@
+"""The building blocks of every wire model: times, ids, bounds and the base class.
+
+Shapes: a time is RFC 3339 text with an offset on the wire and an integer of microseconds
+since 1970-01-01 UTC in Python, so that folds compare and subtract it without a clock or a
+calendar. Ids are 1..128 characters without control characters. Source: design 03, 04.
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    StringConstraints,
+    WithJsonSchema,
+)
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+SECOND = 1_000_000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+
+def parse_time(value: Any) -> int:
+    """RFC 3339 text with an offset -> microseconds since 1970-01-01 UTC."""
+    if type(value) is int:  # already parsed: a record made inside this process
+        return value
+    if not isinstance(value, str):
+        raise ValueError("expected RFC 3339 text such as 2026-01-31T09:30:00Z")
+    try:
+        if value[10] not in "Tt " or value[4] != "-" or value[7] != "-" or value[13] != ":":
+            raise ValueError
+        moment = datetime.fromisoformat(value)
+    except (ValueError, IndexError):
+        raise ValueError("expected RFC 3339 text such as 2026-01-31T09:30:00Z") from None
+    if moment.tzinfo is None:
+        raise ValueError("a time needs an offset: end it with Z or +09:00")
+    since = moment - EPOCH
+    return (since.days * 86_400 + since.seconds) * SECOND + since.microseconds
+
+
+def format_time(micros: int) -> str:
+    """Microseconds since 1970-01-01 UTC -> RFC 3339 text in UTC."""
+    return (EPOCH + timedelta(microseconds=micros)).isoformat().replace("+00:00", "Z")
+
+
+Micros = Annotated[
+    int,
+    BeforeValidator(parse_time),
+    PlainSerializer(format_time, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+Id = Annotated[
+    str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")
+]
+Tenant = Annotated[
+    str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f/]+$")
+]
+Label = Annotated[str, StringConstraints(max_length=256)]
+Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+ClampedConfidence = Annotated[
+    float, Field(allow_inf_nan=False), AfterValidator(lambda value: min(1.0, max(0.0, value)))
+]
+ClampedAxis = Annotated[
+    float, Field(allow_inf_nan=False), AfterValidator(lambda value: min(1.0, max(-1.0, value)))
+]
+JsonObject = dict[str, Any]
+
+
+class Wire(BaseModel):
+    """A JSON object that crosses a boundary. Fields it does not know are kept, not refused."""
+
+    model_config = ConfigDict(
+        extra="allow", strict=True, populate_by_name=True, ser_json_inf_nan="null"
+    )
+
+
+class Reply(BaseModel):
+    """A JSON object Turnstone answers with; nothing but the fields it names."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+
+class Vad(Wire):
+    """Valence, arousal, dominance; a finite number outside -1..+1 is clamped (seed 003 §5)."""
+
+    v: ClampedAxis
+    a: ClampedAxis
+    d: ClampedAxis

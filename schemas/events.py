@@ -1,0 +1,421 @@
+"""Input records: what a platform sends (design 03, seeds 000, 002, 003 and 004)."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from schemas.base import ClampedConfidence, Confidence, Id, JsonObject, Label, Micros, Tenant, Vad, Wire
+
+SCHEMA_VERSION = 2
+MAX_RECORD_BYTES = 1_000_000
+
+Text = Annotated[str, Field(max_length=MAX_RECORD_BYTES)]
+ObservationType = Literal[
+    "preference", "constraint", "background", "capability_assumption", "decision"
+]
+
+
+class Record(Wire):
+    """What all input records carry. `recorded_at` is the broker's append time, or the file's field."""
+
+    schema_version: int = Field(default=1, ge=1, le=SCHEMA_VERSION)
+    tenant: Tenant = "default"
+    occurred_at: Micros
+    recorded_at: Micros | None = None
+
+
+class Claim(Wire):
+    """What somebody says a session is about (`subject`) or for (`object`), seed 000."""
+
+    content: Text
+    source: Literal["user", "agent"] = "agent"
+    confidence: Confidence = 0.5
+
+
+class Summary(Wire):
+    """What the agent found and decided in one task, seed 000."""
+
+    content: Text = ""
+    key_findings: list[Text] = Field(default=[], max_length=64)
+    final_decisions: list[Text] = Field(default=[], max_length=64)
+
+
+class Metadata(Wire):
+    """What is known of an answer, seed 004. `correct_rate` is a share, 0..1."""
+
+    difficulty: Literal["easy", "medium", "hard"] | None = None
+    correct_rate: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = None
+
+
+class ArtifactsMetadata(Wire):
+    """Where the session's files live, seed 000."""
+
+    workspace_root: Text | None = None
+    sandbox_id: Text | None = None
+
+
+class Observation(Wire):
+    """One hint at something worth remembering; written when its type's rule says so (design 04)."""
+
+    type: ObservationType
+    content: Text = ""
+    explicit: bool = False
+    environment: bool = False
+    confidence: Confidence = 0.5
+    opposes: Text | None = None
+    decision: Text | None = None
+    rationale: Text | None = None
+    source: Literal["user", "joint", "agent"] | None = None
+    reversible: bool = True
+    supersedes: Text | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> "Observation":
+        if self.type == "decision":
+            if not (self.decision or self.content).strip():
+                raise ValueError("a decision needs `decision`")
+        elif not self.content.strip():
+            raise ValueError("an observation needs `content`")
+        return self
+
+
+class MemoryItemWrite(Wire):
+    """One item of `session_memory_delta`: written as it is, without a threshold."""
+
+    id: Id
+    type: ObservationType
+    content: Text = ""
+    confidence: Confidence = 0.5
+    source: Literal["user", "joint", "agent"] | None = None
+    decision: Text | None = None
+    rationale: Text | None = None
+    reversible: bool = True
+    scope: Label | None = None
+
+
+class MemoryItemPatch(Wire):
+    """Fields of a session memory item to change; those left out stay."""
+
+    id: Id
+    content: Text | None = None
+    confidence: Confidence | None = None
+    source: Literal["user", "joint", "agent"] | None = None
+    decision: Text | None = None
+    rationale: Text | None = None
+    reversible: bool | None = None
+    scope: Label | None = None
+
+
+class SessionMemoryDelta(Wire):
+    """Direct writes to the session memory: per id the latest turn's op wins."""
+
+    add: list[MemoryItemWrite] = Field(default=[], max_length=64)
+    update: list[MemoryItemPatch] = Field(default=[], max_length=64)
+    delete: list[Id] = Field(default=[], max_length=64)
+
+
+class Affect(Wire):
+    """One moment of feeling: text and numbers (seed 003 §5)."""
+
+    text: Text = ""
+    labels: list[Label] = Field(default=[], max_length=6)
+    vad: Vad
+    confidence: ClampedConfidence = 0.5
+
+
+class Turn(Record):
+    """User input and answer: the unit of the event log (seed 003 §1). Key: tenant/session_id."""
+
+    type: Literal["turn"] = "turn"
+    event_id: Id
+    session_id: Id
+    user_id: Id | None = None
+    client_id: Id | None = None
+    task_id: Id | None = None
+    source: Label = "chat"
+    user_input: Text = ""
+    agent_answer: Text = ""
+    status: Literal["running", "done", "error"] = "done"
+    error: Text | None = None
+    intent: Label | list[Label] | None = None
+    topic: Label | None = None
+    artifact: Label | None = None
+    metadata: Metadata | None = None
+    image_summaries: list[Text] = Field(default=[], max_length=5)
+    summary: Summary | None = None
+    subject: Claim | None = None
+    object: Claim | None = None
+    session_status: Literal["active", "waiting_input", "closed"] | None = None
+    artifacts_metadata: ArtifactsMetadata | None = None
+    session_memory_delta: SessionMemoryDelta | None = None
+    observations: list[Observation] = Field(default=[], max_length=64)
+    affect: Affect | None = None
+
+
+class Action(Wire):
+    """What one step of the loop did (seed 002 §5.5); `output` is free in form."""
+
+    action_type: Literal["CALL_TOOL", "RE_PLAN", "REFLECT", "ANSWER", "CLARIFY"]
+    output: JsonObject = {}
+
+
+class PlanStep(Wire):
+    """One step of a plan (seed 002 §5.4). Without a status a known step keeps its own."""
+
+    step_id: Id
+    description: Text = ""
+    status: Literal["pending", "running", "done", "error"] | None = None
+
+
+class Recursion(Record):
+    """One step of an agent's loop (seed 002). Key: tenant/session_id."""
+
+    type: Literal["recursion"] = "recursion"
+    session_id: Id
+    task_id: Id
+    trace_id: Id
+    iteration_index: int = Field(ge=0, le=1_000_000_000)
+    status: Literal["running", "done", "error"] = "done"
+    step_id: Id | None = None
+    observe: Text = ""
+    thought: Text = ""
+    action: Action
+    objective: Text | None = None
+    constraints: list[Text] | None = Field(default=None, max_length=100)
+    plan: list[PlanStep] | None = Field(default=None, max_length=1000)
+    short_term_memory_append: Text | list[Text] | None = None
+    max_iteration: int | None = Field(default=None, ge=1, le=1_000_000)
+    error: Text | None = None
+    final: bool = False
+
+
+class ToolResult(Record):
+    """What a tool answered, to be put into the call it answers (seed 002 §5.5)."""
+
+    type: Literal["tool_result"] = "tool_result"
+    session_id: Id
+    task_id: Id
+    trace_id: Id
+    tool_call_id: Id | None = None
+    call_index: int | None = Field(default=None, ge=0, le=10_000)
+    result: Any = None
+    success: bool
+
+    @model_validator(mode="after")
+    def _names_its_call(self) -> "ToolResult":
+        if self.tool_call_id is None and self.call_index is None:
+            raise ValueError("a tool result needs `tool_call_id` or `call_index`")
+        return self
+
+
+class Signal(Record):
+    """What one of seed 004's two POSTs says; moves the session's context or the user's profile."""
+
+    type: Literal["signal"] = "signal"
+    signal_id: Id
+    scope: Literal["session", "user"]
+    session_id: Id | None = None
+    user_id: Id | None = None
+    intent: Label | list[Label] | None = None
+    topic: Label | None = None
+    artifact: Label | None = None
+    metadata: Metadata | None = None
+
+    @model_validator(mode="after")
+    def _has_its_key(self) -> "Signal":
+        if self.scope == "session" and self.session_id is None:
+            raise ValueError("a signal of scope session needs `session_id`")
+        if self.scope == "user" and self.user_id is None:
+            raise ValueError("a signal of scope user needs `user_id`")
+        return self
+
+
+# --- write plans (seed 003) -------------------------------------------------------------------
+
+
+class Extractor(Wire):
+    """Who made a plan."""
+
+    name: Label
+    version: Label = ""
+
+
+class StateUpdate(Wire):
+    """One change of the long-term state (seed 003 §2)."""
+
+    op: Literal["upsert", "close", "mark_done"] = "upsert"
+    kind: Literal["fact", "relation", "task", "summary", "long_mood_state"] | None = None
+    state_id: Id | None = None
+    body_text: Text = ""
+    payload: JsonObject | None = None
+    confidence: Confidence | None = None
+    valid_from: Micros | None = None
+    valid_to: Micros | None = None
+    entities: list[Label] = Field(default=[], max_length=64)
+    evidence_event_ids: list[Id] = Field(default=[], max_length=64)
+    reason: Text = ""
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> "StateUpdate":
+        if self.op == "upsert":
+            if self.kind is None:
+                raise ValueError("an upsert needs `kind`")
+            if self.state_id is None and self.kind != "long_mood_state" and not self.body_text:
+                raise ValueError("a new state needs `body_text`")
+        elif self.state_id is None:
+            raise ValueError(f"{self.op} needs `state_id`")
+        if (
+            self.valid_from is not None
+            and self.valid_to is not None
+            and self.valid_to < self.valid_from
+        ):
+            raise ValueError("`valid_to` lies before `valid_from`")
+        return self
+
+
+class PreferenceUpdate(Wire):
+    """One change of a like or dislike; unique by (domain, normalised subject, polarity)."""
+
+    op: Literal["upsert_candidate", "confirm", "revoke"]
+    domain: Label
+    polarity: Literal["like", "dislike"]
+    subject: Annotated[str, Field(min_length=1, max_length=512)]
+    confidence: Confidence = 0.5
+    note: Text | None = None
+    evidence_event_ids: list[Id] = Field(default=[], max_length=64)
+    reason: Text = ""
+
+
+class ThreadUpdate(Wire):
+    """Puts an event into a thread, takes it out, or merges a whole thread into another."""
+
+    op: Literal["put", "remove", "merge_into"] = "put"
+    thread_key: Label
+    event_id: Id | None = None
+    into: Label | None = None
+    confidence: Confidence = 0.5
+    evidence_event_ids: list[Id] = Field(default=[], max_length=64)
+    reason: Text = ""
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> "ThreadUpdate":
+        if not self.thread_key:
+            raise ValueError("`thread_key` is empty")
+        if self.op == "merge_into":
+            if not self.into or self.into == self.thread_key:
+                raise ValueError("merge_into needs `into`, another thread's key")
+        elif self.event_id is None:
+            raise ValueError(f"{self.op} needs `event_id`")
+        return self
+
+
+class LinkUpdate(Wire):
+    """Puts or removes a relation between two events (seed 003 §4)."""
+
+    op: Literal["put", "remove"] = "put"
+    from_event_id: Id
+    to_event_id: Id
+    label: Literal["reply_to", "same_topic", "caused_by", "continuation"]
+    confidence: Confidence = 0.5
+    evidence_event_ids: list[Id] = Field(default=[], max_length=64)
+    reason: Text = ""
+
+
+class ContextUpdates(Wire):
+    """Changes of the context graph (seed 003 §4)."""
+
+    threads: list[ThreadUpdate] = Field(default=[], max_length=200)
+    links: list[LinkUpdate] = Field(default=[], max_length=200)
+
+
+class EventAnnotations(Wire):
+    """When the thing spoken of happened, and whom it is about."""
+
+    about_start: Micros | None = None
+    about_end: Micros | None = None
+    life_stage: Label | None = None
+    entities: list[Label] = Field(default=[], max_length=64)
+
+
+class PlanAffect(Affect):
+    """A moment of feeling an extractor saw in an event; by default the plan's own."""
+
+    event_id: Id | None = None
+
+
+class WritePlan(Record):
+    """What should be remembered of an event (seed 003 §4). Applies whole or not at all.
+
+    Key: tenant/user_id. `event_id` names the event it was made from; none when tidying.
+    """
+
+    type: Literal["write_plan"] = "write_plan"
+    plan_id: Id
+    user_id: Id
+    session_id: Id | None = None
+    event_id: Id | None = None
+    extractor: Extractor
+    state_updates: list[StateUpdate] = Field(default=[], max_length=200)
+    preference_updates: list[PreferenceUpdate] = Field(default=[], max_length=200)
+    event_affect: PlanAffect | None = None
+    context_updates: ContextUpdates | None = None
+    event_annotations: EventAnnotations | None = None
+
+    @model_validator(mode="after")
+    def _affect_has_an_event(self) -> "WritePlan":
+        if self.event_affect and not (self.event_affect.event_id or self.event_id):
+            raise ValueError("`event_affect` needs `event_id`")
+        return self
+
+
+InputRecord = Annotated[
+    Turn | Recursion | ToolResult | Signal | WritePlan, Field(discriminator="type")
+]
+RECORD_TYPES: dict[str, type[Record]] = {
+    "turn": Turn,
+    "recursion": Recursion,
+    "tool_result": ToolResult,
+    "signal": Signal,
+    "write_plan": WritePlan,
+}
+
+
+def first_intent(intent: str | list[str] | None) -> str | None:
+    """An intent given as a list counts by its first (design 03)."""
+    if type(intent) is list:
+        return intent[0] if intent else None
+    return intent or None  # type: ignore[return-value]
+
+
+__all__ = [
+    "MAX_RECORD_BYTES",
+    "RECORD_TYPES",
+    "SCHEMA_VERSION",
+    "Action",
+    "Affect",
+    "ArtifactsMetadata",
+    "Claim",
+    "ContextUpdates",
+    "EventAnnotations",
+    "Extractor",
+    "InputRecord",
+    "LinkUpdate",
+    "MemoryItemPatch",
+    "MemoryItemWrite",
+    "Metadata",
+    "Observation",
+    "PlanAffect",
+    "PlanStep",
+    "PreferenceUpdate",
+    "Record",
+    "Recursion",
+    "SessionMemoryDelta",
+    "Signal",
+    "StateUpdate",
+    "Summary",
+    "ThreadUpdate",
+    "ToolResult",
+    "Turn",
+    "WritePlan",
+    "first_intent",
+]

@@ -1,0 +1,63 @@
+"""The learner's profile and the summary for an intent router, as seed 004 writes them."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from schemas.base import JsonObject, Micros, Reply
+
+Mastery = Literal["weak", "medium", "strong"]
+Strength = Literal["weak", "medium", "strong"]
+
+
+class LearnerPreferences(Reply):
+    """What the learner uses most; null until it shows. The strengths are ours."""
+
+    preferred_artifact: Literal["quiz", "explanation", "notes", "flashcards"] | None = None
+    preferred_artifact_strength: Strength | None = None
+    difficulty_preference: Literal["easy", "medium", "hard"] | None = None
+    difficulty_preference_strength: Strength | None = None
+
+
+class LearnerHistory(Reply):
+    """Counts of what the learner did; topics in order of first visit."""
+
+    quiz_sessions: int = Field(default=0, ge=0)
+    homework_help_count: int = Field(default=0, ge=0)
+    topics_visited: list[str] = Field(default=[], max_length=500)
+
+
+class UserLearningProfile(Reply):
+    """Seed 004 §2.1. `mastery_score` (ours) is the number behind each word, 0..1."""
+
+    user_id: str
+    mastery: dict[str, Mastery] = {}
+    mastery_score: dict[str, float] = {}
+    preferences: LearnerPreferences
+    history: LearnerHistory
+    updated_at: Micros
+
+
+class MemorySummary(Reply):
+    """Seed 004 §2.3. `known` is false where the topic's mastery is not known."""
+
+    topic_hint: str | None = None
+    user_mastery_hint: Mastery = "weak"
+    known: bool = False
+    recent_behavior: str
+
+
+class UserEvent(Reply):
+    """`event` of `POST /memory/user/update` (seed 004 §3.3)."""
+
+    intent: str | None = None
+    topic: str | None = None
+    artifact: str | None = None
+    metadata: JsonObject | None = None
+
+
+class UserUpdate(Reply):
+    """Body of `POST /memory/user/update` (seed 004 §3.3)."""
+
+    user_id: str
+    event: UserEvent

@@ -1,0 +1,73 @@
+"""Long-term memory (seed 003): what the write plans have made."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from schemas.base import JsonObject, Micros, Reply, Vad
+
+StateKind = Literal["fact", "relation", "task", "summary", "long_mood_state"]
+EntityType = Literal[
+    "session", "session_memory", "state", "preference", "link", "thread", "affect"
+]
+
+
+class State(Reply):
+    """One version of a state, valid in [valid_from, valid_to); `body_text` in the persona's voice."""
+
+    state_id: str
+    kind: StateKind
+    body_text: str
+    payload: JsonObject = {}
+    confidence: float
+    entities: list[str] = []
+    valid_from: Micros
+    valid_to: Micros | None = None
+    last_confirmed_at: Micros
+    status: Literal["active", "done", "closed"]
+    evidence_event_ids: list[str] = []
+    updated_at: Micros
+
+
+class Preference(Reply):
+    """A like or dislike; unique by (domain, normalised subject, polarity)."""
+
+    preference_id: str
+    domain: str
+    polarity: Literal["like", "dislike"]
+    subject: str
+    status: Literal["candidate", "confirmed", "revoked"]
+    confidence: float
+    note: str | None = None
+    evidence_event_ids: list[str] = []
+    updated_at: Micros
+
+
+class Mood(Reply):
+    """The mood at a moment: baseline + shock, the shock halving every `shock_halflife_seconds`."""
+
+    vad: Vad
+    text: str = ""
+    baseline_vad: Vad
+    shock_vad: Vad
+    shock_halflife_seconds: float = Field(gt=0)
+    shock_severity: float = Field(ge=0, le=1)
+    at: Micros
+
+
+class Link(Reply):
+    """A relation between two events; provisional until a plan says so."""
+
+    from_event_id: str
+    to_event_id: str
+    label: Literal["reply_to", "same_topic", "caused_by", "continuation"]
+    confidence: float
+    provisional: bool
+
+
+class ThreadMember(Reply):
+    """An event's place in a thread."""
+
+    thread_key: str
+    event_id: str
+    confidence: float

@@ -1,0 +1,78 @@
+"""The state machine of a task, as seed 002 writes it."""
+
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from schemas.base import JsonObject, Micros, Reply
+
+TaskStatus = Literal["pending", "running", "completed", "failed", "waiting_input"]
+
+
+class TaskGlobal(Reply):
+    """Where the task stands (seed 002 §5.2)."""
+
+    task_id: str
+    iteration: int = Field(ge=0)
+    max_iteration: int = Field(ge=1)
+    status: TaskStatus
+    error: str | None = None
+    forced: bool = False
+    stalled: bool = False
+    stalled_count: int = Field(default=0, ge=0)
+    created_at: Micros
+    updated_at: Micros
+
+
+class CurrentRecursion(Reply):
+    """The greatest recursion in order (seed 002 §5.3)."""
+
+    trace_id: str
+    iteration_index: int
+    status: Literal["running", "done", "error"]
+
+
+class StepView(Reply):
+    """A step of the plan with the recursions that claim it (seed 002 §5.4)."""
+
+    step_id: str
+    description: str = ""
+    status: Literal["pending", "running", "done", "error"]
+    recursion_history: list[JsonObject] = []
+
+
+class ShortTermMemory(Reply):
+    """What a recursion asked to be remembered."""
+
+    trace_id: str
+    memory: str
+
+
+class TaskMemory(Reply):
+    """≤ 50 short-term memories, oldest out."""
+
+    short_term: list[ShortTermMemory] = Field(default=[], max_length=50)
+
+
+class TaskContext(Reply):
+    """What the task is about and how it is to be done (seed 002 §5.4)."""
+
+    objective: str | None = None
+    constraints: list[str] = []
+    plan: list[StepView] = Field(default=[], max_length=100)
+    memory: TaskMemory
+
+
+class TaskDocument(Reply):
+    """The whole machine: the fold of its recursions in (iteration_index, trace_id) order.
+
+    ≤ 200 recursions are kept whole; `older_recursions` counts the others.
+    """
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True, serialize_by_alias=True)
+
+    global_: TaskGlobal = Field(alias="global")
+    current_recursion: CurrentRecursion | dict[str, Any]
+    context: TaskContext
+    recursion_history: list[JsonObject] = []
+    older_recursions: int = Field(default=0, ge=0)
