@@ -1,0 +1,151 @@
+"""The topology as an AsyncAPI 3.0 document (`turnstone schema --format asyncapi`, design 03).
+
+Channels are topics. Operations are seen from Turnstone: it receives what comes in, sends what
+goes out, and does both with what is internal. Payloads are the schemas of schemas/export.py.
+"""
+
+from importlib.metadata import version
+from typing import Any, cast
+
+from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
+
+from schemas.base import JsonObject
+from schemas.events import MAX_RECORD_BYTES, Record
+from schemas.export import Schema, full_row
+from streams.topology import DEAD_LETTERS, TOPICS, Topic
+
+BINDING_VERSION = "0.5.0"
+DAY_MS = 86_400_000
+DESCRIPTION = """Turnstone turns the events of a chat platform into memory.
+
+A message is one JSON object in UTF-8. Its key is the channel's template with the record's values
+put in; in the middle of a key of three parts "%" and "/" are percent-encoded. On a compacted
+channel a message without a payload, a tombstone, ends its key."""
+
+Model = tuple[type[BaseModel], JsonSchemaMode]
+
+
+def asyncapi() -> JsonObject:
+    """The whole document; the same topology and version give the same document."""
+    schemas, definitions = models_json_schema(
+        [model for topic in TOPICS for model in _models(topic).values()],
+        ref_template="#/components/schemas/{model}",
+        schema_generator=Schema,
+    )
+    refs = cast(dict[Model, JsonObject], schemas)
+    return {
+        "asyncapi": "3.0.0",
+        "info": {"title": "Turnstone", "version": version("turnstone"), "description": DESCRIPTION},
+        "defaultContentType": "application/json",
+        "channels": {topic.name: _channel(topic) for topic in TOPICS},
+        "operations": {
+            f"{action}-{topic.name}": _operation(action, topic)
+            for topic in TOPICS
+            for action in _ACTIONS[topic.direction]
+        },
+        "components": {
+            "messages": {
+                f"{topic.name}.{name}": _message(topic, name, refs[model])
+                for topic in TOPICS
+                for name, model in _models(topic).items()
+            },
+            "schemas": definitions["$defs"],
+        },
+    }
+
+
+_ACTIONS = {"input": ("receive",), "internal": ("receive", "send"), "output": ("send",)}
+
+
+def _models(topic: Topic) -> dict[str, Model]:
+    """Message name -> model and the side it is described from."""
+    payloads: dict[str, Model] = {
+        model.__name__: (model, "validation" if issubclass(model, Record) else "serialization")
+        for model in topic.payloads
+    }
+    return payloads | {table: (full_row(table), "serialization") for table in topic.rows}
+
+
+def _channel(topic: Topic) -> JsonObject:
+    forever = topic.compacted or topic.retention_days is None
+    largest = MAX_RECORD_BYTES * (2 if topic is DEAD_LETTERS else 1)
+    configuration = {
+        "cleanup.policy": ["compact" if topic.compacted else "delete"],
+        "retention.ms": -1 if forever else cast(int, topic.retention_days) * DAY_MS,
+        "max.message.bytes": largest,
+    }
+    return {
+        "address": topic.name,
+        "description": topic.about,
+        "messages": {
+            name: {"$ref": f"#/components/messages/{topic.name}.{name}"} for name in _models(topic)
+        },
+        "bindings": {
+            "kafka": {
+                "topic": topic.name,
+                "topicConfiguration": configuration,
+                "bindingVersion": BINDING_VERSION,
+            }
+        },
+    }
+
+
+def _operation(action: str, topic: Topic) -> JsonObject:
+    return {
+        "action": action,
+        "channel": {"$ref": f"#/channels/{topic.name}"},
+        "summary": topic.about,
+        "messages": [
+            {"$ref": f"#/channels/{topic.name}/messages/{name}"} for name in _models(topic)
+        ],
+    }
+
+
+def _message(topic: Topic, name: str, payload: JsonObject) -> JsonObject:
+    key = {"type": "string", "description": topic.key}
+    return {
+        "name": name,
+        "contentType": "application/json",
+        "headers": _INPUT_HEADERS if topic.direction == "input" else _output_headers(name, topic),
+        "payload": payload,
+        "bindings": {"kafka": {"key": key, "bindingVersion": BINDING_VERSION}},
+    }
+
+
+def _headers(properties: dict[str, Any], required: list[str], about: str) -> JsonObject:
+    return {
+        "type": "object",
+        "description": about,
+        "properties": properties,
+        **({"required": required} if required else {}),
+    }
+
+
+_INPUT_HEADERS = _headers(
+    {
+        "ce_specversion": {"const": "1.0"},
+        "ce_id": {"type": "string", "description": "the record's own id"},
+        "ce_type": {"type": "string", "description": "the record's `type`"},
+        "ce_source": {"type": "string", "format": "uri-reference"},
+        "ce_time": {"type": "string", "format": "date-time", "description": "`occurred_at`"},
+    },
+    [],
+    "CloudEvents 1.0, binary mode: none are needed; one that contradicts the payload makes the "
+    "record a dead letter.",
+)
+
+
+def _output_headers(name: str, topic: Topic) -> JsonObject:
+    number = {"type": "string", "pattern": "^[0-9]+$"}
+    properties: dict[str, Any] = {
+        "src_topic": {"type": "string", "description": "the topic of the record it comes from"},
+        "src_partition": number,
+        "src_offset": number,
+        "ordinal": {**number, "description": "counts what one record caused, from 0"},
+    }
+    if topic.rows:
+        properties["table"] = {"const": name, "description": "the history table of the row"}
+    about = "Where the message comes from: readers drop what they have seen by these four."
+    # A signal that was posted has no source: only outputs always have these.
+    return _headers(properties, list(properties) if topic.direction == "output" else [], about)

@@ -1,0 +1,150 @@
+"""The one page that says what flows where: topics, keys, agents, tables (design 03 and 05).
+
+Pure data. The file runner, the Kafka tier, the AsyncAPI document and docs/topics.md are derived
+from it. A key is its template with the record's values put in. Only the tenant may hold no "/";
+in the middle of a key of three parts "%" and "/" are percent-encoded, so that no two keys meet.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel
+
+from schemas.events import Record, Recursion, Signal, ToolResult, Turn, WritePlan
+from schemas.learner import UserLearningProfile
+from schemas.memory import Mood, Preference, State
+from schemas.rows import TABLES
+from schemas.session import SessionContext, SessionDocument
+from schemas.task import TaskDocument
+
+Direction = Literal["input", "internal", "output"]
+
+SESSION = "{tenant}/{session_id}"
+TASK = "{tenant}/{session_id}/{task_id}"
+USER = "{tenant}/{user_id}"
+OWNER = "{tenant}/{owner_id}"
+SOURCE = "the key of the record it comes from"
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """`payloads` are the models of its JSON messages, `rows` the history tables whose rows it
+    carries. Compacted: the newest message of a key stays, a tombstone ends it. Append-only:
+    messages stay `retention_days`, None for ever (law 8: the log is never cut unasked)."""
+
+    name: str
+    direction: Direction
+    key: str
+    about: str
+    payloads: tuple[type[BaseModel], ...] = ()
+    rows: tuple[str, ...] = ()
+    compacted: bool = False
+    retention_days: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rows a fold keeps: many small ones an entity (law 7), named in the fold's docstring.
+    `documents` are what its rows are read as."""
+
+    name: str
+    key: str
+    documents: tuple[type[BaseModel], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """One fold over co-partitioned sources. `fold` is "module:function", `history` the tables
+    whose rows it writes."""
+
+    name: str
+    sources: tuple[Topic, ...]
+    fold: str
+    table: Table
+    outputs: tuple[Topic, ...]
+    history: tuple[str, ...]
+
+
+# --- topics -----------------------------------------------------------------------------------
+
+TURNS = Topic("turns", "input", SESSION, "what was asked and answered", payloads=(Turn, Signal))
+RECURSIONS = Topic(
+    "recursions", "input", SESSION, "the steps of an agent's loop, and what its tools answered",
+    payloads=(Recursion, ToolResult),
+)  # fmt: skip
+WRITE_PLANS = Topic(
+    "write-plans", "input", USER, "what should be remembered of an event", payloads=(WritePlan,)
+)
+USER_SIGNALS = Topic(
+    "user-signals", "internal", USER, "what a turn, or a POST, means for a user's profile",
+    payloads=(Signal,), retention_days=30,
+)  # fmt: skip
+
+
+def _documents(name: str, key: str, model: type[BaseModel], about: str) -> Topic:
+    return Topic(name, "output", key, about, payloads=(model,), compacted=True)
+
+
+SESSIONS = _documents("sessions", SESSION, SessionDocument, "the session's document")
+SESSION_CONTEXTS = _documents(
+    "session-contexts", SESSION, SessionContext, "what an agent needs before it answers"
+)
+TASKS = _documents("tasks", TASK, TaskDocument, "the task's state machine")
+PROFILES = _documents("profiles", USER, UserLearningProfile, "the learner's profile")
+STATES = _documents("states", USER + "/{state_id}", State, "a state's newest version")
+PREFERENCES = _documents("preferences", USER + "/{preference_id}", Preference, "a like or dislike")
+MOODS = _documents("moods", USER, Mood, "the mood at its last moment; a reader lets it decay")
+
+
+def _rows(name: str, key: str, about: str) -> Topic:
+    return Topic(name, "output", key, about, rows=(name,), retention_days=30)
+
+
+REVISIONS = _rows("revisions", OWNER, "every change: before, after, reason, evidence")
+AFFECTS = _rows("affects", USER, "moments of feeling")
+LINKS = _rows("links", OWNER, "relations between events, put and removed")
+THREADS = _rows("threads", OWNER, "events put into threads and taken out")
+HISTORY = Topic(
+    "history", "output", SOURCE, "every row of the history tables: the sink's only other source",
+    rows=tuple(name for name in TABLES if name != "dead_letters"),
+)  # fmt: skip
+DEAD_LETTERS = Topic(
+    "dead-letters", "output", SOURCE, "records that could not be applied, and why",
+    rows=("dead_letters",),
+)  # fmt: skip
+
+TOPICS: tuple[Topic, ...] = (
+    TURNS, RECURSIONS, WRITE_PLANS, USER_SIGNALS,
+    SESSIONS, SESSION_CONTEXTS, TASKS, PROFILES, STATES, PREFERENCES, MOODS,
+    REVISIONS, AFFECTS, LINKS, THREADS, HISTORY, DEAD_LETTERS,
+)  # fmt: skip
+
+# --- agents -----------------------------------------------------------------------------------
+
+SESSION_AGENT = Agent(
+    name="session",
+    sources=(TURNS, RECURSIONS),
+    fold="streams.folds.session:fold",
+    table=Table("session-rows", SESSION, (SessionDocument, SessionContext, TaskDocument)),
+    outputs=(SESSIONS, SESSION_CONTEXTS, TASKS, REVISIONS, LINKS, USER_SIGNALS, HISTORY,
+             DEAD_LETTERS),
+    history=("events", "recursions", "tool_results", "signals", "tasks", "sessions", "revisions",
+             "links"),
+)  # fmt: skip
+MEMORY_AGENT = Agent(
+    name="memory",
+    sources=(USER_SIGNALS, WRITE_PLANS),
+    fold="streams.folds.memory:fold",
+    table=Table("memory-rows", USER, (UserLearningProfile, State, Preference, Mood)),
+    outputs=(PROFILES, STATES, PREFERENCES, MOODS, REVISIONS, AFFECTS, LINKS, THREADS, HISTORY,
+             DEAD_LETTERS),
+    history=("signals", "profiles", "revisions", "affects", "links", "threads", "plans"),
+)  # fmt: skip
+AGENTS: tuple[Agent, ...] = (SESSION_AGENT, MEMORY_AGENT)
+
+
+def topic_of(record: Record) -> Topic:
+    """Where an input record goes: by its type, a signal by its scope."""
+    if isinstance(record, Signal):
+        return USER_SIGNALS if record.scope == "user" else TURNS
+    return next(topic for topic in TOPICS if type(record) in topic.payloads)
