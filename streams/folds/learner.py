@@ -1,0 +1,201 @@
+"""The learner's fold (seed 004): mastery, counts, preferences; and the summary for a router.
+
+Rows of a user: `l` the counts, `y/{topic}` a topic's answers by day. All sums are integers, so
+that no order of answers can matter. Formulas and check values: design 04, Learner.
+"""
+
+from typing import Any, NamedTuple
+
+from schemas.base import DAY, format_time
+from streams.folds.rows import Rows
+
+MAX_TOPICS = 500
+MAX_AGE_DAYS = 360
+QUARTERS = {"easy": 3, "medium": 4, "hard": 5, None: 4}  # difficulty weights 0.75, 1, 1.25
+QUIZ_INTENTS = frozenset({"quiz", "quiz_session", "take_quiz"})
+HOMEWORK_INTENTS = frozenset({"homework", "homework_help"})
+ARTIFACT_KINDS = {
+    "quiz": "quiz",
+    "quiz_set": "quiz",
+    "explanation": "explanation",
+    "explanation_text": "explanation",
+    "notes": "notes",
+    "notes_document": "notes",
+    "flashcards": "flashcards",
+    "flashcard_set": "flashcards",
+}
+USES_NEEDED = 3
+
+
+class Use(NamedTuple):
+    """How often one thing was used, and when last."""
+
+    times: int = 0
+    latest: tuple[int, str] = (-(2**62), "")
+
+
+class Learner(NamedTuple):
+    """A user's counts. `artifacts` and `difficulties` are sorted by name."""
+
+    updated_at: int
+    quiz_sessions: int = 0
+    homework_help_count: int = 0
+    topics: int = 0
+    artifacts: tuple[tuple[str, Use], ...] = ()
+    difficulties: tuple[tuple[str, Use], ...] = ()
+    latest: tuple[int, str, str | None, str | None] | None = None  # intent and topic
+
+
+class Answers(NamedTuple):
+    """One day's answers in a topic: Σ weight·rate and Σ weight, in quarters and millionths."""
+
+    day: int
+    weighted: int
+    weight: int
+
+
+class Topic(NamedTuple):
+    """A topic's first visit and its answers by day."""
+
+    topic: str
+    first: tuple[int, str]
+    days: tuple[Answers, ...] = ()
+
+
+class Lesson(NamedTuple):
+    """What one turn or signal says of its user."""
+
+    occurred_at: int
+    event_id: str
+    intent: str | None
+    topic: str | None
+    artifact: str | None
+    difficulty: str | None
+    correct_rate: float | None
+
+
+def fold(rows: Rows, lesson: Lesson) -> None:
+    """One lesson into the user's counts and topic."""
+    learner: Learner = rows.get("l") or Learner(lesson.occurred_at)
+    key = lesson.occurred_at, lesson.event_id
+    if lesson.topic:
+        learner = learner._replace(topics=_visit(rows, learner.topics, lesson.topic, key, lesson))
+    latest = learner.latest
+    if lesson.intent and (latest is None or key >= latest[:2]):
+        latest = (*key, lesson.intent, lesson.topic)
+    kind = ARTIFACT_KINDS.get(lesson.artifact or "")
+    rows.put(
+        "l",
+        learner._replace(
+            updated_at=max(learner.updated_at, lesson.occurred_at),
+            quiz_sessions=learner.quiz_sessions + (lesson.intent in QUIZ_INTENTS),
+            homework_help_count=learner.homework_help_count + (lesson.intent in HOMEWORK_INTENTS),
+            artifacts=_used(learner.artifacts, kind, key) if kind else learner.artifacts,
+            difficulties=_used(learner.difficulties, lesson.difficulty, key)
+            if lesson.difficulty
+            else learner.difficulties,
+            latest=latest,
+        ),
+    )
+
+
+def _visit(rows: Rows, topics: int, name: str, key: tuple[int, str], lesson: Lesson) -> int:
+    topic: Topic | None = rows.get(f"y/{name}")
+    if topic is None:
+        topics += 1
+        if topics > MAX_TOPICS:
+            oldest = min((row for _, row in rows.scan("y/")), key=lambda row: row.first)
+            rows.delete(f"y/{oldest.topic}")
+            topics -= 1
+    first = key if topic is None else min(topic.first, key)
+    days = topic.days if topic else ()
+    if lesson.correct_rate is not None:
+        days = _answered(days, lesson.occurred_at // DAY, lesson)
+    elif topic is not None and topic.first == first:
+        return topics
+    rows.put(f"y/{name}", Topic(name, first, days))
+    return topics
+
+
+def _answered(days: tuple[Answers, ...], day: int, lesson: Lesson) -> tuple[Answers, ...]:
+    assert lesson.correct_rate is not None
+    weight = QUARTERS[lesson.difficulty]
+    by_day = {one.day: one for one in days}
+    old = by_day.get(day, Answers(day, 0, 0))
+    weighted = old.weighted + weight * round(lesson.correct_rate * 1_000_000)
+    by_day[day] = Answers(day, weighted, old.weight + weight)
+    latest = max(by_day)
+    return tuple(by_day[one] for one in sorted(by_day) if latest - one <= MAX_AGE_DAYS)
+
+
+def _used(
+    uses: tuple[tuple[str, Use], ...], name: str, key: tuple[int, str]
+) -> tuple[tuple[str, Use], ...]:
+    counted = dict(uses)
+    old = counted.get(name, Use())
+    counted[name] = Use(old.times + 1, max(old.latest, key))
+    return tuple(sorted(counted.items()))
+
+
+# --- what it says -----------------------------------------------------------------------------
+
+
+def score(days: tuple[Answers, ...]) -> float | None:
+    """p = (0.5 + Σ w·r) / (1 + Σ w), w falling by half every 30 days; None without answers."""
+    if not days:
+        return None
+    latest = days[-1].day
+    top, bottom = 0.5, 1.0
+    for one in days:
+        fading = 0.5 ** ((latest - one.day) / 30) / 4
+        top += one.weighted * fading / 1_000_000
+        bottom += one.weight * fading
+    return round(top / bottom, 9)
+
+
+def mastery(p: float) -> str:
+    """weak < 0.5 <= medium < 0.8 <= strong."""
+    return "weak" if p < 0.5 else "medium" if p < 0.8 else "strong"
+
+
+def favourite(uses: tuple[tuple[str, Use], ...]) -> tuple[str | None, str | None]:
+    """The most used, if used ≥ 3 times and in ≥ 50 % of all; its strength at 50, 60, 75 %."""
+    if not uses:
+        return None, None
+    name, use = max(uses, key=lambda one: (one[1].times, one[1].latest))
+    share = use.times / sum(one.times for _, one in uses)
+    if use.times < USES_NEEDED or share < 0.5:
+        return None, None
+    return name, "strong" if share >= 0.75 else "medium" if share >= 0.6 else "weak"
+
+
+def document(rows: Rows, user_id: str) -> dict[str, Any] | None:
+    """The profile as seed 004 writes it (schemas.learner.UserLearningProfile)."""
+    learner: Learner | None = rows.get("l")
+    if learner is None:
+        return None
+    topics: list[Topic] = sorted((row for _, row in rows.scan("y/")), key=lambda row: row.first)
+    scores = {
+        row.topic: p
+        for row in sorted(topics, key=lambda row: row.topic)
+        if (p := score(row.days)) is not None
+    }
+    artifact, artifact_strength = favourite(learner.artifacts)
+    difficulty, difficulty_strength = favourite(learner.difficulties)
+    return {
+        "user_id": user_id,
+        "mastery": {topic: mastery(p) for topic, p in scores.items()},
+        "mastery_score": scores,
+        "preferences": {
+            "preferred_artifact": artifact,
+            "preferred_artifact_strength": artifact_strength,
+            "difficulty_preference": difficulty,
+            "difficulty_preference_strength": difficulty_strength,
+        },
+        "history": {
+            "quiz_sessions": learner.quiz_sessions,
+            "homework_help_count": learner.homework_help_count,
+            "topics_visited": [row.topic for row in topics],
+        },
+        "updated_at": format_time(learner.updated_at),
+    }

@@ -1,0 +1,88 @@
+"""Input records as rows of the history: what was said, as it was said (design 03)."""
+
+from schemas.events import Record, Recursion, Signal, ToolResult, Turn, WritePlan, first_intent
+from streams.folds.ids import canonical
+from streams.folds.rows import Effects, Input
+
+
+def turn(turn: Turn, given: Input, out: Effects) -> None:
+    """A row of `events`."""
+    metadata, extra = turn.metadata, turn.model_extra
+    out.rows.append(
+        (
+            "events",
+            turn.occurred_at,
+            (
+                turn.event_id,
+                turn.session_id,
+                turn.user_id,
+                turn.client_id,
+                turn.task_id,
+                turn.source,
+                turn.occurred_at,
+                turn.user_input,
+                turn.agent_answer,
+                turn.status,
+                turn.error,
+                first_intent(turn.intent),
+                turn.topic,
+                turn.artifact,
+                metadata.difficulty if metadata else None,
+                metadata.correct_rate if metadata else None,
+                turn.image_summaries,
+                canonical(metadata.model_dump(exclude_none=True)) if metadata else None,
+                canonical(extra) if extra else None,
+                given.doc,
+            ),
+        )
+    )
+
+
+def record(record: Record, given: Input, out: Effects) -> None:
+    """A row of the record's own table."""
+    at = record.occurred_at
+    if isinstance(record, Turn):
+        turn(record, given, out)
+    elif isinstance(record, Recursion):
+        out.rows.append(("recursions", at, _recursion(record, given)))
+    elif isinstance(record, ToolResult):
+        out.rows.append(("tool_results", at, _tool_result(record, given)))
+    elif isinstance(record, Signal):
+        keys = (record.signal_id, record.scope, record.session_id, record.user_id)
+        out.rows.append(("signals", at, (*keys, at, given.doc)))
+    elif isinstance(record, WritePlan):
+        extractor = record.extractor
+        made_from = (record.plan_id, record.user_id, record.event_id)
+        row = (*made_from, extractor.name, extractor.version, at, given.doc)
+        out.rows.append(("plans", at, row))
+
+
+def _recursion(step: Recursion, given: Input) -> tuple[object, ...]:
+    return (
+        step.session_id,
+        step.task_id,
+        step.trace_id,
+        step.iteration_index,
+        step.status,
+        step.step_id,
+        step.observe,
+        step.thought,
+        step.action.action_type,
+        canonical(step.action.output),
+        step.error,
+        step.occurred_at,
+        given.doc,
+    )
+
+
+def _tool_result(result: ToolResult, given: Input) -> tuple[object, ...]:
+    return (
+        result.session_id,
+        result.task_id,
+        result.trace_id,
+        result.tool_call_id,
+        result.call_index,
+        result.success,
+        result.occurred_at,
+        given.doc,
+    )

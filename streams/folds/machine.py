@@ -1,0 +1,185 @@
+"""The state machine of one task (seed 002): a fold of its recursions in their own order.
+
+`advance` takes the next recursion in (iteration_index, trace_id) order as its JSON object. What
+stands after the end is left outside. `latest` is the time of the session's latest turn: a later
+turn answers a CLARIFY (design 04, Task).
+"""
+
+from typing import Any, NamedTuple
+
+from streams.folds.ids import canonical, short_hash
+
+DEFAULT_MAX_ITERATION = 10
+MAX_SHORT_TERM = 50
+MAX_PLAN = 100
+MAX_CLAIMS = 200
+STALL = 3
+ERRORS = 3
+FORCED_ERROR = "max_iteration reached"
+
+Key = tuple[int, str]  # iteration_index, trace_id
+
+
+class PlannedStep(NamedTuple):
+    """A step of the plan as it stands."""
+
+    step_id: str
+    description: str
+    status: str
+
+
+class Machine(NamedTuple):
+    """Everything of a task but the recursions themselves."""
+
+    iteration: int = 0
+    max_iteration: int = DEFAULT_MAX_ITERATION
+    last: tuple[int, str, str] | None = None  # iteration_index, trace_id, status
+    end: Key | None = None
+    outcome: str | None = None  # completed, failed
+    forced: bool = False
+    error: str | None = None
+    asked: int | None = None  # when the last recursion asked, if it did
+    held: tuple[int, int, str] | None = None  # a CLARIFY at the limit: when, and its key
+    objective: str | None = None
+    constraints: tuple[str, ...] = ()
+    plan: tuple[PlannedStep, ...] = ()
+    claims: tuple[tuple[str, int], ...] = ()  # step ids recursions named, their errors in a row
+    short_term: tuple[tuple[str, str], ...] = ()  # trace_id, memory
+    action: bytes = b""
+    repeated: int = 0
+
+
+def advance(machine: Machine, step: dict[str, Any], latest: int | None) -> Machine:
+    """The machine after one more recursion."""
+    machine = settle(machine, latest)
+    if machine.end is not None:
+        return machine
+    machine = _context(machine, step)
+    machine = _repeats(machine, step)
+    return _count(machine, step)
+
+
+def settle(machine: Machine, latest: int | None) -> Machine:
+    """A question asked at the limit and answered by a turn: the forced stop stands at it."""
+    held = machine.held
+    if machine.end is None and held and latest is not None and latest > held[0]:
+        return machine._replace(
+            end=held[1:], outcome="failed", forced=True, error=FORCED_ERROR, asked=None
+        )
+    return machine
+
+
+def status_of(machine: Machine, latest: int | None) -> str:
+    """pending, running, completed, failed or waiting_input, for a settled machine."""
+    if machine.outcome:
+        return machine.outcome
+    if machine.last is None:
+        return "pending"
+    if machine.asked is not None and (latest is None or latest <= machine.asked):
+        return "waiting_input"
+    return "running"
+
+
+def _context(machine: Machine, step: dict[str, Any]) -> Machine:
+    action = step["action"]
+    appended = step.get("short_term_memory_append") or ()
+    appended = (appended,) if isinstance(appended, str) else appended
+    short_term = (*machine.short_term, *((step["trace_id"], text) for text in appended))
+    constraints = step.get("constraints")
+    machine = machine._replace(
+        max_iteration=step.get("max_iteration") or machine.max_iteration,
+        objective=step.get("objective", machine.objective),
+        constraints=machine.constraints if constraints is None else tuple(constraints),
+        short_term=short_term[-MAX_SHORT_TERM:],
+    )
+    plan = step.get("plan")
+    if action["action_type"] == "RE_PLAN" and step.get("status") != "error":
+        planned = action.get("output", {}).get("plan")
+        plan = planned if isinstance(planned, list) else plan
+    if plan is not None:
+        machine = _replan(machine, plan)
+    return _claim(machine, step.get("step_id"), step.get("status", "done"))
+
+
+def _replan(machine: Machine, plan: list[Any]) -> Machine:
+    """A step listed with a status takes it; without one it keeps its own."""
+    known = {one.step_id: one for one in machine.plan}
+    claims = dict(machine.claims)
+    steps: dict[str, PlannedStep] = {}
+    for listed in plan[:MAX_PLAN]:
+        if not isinstance(listed, dict) or not isinstance(listed.get("step_id"), str):
+            continue
+        step_id = listed["step_id"]
+        old = known.get(step_id, PlannedStep(step_id, "", "pending"))
+        status = listed.get("status")
+        if status in ("pending", "running", "done", "error"):
+            if step_id in claims:
+                claims[step_id] = 0  # the plan says otherwise than the errors before it
+        else:
+            status = "error" if claims.get(step_id, 0) >= ERRORS else old.status
+        if status == "pending" and step_id in claims:
+            status = "running"
+        description = listed.get("description")
+        text = description if isinstance(description, str) else old.description
+        steps[step_id] = PlannedStep(step_id, text, status)
+    return machine._replace(plan=tuple(steps.values()), claims=tuple(claims.items()))
+
+
+def _claim(machine: Machine, step_id: str | None, status: str) -> Machine:
+    if step_id is None:
+        return machine
+    claims = dict(machine.claims)
+    errors = claims.pop(step_id, 0)
+    errors = errors + 1 if status == "error" else 0 if status == "done" else errors
+    claims[step_id] = errors
+    plan = machine.plan
+    for at, step in enumerate(plan):
+        if step.step_id == step_id:
+            now = "running" if step.status == "pending" else step.status
+            now = "error" if status == "error" and errors >= ERRORS else now
+            if now != step.status:
+                plan = (*plan[:at], step._replace(status=now), *plan[at + 1 :])
+    return machine._replace(plan=plan, claims=tuple(claims.items())[-MAX_CLAIMS:])
+
+
+def _repeats(machine: Machine, step: dict[str, Any]) -> Machine:
+    action = action_hash(step["action"])
+    same = action == machine.action
+    return machine._replace(action=action, repeated=machine.repeated + 1 if same else 1)
+
+
+def action_hash(action: dict[str, Any]) -> bytes:
+    """8 bytes of what an action does, its calls' ids and results left aside."""
+    output = dict(action.get("output") or {})
+    calls = output.get("tool_calls")
+    if isinstance(calls, list):
+        aside = ("id", "result", "success")
+        output["tool_calls"] = [
+            {name: value for name, value in call.items() if name not in aside}
+            if isinstance(call, dict)
+            else call
+            for call in calls
+        ]
+    return short_hash(canonical([action["action_type"], output]))
+
+
+def _count(machine: Machine, step: dict[str, Any]) -> Machine:
+    key = (step["iteration_index"], step["trace_id"])
+    status, kind = step.get("status", "done"), step["action"]["action_type"]
+    asks = kind == "CLARIFY" and status == "done"
+    machine = machine._replace(
+        last=(*key, status),
+        iteration=machine.iteration + (status != "running"),
+        asked=step["occurred_at"] if asks else None,
+    )
+    if status == "running":
+        return machine
+    if kind == "ANSWER" and status == "done":
+        return machine._replace(end=key, outcome="completed")
+    if status == "error" and step.get("final"):
+        return machine._replace(end=key, outcome="failed", error=step.get("error"))
+    if machine.iteration < machine.max_iteration:
+        return machine
+    if asks and machine.held is None:
+        return machine._replace(held=(step["occurred_at"], *key))
+    return machine._replace(end=key, outcome="failed", forced=True, error=FORCED_ERROR, asked=None)

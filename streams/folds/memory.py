@@ -1,0 +1,208 @@
+"""The user's fold (seeds 003 and 004): what turns signal of a user, and write plans.
+
+Rows of a user: `u` the header, `s/{state_id}` states, `p/{id}` preferences, `k/…` links,
+`x/…` thread members, `a` the mood, `l` and `y/{topic}` the learner, `i/…` seen ids.
+"""
+
+from typing import NamedTuple
+
+from schemas.events import Signal, WritePlan, first_intent
+from streams.folds import affect, graph, learner, log, preferences, states
+from streams.folds.ids import make_id, short_hash
+from streams.folds.index import Seen, find_id, put_id
+from streams.folds.revisions import revise
+from streams.folds.rows import Effects, Input, Moment, Outcome, Refused, Rows, UserSignal
+
+TIDY_FIRST = 10
+TIDY_EVERY = 200
+
+
+class User(NamedTuple):
+    """A user's header: revisions made, ids seen, plans applied."""
+
+    seq: int = 0
+    seen: Seen = Seen()
+    plans: int = 0
+
+
+def fold_signal(rows: Rows, signal: UserSignal, out: Effects) -> None:
+    """What one ended turn means for its user. The session's fold has seen to duplicates."""
+    header: User = rows.get("u") or User()
+    out.seq = header.seq
+    learner.fold(
+        rows,
+        learner.Lesson(
+            signal.occurred_at,
+            signal.event_id,
+            signal.intent,
+            signal.topic,
+            signal.artifact,
+            signal.difficulty,
+            signal.correct_rate,
+        ),
+    )
+    if signal.affect is not None:
+        _feel(rows, signal.affect, signal.session_id, None, out)
+    out.user = True
+    if out.seq != header.seq:
+        rows.put("u", header._replace(seq=out.seq))
+
+
+def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
+    """A write plan or a signal of scope user. Raises Refused for a dead letter."""
+    header: User = rows.get("u") or User()
+    out.seq = header.seq
+    record = given.record
+    assert isinstance(record, WritePlan | Signal)
+    kind, record_id = (
+        ("p", record.plan_id) if isinstance(record, WritePlan) else ("s", record.signal_id)
+    )
+    id_hash = short_hash(kind + record_id)
+    known = find_id(rows, header.seen, id_hash)
+    if known == given.fingerprint:
+        return "duplicate"
+    if known is not None:
+        raise Refused("conflicting_duplicate", f"{record_id} has other content")
+    header = header._replace(seen=put_id(rows, header.seen, id_hash, given.fingerprint))
+    if isinstance(record, WritePlan):
+        header = _plan(rows, header, record, out)
+    else:
+        _lesson(rows, record)
+        out.user = True
+    rows.put("u", header._replace(seq=out.seq))
+    log.record(record, given, out)
+    return "applied"
+
+
+def _lesson(rows: Rows, signal: Signal) -> None:
+    metadata = signal.metadata
+    learner.fold(
+        rows,
+        learner.Lesson(
+            signal.occurred_at,
+            signal.signal_id,
+            first_intent(signal.intent),
+            signal.topic or None,
+            signal.artifact or None,
+            metadata.difficulty if metadata else None,
+            metadata.correct_rate if metadata else None,
+        ),
+    )
+
+
+# --- write plans ------------------------------------------------------------------------------
+
+
+def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
+    """All of a plan; whatever refuses it refuses the whole (the runtime takes the writes back)."""
+    for ordinal, update in enumerate(plan.state_updates):
+        if update.kind == "long_mood_state" and update.op == "upsert":
+            _mood_words(rows, plan, update.body_text, update, out)
+        else:
+            states.apply(rows, plan, ordinal, update, out)
+    for preference in plan.preference_updates:
+        preferences.apply(rows, plan, preference, out)
+    if plan.context_updates:
+        graph.apply(rows, plan, plan.context_updates, out)
+    if plan.event_affect:
+        felt = plan.event_affect
+        event_id = felt.event_id or plan.event_id
+        assert event_id
+        moment = Moment(
+            plan.occurred_at,
+            event_id,
+            felt.vad.v,
+            felt.vad.a,
+            felt.vad.d,
+            felt.confidence,
+            felt.text,
+            tuple(felt.labels),
+            True,
+        )
+        _feel(rows, moment, plan.session_id, plan, out)
+    plans = header.plans + 1
+    if plans == TIDY_FIRST or plans % TIDY_EVERY == 0:
+        states.tidy(rows, plan, out)
+    return header._replace(plans=plans)
+
+
+def mood_id(rows: Rows) -> str:
+    """The one long_mood_state of a user."""
+    return make_id("long_mood_state", rows.tenant, rows.key)
+
+
+def _mood_words(
+    rows: Rows, plan: WritePlan, text: str, update: states.Upsert, out: Effects
+) -> None:
+    """An upsert of long_mood_state: text and confidence only; the numbers are the moments'."""
+    row: affect.MoodRow = rows.get("a") or affect.MoodRow()
+    since = states.default_from(plan, update)
+    now = affect.version(row, mood_id(rows), since)
+    words = affect.Words(
+        since,
+        text or now["body_text"],
+        now["confidence"] if update.confidence is None else update.confidence,
+        plan.occurred_at,
+        states.evidence_of(plan, update.evidence_event_ids),
+    )
+    reason = update.reason or "a plan wrote the mood"
+    _revise_mood(rows, row, affect.put_words(row, words), since, reason, words.evidence, plan, out)
+
+
+def _feel(
+    rows: Rows, moment: Moment, session_id: str | None, plan: WritePlan | None, out: Effects
+) -> None:
+    """A moment of affect: appended to `affects`, and put into the mood."""
+    numbers = (moment.v, moment.a, moment.d, moment.text, list(moment.labels), moment.confidence)
+    keys = (moment.event_id, rows.key, session_id)
+    at = moment.occurred_at
+    out.rows.append(("affects", at, (*keys, *numbers, moment.from_plan, at)))
+    row: affect.MoodRow = rows.get("a") or affect.MoodRow()
+    put = affect.put_moment(row, moment)
+    if put is None:
+        out.warnings.append("moment_leaves_mood")
+        return
+    after, old = put
+    since = at if old is None else min(at, old.occurred_at)
+    plan_id = plan.plan_id if plan else None
+    if old is not None:
+        entity = ("affect", moment.event_id, None)
+        revise(out, rows.key, entity, "update", _moment(old), _moment(moment),
+               "another moment of the same event", [moment.event_id], at, plan_id)  # fmt: skip
+    reason = moment.text or "a moment of feeling"
+    _revise_mood(rows, row, after, since, reason, (moment.event_id,), plan, out)
+
+
+def _moment(moment: Moment) -> dict[str, object]:
+    numbers = {"v": moment.v, "a": moment.a, "d": moment.d}
+    labels = list(moment.labels)
+    return {
+        "vad": numbers,
+        "text": moment.text,
+        "labels": labels,
+        "confidence": moment.confidence,
+    }
+
+
+def _revise_mood(
+    rows: Rows,
+    before: affect.MoodRow,
+    after: affect.MoodRow,
+    since: int,
+    reason: str,
+    evidence: tuple[str, ...],
+    plan: WritePlan | None,
+    out: Effects,
+) -> None:
+    state_id = mood_id(rows)
+    known = affect.begins(before, since)
+    for at in sorted(known | affect.begins(after, since)):
+        old = at if at in known else affect.standing(before, at)
+        was = None if old is None else affect.version(before, state_id, old)
+        now = affect.version(after, state_id, at)
+        op = "insert" if was is None else "update"
+        entity = ("state", state_id, "long_mood_state")
+        plan_id = plan.plan_id if plan else None
+        when = plan.occurred_at if plan else at
+        revise(out, rows.key, entity, op, was, now, reason, evidence, when, plan_id)
+    rows.put("a", affect.trim(after))

@@ -1,0 +1,98 @@
+"""Likes and dislikes of a user (seed 003): candidates, confirmed, revoked (design 04)."""
+
+from typing import Any, NamedTuple
+
+from schemas.base import format_time
+from schemas.events import PreferenceUpdate, WritePlan
+from streams.folds.ids import make_id, normalise
+from streams.folds.revisions import add_evidence, revise
+from streams.folds.rows import Effects, Refused, Rows
+from streams.folds.states import evidence_of
+
+OPPOSITE = {"like": "dislike", "dislike": "like"}
+
+
+class Preference(NamedTuple):
+    """Unique by (domain, normalised subject, polarity): its id is made from them."""
+
+    preference_id: str
+    domain: str
+    polarity: str
+    subject: str
+    status: str
+    confidence: float
+    note: str | None
+    evidence: tuple[str, ...]
+    updated_at: int
+
+
+def apply(rows: Rows, plan: WritePlan, update: PreferenceUpdate, out: Effects) -> None:
+    """One preference update of a plan. Raises Refused for a revoke of what is not known."""
+    known = _find(rows, update, update.polarity)
+    if update.op == "revoke":
+        if known is None:
+            what = f"{update.polarity} of {update.subject!r} in {update.domain!r}"
+            raise Refused("unknown_preference", f"preference_updates: no {what} to revoke")
+        _put(rows, plan, update, known, known._replace(status="revoked"), out)
+        return
+    status = "confirmed" if update.op == "confirm" else "candidate"
+    if known is not None and known.status == "confirmed":
+        status = "confirmed"  # a candidate never demotes
+    blank = Preference(
+        _id(rows, update, update.polarity), update.domain, update.polarity, update.subject,
+        status, 0.0, None, (), plan.occurred_at,
+    )  # fmt: skip
+    fresh = (known or blank)._replace(
+        status=status, confidence=update.confidence, note=update.note or (known or blank).note
+    )
+    _put(rows, plan, update, known, fresh, out)
+    opposite = _find(rows, update, OPPOSITE[update.polarity])
+    if update.op == "confirm" and opposite is not None and opposite.status == "confirmed":
+        _put(rows, plan, update, opposite, opposite._replace(status="revoked"), out)
+
+
+def _id(rows: Rows, update: PreferenceUpdate, polarity: str) -> str:
+    subject = normalise(update.subject)
+    return make_id("preference", rows.tenant, rows.key, update.domain, subject, polarity)
+
+
+def _find(rows: Rows, update: PreferenceUpdate, polarity: str) -> Preference | None:
+    known: Preference | None = rows.get(f"p/{_id(rows, update, polarity)}")
+    return known
+
+
+def _put(
+    rows: Rows,
+    plan: WritePlan,
+    update: PreferenceUpdate,
+    before: Preference | None,
+    after: Preference,
+    out: Effects,
+) -> None:
+    evidence = evidence_of(plan, update.evidence_event_ids)
+    after = after._replace(evidence=add_evidence(after.evidence, evidence))
+    if before is not None and after == before:
+        return
+    after = after._replace(updated_at=plan.occurred_at)
+    rows.put(f"p/{after.preference_id}", after)
+    entity = ("preference", after.preference_id, after.domain)
+    op = "insert" if before is None else "revoke" if after.status == "revoked" else "update"
+    was = document(before) if before else None
+    reason = update.reason or plan.extractor.name
+    at = plan.occurred_at
+    revise(out, rows.key, entity, op, was, document(after), reason, evidence, at, plan.plan_id)
+
+
+def document(preference: Preference) -> dict[str, Any]:
+    """A preference as revisions and replies show it (schemas.memory.Preference)."""
+    return {
+        "preference_id": preference.preference_id,
+        "domain": preference.domain,
+        "polarity": preference.polarity,
+        "subject": preference.subject,
+        "status": preference.status,
+        "confidence": preference.confidence,
+        "note": preference.note,
+        "evidence_event_ids": list(preference.evidence),
+        "updated_at": format_time(preference.updated_at),
+    }

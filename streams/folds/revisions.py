@@ -1,0 +1,58 @@
+"""Revisions: no change without one (law 4), none for a write that changes nothing."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from schemas.base import format_time
+from streams.folds.ids import canonical, make_id
+from streams.folds.rows import Effects
+
+MAX_EVIDENCE = 20
+
+
+def revise(
+    out: Effects,
+    owner: str,
+    entity: tuple[str, str, str | None],
+    op: str,
+    before: dict[str, Any] | None,
+    after: dict[str, Any] | None,
+    reason: str,
+    evidence: Iterable[str],
+    occurred_at: int,
+    plan_id: str | None = None,
+) -> None:
+    """Notes one change of `entity` (its type, id and kind); nothing if nothing changed."""
+    if before == after:
+        return
+    entity_type, entity_id, kind = entity
+    values = (
+        make_id("revision", out.parent, out.ordinal),
+        owner,
+        entity_type,
+        entity_id,
+        kind,
+        op,
+        None if before is None else canonical(before),
+        None if after is None else canonical(after),
+        reason,
+        list(dict.fromkeys(evidence)),
+        plan_id,
+        out.ordinal,
+        out.seq,
+        occurred_at,
+    )
+    out.rows.append(("revisions", occurred_at, values))
+    out.ordinal += 1
+    out.seq += 1
+
+
+def add_evidence(known: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:
+    """Newest last, each once, at most 20."""
+    fresh = tuple(dict.fromkeys(new))
+    return (*(one for one in known if one not in fresh), *fresh)[-MAX_EVIDENCE:]
+
+
+def time_or_none(micros: int | None) -> str | None:
+    """RFC 3339 text of a time that may be open."""
+    return None if micros is None else format_time(micros)

@@ -1,0 +1,117 @@
+"""What a fold reads and writes: the rows of one entity, and the effects of one record.
+
+A fold is `fold(rows, record) -> effects`: pure, because every row is an immutable value, the
+runtime alone decides where rows live, and a fold that raises leaves no trace (the runtime takes
+its writes back). Law 7: an entity (a session, a user) is many small rows, so that a change
+writes little. A row's name is a prefix, which tells its type, and an id: `c/task-1`.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple, Protocol
+
+from schemas.events import Record
+
+Outcome = Literal["applied", "duplicate", "after_retention"]
+
+
+class Rows(Protocol):
+    """The rows of one entity."""
+
+    tenant: str
+    key: str
+
+    def get(self, name: str) -> Any:
+        """The row, or None."""
+
+    def put(self, name: str, row: Any) -> None:
+        """Replaces the row."""
+
+    def delete(self, name: str) -> None:
+        """Removes the row, if it is there."""
+
+    def scan(self, prefix: str) -> Iterator[tuple[str, Any]]:
+        """The rows whose names begin so, as a list taken now."""
+
+
+class Input(NamedTuple):
+    """One validated record with what the runtime knows of it.
+
+    `fingerprint` is 8 bytes of the canonical JSON's hash (design 04: same content); `doc` that
+    JSON as text; `recorded_at` and `horizon` are microseconds UTC: a record older than the
+    horizon that finds no row is too late to begin one (None: rows live for ever).
+    """
+
+    record: Record
+    fingerprint: bytes
+    doc: str
+    recorded_at: int
+    source: tuple[str, int, int] = ("", 0, 0)
+    horizon: int | None = None
+
+
+class Refused(Exception):  # noqa: N818 - what happened, not an error of the program
+    """The record cannot be applied: a dead letter with this reason."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+
+class UserSignal(NamedTuple):
+    """What a turn means for its user: the hop from the session's fold to the user's."""
+
+    event_id: str
+    user_id: str
+    session_id: str
+    occurred_at: int
+    intent: str | None
+    topic: str | None
+    artifact: str | None
+    difficulty: str | None
+    correct_rate: float | None
+    affect: "Moment | None"
+
+
+class Moment(NamedTuple):
+    """One moment of feeling, seed 003 §5. A plan's moment beats a turn's of the same event."""
+
+    occurred_at: int
+    event_id: str
+    v: float
+    a: float
+    d: float
+    confidence: float
+    text: str
+    labels: tuple[str, ...]
+    from_plan: bool
+
+
+class Late(NamedTuple):
+    """A record that was applied as waiting and turned out to fit nothing (law 3)."""
+
+    reason: str
+    detail: str
+    doc: str
+    occurred_at: int
+    source: tuple[str, int, int]
+
+
+class Effects:
+    """What one record causes, as data: history rows, signals, documents to write anew."""
+
+    __slots__ = ("late", "ordinal", "owner", "parent", "rows", "seq", "session", "signals",
+                 "tasks", "user", "warnings")  # fmt: skip
+
+    def __init__(self, owner: str, parent: str) -> None:
+        self.owner = owner  # the session or user
+        self.rows: list[tuple[str, int, tuple[Any, ...]]] = []  # table, occurred_at, values
+        self.signals: list[UserSignal] = []
+        self.session = False  # the session's document changed
+        self.user = False  # the user's profile changed
+        self.tasks: dict[str, None] = {}  # the tasks whose documents changed, in order
+        self.warnings: list[str] = []
+        self.late: list[Late] = []
+        self.parent = parent  # the id that revision ids are made from
+        self.ordinal = 0
+        self.seq = 0  # the owner's count of revisions; the fold sets and keeps it

@@ -1,0 +1,395 @@
+"""The session's fold (seeds 000 and 004): turns, recursions, tool results and session signals.
+
+Rows of a session: `h` the header, `c/{task_id}` conversations, `m/{id}` session memory,
+`r/{event_id}` turns that have not ended, `t/…` and `q/…` tasks (task.py), `i/…`, `o/…` indexes.
+
+The header and the conversations count ended turns only. A running turn is kept whole in a row of
+its own and laid over them whenever they are looked at, so that the ended turn can replace it and
+leave nothing of it behind (design 04: the ended one replaces the running one).
+"""
+
+from typing import Any
+
+from schemas.events import Recursion, Signal, ToolResult, Turn, first_intent
+from streams.folds import log, session_memory, task
+from streams.folds.ids import make_id, short_hash
+from streams.folds.index import RUNNING, Entry, find_id, insert_turn, put_id, remove_turn
+from streams.folds.revisions import revise
+from streams.folds.rows import Effects, Input, Moment, Outcome, Refused, Rows, UserSignal
+from streams.folds.session_state import (
+    EXPIRY,
+    MAX_CONVERSATIONS,
+    MAX_RUNNING,
+    Conversation,
+    Facts,
+    Session,
+    claim_document,
+    contextualise,
+    contribute,
+    converse,
+    facts_of,
+    status_of,
+    visible,
+)
+
+PROVISIONAL_CONFIDENCE = 0.5
+
+Gaps = tuple[Entry | None, Entry | None]  # the turns before and after one in its session
+
+
+def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
+    """One record of a session. Raises Refused for a dead letter."""
+    record = given.record
+    header: Session | None = rows.get("h")
+    if given.horizon is not None:
+        if header is not None and last_seen(header) < given.horizon:
+            drop(rows)
+            header = None
+        if header is None and record.occurred_at < given.horizon:
+            log.record(record, given, out)
+            return "after_retention"
+    if header is None:
+        header = Session(record.occurred_at, record.occurred_at)
+    out.seq = header.seq
+    if isinstance(record, Turn):
+        return _turn(rows, header, record, given, out)
+    if isinstance(record, Signal):
+        return _signal(rows, header, record, given, out)
+    assert isinstance(record, Recursion | ToolResult)
+    return _step(rows, header, record, given, out)
+
+
+def last_seen(header: Session) -> int:
+    """When a session's retention begins: its latest turn, or whatever came last."""
+    return header.latest[0] if header.latest else header.updated_at
+
+
+def drop(rows: Rows) -> None:
+    """Garbage control (design 04): the session's rows and its tasks' go; the history stays."""
+    for name, _ in list(rows.scan("")):
+        rows.delete(name)
+
+
+# --- turns ------------------------------------------------------------------------------------
+
+
+def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -> Outcome:
+    is_running = turn.status == "running"
+    if is_running and turn.task_id and task.begin(rows, turn.task_id, turn.occurred_at):
+        out.tasks[turn.task_id] = None
+    id_hash = short_hash("e" + turn.event_id)
+    known = find_id(rows, header.seen, id_hash)
+    content = _flagged(given.fingerprint, is_running)
+    replaced: Facts | None = None
+    if known is not None:
+        was_running = bool(known[7] & RUNNING)
+        if known == content or (is_running and not was_running):
+            return "duplicate"
+        if is_running or not was_running:
+            raise Refused("conflicting_duplicate", f"event_id {turn.event_id} has other content")
+        replaced = rows.get(f"r/{turn.event_id}")
+    seen = put_id(rows, header.seen, id_hash, content)
+
+    facts = facts_of(turn)
+    before = visible(rows, header)
+    if replaced is not None:
+        rows.delete(f"r/{turn.event_id}")
+        header = header._replace(running=tuple(r for r in header.running if r != turn.event_id))
+    header = header._replace(seen=seen)
+    if is_running:
+        header = _keep_running(rows, header, facts, out)
+    else:
+        header = _converse(rows, contribute(header, facts), facts)
+        _remember(rows, turn, out)
+        if turn.user_id:
+            out.signals.append(_user_signal(turn, facts))
+    shown = visible(rows, header) if header.running else header
+    was_placed = replaced or (facts if known is not None else None)
+    neighbours = _link(rows, facts, was_placed, out)
+    header = _unwait(rows, header, shown, out)
+    _revise_turn(before, shown._replace(waiting=header.waiting), facts, neighbours, out)
+    rows.put("h", header._replace(seq=out.seq))
+    log.turn(turn, given, out)
+    out.session = True
+    return "applied"
+
+
+def _flagged(fingerprint: bytes, is_running: bool) -> bytes:
+    last = fingerprint[7] | RUNNING if is_running else fingerprint[7] & ~RUNNING
+    return fingerprint[:7] + bytes((last,))
+
+
+def _keep_running(rows: Rows, header: Session, facts: Facts, out: Effects) -> Session:
+    rows.put(f"r/{facts.event_id}", facts)
+    running = (*header.running, facts.event_id)
+    if len(running) > MAX_RUNNING:  # the oldest counts as ended; its end can then add but not take
+        oldest: Facts = rows.get(f"r/{running[0]}")
+        rows.delete(f"r/{running[0]}")
+        header = _converse(rows, contribute(header, oldest), oldest)
+        out.warnings.append("running_turns_over_cap")
+        running = running[1:]
+    return header._replace(running=running)
+
+
+def _remember(rows: Rows, turn: Turn, out: Effects) -> None:
+    if turn.observations or turn.session_memory_delta:
+        session_memory.fold(rows, turn, out)
+
+
+def _user_signal(turn: Turn, facts: Facts) -> UserSignal:
+    affect, metadata = turn.affect, turn.metadata
+    moment = (
+        None
+        if affect is None
+        else Moment(
+            turn.occurred_at,
+            turn.event_id,
+            affect.vad.v,
+            affect.vad.a,
+            affect.vad.d,
+            affect.confidence,
+            affect.text,
+            tuple(affect.labels),
+            False,
+        )
+    )
+    assert turn.user_id
+    return UserSignal(
+        turn.event_id,
+        turn.user_id,
+        turn.session_id,
+        turn.occurred_at,
+        facts.intent,
+        facts.topic,
+        facts.artifact,
+        metadata.difficulty if metadata else None,
+        metadata.correct_rate if metadata else None,
+        moment,
+    )
+
+
+# --- conversations ----------------------------------------------------------------------------
+
+
+def _converse(rows: Rows, header: Session, turn: Facts) -> Session:
+    name = f"c/{turn.conversation}"
+    row: Conversation | None = rows.get(name)
+    if row is not None:
+        merged = converse(row, turn)
+        rows.put(name, merged)
+        if merged.first != row.first:
+            window = [one for one in header.window if one[2] != turn.conversation]
+            window.append((*merged.first, turn.conversation))
+            header = header._replace(window=tuple(sorted(window)))
+        return header
+    if turn.task_id:  # it may have fallen out of the window: then it is in the history alone
+        id_hash = short_hash("c" + turn.task_id)
+        if find_id(rows, header.seen, id_hash) is not None:
+            return header
+        header = header._replace(seen=put_id(rows, header.seen, id_hash, bytes(8)))
+    rows.put(name, converse(None, turn))
+    place = (turn.occurred_at, turn.event_id, turn.conversation)
+    window_now = header.window
+    if not window_now or place > window_now[-1]:
+        window_now = (*window_now, place)
+    else:
+        window_now = tuple(sorted((*window_now, place)))
+    older = header.older
+    if len(window_now) > MAX_CONVERSATIONS:
+        rows.delete(f"c/{window_now[0][2]}")
+        window_now, older = window_now[1:], older + 1
+    return header._replace(window=window_now, older=older)
+
+
+# --- links, status, revisions -----------------------------------------------------------------
+
+
+def _link(rows: Rows, turn: Facts, replaced: Facts | None, out: Effects) -> Gaps:
+    """The provisional reply_to of a turn and of those it now precedes. Returns its neighbours."""
+    entry = Entry(turn.occurred_at, turn.event_id, turn.client_id)
+    if replaced is not None:
+        old = Entry(replaced.occurred_at, replaced.event_id, replaced.client_id)
+        if old == entry:
+            return None, None
+        remove_turn(rows, "", old)
+        if old.client_id:
+            remove_turn(rows, "=" + old.client_id, old)
+    previous, follower = insert_turn(rows, "", entry)
+    answers = previous
+    followers = [follower] if follower and not follower.client_id else []
+    if turn.client_id:
+        answers, same_client = insert_turn(rows, "=" + turn.client_id, entry)
+        followers += [same_client] if same_client else []
+    if answers:
+        _put_link(rows, entry, answers, None, out)
+    for one in followers:
+        _put_link(rows, one, entry, answers, out)
+    return previous, follower
+
+
+def _put_link(rows: Rows, of: Entry, to: Entry, before: Entry | None, out: Effects) -> None:
+    out.rows.append(
+        (
+            "links",
+            of.occurred_at,
+            (
+                "put",
+                rows.key,
+                of.event_id,
+                to.event_id,
+                "reply_to",
+                PROVISIONAL_CONFIDENCE,
+                True,
+                out.seq,
+                of.occurred_at,
+            ),
+        )
+    )
+    out.seq += 1
+    if before is not None:
+        revise(
+            out,
+            rows.key,
+            ("link", make_id("reply_to", rows.tenant, rows.key, of.event_id), "reply_to"),
+            "update",
+            {"from_event_id": of.event_id, "to_event_id": before.event_id, "label": "reply_to"},
+            {"from_event_id": of.event_id, "to_event_id": to.event_id, "label": "reply_to"},
+            "a late turn came between",
+            [to.event_id],
+            to.occurred_at,
+        )
+
+
+def _unwait(rows: Rows, header: Session, shown: Session, out: Effects) -> Session:
+    """Tasks that asked before the latest turn go on (or end, if that was their last step)."""
+    latest = shown.latest[0] if shown.latest else None
+    answered = [one for one in header.waiting if latest is not None and latest > one[1]]
+    for task_id, _, _ in answered:
+        task.refold(rows, task_id, latest)
+        out.tasks[task_id] = None
+    return header._replace(waiting=tuple(w for w in header.waiting if w not in answered))
+
+
+def _revise_turn(
+    before: Session, after: Session, turn: Facts, neighbours: Gaps, out: Effects
+) -> None:
+    at, evidence = turn.occurred_at, [turn.event_id]
+    was, now = status_of(before), status_of(after)
+    previous, follower = neighbours
+    if previous and at - previous.occurred_at > EXPIRY and was != "closed":
+        _revise_gap(out, "active" if follower else was, previous.occurred_at, at, evidence)
+        was = was if follower else "active"
+    if follower and follower.occurred_at - at > EXPIRY:
+        _revise_gap(out, "active", at, follower.occurred_at, evidence)
+    if was != now:
+        reason = "the latest turn says so" if now == "closed" else "a turn came"
+        _revise_status(out, _status(was), _status(now), "update", reason, evidence, at)
+    for kind in ("subject", "object"):
+        revise(
+            out,
+            out.owner,
+            ("session", out.owner, kind),
+            "update",
+            claim_document(getattr(before, kind)),
+            claim_document(getattr(after, kind)),
+            "a greater claim",
+            evidence,
+            at,
+        )
+
+
+def _revise_gap(out: Effects, was: str, left: int, back: int, evidence: list[str]) -> None:
+    """Nobody wrote the expiry when it came; the turn that ends the gap tells of it."""
+    expired = _status("closed", "expired")
+    _revise_status(
+        out, _status(was), expired, "expire", "no turn for 24 h", evidence, left + EXPIRY
+    )
+    _revise_status(
+        out, expired, _status("active"), "reopen", "a turn after the gap", evidence, back
+    )
+
+
+def _status(status: str, reason: str | None = None) -> dict[str, Any]:
+    return {"status": status, "closed_reason": reason}
+
+
+def _revise_status(
+    out: Effects,
+    before: dict[str, Any],
+    after: dict[str, Any],
+    op: str,
+    reason: str,
+    evidence: list[str],
+    at: int,
+) -> None:
+    entity = ("session", out.owner, "status")
+    revise(out, out.owner, entity, op, before, after, reason, evidence, at)
+
+
+# --- signals and steps ------------------------------------------------------------------------
+
+
+def _signal(rows: Rows, header: Session, signal: Signal, given: Input, out: Effects) -> Outcome:
+    """Moves the SessionContext alone: no conversation, link or memory (design 04, Learner)."""
+    id_hash = short_hash("s" + signal.signal_id)
+    known = find_id(rows, header.seen, id_hash)
+    if known == given.fingerprint:
+        return "duplicate"
+    if known is not None:
+        raise Refused("conflicting_duplicate", f"signal_id {signal.signal_id} has other content")
+    at = signal.occurred_at
+    header = contextualise(
+        header,
+        (at, signal.signal_id),
+        first_intent(signal.intent),
+        signal.topic or None,
+        signal.artifact or None,
+    )
+    header = _touched(header, at)._replace(
+        seen=put_id(rows, header.seen, id_hash, given.fingerprint)
+    )
+    rows.put("h", header)
+    log.record(signal, given, out)
+    out.session = True
+    return "applied"
+
+
+def _touched(header: Session, at: int) -> Session:
+    return header._replace(
+        created_at=min(header.created_at, at), updated_at=max(header.updated_at, at)
+    )
+
+
+def _step(
+    rows: Rows, header: Session, record: Recursion | ToolResult, given: Input, out: Effects
+) -> Outcome:
+    """A recursion or a tool result: the task's fold, and what its waiting means here."""
+    shown = visible(rows, header)
+    latest = shown.latest[0] if shown.latest else None
+    outcome, seen = task.fold(rows, record, given, header.seen, latest, out)
+    if outcome == "duplicate":
+        return outcome
+    before = status_of(shown)
+    asked = task.question(rows, record.task_id)
+    waiting = tuple(one for one in header.waiting if one[0] != record.task_id)
+    if asked is not None and (latest is None or latest <= asked[0]):
+        waiting = (*waiting, (record.task_id, *asked))[-MAX_RUNNING:]
+    header = header._replace(seen=seen)
+    header = _touched(header._replace(waiting=waiting), record.occurred_at)
+    after = status_of(shown._replace(waiting=waiting))
+    if before != after:
+        reason = "a task asked" if after == "waiting_input" else "the task went on"
+        _revise_status(
+            out,
+            _status(before),
+            _status(after),
+            "update",
+            reason,
+            [record.trace_id],
+            record.occurred_at,
+        )
+    rows.put("h", header._replace(seq=out.seq))
+    log.record(record, given, out)
+    out.session = True
+    out.tasks[record.task_id] = None
+    return outcome

@@ -1,0 +1,295 @@
+"""Session memory (seed 000): what observations and direct writes leave behind, and when.
+
+An entry is one row, `m/{id}`: everything seen of one (type, content), or written under one id.
+What shows of an entry is a function of what it has seen, whatever the order (law 2); a change of
+what shows is a revision (law 4). The rules are the table in design 04, Session.
+"""
+
+from typing import Any, NamedTuple
+
+from schemas.events import MemoryItemPatch, MemoryItemWrite, Observation, Turn
+from streams.folds.ids import make_id, normalise
+from streams.folds.revisions import MAX_EVIDENCE, revise
+from streams.folds.rows import Effects, Rows
+
+MAX_ITEMS = 200
+MAX_CANDIDATES = 100
+MAX_OPS = 32
+SHOWINGS_NEEDED = 3
+
+Key = tuple[int, str]  # occurred_at, event_id
+NEVER: Key = (-(2**62), "")
+
+
+class Showing(NamedTuple):
+    """One turn that showed the thing."""
+
+    occurred_at: int
+    event_id: str
+    confidence: float
+    stated: bool  # explicit, or required by the environment, or a decision with its rationale
+    content: str
+    fields: dict[str, Any]
+
+
+class Op(NamedTuple):
+    """One direct write: add, update or delete."""
+
+    occurred_at: int
+    event_id: str
+    op: str
+    fields: dict[str, Any]
+
+
+class MemoryEntry(NamedTuple):
+    """`showings` are the newest 20; `stated` the newest that needed no threshold."""
+
+    id: str
+    type: str
+    first: Key
+    showings: tuple[Showing, ...] = ()
+    times: int = 0
+    surest: float = 0.0
+    stated: Showing | None = None
+    opposed: Key = NEVER
+    opposed_by_user: Key = NEVER
+    ops: tuple[Op, ...] = ()
+
+
+Item = dict[str, Any]
+
+
+def fold(rows: Rows, turn: Turn, out: Effects) -> None:
+    """The observations and direct writes of one ended turn."""
+    entries: dict[str, MemoryEntry] = {row.id: row for _, row in rows.scan("m/")}
+    before = visible(entries)
+    touched: dict[str, MemoryEntry] = {}
+    for observation in turn.observations:
+        _observe(rows, entries, touched, turn, observation)
+    if turn.session_memory_delta:
+        _write(rows, entries, touched, turn, out)
+    entries |= touched
+    for one in touched.values():
+        rows.put(f"m/{one.id}", one)
+    after = visible(entries)
+    fallen = _over_cap(entries, after)
+    for item_id in fallen:
+        rows.delete(f"m/{item_id}")
+        after.pop(item_id, None)
+        out.warnings.append("session_memory_over_cap")
+    _revise(turn, before, after, set(fallen), out)
+
+
+def items(rows: Rows) -> list[Item]:
+    """The session memory as the document shows it, in order of first showing."""
+    entries = {row.id: row for _, row in rows.scan("m/")}
+    shown = visible(entries)
+    return [shown[one.id] for one in sorted(entries.values(), key=_age) if one.id in shown]
+
+
+def _age(entry: MemoryEntry) -> tuple[Key, str]:
+    return entry.first, entry.id
+
+
+# --- what a turn adds -------------------------------------------------------------------------
+
+
+def _entry(
+    rows: Rows,
+    entries: dict[str, MemoryEntry],
+    touched: dict[str, MemoryEntry],
+    type_: str,
+    content: str,
+    key: Key,
+) -> MemoryEntry:
+    entry_id = make_id("session_memory", rows.tenant, rows.key, type_, normalise(content))
+    known = touched.get(entry_id) or entries.get(entry_id)
+    return known or MemoryEntry(entry_id, type_, key)
+
+
+def _observe(
+    rows: Rows,
+    entries: dict[str, MemoryEntry],
+    touched: dict[str, MemoryEntry],
+    turn: Turn,
+    seen: Observation,
+) -> None:
+    key = turn.occurred_at, turn.event_id
+    said = (seen.decision or seen.content) if seen.type == "decision" else seen.content
+    entry = _entry(rows, entries, touched, seen.type, said, key)
+    fields: dict[str, Any] = {}
+    stated = seen.explicit or (seen.type == "constraint" and seen.environment)
+    if seen.type == "decision":
+        stated = bool(seen.source and seen.rationale)
+        fields = {
+            "decision": said,
+            "source": seen.source,
+            "rationale": seen.rationale,
+            "reversible": seen.reversible,
+        }
+    showing = Showing(*key, seen.confidence, stated, seen.content, fields)
+    touched[entry.id] = _shown(entry, showing)
+    if seen.type == "decision":
+        if seen.supersedes and stated:
+            other = _entry(rows, entries, touched, seen.type, seen.supersedes, key)
+            touched[other.id] = _opposed(other, key, seen.source == "user")
+    elif seen.opposes:
+        other = _entry(rows, entries, touched, seen.type, seen.opposes, key)
+        touched[other.id] = _opposed(other, key, True)
+
+
+def _shown(entry: MemoryEntry, showing: Showing) -> MemoryEntry:
+    key = showing[:2]
+    same = next((one for one in entry.showings if one[:2] == key), None)
+    if same is not None:  # twice in one turn counts once
+        showing = max(same, showing, key=lambda one: (one.stated, one.confidence, one.content))
+    showings = (*(one for one in entry.showings if one is not same), showing)
+    stated = entry.stated
+    if showing.stated and (stated is None or key >= stated[:2]):
+        stated = showing
+    return entry._replace(
+        first=min(entry.first, key),
+        showings=tuple(sorted(showings, key=lambda one: one[:2]))[-MAX_EVIDENCE:],
+        times=entry.times + (same is None),
+        surest=max(entry.surest, showing.confidence),
+        stated=stated,
+    )
+
+
+def _opposed(entry: MemoryEntry, key: Key, by_user: bool) -> MemoryEntry:
+    return entry._replace(
+        first=min(entry.first, key),
+        opposed=max(entry.opposed, key),
+        opposed_by_user=max(entry.opposed_by_user, key) if by_user else entry.opposed_by_user,
+    )
+
+
+def _write(
+    rows: Rows,
+    entries: dict[str, MemoryEntry],
+    touched: dict[str, MemoryEntry],
+    turn: Turn,
+    out: Effects,
+) -> None:
+    delta = turn.session_memory_delta
+    assert delta is not None
+    key = turn.occurred_at, turn.event_id
+    writes: list[tuple[str, str, MemoryItemWrite | MemoryItemPatch | None]] = [
+        *((one.id, "add", one) for one in delta.add),
+        *((one.id, "update", one) for one in delta.update),
+        *((one, "delete", None) for one in delta.delete),
+    ]
+    for item_id, op, fields in writes:
+        known = touched.get(item_id) or entries.get(item_id)
+        if known is None and op != "add":
+            out.warnings.append("unknown_memory_item")
+        entry = known or MemoryEntry(item_id, "", key)
+        content = fields.model_dump(exclude_unset=True, exclude={"id"}) if fields else {}
+        ops = (*entry.ops, Op(*key, op, content))
+        touched[item_id] = entry._replace(
+            first=min(entry.first, key),
+            ops=tuple(sorted(ops, key=lambda one: one[:2]))[-MAX_OPS:],
+        )
+
+
+# --- what shows -------------------------------------------------------------------------------
+
+
+def visible(entries: dict[str, MemoryEntry]) -> dict[str, Item]:
+    """The items that show, by id. Equal (type, content) shows once, under the oldest entry."""
+    shown: dict[str, Item] = {}
+    same: dict[tuple[str, str], str] = {}
+    for entry in sorted(entries.values(), key=_age):
+        item = _item(entry)
+        if item is None:
+            continue
+        about = (item["type"], normalise(item.get("decision") or item["content"]))
+        first = same.setdefault(about, entry.id)
+        shown[first] = item if first == entry.id else _merged(shown[first], item)
+    return shown
+
+
+def _merged(item: Item, other: Item) -> Item:
+    evidence = list(dict.fromkeys((*item["evidence"], *other["evidence"])))
+    confidence = max(item["confidence"], other["confidence"])
+    return {**item, "confidence": confidence, "evidence": evidence[-MAX_EVIDENCE:]}
+
+
+def _item(entry: MemoryEntry) -> Item | None:
+    """What shows of one entry: what was observed, and the direct writes over it. A delete wipes
+    all before it, in its own turn too."""
+    deleted = max((op[:2] for op in entry.ops if op.op == "delete"), default=NEVER)
+    item = _observed(entry, deleted)
+    for op in entry.ops:
+        if op[:2] <= deleted or (item is None and op.op == "update"):
+            continue
+        blank = {"id": entry.id, "content": "", "confidence": 0.5, "evidence": []}
+        item = {**(item or blank), **op.fields}
+        item["evidence"] = [*item["evidence"], op.event_id][-MAX_EVIDENCE:]
+        if item["type"] == "decision":
+            item.setdefault("reversible", True)
+    return item
+
+
+def _observed(entry: MemoryEntry, deleted: Key) -> Item | None:
+    after = max(entry.opposed, deleted)
+    stated = entry.stated
+    if entry.type == "decision" and stated and not stated.fields["reversible"]:
+        after = max(entry.opposed_by_user, deleted)  # it yields to the user alone
+    recent = [one for one in entry.showings if one[:2] > after]
+    if stated is not None and stated[:2] <= after:
+        stated = None
+    if not recent and stated is None:
+        return None
+    confidence = max((one.confidence for one in recent), default=0.0)
+    if entry.type == "capability_assumption":
+        times = entry.times if after == NEVER else len(recent)
+        confidence = 1 - (1 - entry.surest) * 0.5 ** (times - 1)
+    elif stated is None and (
+        entry.type in ("decision", "constraint") or len(recent) < SHOWINGS_NEEDED
+    ):
+        return None  # a candidate
+    if stated is not None:
+        confidence = max(confidence, stated.confidence)
+    latest = recent[-1] if recent else stated
+    if entry.type == "decision" or latest is None:
+        latest = stated
+    assert latest is not None
+    return {
+        "id": entry.id,
+        "type": entry.type,
+        "content": latest.content,
+        "confidence": confidence,
+        **latest.fields,
+        "evidence": [one.event_id for one in recent] or [latest.event_id],
+    }
+
+
+# --- caps and revisions -----------------------------------------------------------------------
+
+
+def _over_cap(entries: dict[str, MemoryEntry], shown: dict[str, Item]) -> list[str]:
+    """The least confident, then the oldest items fall out; of candidates the oldest."""
+    weakest = sorted(shown, key=lambda one: (shown[one]["confidence"], _age(entries[one])))
+    hidden = [one for one in sorted(entries.values(), key=_age) if one.id not in shown]
+    return [
+        *weakest[: max(0, len(shown) - MAX_ITEMS)],
+        *(one.id for one in hidden[: max(0, len(hidden) - MAX_CANDIDATES)]),
+    ]
+
+
+def _revise(
+    turn: Turn, before: dict[str, Item], after: dict[str, Item], fallen: set[str], out: Effects
+) -> None:
+    for item_id in {**before, **after}:
+        was, now = before.get(item_id), after.get(item_id)
+        type_ = (now or was or {})["type"]
+        if now is None:
+            op, reason = "remove", "over the cap" if item_id in fallen else "no longer holds"
+        elif was is None:
+            op, reason = "add", "stated, or shown often enough"
+        else:
+            op, reason = "update", "shown or written again"
+        evidence, at = [turn.event_id], turn.occurred_at
+        entity = ("session_memory", item_id, type_)
+        revise(out, out.owner, entity, op, was, now, reason, evidence, at)

@@ -1,0 +1,256 @@
+"""Long-term state (seed 003 §2): versions that coexist, each true from one time to another.
+
+A row `s/{state_id}` holds the newest 16 versions of a state. A revision tells the change of one
+version; the history needs no other table to know what held when (design 04, Long-term memory).
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Protocol
+
+from schemas.base import format_time
+from schemas.events import StateUpdate, WritePlan
+from streams.folds.ids import canonical, make_id
+from streams.folds.revisions import add_evidence, revise, time_or_none
+from streams.folds.rows import Effects, Refused, Rows
+
+MAX_VERSIONS = 16
+MAX_TIDY = 200
+DEFAULT_CONFIDENCE = 0.5
+
+
+class Version(NamedTuple):
+    """What a state says of [valid_from, valid_to); a later version ends it earlier."""
+
+    valid_from: int
+    valid_to: int | None
+    body_text: str
+    payload: dict[str, Any]
+    confidence: float
+    entities: tuple[str, ...]
+    last_confirmed_at: int
+    evidence: tuple[str, ...]
+    updated_at: int
+
+
+class State(NamedTuple):
+    """A state and its versions, oldest first; the last one is current."""
+
+    state_id: str
+    kind: str
+    created_at: int
+    versions: tuple[Version, ...]
+
+
+class Upsert(Protocol):
+    """The part of a state update that says when."""
+
+    valid_from: int | None
+    confidence: float | None
+    reason: str
+    evidence_event_ids: list[str]
+
+
+def evidence_of(plan: WritePlan, named: Iterable[str]) -> tuple[str, ...]:
+    """The events an update names, and the one its plan was made from."""
+    own = (plan.event_id,) if plan.event_id else ()
+    return tuple(dict.fromkeys((*named, *own)))
+
+
+def default_from(plan: WritePlan, update: Upsert) -> int:
+    """valid_from, else about_start, else the event's time."""
+    if update.valid_from is not None:
+        return update.valid_from
+    notes = plan.event_annotations
+    if notes and notes.about_start is not None:
+        return notes.about_start
+    return plan.occurred_at
+
+
+def apply(rows: Rows, plan: WritePlan, ordinal: int, update: StateUpdate, out: Effects) -> None:
+    """One state update of a plan. Raises Refused where it names what it may not."""
+    where = f"state_updates.{ordinal}"
+    state_id = update.state_id or make_id("state", rows.tenant, rows.key, plan.plan_id, ordinal)
+    state: State | None = rows.get(f"s/{state_id}")
+    if update.op != "upsert":
+        if state is None or update.kind == "long_mood_state":
+            reason = "unknown_state" if state is None else "mood_cannot_close"
+            raise Refused(reason, f"{where}.state_id: no state {state_id} to {update.op}")
+        if update.op == "mark_done" and state.kind != "task":
+            raise Refused("not_a_task", f"{where}.op: {state_id} is a {state.kind}")
+        ended = _closed if update.op == "close" else _done
+        _put(rows, plan, state, ended(state.versions[-1], plan, update), update, out)
+    elif state is None:
+        assert update.kind is not None
+        if not update.body_text:
+            raise Refused(
+                "unknown_state", f"{where}.state_id: no state {state_id}; a new one needs body_text"
+            )
+        state = State(state_id, update.kind, plan.occurred_at, ())
+        _put(rows, plan, state, _new(plan, update), update, out)
+    elif update.state_id is None:
+        return  # the id this very plan made: it was applied before
+    elif update.kind != state.kind:
+        raise Refused("kind_differs", f"{where}.kind: {state_id} is a {state.kind}")
+    else:
+        _put(rows, plan, state, _upserted(state, plan, update), update, out)
+
+
+def _new(plan: WritePlan, update: StateUpdate) -> Version:
+    payload = dict(update.payload or {})
+    if update.kind == "task":
+        payload.setdefault("status", "open")
+    return Version(
+        default_from(plan, update),
+        update.valid_to,
+        update.body_text,
+        payload,
+        DEFAULT_CONFIDENCE if update.confidence is None else update.confidence,
+        tuple(update.entities or (_annotated(plan))),
+        plan.occurred_at,
+        evidence_of(plan, update.evidence_event_ids),
+        plan.occurred_at,
+    )
+
+
+def _annotated(plan: WritePlan) -> list[str]:
+    return plan.event_annotations.entities if plan.event_annotations else []
+
+
+def _upserted(state: State, plan: WritePlan, update: StateUpdate) -> Version:
+    """A correction of the version that begins at valid_from, or a version of its own."""
+    current = state.versions[-1]
+    since = current.valid_from if update.valid_from is None else update.valid_from
+    same = next((one for one in state.versions if one.valid_from == since), None)
+    base = same or current
+    fresh = evidence_of(plan, update.evidence_event_ids)
+    kept_to = same.valid_to if same else None
+    return Version(
+        since,
+        kept_to if update.valid_to is None else update.valid_to,
+        update.body_text or base.body_text,
+        base.payload if update.payload is None else update.payload,
+        base.confidence if update.confidence is None else update.confidence,
+        tuple(update.entities) or base.entities,
+        plan.occurred_at,
+        add_evidence(same.evidence, fresh) if same else fresh,
+        plan.occurred_at,
+    )
+
+
+def _closed(version: Version, plan: WritePlan, update: StateUpdate) -> Version:
+    notes = plan.event_annotations
+    until = update.valid_to
+    if until is None:
+        until = notes.about_end if notes and notes.about_end is not None else plan.occurred_at
+    return _confirmed(version, plan, update)._replace(valid_to=max(until, version.valid_from))
+
+
+def _done(version: Version, plan: WritePlan, update: StateUpdate) -> Version:
+    payload = {**version.payload, "status": "done"}
+    return _confirmed(version, plan, update)._replace(payload=payload)
+
+
+def _confirmed(version: Version, plan: WritePlan, update: StateUpdate) -> Version:
+    fresh = evidence_of(plan, update.evidence_event_ids)
+    return version._replace(
+        last_confirmed_at=plan.occurred_at,
+        evidence=add_evidence(version.evidence, fresh),
+        updated_at=plan.occurred_at,
+    )
+
+
+OPS = {"close": "close", "mark_done": "done"}
+
+
+def _put(
+    rows: Rows, plan: WritePlan, state: State, version: Version, update: StateUpdate, out: Effects
+) -> None:
+    """Puts a version in its place; the revision tells it from the version it corrects or ends."""
+    same = next((one for one in state.versions if one.valid_from == version.valid_from), None)
+    earlier = [one for one in state.versions if one.valid_from < version.valid_from]
+    before = same or (earlier[-1] if earlier else None)
+    op = OPS.get(update.op) or ("insert" if before is None else "update" if same else "supersede")
+    others = (one for one in state.versions if one is not same)
+    versions = tuple(sorted((*others, version), key=lambda one: one.valid_from))[-MAX_VERSIONS:]
+    rows.put(f"s/{state.state_id}", state._replace(versions=versions))
+    revise(
+        out,
+        rows.key,
+        ("state", state.state_id, state.kind),
+        op,
+        document(state, before) if before else None,
+        document(state, version),
+        update.reason or plan.extractor.name,
+        evidence_of(plan, update.evidence_event_ids),
+        plan.occurred_at,
+        plan.plan_id,
+    )
+
+
+def status_of(state: State, version: Version) -> str:
+    """closed once it has an end, else done for a task done, else active."""
+    if version.valid_to is not None:
+        return "closed"
+    done = state.kind == "task" and version.payload.get("status") == "done"
+    return "done" if done else "active"
+
+
+def document(state: State, version: Version) -> dict[str, Any]:
+    """One version as revisions and replies show it (schemas.memory.State)."""
+    return {
+        "state_id": state.state_id,
+        "kind": state.kind,
+        "body_text": version.body_text,
+        "payload": version.payload,
+        "confidence": version.confidence,
+        "entities": list(version.entities),
+        "valid_from": format_time(version.valid_from),
+        "valid_to": time_or_none(version.valid_to),
+        "last_confirmed_at": format_time(version.last_confirmed_at),
+        "status": status_of(state, version),
+        "evidence_event_ids": list(version.evidence),
+        "updated_at": format_time(version.updated_at),
+    }
+
+
+# --- tidying ----------------------------------------------------------------------------------
+
+
+def tidy(rows: Rows, plan: WritePlan, out: Effects) -> None:
+    """`tidy_memory` (seed 003 §3): of open states that say the same, the oldest stays."""
+    groups: dict[tuple[str, str, str, int], list[State]] = {}
+    for _, state in rows.scan("s/"):
+        current: Version = state.versions[-1]
+        if current.valid_to is None:
+            payload = canonical(current.payload)
+            about = (state.kind, current.body_text, payload, current.valid_from)
+            groups.setdefault(about, []).append(state)
+    closed = 0
+    for same in groups.values():
+        oldest, *rest = sorted(same, key=lambda state: (state.created_at, state.state_id))
+        rest = rest[: MAX_TIDY - closed]
+        closed += len(rest)
+        if rest:
+            _merge(rows, plan, oldest, rest, out)
+
+
+def _merge(rows: Rows, plan: WritePlan, oldest: State, rest: list[State], out: Effects) -> None:
+    newest = max(one.versions[-1].last_confirmed_at for one in (oldest, *rest))
+    at = plan.occurred_at
+    for state in rest:
+        version = state.versions[-1]
+        until = max(at, version.valid_from)
+        _tidied(rows, state, version._replace(valid_to=until, updated_at=at), "close", plan, out)
+    kept = oldest.versions[-1]
+    if newest != kept.last_confirmed_at:
+        version = kept._replace(last_confirmed_at=newest, updated_at=at)
+        _tidied(rows, oldest, version, "update", plan, out)
+
+
+def _tidied(
+    rows: Rows, state: State, version: Version, op: str, plan: WritePlan, out: Effects
+) -> None:
+    rows.put(f"s/{state.state_id}", state._replace(versions=(*state.versions[:-1], version)))
+    was, now = document(state, state.versions[-1]), document(state, version)
+    entity = ("state", state.state_id, state.kind)
+    revise(out, rows.key, entity, op, was, now, "tidy_memory", (), plan.occurred_at, plan.plan_id)

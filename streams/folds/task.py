@@ -1,0 +1,333 @@
+"""The task's fold (seed 002): versions of recursions, their order, and their tools' results.
+
+Rows, beside the session's: `t/{task_id}` the task, `q/{task_id}␟{trace_id}` its recursions,
+`w/{task_id}␟{trace_id}` the results of a recursion's calls. At most 200 recursions are kept
+whole; a checkpoint stands for those before them.
+"""
+
+import json
+from bisect import bisect_left
+from functools import reduce
+from typing import Any, NamedTuple
+
+from schemas.base import format_time, parse_time
+from schemas.events import Recursion, ToolResult
+from streams.folds.ids import canonical, short_hash
+from streams.folds.index import Seen, find_id, put_id
+from streams.folds.machine import STALL, Key, Machine, advance, settle, status_of
+from streams.folds.rows import Effects, Input, Late, Outcome, Refused, Rows
+
+MAX_RECURSIONS = 200
+MAX_PENDING = 64
+
+
+class Task(NamedTuple):
+    """`before` is the machine before the last recursion, `tip` after it, `checkpoint` before
+    the oldest one that is kept."""
+
+    task_id: str
+    created_at: int
+    updated_at: int
+    order: tuple[Key, ...] = ()
+    older: int = 0
+    checkpoint: Machine = Machine()
+    before: Machine = Machine()
+    tip: Machine = Machine()
+    pending: int = 0  # results whose recursion has not ended
+
+
+class Step(NamedTuple):
+    """The standing version of a recursion."""
+
+    iteration_index: int
+    ended: bool
+    occurred_at: int
+    fingerprint: bytes
+    doc: str
+
+    @property
+    def rank(self) -> tuple[bool, int, str]:
+        """Ended beats running, then the latest, then the greater canonical JSON."""
+        return self.ended, self.occurred_at, self.doc
+
+
+class Result(NamedTuple):
+    """The standing version of what a tool answered to one call."""
+
+    tool_call_id: str | None
+    call_index: int | None
+    occurred_at: int
+    fingerprint: bytes
+    doc: str
+    text: str
+    success: bool
+    source: tuple[str, int, int]
+
+
+Results = tuple[Result, ...]
+
+
+def begin(rows: Rows, task_id: str, at: int) -> bool:
+    """A running turn begins its task. Returns whether the task's row is new or changed."""
+    task: Task | None = rows.get(f"t/{task_id}")
+    if task is not None and at >= task.created_at:
+        return False
+    rows.put(f"t/{task_id}", _touched(task or Task(task_id, at, at), at))
+    return True
+
+
+def fold(
+    rows: Rows,
+    record: Recursion | ToolResult,
+    given: Input,
+    seen: Seen,
+    latest: int | None,
+    out: Effects,
+) -> tuple[Outcome, Seen]:
+    """One recursion or tool result; `latest` is the time of the session's latest turn."""
+    at = record.occurred_at
+    task = rows.get(f"t/{record.task_id}") or Task(record.task_id, at, at)
+    if isinstance(record, ToolResult):
+        return _tool_result(rows, task, record, given, seen), seen
+    return _recursion(rows, task, record, given, seen, latest, out)
+
+
+def question(rows: Rows, task_id: str) -> tuple[int, bool] | None:
+    """When the task asked what a later turn would answer, and whether it waits for it now."""
+    task: Task = rows.get(f"t/{task_id}")
+    if task.tip.asked is not None:
+        return task.tip.asked, True
+    return (task.tip.held[0], False) if task.tip.held else None
+
+
+def refold(rows: Rows, task_id: str, latest: int | None) -> None:
+    """Folds the kept recursions again, because the session's latest turn is a later one."""
+    task: Task = rows.get(f"t/{task_id}")
+    rows.put(f"t/{task_id}", _refolded(rows, task, latest))
+
+
+def _touched(task: Task, at: int) -> Task:
+    return task._replace(created_at=min(task.created_at, at), updated_at=max(task.updated_at, at))
+
+
+# --- recursions -------------------------------------------------------------------------------
+
+
+def _recursion(
+    rows: Rows,
+    task: Task,
+    record: Recursion,
+    given: Input,
+    seen: Seen,
+    latest: int | None,
+    out: Effects,
+) -> tuple[Outcome, Seen]:
+    key = (record.iteration_index, record.trace_id)
+    ended = record.status != "running"
+    step = Step(key[0], ended, record.occurred_at, given.fingerprint, given.doc)
+    name = f"q/{task.task_id}\x1f{record.trace_id}"
+    old: Step | None = rows.get(name)
+    if old is None and task.older:
+        id_hash = _older_hash(task, record.trace_id)
+        known = find_id(rows, seen, id_hash)
+        if known == given.fingerprint:
+            return "duplicate", seen
+        if known is not None or key < task.order[0]:  # before the window: in the history alone
+            out.warnings.append("recursion_before_window")
+            return "applied", put_id(rows, seen, id_hash, given.fingerprint)
+    if old is not None and old.rank >= step.rank:
+        return "duplicate", seen
+    rows.put(name, step)
+    task = _touched(task, record.occurred_at)
+    if old is None and (not task.order or key > task.order[-1]):
+        tip = advance(task.tip, body(step), latest)
+        task = task._replace(order=(*task.order, key), before=task.tip, tip=tip)
+    elif old is not None and key == task.order[-1] and old.iteration_index == key[0]:
+        task = task._replace(tip=advance(task.before, body(step), latest))
+    else:
+        order = [one for one in task.order if one[1] != key[1]]
+        order.insert(bisect_left(order, key), key)
+        task = _refolded(rows, task._replace(order=tuple(order)), latest)
+    if record.step_id and record.step_id not in {one.step_id for one in task.tip.plan}:
+        out.warnings.append("unknown_step")
+    if ended and (old is None or not old.ended):
+        task = _settle_results(rows, task, record, out)
+    if len(task.order) > MAX_RECURSIONS:
+        task, seen = _evict(rows, task, seen, latest)
+    rows.put(f"t/{task.task_id}", task)
+    return "applied", seen
+
+
+def body(step: Step) -> dict[str, Any]:
+    """The recursion's JSON object, its time in microseconds."""
+    content: dict[str, Any] = json.loads(step.doc)
+    content["occurred_at"] = parse_time(content["occurred_at"])
+    return content
+
+
+def _refolded(rows: Rows, task: Task, latest: int | None) -> Task:
+    steps = [rows.get(f"q/{task.task_id}\x1f{trace_id}") for _, trace_id in task.order]
+    before = reduce(lambda m, one: advance(m, body(one), latest), steps[:-1], task.checkpoint)
+    tip = advance(before, body(steps[-1]), latest) if steps else before
+    return task._replace(before=before, tip=tip)
+
+
+def _older_hash(task: Task, trace_id: str, call: str = "") -> bytes:
+    return short_hash(f"q{task.task_id}\x1f{trace_id}\x1f{call}")
+
+
+def _evict(rows: Rows, task: Task, seen: Seen, latest: int | None) -> tuple[Task, Seen]:
+    """The oldest recursion goes into the checkpoint; its ids are remembered."""
+    trace_id = task.order[0][1]
+    step: Step = rows.get(f"q/{task.task_id}\x1f{trace_id}")
+    seen = put_id(rows, seen, _older_hash(task, trace_id), step.fingerprint)
+    results: Results = rows.get(f"w/{task.task_id}\x1f{trace_id}") or ()
+    for one in results:
+        seen = put_id(rows, seen, _older_hash(task, trace_id, _call(one)), one.fingerprint)
+    rows.delete(f"q/{task.task_id}\x1f{trace_id}")
+    rows.delete(f"w/{task.task_id}\x1f{trace_id}")
+    checkpoint = advance(task.checkpoint, body(step), latest)
+    return task._replace(order=task.order[1:], older=task.older + 1, checkpoint=checkpoint), seen
+
+
+# --- tool results -----------------------------------------------------------------------------
+
+
+def _call(result: Result | ToolResult) -> str:
+    if result.tool_call_id is not None:
+        return f"id:{result.tool_call_id}"
+    return f"#{result.call_index}"
+
+
+def _tool_result(rows: Rows, task: Task, record: ToolResult, given: Input, seen: Seen) -> Outcome:
+    result = Result(
+        record.tool_call_id,
+        record.call_index,
+        record.occurred_at,
+        given.fingerprint,
+        given.doc,
+        record.result if isinstance(record.result, str) else canonical(record.result),
+        record.success,
+        given.source,
+    )
+    step: Step | None = rows.get(f"q/{task.task_id}\x1f{record.trace_id}")
+    if step is None and task.older:
+        known = find_id(rows, seen, _older_hash(task, record.trace_id, _call(result)))
+        if known is not None:
+            return "duplicate"
+    if step is not None and step.ended and _fitting(_calls(step), result) is None:
+        raise Refused("unmatched_tool_result", _unmatched(result, record.trace_id))
+    name = f"w/{task.task_id}\x1f{record.trace_id}"
+    results: Results = rows.get(name) or ()
+    old = next((one for one in results if _call(one) == _call(result)), None)
+    if old is not None and (old.occurred_at, old.doc) >= (result.occurred_at, result.doc):
+        return "duplicate"
+    if old is None and (step is None or not step.ended):
+        if task.pending >= MAX_PENDING:
+            raise Refused(
+                "too_many_waiting_results",
+                f"{MAX_PENDING} results of task {task.task_id} wait for their recursions",
+            )
+        task = task._replace(pending=task.pending + 1)
+    rows.put(name, (*(one for one in results if one is not old), result))
+    rows.put(f"t/{task.task_id}", _touched(task, record.occurred_at))
+    return "applied"
+
+
+def _calls(step: Step) -> list[Any]:
+    calls = json.loads(step.doc)["action"].get("output", {}).get("tool_calls")
+    return calls if isinstance(calls, list) else []
+
+
+def _fitting(calls: list[Any], result: Result) -> int | None:
+    """Which call a result answers: by tool_call_id, else by index."""
+    if result.tool_call_id is not None:
+        for at, call in enumerate(calls):
+            if isinstance(call, dict) and call.get("id") == result.tool_call_id:
+                return at
+    index = result.call_index
+    return index if index is not None and index < len(calls) else None
+
+
+def _unmatched(result: Result, trace_id: str) -> str:
+    return f"recursion {trace_id} has no call {_call(result)}"
+
+
+def _settle_results(rows: Rows, task: Task, record: Recursion, out: Effects) -> Task:
+    """The recursion has ended: results that waited for it fit one of its calls, or none."""
+    name = f"w/{task.task_id}\x1f{record.trace_id}"
+    results: Results = rows.get(name) or ()
+    if not results or not task.pending:
+        return task
+    calls = (record.action.output or {}).get("tool_calls")
+    calls = calls if isinstance(calls, list) else []
+    unfit = [one for one in results if _fitting(calls, one) is None]
+    for one in unfit:
+        detail = _unmatched(one, record.trace_id)
+        out.late.append(Late("unmatched_tool_result", detail, one.doc, one.occurred_at, one.source))
+    if unfit:
+        rows.put(name, tuple(one for one in results if one not in unfit))
+    return task._replace(pending=max(0, task.pending - len(results)))
+
+
+# --- the document -----------------------------------------------------------------------------
+
+
+def document(rows: Rows, task_id: str, latest: int | None) -> dict[str, Any]:
+    """The machine as seed 002 writes it (schemas.task.TaskDocument)."""
+    task: Task = rows.get(f"t/{task_id}")
+    machine = settle(task.tip, latest)
+    steps: dict[str, list[Any]] = {one.step_id: [] for one in machine.plan}
+    top: list[Any] = []
+    for key in task.order:
+        if machine.end is None or key <= machine.end:
+            content = _with_results(rows, task, key[1])
+            steps.get(content.get("step_id", ""), top).append(content)
+    last = machine.last
+    stalled = machine.repeated >= STALL
+    return {
+        "global": {
+            "task_id": task_id,
+            "iteration": machine.iteration,
+            "max_iteration": machine.max_iteration,
+            "status": status_of(machine, latest),
+            "error": machine.error,
+            "forced": machine.forced,
+            "stalled": stalled,
+            "stalled_count": machine.repeated if stalled else 0,
+            "created_at": format_time(task.created_at),
+            "updated_at": format_time(task.updated_at),
+        },
+        "current_recursion": {}
+        if last is None
+        else {"trace_id": last[1], "iteration_index": last[0], "status": last[2]},
+        "context": {
+            "objective": machine.objective,
+            "constraints": list(machine.constraints),
+            "plan": [
+                {**one._asdict(), "recursion_history": steps[one.step_id]} for one in machine.plan
+            ],
+            "memory": {
+                "short_term": [
+                    {"trace_id": trace_id, "memory": text} for trace_id, text in machine.short_term
+                ]
+            },
+        },
+        "recursion_history": top,
+        "older_recursions": task.older,
+    }
+
+
+def _with_results(rows: Rows, task: Task, trace_id: str) -> dict[str, Any]:
+    step: Step = rows.get(f"q/{task.task_id}\x1f{trace_id}")
+    content: dict[str, Any] = json.loads(step.doc)
+    for name in ("type", "tenant", "session_id", "task_id"):
+        content.pop(name, None)
+    content["action"].setdefault("output", {})
+    results: Results = rows.get(f"w/{task.task_id}\x1f{trace_id}") or ()
+    calls = content["action"]["output"].get("tool_calls")
+    for one in sorted(results, key=lambda r: (r.occurred_at, r.doc)):
+        at = _fitting(calls, one) if isinstance(calls, list) else None
+        if at is not None and isinstance(calls[at], dict):
+            calls[at] |= {"result": one.text, "success": one.success}
+    return content
