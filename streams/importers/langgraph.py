@@ -1,0 +1,149 @@
+"""`langgraph`: a SQLite file of LangGraph checkpoints, read through the saver's own API.
+
+Of each thread the newest checkpoint's `messages` channel is the conversation; earlier checkpoints
+only say when a message was first there. thread_id = session_id, a `user_id` in the checkpoint's
+metadata the user. Subgraphs' checkpoints (with a namespace) are not read. Needs the `langgraph`
+extra; openai_chat does the rest.
+"""
+
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from schemas.base import JsonObject
+from streams.folds.ids import canonical
+from streams.importers import openai_chat
+from streams.importers.base import ImportFault, Skipped
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.base import CheckpointTuple
+    from langgraph.checkpoint.sqlite import SqliteSaver
+
+CHANNEL = "messages"
+ROLES = {"human": "user", "ai": "assistant"}  # LangChain's names; the others are OpenAI's
+
+
+def read(path: Path, skipped: Skipped) -> Iterator[JsonObject]:
+    """The file's threads as input records, oldest thread first, one thread at a time."""
+    with _saver(path) as saver:
+        yield from openai_chat.parse(_items(saver, skipped), skipped)
+
+
+@contextmanager
+def _saver(path: Path) -> "Iterator[SqliteSaver]":
+    """A saver over a copy of the file: opening one writes to its database."""
+    try:
+        from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+        from langgraph.checkpoint.sqlite import SqliteSaver
+    except ImportError:
+        reason = "LangGraph's SQLite saver is not installed: install turnstone[langgraph]"
+        raise ImportFault(reason) from None
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file")
+    # Only LangChain's and LangGraph's own types: a checkpoint must not construct anything else.
+    serializer = JsonPlusSerializer(allowed_msgpack_modules=None)
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "checkpoints.sqlite")
+        _copy(path, copy)
+        with closing(sqlite3.connect(copy, check_same_thread=False)) as connection:
+            yield SqliteSaver(connection, serde=serializer)
+
+
+def _copy(path: Path, copy: Path) -> None:
+    try:
+        with (
+            closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as source,
+            closing(sqlite3.connect(copy)) as target,
+        ):
+            source.execute("SELECT 1 FROM checkpoints LIMIT 1")
+            source.backup(target)
+    except sqlite3.Error as error:
+        raise ImportFault(f"not a SQLite file of LangGraph checkpoints: {error}") from None
+
+
+def _items(saver: "SqliteSaver", skipped: Skipped) -> Iterator[JsonObject]:
+    for thread_id in _threads(saver):
+        item = _item(saver, thread_id)
+        if item is None:
+            skipped[f"thread without a {CHANNEL} channel"] += 1
+        else:
+            yield item
+
+
+def _threads(saver: "SqliteSaver") -> list[str]:
+    """Thread ids, oldest first; the saver lists checkpoints newest first."""
+    seen: dict[str, None] = {}
+    for saved in saver.list(None):
+        thread_id = str(saved.config["configurable"]["thread_id"])
+        seen.pop(thread_id, None)
+        seen[thread_id] = None
+    return list(reversed(seen))
+
+
+def _item(saver: "SqliteSaver", thread_id: str) -> JsonObject | None:
+    """A thread as an item of openai_chat; None without messages."""
+    config: Any = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
+    saved = saver.list(config)
+    newest = next(saved, None)
+    messages = _channel(newest) if newest else None
+    if newest is None or messages is None:
+        return None
+    times = dict.fromkeys(map(_key, messages), newest.checkpoint["ts"])
+    for earlier in saved:
+        for message in _channel(earlier) or []:
+            if _key(message) in times:
+                times[_key(message)] = earlier.checkpoint["ts"]
+    user_id: Any = newest.metadata.get("user_id")
+    made = [_message(message) | {"created": times[_key(message)]} for message in messages]
+    return {"session_id": thread_id, "user_id": user_id, "messages": made}
+
+
+def _channel(saved: "CheckpointTuple") -> list[Any] | None:
+    messages = saved.checkpoint["channel_values"].get(CHANNEL)
+    return messages if isinstance(messages, list) else None
+
+
+def _key(message: Any) -> str:
+    """What tells a message from the others of its thread: its id, else what it says."""
+    fields = _fields(message)
+    return str(fields.get("id") or canonical([fields.get("type"), fields.get("content")]))
+
+
+def _fields(message: Any) -> JsonObject:
+    """A LangChain message's fields, or those of a message kept as a dictionary."""
+    if isinstance(message, dict):
+        return message
+    return message.model_dump() if hasattr(message, "model_dump") else {"content": str(message)}
+
+
+def _message(message: Any) -> JsonObject:
+    """A LangChain message as OpenAI's chat API writes it."""
+    fields = _fields(message)
+    kind = str(fields.get("role") or fields.get("type"))
+    extra = fields.get("additional_kwargs") or {}
+    calls = [_call(call) for call in fields.get("tool_calls") or []]
+    calls += [_call(call) for call in fields.get("invalid_tool_calls") or []]
+    made = {
+        "role": ROLES.get(kind, kind),
+        "content": fields.get("content"),
+        "tool_calls": calls,
+        "function_call": extra.get("function_call"),
+        "refusal": extra.get("refusal"),
+        "reasoning_content": extra.get("reasoning_content"),
+        "tool_call_id": fields.get("tool_call_id"),
+        "name": fields.get("name"),
+        "status": fields.get("status"),
+    }
+    return {name: value for name, value in made.items() if value}
+
+
+def _call(call: JsonObject) -> JsonObject:
+    """LangChain's {name, args, id} -> OpenAI's {id, type, function}; others stay as they are."""
+    if "args" not in call:
+        return call
+    arguments = call["args"] if isinstance(call["args"], str) else canonical(call["args"])
+    function = {"name": call.get("name"), "arguments": arguments}
+    return {"id": call.get("id"), "type": "function", "function": function}
