@@ -4,7 +4,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from schemas.base import ClampedConfidence, Confidence, Id, JsonObject, Label, Micros, Tenant, Vad, Wire
+from schemas.base import (
+    ClampedConfidence,
+    Confidence,
+    Id,
+    JsonObject,
+    Label,
+    Micros,
+    Tenant,
+    Vad,
+    Wire,
+)
 
 SCHEMA_VERSION = 2
 MAX_RECORD_BYTES = 1_000_000
@@ -36,8 +46,8 @@ class Summary(Wire):
     """What the agent found and decided in one task, seed 000."""
 
     content: Text = ""
-    key_findings: list[Text] = Field(default=[], max_length=64)
-    final_decisions: list[Text] = Field(default=[], max_length=64)
+    key_findings: list[Text] = Field(default_factory=list, max_length=64)
+    final_decisions: list[Text] = Field(default_factory=list, max_length=64)
 
 
 class Metadata(Wire):
@@ -109,16 +119,16 @@ class MemoryItemPatch(Wire):
 class SessionMemoryDelta(Wire):
     """Direct writes to the session memory: per id the latest turn's op wins."""
 
-    add: list[MemoryItemWrite] = Field(default=[], max_length=64)
-    update: list[MemoryItemPatch] = Field(default=[], max_length=64)
-    delete: list[Id] = Field(default=[], max_length=64)
+    add: list[MemoryItemWrite] = Field(default_factory=list, max_length=64)
+    update: list[MemoryItemPatch] = Field(default_factory=list, max_length=64)
+    delete: list[Id] = Field(default_factory=list, max_length=64)
 
 
 class Affect(Wire):
     """One moment of feeling: text and numbers (seed 003 §5)."""
 
     text: Text = ""
-    labels: list[Label] = Field(default=[], max_length=6)
+    labels: list[Label] = Field(default_factory=list, max_length=6)
     vad: Vad
     confidence: ClampedConfidence = 0.5
 
@@ -141,14 +151,14 @@ class Turn(Record):
     topic: Label | None = None
     artifact: Label | None = None
     metadata: Metadata | None = None
-    image_summaries: list[Text] = Field(default=[], max_length=5)
+    image_summaries: list[Text] | None = Field(default=None, max_length=5)
     summary: Summary | None = None
     subject: Claim | None = None
     object: Claim | None = None
     session_status: Literal["active", "waiting_input", "closed"] | None = None
     artifacts_metadata: ArtifactsMetadata | None = None
     session_memory_delta: SessionMemoryDelta | None = None
-    observations: list[Observation] = Field(default=[], max_length=64)
+    observations: list[Observation] | None = Field(default=None, max_length=64)
     affect: Affect | None = None
 
 
@@ -156,7 +166,7 @@ class Action(Wire):
     """What one step of the loop did (seed 002 §5.5); `output` is free in form."""
 
     action_type: Literal["CALL_TOOL", "RE_PLAN", "REFLECT", "ANSWER", "CLARIFY"]
-    output: JsonObject = {}
+    output: JsonObject = Field(default_factory=dict)
 
 
 class PlanStep(Wire):
@@ -251,8 +261,8 @@ class StateUpdate(Wire):
     confidence: Confidence | None = None
     valid_from: Micros | None = None
     valid_to: Micros | None = None
-    entities: list[Label] = Field(default=[], max_length=64)
-    evidence_event_ids: list[Id] = Field(default=[], max_length=64)
+    entities: list[Label] = Field(default_factory=list, max_length=64)
+    evidence_event_ids: list[Id] = Field(default_factory=list, max_length=64)
     reason: Text = ""
 
     @model_validator(mode="after")
@@ -282,7 +292,7 @@ class PreferenceUpdate(Wire):
     subject: Annotated[str, Field(min_length=1, max_length=512)]
     confidence: Confidence = 0.5
     note: Text | None = None
-    evidence_event_ids: list[Id] = Field(default=[], max_length=64)
+    evidence_event_ids: list[Id] = Field(default_factory=list, max_length=64)
     reason: Text = ""
 
 
@@ -294,7 +304,7 @@ class ThreadUpdate(Wire):
     event_id: Id | None = None
     into: Label | None = None
     confidence: Confidence = 0.5
-    evidence_event_ids: list[Id] = Field(default=[], max_length=64)
+    evidence_event_ids: list[Id] = Field(default_factory=list, max_length=64)
     reason: Text = ""
 
     @model_validator(mode="after")
@@ -317,15 +327,15 @@ class LinkUpdate(Wire):
     to_event_id: Id
     label: Literal["reply_to", "same_topic", "caused_by", "continuation"]
     confidence: Confidence = 0.5
-    evidence_event_ids: list[Id] = Field(default=[], max_length=64)
+    evidence_event_ids: list[Id] = Field(default_factory=list, max_length=64)
     reason: Text = ""
 
 
 class ContextUpdates(Wire):
     """Changes of the context graph (seed 003 §4)."""
 
-    threads: list[ThreadUpdate] = Field(default=[], max_length=200)
-    links: list[LinkUpdate] = Field(default=[], max_length=200)
+    threads: list[ThreadUpdate] = Field(default_factory=list, max_length=200)
+    links: list[LinkUpdate] = Field(default_factory=list, max_length=200)
 
 
 class EventAnnotations(Wire):
@@ -334,7 +344,7 @@ class EventAnnotations(Wire):
     about_start: Micros | None = None
     about_end: Micros | None = None
     life_stage: Label | None = None
-    entities: list[Label] = Field(default=[], max_length=64)
+    entities: list[Label] = Field(default_factory=list, max_length=64)
 
 
 class PlanAffect(Affect):
@@ -355,8 +365,8 @@ class WritePlan(Record):
     session_id: Id | None = None
     event_id: Id | None = None
     extractor: Extractor
-    state_updates: list[StateUpdate] = Field(default=[], max_length=200)
-    preference_updates: list[PreferenceUpdate] = Field(default=[], max_length=200)
+    state_updates: list[StateUpdate] = Field(default_factory=list, max_length=200)
+    preference_updates: list[PreferenceUpdate] = Field(default_factory=list, max_length=200)
     event_affect: PlanAffect | None = None
     context_updates: ContextUpdates | None = None
     event_annotations: EventAnnotations | None = None

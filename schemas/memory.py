@@ -7,9 +7,7 @@ from pydantic import Field
 from schemas.base import JsonObject, Micros, Reply, Vad
 
 StateKind = Literal["fact", "relation", "task", "summary", "long_mood_state"]
-EntityType = Literal[
-    "session", "session_memory", "state", "preference", "link", "thread", "affect"
-]
+EntityType = Literal["session", "session_memory", "state", "preference", "link", "thread", "affect"]
 
 
 class State(Reply):

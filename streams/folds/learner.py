@@ -7,7 +7,7 @@ that no order of answers can matter. Formulas and check values: design 04, Learn
 from typing import Any, NamedTuple
 
 from schemas.base import DAY, format_time
-from streams.folds.rows import Rows
+from streams.folds.rows import Rows, UserSignal
 
 MAX_TOPICS = 500
 MAX_AGE_DAYS = 360
@@ -25,13 +25,14 @@ ARTIFACT_KINDS = {
     "flashcard_set": "flashcards",
 }
 USES_NEEDED = 3
+NEVER = -(2**62)
 
 
 class Use(NamedTuple):
     """How often one thing was used, and when last."""
 
     times: int = 0
-    latest: tuple[int, str] = (-(2**62), "")
+    latest: tuple[int, str] = (NEVER, "")
 
 
 class Learner(NamedTuple):
@@ -62,44 +63,36 @@ class Topic(NamedTuple):
     days: tuple[Answers, ...] = ()
 
 
-class Lesson(NamedTuple):
-    """What one turn or signal says of its user."""
-
-    occurred_at: int
-    event_id: str
-    intent: str | None
-    topic: str | None
-    artifact: str | None
-    difficulty: str | None
-    correct_rate: float | None
-
-
-def fold(rows: Rows, lesson: Lesson) -> None:
+def fold(rows: Rows, lesson: UserSignal) -> None:
     """One lesson into the user's counts and topic."""
-    learner: Learner = rows.get("l") or Learner(lesson.occurred_at)
+    learner: Learner = rows.get("l") or Learner(NEVER)
     key = lesson.occurred_at, lesson.event_id
+    topics = learner.topics
     if lesson.topic:
-        learner = learner._replace(topics=_visit(rows, learner.topics, lesson.topic, key, lesson))
+        topics = _visit(rows, topics, lesson.topic, key, lesson)
     latest = learner.latest
     if lesson.intent and (latest is None or key >= latest[:2]):
         latest = (*key, lesson.intent, lesson.topic)
-    kind = ARTIFACT_KINDS.get(lesson.artifact or "")
-    rows.put(
-        "l",
-        learner._replace(
-            updated_at=max(learner.updated_at, lesson.occurred_at),
-            quiz_sessions=learner.quiz_sessions + (lesson.intent in QUIZ_INTENTS),
-            homework_help_count=learner.homework_help_count + (lesson.intent in HOMEWORK_INTENTS),
-            artifacts=_used(learner.artifacts, kind, key) if kind else learner.artifacts,
-            difficulties=_used(learner.difficulties, lesson.difficulty, key)
-            if lesson.difficulty
-            else learner.difficulties,
-            latest=latest,
-        ),
+    kind = ARTIFACT_KINDS.get(lesson.artifact) if lesson.artifact else None
+    artifacts, difficulties = learner.artifacts, learner.difficulties
+    if kind:
+        artifacts = _used(artifacts, kind, key)
+    if lesson.difficulty:
+        difficulties = _used(difficulties, lesson.difficulty, key)
+    updated = Learner(
+        max(learner.updated_at, lesson.occurred_at),
+        learner.quiz_sessions + (lesson.intent in QUIZ_INTENTS),
+        learner.homework_help_count + (lesson.intent in HOMEWORK_INTENTS),
+        topics,
+        artifacts,
+        difficulties,
+        latest,
     )
+    if updated != learner:
+        rows.put("l", updated)
 
 
-def _visit(rows: Rows, topics: int, name: str, key: tuple[int, str], lesson: Lesson) -> int:
+def _visit(rows: Rows, topics: int, name: str, key: tuple[int, str], lesson: UserSignal) -> int:
     topic: Topic | None = rows.get(f"y/{name}")
     if topic is None:
         topics += 1
@@ -117,7 +110,7 @@ def _visit(rows: Rows, topics: int, name: str, key: tuple[int, str], lesson: Les
     return topics
 
 
-def _answered(days: tuple[Answers, ...], day: int, lesson: Lesson) -> tuple[Answers, ...]:
+def _answered(days: tuple[Answers, ...], day: int, lesson: UserSignal) -> tuple[Answers, ...]:
     assert lesson.correct_rate is not None
     weight = QUARTERS[lesson.difficulty]
     by_day = {one.day: one for one in days}

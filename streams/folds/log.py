@@ -7,7 +7,7 @@ from streams.folds.rows import Effects, Input
 
 def turn(turn: Turn, given: Input, out: Effects) -> None:
     """A row of `events`."""
-    metadata, extra = turn.metadata, turn.model_extra
+    metadata = turn.metadata
     out.rows.append(
         (
             "events",
@@ -29,9 +29,9 @@ def turn(turn: Turn, given: Input, out: Effects) -> None:
                 turn.artifact,
                 metadata.difficulty if metadata else None,
                 metadata.correct_rate if metadata else None,
-                turn.image_summaries,
-                canonical(metadata.model_dump(exclude_none=True)) if metadata else None,
-                canonical(extra) if extra else None,
+                turn.image_summaries or [],
+                given.metadata,
+                given.extra,
                 given.doc,
             ),
         )

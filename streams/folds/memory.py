@@ -29,18 +29,7 @@ def fold_signal(rows: Rows, signal: UserSignal, out: Effects) -> None:
     """What one ended turn means for its user. The session's fold has seen to duplicates."""
     header: User = rows.get("u") or User()
     out.seq = header.seq
-    learner.fold(
-        rows,
-        learner.Lesson(
-            signal.occurred_at,
-            signal.event_id,
-            signal.intent,
-            signal.topic,
-            signal.artifact,
-            signal.difficulty,
-            signal.correct_rate,
-        ),
-    )
+    learner.fold(rows, signal)
     if signal.affect is not None:
         _feel(rows, signal.affect, signal.session_id, None, out)
     out.user = True
@@ -78,14 +67,17 @@ def _lesson(rows: Rows, signal: Signal) -> None:
     metadata = signal.metadata
     learner.fold(
         rows,
-        learner.Lesson(
-            signal.occurred_at,
+        UserSignal(
             signal.signal_id,
+            rows.key,
+            signal.session_id,
+            signal.occurred_at,
             first_intent(signal.intent),
             signal.topic or None,
             signal.artifact or None,
             metadata.difficulty if metadata else None,
             metadata.correct_rate if metadata else None,
+            None,
         ),
     )
 

@@ -27,7 +27,7 @@ def revise(
         return
     entity_type, entity_id, kind = entity
     values = (
-        make_id("revision", out.parent, out.ordinal),
+        make_id("revision", *out.parent, out.ordinal),
         owner,
         entity_type,
         entity_id,

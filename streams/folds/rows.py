@@ -37,7 +37,7 @@ class Input(NamedTuple):
     """One validated record with what the runtime knows of it.
 
     `fingerprint` is 8 bytes of the canonical JSON's hash (design 04: same content); `doc` that
-    JSON as text; `recorded_at` and `horizon` are microseconds UTC: a record older than the
+    JSON as text, `metadata` and `extra` those parts of it; `recorded_at` and `horizon` are microseconds UTC: a record older than the
     horizon that finds no row is too late to begin one (None: rows live for ever).
     """
 
@@ -45,6 +45,8 @@ class Input(NamedTuple):
     fingerprint: bytes
     doc: str
     recorded_at: int
+    metadata: str | None = None
+    extra: str | None = None
     source: tuple[str, int, int] = ("", 0, 0)
     horizon: int | None = None
 
@@ -63,7 +65,7 @@ class UserSignal(NamedTuple):
 
     event_id: str
     user_id: str
-    session_id: str
+    session_id: str | None
     occurred_at: int
     intent: str | None
     topic: str | None
@@ -103,7 +105,7 @@ class Effects:
     __slots__ = ("late", "ordinal", "owner", "parent", "rows", "seq", "session", "signals",
                  "tasks", "user", "warnings")  # fmt: skip
 
-    def __init__(self, owner: str, parent: str) -> None:
+    def __init__(self, owner: str, parent: tuple[str, ...]) -> None:
         self.owner = owner  # the session or user
         self.rows: list[tuple[str, int, tuple[Any, ...]]] = []  # table, occurred_at, values
         self.signals: list[UserSignal] = []
@@ -112,6 +114,6 @@ class Effects:
         self.tasks: dict[str, None] = {}  # the tasks whose documents changed, in order
         self.warnings: list[str] = []
         self.late: list[Late] = []
-        self.parent = parent  # the id that revision ids are made from
+        self.parent = parent  # what revision ids are made from: tenant, table, owner, record
         self.ordinal = 0
         self.seq = 0  # the owner's count of revisions; the fold sets and keeps it

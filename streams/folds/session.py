@@ -13,7 +13,7 @@ from typing import Any
 from schemas.events import Recursion, Signal, ToolResult, Turn, first_intent
 from streams.folds import log, session_memory, task
 from streams.folds.ids import make_id, short_hash
-from streams.folds.index import RUNNING, Entry, find_id, insert_turn, put_id, remove_turn
+from streams.folds.index import RUNNING, Entry, Seen, find_id, insert_turn, put_id, remove_turn
 from streams.folds.revisions import revise
 from streams.folds.rows import Effects, Input, Moment, Outcome, Refused, Rows, UserSignal
 from streams.folds.session_state import (
@@ -91,24 +91,32 @@ def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -
     seen = put_id(rows, header.seen, id_hash, content)
 
     facts = facts_of(turn)
-    before = visible(rows, header)
+    before = visible(rows, header) if header.running else header
+    changes: dict[str, Any] = {}
     if replaced is not None:
         rows.delete(f"r/{turn.event_id}")
         header = header._replace(running=tuple(r for r in header.running if r != turn.event_id))
-    header = header._replace(seen=seen)
     if is_running:
-        header = _keep_running(rows, header, facts, out)
+        rows.put(f"r/{facts.event_id}", facts)
+        changes["running"] = (*header.running, facts.event_id)
     else:
-        header = _converse(rows, contribute(header, facts), facts)
-        _remember(rows, turn, out)
+        changes = contribute(header, facts)
+        seen = _converse(rows, header, facts, seen, changes)
+        if turn.observations or turn.session_memory_delta:
+            session_memory.fold(rows, turn, out)
         if turn.user_id:
             out.signals.append(_user_signal(turn, facts))
-    shown = visible(rows, header) if header.running else header
     was_placed = replaced or (facts if known is not None else None)
     neighbours = _link(rows, facts, was_placed, out)
-    header = _unwait(rows, header, shown, out)
-    _revise_turn(before, shown._replace(waiting=header.waiting), facts, neighbours, out)
-    rows.put("h", header._replace(seq=out.seq))
+    after = header._replace(seen=seen, seq=out.seq, **changes)
+    if len(after.running) > MAX_RUNNING:
+        after = _end_oldest(rows, after, out)
+    shown = visible(rows, after) if after.running else after
+    if after.waiting:
+        after = _unwait(rows, after, shown, out)
+        shown = shown._replace(waiting=after.waiting)
+    _revise_turn(before, shown, facts, neighbours, out)
+    rows.put("h", after if out.seq == after.seq else after._replace(seq=out.seq))
     log.turn(turn, given, out)
     out.session = True
     return "applied"
@@ -119,21 +127,15 @@ def _flagged(fingerprint: bytes, is_running: bool) -> bytes:
     return fingerprint[:7] + bytes((last,))
 
 
-def _keep_running(rows: Rows, header: Session, facts: Facts, out: Effects) -> Session:
-    rows.put(f"r/{facts.event_id}", facts)
-    running = (*header.running, facts.event_id)
-    if len(running) > MAX_RUNNING:  # the oldest counts as ended; its end can then add but not take
-        oldest: Facts = rows.get(f"r/{running[0]}")
-        rows.delete(f"r/{running[0]}")
-        header = _converse(rows, contribute(header, oldest), oldest)
-        out.warnings.append("running_turns_over_cap")
-        running = running[1:]
-    return header._replace(running=running)
-
-
-def _remember(rows: Rows, turn: Turn, out: Effects) -> None:
-    if turn.observations or turn.session_memory_delta:
-        session_memory.fold(rows, turn, out)
+def _end_oldest(rows: Rows, header: Session, out: Effects) -> Session:
+    """Over the cap the oldest running turn counts as ended; its end can add, but not take back."""
+    name = f"r/{header.running[0]}"
+    oldest: Facts = rows.get(name)
+    rows.delete(name)
+    out.warnings.append("running_turns_over_cap")
+    changes = contribute(header, oldest)
+    seen = _converse(rows, header, oldest, header.seen, changes)
+    return header._replace(running=header.running[1:], seen=seen, **changes)
 
 
 def _user_signal(turn: Turn, facts: Facts) -> UserSignal:
@@ -171,34 +173,37 @@ def _user_signal(turn: Turn, facts: Facts) -> UserSignal:
 # --- conversations ----------------------------------------------------------------------------
 
 
-def _converse(rows: Rows, header: Session, turn: Facts) -> Session:
-    name = f"c/{turn.conversation}"
+def _converse(
+    rows: Rows, header: Session, turn: Facts, seen: Seen, changes: dict[str, Any]
+) -> Seen:
+    """One more turn of a conversation; what changes in the header is added to `changes`."""
+    conversation = turn.task_id or turn.event_id
+    name = f"c/{conversation}"
     row: Conversation | None = rows.get(name)
+    window = header.window
     if row is not None:
         merged = converse(row, turn)
         rows.put(name, merged)
         if merged.first != row.first:
-            window = [one for one in header.window if one[2] != turn.conversation]
-            window.append((*merged.first, turn.conversation))
-            header = header._replace(window=tuple(sorted(window)))
-        return header
+            others = (one for one in window if one[2] != conversation)
+            changes["window"] = tuple(sorted((*others, (*merged.first, conversation))))
+        return seen
     if turn.task_id:  # it may have fallen out of the window: then it is in the history alone
         id_hash = short_hash("c" + turn.task_id)
-        if find_id(rows, header.seen, id_hash) is not None:
-            return header
-        header = header._replace(seen=put_id(rows, header.seen, id_hash, bytes(8)))
+        if find_id(rows, seen, id_hash) is not None:
+            return seen
+        seen = put_id(rows, seen, id_hash, bytes(8))
     rows.put(name, converse(None, turn))
-    place = (turn.occurred_at, turn.event_id, turn.conversation)
-    window_now = header.window
-    if not window_now or place > window_now[-1]:
-        window_now = (*window_now, place)
-    else:
-        window_now = tuple(sorted((*window_now, place)))
-    older = header.older
-    if len(window_now) > MAX_CONVERSATIONS:
-        rows.delete(f"c/{window_now[0][2]}")
-        window_now, older = window_now[1:], older + 1
-    return header._replace(window=window_now, older=older)
+    place = (turn.occurred_at, turn.event_id, conversation)
+    window = (*window, place)
+    if len(window) > 1 and place < window[-2]:
+        window = tuple(sorted(window))
+    if len(window) > MAX_CONVERSATIONS:
+        rows.delete(f"c/{window[0][2]}")
+        window = window[1:]
+        changes["older"] = header.older + 1
+    changes["window"] = window
+    return seen
 
 
 # --- links, status, revisions -----------------------------------------------------------------
@@ -285,6 +290,8 @@ def _revise_turn(
         reason = "the latest turn says so" if now == "closed" else "a turn came"
         _revise_status(out, _status(was), _status(now), "update", reason, evidence, at)
     for kind in ("subject", "object"):
+        if getattr(before, kind) == getattr(after, kind):
+            continue
         revise(
             out,
             out.owner,
@@ -337,17 +344,11 @@ def _signal(rows: Rows, header: Session, signal: Signal, given: Input, out: Effe
         return "duplicate"
     if known is not None:
         raise Refused("conflicting_duplicate", f"signal_id {signal.signal_id} has other content")
-    at = signal.occurred_at
-    header = contextualise(
-        header,
-        (at, signal.signal_id),
-        first_intent(signal.intent),
-        signal.topic or None,
-        signal.artifact or None,
-    )
-    header = _touched(header, at)._replace(
-        seen=put_id(rows, header.seen, id_hash, given.fingerprint)
-    )
+    key = signal.occurred_at, signal.signal_id
+    intent = first_intent(signal.intent)
+    changes = contextualise(header, key, intent, signal.topic or None, signal.artifact or None)
+    seen = put_id(rows, header.seen, id_hash, given.fingerprint)
+    header = _touched(header, signal.occurred_at)._replace(seen=seen, **changes)
     rows.put("h", header)
     log.record(signal, given, out)
     out.session = True

@@ -64,7 +64,7 @@ def fold(rows: Rows, turn: Turn, out: Effects) -> None:
     entries: dict[str, MemoryEntry] = {row.id: row for _, row in rows.scan("m/")}
     before = visible(entries)
     touched: dict[str, MemoryEntry] = {}
-    for observation in turn.observations:
+    for observation in turn.observations or ():
         _observe(rows, entries, touched, turn, observation)
     if turn.session_memory_delta:
         _write(rows, entries, touched, turn, out)

@@ -4,7 +4,6 @@ Every function here gives the same result for any order of turns (law 2): "lates
 go by (occurred_at, event_id), never by arrival.
 """
 
-from functools import reduce
 from typing import Any, NamedTuple
 
 from schemas.base import HOUR
@@ -79,6 +78,7 @@ class Facts(NamedTuple):
 
     @property
     def conversation(self) -> str:
+        """The id of the task it belongs to; without one it is a task of its own."""
         return self.task_id or self.event_id
 
 
@@ -107,43 +107,31 @@ def facts_of(turn: Turn) -> Facts:
 
 
 def claimed(claim: Claim, key: tuple[int, str]) -> Claimed:
-    """A claim in the order claims are compared by."""
+    """A claim as claims are compared: user over agent, then the surer, then the later."""
     return (claim.source == "user", claim.confidence, *key, claim.content)
 
 
-def contribute(header: Session, turn: Facts) -> Session:
-    """The header with one more turn. Any order of turns gives the same header (law 2)."""
+def contribute(header: Session, turn: Facts) -> dict[str, Any]:
+    """What one more turn changes in the header; the same for any order of turns (law 2)."""
     at, event_id = key = turn.occurred_at, turn.event_id
-    latest, user, message = header.latest, header.user, header.message
-    if latest is None or key >= latest[:2]:
-        latest = (at, event_id, turn.session_status)
-    if turn.user_id and (user is None or key <= user[:2]):
-        user = (at, event_id, turn.user_id)
-    if turn.user_input and (message is None or key >= message[:2]):
-        message = (at, event_id, turn.user_input)
-    header = header._replace(
-        created_at=min(header.created_at, at),
-        updated_at=max(header.updated_at, at),
-        user=user,
-        latest=latest,
-        message=message,
-    )
-    header = contextualise(header, key, turn.intent, turn.topic, turn.artifact)
-    if turn.subject or turn.object or turn.artifacts:
-        artifacts = header.artifacts
-        if turn.artifacts and (artifacts is None or key >= artifacts[:2]):
-            artifacts = (at, event_id, turn.artifacts)
-        header = header._replace(
-            subject=greater(header.subject, turn.subject),
-            object=greater(header.object, turn.object),
-            artifacts=artifacts,
-        )
-    return header
-
-
-def greater(one: Claimed | None, other: Claimed | None) -> Claimed | None:
-    """User over agent, then the surer, then the later."""
-    return max((c for c in (one, other) if c is not None), default=None)
+    changes = contextualise(header, key, turn.intent, turn.topic, turn.artifact)
+    if at < header.created_at:
+        changes["created_at"] = at
+    if at > header.updated_at:
+        changes["updated_at"] = at
+    if header.latest is None or key >= header.latest[:2]:
+        changes["latest"] = (at, event_id, turn.session_status)
+    if turn.user_id and (header.user is None or key <= header.user[:2]):
+        changes["user"] = (at, event_id, turn.user_id)
+    if turn.user_input and (header.message is None or key >= header.message[:2]):
+        changes["message"] = (at, event_id, turn.user_input)
+    if turn.subject:
+        changes["subject"] = max(header.subject or turn.subject, turn.subject)
+    if turn.object:
+        changes["object"] = max(header.object or turn.object, turn.object)
+    if turn.artifacts and (header.artifacts is None or key >= header.artifacts[:2]):
+        changes["artifacts"] = (at, event_id, turn.artifacts)
+    return changes
 
 
 def contextualise(
@@ -152,33 +140,33 @@ def contextualise(
     intent: str | None,
     topic: str | None,
     artifact: str | None,
-) -> Session:
-    """The SessionContext's part of the header, which signals move too."""
+) -> dict[str, Any]:
+    """What changes in the SessionContext's part of the header, which signals move too."""
     at, said_by = key
-    intents, latest_topic, latest_artifact = header.intents, header.topic, header.artifact
+    changes: dict[str, Any] = {}
+    if header.context_at is None or at > header.context_at:
+        changes["context_at"] = at
     if intent:
         said = (at, said_by, intent)
+        intents = header.intents
         if not intents or said > intents[-1]:
-            intents = (*intents, said)[-MAX_INTENTS:]
+            changes["intents"] = (*intents, said)[-MAX_INTENTS:]
         else:
-            intents = tuple(sorted({*intents, said}))[-MAX_INTENTS:]
-    if topic and (latest_topic is None or key >= latest_topic[:2]):
-        latest_topic = (at, said_by, topic)
-    if artifact and (latest_artifact is None or key >= latest_artifact[:2]):
-        latest_artifact = (at, said_by, artifact)
-    return header._replace(
-        context_at=at if header.context_at is None else max(header.context_at, at),
-        intents=intents,
-        topic=latest_topic,
-        artifact=latest_artifact,
-    )
+            changes["intents"] = tuple(sorted({*intents, said}))[-MAX_INTENTS:]
+    if topic and (header.topic is None or key >= header.topic[:2]):
+        changes["topic"] = (at, said_by, topic)
+    if artifact and (header.artifact is None or key >= header.artifact[:2]):
+        changes["artifact"] = (at, said_by, artifact)
+    return changes
 
 
 def visible(rows: Rows, header: Session) -> Session:
     """The header with the turns that have not ended laid over it."""
     if not header.running:
         return header
-    return reduce(contribute, (rows.get(f"r/{one}") for one in header.running), header)
+    for event_id in header.running:
+        header = header._replace(**contribute(header, rows.get(f"r/{event_id}")))
+    return header
 
 
 def converse(row: Conversation | None, turn: Facts) -> Conversation:

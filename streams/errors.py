@@ -1,0 +1,38 @@
+"""Every error a command can end with, and its exit code (design 03).
+
+    TurnstoneError          1  failed
+    ├── UsageError          2  the command line is wrong
+    ├── ConfigurationError  3  a folder, file or setting is not what it should be
+    ├── DataRefused         4  data refused, or digests differ
+    └── Unreachable         5  a dependency cannot be reached
+"""
+
+
+class TurnstoneError(Exception):
+    """Said to the user as one line: what is wrong, where, and what to do."""
+
+    exit_code = 1
+
+
+class UsageError(TurnstoneError):
+    """The command line is wrong."""
+
+    exit_code = 2
+
+
+class ConfigurationError(TurnstoneError):
+    """A folder, file or setting is not what it should be."""
+
+    exit_code = 3
+
+
+class DataRefused(TurnstoneError):
+    """Data was refused, or two digests differ."""
+
+    exit_code = 4
+
+
+class Unreachable(TurnstoneError):
+    """A dependency cannot be reached."""
+
+    exit_code = 5

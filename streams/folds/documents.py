@@ -1,0 +1,103 @@
+"""What readers get of a session: the document of seed 000 and the SessionContext of seed 004."""
+
+from typing import Any
+
+from schemas.base import format_time
+from streams.folds import session_memory, task
+from streams.folds.rows import Rows
+from streams.folds.session_state import (
+    EXPIRY,
+    MAX_CONVERSATIONS,
+    Conversation,
+    Facts,
+    Session,
+    claim_document,
+    converse,
+    status_of,
+    visible,
+)
+
+CONVERSATION_STATUS = {"completed": "done", "failed": "error"}
+
+
+def latest_turn(rows: Rows) -> int | None:
+    """When the session's latest turn was, ended or not."""
+    shown = visible(rows, rows.get("h"))
+    return shown.latest[0] if shown.latest else None
+
+
+def session(rows: Rows) -> dict[str, Any]:
+    """The session as folded, without expiry (schemas.session.SessionDocument)."""
+    base: Session = rows.get("h")
+    header = visible(rows, base)
+    status = status_of(header)
+    older, conversations = _conversations(rows, base)
+    return {
+        "session_id": rows.key,
+        "user_id": header.user[2] if header.user else None,
+        "subject": claim_document(header.subject),
+        "object": claim_document(header.object),
+        "status": status,
+        "closed_reason": "closed by the turn" if status == "closed" else None,
+        "artifacts_metadata": header.artifacts[2] if header.artifacts else {},
+        "conversations": conversations,
+        "conversation_count": older + len(conversations),
+        "session_memory": session_memory.items(rows),
+        "created_at": format_time(header.created_at),
+        "updated_at": format_time(header.updated_at),
+        "context": _context(rows.key, header),
+    }
+
+
+def expire(document: dict[str, Any], latest: int | None, at: int) -> dict[str, Any]:
+    """The document as somebody who asks at `at` sees it: no turn for 24 h closes a session."""
+    if document["status"] != "closed" and latest is not None and at - latest > EXPIRY:
+        return {**document, "status": "closed", "closed_reason": "expired"}
+    return document
+
+
+def _context(session_id: str, header: Session) -> dict[str, Any] | None:
+    if header.context_at is None:
+        return None
+    return {
+        "session_id": session_id,
+        "current_topic": header.topic[2] if header.topic else None,
+        "recent_intents": [intent for _, _, intent in header.intents],
+        "last_artifact": header.artifact[2] if header.artifact else None,
+        "last_user_message": header.message[2] if header.message else "",
+        "updated_at": format_time(header.context_at),
+    }
+
+
+def _conversations(rows: Rows, base: Session) -> tuple[int, list[dict[str, Any]]]:
+    """How many lie before the window, and those in it."""
+    shown: dict[str, Conversation] = {
+        task_id: rows.get(f"c/{task_id}") for _, _, task_id in base.window
+    }
+    for event_id in base.running:
+        turn: Facts = rows.get(f"r/{event_id}")
+        shown[turn.conversation] = converse(shown.get(turn.conversation), turn)
+    order = sorted(shown, key=lambda task_id: (*shown[task_id].first, task_id))
+    over = max(0, len(order) - MAX_CONVERSATIONS)
+    older = base.older + over
+    return older, [
+        _conversation(rows, older + place, task_id, shown[task_id])
+        for place, task_id in enumerate(order[over:], 1)
+    ]
+
+
+def _conversation(rows: Rows, place: int, task_id: str, row: Conversation) -> dict[str, Any]:
+    status, error = row.status, row.error
+    done: task.Task | None = rows.get(f"t/{task_id}")
+    if done is not None and done.tip.outcome:
+        status = CONVERSATION_STATUS[done.tip.outcome]
+        error = done.tip.error
+    return {
+        "task_index": place,
+        "task_id": task_id,
+        "user_input": row.asked[2] if row.asked else "",
+        "agent_answer": row.answer,
+        "status": status,
+        "error": error,
+        "summary": row.summary,
+    }

@@ -1,0 +1,222 @@
+"""Records through both hops of the topology, and what comes of them until the next commit.
+
+One place for the rules both tiers share: what a record ends as (law 3), that a fold which raises
+leaves nothing behind, and which rows each record causes.
+"""
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from schemas.base import DAY, MINUTE
+from schemas.events import Record, Signal, WritePlan
+from streams.folds import documents, learner, memory, session, task
+from streams.folds.rows import Effects, Input, Late, Outcome, Refused, UserSignal
+from streams.runtime.decode import Dead, decode
+from streams.runtime.store import Entity, Store
+
+Row = tuple[Any, ...]
+Where = tuple[str, str]  # tenant, and the session's or user's id
+Suffix = tuple[str, int, str, int, int]  # tenant, recorded_at, src_topic, src_partition, src_offset
+
+_json = msgspec.json.Encoder().encode
+
+
+class Applier:
+    """Folds records into `store`, collecting history rows and counts until `drain`.
+
+    `retention` in microseconds: sessions whose latest turn is older are dropped (None: never).
+    """
+
+    def __init__(self, store: Store, retention: int | None = None) -> None:
+        self.store = store
+        self.retention = retention
+        self.watermark: int = store.value("watermark") or 0
+        self.counts: Counter[str] = Counter()
+        self.warnings: Counter[str] = Counter()
+        self.rows: dict[str, list[Row]] = {}
+        self.touched: dict[str, set[int]] = {  # hashes: a million of them take 60 MB
+            name: set() for name in ("sessions", "tasks", "users", "states")
+        }
+        self._sessions: dict[Where, tuple[Suffix, Entity]] = {}
+        self._tasks: dict[tuple[str, str, str], tuple[Suffix, Entity]] = {}
+        self._users: dict[Where, tuple[Suffix, Entity]] = {}
+        self._last_recorded_at = 0
+
+    def apply(self, line: bytes, source: tuple[str, int, int]) -> str:
+        """One record as bytes; returns what it ended as."""
+        given = decode(line, source, None)
+        if given == "withheld":
+            outcome = "withheld"
+        elif isinstance(given, Dead):
+            outcome = self._bury(given, source)
+        else:
+            self._last_recorded_at = given.recorded_at
+            outcome = self._fold(given, line, source)
+        self.counts["read"] += 1
+        self.counts[outcome] += 1
+        return outcome
+
+    def _fold(self, given: Input, line: bytes, source: tuple[str, int, int]) -> str:
+        record = given.record
+        if self.retention is not None:
+            stream_time = min(record.occurred_at, given.recorded_at + 5 * MINUTE)
+            self.watermark = max(self.watermark, stream_time)
+            given = given._replace(horizon=self.watermark - self.retention)
+        table, key = owner_of(record)
+        entity = self.store.entity(table, record.tenant, key)
+        out = Effects(key, (record.tenant, table, key, *_id_of(record)))
+        entity.begin()
+        users: list[Entity] = []
+        try:
+            fold = session.fold if table == "sessions" else memory.fold
+            outcome: Outcome = fold(entity, given, out)
+            for signal in out.signals:
+                users.append(self.store.entity("users", record.tenant, signal.user_id))
+                self._signal(users[-1], signal, out)
+        except Refused as refused:
+            return self._refuse(refused.reason, refused.detail, given, line, (entity, *users))
+        except Exception as error:  # a fault of ours must not stop the stream (design 05, Errors)
+            detail = f"{type(error).__name__}: {error}"
+            return self._refuse("fold_failed", detail, given, line, (entity, *users))
+        self._collect(table, entity, users, given, out)
+        if outcome == "after_retention":
+            self.counts["after_retention"] += 1
+            return "applied"
+        return outcome
+
+    def _signal(self, user: Entity, signal: UserSignal, out: Effects) -> None:
+        """The second hop: what a turn means for its user."""
+        user.begin()
+        hop = Effects(user.key, (*out.parent, "user"))
+        memory.fold_signal(user, signal, hop)
+        out.rows.extend(hop.rows)
+        out.warnings.extend(hop.warnings)
+
+    def _refuse(
+        self, reason: str, detail: str, given: Input, line: bytes, touched: tuple[Entity, ...]
+    ) -> str:
+        for entity in touched:
+            entity.rollback()
+        record = given.record
+        key = f"{record.tenant}/{owner_of(record)[1]}"
+        dead = Dead(reason, detail, line, key, record.occurred_at)
+        return self._bury(dead, given.source, given.recorded_at)
+
+    def _bury(
+        self, dead: Dead, source: tuple[str, int, int], recorded_at: int | None = None
+    ) -> str:
+        at = self._last_recorded_at if recorded_at is None else recorded_at
+        tenant = dead.key.split("/", 1)[0] if dead.key else "default"
+        day = (at if dead.occurred_at is None else dead.occurred_at) // DAY
+        row = (dead.reason, dead.detail, dead.payload, dead.key, None, tenant, at, *source, day)
+        self.rows.setdefault("dead_letters", []).append(row)
+        return "dead"
+
+    def _collect(
+        self, table: str, entity: Entity, users: list[Entity], given: Input, out: Effects
+    ) -> None:
+        tenant = given.record.tenant
+        suffix: Suffix = (tenant, given.recorded_at, *given.source)
+        rows = self.rows
+        for name, at, values in out.rows:
+            row = (*values, *suffix, at // DAY)
+            if name in rows:
+                rows[name].append(row)
+            else:
+                rows[name] = [row]
+            if name == "revisions":
+                self.counts["revisions"] += 1
+                if values[2] == "state":
+                    self.touched["states"].add(hash((tenant, values[3])))
+        for warning in out.warnings:
+            self.warnings[warning] += 1
+        for late in out.late:
+            self._bury_late(late, given)
+        if entity.dirty:
+            self.store.changed(table, entity)
+        where = (tenant, entity.key)
+        if out.session:
+            self._sessions[where] = (suffix, entity)
+        for task_id in out.tasks:
+            self._tasks[(*where, task_id)] = (suffix, entity)
+        for user in users:
+            self.store.changed("users", user)
+            self._users[(tenant, user.key)] = (suffix, user)
+        if table == "users":
+            self.touched["users"].add(hash(where))
+            if out.user:
+                self._users[where] = (suffix, entity)
+
+    def _bury_late(self, late: Late, given: Input) -> None:
+        """A waiting record that fits nothing: no longer applied, but a dead letter (law 3)."""
+        topic, _, offset = late.source
+        detail = f"{late.detail} (the result came at {topic}:{offset})"
+        dead = Dead(late.reason, detail, late.doc.encode(), None, late.occurred_at)
+        self._bury(dead, given.source, given.recorded_at)
+        self.counts["applied"] -= 1
+        self.counts["dead"] += 1
+
+    def drain(self) -> dict[str, list[Row]]:
+        """The rows since the last drain, the newest document of each changed key among them."""
+        rows = self.rows
+        for where, (suffix, entity) in self._sessions.items():
+            self.touched["sessions"].add(hash(where))
+            rows.setdefault("sessions", []).append(_session_row(entity, suffix))
+        for key, (suffix, entity) in self._tasks.items():
+            self.touched["tasks"].add(hash(key))
+            rows.setdefault("tasks", []).append(_task_row(entity, key[2], suffix))
+        for where, (suffix, entity) in self._users.items():
+            self.touched["users"].add(hash(where))
+            rows.setdefault("profiles", []).append(_profile_row(entity, suffix))
+        self.rows = {}
+        self._sessions, self._tasks, self._users = {}, {}, {}
+        return rows
+
+
+def owner_of(record: Record) -> tuple[str, str]:
+    """The table and key a record is folded under."""
+    if isinstance(record, WritePlan):
+        return "users", record.user_id
+    if isinstance(record, Signal) and record.scope == "user":
+        assert record.user_id
+        return "users", record.user_id
+    return "sessions", record.session_id  # type: ignore[attr-defined, no-any-return]
+
+
+def _id_of(record: Any) -> tuple[str, ...]:
+    """The record's own id, told apart where one id has several versions."""
+    kind = record.type
+    if kind == "turn":
+        return (record.event_id, record.status)
+    if kind == "write_plan":
+        return ("plan", record.plan_id)
+    if kind == "signal":
+        return ("signal", record.signal_id)
+    call = f"{record.tool_call_id or record.call_index}" if kind == "tool_result" else ""
+    return (kind, record.task_id, record.trace_id, call, str(record.occurred_at))
+
+
+def _session_row(entity: Entity, suffix: Suffix) -> Row:
+    document = documents.session(entity)
+    header = entity.get("h")
+    created_at, updated_at = header.created_at, header.updated_at
+    keys = (entity.key, document["user_id"], document["status"], document["closed_reason"])
+    return (*keys, created_at, updated_at, _json(document).decode(), *suffix, updated_at // DAY)
+
+
+def _task_row(entity: Entity, task_id: str, suffix: Suffix) -> Row:
+    latest = documents.latest_turn(entity) if entity.get("h") else None
+    document = task.document(entity, task_id, latest)
+    machine = document["global"]
+    updated_at = entity.get(f"t/{task_id}").updated_at
+    keys = (entity.key, task_id, machine["status"], machine["iteration"], machine["max_iteration"])
+    flags = (machine["forced"], machine["stalled"], updated_at)
+    return (*keys, *flags, _json(document).decode(), *suffix, updated_at // DAY)
+
+
+def _profile_row(entity: Entity, suffix: Suffix) -> Row:
+    document = learner.document(entity, entity.key)
+    updated_at = entity.get("l").updated_at
+    return (entity.key, updated_at, _json(document).decode(), *suffix, updated_at // DAY)

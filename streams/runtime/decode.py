@@ -1,0 +1,225 @@
+"""Bytes to a validated record, a dead letter, or nothing (withheld): the edge of both tiers.
+
+The order matters (design 04, What is one event): `meta_request` is decided before anything else
+is looked at, image bytes before validation. A dead letter keeps the original bytes, less images
+and withheld text.
+"""
+
+import re
+from hashlib import blake2b, sha256
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from pydantic import ValidationError
+
+from schemas.base import format_time
+from schemas.events import MAX_RECORD_BYTES, RECORD_TYPES, SCHEMA_VERSION, Record, Turn
+from schemas.upcast import upcast
+from streams.folds.rows import Input
+
+WITHHELD_SOURCE = "meta_request"
+IMAGE_URL = re.compile(r"data:image/[\w.+-]+[^,\s\"]*,[^\s\"']{32,}")
+IMAGE_BYTES = re.compile(r"(?:iVBORw0KGgo|/9j/|R0lGOD|UklGR)[A-Za-z0-9+/]{28,}={0,2}")
+BASE64 = re.compile(r"[A-Za-z0-9+/_\-\s]{64,}={0,2}")
+IMAGE_FIELD = re.compile(r"image|base64", re.IGNORECASE)
+LEFT_OUT = {"recorded_at", "schema_version"}
+LEFT_OUT_OF_DOC = {*LEFT_OUT, "image_summaries"}
+
+NESTED = {"subject", "object", "summary", "observations", "affect", "session_memory_delta",
+          "artifacts_metadata", "image_summaries"}  # fmt: skip
+PLAIN_TURN = set(Turn.model_fields) - NESTED
+TURN_DEFAULTS = {name: Turn.model_fields[name].default for name in PLAIN_TURN - {"type"}}
+
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder(order="sorted").encode
+_VALIDATORS = {name: model.__pydantic_validator__ for name, model in RECORD_TYPES.items()}
+
+
+class Dead(NamedTuple):
+    """A record that cannot be read, with its reason and what may be kept of it."""
+
+    reason: str
+    detail: str
+    payload: bytes
+    key: str | None = None
+    occurred_at: int | None = None
+
+
+Withheld = Literal["withheld"]
+
+
+def decode(line: bytes, source: tuple[str, int, int], horizon: int | None) -> (
+    Input | Dead | Withheld
+):  # fmt: skip
+    """One record as bytes; `source` is its topic (or path), partition and offset (or line)."""
+    try:
+        record = _decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return _unreadable(line, error)
+    if not isinstance(record, dict):
+        return Dead("not_an_object", "expected one JSON object", _kept(line, record))
+    said = record.get("source")
+    if isinstance(said, str) and _means_withheld(said):
+        return "withheld"
+    if len(line) > MAX_RECORD_BYTES:
+        detail = f"{len(line)} bytes, at most {MAX_RECORD_BYTES}"
+        return Dead("too_large", detail, _kept(line, record), _key(record))
+    if _may_hold_image(line) and (found := _image_field(record)):
+        detail = f"{found}: image bytes are not kept; send a description in image_summaries"
+        return Dead("image", detail, _kept(line, record), _key(record))
+    return _validated(line, record, source, horizon)
+
+
+def _validated(
+    line: bytes, record: dict[str, Any], source: tuple[str, int, int], horizon: int | None
+) -> Input | Dead:
+    validator = _VALIDATORS.get(record.get("type", ""))  # type: ignore[arg-type]
+    if validator is None:
+        known = ", ".join(RECORD_TYPES)
+        detail = f"type: {record.get('type')!r:.80} is not one of {known}"
+        return Dead("unknown_type", detail, line, _key(record))
+    key = _key(record)
+    try:
+        model: Record = validator.validate_python(upcast(record))
+    except ValidationError as error:
+        return Dead("invalid", explain(error), line, key)
+    content = content_of(model, record)
+    doc = _encode(content)
+    digest = blake2b(doc, digest_size=8)
+    if type(model) is Turn and model.image_summaries:
+        digest.update(_encode(model.image_summaries))
+    recorded_at = model.occurred_at if model.recorded_at is None else model.recorded_at
+    metadata, extra = content.get("metadata"), model.__pydantic_extra__
+    return Input(
+        model,
+        digest.digest(),
+        doc.decode(),
+        recorded_at,
+        _encode(metadata).decode() if metadata else None,
+        _encode(extra).decode() if extra else None,
+        source,
+        horizon,
+    )
+
+
+def content_of(model: Record, record: dict[str, Any]) -> dict[str, Any]:
+    """What the record says, without defaults: equal for two records that say the same.
+
+    A turn of nothing but text is its own JSON object, which spares a third of the decoding;
+    a property test holds it against the model's.
+    """
+    if type(model) is Turn and PLAIN_TURN.issuperset(record):
+        content = {
+            name: value
+            for name, value in record.items()
+            if name not in LEFT_OUT_OF_DOC and TURN_DEFAULTS.get(name) != value
+        }
+        said_at = content["occurred_at"]
+        if len(said_at) != 20 or said_at[10] != "T" or said_at[19] != "Z":
+            content["occurred_at"] = format_time(model.occurred_at)
+        if model.metadata and model.metadata.correct_rate is not None:
+            rate = model.metadata.correct_rate
+            content["metadata"] = {**content["metadata"], "correct_rate": rate}
+        return content
+    content = model.model_dump(mode="json", exclude=LEFT_OUT_OF_DOC, exclude_defaults=True)
+    return content | {"type": model.type}  # type: ignore[attr-defined]
+
+
+def explain(error: ValidationError) -> str:
+    """Field and reason of each fault, without the values."""
+    faults = []
+    for fault in error.errors(include_url=False, include_input=False, include_context=False)[:8]:
+        field = ".".join(str(part) for part in fault["loc"]) or "record"
+        faults.append(f"{field}: {fault['msg'].removeprefix('Value error, ')}")
+    if any(fault.startswith("schema_version") for fault in faults):
+        faults.append(f"this Turnstone reads schema versions 1 to {SCHEMA_VERSION}")
+    return "; ".join(faults)
+
+
+# --- what may not be kept ---------------------------------------------------------------------
+
+
+def _means_withheld(source: str) -> bool:
+    return source.strip().lower().replace("-", "_") == WITHHELD_SOURCE
+
+
+def _unreadable(line: bytes, error: Exception) -> Dead:
+    reason = "bad_utf8" if "utf-8" in str(error).lower() else "bad_json"
+    return Dead(reason, str(error), _kept(line, None))
+
+
+def _kept(line: bytes, record: Any) -> bytes:
+    """The bytes less images; of bytes that may be a withheld request, only hash and length."""
+    text = line.decode("utf-8", "surrogateescape")
+    plain = re.sub(r"\\u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text)
+    if not isinstance(record, dict) and re.search(r"meta[_-]request", plain, re.IGNORECASE):
+        return _encode({"bytes": len(line), "sha256": sha256(line).hexdigest()})
+    if isinstance(record, dict | list):
+        if not _may_hold_image(line) or not _image_field(record):
+            return line
+        return _encode(_without_images(record))
+    return _cut_images(text).encode("utf-8", "surrogateescape")
+
+
+def _may_hold_image(line: bytes) -> bool:
+    """Whether a closer look is worth it; written out, as nearly every record passes here."""
+    return (
+        b"image" in line
+        or b"base64" in line
+        or b"iVBORw0KGgo" in line
+        or b'"/9j' in line
+        or b'"\\/9j' in line
+        or b"R0lGOD" in line
+        or b"UklGR" in line
+        or b"\\u00" in line
+    )
+
+
+def _is_image(name: str, value: str) -> bool:
+    if IMAGE_URL.search(value) or IMAGE_BYTES.match(value):
+        return True
+    return bool(IMAGE_FIELD.search(name) and len(value) >= 64 and BASE64.fullmatch(value))
+
+
+def _image_field(value: Any, name: str = "") -> str | None:
+    """The path of the first field that holds image bytes."""
+    if isinstance(value, str):
+        return name if _is_image(name.rsplit(".", 1)[-1], value) else None
+    if isinstance(value, dict):
+        inside = ((f"{name}.{key}" if name else key, one) for key, one in value.items())
+    elif isinstance(value, list):
+        inside = ((name, one) for one in value)
+    else:
+        return None
+    return next((found for key, one in inside if (found := _image_field(one, key))), None)
+
+
+def _without_images(value: Any, name: str = "") -> Any:
+    if isinstance(value, dict):
+        return {key: _without_images(one, key) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_without_images(one, name) for one in value]
+    if isinstance(value, str) and _is_image(name, value):
+        cut = _cut_images(value)
+        return cut if cut != value else _stand_in(value)
+    return value
+
+
+def _cut_images(text: str) -> str:
+    for pattern in (IMAGE_URL, IMAGE_BYTES):
+        text = pattern.sub(lambda found: _stand_in(found[0]), text)
+    return text
+
+
+def _stand_in(image: str) -> str:
+    raw = image.encode("utf-8", "surrogateescape")
+    return f"[image removed: {len(raw)} bytes, sha256 {sha256(raw).hexdigest()}]"
+
+
+def _key(record: dict[str, Any]) -> str | None:
+    """tenant/session_id, or tenant/user_id for what is keyed by the user."""
+    by_user = record.get("type") == "write_plan" or record.get("scope") == "user"
+    owner = record.get("user_id" if by_user else "session_id")
+    tenant = record.get("tenant", "default")
+    known = isinstance(owner, str) and isinstance(tenant, str)
+    return f"{tenant}/{owner}"[:300] if known else None

@@ -1,0 +1,243 @@
+"""The tables of the file tier: rows on disk in RocksDB, a bounded cache of decoded ones above.
+
+A key is table, tenant, entity and row name; an entity is read whole, as undecoded bytes, and
+a row decoded when it is first touched. Nothing is written before `commit`, which writes all
+changed rows, the runner's positions and its counters at once.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rocksdict import BlockBasedOptions, Cache, DBCompressionType, Options, Rdict, WriteBatch
+
+from streams.errors import ConfigurationError
+from streams.folds import affect, graph, index, learner, memory, preferences, session_memory
+from streams.folds import session_state, states, task
+
+CACHE_BYTES = 48_000_000  # of encoded rows; decoded they take about five times as much
+BLOCK_CACHE = 64_000_000
+WRITE_BUFFER = 32_000_000
+
+ROW_TYPES: dict[str, dict[str, Any]] = {
+    "sessions": {
+        "h": session_state.Session,
+        "c": session_state.Conversation,
+        "r": session_state.Facts,
+        "m": session_memory.MemoryEntry,
+        "t": task.Task,
+        "q": task.Step,
+        "w": task.Results,
+        "i": bytes,
+        "o": index.Block,
+        "O": index.Directory,
+    },
+    "users": {
+        "u": memory.User,
+        "s": states.State,
+        "p": preferences.Preference,
+        "k": graph.Member,
+        "x": graph.Member,
+        "a": affect.MoodRow,
+        "l": learner.Learner,
+        "y": learner.Topic,
+        "i": bytes,
+    },
+}
+"""The type of a row by its table and the first letter of its name."""
+
+_encode = msgspec.msgpack.Encoder().encode
+_DECODERS = {
+    table: {letter: msgspec.msgpack.Decoder(type_).decode for letter, type_ in types.items()}
+    for table, types in ROW_TYPES.items()
+}
+
+
+class Entity:
+    """The rows of one session or user: implements `streams.folds.rows.Rows`.
+
+    Writes since `begin` can be taken back by `rollback`; those since the last commit are `dirty`.
+    """
+
+    __slots__ = ("_before", "_decoders", "_encoded", "_rows", "dirty", "key", "size", "tenant")
+
+    def __init__(self, table: str, tenant: str, key: str, encoded: dict[str, bytes]) -> None:
+        self.tenant = tenant
+        self.key = key
+        self.dirty: set[str] = set()
+        self.size = sum(map(len, encoded.values()))
+        self._decoders = _DECODERS[table]
+        self._encoded = encoded
+        self._rows: dict[str, Any] = {}
+        self._before: dict[str, Any] = {}
+
+    def get(self, name: str) -> Any:
+        row = self._rows.get(name)
+        if row is None and name in self._encoded:
+            row = self._rows[name] = self._decoders[name[0]](self._encoded.pop(name))
+        return row
+
+    def put(self, name: str, row: Any) -> None:
+        if name not in self._before:
+            self._before[name] = self.get(name)
+        self._rows[name] = row
+        self.dirty.add(name)
+
+    def delete(self, name: str) -> None:
+        if self.get(name) is not None:
+            self.put(name, None)
+
+    def scan(self, prefix: str) -> Iterator[tuple[str, Any]]:
+        names = {name for name in (*self._rows, *self._encoded) if name.startswith(prefix)}
+        found = ((name, self.get(name)) for name in sorted(names))
+        return iter([(name, row) for name, row in found if row is not None])
+
+    def begin(self) -> None:
+        """The next record begins: what was written so far stays."""
+        self._before.clear()
+
+    def rollback(self) -> None:
+        """Takes back all writes since `begin`."""
+        self._rows.update(self._before)
+        self._before.clear()
+
+    def changes(self) -> Iterator[tuple[str, bytes | None]]:
+        """What a commit writes: each changed row encoded, None for a deleted one."""
+        for name in self.dirty:
+            row = self._rows[name]
+            if row is None:
+                del self._rows[name]
+            encoded = None if row is None else _encode(row)
+            self.size += len(encoded or b"")
+            yield name, encoded
+        self.dirty.clear()
+
+
+class Store:
+    """Both tables, and a few small values of the runner's own, in one RocksDB."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._db = Rdict(str(path), _options())
+        except Exception as error:  # rocksdict raises bare Exceptions
+            raise ConfigurationError(
+                f"{path}: the fold's tables cannot be opened: {error}"
+            ) from None
+        self._cursor = self._db.iter()
+        self._cached: OrderedDict[tuple[str, str, str], Entity] = OrderedDict()
+        self._changed: dict[tuple[str, str, str], Entity] = {}
+
+    def entity(self, table: str, tenant: str, key: str) -> Entity:
+        """The entity's rows, read from disk if they are not at hand."""
+        where = (table, tenant, key)
+        entity = self._cached.get(where)
+        if entity is None:
+            entity = Entity(table, tenant, key, self._read(_prefix(where)))
+            self._cached[where] = entity
+        else:
+            self._cached.move_to_end(where)
+        return entity
+
+    def changed(self, table: str, entity: Entity) -> None:
+        """Notes that a record changed the entity, so that the next commit writes it."""
+        self._changed[(table, entity.tenant, entity.key)] = entity
+
+    def entities(self, table: str) -> Iterator[tuple[str, str]]:
+        """(tenant, key) of every entity on disk."""
+        start = table[0].encode() + b"\0"
+        last: bytes | None = None
+        for key, _ in self._db.items(from_key=start):
+            if not key.startswith(start):
+                break
+            where = key.rsplit(b"\0", 1)[0]
+            if where != last:
+                last = where
+                _, tenant, name = where.split(b"\0")
+                yield tenant.decode(), name.decode()
+
+    def _read(self, prefix: bytes) -> dict[str, bytes]:
+        cursor, rows, length = self._cursor, {}, len(prefix)
+        cursor.seek(prefix)
+        while cursor.valid():
+            key = cursor.key()
+            if not key.startswith(prefix):
+                break
+            rows[key[length:].decode()] = cursor.value()
+            cursor.next()
+        return rows
+
+    def commit(self, values: dict[str, Any]) -> None:
+        """Writes all changed rows and the given values at once; a None value is removed."""
+        batch = WriteBatch(raw_mode=True)
+        for where, entity in self._changed.items():
+            prefix = _prefix(where)
+            for name, encoded in entity.changes():
+                _put(batch, prefix + name.encode(), encoded)
+        for name, value in values.items():
+            _put(batch, b"m\0" + name.encode(), None if value is None else _encode(value))
+        self._db.write(batch)
+        self._changed.clear()
+        self._cursor = self._db.iter()  # an iterator sees the store as it was when made
+        self._shrink()
+
+    def commit_value(self, name: str, value: Any) -> None:
+        """Writes one of the runner's own values now, beside what the next commit will write."""
+        self._db[b"m\0" + name.encode()] = _encode(value)
+
+    def value(self, name: str) -> Any:
+        """One of the runner's own values, or None."""
+        encoded = self._db.get(b"m\0" + name.encode())
+        return None if encoded is None else msgspec.msgpack.decode(encoded)
+
+    def erase(self, table: str, tenant: str, key: str) -> None:
+        """Removes an entity for good: the bytes leave the disk."""
+        prefix = _prefix((table, tenant, key))
+        for name in self._read(prefix):
+            self._db.delete(prefix + name.encode())
+        self._cached.pop((table, tenant, key), None)
+
+    def compact(self) -> None:
+        """Rewrites the files, so that nothing deleted is left in them."""
+        self._db.flush()
+        self._db.compact_range(None, None)
+
+    def close(self) -> None:
+        """Closes the database."""
+        del self._cursor
+        self._db.close()
+
+    def _shrink(self) -> None:
+        size = sum(entity.size for entity in self._cached.values())
+        while size > CACHE_BYTES and self._cached:
+            _, entity = self._cached.popitem(last=False)
+            size -= entity.size
+
+
+def _prefix(where: tuple[str, str, str]) -> bytes:
+    table, tenant, key = where
+    return f"{table[0]}\0{tenant}\0{key}\0".encode()
+
+
+def _put(batch: WriteBatch, key: bytes, value: bytes | None) -> None:
+    if value is None:
+        batch.delete(key)
+    else:
+        batch.put(key, value)
+
+
+def _options() -> Options:
+    options = Options(raw_mode=True)
+    options.create_if_missing(True)
+    options.set_write_buffer_size(WRITE_BUFFER)
+    options.set_max_write_buffer_number(2)
+    options.set_compression_type(DBCompressionType.lz4())
+    options.set_max_open_files(256)
+    options.set_keep_log_file_num(2)
+    table = BlockBasedOptions()
+    table.set_block_cache(Cache(BLOCK_CACHE))
+    table.set_bloom_filter(10, block_based=False)
+    table.set_cache_index_and_filter_blocks(True)
+    options.set_block_based_table_factory(table)
+    return options
