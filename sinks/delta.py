@@ -1,0 +1,203 @@
+"""The exactly-once writer of the history: Delta tables under one root (design 03, 06).
+
+Each commit carries the app transaction (app_id, version), so a batch that was written already is
+recognised after a crash. One writer per history: the caller holds the lock.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pyarrow as pa
+from deltalake import (
+    CommitProperties,
+    DeltaTable,
+    Transaction,
+    WriterProperties,
+    write_deltalake,
+)
+from deltalake.exceptions import DeltaError
+
+from schemas.rows import SNAPSHOT_KEYS, TABLES
+from sinks.root import HistoryError, HistoryWriteError, is_url, open_root
+from sinks.tables import COMMIT_ORDER, STORED
+
+CONFIGURATION = {
+    "delta.checkpointInterval": "50",
+    # a crash may need the version before the last: only `compact` cuts the log
+    "delta.enableExpiredLogCleanup": "false",
+    # the log outlives the files that `forget` rewrites: no word and no id of anybody in it
+    "delta.dataSkippingStatsColumns": "recorded_at,src_offset",
+}
+WRITER = WriterProperties(compression="ZSTD", compression_level=1)
+UNWRITTEN = -1
+"""The version of an app that has not written: Delta lowers a version but takes none back."""
+
+
+class History:
+    """The tables of one history, open for writing.
+
+    A table exists once it has rows. `root` is a folder, or the URL of an object store with the
+    `storage_options` of deltalake; only a folder has a marker.
+    """
+
+    def __init__(self, root: str | Path, storage_options: dict[str, str] | None = None) -> None:
+        self.root = str(root).rstrip("/") if is_url(root) else str(open_root(root))
+        self.storage_options = storage_options
+        self._open: dict[str, DeltaTable] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.close()
+
+    def table(self, name: str) -> DeltaTable | None:
+        """The open table, or None before its first rows."""
+        if name not in TABLES:
+            raise HistoryError(f"no table {name!r}; there are {', '.join(TABLES)}")
+        if name not in self._open:
+            uri = f"{self.root}/{name}"
+            with _refusals(name):
+                if not DeltaTable.is_deltatable(uri, self.storage_options):
+                    return None
+                self._open[name] = DeltaTable(uri, storage_options=self.storage_options)
+        return self._open[name]
+
+    def tables(self) -> dict[str, DeltaTable]:
+        """Those that exist."""
+        found = {name: self.table(name) for name in TABLES}
+        return {name: table for name, table in found.items() if table is not None}
+
+    def append(self, table: str, rows: pa.Table, app_id: str, version: int) -> bool:
+        """Commits `rows` (as `to_arrow` makes them) once; whether a commit was made.
+
+        A version at or below the table's is refused, nothing written. Without rows an existing
+        table takes the version alone. Raises HistoryWriteError; the table then stands as before.
+        """
+        if version < 0:
+            raise ValueError(f"version {version} of {app_id}: versions count from 0")
+        delta = self.table(table)
+        if delta is None and not rows.num_rows:
+            return False
+        if delta is not None and version <= _written(delta, app_id):
+            return False
+        place = 0 if delta is None else delta.version() + 1
+        with self._writing(table):
+            write_deltalake(
+                delta or f"{self.root}/{table}",
+                _in_commit_order(table, rows, place),
+                mode="append",
+                partition_by=None if delta else ["date"],
+                configuration=None if delta else CONFIGURATION,
+                storage_options=None if delta else self.storage_options,
+                writer_properties=WRITER,
+                commit_properties=_commit(app_id, version),
+            )
+        return True
+
+    def versions(self, app_id: str) -> dict[str, int]:
+        """Table -> the last version this app wrote; without the tables it never wrote."""
+        found = {name: _written(table, app_id) for name, table in self.tables().items()}
+        return {name: version for name, version in found.items() if version != UNWRITTEN}
+
+    def delta_versions(self) -> dict[str, int]:
+        """Table -> Delta version: what `restore` goes back to."""
+        return {name: table.version() for name, table in self.tables().items()}
+
+    def restore(self, versions: Mapping[str, int]) -> None:
+        """Undoes a torn batch: rows and app versions as they were at these Delta versions.
+
+        A table that is not named loses all its rows. Each table goes back in one new commit, so
+        a kill in between only leaves the same call to be made again.
+        """
+        for name, table in self.tables().items():
+            if name not in versions:
+                self._empty(name, table)
+            elif versions[name] > table.version():
+                raise HistoryError(
+                    f"{name}: stands at version {table.version()}, not at {versions[name]}: "
+                    "another copy of the history? restore it, or fold into a new one"
+                )
+            elif versions[name] < table.version():
+                self._roll_back(name, table, versions[name])
+
+    def _empty(self, name: str, table: DeltaTable) -> None:
+        if not table.file_uris() and all(_written(table, a) == UNWRITTEN for a in _apps(table, -1)):
+            return
+        before = [Transaction(app, UNWRITTEN) for app in _apps(table, -1)]
+        with self._writing(name):
+            table.delete(commit_properties=CommitProperties(app_transactions=before))
+
+    def _roll_back(self, name: str, table: DeltaTable, version: int) -> None:
+        with self._writing(name):
+            old = DeltaTable(
+                f"{self.root}/{name}", version=version, storage_options=self.storage_options
+            )
+            before = [Transaction(app, _written(old, app)) for app in _apps(table, version)]
+            table.restore(version, commit_properties=CommitProperties(app_transactions=before))
+
+    def close(self) -> None:
+        """Leaves a checkpoint in each table that has grown, so that readers open it at once."""
+        for name, table in self._open.items():
+            with self._writing(name):
+                table.create_checkpoint()
+        self._open.clear()
+
+    @contextmanager
+    def _writing(self, table: str) -> Iterator[None]:
+        try:
+            with _refusals(table):
+                yield
+        except BaseException:
+            self._open.pop(table, None)  # what the handle knows may be wrong now
+            raise
+
+
+@contextmanager
+def _refusals(table: str) -> Iterator[None]:
+    """Failures of disk, permission or store as errors of ours."""
+    try:
+        yield
+    except (DeltaError, OSError) as error:
+        text = str(error)
+        if "oncurrent" in text:
+            text += "; another writer is at work on this history: end one of them"
+        raise HistoryWriteError(f"{table}: {text}") from error
+
+
+def _commit(app_id: str, version: int) -> CommitProperties:
+    # the app's name stands in the commit's metadata too: Delta lists no transactions by itself
+    return CommitProperties(
+        custom_metadata={"app_id": app_id}, app_transactions=[Transaction(app_id, version)]
+    )
+
+
+def _written(table: DeltaTable, app_id: str) -> int:
+    version = table.transaction_version(app_id)
+    return UNWRITTEN if version is None else version
+
+
+def _apps(table: DeltaTable, after: int) -> list[str]:
+    """The apps that wrote commits after this Delta version."""
+    commits = table.history(table.version() - after)
+    return sorted({c["app_id"] for c in commits if c["version"] > after and "app_id" in c})
+
+
+def _in_commit_order(table: str, rows: pa.Table, version: int) -> pa.Table:
+    if table not in SNAPSHOT_KEYS:
+        return rows
+    first = version << 32
+    places = pa.array(range(first, first + rows.num_rows), pa.int64())
+    return rows.append_column(STORED[table].field(COMMIT_ORDER), places)
+
+
+__all__ = ["History", "HistoryError", "HistoryWriteError", "open_root"]

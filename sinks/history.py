@@ -1,0 +1,200 @@
+"""Reading a history with DuckDB: the tables and the views of design 03 in an in-memory database.
+
+The file lists are read once, when the connection is made: rows committed later show in the next
+connection (and for a catalog file when `catalog` runs again). Starts fast: neither pyarrow nor
+pydantic is imported here, column types come from the generated JSON Schemas.
+"""
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import duckdb
+import msgspec
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+import schemas
+from sinks.root import HistoryError, find_root
+from sinks.views import ALL_VIEWS, MACROS, SNAPSHOT_KEYS, VIEWS, needs
+
+ROWS = Path(schemas.__file__).parent / "generated" / "rows"
+JSON_TYPES = {
+    "string": "VARCHAR",
+    "integer": "BIGINT",
+    "number": "DOUBLE",
+    "boolean": "BOOLEAN",
+    "array": "VARCHAR[]",
+}
+FORMATS = {"date-time": "TIMESTAMPTZ", "base64url": "BLOB"}
+COMMIT_ORDER = "commit_order"  # as in sinks.tables, which imports pyarrow
+
+Files = dict[str, list[str]]
+
+
+class QueryError(HistoryError):
+    """The SQL is not a query, or DuckDB refuses it."""
+
+    exit_code = 2
+
+
+@cache
+def columns(table: str) -> dict[str, str]:
+    """Column -> DuckDB type: the table's own columns, then those of its source."""
+    schema = msgspec.json.decode((ROWS / f"{table}.json").read_bytes())
+    given = {name: _duckdb_type(name, field) for name, field in schema["properties"].items()}
+    source = list(given)[:6]  # `Source` stands first there; a row holds it last
+    return {name: given[name] for name in [*list(given)[6:], *source]}
+
+
+def _duckdb_type(name: str, field: dict[str, Any]) -> str:
+    if name == "date":
+        return "DATE"
+    field = field["anyOf"][0] if "anyOf" in field else field
+    return FORMATS.get(field.get("format", "")) or JSON_TYPES[field["type"]]
+
+
+def table_names() -> list[str]:
+    """All tables of a history, whether they have rows or not."""
+    return sorted(path.stem for path in ROWS.glob("*.json"))
+
+
+def connect(
+    root: str | Path,
+    *,
+    tenant: str | None = None,
+    views: Iterable[str] | None = None,
+    locked: bool = False,
+) -> duckdb.DuckDBPyConnection:
+    """The history as it stands now; with `tenant` only that tenant's rows, in macros too.
+
+    `views` names the tables, views and macros that are wanted (default all): fewer open faster.
+    `locked` is for SQL of others: it reads nothing but this history's files. A tenant's filter
+    is a convenience there, not a wall: the files hold all tenants.
+    Raises HistoryError where there is no history.
+    """
+    folder = find_root(root)
+    tables = table_names()
+    wanted = needs(views if views is not None else [*tables, *ALL_VIEWS], tables)
+    files = _files(folder, [name for name in wanted if name in tables])
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("SET python_enable_replacements = false")  # our variables are not tables
+    _define(connection, files, wanted, tenant)
+    if locked:
+        _lock(connection, folder)
+    return connection
+
+
+def query(root: str | Path, sql: str, tenant: str | None = None) -> duckdb.DuckDBPyConnection:
+    """Runs one or more queries and returns the connection with the last one's result.
+
+    Anything that is not a query is refused before it runs: COPY could write over the history.
+    Raises QueryError, HistoryError.
+    """
+    connection = connect(root, tenant=tenant, locked=True)
+    try:
+        for statement in connection.extract_statements(sql):
+            _check_is_query(statement)
+        return connection.execute(sql)
+    except duckdb.Error as error:
+        raise QueryError(str(error)) from error
+
+
+def catalog(root: str | Path, file: str | Path, tenant: str | None = None) -> None:
+    """Writes the views into a DuckDB database file, over those a former run has written.
+
+    They name the history's files by absolute path: run it again when the history has grown, was
+    compacted or moved. Raises HistoryError where `file` is something else than a database.
+    """
+    folder = find_root(root)
+    tables = table_names()
+    try:
+        with duckdb.connect(str(file)) as connection:
+            connection.execute("BEGIN")
+            wanted = needs([*tables, *ALL_VIEWS], tables)
+            _define(connection, _files(folder, tables), wanted, tenant)
+            connection.execute("COMMIT")
+    except duckdb.Error as error:
+        raise HistoryError(f"{file}: {error}") from error
+
+
+def _check_is_query(statement: duckdb.Statement) -> None:
+    kind, text = statement.type, statement.query
+    if kind == duckdb.StatementType.SELECT:
+        return
+    if kind == duckdb.StatementType.EXPLAIN and "analyze" not in text.lower():
+        return  # EXPLAIN ANALYZE runs what it explains
+    raise QueryError(f"{kind.name} is not a query; `sql` takes SELECT, SHOW, DESCRIBE, EXPLAIN")
+
+
+def _lock(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    connection.execute(f"SET allowed_directories = [{quoted(str(folder) + '/')}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+def _files(folder: Path, tables: list[str]) -> Files:
+    """Table -> the Parquet files of its newest version; none for a table without rows."""
+    with ThreadPoolExecutor() as pool:  # opening is reading a log: Delta does it outside the GIL
+        files = pool.map(lambda name: _table_files(folder / name), tables)
+        return dict(zip(tables, files, strict=True))
+
+
+def _table_files(path: Path) -> list[str]:
+    if not (path / "_delta_log").is_dir():
+        return []
+    try:
+        return sorted(unquote(uri) for uri in DeltaTable(str(path)).file_uris())
+    except (DeltaError, OSError) as error:
+        raise HistoryError(f"{path}: the table cannot be read: {error}") from error
+
+
+def _define(
+    connection: duckdb.DuckDBPyConnection, files: Files, wanted: list[str], tenant: str | None
+) -> None:
+    """Creates the wanted tables' views, then the views and macros over them."""
+    for name in wanted:
+        if name in files:
+            body = f"VIEW {name} AS {_select(name, files[name], tenant)}"
+        elif name in SNAPSHOT_KEYS:
+            table, key = SNAPSHOT_KEYS[name]
+            rows = _select(table, files[table], tenant, f", {COMMIT_ORDER}")
+            body = f"VIEW {name} AS {_newest(table, rows, key)}"
+        elif name in MACROS:
+            body = f"MACRO {name}{MACROS[name]}"
+        else:
+            body = f"VIEW {name} AS {VIEWS[name]}"
+        connection.execute(f"CREATE OR REPLACE {body}")
+
+
+def _select(table: str, files: list[str], tenant: str | None, more: str = "") -> str:
+    """The rows of a table; without files no rows, of the same types."""
+    types = columns(table)
+    if not files:
+        nothing = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in types.items())
+        return f"SELECT {nothing}{more and ', NULL::BIGINT AS ' + COMMIT_ORDER} WHERE false"
+    names = ", ".join(f't."{name}"' for name in types) + more
+    listed = ", ".join(map(quoted, files))
+    rows = (
+        f"SELECT {names} FROM read_parquet([{listed}], "
+        "hive_partitioning = true, hive_types = {'date': DATE}) AS t"
+    )
+    return f"{rows} WHERE t.tenant = {quoted(tenant)}" if tenant is not None else rows
+
+
+def _newest(table: str, rows: str, key: str) -> str:
+    # commit_order, not a time: a late record's document is newer than what it replaces
+    names = ", ".join(f'"{name}"' for name in columns(table))
+    return (
+        f"SELECT {names} FROM ({rows}) "
+        f"QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY {COMMIT_ORDER} DESC) = 1"
+    )
+
+
+def quoted(text: str) -> str:
+    """A text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,85 @@
+"""Where a history lies, and whether a folder is one. Imports nothing slow: readers use it too."""
+
+import json
+from pathlib import Path
+
+MARKER = "turnstone.json"
+FORMAT = 1
+UNUSABLE = frozenset('%[]{}*?#^|<>`"\\\n')
+"""Characters in a path that the Delta writer or DuckDB would take for something else."""
+
+
+class HistoryError(Exception):
+    """The folder is not a history, or not one of this format. Nothing was touched."""
+
+    exit_code = 3
+
+
+class HistoryWriteError(HistoryError):
+    """A table could not be written; what it held before still stands."""
+
+    exit_code = 1
+
+
+def is_url(path: str | Path) -> bool:
+    """Whether the history lies in an object store (`s3://…`)."""
+    return "://" in str(path)
+
+
+def open_root(path: str | Path) -> Path:
+    """The history's folder, made and marked if there is none or an empty one.
+
+    Raises HistoryError for a file, a folder with other things in it, or another format.
+    """
+    root = check_root(path)
+    if not (root / MARKER).exists():
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            fresh = root / f".{MARKER}"
+            fresh.write_text(json.dumps({"format": FORMAT}) + "\n", encoding="utf-8")
+            fresh.replace(root / MARKER)
+        except OSError as error:
+            raise HistoryWriteError(f"{root}: {error.strerror or error}") from error
+    return root
+
+
+def find_root(path: str | Path) -> Path:
+    """An existing history's folder; raises HistoryError where there is none."""
+    root = check_root(path)
+    if not (root / MARKER).exists():
+        raise HistoryError(f"{root}: no history here; `turnstone run FILE --history {root}`")
+    return root
+
+
+def check_root(path: str | Path) -> Path:
+    """The absolute path, if it is a history or may become one. Touches nothing."""
+    root = Path(path).absolute()
+    if bad := sorted(UNUSABLE.intersection(str(root))):
+        raise HistoryError(f"{root}: a history's path cannot hold {' '.join(bad)}")
+    try:
+        if not root.exists():
+            return root
+        if not root.is_dir():
+            raise HistoryError(f"{root}: is a file; a history is a folder of its own")
+        if not (root / MARKER).exists():
+            if any(one.name != f".{MARKER}" for one in root.iterdir()):
+                raise HistoryError(
+                    f"{root}: holds other things and no {MARKER}; name a new or empty folder"
+                )
+            return root
+        _check_format(root)
+    except PermissionError as error:
+        raise HistoryError(f"{root}: {error.strerror}") from error
+    return root
+
+
+def _check_format(root: Path) -> None:
+    try:
+        found = json.loads((root / MARKER).read_text(encoding="utf-8"))["format"]
+    except (ValueError, KeyError, TypeError, IsADirectoryError) as error:
+        raise HistoryError(f"{root / MARKER}: not readable as a history's marker") from error
+    if found != FORMAT:
+        raise HistoryError(
+            f"{root}: history format {found!r}, this version reads {FORMAT}; use the version "
+            "that wrote it, or run the input again into a new folder"
+        )

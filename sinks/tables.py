@@ -1,0 +1,107 @@
+"""The columns of the history tables as Arrow types, and rows turned into columns (design 03).
+
+A row is a tuple: the table's own columns, then those of `Source`, in the order of the models in
+`schemas.rows`. The tables that hold documents have one more column on disk, `commit_order`.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, get_origin, get_type_hints
+
+import pyarrow as pa
+from pydantic import BaseModel
+
+from schemas.base import Micros
+from schemas.rows import SNAPSHOT_KEYS, TABLES, Day, Json, Source
+
+TIMESTAMP = pa.timestamp("us", "UTC")
+COMMIT_ORDER = "commit_order"
+"""int64, Delta version << 32 | place in the commit: which document of a key was written last."""
+
+Rows = Sequence[tuple[Any, ...]]
+
+
+def _arrow_type(hint: Any) -> pa.DataType:
+    """The Arrow type of a field; None beside a type only says that the column has nulls."""
+    if hint == Micros:
+        return TIMESTAMP
+    if hint == Day:
+        return pa.date32()
+    if hint in (str, Json):
+        return pa.string()
+    plain: dict[Any, pa.DataType] = {
+        int: pa.int64(),
+        float: pa.float64(),
+        bool: pa.bool_(),
+        bytes: pa.binary(),
+    }
+    if hint in plain:
+        return plain[hint]
+    if hint == list[str]:
+        return pa.list_(pa.string())
+    options = [one for one in getattr(hint, "__args__", ()) if one is not type(None)]
+    if get_origin(hint) is not Annotated and options:
+        first = options[0]
+        return pa.string() if isinstance(first, str) else _arrow_type(first)  # a Literal is text
+    raise TypeError(f"no column type for {hint!r}: add it to sinks.tables")
+
+
+def _fields(model: type[BaseModel]) -> list[pa.Field[Any]]:
+    hints = get_type_hints(model, include_extras=True)
+    return [pa.field(name, _arrow_type(hints[name])) for name in model.model_fields]
+
+
+SCHEMAS: dict[str, pa.Schema] = {
+    table: pa.schema(_fields(model) + _fields(Source)) for table, model in TABLES.items()
+}
+"""What a row holds, and what the view of a table shows."""
+
+STORED: dict[str, pa.Schema] = {
+    table: schema.append(pa.field(COMMIT_ORDER, pa.int64())) if table in SNAPSHOT_KEYS else schema
+    for table, schema in SCHEMAS.items()
+}
+"""What lies on disk."""
+
+COLUMNS: dict[str, tuple[str, ...]] = {name: tuple(s.names) for name, s in SCHEMAS.items()}
+
+
+def to_arrow(table: str, rows: Rows) -> pa.Table:
+    """Row tuples as columns; times are microseconds, `date` days since 1970-01-01.
+
+    Raises ValueError naming the column and the first row whose value does not fit.
+    """
+    schema = SCHEMAS[table]
+    columns: Iterable[Sequence[Any]] = zip(*rows, strict=True) if rows else ((),) * len(schema)
+    try:
+        arrays = [_array(column, field) for column, field in zip(columns, schema, strict=True)]
+    except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError, OverflowError) as error:
+        raise ValueError(_misfit(table, rows) or f"{table}: {error}") from error
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _array(values: Sequence[Any], field: pa.Field[Any]) -> pa.Array[Any]:
+    # integers first: the cast costs nothing, and no Python datetime is made
+    if pa.types.is_timestamp(field.type):
+        return pa.array(values, pa.int64()).cast(field.type)
+    if pa.types.is_date(field.type):
+        return pa.array(values, pa.int32()).cast(field.type)
+    made: pa.Array[Any] = pa.array(values, field.type)
+    return made
+
+
+def _misfit(table: str, rows: Rows) -> str | None:
+    """What is wrong with the first wrong row: the slow way, taken only on an error."""
+    schema = SCHEMAS[table]
+    for place, row in enumerate(rows):
+        if len(row) != len(schema):
+            return f"{table}, row {place}: {len(row)} values for {len(schema)} columns"
+        for value, field in zip(row, schema, strict=True):
+            try:
+                _array([value], field)
+            except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError, OverflowError) as error:
+                return f"{table}.{field.name}, row {place}: {_plain(error)}"
+    return None
+
+
+def _plain(error: Exception) -> str:
+    return re.sub(r"\s+", " ", str(error)).strip()
