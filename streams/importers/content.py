@@ -16,7 +16,7 @@ CALL_TYPES = {"tool_use", "tool_call", "function_call"}  # `tool_calls` has them
 ERROR = re.compile(
     r"""^\s*(
         ["'(\[<]* (\w*error | \w*exception | traceback) \b (?!-)
-        | \{ \s* "error" \s* : \s* (?! null | false | "" | 0\b )
+        | \{ \s* "error" \s* : (?! \s* (null | false | "" | 0\b) )
     )""",
     re.IGNORECASE | re.VERBOSE,
 )

@@ -60,6 +60,7 @@ class _Reader:
         self._text = ""
         self._at = 0
         self._lines = 0  # newlines before the window
+        self._columns = 0  # characters of its first line before the window
         self._ended = False
         self._decoder = json.JSONDecoder(parse_constant=_no_constant)
 
@@ -95,16 +96,20 @@ class _Reader:
             try:
                 made, end = self._decoder.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
+                ahead = error.pos - self._at  # the window moves when more is read
                 cut = error.pos >= len(self._text) - TAIL or "Unterminated" in error.msg
                 if not cut or not self._more():
-                    self._fail(error.msg, error.pos)
+                    self._fail(error.msg, self._at + ahead)
             except ValueError as error:
                 self._fail(str(error), self._at)
             except RecursionError:
                 self._fail("nested too deeply", self._at)
             else:
-                if end < len(self._text) or not self._more():  # 12 may be the start of 123
-                    return self._take(made, end)
+                # 12 may be the start of 123, and `12.` or `12e` that of a float cut in two
+                whole = end < len(self._text) and self._text[end] not in ".eE"
+                length = end - self._at
+                if whole or not self._more():
+                    return self._take(made, self._at + length)
 
     def _take(self, made: Any, end: int) -> Any:
         if "\\ud" in self._text[self._at : end].lower():
@@ -126,12 +131,15 @@ class _Reader:
         except (OSError, EOFError) as error:
             raise ImportFault(f"cannot be read: {error}") from None
         self._lines += self._text.count("\n", 0, self._at)
+        newline = self._text.rfind("\n", 0, self._at)
+        self._columns = self._at - newline - 1 if newline >= 0 else self._columns + self._at
         self._text, self._at, self._ended = kept + chunk, 0, not chunk
         return bool(chunk)
 
     def _fail(self, reason: str, at: int) -> NoReturn:
         line = self._lines + self._text.count("\n", 0, at) + 1
-        column = at - self._text.rfind("\n", 0, at)
+        newline = self._text.rfind("\n", 0, at)
+        column = at - newline if newline >= 0 else self._columns + at + 1
         raise ImportFault(f"line {line}, column {column}: not JSON: {reason}") from None
 
 
