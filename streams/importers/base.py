@@ -1,5 +1,6 @@
 """What every importer shares: the fault it raises, the count of what it left out, times and ids."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ Skipped = Counter[str]
 """What was not imported and how often: `{"image without a description": 2}`. Shown on stderr."""
 
 MAX_ID = 128
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
 
 
@@ -53,7 +55,7 @@ def identifier(value: Any, *, item: int, field: str) -> str | None:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise ImportFault("expected text or an integer", item=item, field=field)
     text = str(value)
-    if not 1 <= len(text) <= MAX_ID or not text.isprintable():
-        reason = f"expected 1..{MAX_ID} printable characters"
+    if not 1 <= len(text) <= MAX_ID or CONTROL.search(text):
+        reason = f"expected 1..{MAX_ID} characters, none of them a control character"
         raise ImportFault(reason, item=item, field=field)
     return text

@@ -62,7 +62,10 @@ def _exporter(export: zipfile.ZipFile) -> str | None:
     """The id of the person whose export it is, if the archive says so."""
     for name in export.namelist():
         if Path(name).name == USER:
-            user = json.loads(export.read(name))
+            try:
+                user = json.loads(export.read(name))
+            except ValueError as error:
+                raise ImportFault(f"{USER} in the archive is not JSON: {error}") from None
             return str(user["id"]) if isinstance(user, dict) and user.get("id") else None
     return None
 

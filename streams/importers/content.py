@@ -7,6 +7,7 @@ without is dropped and counted, as are audio and files.
 import re
 from typing import Any, NamedTuple
 
+from streams.folds.ids import canonical
 from streams.importers.base import Skipped
 
 DATA_URL = re.compile(r"data:image/[\w.+-]+;base64,[A-Za-z0-9+/=\s]{16,}")
@@ -69,7 +70,10 @@ def _read_part(part: Any) -> tuple[str, str]:
         return "text", part
     if not isinstance(part, dict):
         return "unknown", ""
-    kind = str(part.get("type") or part.get("content_type") or "text")
+    kind = str(part.get("type") or part.get("content_type") or "")
+    if not kind:
+        text = part.get("text")
+        return "text", text if isinstance(text, str) else canonical(part)
     if kind in TEXT_TYPES and isinstance(part.get("text"), str):
         return "text", part["text"]
     if kind == "refusal":

@@ -8,6 +8,8 @@ than one element is held. Files may be gzipped; `-` is standard input.
 import gzip
 import io
 import json
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -128,7 +130,7 @@ class _Reader:
             chunk = self._stream.read(max(CHUNK, len(kept)))
         except UnicodeDecodeError as error:
             raise ImportFault(f"not UTF-8: {error.reason}; convert the file first") from None
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
             raise ImportFault(f"cannot be read: {error}") from None
         self._lines += self._text.count("\n", 0, self._at)
         newline = self._text.rfind("\n", 0, self._at)

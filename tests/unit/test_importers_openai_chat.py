@@ -207,6 +207,19 @@ def test_images_are_never_kept_and_counted_unless_described() -> None:
     assert skipped == {"image without a description": 2, "input_audio part": 1}
 
 
+def test_a_result_that_is_an_object_is_kept_as_json() -> None:
+    (result,) = of(parse(USER, CALLS, RESULT | {"content": {"price": 3}}), "tool_result")
+    assert result["result"] == '{"price":3}'
+
+
+def test_a_damaged_gzip_is_refused(tmp_path: Path) -> None:
+    whole = gzip.compress(json.dumps([ITEM] * 100).encode())
+    for damaged in (whole[:-12], whole[:20] + b"\xff" * 20 + whole[40:]):
+        (tmp_path / "chat.json.gz").write_bytes(damaged)
+        with pytest.raises(ImportFault, match="cannot be read"):
+            list(convert("openai-chat", tmp_path / "chat.json.gz"))
+
+
 def test_a_refusal_is_the_answer() -> None:
     turn, _ = parse(USER, {"role": "assistant", "content": None, "refusal": "I cannot."})
     assert turn["agent_answer"] == "I cannot."
