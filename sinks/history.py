@@ -148,9 +148,14 @@ def _table_files(path: Path) -> list[str]:
     if not (path / "_delta_log").is_dir():
         return []
     try:
-        return sorted(unquote(uri) for uri in DeltaTable(str(path)).file_uris())
+        return paths(DeltaTable(str(path)))
     except (DeltaError, OSError) as error:
         raise HistoryError(f"{path}: the table cannot be read: {error}") from error
+
+
+def paths(table: DeltaTable) -> list[str]:
+    """The Parquet files of an open table, as paths rather than the URLs Delta answers with."""
+    return sorted(unquote(uri) for uri in table.file_uris())
 
 
 def _define(
@@ -159,10 +164,10 @@ def _define(
     """Creates the wanted tables' views, then the views and macros over them."""
     for name in wanted:
         if name in files:
-            body = f"VIEW {name} AS {_select(name, files[name], tenant)}"
+            body = f"VIEW {name} AS {select(name, files[name], tenant=tenant)}"
         elif name in SNAPSHOT_KEYS:
             table, key = SNAPSHOT_KEYS[name]
-            rows = _select(table, files[table], tenant, f", {COMMIT_ORDER}")
+            rows = select(table, files[table], tenant=tenant, more=True)
             body = f"VIEW {name} AS {_newest(table, rows, key)}"
         elif name in MACROS:
             body = f"MACRO {name}{MACROS[name]}"
@@ -171,19 +176,18 @@ def _define(
         connection.execute(f"CREATE OR REPLACE {body}")
 
 
-def _select(table: str, files: list[str], tenant: str | None, more: str = "") -> str:
-    """The rows of a table; without files no rows, of the same types."""
-    types = columns(table)
+def select(table: str, files: list[str], *, tenant: str | None = None, more: bool = False) -> str:
+    """SQL of a table's rows, with `more` their commit order; without files typed, but none."""
+    types = columns(table) | ({COMMIT_ORDER: "BIGINT"} if more else {})
     if not files:
         nothing = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in types.items())
-        return f"SELECT {nothing}{more and ', NULL::BIGINT AS ' + COMMIT_ORDER} WHERE false"
-    names = ", ".join(f't."{name}"' for name in types) + more
-    listed = ", ".join(map(quoted, files))
+        return f"SELECT {nothing} WHERE false"
+    names = ", ".join(f't."{name}"' for name in types)
     rows = (
-        f"SELECT {names} FROM read_parquet([{listed}], "
+        f"SELECT {names} FROM read_parquet([{', '.join(map(quoted, files))}], "
         "hive_partitioning = true, hive_types = {'date': DATE}) AS t"
     )
-    return f"{rows} WHERE t.tenant = {quoted(tenant)}" if tenant is not None else rows
+    return rows if tenant is None else f"{rows} WHERE t.tenant = {quoted(tenant)}"
 
 
 def _newest(table: str, rows: str, key: str) -> str:

@@ -4,6 +4,8 @@ A row is a tuple: the table's own columns, then those of `Source`, in the order 
 `schemas.rows`. The tables that hold documents have one more column on disk, `commit_order`.
 """
 
+from __future__ import annotations  # the types of pyarrow-stubs have parameters, pyarrow has none
+
 import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, get_origin, get_type_hints

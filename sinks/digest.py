@@ -1,0 +1,76 @@
+"""One hash of what a history remembers, and one of what it logged (design 03; 04, law 1).
+
+Each row becomes JSON text and a SHA-256 inside DuckDB; a table's hash is that of its rows' hashes
+in their own order, so neither the order of arrival nor the memory at hand matters.
+"""
+
+import hashlib
+from pathlib import Path
+
+import duckdb
+
+from sinks.history import connect, table_names
+from sinks.views import SNAPSHOT_KEYS
+
+SOURCE = frozenset({"recorded_at", "date", "src_topic", "src_partition", "src_offset"})
+MEMORY = (
+    "session_current",
+    "task_current",
+    "profile_current",
+    "state_current",
+    "preference_current",
+    "mood_current",
+    "affect_current",
+    "link_current",
+    "thread_current",
+)
+SETS = {"events": "event_current", "recursions": "recursion_current"}
+"""Tables in which one thing may have several rows, by the order they came in: the view that
+shows each once."""
+NARROW = 3  # hex digits: rows are sorted in 4,096 parts, one at a time
+
+
+def digest(root: str | Path, tenant: str | None = None) -> dict[str, object]:
+    """{"memory": hex, "log": hex, "tables": {table or view: hex}}.
+
+    `log` counts every row of the append-only tables, `tables` each table's rows as a set. No
+    hash knows when a row was recorded or where it came from, `memory` and `tables` not its
+    `seq` either.
+    """
+    snapshots = {table for table, _ in SNAPSHOT_KEYS.values()}
+    logs = [name for name in table_names() if name not in snapshots]
+    with connect(root, tenant=tenant) as db:
+        memory = {view: _hash(db, view, SOURCE | {"seq"}) for view in MEMORY}
+        log = {name: _hash(db, name, SOURCE) for name in logs}
+        sets = {
+            name: _hash(db, SETS.get(name, name), SOURCE | {"seq"}, "DISTINCT") for name in logs
+        }
+    for view, (table, _) in SNAPSHOT_KEYS.items():
+        sets[table] = memory[view]
+    tables = dict(sorted((sets | memory).items()))
+    return {"memory": _together(memory), "log": _together(log), "tables": tables}
+
+
+def _hash(
+    db: duckdb.DuckDBPyConnection, relation: str, without: frozenset[str], distinct: str = ""
+) -> str:
+    """The SHA-256 of a relation's rows, whatever their order."""
+    shown = [name for (name, *_) in db.execute(f"DESCRIBE {relation}").fetchall()]
+    row = ", ".join(f'"{name}"' for name in shown if name not in without)
+    parts = db.execute(f"""
+        WITH hashed AS (
+            SELECT {distinct} sha256(CAST(to_json(row({row})) AS VARCHAR)) AS hash FROM {relation}
+        )
+        SELECT left(hash, {NARROW}) AS part, sha256(string_agg(hash, '' ORDER BY hash))
+        FROM hashed GROUP BY part ORDER BY part
+    """)
+    whole = hashlib.sha256()
+    while some := parts.fetchmany(1000):
+        for part, content in some:
+            whole.update(f"{part}{content}".encode())
+    return whole.hexdigest()
+
+
+def _together(parts: dict[str, str]) -> str:
+    lines = "".join(f"{name} {content}\n" for name, content in sorted(parts.items()))
+    return hashlib.sha256(lines.encode()).hexdigest()

@@ -1,0 +1,145 @@
+"""Keeping a history small, and erasing a person from it (design 02, law 8; design 03).
+
+Both rewrite files, so the caller holds the writer's lock and has no torn batch to undo: after a
+vacuum older versions cannot be read.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import pyarrow as pa
+from deltalake import DeltaTable, write_deltalake
+
+from sinks.delta import WRITER, History
+from sinks.erasure import ERASED_LAST, conditions, scope
+from sinks.history import COMMIT_ORDER, connect, paths, quoted, select
+from sinks.tables import STORED
+from sinks.views import SNAPSHOT_KEYS
+
+SAFE_HOURS = 168
+"""A week: what a reader with an old file list may still be at."""
+
+Report = dict[str, dict[str, int]]
+
+
+class Forgotten(NamedTuple):
+    """What `forget` did.
+
+    `receipt` names the person by hash alone. `sessions` are those erased whole, `shared` those of
+    several users, each as (tenant, session_id): their rows elsewhere are the caller's to erase.
+    """
+
+    receipt: dict[str, Any]
+    sessions: list[tuple[str, str]]
+    shared: list[tuple[str, str]]
+
+
+def compact(root: str | Path, retention_hours: int = SAFE_HOURS) -> Report:
+    """Merges small files, keeps the newest document of a key and day, drops old files and logs.
+
+    Table -> {"files_before", "files_after", "rows_dropped", "files_deleted"}. Files that no
+    version younger than `retention_hours` reads are deleted.
+    """
+    report: Report = {}
+    newest = dict(SNAPSHOT_KEYS.values())
+    with History(root) as history:
+        for name, table in history.tables().items():
+            before = len(table.file_uris())
+            dropped = _keep_newest(root, name, newest[name], table) if name in newest else 0
+            table.optimize.compact(writer_properties=WRITER)
+            table.create_checkpoint()
+            table.cleanup_metadata()
+            report[name] = {
+                "files_before": before,
+                "files_after": len(table.file_uris()),
+                "rows_dropped": dropped,
+                "files_deleted": len(_vacuum(table, retention_hours)),
+            }
+    return report
+
+
+def _keep_newest(root: str | Path, name: str, key: str, table: DeltaTable) -> int:
+    newest = f"row_number() OVER (PARTITION BY {key}, date ORDER BY {COMMIT_ORDER} DESC) = 1"
+    with connect(root, views=[name]) as db:
+        rows = f"SELECT *, {newest} AS newest FROM ({select(name, paths(table), more=True)})"
+        days = db.execute(
+            f"SELECT date, count(*) FROM ({rows}) WHERE NOT newest GROUP BY date"
+        ).fetchall()
+        if days:
+            kept = f"SELECT * EXCLUDE (newest) FROM ({rows}) WHERE newest"
+            _rewrite(db, name, table, kept, [day for day, _ in days])
+    return sum(count for _, count in days)
+
+
+def forget(root: str | Path, tenant: str, user_id: str) -> Forgotten:
+    """Erases one person from every table: their rows, then the bytes of the old files.
+
+    Sessions where no other user spoke go whole. Of shared sessions go their turns with the tasks
+    of these, the session's snapshots, and the revisions of what their turns changed; the
+    snapshots come back with the session's next turn or a rebuild. Killed half-way, the same call
+    ends the work: what the scope is read from is erased last.
+    """
+    erased: Report = {}
+    with History(root) as history, connect(root, tenant=tenant) as db:
+        scope(db, tenant, user_id)
+        tables = history.tables()
+        for name in sorted(tables, key=lambda one: (ERASED_LAST.get(one, 0), one)):
+            count = _erase(db, name, tables[name], conditions(name), tenant)
+            erased[name] = {"erased": count, "delta_version": tables[name].version()}
+        whole, shared = (
+            db.execute(f"SELECT {quoted(tenant)}, session_id FROM {one} ORDER BY ALL").fetchall()
+            for one in ("whole_session", "shared_session")
+        )
+        for table in tables.values():
+            _vacuum(table, 0)
+    person = hashlib.sha256(f"{tenant}/{user_id}".encode()).hexdigest()
+    receipt = {
+        "user_sha256": person,
+        "sessions": len(whole),
+        "shared_sessions": len(shared),
+        "tables": erased,
+    }
+    return Forgotten(receipt, whole, shared)
+
+
+def _erase(
+    db: duckdb.DuckDBPyConnection, name: str, table: DeltaTable, theirs: str, tenant: str
+) -> int:
+    """Rewrites the days that hold rows of theirs without them; how many there were."""
+    test = f"(t.tenant = {quoted(tenant)} AND coalesce({theirs}, false))"
+    rows = select(name, paths(table), more=COMMIT_ORDER in STORED[name].names)
+    days = db.execute(
+        f"SELECT t.date, count(*) FROM ({rows}) t WHERE {test} GROUP BY ALL"
+    ).fetchall()
+    if days:
+        kept = f"SELECT t.* FROM ({rows}) t WHERE NOT {test}"
+        _rewrite(db, name, table, kept, [day for day, _ in days])
+    return sum(count for _, count in days)
+
+
+def _rewrite(
+    db: duckdb.DuckDBPyConnection, name: str, table: DeltaTable, kept: str, days: list[Any]
+) -> None:
+    """Replaces whole days of a table by the rows that are kept, in one commit."""
+    listed = ", ".join(f"DATE '{day}'" for day in days)
+    columns = ", ".join(f'"{column}"' for column in STORED[name].names)
+    found = db.execute(f"SELECT {columns} FROM ({kept}) WHERE date IN ({listed})")
+    batches: Iterator[pa.RecordBatch] = iter(found.to_arrow_reader(20_000))  # type: ignore[arg-type]
+    typed = (batch.cast(STORED[name]) for batch in batches if batch.num_rows)
+    write_deltalake(
+        table,
+        pa.RecordBatchReader.from_batches(STORED[name], typed),
+        mode="overwrite",
+        predicate="date IN ({})".format(", ".join(f"'{day}'" for day in days)),
+        writer_properties=WRITER,
+    )
+
+
+def _vacuum(table: DeltaTable, hours: int) -> list[str]:
+    # `full` also takes files that a killed writer left and no version ever named
+    return table.vacuum(
+        retention_hours=hours, dry_run=False, enforce_retention_duration=False, full=True
+    )
