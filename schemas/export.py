@@ -8,7 +8,7 @@ import json
 from functools import cache
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel, create_model
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from pydantic_core import core_schema
 
@@ -37,12 +37,6 @@ DOCUMENTS: dict[str, type[Reply]] = {
 }
 
 
-class _JsonText(Reply):
-    """A dead letter's payload is any bytes; as JSON text they travel in base64."""
-
-    model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
-
-
 class Schema(GenerateJsonSchema):
     """Without the titles pydantic makes of field names; a record's `type` must be written out."""
 
@@ -60,7 +54,7 @@ class Schema(GenerateJsonSchema):
 def full_row(table: str) -> type[Reply]:
     """A table's row with the columns of its source: what `history` carries and Delta stores."""
     row = TABLES[table]
-    return create_model(row.__name__, __base__=(row, Source, _JsonText), __doc__=row.__doc__)
+    return create_model(row.__name__, __base__=(row, Source), __doc__=row.__doc__)
 
 
 def json_schemas() -> dict[str, JsonObject]:

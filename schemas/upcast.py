@@ -13,15 +13,35 @@ TURN_ALIASES = (
     ("session_goal", "object"),
 )
 
+FREE = frozenset({"metadata", "payload", "output", "result"})
+"""Fields of free form: a null in them says something."""
+
+
+def _drop_nulls(value: Any) -> None:
+    if isinstance(value, list):
+        for one in value:
+            _drop_nulls(one)
+    elif isinstance(value, dict):
+        for name, one in list(value.items()):
+            if one is None:
+                del value[name]
+            elif name not in FREE:
+                _drop_nulls(one)
+
 
 def upcast(record: dict[str, Any]) -> dict[str, Any]:
     """The record under today's field names; a null field counts as absent. Changes `record`."""
-    nulls = [name for name, value in record.items() if value is None]
-    if nulls and record.get("type") == "tool_result":
-        nulls = [name for name in nulls if name != "result"]  # a tool may well answer null
-    for name in nulls:
-        del record[name]
-    if record.get("type") == "turn":
+    for name, value in list(record.items()):
+        if value is None:
+            del record[name]
+        elif type(value) in (dict, list) and name not in FREE:
+            _drop_nulls(value)
+    if record.get("type") == "tool_result":
+        record.setdefault("result", None)
+    elif record.get("type") == "turn":
+        for name in ("observations", "image_summaries"):
+            if record.get(name) == []:
+                del record[name]
         for old, new in TURN_ALIASES:
             if old in record and new not in record:
                 record[new] = record.pop(old)

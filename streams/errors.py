@@ -1,10 +1,10 @@
 """Every error a command can end with, and its exit code (design 03).
 
-    TurnstoneError          1  failed
-    ├── UsageError          2  the command line is wrong
-    ├── ConfigurationError  3  a folder, file or setting is not what it should be
-    ├── DataRefused         4  data refused, or digests differ
-    └── Unreachable         5  a dependency cannot be reached
+TurnstoneError          1  failed
+├── UsageError          2  the command line is wrong
+├── ConfigurationError  3  a folder, file or setting is not what it should be
+├── DataRefused         4  data refused, or digests differ
+└── Unreachable         5  a dependency cannot be reached
 """
 
 

@@ -163,7 +163,7 @@ class Applier:
         rows = self.rows
         for where, (suffix, entity) in self._sessions.items():
             self.touched["sessions"].add(hash(where))
-            rows.setdefault("sessions", []).append(_session_row(entity, suffix))
+            rows.setdefault("sessions", []).append(session_row(entity, suffix))
         for key, (suffix, entity) in self._tasks.items():
             self.touched["tasks"].add(hash(key))
             rows.setdefault("tasks", []).append(_task_row(entity, key[2], suffix))
@@ -182,7 +182,7 @@ def owner_of(record: Record) -> tuple[str, str]:
     if isinstance(record, Signal) and record.scope == "user":
         assert record.user_id
         return "users", record.user_id
-    return "sessions", record.session_id  # type: ignore[attr-defined, no-any-return]
+    return "sessions", record.session_id  # type: ignore[attr-defined]
 
 
 def _id_of(record: Any) -> tuple[str, ...]:
@@ -198,7 +198,8 @@ def _id_of(record: Any) -> tuple[str, ...]:
     return (kind, record.task_id, record.trace_id, call, str(record.occurred_at))
 
 
-def _session_row(entity: Entity, suffix: Suffix) -> Row:
+def session_row(entity: Entity, suffix: Suffix) -> Row:
+    """A row of `sessions`: the newest document."""
     document = documents.session(entity)
     header = entity.get("h")
     created_at, updated_at = header.created_at, header.updated_at

@@ -22,6 +22,7 @@ IMAGE_URL = re.compile(r"data:image/[\w.+-]+[^,\s\"]*,[^\s\"']{32,}")
 IMAGE_BYTES = re.compile(r"(?:iVBORw0KGgo|/9j/|R0lGOD|UklGR)[A-Za-z0-9+/]{28,}={0,2}")
 BASE64 = re.compile(r"[A-Za-z0-9+/_\-\s]{64,}={0,2}")
 IMAGE_FIELD = re.compile(r"image|base64", re.IGNORECASE)
+MAX_DEPTH = 64
 LEFT_OUT = {"recorded_at", "schema_version"}
 LEFT_OUT_OF_DOC = {*LEFT_OUT, "image_summaries"}
 
@@ -54,7 +55,7 @@ def decode(line: bytes, source: tuple[str, int, int], horizon: int | None) -> (
     """One record as bytes; `source` is its topic (or path), partition and offset (or line)."""
     try:
         record = _decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return _unreadable(line, error)
     if not isinstance(record, dict):
         return Dead("not_an_object", "expected one JSON object", _kept(line, record))
@@ -64,19 +65,36 @@ def decode(line: bytes, source: tuple[str, int, int], horizon: int | None) -> (
     if len(line) > MAX_RECORD_BYTES:
         detail = f"{len(line)} bytes, at most {MAX_RECORD_BYTES}"
         return Dead("too_large", detail, _kept(line, record), _key(record))
+    if line.count(b"[") + line.count(b"{") > MAX_DEPTH and _depth(record) > MAX_DEPTH:
+        return Dead("too_deep", f"nested more than {MAX_DEPTH} deep", line, _key(record))
     if _may_hold_image(line) and (found := _image_field(record)):
         detail = f"{found}: image bytes are not kept; send a description in image_summaries"
         return Dead("image", detail, _kept(line, record), _key(record))
     return _validated(line, record, source, horizon)
 
 
+def _depth(value: Any) -> int:
+    """How deep objects and lists lie in one another, without recursion."""
+    depth, level = 0, [value]
+    while level:
+        inside = [one for one in level if isinstance(one, dict | list)]
+        level = [
+            one
+            for outer in inside
+            for one in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        depth += bool(inside)
+    return depth
+
+
 def _validated(
     line: bytes, record: dict[str, Any], source: tuple[str, int, int], horizon: int | None
 ) -> Input | Dead:
-    validator = _VALIDATORS.get(record.get("type", ""))  # type: ignore[arg-type]
+    kind = record.get("type")
+    validator = _VALIDATORS.get(kind) if isinstance(kind, str) else None
     if validator is None:
         known = ", ".join(RECORD_TYPES)
-        detail = f"type: {record.get('type')!r:.80} is not one of {known}"
+        detail = f"type: {str(kind)[:80]!r} is not one of {known}"
         return Dead("unknown_type", detail, line, _key(record))
     key = _key(record)
     try:
@@ -144,6 +162,8 @@ def _means_withheld(source: str) -> bool:
 
 
 def _unreadable(line: bytes, error: Exception) -> Dead:
+    if isinstance(error, RecursionError):
+        return Dead("too_deep", f"nested more than {MAX_DEPTH} deep", _kept(line, None))
     reason = "bad_utf8" if "utf-8" in str(error).lower() else "bad_json"
     return Dead(reason, str(error), _kept(line, None))
 

@@ -10,6 +10,7 @@ not forward).
 """
 
 import fcntl
+import gc
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,7 +20,8 @@ from typing import Any
 from uuid import uuid4
 
 from schemas.base import DAY
-from sinks.delta import History, HistoryWriteError
+from sinks.delta import History
+from sinks.root import HistoryWriteError
 from sinks.tables import to_arrow
 from streams.errors import ConfigurationError, TurnstoneError
 from streams.runtime import sources
@@ -40,6 +42,10 @@ class Truncated(TurnstoneError):
 
     exit_code = 4
 
+    def __init__(self, where: str, counts: dict[str, Any]) -> None:
+        super().__init__(f"the file ends too early; what came before is kept: {where}")
+        self.counts = counts
+
 
 def run(
     files: list[str],
@@ -54,16 +60,16 @@ def run(
     """
     sources.check(files)
     root = Path(history)
-    with _writing(root) as (store, tables):
+    with writing(root) as (store, tables):
         retention = None if retention_days is None else int(retention_days * DAY)
         runner = _Runner(store, tables, Applier(store, retention), progress)
         return runner.run(files)
 
 
 @contextmanager
-def _writing(root: Path) -> Iterator[tuple[Store, History]]:
+def writing(root: Path) -> Iterator[tuple[Store, History]]:
     """The history's tables and store, for one writer at a time."""
-    tables = History.open(root)
+    tables = History(root)
     with (root / "turnstone.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -80,9 +86,23 @@ def _writing(root: Path) -> Iterator[tuple[Store, History]]:
         store = Store(path)
         try:
             _repair(store, tables)
-            yield store, tables
+            with _few_collections(), tables:
+                yield store, tables
         finally:
             store.close()
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """Rows are trees of tuples, never cycles: the garbage collector would look at all of them
+    again and again to free nothing. It runs after each commit instead."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _repair(store: Store, tables: History) -> None:
@@ -120,9 +140,7 @@ class _Runner:
         self._commit()
         counts = self.counts(time.monotonic() - began)
         if truncated:
-            error = Truncated(f"ends too early, what came before is kept: {'; '.join(truncated)}")
-            error.counts = counts  # type: ignore[attr-defined]
-            raise error
+            raise Truncated("; ".join(truncated), counts)
         return counts
 
     def _read(self, path: str) -> None:
@@ -175,6 +193,7 @@ class _Runner:
         )
         self.positions.clear()
         self.batch, self.batch_bytes, self.batch_began = 0, 0, time.monotonic()
+        gc.collect(0)
 
     def _take_back(self) -> None:
         """The tables as they were, if the disk lets us; else the next run does it."""

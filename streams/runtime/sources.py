@@ -28,7 +28,7 @@ class Position(NamedTuple):
 
     bytes: int = 0
     lines: int = 0
-    sha256: str = sha256().hexdigest()
+    digest: str = sha256().hexdigest()
 
 
 class Line(NamedTuple):
@@ -93,7 +93,7 @@ class Source:
                 return False
             self._hash.update(block)
             left -= len(block)
-        if self._hash.hexdigest() != known.sha256:
+        if self._hash.hexdigest() != known.digest:
             return False
         self._bytes, self._lines = known.bytes, known.lines
         return True
@@ -134,7 +134,7 @@ class Source:
         self._hash = _file_hash(self._path)
         whole = self._hash.hexdigest()
         known = self._known
-        skip = known.lines if known and known.sha256 == whole else 0
+        skip = known.lines if known and known.digest == whole else 0
         self._lines = 0
         try:
             with pq.ParquetFile(self._path) as file:

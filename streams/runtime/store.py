@@ -148,7 +148,8 @@ class Store:
         """(tenant, key) of every entity on disk."""
         start = table[0].encode() + b"\0"
         last: bytes | None = None
-        for key, _ in self._db.items(from_key=start):
+        for key in self._db.keys(from_key=start):
+            assert isinstance(key, bytes)
             if not key.startswith(start):
                 break
             where = key.rsplit(b"\0", 1)[0]
@@ -190,6 +191,11 @@ class Store:
         """One of the runner's own values, or None."""
         encoded = self._db.get(b"m\0" + name.encode())
         return None if encoded is None else msgspec.msgpack.decode(encoded)
+
+    def adopt(self, table: str, entity: Entity) -> None:
+        """Takes over an entity that was folded elsewhere; the next commit writes it."""
+        where = (table, entity.tenant, entity.key)
+        self._cached[where] = self._changed[where] = entity
 
     def erase(self, table: str, tenant: str, key: str) -> None:
         """Removes an entity for good: the bytes leave the disk."""

@@ -1,0 +1,75 @@
+"""How a command says what it found: for people a table, for programs JSON; data on stdout."""
+
+import sys
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from typing import Any
+
+import msgspec
+
+Value = Any
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes | bytearray):
+        return value.decode("utf-8", "backslashreplace")
+    return str(value)
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_plain)
+
+
+def json_text(value: Value, *, indent: int = 2) -> str:
+    """Any value as JSON; times are RFC 3339 in UTC."""
+    text = _encoder.encode(_timed(value))
+    return (msgspec.json.format(text, indent=indent) if indent else text).decode()
+
+
+def _timed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _timed(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_timed(one) for one in value]
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def say_json(value: Value) -> None:
+    """One JSON document on stdout."""
+    sys.stdout.write(json_text(value) + "\n")
+
+
+def say(text: str = "") -> None:
+    """One line on stdout."""
+    sys.stdout.write(text + "\n")
+
+
+def note(text: str) -> None:
+    """One line of progress or warning on stderr."""
+    sys.stderr.write(text + "\n")
+
+
+def table(rows: Iterable[Mapping[str, Any]], columns: list[str], title: str | None = None) -> None:
+    """A table for people, as wide as the terminal."""
+    from rich.console import Console
+    from rich.table import Table
+
+    shown = Table(title=title, title_justify="left", header_style="bold")
+    for column in columns:
+        shown.add_column(column.replace("_", " "), overflow="fold")
+    for row in rows:
+        shown.add_row(*(_cell(row.get(column)) for column in columns))
+    Console(soft_wrap=False).print(shown, markup=False)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%d %H:%M")
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    if isinstance(value, dict | list):
+        return json_text(value, indent=0)
+    return str(value)

@@ -1,0 +1,125 @@
+"""What the reading commands print for people."""
+
+from typing import Any
+
+from streams.output import say
+
+
+def session(document: dict[str, Any]) -> None:
+    """A session in a screenful."""
+    reason = f" ({document['closed_reason']})" if document["closed_reason"] else ""
+    user = f" of {document['user_id']}" if document["user_id"] else ""
+    say(f"session {document['session_id']}{user}: {document['status']}{reason}")
+    say(f"  {document['created_at']} to {document['updated_at']}")
+    for name in ("subject", "object"):
+        claim = document[name]
+        if claim:
+            say(f"  {name}: {claim['content']} ({claim['source']}, {claim['confidence']})")
+    context = document["context"]
+    if context:
+        say(f"  topic: {context['current_topic'] or 'none'}")
+        say(f"  recent intents: {', '.join(context['recent_intents']) or 'none'}")
+    if document["session_memory"]:
+        say("  memory:")
+        for item in document["session_memory"]:
+            text = item.get("decision") or item["content"]
+            say(f"    {item['type']} ({item['confidence']:.2f}): {text}  [{item['id']}]")
+    say(f"  conversations: {document['conversation_count']}")
+    for one in document["conversations"]:
+        say(f"    {one['task_index']}. {_short(one['user_input'])}")
+        answer = _short(one["agent_answer"]) or f"[{one['status']}]"
+        say(f"       {answer}" + (f"  ({one['error']})" if one["error"] else ""))
+
+
+def _short(text: str, length: int = 100) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def task(document: dict[str, Any]) -> None:
+    """A task: its machine, plan and steps."""
+    machine, context = document["global"], document["context"]
+    flags = " ".join(name for name in ("forced", "stalled") if machine[name])
+    say(
+        f"task {machine['task_id']}: {machine['status']} {flags}".rstrip()
+        + f", {machine['iteration']} of {machine['max_iteration']} iterations"
+        + (f", {machine['error']}" if machine["error"] else "")
+    )
+    if context["objective"]:
+        say(f"  objective: {_short(context['objective'])}")
+    for step in context["plan"]:
+        say(f"  [{step['status']}] {step['step_id']}: {step['description']}")
+        _steps(step["recursion_history"], "      ")
+    _steps(document["recursion_history"], "  ")
+
+
+def _steps(history: list[dict[str, Any]], indent: str) -> None:
+    for one in history:
+        action = one["action"]
+        thought = _short(one.get("thought", ""), 70)
+        say(f"{indent}{one['iteration_index']}. {action['action_type']}: {thought}")
+        for call in action["output"].get("tool_calls") or ():
+            if isinstance(call, dict) and "success" in call:
+                mark = "ok" if call["success"] else "failed"
+                say(f"{indent}   {mark}: {_short(call['result'], 70)}")
+
+
+def user(found: dict[str, Any]) -> None:
+    """A user: what is known, liked, felt and learnt."""
+    say(f"user {found['user_id']}")
+    for one in found["states"]:
+        say(f"  {one['kind']} ({one['status']}): {one['body_text']}  [{one['state_id']}]")
+    for one in found["preferences"]:
+        say(f"  {one['polarity']} ({one['status']}, {one['domain']}): {one['subject']}")
+    mood = found["mood"]
+    if mood:
+        numbers = "  ".join(f"{name} {value:+.2f}" for name, value in mood["vad"].items())
+        say(f"  mood: {mood['text']}  ({numbers})")
+    profile = found["profile"]
+    if profile:
+        history = profile["history"]
+        for topic, level in profile["mastery"].items():
+            say(f"  mastery: {topic}: {level} ({profile['mastery_score'][topic]:.2f})")
+        say(f"  quizzes: {history['quiz_sessions']}, homework: {history['homework_help_count']}")
+        say(f"  topics: {', '.join(history['topics_visited'][-10:]) or 'none'}")
+
+
+def why(found: list[dict[str, Any]]) -> None:
+    """Revisions in order, each with what it was made from."""
+    last = None
+    for row in found:
+        if row["revision_id"] != last:
+            last = row["revision_id"]
+            say(f"{row['occurred_at']:%Y-%m-%d %H:%M}  {row['op']}: {row['reason']}")
+            say(f"    before: {_value(row['before'])}")
+            say(f"    after:  {_value(row['after'])}")
+        if row.get("user_input") or row.get("agent_answer"):
+            said, answered = _short(row["user_input"] or ""), _short(row["agent_answer"] or "")
+            say(f"    because: “{said}” → “{answered}”  [{row['evidence_event_id']}]")
+
+
+def _value(value: Any) -> str:
+    if not isinstance(value, dict):
+        return "nothing" if value is None else str(value)
+    for name in ("body_text", "decision", "content", "subject", "to_event_id"):
+        if value.get(name):
+            until = f" until {value['valid_to']}" if value.get("valid_to") else ""
+            since = f" (from {value['valid_from']}{until})" if value.get("valid_from") else ""
+            return f"{value[name]}{since}"
+    return ", ".join(f"{name} {one}" for name, one in value.items() if one is not None)
+
+
+def timeline(found: list[dict[str, Any]]) -> None:
+    """Turns in order."""
+    for row in found:
+        who = row["user_id"] or "user"
+        felt = (
+            "" if row["v"] is None else f"  (v {row['v']:+.1f} a {row['a']:+.1f} d {row['d']:+.1f})"
+        )
+        say(f"{row['occurred_at']:%Y-%m-%d %H:%M}  {row['session_id']}  {row['event_id']}{felt}")
+        if row["user_input"]:
+            say(f"    {who}: {_short(row['user_input'])}")
+        if row["agent_answer"]:
+            say(f"    agent: {_short(row['agent_answer'])}")
+        if row["error"]:
+            say(f"    error: {row['error']}")

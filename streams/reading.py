@@ -1,0 +1,229 @@
+"""One thing out of a history: what the reading commands (and later the HTTP API) answer with.
+
+Every function takes the history's root and a tenant and returns plain JSON-ready values.
+`--as-of` sets the time that is asked about (when it was true), `known_at` what had been learnt.
+"""
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import msgspec
+
+from schemas.base import DAY, format_time, parse_time
+from sinks.history import connect
+from streams.errors import DataRefused, UsageError
+
+LIMIT = 1000
+
+
+def parse_moment(text: str | None) -> int | None:
+    """RFC 3339 text, or a bare date, which means its end (UTC) -> microseconds."""
+    if text is None:
+        return None
+    try:
+        if len(text) == 10:
+            day = date.fromisoformat(text) - date(1970, 1, 1)
+            return day // timedelta(microseconds=1) + DAY - 1
+        return parse_time(text)
+    except ValueError as error:
+        raise UsageError(f"{text!r} is not a time: {error}") from None
+
+
+def rows(connection: duckdb.DuckDBPyConnection, sql: str, *values: Any) -> list[dict[str, Any]]:
+    """A query's rows as objects."""
+    found = connection.execute(sql, list(values))
+    names = [column[0] for column in found.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+def _one(found: list[dict[str, Any]], what: str) -> dict[str, Any]:
+    if not found:
+        raise DataRefused(f"no {what} in this history (look at --tenant and --history)")
+    return found[0]
+
+
+def _document(row: dict[str, Any]) -> dict[str, Any]:
+    document: dict[str, Any] = msgspec.json.decode(row["doc"])
+    return document
+
+
+# --- sessions ---------------------------------------------------------------------------------
+
+
+def session(root: Path, tenant: str, session_id: str, as_of: int | None, now: int) -> Any:
+    """The document of seed 000 with its SessionContext; expiry as of the time asked about.
+
+    As of a past time the session is folded again from its events up to then.
+    """
+    from streams.folds import documents
+
+    if as_of is not None:
+        entity = refold(root, tenant, session_id, as_of)
+        if entity.get("h") is None:
+            raise DataRefused(f"session {session_id!r} has no events by {format_time(as_of)}")
+        latest = documents.latest_turn(entity)
+        return documents.expire(documents.session(entity), latest, as_of)
+    with connect(root, tenant=tenant, views=["session_current", "events"]) as db:
+        sql = "SELECT doc FROM session_current WHERE tenant = ? AND session_id = ?"
+        document = _document(_one(rows(db, sql, tenant, session_id), f"session {session_id!r}"))
+        sql = "SELECT max(epoch_us(occurred_at)) AS latest FROM events WHERE session_id = ?"
+        latest = rows(db, sql, session_id)[0]["latest"]
+    return documents.expire(document, latest, now)
+
+
+def refold(root: Path, tenant: str, session_id: str, until: int | None = None) -> Any:
+    """A session's rows, folded again from the history's records (up to a time)."""
+    from streams.folds import session as fold
+    from streams.folds.rows import Effects, Input, Refused
+    from streams.runtime.decode import decode
+    from streams.runtime.store import Entity
+
+    entity = Entity("sessions", tenant, session_id, {})
+    for number, line in enumerate(_records(root, tenant, session_id, until)):
+        given = decode(line, ("history", 0, number), None)
+        if isinstance(given, Input):
+            entity.begin()
+            try:
+                fold.fold(entity, given, Effects(session_id, ()))
+            except Refused:
+                entity.rollback()
+    return entity
+
+
+def _records(root: Path, tenant: str, session_id: str, until: int | None) -> Iterator[bytes]:
+    tables = ("events", "recursions", "tool_results", "signals")
+    union = " UNION ALL BY NAME ".join(
+        f"SELECT occurred_at, src_topic, src_offset, doc FROM {table} "
+        "WHERE session_id = $session AND epoch_us(occurred_at) <= $until"
+        + (" AND scope = 'session'" if table == "signals" else "")
+        for table in tables
+    )
+    with connect(root, tenant=tenant, views=tables) as db:
+        sql = f"SELECT doc FROM ({union}) ORDER BY occurred_at, src_topic, src_offset"
+        found = db.execute(sql, {"session": session_id, "until": until or 2**62})
+        yield from (doc.encode() for (doc,) in found.fetchall())
+
+
+def timeline(root: Path, tenant: str, key: str) -> list[dict[str, Any]]:
+    """The turns of a session, or of a user, in order."""
+    sql = (
+        "SELECT e.occurred_at, e.event_id, e.session_id, e.user_id, e.source, e.status, "
+        "e.user_input, e.agent_answer, e.error, e.intent, e.topic, a.v, a.a, a.d "
+        "FROM event_current e LEFT JOIN affect_current a "
+        "ON a.tenant = e.tenant AND a.event_id = e.event_id "
+        "WHERE e.tenant = ? AND (e.session_id = ? OR e.user_id = ?) "
+        "ORDER BY e.occurred_at, e.event_id"
+    )
+    with connect(root, tenant=tenant, views=["event_current", "affect_current"]) as db:
+        found = rows(db, sql, tenant, key, key)
+    if not found:
+        raise DataRefused(f"no session or user {key!r} in this history")
+    return found
+
+
+def task(root: Path, tenant: str, task_id: str, session_id: str | None) -> dict[str, Any]:
+    """The state machine of seed 002."""
+    with connect(root, tenant=tenant, views=["task_current"]) as db:
+        sql = "SELECT session_id, doc FROM task_current WHERE tenant = ? AND task_id = ?"
+        found = rows(db, sql, tenant, task_id)
+    if session_id is not None:
+        found = [row for row in found if row["session_id"] == session_id]
+    if len(found) > 1:
+        names = ", ".join(sorted(row["session_id"] for row in found))
+        raise UsageError(f"task {task_id!r} is in several sessions ({names}): add --session")
+    return _document(_one(found, f"task {task_id!r}"))
+
+
+# --- users ------------------------------------------------------------------------------------
+
+
+def states(
+    root: Path, tenant: str, owner: str | None, as_of: int, known_at: int | None
+) -> list[dict[str, Any]]:
+    """What was true at a time, of a user or of all, as known at another."""
+    with connect(root, tenant=tenant, views=["state_as_of"]) as db:
+        known = "NULL" if known_at is None else f"make_timestamptz({known_at})"
+        sql = (
+            f"SELECT * FROM state_as_of(make_timestamptz({as_of}), {known}) "
+            "WHERE tenant = ? AND (? IS NULL OR owner_id = ?) ORDER BY owner_id, kind, valid_from"
+        )
+        return [_state(row) for row in rows(db, sql, tenant, owner, owner)]
+
+
+def _state(row: dict[str, Any]) -> dict[str, Any]:
+    payload = row["payload"]
+    return {**row, "payload": msgspec.json.decode(payload) if isinstance(payload, str) else payload}
+
+
+def user(root: Path, tenant: str, user_id: str, at: int) -> dict[str, Any]:
+    """Everything known of a user at a time: profile, states, preferences, mood."""
+    with connect(root, tenant=tenant, views=["profile_current", "preference_current"]) as db:
+        sql = "SELECT doc FROM profile_current WHERE tenant = ? AND user_id = ?"
+        profile = [_document(row) for row in rows(db, sql, tenant, user_id)]
+        sql = (
+            "SELECT domain, polarity, subject, status, confidence, evidence_event_ids, updated_at "
+            "FROM preference_current WHERE tenant = ? AND owner_id = ? ORDER BY domain, subject"
+        )
+        preferences = rows(db, sql, tenant, user_id)
+    held = states(root, tenant, user_id, at, None)
+    moods = [one for one in held if one["kind"] == "long_mood_state"]
+    if not profile and not preferences and not held:
+        raise DataRefused(f"no user {user_id!r} in this history (look at --tenant and --history)")
+    return {
+        "user_id": user_id,
+        "profile": profile[0] if profile else None,
+        "states": [one for one in held if one["kind"] != "long_mood_state"],
+        "preferences": preferences,
+        "mood": mood(moods[0], at) if moods else None,
+    }
+
+
+def mood(state: dict[str, Any], at: int) -> dict[str, Any]:
+    """The mood at a time: the shock of the state's numbers has faded since."""
+    from streams.folds import affect
+
+    numbers = state["payload"]
+    if numbers["last_at"] is None:
+        return {"text": state["body_text"], "vad": {"v": 0.0, "a": 0.0, "d": 0.0}, **numbers}
+    felt = affect.from_payload(numbers, parse_time(numbers["last_at"]))
+    now = dict(zip("vad", (round(one, 6) for one in affect.mood_at(felt, at)), strict=True))
+    return {"text": state["body_text"], "vad": now, "at": format_time(at), **numbers}
+
+
+def why(root: Path, tenant: str, entity_id: str) -> list[dict[str, Any]]:
+    """The revisions of an entity with the text of their evidence."""
+    with connect(root, tenant=tenant, views=["why"]) as db:
+        found = rows(db, "SELECT * FROM why(?)", entity_id)
+    if not found:
+        raise DataRefused(f"nothing in this history ever changed {entity_id!r}")
+    for row in found:
+        for name in ("before", "after"):
+            if isinstance(row.get(name), str):
+                row[name] = msgspec.json.decode(row[name])
+    return found
+
+
+# --- dead letters -----------------------------------------------------------------------------
+
+
+def dead_letters(root: Path, tenant: str | None, reason: str | None) -> list[dict[str, Any]]:
+    """The dead letters, oldest first; `id` is what `dlq show` takes."""
+    with connect(root, tenant=tenant, views=["dead_letters"]) as db:
+        sql = (
+            "SELECT src_topic || ':' || src_offset AS id, reason, detail, key, "
+            "octet_length(payload) AS bytes, recorded_at FROM dead_letters "
+            "WHERE ? IS NULL OR reason = ? ORDER BY recorded_at, src_topic, src_offset LIMIT ?"
+        )
+        return rows(db, sql, reason, reason, LIMIT)
+
+
+def dead_letter(root: Path, tenant: str | None, letter: str) -> dict[str, Any]:
+    """One dead letter with its original bytes."""
+    with connect(root, tenant=tenant, views=["dead_letters"]) as db:
+        sql = "SELECT * FROM dead_letters WHERE src_topic || ':' || src_offset = ?"
+        found = _one(rows(db, sql, letter), f"dead letter {letter!r}")
+    payload: bytes = found["payload"]
+    return {**found, "payload": payload.decode("utf-8", "backslashreplace")}
