@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import duckdb
@@ -89,19 +89,58 @@ def connect(
     return connection
 
 
-def query(root: str | Path, sql: str, tenant: str | None = None) -> duckdb.DuckDBPyConnection:
-    """Runs one or more queries and returns the connection with the last one's result.
+class Result(NamedTuple):
+    """A query's answer. Times are RFC 3339 text in UTC, as on the wire."""
+
+    names: list[str]
+    rows: list[tuple[Any, ...]]
+
+    def objects(self) -> list[dict[str, Any]]:
+        """The rows by name."""
+        return [dict(zip(self.names, row, strict=True)) for row in self.rows]
+
+
+def query(root: str | Path, sql: str, tenant: str | None = None) -> Result:
+    """Answers one query of somebody else's making; of several, the last.
 
     Anything that is not a query is refused before it runs: COPY could write over the history.
     Raises QueryError, HistoryError.
     """
-    connection = connect(root, tenant=tenant, locked=True)
-    try:
-        for statement in connection.extract_statements(sql):
-            _check_is_query(statement)
-        return connection.execute(sql)
-    except duckdb.Error as error:
-        raise QueryError(str(error)) from error
+    with connect(root, tenant=tenant, locked=True) as connection:
+        try:
+            statements = connection.extract_statements(sql)
+            if not statements:
+                raise QueryError("no query given")
+            for statement in statements:
+                _check_is_query(statement)
+            last = statements[-1]
+            if last.type == duckdb.StatementType.SELECT:
+                return read(connection, last.query)
+            explained = connection.execute(last.query)
+            return Result([name for name, *_ in explained.description], explained.fetchall())
+        except duckdb.Error as error:
+            raise QueryError(str(error)) from error
+
+
+def read(db: duckdb.DuckDBPyConnection, sql: str, *given: Any) -> Result:
+    """The answer to one SELECT with its `?` parameters.
+
+    DuckDB's own fetch of a time needs pytz; times come as text made by DuckDB instead.
+    """
+    inner = f"(\n{sql.rstrip().rstrip(';')}\n)"
+    described = db.execute(f"DESCRIBE FROM {inner}", list(given)).fetchall()
+    names, types = [name for name, *_ in described], [kind for _, kind, *_ in described]
+    numbered = [f"c{n}" for n in range(len(names))]
+    shown = ", ".join(map(_wire, numbered, types))
+    wired = f"SELECT {shown} FROM {inner} AS t({', '.join(numbered)})"
+    return Result(names, db.execute(wired, list(given)).fetchall())
+
+
+def _wire(column: str, kind: str) -> str:
+    if kind == "TIMESTAMP WITH TIME ZONE":
+        fraction = f"CASE WHEN epoch_us({column}) % 1000000 = 0 THEN 'Z' ELSE '.%fZ' END"
+        return f"strftime({column}, '%Y-%m-%dT%H:%M:%S' || {fraction})"
+    return f"CAST({column} AS VARCHAR)" if "WITH TIME ZONE" in kind else column
 
 
 def catalog(root: str | Path, file: str | Path, tenant: str | None = None) -> None:

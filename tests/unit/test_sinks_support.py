@@ -72,7 +72,7 @@ def state(state_id: str, seq: int, valid_from: str, **given: Any) -> tuple[Any, 
         "updated_at": T0,
     }
     learnt = given.pop("recorded_at", valid_from)
-    before = given.pop("before", None)
+    before, reason = given.pop("before", None), given.pop("reason", "")
     return row(
         "revisions",
         revision_id=f"{state_id}-{seq}",
@@ -85,5 +85,6 @@ def state(state_id: str, seq: int, valid_from: str, **given: Any) -> tuple[Any, 
         recorded_at=learnt,
         seq=seq,
         before=before,
+        reason=reason,
         after=json.dumps(after | given),
     )
