@@ -61,16 +61,15 @@ CONDITIONS = {
     # a payload may be no JSON at all: then the id in its text is enough
     "dead_letters": f"""t.key = (SELECT tenant || '/' || user_id FROM person)
     OR t.key IN (SELECT t.tenant || '/' || session_id FROM whole_session)
-    OR CASE
-        WHEN json_valid(payload_text) THEN
-            payload_text ->> '$.user_id' = {THEIRS}
-            OR payload_text ->> '$.session_id' IN (FROM whole_session)
-            OR payload_text ->> '$.event_id' IN (SELECT event_id FROM erased_event)
-            OR (payload_text ->> '$.session_id', payload_text ->> '$.task_id')
-                IN (SELECT (session_id, task_id) FROM erased_task)
-        ELSE contains(payload_text, {THEIRS})
-            OR t.key IN (SELECT t.tenant || '/' || session_id FROM shared_session)
-    END""",
+    OR payload_json ->> '$.user_id' = {THEIRS}
+    OR payload_json ->> '$.session_id' IN (FROM whole_session)
+    OR payload_json ->> '$.event_id' IN (SELECT event_id FROM erased_event)
+    OR (payload_json ->> '$.session_id', payload_json ->> '$.task_id')
+        IN (SELECT (session_id, task_id) FROM erased_task)
+    OR (payload_json IS NULL AND (
+        contains(payload_text, {THEIRS})
+        OR t.key IN (SELECT t.tenant || '/' || session_id FROM shared_session)
+    ))""",
 }
 
 
@@ -82,4 +81,5 @@ def scope(db: duckdb.DuckDBPyConnection, tenant: str, user_id: str) -> None:
 def conditions(table: str) -> str:
     """True for the rows `t` of a table that are the person's."""
     text = "coalesce(TRY(decode(t.payload)), CAST(t.payload AS VARCHAR))"
-    return CONDITIONS[table].replace("payload_text", text)
+    condition = CONDITIONS[table].replace("payload_json", f"TRY_CAST({text} AS JSON)")
+    return condition.replace("payload_text", text)

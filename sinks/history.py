@@ -8,6 +8,7 @@ pydantic is imported here, column types come from the generated JSON Schemas.
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -113,11 +114,7 @@ def query(root: str | Path, sql: str, tenant: str | None = None) -> Result:
                 raise QueryError("no query given")
             for statement in statements:
                 _check_is_query(statement)
-            last = statements[-1]
-            if last.type == duckdb.StatementType.SELECT:
-                return read(connection, last.query)
-            explained = connection.execute(last.query)
-            return Result([name for name, *_ in explained.description], explained.fetchall())
+            return read(connection, statements[-1].query)
         except duckdb.Error as error:
             raise QueryError(str(error)) from error
 
@@ -127,13 +124,22 @@ def read(db: duckdb.DuckDBPyConnection, sql: str, *given: Any) -> Result:
 
     DuckDB's own fetch of a time needs pytz; times come as text made by DuckDB instead.
     """
-    inner = f"(\n{sql.rstrip().rstrip(';')}\n)"
-    described = db.execute(f"DESCRIBE FROM {inner}", list(given)).fetchall()
-    names, types = [name for name, *_ in described], [kind for _, kind, *_ in described]
-    numbered = [f"c{n}" for n in range(len(names))]
-    shown = ", ".join(map(_wire, numbered, types))
-    wired = f"SELECT {shown} FROM {inner} AS t({', '.join(numbered)})"
-    return Result(names, db.execute(wired, list(given)).fetchall())
+    answer = db.sql(sql, params=list(given) or None)
+    kinds = [str(kind) for kind in answer.types]
+    numbered = [f"c{n}" for n in range(len(kinds))]
+    shown = ", ".join(map(_wire, numbered, kinds))
+    names = _distinct(answer.columns)
+    wired = answer.query("answer", f"SELECT {shown} FROM answer AS t({', '.join(numbered)})")
+    return Result(names, wired.fetchall() if wired is not None else [])
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """`a, a` as `a, a_1`: a row object has each name once."""
+    made: dict[str, None] = {}
+    for name in names:
+        fresh = (name if not n else f"{name}_{n}" for n in count())
+        made[next(one for one in fresh if one not in made)] = None
+    return list(made)
 
 
 def _wire(column: str, kind: str) -> str:

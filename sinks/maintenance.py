@@ -126,8 +126,8 @@ def _rewrite(
     """Replaces whole days of a table by the rows that are kept, in one commit."""
     listed = ", ".join(f"DATE '{day}'" for day in days)
     columns = ", ".join(f'"{column}"' for column in STORED[name].names)
-    found = db.execute(f"SELECT {columns} FROM ({kept}) WHERE date IN ({listed})")
-    batches: Iterator[pa.RecordBatch] = iter(found.to_arrow_reader(20_000))  # type: ignore[arg-type]
+    found = db.sql(f"SELECT {columns} FROM ({kept}) WHERE date IN ({listed})")
+    batches: Iterator[pa.RecordBatch] = iter(found.to_arrow_reader(20_000))
     typed = (batch.cast(STORED[name]) for batch in batches if batch.num_rows)
     write_deltalake(
         table,

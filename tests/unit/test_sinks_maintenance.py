@@ -1,0 +1,271 @@
+"""Digests, compaction, and the erasure of a person down to the bytes (design 02, 03, 04)."""
+
+import hashlib
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_sinks_support import row, state, write
+
+from schemas.rows import TABLES
+from sinks.delta import History
+from sinks.digest import digest
+from sinks.history import connect, read
+from sinks.maintenance import compact, forget
+
+SECRET = "the heron sleeps at midnight"
+
+
+def some_rows() -> dict[str, list[tuple[Any, ...]]]:
+    return {
+        "events": [row("events", event_id=f"e{n}", session_id="s", doc=f'"{n}"')
+                   for n in range(40)],
+        "recursions": [
+            row("recursions", session_id="s", task_id="t", trace_id=f"{n}", iteration_index=n,
+                status="done", action_type="ANSWER" if n == 5 else "REFLECT")
+            for n in range(9)
+        ],
+        "revisions": [state(f"x{n % 7}", n, f"2026-03-{1 + n % 5:02}") for n in range(30)],
+        "affects": [row("affects", event_id=f"e{n % 9}", from_plan=n == 4, src_offset=n, v=n / 30)
+                    for n in range(30)],
+        "links": [row("links", op="put", owner_id="s", from_event_id=f"e{n}", seq=n,
+                      to_event_id=f"e{n // 2}", label="reply_to", provisional=True)
+                  for n in range(30)],
+        "dead_letters": [row("dead_letters", reason="r", payload=b"\xff\x00")] * 2,
+    }  # fmt: skip
+
+
+def moved(table: str, given: tuple[Any, ...], topic: str, delay: int) -> tuple[Any, ...]:
+    """The same row, read from elsewhere and recorded later."""
+    *own, tenant, recorded_at, _, partition, offset, date = given
+    return (*own, tenant, recorded_at + delay, topic, partition, offset, date)
+
+
+def test_law_1_a_digest_knows_no_order_and_no_source(tmp_path: Path) -> None:
+    rows = some_rows()
+    write(tmp_path / "a", **rows)
+    chance = random.Random(7)
+    parts: list[dict[str, list[tuple[Any, ...]]]] = [{}, {}, {}]
+    for table, given in rows.items():
+        for one in chance.sample(given, len(given)):
+            elsewhere = moved(table, one, "other", 9_000_000)
+            chance.choice(parts).setdefault(table, []).append(elsewhere)
+    for version, part in enumerate(parts):
+        write(tmp_path / "b", version, **part)
+    assert digest(tmp_path / "a") == digest(tmp_path / "b")
+
+
+def test_a_digest_notices_what_changed(tmp_path: Path) -> None:
+    rows = some_rows()
+    write(tmp_path / "a", **rows)
+    first = digest(tmp_path / "a")
+    again = row("events", event_id="e0", session_id="s", doc='"0"', recorded_at="2026-05-01")
+    write(tmp_path / "a", 1, events=[again])
+    second = digest(tmp_path / "a")
+    assert second["memory"] == first["memory"]
+    assert second["tables"] == first["tables"]  # the same event twice is one event
+    assert second["log"] != first["log"]
+    write(tmp_path / "a", 2, revisions=[state("x0", 99, "2026-03-09", body_text="else")])
+    third = digest(tmp_path / "a")
+    assert third["memory"] != second["memory"]
+    changed = {name for name in third["tables"] if third["tables"][name] != second["tables"][name]}
+    assert changed == {"revisions", "state_current"}
+    assert set(TABLES) < set(third["tables"])
+
+
+def test_a_digest_is_of_one_tenant(tmp_path: Path) -> None:
+    write(tmp_path / "a", events=[row("events", tenant="x", event_id="e", session_id="s")])
+    write(tmp_path / "b", events=[row("events", tenant=t, event_id="e", session_id="s")
+                                  for t in ("x", "y")])  # fmt: skip
+    assert digest(tmp_path / "a") != digest(tmp_path / "b")
+    assert digest(tmp_path / "a", "x") == digest(tmp_path / "b", "x")
+
+
+def test_compact_merges_files_and_keeps_the_newest_document_of_a_day(tmp_path: Path) -> None:
+    root = tmp_path / "history"
+    for n in range(6):
+        day = f"2026-03-0{1 + n // 3}"
+        write(
+            root,
+            n,
+            events=[row("events", event_id=f"e{n}", session_id="s")],
+            sessions=[row("sessions", session_id=s, updated_at=day, doc=f'"{s}{n}"') for s in "ab"],
+        )
+    before = digest(root)
+    report = compact(root, retention_hours=0)
+    assert digest(root) == before
+    assert report["events"]["files_before"] == 6
+    assert report["events"]["files_after"] == 1
+    assert report["sessions"]["rows_dropped"] == 8
+    with connect(root) as db:
+        docs = read(db, "SELECT doc FROM sessions ORDER BY doc").rows
+    assert docs == [('"a2"',), ('"a5"',), ('"b2"',), ('"b5"',)]
+    assert len(list((root / "sessions").rglob("*.parquet"))) == 2 + len(
+        list((root / "sessions" / "_delta_log").glob("*.parquet"))
+    )
+    with History(root) as history:  # what was written stays known
+        assert history.versions("test") == {"events": 5, "sessions": 5}
+    write(root, 6, sessions=[row("sessions", session_id="a", updated_at="2026-03-02", doc='"new"')])
+    with connect(root) as db:
+        assert read(db, "SELECT doc FROM session_current ORDER BY 1").rows == [
+            ('"b5"',),
+            ('"new"',),
+        ]
+
+
+def test_compact_leaves_fresh_files_to_readers(tmp_path: Path) -> None:
+    root = tmp_path / "history"
+    for n in range(3):
+        write(root, n, events=[row("events", event_id=f"e{n}", session_id="s")])
+    with connect(root) as reader:
+        compact(root)
+        assert read(reader, "SELECT count(*) FROM events").rows == [(3,)]
+
+
+def holds(root: Path, text: str) -> list[str]:
+    """Files whose bytes hold the text, as they lie or within Parquet's pages."""
+    found = [str(p) for p in root.rglob("*") if p.is_file() and text.encode() in p.read_bytes()]
+    with connect(root) as db:
+        for path in root.rglob("*.parquet"):
+            sql = "SELECT count(*) FROM read_parquet(?) t WHERE contains(to_json(t)::VARCHAR, ?)"
+            if read(db, sql, str(path), text).rows != [(0,)]:
+                found.append(str(path))
+    return found
+
+
+def people() -> dict[str, list[tuple[Any, ...]]]:
+    """ann alone in `own`, with bob in `group`; eve elsewhere. ann's rows hold the secret."""
+    told = {"user_input": SECRET, "doc": json.dumps({"user_input": SECRET})}
+
+    def dead(key: str, payload: bytes) -> tuple[Any, ...]:
+        return row("dead_letters", reason="r", key=key, payload=payload)
+
+    return {
+        "events": [
+            row("events", event_id="a1", session_id="own", user_id="ann", **told),
+            row("events", event_id="a2", session_id="own", **told),
+            row("events", event_id="a3", session_id="group", user_id="ann", task_id="ta", **told),
+            row("events", event_id="b1", session_id="group", user_id="bob", task_id="tb"),
+            row("events", event_id="v1", session_id="eves", user_id="eve"),
+            row("events", event_id="o1", session_id="own", user_id="ann", tenant="other"),
+        ],
+        "recursions": [
+            row("recursions", session_id=s, task_id=t, trace_id=t, observe=text)
+            for s, t, text in (("own", "x", SECRET), ("group", "ta", SECRET), ("group", "tb", ""))
+        ],
+        "tasks": [
+            row("tasks", session_id="group", task_id=t, doc=text)
+            for t, text in (("ta", f'"{SECRET}"'), ("tb", "{}"))
+        ],
+        "sessions": [
+            row("sessions", session_id=s, user_id=u, doc=f'"{text}"')
+            for s, u, text in (
+                ("own", "ann", SECRET), ("group", "bob", SECRET), ("eves", "eve", "")
+            )
+        ],
+        "profiles": [
+            row("profiles", user_id="ann", doc=f'"{SECRET}"'), row("profiles", user_id="eve"),
+        ],
+        "revisions": [
+            state("sa", 0, "2026-03-01", owner_id="ann", body_text=SECRET, evidence=["a1"]),
+            state("se", 0, "2026-03-01", owner_id="eve"),
+            *(
+                row("revisions", owner_id="group", entity_type="session_memory", entity_id=item,
+                    seq=n, after=f'"{text}"', evidence_event_ids=[event], revision_id=f"g{n}")
+                for n, (item, event, text) in enumerate(
+                    (("i1", "a3", SECRET), ("i1", "b1", SECRET), ("i2", "b1", ""))
+                )
+            ),
+        ],
+        "affects": [row("affects", event_id="a3", user_id="ann", text=SECRET)],
+        "links": [
+            row("links", op="put", owner_id="group", from_event_id="b1", to_event_id="a3"),
+            row("links", op="put", owner_id="eves", from_event_id="v1", to_event_id="v0"),
+        ],
+        "threads": [row("threads", op="put", owner_id="group", event_id="a3", thread_key=SECRET)],
+        "plans": [row("plans", plan_id="p", user_id="ann", event_id="a3", doc=f'"{SECRET}"')],
+        "signals": [row("signals", signal_id="g", user_id="ann", doc=f'"{SECRET}"')],
+        "dead_letters": [
+            dead("default/x", json.dumps({"user_id": "ann", "text": SECRET}).encode()),
+            dead("default/x", json.dumps({"session_id": "own", "text": SECRET}).encode()),
+            dead("default/own", b"\xff" + SECRET.encode()),
+            dead("default/eves", json.dumps({"user_id": "eve"}).encode()),
+            dead("default/eves", b"\xff"),
+        ],
+    }  # fmt: skip
+
+
+def test_law_8_a_person_is_gone_to_the_last_byte_and_others_stay(tmp_path: Path) -> None:
+    root = tmp_path / "history"
+    write(root, **people())
+    assert holds(root, SECRET)
+    stranger = digest(root, "other")
+    done = forget(root, "default", "ann")
+    assert holds(root, SECRET) == []
+    assert digest(root, "other") == stranger
+    assert done.sessions == [("default", "own")]
+    assert done.shared == [("default", "group")]
+    receipt = done.receipt
+    assert receipt["user_sha256"] == hashlib.sha256(b"default/ann").hexdigest()
+    counts = {name: one["erased"] for name, one in receipt["tables"].items()}
+    assert counts == {
+        "events": 3, "recursions": 2, "tasks": 1, "sessions": 2, "profiles": 1, "revisions": 3,
+        "affects": 1, "links": 1, "threads": 1, "plans": 1, "signals": 1, "dead_letters": 3,
+    }  # fmt: skip
+    assert "ann" not in json.dumps(receipt)
+    with connect(root) as db:
+        left = "SELECT event_id FROM events WHERE tenant = 'default' ORDER BY 1"
+        assert read(db, left).rows == [("b1",), ("v1",)]
+        assert read(db, "SELECT task_id FROM task_current").rows == [("tb",)]
+        assert read(db, "SELECT state_id FROM state_current").rows == [("se",)]
+    assert {one["delta_version"] for one in receipt["tables"].values()} == {1}
+
+
+def test_forgetting_again_ends_what_a_kill_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed after each of the tables in turn: the second call leaves nothing."""
+    import sinks.maintenance as at_work
+
+    erase = at_work._erase
+    for count in range(1, 13):
+        root = tmp_path / str(count)
+        write(root, **people())
+        left = [count]
+
+        def kill(*given: Any, left: list[int] = left) -> int:
+            if not left[0]:
+                raise KeyboardInterrupt
+            left[0] -= 1
+            return erase(*given)
+
+        monkeypatch.setattr(at_work, "_erase", kill)
+        if count < 12:
+            with pytest.raises(KeyboardInterrupt):
+                forget(root, "default", "ann")
+        monkeypatch.setattr(at_work, "_erase", erase)
+        forget(root, "default", "ann")
+        assert holds(root, SECRET) == [], count
+
+
+def test_writing_goes_on_after_forgetting(tmp_path: Path) -> None:
+    root = tmp_path / "history"
+    write(root, **people())
+    forget(root, "default", "ann")
+    with History(root) as history:
+        assert set(history.versions("test").values()) == {0}
+    write(root, 1, sessions=[row("sessions", session_id="group", user_id="bob")])
+    with connect(root) as db:
+        found = read(db, "SELECT session_id FROM session_current ORDER BY 1").rows
+    assert found == [("eves",), ("group",)]
+
+
+def test_forgetting_nobody_changes_nothing(tmp_path: Path) -> None:
+    root = tmp_path / "history"
+    write(root, **people())
+    before = digest(root)
+    done = forget(root, "default", "it's nobody")
+    assert digest(root) == before
+    assert {one["erased"] for one in done.receipt["tables"].values()} == {0}
