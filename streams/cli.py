@@ -19,6 +19,7 @@ from streams.errors import DataRefused, TurnstoneError
 
 P = ParamSpec("P")
 R = TypeVar("R")
+SHOWN = 1000  # rows of a table for people
 
 app = typer.Typer(
     name="turnstone",
@@ -108,8 +109,8 @@ def run(
 
     Example: turnstone run turns.ndjson.gz --history memory
     """
-    from streams.runtime import local
     from streams.progress import progress_bar
+    from streams.runtime import local
 
     with progress_bar() as progress:
         try:
@@ -195,22 +196,19 @@ def sql(
     """
     from sinks.history import query as ask
 
-    with ask(history, query, tenant) as result:
-        columns = [column[0] for column in result.description or ()]
-        if as_json or format == "json":
-            found = [dict(zip(columns, row, strict=True)) for row in result.fetchall()]
-            output.say_json(found)
-        elif format == "csv":
-            import csv
+    found = ask(history, query, tenant)
+    if as_json or format == "json":
+        output.say_json(found.objects())
+    elif format == "csv":
+        import csv
 
-            writer = csv.writer(sys.stdout, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows(result.fetchall())
-        else:
-            found = [dict(zip(columns, row, strict=True)) for row in result.fetchmany(1000)]
-            output.table(found, columns)
-            if len(found) == 1000:
-                output.note("the first 1,000 rows; --format csv gives all")
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(found.names)
+        writer.writerows(found.rows)
+    else:
+        output.table(found.objects()[:SHOWN], found.names)
+        if len(found.rows) > SHOWN:
+            output.note(f"the first {SHOWN:,} of {len(found.rows):,} rows; --format csv gives all")
 
 
 @app.command()

@@ -1,0 +1,154 @@
+"""The real command line as a process, and small ways to look at what it left behind."""
+
+import fcntl
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import pyarrow.parquet as pq
+import pytest
+
+from sinks.history import connect
+
+PROGRAM = str(Path(sys.executable).with_name("turnstone"))
+OUTCOMES = ("applied", "duplicate", "dead", "withheld")
+COUNTS = ("read", *OUTCOMES, "sessions", "tasks", "users", "states", "revisions", "seconds")
+
+
+class Done(NamedTuple):
+    """What an ended command said."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        """Its one JSON document."""
+        return json.loads(self.out)
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Ours, without what would change how a command behaves."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TURNSTONE")}
+    return kept | {"TERM": "dumb", "COLUMNS": "200"} | more
+
+
+def turnstone(*args: str | Path, input: bytes | None = None, **options: Any) -> Done:
+    """Runs the command to its end. A traceback is never an answer."""
+    done = subprocess.run(
+        [PROGRAM, *map(str, args)],
+        input=input,
+        stdin=subprocess.DEVNULL if input is None else None,
+        capture_output=True,
+        timeout=300,
+        check=False,
+        **{"env": environment(), **options},
+    )
+    err = done.stderr.decode(errors="replace")
+    assert "Traceback" not in err, err
+    return Done(done.returncode, done.stdout.decode(), err)
+
+
+def start(*args: str | Path, **options: Any) -> "subprocess.Popen[bytes]":
+    """Starts the command and leaves it running, its output in pipes."""
+    return subprocess.Popen(
+        [PROGRAM, *map(str, args)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        **options,
+    )
+
+
+def folded(*files: str | Path, history: Path, strict: bool = False) -> dict[str, Any]:
+    """Runs files into a history by the command line; its counts, which add up."""
+    done = turnstone("run", *files, "--history", history, "--json", *["--strict"] * strict)
+    assert done.code == 0, done.err
+    return checked(done.json())
+
+
+def checked(counts: dict[str, Any]) -> dict[str, Any]:
+    """Law 3: each record ended as exactly one of four."""
+    assert counts["read"] == sum(counts[name] for name in OUTCOMES), counts
+    return counts
+
+
+def ndjson(path: Path, records: Iterable[Any]) -> Path:
+    """Writes records as NDJSON."""
+    encode = msgspec.json.Encoder().encode
+    path.write_bytes(b"".join(encode(record) + b"\n" for record in records))
+    return path
+
+
+def turn(event_id: str, **fields: Any) -> dict[str, Any]:
+    """A small turn of session `s`, user `u`."""
+    given = {"type": "turn", "event_id": event_id, "session_id": "s", "user_id": "u"}
+    return given | {"occurred_at": "2026-01-01T00:00:00Z", "user_input": f"say {event_id}"} | fields
+
+
+def rows(history: Path, sql: str, *given: Any) -> list[tuple[Any, ...]]:
+    """The rows of a query over the history's views."""
+    with connect(history) as db:
+        return db.execute(sql, list(given)).fetchall()
+
+
+def snapshot(folder: Path) -> dict[str, bytes | None]:
+    """Every file below a folder with its bytes (folders: None)."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def files_holding(folder: Path, text: str) -> list[str]:
+    """The files below a folder in which a text stands: in their bytes, or in a Parquet cell."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [str(path.relative_to(folder)) for path in files if _holds(path, text)]
+
+
+def _holds(path: Path, text: str) -> bool:
+    content = path.read_bytes()
+    if any(form in content for form in spellings(text)):
+        return True
+    return path.suffix == ".parquet" and _parquet_holds(path, text)
+
+
+def spellings(text: str) -> list[bytes]:
+    """A text as UTF-8, as JSON escapes it, and as UTF-16."""
+    return [text.encode(), json.dumps(text)[1:-1].encode(), text.encode("utf-16-le")]
+
+
+def _parquet_holds(path: Path, text: str) -> bool:
+    with pq.ParquetFile(path) as file:
+        cells = (cell for column in file.read().columns for cell in column.to_pylist())
+        return any(_cell_holds(cell, text) for cell in cells)
+
+
+def _cell_holds(cell: Any, text: str) -> bool:
+    if isinstance(cell, bytes):
+        return any(form in cell for form in spellings(text))
+    if isinstance(cell, list):
+        return any(_cell_holds(one, text) for one in cell)
+    return isinstance(cell, str) and (text in cell or json.dumps(text)[1:-1] in cell)
+
+
+def once(
+    factory: pytest.TempPathFactory, worker: str, name: str, build: Callable[[Path], None]
+) -> Path:
+    """A folder that one of the test processes builds and all of them read."""
+    base = factory.getbasetemp()
+    base = base.parent if worker != "master" else base
+    folder = base / f"shared-{name}"
+    with (base / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "built").exists():
+            folder.mkdir(exist_ok=True)
+            build(folder)
+            (folder / "built").touch()
+    return folder

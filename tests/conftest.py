@@ -1,0 +1,69 @@
+"""Histories of the real data, built once and read by many tests. Nobody writes into them."""
+
+from pathlib import Path
+
+import pytest
+
+from streams.runtime import local
+from tests.acceptance import ledger, reflexion, sgd, tau_bench
+from tests.command import checked, ndjson, once
+from tests.shared_data import shared
+
+SGD = ("data", "sgd", "train_part.jsonl.gz")
+TAU = ("data", "tau_bench", "gpt-4o-airline_tasks_0-29.json.gz")
+REFLEXION = ("data", "reflexion", "hotpotqa_react_reflexion_trials_1-2.txt.gz")
+LEDGER = ("data", "corrections", "ledger.json")
+
+
+@pytest.fixture(scope="session")
+def worker(request: pytest.FixtureRequest) -> str:
+    """The name of this test process; `master` where there is but one."""
+    config = getattr(request.config, "workerinput", None)
+    return str(config["workerid"]) if config else "master"
+
+
+@pytest.fixture(scope="session")
+def ledger_run(tmp_path_factory: pytest.TempPathFactory, worker: str) -> Path:
+    """`records.ndjson` and `history` of the ledger of corrections."""
+    source = shared(*LEDGER)
+
+    def build(folder: Path) -> None:
+        file = ndjson(folder / "records.ndjson", ledger.records(source))
+        checked(local.run([str(file)], folder / "history"))
+
+    return once(tmp_path_factory, worker, "ledger", build)
+
+
+@pytest.fixture(scope="session")
+def reflexion_run(tmp_path_factory: pytest.TempPathFactory, worker: str) -> Path:
+    """`records.ndjson` and `history` of the Reflexion runs."""
+    source = shared(*REFLEXION)
+
+    def build(folder: Path) -> None:
+        file = ndjson(folder / "records.ndjson", reflexion.records(source))
+        checked(local.run([str(file)], folder / "history"))
+
+    return once(tmp_path_factory, worker, "reflexion", build)
+
+
+@pytest.fixture(scope="session")
+def sgd_run(tmp_path_factory: pytest.TempPathFactory, worker: str) -> Path:
+    """`records.ndjson` and `history` of all SGD turns."""
+    source = shared(*SGD)
+
+    def build(folder: Path) -> None:
+        sgd.write(source, folder / "records.ndjson")
+        checked(local.run([str(folder / "records.ndjson")], folder / "history"))
+
+    return once(tmp_path_factory, worker, "sgd", build)
+
+
+@pytest.fixture(scope="session")
+def tau_items(tmp_path_factory: pytest.TempPathFactory, worker: str) -> Path:
+    """`items.jsonl`: the tau-bench runs as the openai-chat importer takes them."""
+    source = shared(*TAU)
+
+    def build(folder: Path) -> None:
+        ndjson(folder / "items.jsonl", tau_bench.items(source))
+
+    return once(tmp_path_factory, worker, "tau", build)
