@@ -6,10 +6,11 @@ in their own order, so neither the order of arrival nor the memory at hand matte
 
 import hashlib
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
 
-from sinks.history import connect, table_names
+from sinks.history import connect, quoted, table_names
 from sinks.views import SNAPSHOT_KEYS
 
 SOURCE = frozenset({"recorded_at", "date", "src_topic", "src_partition", "src_offset"})
@@ -27,6 +28,7 @@ MEMORY = (
 SETS = {"events": "event_current", "recursions": "recursion_current"}
 """Tables in which one thing may have several rows, by the order they came in: the view that
 shows each once."""
+MEMORY_LIMIT = "1GB"
 NARROW = 3  # hex digits: rows are sorted in 4,096 parts, one at a time
 
 
@@ -39,7 +41,10 @@ def digest(root: str | Path, tenant: str | None = None) -> dict[str, object]:
     """
     snapshots = {table for table, _ in SNAPSHOT_KEYS.values()}
     logs = [name for name in table_names() if name not in snapshots]
-    with connect(root, tenant=tenant) as db:
+    with connect(root, tenant=tenant) as db, TemporaryDirectory() as spilled:
+        db.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
+        db.execute(f"SET temp_directory = {quoted(spilled)}")
+        db.execute("SET preserve_insertion_order = false")
         memory = {view: _hash(db, view, SOURCE | {"seq"}) for view in MEMORY}
         log = {name: _hash(db, name, SOURCE) for name in logs}
         sets = {

@@ -83,6 +83,7 @@ def connect(
     files = _files(folder, [name for name in wanted if name in tables])
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("SET enable_progress_bar = false")  # it would stand among the data
     connection.execute("SET python_enable_replacements = false")  # our variables are not tables
     _define(connection, files, wanted, tenant)
     if locked:
@@ -114,9 +115,18 @@ def query(root: str | Path, sql: str, tenant: str | None = None) -> Result:
                 raise QueryError("no query given")
             for statement in statements:
                 _check_is_query(statement)
-            return read(connection, statements[-1].query)
+            return read(connection, _bare(statements[-1].query))
         except duckdb.Error as error:
             raise QueryError(str(error)) from error
+
+
+def _bare(statement: str) -> str:
+    """One statement without its `;` and what follows: it becomes part of another."""
+    ends = (at for at, kind in duckdb.tokenize(statement) if kind == duckdb.token_type.operator)
+    # positions count bytes of UTF-8
+    text = statement.encode()
+    end = next((at for at in ends if text[at : at + 1] == b";"), len(text))
+    return text[:end].decode()
 
 
 def read(db: duckdb.DuckDBPyConnection, sql: str, *given: Any) -> Result:

@@ -14,13 +14,14 @@ SNAPSHOT_KEYS = {
     "profile_current": ("profiles", "tenant, user_id"),
 }
 
-EVENT_CURRENT = """
--- one row an event: an ended turn beats a running one, then the first applied stands
-SELECT * FROM events e
-QUALIFY row_number() OVER (
+STANDING_EVENT = """QUALIFY row_number() OVER (
     PARTITION BY e.tenant, e.session_id, e.event_id
     ORDER BY e.status = 'running', e.recorded_at, e.src_topic, e.src_partition, e.src_offset
-) = 1
+) = 1"""
+
+EVENT_CURRENT = f"""
+-- one row an event: an ended turn beats a running one, then the first applied stands
+SELECT * FROM events e {STANDING_EVENT}
 """
 
 RECURSION_CURRENT = """
@@ -162,11 +163,11 @@ QUALIFY row_number() OVER (
 ) = 1
 """
 
-LINK_CURRENT = """
+NET_LINKS = """
 -- Puts less removes. `seq` counts within one owner and one fold, and the session's fold makes the
 -- provisional links. Of those the newest of an event stands, unless a plan has put its reply_to.
 WITH net AS (
-    SELECT * FROM links
+    SELECT * FROM {links}
     QUALIFY row_number() OVER (
         PARTITION BY tenant, owner_id, from_event_id, to_event_id, label, provisional
         ORDER BY seq DESC, recorded_at DESC, src_offset DESC
@@ -189,6 +190,8 @@ SELECT newest.* EXCLUDE (op) FROM newest ANTI JOIN replied
     AND replied.from_event_id = newest.from_event_id
 """
 
+LINK_CURRENT = NET_LINKS.format(links="links")
+
 THREAD_CURRENT = """
 WITH net AS (
     SELECT * FROM threads t
@@ -200,7 +203,7 @@ WITH net AS (
 SELECT * EXCLUDE (op) FROM net WHERE op = 'put'
 """
 
-WHY = """(entity_id) AS TABLE
+WHY = f"""(entity_id) AS TABLE
 -- an entity's revisions in order, one row for each event they rest on (one without, if none)
 WITH revision AS (
     SELECT * FROM revisions r WHERE r.entity_id = entity_id
@@ -210,11 +213,7 @@ WITH revision AS (
     FROM revision
 ), evidence AS (
     SELECT tenant, event_id, session_id, occurred_at, user_input, agent_answer
-    FROM events WHERE event_id IN (SELECT evidence_event_id FROM cited)
-    QUALIFY row_number() OVER (
-        PARTITION BY tenant, session_id, event_id
-        ORDER BY status = 'running', recorded_at, src_topic, src_partition, src_offset
-    ) = 1
+    FROM events e WHERE event_id IN (SELECT evidence_event_id FROM cited) {STANDING_EVENT}
 )
 SELECT r.tenant, r.owner_id, r.entity_type, r.entity_id, r.kind, r.op, r."before", r."after",
     r.reason, r.occurred_at, r.recorded_at, r.seq, r.revision_id, r.plan_id,
@@ -226,20 +225,33 @@ LEFT JOIN evidence e ON e.tenant = c.tenant AND e.event_id = c.evidence_event_id
 ORDER BY r.tenant, r.entity_type, r.owner_id, r.seq, r.revision_id, c.place, e.session_id
 """
 
-THREAD = """(thread_key) AS TABLE
+THREAD = f"""(thread_key) AS TABLE
 -- the events of a thread, oldest first
 WITH member AS (
     SELECT * FROM thread_current m WHERE m.thread_key = thread_key
+), told AS (
+    SELECT * FROM events e WHERE e.event_id IN (SELECT m.event_id FROM member m) {STANDING_EVENT}
 )
 SELECT m.thread_key AS thread_key, m.confidence, e.*
-FROM member m JOIN event_current e ON e.tenant = m.tenant AND e.event_id = m.event_id
+FROM member m JOIN told e ON e.tenant = m.tenant AND e.event_id = m.event_id
 ORDER BY e.tenant, e.occurred_at, e.event_id
 """
 
 REPLY_CHAIN = """(event_id) AS TABLE
--- the event, what it replies to, and so on to the start; an event met again ends the chain
-WITH RECURSIVE reply AS MATERIALIZED (
-    SELECT tenant, from_event_id, to_event_id FROM link_current WHERE label = 'reply_to'
+-- The event, what it replies to, and so on to the start; an event met again ends the chain. A
+-- chain leaves its session only by a plan's link, so few links need be read.
+WITH RECURSIVE planned_reply AS (
+    SELECT * FROM links l WHERE l.label = 'reply_to' AND NOT l.provisional
+), near AS (
+    SELECT DISTINCT e.tenant, e.session_id FROM events e WHERE e.event_id = event_id
+        OR e.event_id IN (SELECT p.to_event_id FROM planned_reply p)
+), near_link AS (
+    FROM planned_reply UNION ALL
+    SELECT l.* FROM links l SEMI JOIN near
+        ON near.tenant = l.tenant AND near.session_id = l.owner_id
+    WHERE l.label = 'reply_to' AND l.provisional
+), reply AS MATERIALIZED (
+    SELECT tenant, from_event_id, to_event_id FROM ({near_links})
 ), chain USING KEY (tenant, id) AS (
     SELECT DISTINCT e.tenant, e.event_id AS id, 0 AS depth FROM events e
     WHERE e.event_id = event_id
@@ -249,11 +261,13 @@ WITH RECURSIVE reply AS MATERIALIZED (
     WHERE NOT EXISTS (
         FROM recurring.chain met WHERE met.tenant = reply.tenant AND met.id = reply.to_event_id
     )
+), told AS (
+    SELECT * FROM events e WHERE e.event_id IN (SELECT id FROM chain) {standing_event}
 )
 SELECT chain.depth, e.*
-FROM chain JOIN event_current e ON e.tenant = chain.tenant AND e.event_id = chain.id
+FROM chain JOIN told e ON e.tenant = chain.tenant AND e.event_id = chain.id
 ORDER BY e.tenant, chain.depth
-"""
+""".format(near_links=NET_LINKS.format(links="near_link"), standing_event=STANDING_EVENT)
 
 VIEWS: dict[str, str] = {
     "event_current": EVENT_CURRENT,
