@@ -26,7 +26,7 @@ ObservationType = Literal[
 
 
 class Record(Wire):
-    """What all input records carry. `recorded_at` is the broker's append time, or the file's field."""
+    """What all input records carry; `recorded_at` is the broker's append time or the file's."""
 
     schema_version: int = Field(default=1, ge=1, le=SCHEMA_VERSION)
     tenant: Tenant = "default"

@@ -24,15 +24,15 @@ class LearnerHistory(Reply):
 
     quiz_sessions: int = Field(default=0, ge=0)
     homework_help_count: int = Field(default=0, ge=0)
-    topics_visited: list[str] = Field(default=[], max_length=500)
+    topics_visited: list[str] = Field(default_factory=list, max_length=500)
 
 
 class UserLearningProfile(Reply):
     """Seed 004 §2.1. `mastery_score` (ours) is the number behind each word, 0..1."""
 
     user_id: str
-    mastery: dict[str, Mastery] = {}
-    mastery_score: dict[str, float] = {}
+    mastery: dict[str, Mastery] = Field(default_factory=dict)
+    mastery_score: dict[str, float] = Field(default_factory=dict)
     preferences: LearnerPreferences
     history: LearnerHistory
     updated_at: Micros

@@ -11,19 +11,19 @@ EntityType = Literal["session", "session_memory", "state", "preference", "link",
 
 
 class State(Reply):
-    """One version of a state, valid in [valid_from, valid_to); `body_text` in the persona's voice."""
+    """A version of a state, valid in [valid_from, valid_to); its text in the persona's voice."""
 
     state_id: str
     kind: StateKind
     body_text: str
-    payload: JsonObject = {}
+    payload: JsonObject = Field(default_factory=dict)
     confidence: float
-    entities: list[str] = []
+    entities: list[str] = Field(default_factory=list)
     valid_from: Micros
     valid_to: Micros | None = None
     last_confirmed_at: Micros
     status: Literal["active", "done", "closed"]
-    evidence_event_ids: list[str] = []
+    evidence_event_ids: list[str] = Field(default_factory=list)
     updated_at: Micros
 
 
@@ -37,7 +37,7 @@ class Preference(Reply):
     status: Literal["candidate", "confirmed", "revoked"]
     confidence: float
     note: str | None = None
-    evidence_event_ids: list[str] = []
+    evidence_event_ids: list[str] = Field(default_factory=list)
     updated_at: Micros
 
 

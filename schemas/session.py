@@ -32,7 +32,18 @@ class SessionMemoryItem(Reply):
     rationale: str | None = None
     reversible: bool | None = None
     scope: str | None = None
-    evidence: list[str] = Field(default=[], max_length=20)
+    evidence: list[str] = Field(default_factory=list, max_length=20)
+
+
+class SessionContext(Reply):
+    """The short-term memory of seed 004 §2.2; ≤ 10 recent intents, oldest first."""
+
+    session_id: str
+    current_topic: str | None = None
+    recent_intents: list[str] = Field(default_factory=list, max_length=10)
+    last_artifact: str | None = None
+    last_user_message: str = ""
+    updated_at: Micros
 
 
 class SessionDocument(Reply):
@@ -44,23 +55,13 @@ class SessionDocument(Reply):
     object: Claim | None = None
     status: Literal["active", "waiting_input", "closed"]
     closed_reason: str | None = None
-    artifacts_metadata: JsonObject = {}
-    conversations: list[Conversation] = Field(default=[], max_length=20)
+    artifacts_metadata: JsonObject = Field(default_factory=dict)
+    conversations: list[Conversation] = Field(default_factory=list, max_length=20)
     conversation_count: int = Field(default=0, ge=0)
-    session_memory: list[SessionMemoryItem] = Field(default=[], max_length=200)
+    session_memory: list[SessionMemoryItem] = Field(default_factory=list, max_length=200)
     created_at: Micros
     updated_at: Micros
-
-
-class SessionContext(Reply):
-    """The short-term memory of seed 004 §2.2; ≤ 10 recent intents, oldest first."""
-
-    session_id: str
-    current_topic: str | None = None
-    recent_intents: list[str] = Field(default=[], max_length=10)
-    last_artifact: str | None = None
-    last_user_message: str = ""
-    updated_at: Micros
+    context: SessionContext | None = None
 
 
 class SessionUpdate(Reply):

@@ -38,7 +38,7 @@ class StepView(Reply):
     step_id: str
     description: str = ""
     status: Literal["pending", "running", "done", "error"]
-    recursion_history: list[JsonObject] = []
+    recursion_history: list[JsonObject] = Field(default_factory=list)
 
 
 class ShortTermMemory(Reply):
@@ -51,15 +51,15 @@ class ShortTermMemory(Reply):
 class TaskMemory(Reply):
     """≤ 50 short-term memories, oldest out."""
 
-    short_term: list[ShortTermMemory] = Field(default=[], max_length=50)
+    short_term: list[ShortTermMemory] = Field(default_factory=list, max_length=50)
 
 
 class TaskContext(Reply):
     """What the task is about and how it is to be done (seed 002 §5.4)."""
 
     objective: str | None = None
-    constraints: list[str] = []
-    plan: list[StepView] = Field(default=[], max_length=100)
+    constraints: list[str] = Field(default_factory=list)
+    plan: list[StepView] = Field(default_factory=list, max_length=100)
     memory: TaskMemory
 
 
@@ -74,5 +74,5 @@ class TaskDocument(Reply):
     global_: TaskGlobal = Field(alias="global")
     current_recursion: CurrentRecursion | dict[str, Any]
     context: TaskContext
-    recursion_history: list[JsonObject] = []
+    recursion_history: list[JsonObject] = Field(default_factory=list)
     older_recursions: int = Field(default=0, ge=0)

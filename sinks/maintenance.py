@@ -74,6 +74,16 @@ def _keep_newest(root: str | Path, name: str, key: str, table: DeltaTable) -> in
     return sum(count for _, count in days)
 
 
+def sessions_of(root: str | Path, tenant: str, user_id: str) -> list[tuple[str, str]]:
+    """The sessions, as (tenant, session_id), in which `forget` would erase something."""
+    with connect(root, tenant=tenant) as db:
+        scope(db, tenant, user_id)
+        found = db.execute(
+            "SELECT session_id FROM whole_session UNION SELECT session_id FROM shared_session"
+        ).fetchall()
+    return [(tenant, session_id) for (session_id,) in found]
+
+
 def forget(root: str | Path, tenant: str, user_id: str) -> Forgotten:
     """Erases one person from every table: their rows, then the bytes of the old files.
 

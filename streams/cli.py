@@ -268,15 +268,14 @@ def state(
 
     Example: turnstone state --history turnstone-demo --user emma --as-of 2026-03-05
     """
-    from streams import reading
+    from streams import people, reading
 
     moment = reading.parse_moment(as_of) or _now()
     found = reading.states(history, tenant, user, moment, reading.parse_moment(known_at))
     if as_json:
         output.say_json(found)
     else:
-        columns = ["owner_id", "kind", "body_text", "valid_from", "valid_to", "status", "state_id"]
-        output.table(found, columns)
+        people.states(found)
 
 
 @app.command()

@@ -26,13 +26,13 @@ class ConfigurationError(TurnstoneError):
     exit_code = 3
 
 
-class DataRefused(TurnstoneError):
+class DataRefused(TurnstoneError):  # noqa: N818 - what happened to the data
     """Data was refused, or two digests differ."""
 
     exit_code = 4
 
 
-class Unreachable(TurnstoneError):
+class Unreachable(TurnstoneError):  # noqa: N818 - what the dependency is
     """A dependency cannot be reached."""
 
     exit_code = 5

@@ -50,24 +50,23 @@ def note(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
-def table(rows: Iterable[Mapping[str, Any]], columns: list[str], title: str | None = None) -> None:
+def table(rows: Iterable[Mapping[str, Any]], columns: list[str]) -> None:
     """A table for people, as wide as the terminal."""
+    from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    shown = Table(title=title, title_justify="left", header_style="bold")
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
-        shown.add_column(column.replace("_", " "), overflow="fold")
+        shown.add_column(column, overflow="fold")
     for row in rows:
         shown.add_row(*(_cell(row.get(column)) for column in columns))
-    Console(soft_wrap=False).print(shown, markup=False)
+    Console().print(shown, markup=False)
 
 
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%d %H:%M")
     if isinstance(value, float):
         return f"{value:.3g}"
     if isinstance(value, dict | list):

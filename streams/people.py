@@ -26,12 +26,17 @@ def session(document: dict[str, Any]) -> None:
             say(f"    {item['type']} ({item['confidence']:.2f}): {text}  [{item['id']}]")
     say(f"  conversations: {document['conversation_count']}")
     for one in document["conversations"]:
-        say(f"    {one['task_index']}. {_short(one['user_input'])}")
-        answer = _short(one["agent_answer"]) or f"[{one['status']}]"
+        say(f"    {one['task_index']}. {short(one['user_input'])}")
+        answer = short(one["agent_answer"]) or f"[{one['status']}]"
         say(f"       {answer}" + (f"  ({one['error']})" if one["error"] else ""))
 
 
-def _short(text: str, length: int = 100) -> str:
+def _minute(time: str) -> str:
+    return time[:16].replace("T", " ")
+
+
+def short(text: str, length: int = 100) -> str:
+    """One line of at most so many characters."""
     line = " ".join(text.split())
     return line if len(line) <= length else line[: length - 1] + "…"
 
@@ -46,7 +51,7 @@ def task(document: dict[str, Any]) -> None:
         + (f", {machine['error']}" if machine["error"] else "")
     )
     if context["objective"]:
-        say(f"  objective: {_short(context['objective'])}")
+        say(f"  objective: {short(context['objective'])}")
     for step in context["plan"]:
         say(f"  [{step['status']}] {step['step_id']}: {step['description']}")
         _steps(step["recursion_history"], "      ")
@@ -56,12 +61,12 @@ def task(document: dict[str, Any]) -> None:
 def _steps(history: list[dict[str, Any]], indent: str) -> None:
     for one in history:
         action = one["action"]
-        thought = _short(one.get("thought", ""), 70)
+        thought = short(one.get("thought", ""), 70)
         say(f"{indent}{one['iteration_index']}. {action['action_type']}: {thought}")
         for call in action["output"].get("tool_calls") or ():
             if isinstance(call, dict) and "success" in call:
                 mark = "ok" if call["success"] else "failed"
-                say(f"{indent}   {mark}: {_short(call['result'], 70)}")
+                say(f"{indent}   {mark}: {short(call['result'], 70)}")
 
 
 def user(found: dict[str, Any]) -> None:
@@ -84,17 +89,29 @@ def user(found: dict[str, Any]) -> None:
         say(f"  topics: {', '.join(history['topics_visited'][-10:]) or 'none'}")
 
 
+def states(found: list[dict[str, Any]]) -> None:
+    """States by owner."""
+    owner = None
+    for one in found:
+        if one["owner_id"] != owner:
+            owner = one["owner_id"]
+            say(owner)
+        until = f" until {_minute(one['valid_to'])}" if one["valid_to"] else ""
+        say(f"  {one['kind']} ({one['status']}): {one['body_text']}")
+        say(f"      since {_minute(one['valid_from'])}{until}  [{one['state_id']}]")
+
+
 def why(found: list[dict[str, Any]]) -> None:
     """Revisions in order, each with what it was made from."""
     last = None
     for row in found:
         if row["revision_id"] != last:
             last = row["revision_id"]
-            say(f"{row['occurred_at']:%Y-%m-%d %H:%M}  {row['op']}: {row['reason']}")
+            say(f"{_minute(row['occurred_at'])}  {row['op']}: {row['reason']}")
             say(f"    before: {_value(row['before'])}")
             say(f"    after:  {_value(row['after'])}")
         if row.get("user_input") or row.get("agent_answer"):
-            said, answered = _short(row["user_input"] or ""), _short(row["agent_answer"] or "")
+            said, answered = short(row["user_input"] or ""), short(row["agent_answer"] or "")
             say(f"    because: “{said}” → “{answered}”  [{row['evidence_event_id']}]")
 
 
@@ -116,10 +133,10 @@ def timeline(found: list[dict[str, Any]]) -> None:
         felt = (
             "" if row["v"] is None else f"  (v {row['v']:+.1f} a {row['a']:+.1f} d {row['d']:+.1f})"
         )
-        say(f"{row['occurred_at']:%Y-%m-%d %H:%M}  {row['session_id']}  {row['event_id']}{felt}")
+        say(f"{_minute(row['occurred_at'])}  {row['session_id']}  {row['event_id']}{felt}")
         if row["user_input"]:
-            say(f"    {who}: {_short(row['user_input'])}")
+            say(f"    {who}: {short(row['user_input'])}")
         if row["agent_answer"]:
-            say(f"    agent: {_short(row['agent_answer'])}")
+            say(f"    agent: {short(row['agent_answer'])}")
         if row["error"]:
             say(f"    error: {row['error']}")

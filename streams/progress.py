@@ -14,8 +14,8 @@ def progress_bar() -> Iterator[Progress | None]:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress as Bar
-    from rich.progress import TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
 
     columns = (
         TextColumn("{task.description}"),
@@ -24,11 +24,11 @@ def progress_bar() -> Iterator[Progress | None]:
         TimeRemainingColumn(),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks: dict[str, int] = {}
+        tasks: dict[str, TaskID] = {}
 
         def update(path: str, done: int, size: int, records: int) -> None:
             if path not in tasks:
-                tasks[path] = bar.add_task(path, total=size or None, records=0)  # type: ignore[assignment]
+                tasks[path] = bar.add_task(path, total=size or None, records=0)
             bar.update(tasks[path], completed=done, records=records)
 
         yield update

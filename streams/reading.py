@@ -13,7 +13,7 @@ import duckdb
 import msgspec
 
 from schemas.base import DAY, format_time, parse_time
-from sinks.history import connect
+from sinks.history import connect, read
 from streams.errors import DataRefused, UsageError
 
 LIMIT = 1000
@@ -33,10 +33,8 @@ def parse_moment(text: str | None) -> int | None:
 
 
 def rows(connection: duckdb.DuckDBPyConnection, sql: str, *values: Any) -> list[dict[str, Any]]:
-    """A query's rows as objects."""
-    found = connection.execute(sql, list(values))
-    names = [column[0] for column in found.description or ()]
-    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    """A query's rows as objects; times are RFC 3339 text."""
+    return read(connection, sql, *values).objects()
 
 
 def _one(found: list[dict[str, Any]], what: str) -> dict[str, Any]:
@@ -83,11 +81,12 @@ def refold(root: Path, tenant: str, session_id: str, until: int | None = None) -
 
     entity = Entity("sessions", tenant, session_id, {})
     for number, line in enumerate(_records(root, tenant, session_id, until)):
-        given = decode(line, ("history", 0, number), None)
+        given = decode(line, ("history", 0, number))
         if isinstance(given, Input):
             entity.begin()
             try:
-                fold.fold(entity, given, Effects(session_id, ()))
+                scope = (tenant, "sessions", session_id)
+                fold.fold(entity, given, Effects(session_id, scope, given.record))
             except Refused:
                 entity.rollback()
     return entity

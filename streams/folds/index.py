@@ -26,34 +26,42 @@ class Seen(NamedTuple):
 
 
 def _block(bits: int, id_hash: bytes) -> str:
-    return f"i/{int.from_bytes(id_hash, 'big') >> (64 - bits)}" if bits else "i/0"
+    return f"i/{int.from_bytes(id_hash, 'big') >> (64 - bits)}"
 
 
-def _position(block: bytes, id_hash: bytes) -> int:
-    at = block.find(id_hash)
-    while at > 0 and at % ENTRY:
-        at = block.find(id_hash, at + 1)
-    return at
+class Place(NamedTuple):
+    """Where an id stands, or would stand: its block's name and bytes, and its position or -1."""
+
+    name: str
+    block: bytes
+    at: int
+    id_hash: bytes
+
+    @property
+    def content(self) -> bytes | None:
+        """The content hash remembered for the id, or None."""
+        return self.block[self.at + 8 : self.at + ENTRY] if self.at >= 0 else None
 
 
-def find_id(rows: Rows, seen: Seen, id_hash: bytes) -> bytes | None:
-    """The content hash remembered for an id, or None."""
-    block: bytes = rows.get(_block(seen.bits, id_hash)) or b""
-    at = _position(block, id_hash)
-    return block[at + 8 : at + ENTRY] if at >= 0 else None
-
-
-def put_id(rows: Rows, seen: Seen, id_hash: bytes, content: bytes) -> Seen:
-    """Remembers an id that is new, or the new content of a known one."""
-    name = _block(seen.bits, id_hash)
+def find_id(rows: Rows, seen: Seen, id_hash: bytes) -> Place:
+    """Looks an id up among those an entity has seen."""
+    name = _block(seen.bits, id_hash) if seen.bits else "i/0"
     block: bytes = rows.get(name) or b""
-    at = _position(block, id_hash)
+    at = block.find(id_hash)
+    while at > 0 and at % ENTRY:  # inside another entry
+        at = block.find(id_hash, at + 1)
+    return Place(name, block, at, id_hash)
+
+
+def put_id(rows: Rows, seen: Seen, place: Place, content: bytes) -> Seen:
+    """Remembers an id that is new, or the new content of a known one."""
+    name, block, at, id_hash = place
     if at >= 0:
         rows.put(name, block[: at + 8] + content + block[at + ENTRY :])
         return seen
     rows.put(name, block + id_hash + content)
-    seen = Seen(seen.bits, seen.total + 1)
-    return _double(rows, seen) if seen.total > LOAD << seen.bits else seen
+    bits, total = seen
+    return _double(rows, Seen(bits, total + 1)) if total >= LOAD << bits else Seen(bits, total + 1)
 
 
 def _double(rows: Rows, seen: Seen) -> Seen:
@@ -96,14 +104,20 @@ Block = tuple[Entry, ...]
 
 def insert_turn(rows: Rows, client: str, entry: Entry) -> tuple[Entry | None, Entry | None]:
     """Puts a turn into the order of one client ("" for all); returns its neighbours."""
-    directory: Directory | None = rows.get(f"O/{client}")
+    directory: Directory | None = rows.get("O/" + client)
     where, name = _locate(directory, client, entry)
-    block: Block = rows.get(name) or ()
+    block: Block | None = rows.get(name)
+    if not block and not directory:
+        rows.put(name, (entry,))
+        return None, None
+    block = block or ()
     at = len(block)
     if block and entry < block[-1]:  # seldom: nearly every turn is later than all before it
         at = bisect_left(block, entry[:2], key=_order)
     before = block[at - 1] if at else _neighbour(rows, directory, client, where - 1, -1)
-    after = block[at] if at < len(block) else _neighbour(rows, directory, client, where + 1, 0)
+    after = block[at] if at < len(block) else None
+    if after is None and directory:
+        after = _neighbour(rows, directory, client, where + 1, 0)
     block = (*block[:at], entry, *block[at:])
     if len(block) <= BLOCK:
         rows.put(name, block)

@@ -1,41 +1,33 @@
 """Input records as rows of the history: what was said, as it was said (design 03)."""
 
+from operator import itemgetter
+
 from schemas.events import Record, Recursion, Signal, ToolResult, Turn, WritePlan, first_intent
 from streams.folds.ids import canonical
 from streams.folds.rows import Effects, Input
+
+_said = itemgetter(
+    "event_id", "session_id", "user_id", "client_id", "task_id", "source", "occurred_at",
+    "user_input", "agent_answer", "status", "error",
+)  # fmt: skip
 
 
 def turn(turn: Turn, given: Input, out: Effects) -> None:
     """A row of `events`."""
     metadata = turn.metadata
-    out.rows.append(
-        (
-            "events",
-            turn.occurred_at,
-            (
-                turn.event_id,
-                turn.session_id,
-                turn.user_id,
-                turn.client_id,
-                turn.task_id,
-                turn.source,
-                turn.occurred_at,
-                turn.user_input,
-                turn.agent_answer,
-                turn.status,
-                turn.error,
-                first_intent(turn.intent),
-                turn.topic,
-                turn.artifact,
-                metadata.difficulty if metadata else None,
-                metadata.correct_rate if metadata else None,
-                turn.image_summaries or [],
-                given.metadata,
-                given.extra,
-                given.doc,
-            ),
-        )
+    row = (
+        *_said(turn.__dict__),
+        first_intent(turn.intent),
+        turn.topic,
+        turn.artifact,
+        metadata.difficulty if metadata else None,
+        metadata.correct_rate if metadata else None,
+        turn.image_summaries or (),
+        given.metadata,
+        given.extra,
+        given.doc,
     )
+    out.rows.append(("events", turn.occurred_at, row))
 
 
 def record(record: Record, given: Input, out: Effects) -> None:

@@ -46,13 +46,13 @@ def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
     kind, record_id = (
         ("p", record.plan_id) if isinstance(record, WritePlan) else ("s", record.signal_id)
     )
-    id_hash = short_hash(kind + record_id)
-    known = find_id(rows, header.seen, id_hash)
+    place = find_id(rows, header.seen, short_hash(kind + record_id))
+    known = place.content
     if known == given.fingerprint:
         return "duplicate"
     if known is not None:
         raise Refused("conflicting_duplicate", f"{record_id} has other content")
-    header = header._replace(seen=put_id(rows, header.seen, id_hash, given.fingerprint))
+    header = header._replace(seen=put_id(rows, header.seen, place, given.fingerprint))
     if isinstance(record, WritePlan):
         header = _plan(rows, header, record, out)
     else:

@@ -27,7 +27,7 @@ def revise(
         return
     entity_type, entity_id, kind = entity
     values = (
-        make_id("revision", *out.parent, out.ordinal),
+        make_id("revision", *out.scope, *record_id(out.record), out.ordinal),
         owner,
         entity_type,
         entity_id,
@@ -45,6 +45,19 @@ def revise(
     out.rows.append(("revisions", occurred_at, values))
     out.ordinal += 1
     out.seq += 1
+
+
+def record_id(record: Any) -> tuple[str, ...]:
+    """The record's own id, told apart where one id has several versions."""
+    kind = record.type
+    if kind == "turn":
+        return (record.event_id, record.status)
+    if kind == "write_plan":
+        return ("plan", record.plan_id)
+    if kind == "signal":
+        return ("signal", record.signal_id)
+    call = f"{record.tool_call_id or record.call_index}" if kind == "tool_result" else ""
+    return (kind, record.task_id, record.trace_id, call, str(record.occurred_at))
 
 
 def add_evidence(known: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:

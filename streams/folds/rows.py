@@ -37,8 +37,9 @@ class Input(NamedTuple):
     """One validated record with what the runtime knows of it.
 
     `fingerprint` is 8 bytes of the canonical JSON's hash (design 04: same content); `doc` that
-    JSON as text, `metadata` and `extra` those parts of it; `recorded_at` and `horizon` are microseconds UTC: a record older than the
-    horizon that finds no row is too late to begin one (None: rows live for ever).
+    JSON as text, `metadata` and `extra` those parts of it; `recorded_at` and `horizon` are
+    microseconds UTC: a record older than the horizon that finds no row is too late to begin one
+    (None: rows live for ever).
     """
 
     record: Record
@@ -102,11 +103,13 @@ class Late(NamedTuple):
 class Effects:
     """What one record causes, as data: history rows, signals, documents to write anew."""
 
-    __slots__ = ("late", "ordinal", "owner", "parent", "rows", "seq", "session", "signals",
-                 "tasks", "user", "warnings")  # fmt: skip
+    __slots__ = ("late", "ordinal", "owner", "record", "rows", "scope", "seq", "session",
+                 "signals", "tasks", "user", "warnings")  # fmt: skip
 
-    def __init__(self, owner: str, parent: tuple[str, ...]) -> None:
+    def __init__(self, owner: str, scope: tuple[str, str, str], record: Record) -> None:
         self.owner = owner  # the session or user
+        self.scope = scope  # tenant, table and owner: with the record's id, what ids are made of
+        self.record = record
         self.rows: list[tuple[str, int, tuple[Any, ...]]] = []  # table, occurred_at, values
         self.signals: list[UserSignal] = []
         self.session = False  # the session's document changed
@@ -114,6 +117,5 @@ class Effects:
         self.tasks: dict[str, None] = {}  # the tasks whose documents changed, in order
         self.warnings: list[str] = []
         self.late: list[Late] = []
-        self.parent = parent  # what revision ids are made from: tenant, table, owner, record
         self.ordinal = 0
         self.seq = 0  # the owner's count of revisions; the fold sets and keeps it

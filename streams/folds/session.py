@@ -78,7 +78,8 @@ def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -
     if is_running and turn.task_id and task.begin(rows, turn.task_id, turn.occurred_at):
         out.tasks[turn.task_id] = None
     id_hash = short_hash("e" + turn.event_id)
-    known = find_id(rows, header.seen, id_hash)
+    place = find_id(rows, header.seen, id_hash)
+    known = place.content
     content = _flagged(given.fingerprint, is_running)
     replaced: Facts | None = None
     if known is not None:
@@ -88,7 +89,7 @@ def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -
         if is_running or not was_running:
             raise Refused("conflicting_duplicate", f"event_id {turn.event_id} has other content")
         replaced = rows.get(f"r/{turn.event_id}")
-    seen = put_id(rows, header.seen, id_hash, content)
+    seen = put_id(rows, header.seen, place, content)
 
     facts = facts_of(turn)
     before = visible(rows, header) if header.running else header
@@ -189,14 +190,14 @@ def _converse(
             changes["window"] = tuple(sorted((*others, (*merged.first, conversation))))
         return seen
     if turn.task_id:  # it may have fallen out of the window: then it is in the history alone
-        id_hash = short_hash("c" + turn.task_id)
-        if find_id(rows, seen, id_hash) is not None:
+        place = find_id(rows, seen, short_hash("c" + turn.task_id))
+        if place.content is not None:
             return seen
-        seen = put_id(rows, seen, id_hash, bytes(8))
+        seen = put_id(rows, seen, place, bytes(8))
     rows.put(name, converse(None, turn))
-    place = (turn.occurred_at, turn.event_id, conversation)
-    window = (*window, place)
-    if len(window) > 1 and place < window[-2]:
+    first = (turn.occurred_at, turn.event_id, conversation)
+    window = (*window, first)
+    if len(window) > 1 and first < window[-2]:
         window = tuple(sorted(window))
     if len(window) > MAX_CONVERSATIONS:
         rows.delete(f"c/{window[0][2]}")
@@ -289,9 +290,9 @@ def _revise_turn(
     if was != now:
         reason = "the latest turn says so" if now == "closed" else "a turn came"
         _revise_status(out, _status(was), _status(now), "update", reason, evidence, at)
+    if before.subject is after.subject and before.object is after.object:
+        return
     for kind in ("subject", "object"):
-        if getattr(before, kind) == getattr(after, kind):
-            continue
         revise(
             out,
             out.owner,
@@ -338,8 +339,8 @@ def _revise_status(
 
 def _signal(rows: Rows, header: Session, signal: Signal, given: Input, out: Effects) -> Outcome:
     """Moves the SessionContext alone: no conversation, link or memory (design 04, Learner)."""
-    id_hash = short_hash("s" + signal.signal_id)
-    known = find_id(rows, header.seen, id_hash)
+    place = find_id(rows, header.seen, short_hash("s" + signal.signal_id))
+    known = place.content
     if known == given.fingerprint:
         return "duplicate"
     if known is not None:
@@ -347,7 +348,7 @@ def _signal(rows: Rows, header: Session, signal: Signal, given: Input, out: Effe
     key = signal.occurred_at, signal.signal_id
     intent = first_intent(signal.intent)
     changes = contextualise(header, key, intent, signal.topic or None, signal.artifact or None)
-    seen = put_id(rows, header.seen, id_hash, given.fingerprint)
+    seen = put_id(rows, header.seen, place, given.fingerprint)
     header = _touched(header, signal.occurred_at)._replace(seen=seen, **changes)
     rows.put("h", header)
     log.record(signal, given, out)

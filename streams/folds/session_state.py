@@ -4,6 +4,7 @@ Every function here gives the same result for any order of turns (law 2): "lates
 go by (occurred_at, event_id), never by arrival.
 """
 
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from schemas.base import HOUR
@@ -67,14 +68,14 @@ class Facts(NamedTuple):
     agent_answer: str
     status: str
     error: str | None
-    intent: str | None
     topic: str | None
     artifact: str | None
+    session_status: str | None
+    intent: str | None
     subject: Claimed | None
     object: Claimed | None
     summary: dict[str, Any] | None
     artifacts: dict[str, Any] | None
-    session_status: str | None
 
     @property
     def conversation(self) -> str:
@@ -82,27 +83,25 @@ class Facts(NamedTuple):
         return self.task_id or self.event_id
 
 
+_plain_facts = itemgetter(*Facts._fields[:12])
+
+
 def facts_of(turn: Turn) -> Facts:
     """A turn without what only the log keeps."""
+    subject, object_, summary, where = (
+        turn.subject,
+        turn.object,
+        turn.summary,
+        turn.artifacts_metadata,
+    )
     key = turn.occurred_at, turn.event_id
     return Facts(
-        turn.occurred_at,
-        turn.event_id,
-        turn.user_id,
-        turn.client_id,
-        turn.task_id,
-        turn.user_input,
-        turn.agent_answer,
-        turn.status,
-        turn.error,
+        *_plain_facts(turn.__dict__),  # type: ignore[call-arg]  # a third of naming each
         first_intent(turn.intent),
-        turn.topic or None,
-        turn.artifact or None,
-        claimed(turn.subject, key) if turn.subject else None,
-        claimed(turn.object, key) if turn.object else None,
-        turn.summary.model_dump() if turn.summary else None,
-        turn.artifacts_metadata.model_dump(exclude_none=True) if turn.artifacts_metadata else None,
-        turn.session_status,
+        claimed(subject, key) if subject else None,
+        claimed(object_, key) if object_ else None,
+        summary.model_dump() if summary else None,
+        where.model_dump(exclude_none=True) if where else None,
     )
 
 
@@ -192,15 +191,13 @@ def converse(row: Conversation | None, turn: Facts) -> Conversation:
 
 def status_of(header: Session) -> str:
     """closed if the latest turn says so, else waiting_input if a task waits, else active."""
-    if header.latest and header.latest[2] == "closed":
+    latest = header.latest
+    if latest and latest[2] == "closed":
         return "closed"
-    return "waiting_input" if waits(header) else "active"
-
-
-def waits(header: Session) -> bool:
-    """Whether a task of the session asked something after its latest turn."""
-    latest = header.latest[0] if header.latest else None
-    return any(still and (latest is None or latest <= asked) for _, asked, still in header.waiting)
+    for _, asked, still in header.waiting:
+        if still and (latest is None or latest[0] <= asked):
+            return "waiting_input"
+    return "active"
 
 
 def claim_document(claimed: Claimed | None) -> dict[str, Any] | None:

@@ -128,13 +128,13 @@ def _recursion(
     name = f"q/{task.task_id}\x1f{record.trace_id}"
     old: Step | None = rows.get(name)
     if old is None and task.older:
-        id_hash = _older_hash(task, record.trace_id)
-        known = find_id(rows, seen, id_hash)
+        place = find_id(rows, seen, _older_hash(task, record.trace_id))
+        known = place.content
         if known == given.fingerprint:
             return "duplicate", seen
         if known is not None or key < task.order[0]:  # before the window: in the history alone
             out.warnings.append("recursion_before_window")
-            return "applied", put_id(rows, seen, id_hash, given.fingerprint)
+            return "applied", put_id(rows, seen, place, given.fingerprint)
     if old is not None and old.rank >= step.rank:
         return "duplicate", seen
     rows.put(name, step)
@@ -176,14 +176,18 @@ def _older_hash(task: Task, trace_id: str, call: str = "") -> bytes:
     return short_hash(f"q{task.task_id}\x1f{trace_id}\x1f{call}")
 
 
+def _remember(rows: Rows, seen: Seen, id_hash: bytes, content: bytes) -> Seen:
+    return put_id(rows, seen, find_id(rows, seen, id_hash), content)
+
+
 def _evict(rows: Rows, task: Task, seen: Seen, latest: int | None) -> tuple[Task, Seen]:
     """The oldest recursion goes into the checkpoint; its ids are remembered."""
     trace_id = task.order[0][1]
     step: Step = rows.get(f"q/{task.task_id}\x1f{trace_id}")
-    seen = put_id(rows, seen, _older_hash(task, trace_id), step.fingerprint)
+    seen = _remember(rows, seen, _older_hash(task, trace_id), step.fingerprint)
     results: Results = rows.get(f"w/{task.task_id}\x1f{trace_id}") or ()
     for one in results:
-        seen = put_id(rows, seen, _older_hash(task, trace_id, _call(one)), one.fingerprint)
+        seen = _remember(rows, seen, _older_hash(task, trace_id, _call(one)), one.fingerprint)
     rows.delete(f"q/{task.task_id}\x1f{trace_id}")
     rows.delete(f"w/{task.task_id}\x1f{trace_id}")
     checkpoint = advance(task.checkpoint, body(step), latest)
@@ -212,8 +216,8 @@ def _tool_result(rows: Rows, task: Task, record: ToolResult, given: Input, seen:
     )
     step: Step | None = rows.get(f"q/{task.task_id}\x1f{record.trace_id}")
     if step is None and task.older:
-        known = find_id(rows, seen, _older_hash(task, record.trace_id, _call(result)))
-        if known is not None:
+        place = find_id(rows, seen, _older_hash(task, record.trace_id, _call(result)))
+        if place.content is not None:
             return "duplicate"
     if step is not None and step.ended and _fitting(_calls(step), result) is None:
         raise Refused("unmatched_tool_result", _unmatched(result, record.trace_id))

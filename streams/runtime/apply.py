@@ -10,13 +10,14 @@ from typing import Any
 import msgspec
 
 from schemas.base import DAY, MINUTE
-from schemas.events import Record, Signal, WritePlan
+from schemas.events import Record, Signal, Turn, WritePlan
 from streams.folds import documents, learner, memory, session, task
 from streams.folds.rows import Effects, Input, Late, Outcome, Refused, UserSignal
 from streams.runtime.decode import Dead, decode
 from streams.runtime.store import Entity, Store
 
 Row = tuple[Any, ...]
+Place = tuple[str, int, int]
 Where = tuple[str, str]  # tenant, and the session's or user's id
 Suffix = tuple[str, int, str, int, int]  # tenant, recorded_at, src_topic, src_partition, src_offset
 
@@ -44,36 +45,37 @@ class Applier:
         self._users: dict[Where, tuple[Suffix, Entity]] = {}
         self._last_recorded_at = 0
 
-    def apply(self, line: bytes, source: tuple[str, int, int]) -> str:
-        """One record as bytes; returns what it ended as."""
-        given = decode(line, source, None)
-        if given == "withheld":
-            outcome = "withheld"
-        elif isinstance(given, Dead):
-            outcome = self._bury(given, source)
-        else:
-            self._last_recorded_at = given.recorded_at
-            outcome = self._fold(given, line, source)
-        self.counts["read"] += 1
-        self.counts[outcome] += 1
-        return outcome
+    def apply(self, lines: list[tuple[bytes, Place]]) -> None:
+        """Some records as bytes, each with its topic (or path), partition and offset (or line).
 
-    def _fold(self, given: Input, line: bytes, source: tuple[str, int, int]) -> str:
+        All are decoded, then all are folded: each step finds its code and data in the cache.
+        """
+        decoded = [decode(line, source) for line, source in lines]
+        counts = self.counts
+        for given, (line, source) in zip(decoded, lines, strict=True):
+            if type(given) is Input:
+                self._last_recorded_at = given.recorded_at
+                outcome = self._fold(given, line)
+            else:
+                outcome = self._bury(given, source) if isinstance(given, Dead) else "withheld"
+            counts[outcome] += 1
+        counts["read"] += len(lines)
+
+    def _fold(self, given: Input, line: bytes) -> str:
         record = given.record
-        if self.retention is not None:
-            stream_time = min(record.occurred_at, given.recorded_at + 5 * MINUTE)
-            self.watermark = max(self.watermark, stream_time)
-            given = given._replace(horizon=self.watermark - self.retention)
+        tenant = record.tenant
         table, key = owner_of(record)
-        entity = self.store.entity(table, record.tenant, key)
-        out = Effects(key, (record.tenant, table, key, *_id_of(record)))
+        entity = self.store.entity(table, tenant, key)
+        if self.retention is not None:
+            given = self._with_horizon(given, entity)
+        out = Effects(key, (tenant, table, key), record)
         entity.begin()
         users: list[Entity] = []
         try:
             fold = session.fold if table == "sessions" else memory.fold
             outcome: Outcome = fold(entity, given, out)
             for signal in out.signals:
-                users.append(self.store.entity("users", record.tenant, signal.user_id))
+                users.append(self.store.entity("users", tenant, signal.user_id))
                 self._signal(users[-1], signal, out)
         except Refused as refused:
             return self._refuse(refused.reason, refused.detail, given, line, (entity, *users))
@@ -86,13 +88,24 @@ class Applier:
             return "applied"
         return outcome
 
+    def _with_horizon(self, given: Input, entity: Entity) -> Input:
+        """Garbage control: the stream's time goes on, and may drop the session (design 04)."""
+        assert self.retention is not None
+        stream_time = min(given.record.occurred_at, given.recorded_at + 5 * MINUTE)
+        self.watermark = max(self.watermark, stream_time)
+        horizon = self.watermark - self.retention
+        header = entity.get("h")
+        if header is not None and session.last_seen(header) < horizon:
+            self._write_before_drop((entity.tenant, entity.key))
+        return given._replace(horizon=horizon)
+
     def _signal(self, user: Entity, signal: UserSignal, out: Effects) -> None:
         """The second hop: what a turn means for its user."""
         user.begin()
-        hop = Effects(user.key, (*out.parent, "user"))
+        hop = Effects(user.key, (user.tenant, "users", user.key), out.record)
         memory.fold_signal(user, signal, hop)
-        out.rows.extend(hop.rows)
-        out.warnings.extend(hop.warnings)
+        out.rows += hop.rows
+        out.warnings += hop.warnings
 
     def _refuse(
         self, reason: str, detail: str, given: Input, line: bytes, touched: tuple[Entity, ...]
@@ -104,9 +117,7 @@ class Applier:
         dead = Dead(reason, detail, line, key, record.occurred_at)
         return self._bury(dead, given.source, given.recorded_at)
 
-    def _bury(
-        self, dead: Dead, source: tuple[str, int, int], recorded_at: int | None = None
-    ) -> str:
+    def _bury(self, dead: Dead, source: Place, recorded_at: int | None = None) -> str:
         at = self._last_recorded_at if recorded_at is None else recorded_at
         tenant = dead.key.split("/", 1)[0] if dead.key else "default"
         day = (at if dead.occurred_at is None else dead.occurred_at) // DAY
@@ -158,44 +169,49 @@ class Applier:
         self.counts["applied"] -= 1
         self.counts["dead"] += 1
 
-    def drain(self) -> dict[str, list[Row]]:
-        """The rows since the last drain, the newest document of each changed key among them."""
-        rows = self.rows
-        for where, (suffix, entity) in self._sessions.items():
-            self.touched["sessions"].add(hash(where))
-            rows.setdefault("sessions", []).append(session_row(entity, suffix))
-        for key, (suffix, entity) in self._tasks.items():
-            self.touched["tasks"].add(hash(key))
-            rows.setdefault("tasks", []).append(_task_row(entity, key[2], suffix))
+    def take_rows(self) -> dict[str, list[Row]]:
+        """The rows since they were last taken, without documents."""
+        rows, self.rows = self.rows, {}
+        return rows
+
+    def take_documents(self) -> dict[str, list[Row]]:
+        """The newest document of each key that changed since they were last taken."""
+        for where, document in self._sessions.items():
+            self._write_session(where, *document)
+        for key, document in self._tasks.items():
+            self._write_task(key, *document)
         for where, (suffix, entity) in self._users.items():
             self.touched["users"].add(hash(where))
-            rows.setdefault("profiles", []).append(_profile_row(entity, suffix))
-        self.rows = {}
+            self.rows.setdefault("profiles", []).append(_profile_row(entity, suffix))
         self._sessions, self._tasks, self._users = {}, {}, {}
-        return rows
+        return self.take_rows()
+
+    def _write_before_drop(self, where: Where) -> None:
+        """The documents of a session that is about to be dropped: the history keeps them."""
+        if where in self._sessions:
+            self._write_session(where, *self._sessions.pop(where))
+        for key in [key for key in self._tasks if key[:2] == where]:
+            self._write_task(key, *self._tasks.pop(key))
+
+    def _write_session(self, where: Where, suffix: Suffix, entity: Entity) -> None:
+        self.touched["sessions"].add(hash(where))
+        self.rows.setdefault("sessions", []).append(session_row(entity, suffix))
+
+    def _write_task(self, key: tuple[str, str, str], suffix: Suffix, entity: Entity) -> None:
+        self.touched["tasks"].add(hash(key))
+        self.rows.setdefault("tasks", []).append(_task_row(entity, key[2], suffix))
 
 
 def owner_of(record: Record) -> tuple[str, str]:
     """The table and key a record is folded under."""
+    if type(record) is Turn:
+        return "sessions", record.session_id
     if isinstance(record, WritePlan):
         return "users", record.user_id
     if isinstance(record, Signal) and record.scope == "user":
         assert record.user_id
         return "users", record.user_id
     return "sessions", record.session_id  # type: ignore[attr-defined]
-
-
-def _id_of(record: Any) -> tuple[str, ...]:
-    """The record's own id, told apart where one id has several versions."""
-    kind = record.type
-    if kind == "turn":
-        return (record.event_id, record.status)
-    if kind == "write_plan":
-        return ("plan", record.plan_id)
-    if kind == "signal":
-        return ("signal", record.signal_id)
-    call = f"{record.tool_call_id or record.call_index}" if kind == "tool_result" else ""
-    return (kind, record.task_id, record.trace_id, call, str(record.occurred_at))
 
 
 def session_row(entity: Entity, suffix: Suffix) -> Row:

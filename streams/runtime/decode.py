@@ -49,9 +49,7 @@ class Dead(NamedTuple):
 Withheld = Literal["withheld"]
 
 
-def decode(line: bytes, source: tuple[str, int, int], horizon: int | None) -> (
-    Input | Dead | Withheld
-):  # fmt: skip
+def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld:
     """One record as bytes; `source` is its topic (or path), partition and offset (or line)."""
     try:
         record = _decode(line)
@@ -70,7 +68,7 @@ def decode(line: bytes, source: tuple[str, int, int], horizon: int | None) -> (
     if _may_hold_image(line) and (found := _image_field(record)):
         detail = f"{found}: image bytes are not kept; send a description in image_summaries"
         return Dead("image", detail, _kept(line, record), _key(record))
-    return _validated(line, record, source, horizon)
+    return _validated(line, record, source)
 
 
 def _depth(value: Any) -> int:
@@ -87,9 +85,7 @@ def _depth(value: Any) -> int:
     return depth
 
 
-def _validated(
-    line: bytes, record: dict[str, Any], source: tuple[str, int, int], horizon: int | None
-) -> Input | Dead:
+def _validated(line: bytes, record: dict[str, Any], source: tuple[str, int, int]) -> Input | Dead:
     kind = record.get("type")
     validator = _VALIDATORS.get(kind) if isinstance(kind, str) else None
     if validator is None:
@@ -116,7 +112,6 @@ def _validated(
         _encode(metadata).decode() if metadata else None,
         _encode(extra).decode() if extra else None,
         source,
-        horizon,
     )
 
 

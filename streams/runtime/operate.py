@@ -25,19 +25,21 @@ def forget(history: Path, tenant: str, user_id: str) -> dict[str, Any]:
     """
     root = find_root(history)
     with writing(root) as (store, _):
+        known = {tuple(where) for where in store.value("forgetting") or ()}
+        theirs = known | set(maintenance.sessions_of(root, tenant, user_id))
+        store.commit_value("forgetting", sorted(theirs))  # killed half-way, the next call goes on
         done = maintenance.forget(root, tenant, user_id)
         store.erase("users", tenant, user_id)
-        for where in done.sessions:
-            store.erase("sessions", *where)
-        for where in done.shared:
+        for where in theirs:
             store.erase("sessions", *where)
         store.compact()
     with writing(root) as (store, tables):
-        kept = [_refolded(root, store, *where) for where in done.shared]
+        kept = [_refolded(root, store, *where) for where in sorted(theirs)]
         if rows := [row for row in kept if row is not None]:
             number = store.value("batch") + 1
             tables.append("sessions", to_arrow("sessions", rows), store.value("writer"), number)
             store.commit({"batch": number})
+        store.commit({"forgetting": None})
     return done.receipt
 
 

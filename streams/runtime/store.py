@@ -14,8 +14,18 @@ import msgspec
 from rocksdict import BlockBasedOptions, Cache, DBCompressionType, Options, Rdict, WriteBatch
 
 from streams.errors import ConfigurationError
-from streams.folds import affect, graph, index, learner, memory, preferences, session_memory
-from streams.folds import session_state, states, task
+from streams.folds import (
+    affect,
+    graph,
+    index,
+    learner,
+    memory,
+    preferences,
+    session_memory,
+    session_state,
+    states,
+    task,
+)
 
 CACHE_BYTES = 48_000_000  # of encoded rows; decoded they take about five times as much
 BLOCK_CACHE = 64_000_000
@@ -81,7 +91,7 @@ class Entity:
 
     def put(self, name: str, row: Any) -> None:
         if name not in self._before:
-            self._before[name] = self.get(name)
+            self._before[name] = self.get(name) if name in self._encoded else self._rows.get(name)
         self._rows[name] = row
         self.dirty.add(name)
 
