@@ -194,12 +194,12 @@ def valence(history: Path, at: int) -> float:
 def test_the_mood_rises_and_falls_with_the_feelings(ledger_run: Path) -> None:
     moments = felt()
     assert len(moments) == 18
-    for at, moment in moments:
-        mood = valence(ledger_run / "history", at)
-        assert mood * moment > 0, (format_time(at), moment, mood)
-    for at, moment in moments[1:]:  # each draws the mood towards itself
-        before, after = (valence(ledger_run / "history", time) for time in (at - 1, at))
-        assert abs(moment - after) < abs(moment - before), (format_time(at), before, after)
+    before, after = 0.0, valence(ledger_run / "history", moments[0][0])
+    for number, (at, moment) in enumerate(moments):
+        if number:
+            before, after = (valence(ledger_run / "history", time) for time in (at - 1, at))
+        assert after * moment > 0, (format_time(at), moment, after)
+        assert abs(moment - after) < abs(moment - before), "each draws the mood towards itself"
 
 
 def test_the_mood_s_shock_fades_when_it_is_read(ledger_run: Path) -> None:

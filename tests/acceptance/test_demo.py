@@ -1,0 +1,82 @@
+"""The sample that ships with the project, through the real command."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from streams.sample import CONVERSATIONS
+from tests.command import checked, files_holding, rows, turnstone
+
+SECRET = "surprise party"
+BAD = "lin-algebra-1"
+LINES = CONVERSATIONS.read_text(encoding="utf-8").splitlines()
+RECORDS = [json.loads(line) for line in LINES]
+TASKS = {record["task_id"] for record in RECORDS if record.get("task_id")}
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample's history; the run said nothing of the secret."""
+    root = tmp_path_factory.mktemp("sample") / "history"
+    done = turnstone("run", str(CONVERSATIONS), "--history", root, "--json")
+    assert done.code == 0 and SECRET not in done.out + done.err
+    counts = checked(done.json())
+    assert counts["read"] == len(LINES)
+    assert (counts["duplicate"], counts["dead"], counts["withheld"]) == (1, 1, 1)
+    refused = (r.get("source") == "meta_request" or r.get("event_id") == BAD for r in RECORDS)
+    kept = [r for r, out in zip(RECORDS, refused, strict=True) if not out]
+    assert counts["sessions"] == len({r["session_id"] for r in kept if r.get("session_id")})
+    assert counts["users"] == 3
+    return root
+
+
+def test_the_sample_holds_the_secret_and_the_history_does_not(history: Path) -> None:
+    asked = [record for record in RECORDS if record.get("source") == "meta_request"]
+    assert SECRET in json.dumps(asked), "else this test proves nothing"
+    assert files_holding(history, SECRET) == []
+    assert files_holding(history, asked[0]["event_id"]) == []
+
+
+def test_the_search_would_find_a_text_that_is_there(history: Path) -> None:
+    known = "Manchester"
+    found = files_holding(history, known)
+    assert any(name.startswith("events/") for name in found)
+
+
+def test_every_task_of_the_sample_has_its_end(history: Path) -> None:
+    found = dict(rows(history, "SELECT task_id, (status, forced) FROM task_current"))
+    assert set(found) >= TASKS
+    assert found["emma-move-task-1"] == ("completed", False)
+    assert found["emma-trains-task-1"] == ("failed", True)
+    assert found["yui-trip-task-1"] == ("completed", False)
+
+
+def test_the_dead_letter_is_listed_and_shown_with_its_bytes(history: Path) -> None:
+    listed = turnstone("dlq", "list", "--history", history, "--json").json()
+    assert [one["reason"] for one in listed] == ["invalid"]
+    assert "metadata.correct_rate" in listed[0]["detail"]
+    line = next(n for n, record in enumerate(RECORDS, 1) if record.get("event_id") == BAD)
+    assert listed[0]["id"].endswith(f"conversations.ndjson:{line}")
+    shown = turnstone("dlq", "show", listed[0]["id"], "--history", history, "--json").json()
+    assert shown["payload"] == LINES[line - 1]
+
+
+def test_a_fact_told_wrong_is_corrected_and_says_why(history: Path) -> None:
+    done = turnstone("why", "emma-nora-birthday", "--history", history)
+    assert done.code == 0
+    assert "14 March" in done.out and "I mixed them up" in done.out
+
+
+def test_the_demo_shows_the_memory_it_made(tmp_path: Path) -> None:
+    done = turnstone("demo", "--history", tmp_path / "demo")
+    assert done.code == 0, done.err
+    assert SECRET not in done.out + done.err
+    assert files_holding(tmp_path / "demo", SECRET) == []
+    ((asked, body),) = rows(
+        tmp_path / "demo",
+        "SELECT owner_id, body_text FROM state_current WHERE state_id = 'emma-nora-birthday'",
+    )
+    assert asked in done.out and body in done.out
+    again = turnstone("demo", "--history", tmp_path / "demo")
+    assert again.code == 0, again.err
