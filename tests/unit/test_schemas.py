@@ -390,7 +390,7 @@ def test_a_tool_may_answer_null() -> None:
 
 def test_a_reply_writes_times_as_text_and_refuses_what_it_does_not_name() -> None:
     vad = {"v": 0, "a": 0, "d": 0}
-    mood: dict[str, Any] = {"vad": vad, "baseline_vad": vad, "shock_vad": vad, "at": MICROS,
+    mood: dict[str, Any] = {"vad": vad, "baseline_vad": vad, "shock_vad": vad, "at": AT,
                             "shock_halflife_seconds": 3600.0, "shock_severity": 0.0}  # fmt: skip
     assert Mood.model_validate(mood).model_dump(mode="json")["at"] == AT
     with pytest.raises(ValidationError, match="colour"):
