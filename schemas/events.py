@@ -29,6 +29,7 @@ class Record(Wire):
     """What all input records carry; `recorded_at` is the broker's append time or the file's."""
 
     schema_version: int = Field(default=1, ge=1, le=SCHEMA_VERSION)
+    type: str
     tenant: Tenant = "default"
     occurred_at: Micros
     recorded_at: Micros | None = None

@@ -15,7 +15,7 @@ from streams.folds.rows import Rows
 
 ENTRY = 16
 LOAD = 128
-RUNNING = 1  # the lowest bit of the content's hash says that the turn had not ended
+RUNNING = b"\1"  # the last byte of the content's hash says that the turn had not ended
 
 
 class Seen(NamedTuple):
@@ -29,28 +29,18 @@ def _block(bits: int, id_hash: bytes) -> str:
     return f"i/{int.from_bytes(id_hash, 'big') >> (64 - bits)}"
 
 
-class Place(NamedTuple):
-    """Where an id stands, or would stand: its block's name and bytes, and its position or -1."""
-
-    name: str
-    block: bytes
-    at: int
-    id_hash: bytes
-
-    @property
-    def content(self) -> bytes | None:
-        """The content hash remembered for the id, or None."""
-        return self.block[self.at + 8 : self.at + ENTRY] if self.at >= 0 else None
+Place = tuple[str, bytes, int, bytes]
+"""Where an id stands or would stand: its block's name and bytes, its position or -1, its hash."""
 
 
-def find_id(rows: Rows, seen: Seen, id_hash: bytes) -> Place:
-    """Looks an id up among those an entity has seen."""
+def find_id(rows: Rows, seen: Seen, id_hash: bytes) -> tuple[bytes | None, Place]:
+    """The content hash remembered for an id, or None; and its place, for `put_id`."""
     name = _block(seen.bits, id_hash) if seen.bits else "i/0"
     block: bytes = rows.get(name) or b""
     at = block.find(id_hash)
     while at > 0 and at % ENTRY:  # inside another entry
         at = block.find(id_hash, at + 1)
-    return Place(name, block, at, id_hash)
+    return (block[at + 8 : at + ENTRY] if at >= 0 else None), (name, block, at, id_hash)
 
 
 def put_id(rows: Rows, seen: Seen, place: Place, content: bytes) -> Seen:
@@ -60,8 +50,8 @@ def put_id(rows: Rows, seen: Seen, place: Place, content: bytes) -> Seen:
         rows.put(name, block[: at + 8] + content + block[at + ENTRY :])
         return seen
     rows.put(name, block + id_hash + content)
-    bits, total = seen
-    return _double(rows, Seen(bits, total + 1)) if total >= LOAD << bits else Seen(bits, total + 1)
+    seen = Seen(seen.bits, seen.total + 1)
+    return _double(rows, seen) if seen.total > LOAD << seen.bits else seen
 
 
 def _double(rows: Rows, seen: Seen) -> Seen:

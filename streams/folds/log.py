@@ -1,12 +1,13 @@
 """Input records as rows of the history: what was said, as it was said (design 03)."""
 
-from operator import itemgetter
+from operator import attrgetter
+from typing import cast
 
 from schemas.events import Record, Recursion, Signal, ToolResult, Turn, WritePlan, first_intent
 from streams.folds.ids import canonical
 from streams.folds.rows import Effects, Input
 
-_said = itemgetter(
+_said = attrgetter(
     "event_id", "session_id", "user_id", "client_id", "task_id", "source", "occurred_at",
     "user_input", "agent_answer", "status", "error",
 )  # fmt: skip
@@ -16,7 +17,7 @@ def turn(turn: Turn, given: Input, out: Effects) -> None:
     """A row of `events`."""
     metadata = turn.metadata
     row = (
-        *_said(turn.__dict__),
+        *_said(turn),
         first_intent(turn.intent),
         turn.topic,
         turn.artifact,
@@ -33,8 +34,8 @@ def turn(turn: Turn, given: Input, out: Effects) -> None:
 def record(record: Record, given: Input, out: Effects) -> None:
     """A row of the record's own table."""
     at = record.occurred_at
-    if isinstance(record, Turn):
-        turn(record, given, out)
+    if record.type == "turn":
+        turn(cast(Turn, record), given, out)
     elif isinstance(record, Recursion):
         out.rows.append(("recursions", at, _recursion(record, given)))
     elif isinstance(record, ToolResult):

@@ -46,8 +46,7 @@ def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
     kind, record_id = (
         ("p", record.plan_id) if isinstance(record, WritePlan) else ("s", record.signal_id)
     )
-    place = find_id(rows, header.seen, short_hash(kind + record_id))
-    known = place.content
+    known, place = find_id(rows, header.seen, short_hash(kind + record_id))
     if known == given.fingerprint:
         return "duplicate"
     if known is not None:
@@ -90,6 +89,9 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
     for ordinal, update in enumerate(plan.state_updates):
         if update.kind == "long_mood_state" and update.op == "upsert":
             _mood_words(rows, plan, update.body_text, update, out)
+        elif update.state_id == mood_id(rows):
+            reason = "kind_differs" if update.op == "upsert" else "mood_cannot_close"
+            raise Refused(reason, f"state_updates.{ordinal}.state_id: that is the user's mood")
         else:
             states.apply(rows, plan, ordinal, update, out)
     for preference in plan.preference_updates:

@@ -8,7 +8,7 @@ its own and laid over them whenever they are looked at, so that the ended turn c
 leave nothing of it behind (design 04: the ended one replaces the running one).
 """
 
-from typing import Any
+from typing import Any, cast
 
 from schemas.events import Recursion, Signal, ToolResult, Turn, first_intent
 from streams.folds import log, session_memory, task
@@ -51,8 +51,8 @@ def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
     if header is None:
         header = Session(record.occurred_at, record.occurred_at)
     out.seq = header.seq
-    if isinstance(record, Turn):
-        return _turn(rows, header, record, given, out)
+    if record.type == "turn":  # not by class: the runtime has a quicker one for plain turns
+        return _turn(rows, header, cast(Turn, record), given, out)
     if isinstance(record, Signal):
         return _signal(rows, header, record, given, out)
     assert isinstance(record, Recursion | ToolResult)
@@ -78,12 +78,11 @@ def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -
     if is_running and turn.task_id and task.begin(rows, turn.task_id, turn.occurred_at):
         out.tasks[turn.task_id] = None
     id_hash = short_hash("e" + turn.event_id)
-    place = find_id(rows, header.seen, id_hash)
-    known = place.content
-    content = _flagged(given.fingerprint, is_running)
+    known, place = find_id(rows, header.seen, id_hash)
+    content = given.fingerprint[:7] + RUNNING if is_running else given.fingerprint
     replaced: Facts | None = None
     if known is not None:
-        was_running = bool(known[7] & RUNNING)
+        was_running = known[7:] == RUNNING
         if known == content or (is_running and not was_running):
             return "duplicate"
         if is_running or not was_running:
@@ -121,11 +120,6 @@ def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -
     log.turn(turn, given, out)
     out.session = True
     return "applied"
-
-
-def _flagged(fingerprint: bytes, is_running: bool) -> bytes:
-    last = fingerprint[7] | RUNNING if is_running else fingerprint[7] & ~RUNNING
-    return fingerprint[:7] + bytes((last,))
 
 
 def _end_oldest(rows: Rows, header: Session, out: Effects) -> Session:
@@ -190,8 +184,8 @@ def _converse(
             changes["window"] = tuple(sorted((*others, (*merged.first, conversation))))
         return seen
     if turn.task_id:  # it may have fallen out of the window: then it is in the history alone
-        place = find_id(rows, seen, short_hash("c" + turn.task_id))
-        if place.content is not None:
+        known, place = find_id(rows, seen, short_hash("c" + turn.task_id))
+        if known is not None:
             return seen
         seen = put_id(rows, seen, place, bytes(8))
     rows.put(name, converse(None, turn))
@@ -339,8 +333,7 @@ def _revise_status(
 
 def _signal(rows: Rows, header: Session, signal: Signal, given: Input, out: Effects) -> Outcome:
     """Moves the SessionContext alone: no conversation, link or memory (design 04, Learner)."""
-    place = find_id(rows, header.seen, short_hash("s" + signal.signal_id))
-    known = place.content
+    known, place = find_id(rows, header.seen, short_hash("s" + signal.signal_id))
     if known == given.fingerprint:
         return "duplicate"
     if known is not None:

@@ -5,7 +5,7 @@ leaves nothing behind, and which rows each record causes.
 """
 
 from collections import Counter
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -204,8 +204,8 @@ class Applier:
 
 def owner_of(record: Record) -> tuple[str, str]:
     """The table and key a record is folded under."""
-    if type(record) is Turn:
-        return "sessions", record.session_id
+    if record.type == "turn":
+        return "sessions", cast(Turn, record).session_id
     if isinstance(record, WritePlan):
         return "users", record.user_id
     if isinstance(record, Signal) and record.scope == "user":

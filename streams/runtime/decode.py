@@ -7,15 +7,15 @@ and withheld text.
 
 import re
 from hashlib import blake2b, sha256
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import msgspec
 from pydantic import ValidationError
 
-from schemas.base import format_time
 from schemas.events import MAX_RECORD_BYTES, RECORD_TYPES, SCHEMA_VERSION, Record, Turn
 from schemas.upcast import upcast
 from streams.folds.rows import Input
+from streams.runtime import plain
 
 WITHHELD_SOURCE = "meta_request"
 IMAGE_URL = re.compile(r"data:image/[\w.+-]+[^,\s\"]*,[^\s\"']{32,}")
@@ -25,11 +25,6 @@ IMAGE_FIELD = re.compile(r"image|base64", re.IGNORECASE)
 MAX_DEPTH = 64
 LEFT_OUT = {"recorded_at", "schema_version"}
 LEFT_OUT_OF_DOC = {*LEFT_OUT, "image_summaries"}
-
-NESTED = {"subject", "object", "summary", "observations", "affect", "session_memory_delta",
-          "artifacts_metadata", "image_summaries"}  # fmt: skip
-PLAIN_TURN = set(Turn.model_fields) - NESTED
-TURN_DEFAULTS = {name: Turn.model_fields[name].default for name in PLAIN_TURN - {"type"}}
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder(order="sorted").encode
@@ -51,6 +46,11 @@ Withheld = Literal["withheld"]
 
 def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld:
     """One record as bytes; `source` is its topic (or path), partition and offset (or line)."""
+    if len(line) <= MAX_RECORD_BYTES and not _may_hold_image(line) and not _may_be_deep(line):
+        quick = plain.read(line)
+        if quick is not None:
+            turn, doc, metadata = quick
+            return _given(cast(Turn, turn), doc, metadata, None, source)
     try:
         record = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -63,12 +63,16 @@ def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld
     if len(line) > MAX_RECORD_BYTES:
         detail = f"{len(line)} bytes, at most {MAX_RECORD_BYTES}"
         return Dead("too_large", detail, _kept(line, record), _key(record))
-    if line.count(b"[") + line.count(b"{") > MAX_DEPTH and _depth(record) > MAX_DEPTH:
+    if _may_be_deep(line) and _depth(record) > MAX_DEPTH:
         return Dead("too_deep", f"nested more than {MAX_DEPTH} deep", line, _key(record))
     if _may_hold_image(line) and (found := _image_field(record)):
         detail = f"{found}: image bytes are not kept; send a description in image_summaries"
         return Dead("image", detail, _kept(line, record), _key(record))
     return _validated(line, record, source)
+
+
+def _may_be_deep(line: bytes) -> bool:
+    return line.count(b"[") + line.count(b"{") > MAX_DEPTH
 
 
 def _depth(value: Any) -> int:
@@ -97,45 +101,42 @@ def _validated(line: bytes, record: dict[str, Any], source: tuple[str, int, int]
         model: Record = validator.validate_python(upcast(record))
     except ValidationError as error:
         return Dead("invalid", explain(error), line, key)
-    content = content_of(model, record)
-    doc = _encode(content)
-    digest = blake2b(doc, digest_size=8)
-    if type(model) is Turn and model.image_summaries:
-        digest.update(_encode(model.image_summaries))
-    recorded_at = model.occurred_at if model.recorded_at is None else model.recorded_at
-    metadata, extra = content.get("metadata"), model.__pydantic_extra__
-    return Input(
+    content = content_of(model)
+    metadata = content.get("metadata")
+    return _given(
         model,
-        digest.digest(),
-        doc.decode(),
-        recorded_at,
-        _encode(metadata).decode() if metadata else None,
-        _encode(extra).decode() if extra else None,
+        _encode(content),
+        _encode(metadata) if metadata else None,
+        model.__pydantic_extra__,
         source,
     )
 
 
-def content_of(model: Record, record: dict[str, Any]) -> dict[str, Any]:
-    """What the record says, without defaults: equal for two records that say the same.
-
-    A turn of nothing but text is its own JSON object, which spares a third of the decoding;
-    a property test holds it against the model's.
-    """
-    if type(model) is Turn and PLAIN_TURN.issuperset(record):
-        content = {
-            name: value
-            for name, value in record.items()
-            if name not in LEFT_OUT_OF_DOC and TURN_DEFAULTS.get(name) != value
-        }
-        said_at = content["occurred_at"]
-        if len(said_at) != 20 or said_at[10] != "T" or said_at[19] != "Z":
-            content["occurred_at"] = format_time(model.occurred_at)
-        if model.metadata and model.metadata.correct_rate is not None:
-            rate = model.metadata.correct_rate
-            content["metadata"] = {**content["metadata"], "correct_rate": rate}
-        return content
+def content_of(model: Record) -> dict[str, Any]:
+    """What the record says, without defaults: equal for two records that say the same."""
     content = model.model_dump(mode="json", exclude=LEFT_OUT_OF_DOC, exclude_defaults=True)
-    return content | {"type": model.type}  # type: ignore[attr-defined]
+    return content | {"type": model.type}
+
+
+def _given(
+    model: Record,
+    doc: bytes,
+    metadata: bytes | None,
+    extra: Any,
+    source: tuple[str, int, int],
+) -> Input:
+    digest = blake2b(doc, digest_size=7)
+    if model.type == "turn" and model.image_summaries:  # type: ignore[attr-defined]
+        digest.update(_encode(model.image_summaries))  # type: ignore[attr-defined]
+    return Input(
+        model,
+        digest.digest() + b"\0",
+        doc.decode(),
+        model.occurred_at if model.recorded_at is None else model.recorded_at,
+        metadata.decode() if metadata else None,
+        _encode(extra).decode() if extra else None,
+        source,
+    )
 
 
 def explain(error: ValidationError) -> str:

@@ -31,7 +31,7 @@ from streams.runtime.apply import Applier, Row
 from streams.runtime.sources import Position, Source, TruncatedError
 from streams.runtime.store import Store
 
-BATCH_RECORDS = 50_000
+BATCH_RECORDS = 32_768
 PACK_RECORDS = 1024
 CHUNK_RECORDS = 64
 BATCH_BYTES = 64_000_000
@@ -115,9 +115,9 @@ def _repair(store: Store, tables: History) -> None:
     noted = store.value("writing")
     if noted is not None:
         tables.restore(noted)
-        store.commit({"writing": None, "writer": str(uuid4())})
+        store.write_values({"writing": None, "writer": str(uuid4())})
     elif store.value("writer") is None:
-        store.commit({"writer": str(uuid4())})
+        store.write_values({"writer": str(uuid4())})
 
 
 class _Runner:
@@ -205,7 +205,7 @@ class _Runner:
         packed, self.packed = self.packed, {}
         number = (self.store.value("batch") or 0) + 1
         if packed:
-            self.store.commit_value("writing", self.tables.delta_versions())
+            self.store.write_values({"writing": self.tables.delta_versions()})
             writer = self.store.value("writer")
             try:
                 for name, pieces in packed.items():
@@ -225,7 +225,6 @@ class _Runner:
         )
         self.positions.clear()
         self.batch, self.batch_bytes, self.batch_began = 0, 0, time.monotonic()
-        gc.collect(0)
 
     def _take_back(self) -> None:
         """The tables as they were, if the disk lets us; else the next run does it."""

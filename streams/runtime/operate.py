@@ -27,7 +27,7 @@ def forget(history: Path, tenant: str, user_id: str) -> dict[str, Any]:
     with writing(root) as (store, _):
         known = {tuple(where) for where in store.value("forgetting") or ()}
         theirs = known | set(maintenance.sessions_of(root, tenant, user_id))
-        store.commit_value("forgetting", sorted(theirs))  # killed half-way, the next call goes on
+        store.write_values({"forgetting": sorted(theirs)})  # killed half-way, the next call goes on
         done = maintenance.forget(root, tenant, user_id)
         store.erase("users", tenant, user_id)
         for where in theirs:

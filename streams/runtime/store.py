@@ -27,7 +27,7 @@ from streams.folds import (
     task,
 )
 
-CACHE_BYTES = 48_000_000  # of encoded rows; decoded they take about five times as much
+CACHE_BYTES = 16_000_000  # of encoded rows; decoded they take about five times as much
 BLOCK_CACHE = 64_000_000
 WRITE_BUFFER = 32_000_000
 
@@ -186,16 +186,17 @@ class Store:
             prefix = _prefix(where)
             for name, encoded in entity.changes():
                 _put(batch, prefix + name.encode(), encoded)
-        for name, value in values.items():
-            _put(batch, b"m\0" + name.encode(), None if value is None else _encode(value))
+        _put_values(batch, values)
         self._db.write(batch)
         self._changed.clear()
         self._cursor = self._db.iter()  # an iterator sees the store as it was when made
         self._shrink()
 
-    def commit_value(self, name: str, value: Any) -> None:
-        """Writes one of the runner's own values now, beside what the next commit will write."""
-        self._db[b"m\0" + name.encode()] = _encode(value)
+    def write_values(self, values: dict[str, Any]) -> None:
+        """Writes values of the runner's own alone; changed rows wait for the next commit."""
+        batch = WriteBatch(raw_mode=True)
+        _put_values(batch, values)
+        self._db.write(batch)
 
     def value(self, name: str) -> Any:
         """One of the runner's own values, or None."""
@@ -234,6 +235,11 @@ class Store:
 def _prefix(where: tuple[str, str, str]) -> bytes:
     table, tenant, key = where
     return f"{table[0]}\0{tenant}\0{key}\0".encode()
+
+
+def _put_values(batch: WriteBatch, values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        _put(batch, b"m\0" + name.encode(), None if value is None else _encode(value))
 
 
 def _put(batch: WriteBatch, key: bytes, value: bytes | None) -> None:

@@ -1,0 +1,99 @@
+"""The quick way in for what nearly every record is: a turn of text.
+
+`PlainTurn` has the names, defaults and bounds of the pydantic model, which stays the contract, but
+nothing nested. What it cannot read, or is not sure of, it leaves to the model; a property test
+holds that both ways give the same record, canonical JSON and verdict. It takes a third of the time.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from schemas.base import format_time, parse_time
+from schemas.events import MAX_RECORD_BYTES, Metadata
+
+Id = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
+Label = Annotated[str, msgspec.Meta(max_length=256)]
+Text = Annotated[str, msgspec.Meta(max_length=MAX_RECORD_BYTES)]
+
+
+class PlainTurn(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """A `schemas.events.Turn` without nested fields (always None here)."""
+
+    type: Literal["turn"]
+    event_id: Id
+    session_id: Id
+    occurred_at: Any
+    recorded_at: Any = None
+    schema_version: Literal[1, 2] = 1
+    tenant: Id = "default"
+    user_id: Id | None = None
+    client_id: Id | None = None
+    task_id: Id | None = None
+    source: Label = "chat"
+    user_input: Text = ""
+    agent_answer: Text = ""
+    status: Literal["running", "done", "error"] = "done"
+    error: Text | None = None
+    intent: Label | None = None
+    topic: Label | None = None
+    artifact: Label | None = None
+    metadata: Any = None
+    image_summaries: None = None
+    summary: None = None
+    subject: None = None
+    object: None = None
+    session_status: Literal["active", "waiting_input", "closed"] | None = None
+    artifacts_metadata: None = None
+    session_memory_delta: None = None
+    observations: None = None
+    affect: None = None
+
+
+_decode = msgspec.json.Decoder(PlainTurn).decode
+_encode = msgspec.json.Encoder(order="sorted").encode
+_metadata = Metadata.__pydantic_validator__.validate_python
+
+
+def read(line: bytes) -> tuple[PlainTurn, bytes, bytes | None] | None:
+    """The turn, its canonical JSON and its metadata's; None: let the model look at it."""
+    try:
+        turn = _decode(line)
+        if turn.source != "chat" or not _has_plain_ids(turn):
+            return None
+        said_at, recorded_at = turn.occurred_at, turn.recorded_at
+        at = parse_time(said_at)
+        if len(said_at) != 20:  # the short form is the canonical one
+            turn.occurred_at = format_time(at)
+        turn.recorded_at = None
+        turn.schema_version = 1
+        given = turn.metadata
+        metadata = None
+        if given is not None:
+            if type(given) is not dict or None in given.values():
+                return None
+            turn.metadata = known = _metadata(given)
+            if known.correct_rate is not None:
+                given["correct_rate"] = known.correct_rate
+            metadata = _encode(given)
+            turn.metadata = given
+        doc = _encode(turn)
+        turn.occurred_at = at
+        turn.recorded_at = None if recorded_at is None else parse_time(recorded_at)
+        if given is not None:
+            turn.metadata = known
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return turn, doc, metadata
+
+
+def _has_plain_ids(turn: PlainTurn) -> bool:
+    """Whether no id holds what an id may not hold; the model decides on all others."""
+    return (
+        turn.event_id.isprintable()
+        and turn.session_id.isprintable()
+        and (turn.user_id is None or turn.user_id.isprintable())
+        and (turn.client_id is None or turn.client_id.isprintable())
+        and (turn.task_id is None or turn.task_id.isprintable())
+        and (turn.tenant == "default" or (turn.tenant.isprintable() and "/" not in turn.tenant))
+    )
