@@ -37,9 +37,9 @@ class Input(NamedTuple):
     """One validated record with what the runtime knows of it.
 
     `fingerprint` is 7 bytes of the canonical JSON's hash and a zero (design 04: same content);
-    `doc` that JSON as text, `metadata` and `extra` those parts of it; `recorded_at` and `horizon` are
-    microseconds UTC: a record older than the horizon that finds no row is too late to begin one
-    (None: rows live for ever).
+    `doc` that JSON as text, `metadata` and `extra` those parts of it. `recorded_at` and `horizon`
+    are microseconds UTC: a record older than the horizon that finds no row is too late to begin
+    one (None: rows live for ever).
     """
 
     record: Record

@@ -8,7 +8,7 @@ its own and laid over them whenever they are looked at, so that the ended turn c
 leave nothing of it behind (design 04: the ended one replaces the running one).
 """
 
-from typing import Any, cast
+from typing import Any
 
 from schemas.events import Recursion, Signal, ToolResult, Turn, first_intent
 from streams.folds import log, session_memory, task
@@ -52,7 +52,7 @@ def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
         header = Session(record.occurred_at, record.occurred_at)
     out.seq = header.seq
     if record.type == "turn":  # not by class: the runtime has a quicker one for plain turns
-        return _turn(rows, header, cast(Turn, record), given, out)
+        return _turn(rows, header, record, given, out)  # type: ignore[arg-type]
     if isinstance(record, Signal):
         return _signal(rows, header, record, given, out)
     assert isinstance(record, Recursion | ToolResult)

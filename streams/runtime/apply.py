@@ -5,12 +5,12 @@ leaves nothing behind, and which rows each record causes.
 """
 
 from collections import Counter
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
 from schemas.base import DAY, MINUTE
-from schemas.events import Record, Signal, Turn, WritePlan
+from schemas.events import Record, Signal, WritePlan
 from streams.folds import documents, learner, memory, session, task
 from streams.folds.rows import Effects, Input, Late, Outcome, Refused, UserSignal
 from streams.runtime.decode import Dead, decode
@@ -146,14 +146,14 @@ class Applier:
         for late in out.late:
             self._bury_late(late, given)
         if entity.dirty:
-            self.store.changed(table, entity)
+            self.store.changed(entity)
         where = (tenant, entity.key)
         if out.session:
             self._sessions[where] = (suffix, entity)
         for task_id in out.tasks:
             self._tasks[(*where, task_id)] = (suffix, entity)
         for user in users:
-            self.store.changed("users", user)
+            self.store.changed(user)
             self._users[(tenant, user.key)] = (suffix, user)
         if table == "users":
             self.touched["users"].add(hash(where))
@@ -204,8 +204,6 @@ class Applier:
 
 def owner_of(record: Record) -> tuple[str, str]:
     """The table and key a record is folded under."""
-    if record.type == "turn":
-        return "sessions", cast(Turn, record).session_id
     if isinstance(record, WritePlan):
         return "users", record.user_id
     if isinstance(record, Signal) and record.scope == "user":

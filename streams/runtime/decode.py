@@ -7,7 +7,7 @@ and withheld text.
 
 import re
 from hashlib import blake2b, sha256
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from pydantic import ValidationError
@@ -19,10 +19,9 @@ from streams.runtime import plain
 
 WITHHELD_SOURCE = "meta_request"
 IMAGE_URL = re.compile(r"data:image/[\w.+-]+[^,\s\"]*,[^\s\"']{32,}")
-IMAGE_BYTES = re.compile(r"(?:iVBORw0KGgo|/9j/|R0lGOD|UklGR)[A-Za-z0-9+/]{28,}={0,2}")
+IMAGE_BYTES = re.compile(rf"(?:{'|'.join(plain.IMAGE_STARTS)})[A-Za-z0-9+/]{{28,}}={{0,2}}")
 BASE64 = re.compile(r"[A-Za-z0-9+/_\-\s]{64,}={0,2}")
 IMAGE_FIELD = re.compile(r"image|base64", re.IGNORECASE)
-MAX_DEPTH = 64
 LEFT_OUT = {"recorded_at", "schema_version"}
 LEFT_OUT_OF_DOC = {*LEFT_OUT, "image_summaries"}
 
@@ -46,11 +45,10 @@ Withheld = Literal["withheld"]
 
 def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld:
     """One record as bytes; `source` is its topic (or path), partition and offset (or line)."""
-    if len(line) <= MAX_RECORD_BYTES and not _may_hold_image(line) and not _may_be_deep(line):
-        quick = plain.read(line)
-        if quick is not None:
-            turn, doc, metadata = quick
-            return _given(cast(Turn, turn), doc, metadata, None, source)
+    quick = plain.read(line) if len(line) <= MAX_RECORD_BYTES else None
+    if quick is not None:
+        turn, doc, metadata = quick
+        return _given(turn, doc, metadata, None, source)
     try:
         record = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -63,8 +61,8 @@ def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld
     if len(line) > MAX_RECORD_BYTES:
         detail = f"{len(line)} bytes, at most {MAX_RECORD_BYTES}"
         return Dead("too_large", detail, _kept(line, record), _key(record))
-    if _may_be_deep(line) and _depth(record) > MAX_DEPTH:
-        return Dead("too_deep", f"nested more than {MAX_DEPTH} deep", line, _key(record))
+    if _may_be_deep(line) and _depth(record) > plain.MAX_DEPTH:
+        return Dead("too_deep", f"nested more than {plain.MAX_DEPTH} deep", line, _key(record))
     if _may_hold_image(line) and (found := _image_field(record)):
         detail = f"{found}: image bytes are not kept; send a description in image_summaries"
         return Dead("image", detail, _kept(line, record), _key(record))
@@ -72,7 +70,7 @@ def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld
 
 
 def _may_be_deep(line: bytes) -> bool:
-    return line.count(b"[") + line.count(b"{") > MAX_DEPTH
+    return line.count(b"[") + line.count(b"{") > plain.MAX_DEPTH
 
 
 def _depth(value: Any) -> int:
@@ -119,17 +117,17 @@ def content_of(model: Record) -> dict[str, Any]:
 
 
 def _given(
-    model: Record,
+    model: Record | plain.PlainTurn,
     doc: bytes,
     metadata: bytes | None,
     extra: Any,
     source: tuple[str, int, int],
 ) -> Input:
     digest = blake2b(doc, digest_size=7)
-    if model.type == "turn" and model.image_summaries:  # type: ignore[attr-defined]
-        digest.update(_encode(model.image_summaries))  # type: ignore[attr-defined]
+    if type(model) is Turn and model.image_summaries:
+        digest.update(_encode(model.image_summaries))
     return Input(
-        model,
+        model,  # type: ignore[arg-type]  # a plain turn has a turn's names
         digest.digest() + b"\0",
         doc.decode(),
         model.occurred_at if model.recorded_at is None else model.recorded_at,
@@ -159,7 +157,7 @@ def _means_withheld(source: str) -> bool:
 
 def _unreadable(line: bytes, error: Exception) -> Dead:
     if isinstance(error, RecursionError):
-        return Dead("too_deep", f"nested more than {MAX_DEPTH} deep", _kept(line, None))
+        return Dead("too_deep", f"nested more than {plain.MAX_DEPTH} deep", _kept(line, None))
     reason = "bad_utf8" if "utf-8" in str(error).lower() else "bad_json"
     return Dead(reason, str(error), _kept(line, None))
 
@@ -178,17 +176,8 @@ def _kept(line: bytes, record: Any) -> bytes:
 
 
 def _may_hold_image(line: bytes) -> bool:
-    """Whether a closer look is worth it; written out, as nearly every record passes here."""
-    return (
-        b"image" in line
-        or b"base64" in line
-        or b"iVBORw0KGgo" in line
-        or b'"/9j' in line
-        or b'"\\/9j' in line
-        or b"R0lGOD" in line
-        or b"UklGR" in line
-        or b"\\u00" in line
-    )
+    """Whether a closer look is worth it: a hint, or an escape that may hide one."""
+    return b"\\" in line or any(hint in line for hint in plain.IMAGE_HINTS)
 
 
 def _is_image(name: str, value: str) -> bool:

@@ -49,5 +49,5 @@ def _refolded(root: Path, store: Store, tenant: str, session_id: str) -> tuple[A
     header = entity.get("h")
     if header is None:
         return None
-    store.adopt("sessions", entity)
+    store.adopt(entity)
     return session_row(entity, (tenant, header.updated_at, "forget", 0, 0))

@@ -16,6 +16,10 @@ Id = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
 Label = Annotated[str, msgspec.Meta(max_length=256)]
 Text = Annotated[str, msgspec.Meta(max_length=MAX_RECORD_BYTES)]
 
+MAX_DEPTH = 64
+IMAGE_STARTS = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR")  # PNG, JPEG, GIF, WebP in base64
+IMAGE_HINTS = (b"image", b"base64", *(one.encode() for one in IMAGE_STARTS))
+
 
 class PlainTurn(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """A `schemas.events.Turn` without nested fields (always None here)."""
@@ -59,7 +63,7 @@ def read(line: bytes) -> tuple[PlainTurn, bytes, bytes | None] | None:
     """The turn, its canonical JSON and its metadata's; None: let the model look at it."""
     try:
         turn = _decode(line)
-        if turn.source != "chat" or not _has_plain_ids(turn):
+        if turn.source != "chat" or not _has_plain_ids(turn) or _may_hold_image(turn):
             return None
         said_at, recorded_at = turn.occurred_at, turn.recorded_at
         at = parse_time(said_at)
@@ -76,6 +80,8 @@ def read(line: bytes) -> tuple[PlainTurn, bytes, bytes | None] | None:
             if known.correct_rate is not None:
                 given["correct_rate"] = known.correct_rate
             metadata = _encode(given)
+            if len(metadata) > 64 and _needs_a_look(metadata):
+                return None
             turn.metadata = given
         doc = _encode(turn)
         turn.occurred_at = at
@@ -85,6 +91,25 @@ def read(line: bytes) -> tuple[PlainTurn, bytes, bytes | None] | None:
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     return turn, doc, metadata
+
+
+def _may_hold_image(turn: PlainTurn) -> bool:
+    """Image bytes begin a text, or follow a data URL's name anywhere in it."""
+    asked, answered = turn.user_input, turn.agent_answer
+    return (
+        "data:image" in asked
+        or "data:image" in answered
+        or asked.startswith(IMAGE_STARTS)
+        or answered.startswith(IMAGE_STARTS)
+        or turn.error is not None
+        or any(label and len(label) > 64 for label in (turn.intent, turn.topic, turn.artifact))
+    )
+
+
+def _needs_a_look(metadata: bytes) -> bool:
+    """Metadata that may hold an image, or lie too deep."""
+    depth = metadata.count(b"{") + metadata.count(b"[")
+    return depth > MAX_DEPTH or any(hint in metadata for hint in IMAGE_HINTS)
 
 
 def _has_plain_ids(turn: PlainTurn) -> bool:

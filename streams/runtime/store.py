@@ -71,9 +71,11 @@ class Entity:
     Writes since `begin` can be taken back by `rollback`; those since the last commit are `dirty`.
     """
 
-    __slots__ = ("_before", "_decoders", "_encoded", "_rows", "dirty", "key", "size", "tenant")
+    __slots__ = ("_before", "_decoders", "_encoded", "_rows", "dirty", "key", "size", "tenant",
+                 "where")  # fmt: skip
 
     def __init__(self, table: str, tenant: str, key: str, encoded: dict[str, bytes]) -> None:
+        self.where = (table, tenant, key)
         self.tenant = tenant
         self.key = key
         self.dirty: set[str] = set()
@@ -150,9 +152,9 @@ class Store:
             self._cached.move_to_end(where)
         return entity
 
-    def changed(self, table: str, entity: Entity) -> None:
+    def changed(self, entity: Entity) -> None:
         """Notes that a record changed the entity, so that the next commit writes it."""
-        self._changed[(table, entity.tenant, entity.key)] = entity
+        self._changed[entity.where] = entity
 
     def entities(self, table: str) -> Iterator[tuple[str, str]]:
         """(tenant, key) of every entity on disk."""
@@ -203,10 +205,9 @@ class Store:
         encoded = self._db.get(b"m\0" + name.encode())
         return None if encoded is None else msgspec.msgpack.decode(encoded)
 
-    def adopt(self, table: str, entity: Entity) -> None:
+    def adopt(self, entity: Entity) -> None:
         """Takes over an entity that was folded elsewhere; the next commit writes it."""
-        where = (table, entity.tenant, entity.key)
-        self._cached[where] = self._changed[where] = entity
+        self._cached[entity.where] = self._changed[entity.where] = entity
 
     def erase(self, table: str, tenant: str, key: str) -> None:
         """Removes an entity for good: the bytes leave the disk."""
