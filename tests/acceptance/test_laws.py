@@ -61,7 +61,9 @@ def one_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def same_memory(one: Path, other: Path) -> None:
     """`memory` and the sets of events, recursions and plans agree (law 1)."""
     first, second = digest(one), digest(other)
-    names = [name for name in first["tables"] if first["tables"][name] != second["tables"][name]]
+    tables, others = first["tables"], second["tables"]
+    assert isinstance(tables, dict) and isinstance(others, dict)
+    names = [name for name in tables if tables[name] != others[name]]
     assert first["memory"] == second["memory"], names
     assert not set(names).intersection(SETS)
 
@@ -248,7 +250,8 @@ def store_holds(history: Path, text: str) -> bool:
         on_disk = {path.name for path in (history / "_store").glob("*.sst")}
         live = {Path(one["name"]).name for one in store.live_files()}
         assert on_disk == live, "a file that is no longer used may hold what was erased"
-        return any(text.encode() in bytes(part) for item in store.items() for part in item)
+        parts = [part for item in store.items() for part in item]
+        return any(isinstance(part, bytes) and text.encode() in part for part in parts)
     finally:
         store.close()
 

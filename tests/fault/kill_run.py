@@ -178,7 +178,7 @@ def _compare(file: Path, folder: Path, struck: Counter[str]) -> Result:
         count = sum(1 for _ in turns)
     totals = {name: stored(history)["counts"].get(name, 0) for name in ("read", *OUTCOMES)}
     (events,) = rows(history, sql)
-    return Result(struck, count, totals, digest(history), digest(quiet), events)  # type: ignore[arg-type]
+    return Result(struck, count, totals, digest(history), digest(quiet), events)
 
 
 def problems(result: Result) -> list[str]:

@@ -1,0 +1,218 @@
+"""Faults that are no kill: a full disk, two writers, Ctrl-C. Real processes, real files."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sinks.digest import digest
+from streams.runtime import local
+from tests.acceptance import sgd
+from tests.command import (
+    PROGRAM,
+    checked,
+    environment,
+    folded,
+    ndjson,
+    rows,
+    start,
+    turn,
+    turnstone,
+)
+from tests.conftest import SGD
+from tests.fault.kill_run import found
+from tests.shared_data import shared
+
+TURNS = 10_000
+TOO_LONG = 60.0
+
+
+@pytest.fixture(scope="module")
+def turns(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """10,000 turns."""
+    folder = tmp_path_factory.mktemp("turns")
+    return ndjson(folder / "turns.ndjson", islice(sgd.records(shared(*SGD)), TURNS))
+
+
+@pytest.fixture(scope="module")
+def quiet(turns: Path) -> dict[str, object]:
+    """The digest of a run that nothing disturbed."""
+    history = turns.parent / "quiet"
+    checked(local.run([str(turns)], history))
+    return digest(history)
+
+
+def exactly_once(history: Path, turns: Path, quiet: dict[str, object]) -> None:
+    """A run without the fault ends the work: every turn once, memory and log as in quiet."""
+    counts = folded(turns, history=history)
+    assert counts["read"] == counts["applied"]
+    sql = "SELECT count(*), count(DISTINCT event_id), max(src_offset) FROM events"
+    assert rows(history, sql) == [(TURNS, TURNS, TURNS)]
+    assert digest(history) == quiet
+
+
+def until(happened: Any) -> None:
+    """Waits for a condition."""
+    deadline = time.monotonic() + TOO_LONG
+    while not happened():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.001)
+
+
+# --- full disk --------------------------------------------------------------------------------
+
+
+def limited(size: int) -> Any:
+    """For a child process: no file may grow beyond this (Python ignores the signal: EFBIG)."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def test_no_room_for_the_tables_is_said_and_the_next_run_goes_on(
+    tmp_path: Path, turns: Path, quiet: dict[str, object]
+) -> None:
+    history = tmp_path / "history"
+    done = turnstone("run", turns, "--history", history, preexec_fn=limited(100_000))
+    assert done.code == 1
+    assert "turnstone: events: " in done.err and "File too large" in done.err
+    exactly_once(history, turns, quiet)
+
+
+@pytest.mark.xfail(
+    strict=True, reason="the store's own write errors leave the command as a bare exception"
+)
+def test_no_room_for_the_store_is_said(tmp_path: Path, turns: Path) -> None:
+    done = turnstone("run", turns, "--history", tmp_path / "history", preexec_fn=limited(2_000_000))
+    assert done.code == 1
+    assert "turnstone: " in done.err and "_store" in done.err
+
+
+def test_after_no_room_for_the_store_the_next_run_goes_on(
+    tmp_path: Path, turns: Path, quiet: dict[str, object]
+) -> None:
+    history = tmp_path / "history"
+    stopped = subprocess.run(
+        [PROGRAM, "run", str(turns), "--history", str(history)],
+        capture_output=True,
+        check=False,
+        preexec_fn=limited(2_000_000),
+        env=environment(),
+    )
+    assert stopped.returncode == 1
+    assert found(history).note is not None, "the tables were written, the store was not"
+    exactly_once(history, turns, quiet)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 1 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("mounting a small file system needs root; the limit on file size is tested")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def test_a_full_disk_is_said_and_with_more_room_the_next_run_goes_on(
+    small_disk: Path, turns: Path, quiet: dict[str, object]
+) -> None:
+    history = small_disk / "history"
+    done = turnstone("run", turns, "--history", history)
+    assert done.code == 1 and "No space left on device" in done.err
+    subprocess.run(["mount", "-o", "remount,size=200m", str(small_disk)], check=True)
+    exactly_once(history, turns, quiet)
+
+
+# --- two writers ------------------------------------------------------------------------------
+
+
+def test_a_second_run_on_the_same_history_is_refused(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    first = subprocess.Popen(
+        [PROGRAM, "run", "-", "--history", str(history), "--json"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    )
+    until((history / "_store" / "CURRENT").exists)
+    file = ndjson(tmp_path / "more.ndjson", [turn("e2")])
+    second = turnstone("run", file, "--history", history)
+    third = turnstone("compact", "--history", history)
+    assert second.code == third.code == 3
+    assert "another turnstone is writing" in second.err
+    assert "another turnstone is writing" in third.err
+    out, error = first.communicate(json.dumps(turn("e1")).encode() + b"\n", timeout=TOO_LONG)
+    assert first.returncode == 0, error
+    assert json.loads(out)["applied"] == 1
+    assert folded(file, history=history)["applied"] == 1
+    assert rows(history, "SELECT event_id FROM events ORDER BY 1") == [("e1",), ("e2",)]
+
+
+def test_reading_goes_on_while_a_run_writes(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    folded(ndjson(tmp_path / "one.ndjson", [turn("e1")]), history=history)
+    writer = subprocess.Popen(
+        [PROGRAM, "run", "-", "--history", str(history)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        env=environment(),
+    )
+    time.sleep(1)
+    done = turnstone("sql", "SELECT event_id FROM events", "--history", history, "--json")
+    assert (done.code, done.json()) == (0, [{"event_id": "e1"}])
+    assert writer.poll() is None, "it was still at work"
+    writer.communicate(b"", timeout=TOO_LONG)
+    assert writer.returncode == 0
+
+
+# --- Ctrl-C -----------------------------------------------------------------------------------
+
+
+def interrupted(process: "subprocess.Popen[bytes]") -> None:
+    """Sends Ctrl-C; the command says so and ends with 130."""
+    os.kill(process.pid, signal.SIGINT)
+    _, error = process.communicate(timeout=TOO_LONG)
+    assert process.returncode == 130, error.decode()
+    assert b"interrupted" in error and b"Traceback" not in error
+
+
+def test_ctrl_c_while_folding_ends_with_130_and_the_next_run_goes_on(
+    tmp_path: Path, turns: Path, quiet: dict[str, object]
+) -> None:
+    history = tmp_path / "history"
+    process = start("run", turns, "--history", history)
+    until((history / "_store" / "CURRENT").exists)
+    interrupted(process)
+    exactly_once(history, turns, quiet)
+
+
+def test_ctrl_c_while_writing_ends_with_130_and_the_next_run_goes_on(
+    tmp_path: Path, turns: Path, quiet: dict[str, object]
+) -> None:
+    history = tmp_path / "history"
+    process = start("run", turns, "--history", history)
+    until((history / "events" / "_delta_log").exists)
+    interrupted(process)
+    exactly_once(history, turns, quiet)
+
+
+def test_terminating_a_run_loses_nothing(
+    tmp_path: Path, turns: Path, quiet: dict[str, object]
+) -> None:
+    history = tmp_path / "history"
+    process = start("run", turns, "--history", history)
+    until((history / "_store" / "CURRENT").exists)
+    process.terminate()
+    process.communicate(timeout=TOO_LONG)
+    assert process.returncode != 0
+    exactly_once(history, turns, quiet)
