@@ -143,10 +143,15 @@ def _order(felt: Felt) -> tuple[int, str]:
 
 
 def _beats(old: Moment, new: Moment) -> bool:
-    """Whether the standing moment of an event stays: a plan's beats a turn's, then the latest."""
+    """Whether the standing moment of an event stays: a plan's beats a turn's, then the latest.
+
+    Two of one time: plans have an order, turns have none, so of theirs the greater one stands.
+    """
     if old.from_plan != new.from_plan:
         return old.from_plan
-    return old.occurred_at > new.occurred_at or old == new
+    if old.occurred_at != new.occurred_at:
+        return old.occurred_at > new.occurred_at
+    return old == new or not new.from_plan and old > new
 
 
 # --- the mood as a state ----------------------------------------------------------------------

@@ -4,6 +4,7 @@ from typing import Any
 
 from schemas.base import format_time
 from streams.folds import session_memory, task
+from streams.folds.machine import settle
 from streams.folds.rows import Rows
 from streams.folds.session_state import (
     EXPIRY,
@@ -74,6 +75,7 @@ def _conversations(rows: Rows, base: Session) -> tuple[int, list[dict[str, Any]]
     shown: dict[str, Conversation] = {
         task_id: rows.get(f"c/{task_id}") for _, _, task_id in base.window
     }
+    latest = latest_turn(rows)
     for event_id in base.running:
         turn: Facts = rows.get(f"r/{event_id}")
         shown[turn.conversation] = converse(shown.get(turn.conversation), turn)
@@ -81,17 +83,19 @@ def _conversations(rows: Rows, base: Session) -> tuple[int, list[dict[str, Any]]
     over = max(0, len(order) - MAX_CONVERSATIONS)
     older = base.older + over
     return older, [
-        _conversation(rows, older + place, task_id, shown[task_id])
+        _conversation(rows, older + place, task_id, shown[task_id], latest)
         for place, task_id in enumerate(order[over:], 1)
     ]
 
 
-def _conversation(rows: Rows, place: int, task_id: str, row: Conversation) -> dict[str, Any]:
+def _conversation(
+    rows: Rows, place: int, task_id: str, row: Conversation, latest: int | None
+) -> dict[str, Any]:
     status, error = row.status, row.error
-    done: task.Task | None = rows.get(f"t/{task_id}")
-    if done is not None and done.tip.outcome:
-        status = CONVERSATION_STATUS[done.tip.outcome]
-        error = done.tip.error
+    begun: task.Task | None = rows.get(f"t/{task_id}")
+    machine = settle(begun.tip, latest) if begun else None
+    if machine is not None and machine.outcome:
+        status, error = CONVERSATION_STATUS[machine.outcome], machine.error
     return {
         "task_index": place,
         "task_id": task_id,

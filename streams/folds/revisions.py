@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from schemas.base import format_time
-from streams.folds.ids import canonical, make_id
+from streams.folds.ids import canonical, make_id, short_hash
 from streams.folds.rows import Effects
 
 MAX_EVIDENCE = 20
@@ -56,8 +56,8 @@ def record_id(record: Any) -> tuple[str, ...]:
         return ("plan", record.plan_id)
     if kind == "signal":
         return ("signal", record.signal_id)
-    call = f"{record.tool_call_id or record.call_index}" if kind == "tool_result" else ""
-    return (kind, record.task_id, record.trace_id, call, str(record.occurred_at))
+    said = record.model_dump_json(exclude={"recorded_at", "schema_version"})
+    return (kind, record.task_id, record.trace_id, short_hash(said).hex())
 
 
 def add_evidence(known: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ Item = dict[str, Any]
 def fold(rows: Rows, turn: Turn, out: Effects) -> None:
     """The observations and direct writes of one ended turn."""
     entries: dict[str, MemoryEntry] = {row.id: row for _, row in rows.scan("m/")}
-    before = visible(entries)
+    before = visible(rows, entries)
     touched: dict[str, MemoryEntry] = {}
     for observation in turn.observations or ():
         _observe(rows, entries, touched, turn, observation)
@@ -71,19 +71,22 @@ def fold(rows: Rows, turn: Turn, out: Effects) -> None:
     entries |= touched
     for one in touched.values():
         rows.put(f"m/{one.id}", one)
-    after = visible(entries)
-    fallen = _over_cap(entries, after)
-    for item_id in fallen:
-        rows.delete(f"m/{item_id}")
-        after.pop(item_id, None)
-        out.warnings.append("session_memory_over_cap")
-    _revise(turn, before, after, set(fallen), out)
+    after = visible(rows, entries)
+    fallen: set[str] = set()
+    while over := _over_cap(entries, after):  # what falls out may have hidden something
+        for item_id in over:
+            rows.delete(f"m/{item_id}")
+            del entries[item_id]
+            out.warnings.append("session_memory_over_cap")
+        fallen.update(over)
+        after = visible(rows, entries)
+    _revise(turn, before, after, fallen, out)
 
 
 def items(rows: Rows) -> list[Item]:
     """The session memory as the document shows it, in order of first showing."""
     entries = {row.id: row for _, row in rows.scan("m/")}
-    shown = visible(entries)
+    shown = visible(rows, entries)
     return [shown[one.id] for one in sorted(entries.values(), key=_age) if one.id in shown]
 
 
@@ -94,6 +97,10 @@ def _age(entry: MemoryEntry) -> tuple[Key, str]:
 # --- what a turn adds -------------------------------------------------------------------------
 
 
+def _entry_id(rows: Rows, type_: str, content: str) -> str:
+    return make_id("session_memory", rows.tenant, rows.key, type_, normalise(content))
+
+
 def _entry(
     rows: Rows,
     entries: dict[str, MemoryEntry],
@@ -102,7 +109,7 @@ def _entry(
     content: str,
     key: Key,
 ) -> MemoryEntry:
-    entry_id = make_id("session_memory", rows.tenant, rows.key, type_, normalise(content))
+    entry_id = _entry_id(rows, type_, content)
     known = touched.get(entry_id) or entries.get(entry_id)
     return known or MemoryEntry(entry_id, type_, key)
 
@@ -184,29 +191,59 @@ def _write(
         if known is None and op != "add":
             out.warnings.append("unknown_memory_item")
         entry = known or MemoryEntry(item_id, "", key)
-        content = fields.model_dump(exclude_unset=True, exclude={"id"}) if fields else {}
-        ops = (*entry.ops, Op(*key, op, content))
-        touched[item_id] = entry._replace(
-            first=min(entry.first, key),
-            ops=tuple(sorted(ops, key=lambda one: one[:2]))[-MAX_OPS:],
-        )
+        touched[item_id] = _written(entry, Op(*key, op, _said(fields) if fields else {}))
+
+
+def _said(fields: MemoryItemWrite | MemoryItemPatch) -> dict[str, Any]:
+    """The fields that were given and that an item has."""
+    return fields.model_dump(exclude_unset=True, include=set(type(fields).model_fields) - {"id"})
+
+
+def _written(entry: MemoryEntry, op: Op) -> MemoryEntry:
+    ops = sorted((*entry.ops, op), key=lambda one: one[:2])
+    entry = entry._replace(first=min(entry.first, op[:2]), ops=tuple(ops))
+    return _squashed(entry) if len(ops) > MAX_OPS else entry
+
+
+def _squashed(entry: MemoryEntry) -> MemoryEntry:
+    """The two oldest writes as one; a delete leaves the time up to which it wiped."""
+    first, second, *rest = entry.ops
+    if first.op == "delete":
+        entry = _opposed(entry, first[:2], True)
+    elif second.op == "update":
+        second = second._replace(op=first.op, fields={**first.fields, **second.fields})
+    return entry._replace(ops=(second, *rest))
 
 
 # --- what shows -------------------------------------------------------------------------------
 
 
-def visible(entries: dict[str, MemoryEntry]) -> dict[str, Item]:
+def visible(rows: Rows, entries: dict[str, MemoryEntry]) -> dict[str, Item]:
     """The items that show, by id. Equal (type, content) shows once, under the oldest entry."""
     shown: dict[str, Item] = {}
     same: dict[tuple[str, str], str] = {}
     for entry in sorted(entries.values(), key=_age):
         item = _item(entry)
-        if item is None:
+        if item is None or (entry.ops and _is_opposed(rows, entries, entry, item)):
             continue
         about = (item["type"], normalise(item.get("decision") or item["content"]))
         first = same.setdefault(about, entry.id)
         shown[first] = item if first == entry.id else _merged(shown[first], item)
     return shown
+
+
+def _is_opposed(
+    rows: Rows, entries: dict[str, MemoryEntry], entry: MemoryEntry, item: Item
+) -> bool:
+    """Whether a later turn opposed (or superseded) what was written directly: opposition is kept
+    with the entry of the content, whatever id the write went to."""
+    said = item.get("decision") or item["content"]
+    rival = entries.get(_entry_id(rows, item["type"], said))
+    if rival is None:
+        return False
+    yields = item["type"] != "decision" or item["reversible"]
+    newest = max(one[:2] for one in (*entry.ops, *entry.showings))
+    return (rival.opposed if yields else rival.opposed_by_user) > newest
 
 
 def _merged(item: Item, other: Item) -> Item:
@@ -223,9 +260,10 @@ def _item(entry: MemoryEntry) -> Item | None:
     for op in entry.ops:
         if op[:2] <= deleted or (item is None and op.op == "update"):
             continue
-        blank = {"id": entry.id, "content": "", "confidence": 0.5, "evidence": []}
-        item = {**(item or blank), **op.fields}
-        item["evidence"] = [*item["evidence"], op.event_id][-MAX_EVIDENCE:]
+        evidence = [*(item["evidence"] if item else ()), op.event_id][-MAX_EVIDENCE:]
+        if item is None or op.op == "add":  # an add is the whole item, an update a part
+            item = {"id": entry.id, "content": "", "confidence": 0.5}
+        item = {**item, **op.fields, "evidence": evidence}
         if item["type"] == "decision":
             item.setdefault("reversible", True)
     return item

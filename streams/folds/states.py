@@ -142,7 +142,7 @@ def _closed(version: Version, plan: WritePlan, update: StateUpdate) -> Version:
     until = update.valid_to
     if until is None:
         until = notes.about_end if notes and notes.about_end is not None else plan.occurred_at
-    return _confirmed(version, plan, update)._replace(valid_to=max(until, version.valid_from))
+    return _confirmed(version, plan, update)._replace(valid_to=until)
 
 
 def _done(version: Version, plan: WritePlan, update: StateUpdate) -> Version:
@@ -165,10 +165,15 @@ OPS = {"close": "close", "mark_done": "done"}
 def _put(
     rows: Rows, plan: WritePlan, state: State, version: Version, update: StateUpdate, out: Effects
 ) -> None:
-    """Puts a version in its place; the revision tells it from the version it corrects or ends."""
+    """Puts a version in its place; the revision tells it from the version it corrects or ends.
+
+    A `valid_to` before its `valid_from` (either may come from elsewhere) is an empty interval.
+    """
     same = next((one for one in state.versions if one.valid_from == version.valid_from), None)
     earlier = [one for one in state.versions if one.valid_from < version.valid_from]
     before = same or (earlier[-1] if earlier else None)
+    if version.valid_to is not None and version.valid_to < version.valid_from:
+        version = version._replace(valid_to=version.valid_from)
     op = OPS.get(update.op) or ("insert" if before is None else "update" if same else "supersede")
     others = (one for one in state.versions if one is not same)
     versions = tuple(sorted((*others, version), key=lambda one: one.valid_from))[-MAX_VERSIONS:]

@@ -70,9 +70,9 @@ Results = tuple[Result, ...]
 def begin(rows: Rows, task_id: str, at: int) -> bool:
     """A running turn begins its task. Returns whether the task's row is new or changed."""
     task: Task | None = rows.get(f"t/{task_id}")
-    if task is not None and at >= task.created_at:
+    if task is not None and task.created_at <= at <= task.updated_at:
         return False
-    rows.put(f"t/{task_id}", _touched(task or Task(task_id, at, at), at))
+    rows.put(f"t/{task_id}", _at(task or Task(task_id, at, at), at))
     return True
 
 
@@ -88,7 +88,7 @@ def fold(
     at = record.occurred_at
     task = rows.get(f"t/{record.task_id}") or Task(record.task_id, at, at)
     if isinstance(record, ToolResult):
-        return _tool_result(rows, task, record, given, seen), seen
+        return _tool_result(rows, task, record, given, seen, out)
     return _recursion(rows, task, record, given, seen, latest, out)
 
 
@@ -106,8 +106,18 @@ def refold(rows: Rows, task_id: str, latest: int | None) -> None:
     rows.put(f"t/{task_id}", _refolded(rows, task, latest))
 
 
-def _touched(task: Task, at: int) -> Task:
+def _at(task: Task, at: int) -> Task:
     return task._replace(created_at=min(task.created_at, at), updated_at=max(task.updated_at, at))
+
+
+def _touched(rows: Rows, task: Task, at: int, out: Effects) -> Task:
+    """The task with the record's time. A version that loses leaves its time too: whether it came
+    before or after the one that stands must not show (law 2)."""
+    touched = _at(task, at)
+    if touched != task and rows.get(f"t/{task.task_id}") is not None:
+        rows.put(f"t/{task.task_id}", touched)
+        out.tasks[task.task_id] = None
+    return touched
 
 
 # --- recursions -------------------------------------------------------------------------------
@@ -128,17 +138,16 @@ def _recursion(
     name = f"q/{task.task_id}\x1f{record.trace_id}"
     old: Step | None = rows.get(name)
     if old is None and task.older:
-        place = find_id(rows, seen, _older_hash(task, record.trace_id))
-        known = place.content
+        known, place = find_id(rows, seen, _older_hash(task, record.trace_id))
         if known == given.fingerprint:
             return "duplicate", seen
         if known is not None or key < task.order[0]:  # before the window: in the history alone
             out.warnings.append("recursion_before_window")
             return "applied", put_id(rows, seen, place, given.fingerprint)
+    task = _touched(rows, task, record.occurred_at, out)
     if old is not None and old.rank >= step.rank:
         return "duplicate", seen
     rows.put(name, step)
-    task = _touched(task, record.occurred_at)
     if old is None and (not task.order or key > task.order[-1]):
         tip = advance(task.tip, body(step), latest)
         task = task._replace(order=(*task.order, key), before=task.tip, tip=tip)
@@ -150,6 +159,8 @@ def _recursion(
         task = _refolded(rows, task._replace(order=tuple(order)), latest)
     if record.step_id and record.step_id not in {one.step_id for one in task.tip.plan}:
         out.warnings.append("unknown_step")
+    if task.tip.end is not None and key > task.tip.end:
+        out.warnings.append("recursion_after_end")
     if ended and (old is None or not old.ended):
         task = _settle_results(rows, task, record, out)
     if len(task.order) > MAX_RECURSIONS:
@@ -177,7 +188,8 @@ def _older_hash(task: Task, trace_id: str, call: str = "") -> bytes:
 
 
 def _remember(rows: Rows, seen: Seen, id_hash: bytes, content: bytes) -> Seen:
-    return put_id(rows, seen, find_id(rows, seen, id_hash), content)
+    _, place = find_id(rows, seen, id_hash)
+    return put_id(rows, seen, place, content)
 
 
 def _evict(rows: Rows, task: Task, seen: Seen, latest: int | None) -> tuple[Task, Seen]:
@@ -190,8 +202,12 @@ def _evict(rows: Rows, task: Task, seen: Seen, latest: int | None) -> tuple[Task
         seen = _remember(rows, seen, _older_hash(task, trace_id, _call(one)), one.fingerprint)
     rows.delete(f"q/{task.task_id}\x1f{trace_id}")
     rows.delete(f"w/{task.task_id}\x1f{trace_id}")
-    checkpoint = advance(task.checkpoint, body(step), latest)
-    return task._replace(order=task.order[1:], older=task.older + 1, checkpoint=checkpoint), seen
+    return task._replace(
+        order=task.order[1:],
+        older=task.older + 1,
+        checkpoint=advance(task.checkpoint, body(step), latest),
+        pending=task.pending if step.ended else max(0, task.pending - len(results)),
+    ), seen
 
 
 # --- tool results -----------------------------------------------------------------------------
@@ -203,7 +219,9 @@ def _call(result: Result | ToolResult) -> str:
     return f"#{result.call_index}"
 
 
-def _tool_result(rows: Rows, task: Task, record: ToolResult, given: Input, seen: Seen) -> Outcome:
+def _tool_result(
+    rows: Rows, task: Task, record: ToolResult, given: Input, seen: Seen, out: Effects
+) -> tuple[Outcome, Seen]:
     result = Result(
         record.tool_call_id,
         record.call_index,
@@ -216,26 +234,44 @@ def _tool_result(rows: Rows, task: Task, record: ToolResult, given: Input, seen:
     )
     step: Step | None = rows.get(f"q/{task.task_id}\x1f{record.trace_id}")
     if step is None and task.older:
-        place = find_id(rows, seen, _older_hash(task, record.trace_id, _call(result)))
-        if place.content is not None:
-            return "duplicate"
-    if step is not None and step.ended and _fitting(_calls(step), result) is None:
+        known, place = find_id(rows, seen, _older_hash(task, record.trace_id, _call(result)))
+        if known is not None:
+            return "duplicate", seen
+        if find_id(rows, seen, _older_hash(task, record.trace_id))[0] is not None:
+            out.warnings.append("result_before_window")  # in the history alone, as its recursion
+            return "applied", put_id(rows, seen, place, given.fingerprint)
+    calls = _calls(step) if step is not None and step.ended else None
+    if calls is not None and _fitting(calls, result) is None:
         raise Refused("unmatched_tool_result", _unmatched(result, record.trace_id))
     name = f"w/{task.task_id}\x1f{record.trace_id}"
     results: Results = rows.get(name) or ()
-    old = next((one for one in results if _call(one) == _call(result)), None)
-    if old is not None and (old.occurred_at, old.doc) >= (result.occurred_at, result.doc):
-        return "duplicate"
-    if old is None and (step is None or not step.ended):
+    same = [one for one in results if _same_call(calls, one, result)]
+    task = _touched(rows, task, record.occurred_at, out)
+    if any(_rank(one) >= _rank(result) for one in same):
+        return "duplicate", seen
+    if not same and calls is None:
         if task.pending >= MAX_PENDING:
             raise Refused(
                 "too_many_waiting_results",
                 f"{MAX_PENDING} results of task {task.task_id} wait for their recursions",
             )
         task = task._replace(pending=task.pending + 1)
-    rows.put(name, (*(one for one in results if one is not old), result))
-    rows.put(f"t/{task.task_id}", _touched(task, record.occurred_at))
-    return "applied"
+    rows.put(name, (*(one for one in results if one not in same), result))
+    rows.put(f"t/{task.task_id}", task)
+    return "applied", seen
+
+
+def _rank(result: Result) -> tuple[int, str]:
+    """The latest, then the greater canonical JSON."""
+    return result.occurred_at, result.doc
+
+
+def _same_call(calls: list[Any] | None, one: Result, other: Result) -> bool:
+    """Whether two results answer one call: of an ended recursion the call itself tells, so that
+    it keeps one result however many names its callers find for it (law 7)."""
+    if calls is None:
+        return _call(one) == _call(other)
+    return _fitting(calls, one) == _fitting(calls, other)
 
 
 def _calls(step: Step) -> list[Any]:
@@ -286,7 +322,8 @@ def document(rows: Rows, task_id: str, latest: int | None) -> dict[str, Any]:
     for key in task.order:
         if machine.end is None or key <= machine.end:
             content = _with_results(rows, task, key[1])
-            steps.get(content.get("step_id", ""), top).append(content)
+            claimed = content.get("step_id")
+            (top if claimed is None else steps.get(claimed, top)).append(content)
     last = machine.last
     stalled = machine.repeated >= STALL
     return {
@@ -324,13 +361,14 @@ def document(rows: Rows, task_id: str, latest: int | None) -> dict[str, Any]:
 
 def _with_results(rows: Rows, task: Task, trace_id: str) -> dict[str, Any]:
     step: Step = rows.get(f"q/{task.task_id}\x1f{trace_id}")
-    content: dict[str, Any] = json.loads(step.doc)
+    whole = {"observe": "", "thought": "", "status": "done"}  # the document leaves defaults out
+    content: dict[str, Any] = whole | json.loads(step.doc)
     for name in ("type", "tenant", "session_id", "task_id"):
         content.pop(name, None)
     content["action"].setdefault("output", {})
     results: Results = rows.get(f"w/{task.task_id}\x1f{trace_id}") or ()
     calls = content["action"]["output"].get("tool_calls")
-    for one in sorted(results, key=lambda r: (r.occurred_at, r.doc)):
+    for one in sorted(results, key=_rank):
         at = _fitting(calls, one) if isinstance(calls, list) else None
         if at is not None and isinstance(calls[at], dict):
             calls[at] |= {"result": one.text, "success": one.success}

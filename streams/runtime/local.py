@@ -4,6 +4,7 @@ Exactly once, by three steps a batch:
 1. note in the store at which version each Delta table stands;
 2. append the batch's rows to the tables, one commit each;
 3. write the fold's tables, the files' positions and the counters to the store, and drop the note.
+A thread does this while the next batch is folded; one batch at a time.
 A run that finds a note was killed between 1 and 3: it takes the tables back to the noted versions
 and goes on from the store, which knows nothing of that batch (docs/decisions.md says why back and
 not forward).
@@ -14,12 +15,14 @@ import gc
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
+from rocksdict import WriteBatch
 
 from schemas.base import DAY
 from sinks.delta import History
@@ -100,7 +103,7 @@ def writing(root: Path) -> Iterator[tuple[Store, History]]:
 @contextmanager
 def _few_collections() -> Iterator[None]:
     """Rows are trees of tuples, never cycles: the garbage collector would look at all of them
-    again and again to free nothing. It runs after each commit instead."""
+    again and again to free nothing."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -130,6 +133,10 @@ class _Runner:
         self.progress = progress
         self.positions: dict[str, Position] = {}
         self.total: Counter[str] = Counter(store.value("counts") or {})
+        self.number: int = store.value("batch") or 0
+        self.app_id: str = store.value("writer")
+        self.writer = ThreadPoolExecutor(1, "writer")
+        self.pending: Future[None] | None = None
         self.packed: dict[str, list[pa.Table]] = {}
         self.unpacked = 0
         self.batch = 0
@@ -139,12 +146,14 @@ class _Runner:
     def run(self, files: list[str]) -> dict[str, Any]:
         began = time.monotonic()
         truncated: list[str] = []
-        for path in files:
-            try:
-                self._read(path)
-            except TruncatedError as error:
-                truncated.append(str(error))
-        self._commit()
+        with self.writer:
+            for path in files:
+                try:
+                    self._read(path)
+                except TruncatedError as error:
+                    truncated.append(str(error))
+            self._commit()
+            self._wait()
         counts = self.counts(time.monotonic() - began)
         if truncated:
             raise Truncated("; ".join(truncated), counts)
@@ -152,8 +161,8 @@ class _Runner:
 
     def _read(self, path: str) -> None:
         topic = path if path == "-" else str(Path(path).resolve())
-        known = None if path == "-" else self.store.value(f"file/{topic}")
-        source = Source(path, Position(*known) if known else None)
+        known = self.positions.get(topic) or self.store.value(f"file/{topic}")
+        source = Source(path, Position(*known) if known and path != "-" else None)
         self.batch_began = self.batch_began or time.monotonic()
         chunk: list[Given] = []
         try:
@@ -199,37 +208,44 @@ class _Runner:
             self.packed.setdefault(name, []).append(to_arrow(name, some))
 
     def _commit(self) -> None:
-        """One batch: note, tables, store."""
+        """Hands one batch to the writing thread, once it has written the one before."""
+        self._wait()
         self._pack(self.applier.take_rows())
         self._pack(self.applier.take_documents())
         packed, self.packed = self.packed, {}
-        number = (self.store.value("batch") or 0) + 1
-        if packed:
-            self.store.write_values({"writing": self.tables.delta_versions()})
-            writer = self.store.value("writer")
-            try:
-                for name, pieces in packed.items():
-                    self.tables.append(name, pa.concat_tables(pieces), writer, number)
-            except HistoryWriteError:
-                self._take_back()
-                raise
-        counts = self.applier.counts
-        self.store.commit(
+        self.number += 1
+        prepared = self.store.prepare(
             {
                 **{f"file/{topic}": list(at) for topic, at in self.positions.items()},
-                "counts": dict(self.total + counts),
+                "counts": dict(self.total + self.applier.counts),
                 "watermark": self.applier.watermark,
-                "batch": number,
+                "batch": self.number,
                 "writing": None,
             }
         )
+        self.pending = self.writer.submit(self._write, packed, prepared, self.number)
         self.positions.clear()
         self.batch, self.batch_bytes, self.batch_began = 0, 0, time.monotonic()
 
-    def _take_back(self) -> None:
-        """The tables as they were, if the disk lets us; else the next run does it."""
-        with suppress(Exception):  # the note stands: nothing is lost
-            _repair(self.store, self.tables)
+    def _write(self, packed: dict[str, list[pa.Table]], prepared: WriteBatch, number: int) -> None:
+        """One batch: note, tables, store."""
+        if packed:
+            self.store.write_values({"writing": self.tables.delta_versions()})
+            for name, pieces in packed.items():
+                self.tables.append(name, pa.concat_tables(pieces), self.app_id, number)
+        self.store.write(prepared)
+
+    def _wait(self) -> None:
+        if self.pending is None:
+            return
+        try:
+            self.pending.result()
+        except HistoryWriteError:
+            with suppress(Exception):  # else the next run finds the note, and nothing is lost
+                _repair(self.store, self.tables)
+            raise
+        self.pending = None
+        self.store.written()
 
     def counts(self, seconds: float) -> dict[str, Any]:
         """The counts of this run; `read = applied + duplicate + dead + withheld`."""

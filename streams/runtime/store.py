@@ -183,16 +183,34 @@ class Store:
 
     def commit(self, values: dict[str, Any]) -> None:
         """Writes all changed rows and the given values at once; a None value is removed."""
+        self.write(self.prepare(values))
+        self.written()
+
+    def prepare(self, values: dict[str, Any]) -> WriteBatch:
+        """All changed rows and the given values, encoded, for `write`. What it holds stays cached
+        until `written`, so folding may go on meanwhile."""
         batch = WriteBatch(raw_mode=True)
         for where, entity in self._changed.items():
             prefix = _prefix(where)
             for name, encoded in entity.changes():
                 _put(batch, prefix + name.encode(), encoded)
         _put_values(batch, values)
-        self._db.write(batch)
         self._changed.clear()
+        return batch
+
+    def write(self, batch: WriteBatch) -> None:
+        """Writes a prepared batch at once; may run in another thread."""
+        self._db.write(batch)
+
+    def written(self) -> None:
+        """The prepared batch is on disk: entities beyond the cache's bound may go."""
         self._cursor = self._db.iter()  # an iterator sees the store as it was when made
-        self._shrink()
+        size = sum(entity.size for entity in self._cached.values())
+        for where in list(self._cached):
+            if size <= CACHE_BYTES:
+                break
+            if where not in self._changed:
+                size -= self._cached.pop(where).size
 
     def write_values(self, values: dict[str, Any]) -> None:
         """Writes values of the runner's own alone; changed rows wait for the next commit."""
@@ -225,12 +243,6 @@ class Store:
         """Closes the database."""
         del self._cursor
         self._db.close()
-
-    def _shrink(self) -> None:
-        size = sum(entity.size for entity in self._cached.values())
-        while size > CACHE_BYTES and self._cached:
-            _, entity = self._cached.popitem(last=False)
-            size -= entity.size
 
 
 def _prefix(where: tuple[str, str, str]) -> bytes:
