@@ -1,0 +1,409 @@
+"""Everything bad in one file: each line ends as one of four, with reason, field and its bytes."""
+
+import base64
+import gzip
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.command import checked, files_holding, folded, ndjson, rows, snapshot, turn, turnstone
+
+SECRET = "the reader's own secret"
+IMAGE = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4).decode()
+AT = "2026-01-01T00:00:00Z"
+PLAN = {"type": "write_plan", "user_id": "u", "occurred_at": AT, "extractor": {"name": "test"}}
+STEP = {"type": "recursion", "session_id": "s", "task_id": "t", "trace_id": "r", "occurred_at": AT}
+RESULT = STEP | {"type": "tool_result", "success": True}
+
+
+class Bad(NamedTuple):
+    """A line, the reason it must be refused for, and a part of what the detail must say."""
+
+    line: bytes
+    reason: str
+    detail: str
+    kept: bool = True
+
+
+def text(record: dict[str, Any]) -> bytes:
+    return json.dumps(record).encode()
+
+
+def raw(event_id: str, fragment: str) -> bytes:
+    """A turn with a piece of JSON that `json.dumps` would not write."""
+    return text(turn(event_id)).replace(b'"user_id"', fragment.encode() + b', "user_id"')
+
+
+def nested(depth: int) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for _ in range(depth):
+        made = {"a": made}
+    return made
+
+
+BAD = {
+    "broken json": Bad(b'{"type": "turn", broken', "bad_json", "byte 17"),
+    "cut json": Bad(text(turn("x"))[:-9], "bad_json", "truncated"),
+    "wrong utf-8": Bad(b'{"type": "turn", "event_id": "\xff\xfe"}', "bad_utf8", "0xff"),
+    "bom": Bad(b"\xef\xbb\xbf" + text(turn("x")), "bad_json", "byte 0"),
+    "nan": Bad(raw("x", '"metadata": {"correct_rate": NaN}'), "bad_json", "byte"),
+    "infinity": Bad(raw("x", '"metadata": {"correct_rate": Infinity}'), "bad_json", "byte"),
+    "1e999": Bad(raw("x", '"metadata": {"correct_rate": 1e999}'), "bad_json", "out of range"),
+    "lone surrogate": Bad(text(turn("x", user_input="\ud800 and on")), "bad_json", ""),
+    "lone surrogate at the end": Bad(text(turn("x", user_input="\ud800")), "bad_json", ""),
+    "surrogate in an id": Bad(text(turn("x\ud800")), "bad_json", ""),
+    "a list": Bad(b"[1, 2]", "not_an_object", "object"),
+    "a string": Bad(b'"turn"', "not_an_object", "object"),
+    "null": Bad(b"null", "not_an_object", "object"),
+    "a number": Bad(b"12", "not_an_object", "object"),
+    "out of bounds": Bad(
+        text(turn("x", metadata={"correct_rate": 80})), "invalid", "metadata.correct_rate: "
+    ),
+    "number as string": Bad(
+        text(turn("x", metadata={"correct_rate": "0.5"})), "invalid", "metadata.correct_rate: "
+    ),
+    "string as number": Bad(text(turn("x", user_input=5)), "invalid", "user_input: "),
+    "naive time": Bad(
+        text(turn("x", occurred_at="2026-01-01T00:00:00")), "invalid", "occurred_at: a time needs"
+    ),
+    "no such day": Bad(
+        text(turn("x", occurred_at="2026-02-30T00:00:00Z")), "invalid", "occurred_at: no such time"
+    ),
+    "time as number": Bad(text(turn("x", occurred_at=5)), "invalid", "occurred_at: "),
+    "id too long": Bad(text(turn("i" * 129)), "invalid", "event_id: "),
+    "empty id": Bad(text(turn("")), "invalid", "event_id: "),
+    "nul in an id": Bad(text(turn("a\x00b")), "invalid", "event_id: "),
+    "newline in an id": Bad(text(turn("x", session_id="a\nb")), "invalid", "session_id: "),
+    "a version of the future": Bad(text(turn("x", schema_version=99)), "invalid", "schema_version"),
+    "huge integer": Bad(
+        text(STEP | {"iteration_index": 10**30, "action": {"action_type": "ANSWER"}}),
+        "invalid",
+        "iteration_index: ",
+    ),
+    "unknown action": Bad(
+        text(STEP | {"iteration_index": 1, "action": {"action_type": "DANCE"}}),
+        "invalid",
+        "action.action_type: ",
+    ),
+    "a result of no call": Bad(text(RESULT), "invalid", "tool_call_id"),
+    "unknown type": Bad(text(turn("x", type="tern")), "unknown_type", "'tern'"),
+    "missing type": Bad(
+        text({name: one for name, one in turn("x").items() if name != "type"}),
+        "unknown_type",
+        "type: ",
+    ),
+    "other content": Bad(
+        text(turn("good", user_input="other")), "conflicting_duplicate", "event_id good"
+    ),
+    "unknown state": Bad(
+        text(PLAN | {"plan_id": "p", "state_updates": [{"op": "close", "state_id": "none"}]}),
+        "unknown_state",
+        "state_updates.0.state_id",
+    ),
+    "nested keys": Bad(text(turn("x", metadata=nested(70))), "too_deep", "64"),
+    "nested lists": Bad(b"[" * 100_000 + b"]" * 100_000, "too_deep", "64"),
+    "10 MB": Bad(text(turn("x", user_input="long " * 2_000_000)), "too_large", "1000000"),
+    "image url": Bad(
+        text(turn("x", user_input=f"look: data:image/png;base64,{IMAGE}")),
+        "image",
+        "user_input: ",
+        kept=False,
+    ),
+    "image field": Bad(
+        text(turn("x", image_base64=IMAGE)), "image", "image_base64: ", kept=False
+    ),
+    "image deep inside": Bad(
+        text(turn("x", metadata={"files": [{"data": IMAGE}]})), "image", "metadata", kept=False
+    ),
+    "broken withheld": Bad(
+        b'{"source": "meta_request", "user_input": "' + SECRET.encode() + b'", broken',
+        "bad_json",
+        "byte",
+        kept=False,
+    ),
+    "escaped and broken withheld": Bad(
+        b'{"source": "meta\\u005frequest", "user_input": "' + SECRET.encode() + b'", broken',
+        "bad_json",
+        "byte",
+        kept=False,
+    ),
+}  # fmt: skip
+GOOD = {
+    "good": text(turn("good")),
+    "crlf": text(turn("crlf")) + b"\r",
+    "null fields": text(turn("nulls", topic=None, metadata=None, affect=None, user_input=None)),
+    "unknown fields": text(turn("extra", colour={"name": "red"})),
+    "huge integer in free form": raw("huge", '"metadata": {"n": ' + "9" * 400 + "}"),
+    "nul in a text": text(turn("nul", user_input="a\x00b")),
+    "other offset": text(turn("offset", occurred_at="2026-01-01t09:00:00+09:00")),
+}
+WITHHELD = {
+    "withheld": text(turn("m1", source="meta_request", user_input=SECRET)),
+    "withheld and invalid": text(
+        turn("m2", source="meta_request", user_input=SECRET, occurred_at=5, metadata="x")
+    ),
+    "withheld and of no type": text({"source": "Meta-Request", "user_input": SECRET}),
+    "withheld with an image": text(turn("m3", source="meta_request", image_base64=IMAGE)),
+    "withheld and too long": text(turn("m4", source="meta_request", user_input=SECRET * 50_000)),
+}
+BLANK = [b"", b"   ", b"\r"]
+
+
+class Run(NamedTuple):
+    """What the run with everything bad left; lines by name."""
+
+    history: Path
+    counts: dict[str, Any]
+    letters: dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("bad")
+    file, history = folder / "bad.ndjson", folder / "history"
+    named = [*GOOD.items(), *((name, one.line) for name, one in BAD.items()), *WITHHELD.items()]
+    lines = [*BLANK, *(line for _, line in named), GOOD["good"], *BLANK]
+    file.write_bytes(b"\n".join(lines))
+    done = turnstone("run", file, "--history", history, "--json", "--strict")
+    assert done.code == 4, done.err
+    assert SECRET not in done.out + done.err
+    sql = "SELECT src_offset, reason, detail, payload, key, tenant, recorded_at FROM dead_letters"
+    columns = ("line", "reason", "detail", "payload", "key", "tenant", "recorded_at")
+    found = [
+        dict(zip(columns, row, strict=True))
+        for row in rows(history, sql.replace("recorded_at", "CAST(recorded_at AS VARCHAR)"))
+    ]
+    names = [name for name, _ in named]
+    letters = {names[letter["line"] - len(BLANK) - 1]: letter for letter in found}
+    assert len(letters) == len(found)
+    return Run(history, done.json(), letters)
+
+
+def test_law_3_every_line_ends_as_exactly_one_of_four(run: Run) -> None:
+    counts = checked(run.counts)
+    assert counts["read"] == len(GOOD) + len(BAD) + len(WITHHELD) + 1
+    assert counts["applied"] == len(GOOD)
+    assert counts["duplicate"] == 1
+    assert counts["dead"] == len(BAD)
+    assert counts["withheld"] == len(WITHHELD)
+    ids = {row[0] for row in rows(run.history, "SELECT event_id FROM events")}
+    assert ids == {"good", "crlf", "nulls", "extra", "huge", "nul", "offset"}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_refused_line_says_why_and_where(run: Run, name: str) -> None:
+    letter, expected = run.letters[name], BAD[name]
+    assert letter["reason"] == expected.reason, letter["detail"]
+    assert expected.detail in letter["detail"]
+
+
+@pytest.mark.parametrize("name", [name for name, bad in BAD.items() if bad.kept])
+def test_a_refused_line_keeps_its_bytes(run: Run, name: str) -> None:
+    assert run.letters[name]["payload"] == BAD[name].line
+
+
+@pytest.mark.parametrize("name", ["image url", "image field", "image deep inside"])
+def test_an_image_is_kept_as_hash_and_length(run: Run, name: str) -> None:
+    payload = run.letters[name]["payload"].decode()
+    assert IMAGE[:40] not in payload and "sha256" in payload
+    assert json.loads(payload)["event_id"] == "x", "the rest of the record is kept"
+
+
+def test_an_image_field_s_hash_is_that_of_its_text(run: Run) -> None:
+    payload = json.loads(run.letters["image field"]["payload"])
+    assert hashlib.sha256(IMAGE.encode()).hexdigest() in payload["image_base64"]
+    assert f"{len(IMAGE)} bytes" in payload["image_base64"]
+
+
+@pytest.mark.parametrize("name", ["broken withheld", "escaped and broken withheld"])
+def test_a_broken_line_that_may_be_withheld_is_kept_as_hash_and_length(run: Run, name: str) -> None:
+    line = BAD[name].line
+    expected = {"bytes": len(line), "sha256": hashlib.sha256(line).hexdigest()}
+    assert json.loads(run.letters[name]["payload"]) == expected
+
+
+def test_nothing_withheld_is_in_any_file(run: Run) -> None:
+    assert files_holding(run.history, SECRET) == []
+    assert files_holding(run.history, IMAGE[:60]) == []
+    assert files_holding(run.history, "m2") == []
+
+
+def test_a_line_that_does_not_parse_carries_the_time_of_the_last_good_record(run: Run) -> None:
+    assert run.letters["a list"]["recorded_at"].startswith("2026-01-01 00:00:00")
+
+
+def test_before_any_good_record_it_is_1970(tmp_path: Path) -> None:
+    (tmp_path / "bad.ndjson").write_bytes(b"{\n")
+    folded(tmp_path / "bad.ndjson", history=tmp_path / "history")
+    sql = "SELECT epoch_us(recorded_at), CAST(date AS VARCHAR), src_offset FROM dead_letters"
+    assert rows(tmp_path / "history", sql) == [(0, "1970-01-01", 1)]
+
+
+OF_ITS_STRING = pytest.mark.xfail(
+    strict=True, reason="the position is the string's, not the line's"
+)
+NO_POSITION = pytest.mark.xfail(strict=True, reason="said to be truncated, without a position")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("wrong utf-8", marks=OF_ITS_STRING),
+        pytest.param("lone surrogate at the end", marks=NO_POSITION),
+        "lone surrogate",
+        "nan",
+        "broken json",
+    ],
+)
+def test_bytes_that_do_not_parse_are_named_by_their_position(run: Run, name: str) -> None:
+    line = BAD[name].line
+    position = {
+        "wrong utf-8": line.find(b"\xff"),
+        "lone surrogate": line.find(b"\\ud800"),
+        "lone surrogate at the end": line.find(b"\\ud800"),
+        "nan": line.find(b"NaN"),
+        "broken json": line.find(b"broken"),
+    }[name]
+    found = run.letters[name]["detail"]
+    assert any(str(at) in found for at in range(position, position + 8)), (position, found)
+
+
+@pytest.mark.xfail(strict=True, reason="the letter's tenant is cut from its key at the first /")
+def test_a_refused_tenant_is_not_taken_for_another(tmp_path: Path) -> None:
+    file = ndjson(tmp_path / "bad.ndjson", [turn("x", tenant="acme/secret")])
+    folded(file, history=tmp_path / "history")
+    letters = rows(tmp_path / "history", "SELECT tenant FROM dead_letters")
+    assert len(letters) == 1 and letters != [("acme",)]
+
+
+def test_a_line_of_70_mb_is_refused_and_the_next_one_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "long.ndjson"
+    length = 70 << 20
+    with file.open("wb") as out:
+        out.write(text(turn("before")) + b'\n{"user_input": "')
+        for _ in range(70):
+            out.write(b"x" * (1 << 20))
+        out.write(b'"}\n' + text(turn("after")) + b"\n")
+    counts = folded(file, history=tmp_path / "history")
+    assert (counts["read"], counts["applied"], counts["dead"]) == (3, 2, 1)
+    sql = "SELECT src_offset, reason, payload FROM dead_letters"
+    ((line, reason, payload),) = rows(tmp_path / "history", sql)
+    assert line == 2 and payload.startswith(b'{"user_input": "xxxx')
+    assert str(length + 19 - 1).encode() in payload or str(length + 19).encode() in payload
+    assert reason in ("too_large", "bad_json")
+
+
+# --- files that are no good -------------------------------------------------------------------
+
+
+@pytest.fixture
+def packed(tmp_path: Path) -> tuple[Path, int]:
+    """A gzip file of 5,000 turns, and how many."""
+    content = b"".join(
+        text(turn(f"e{n}", user_input=os.urandom(30).hex())) + b"\n" for n in range(5000)
+    )
+    file = tmp_path / "turns.ndjson.gz"
+    file.write_bytes(gzip.compress(content))
+    return file, 5000
+
+
+def test_of_a_truncated_gzip_file_what_came_before_is_kept(
+    tmp_path: Path, packed: tuple[Path, int]
+) -> None:
+    file, count = packed
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])
+    done = turnstone("run", file, "--history", tmp_path / "history", "--json")
+    assert done.code == 4 and "ends too early" in done.err
+    counts = checked(done.json())
+    assert 1000 < counts["applied"] < count
+    assert rows(tmp_path / "history", "SELECT count(*) FROM events") == [(counts["applied"],)]
+    file.write_bytes(whole)
+    again = folded(file, history=tmp_path / "history")
+    assert again["applied"] == count - counts["applied"], "the whole file goes on from there"
+    assert rows(tmp_path / "history", "SELECT count(*) FROM events") == [(count,)]
+
+
+def test_of_a_corrupt_gzip_file_what_came_before_is_kept(
+    tmp_path: Path, packed: tuple[Path, int]
+) -> None:
+    file, count = packed
+    content = bytearray(file.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 64] = b"\xff" * 64
+    file.write_bytes(content)
+    done = turnstone("run", file, "--history", tmp_path / "history", "--json")
+    assert done.code == 4 and str(file) in done.err
+    counts = checked(done.json())
+    assert rows(tmp_path / "history", "SELECT count(*) FROM events") == [(counts["applied"],)]
+    assert 500 < counts["applied"] < count
+
+
+def test_a_file_that_only_says_it_is_parquet_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "turns.parquet"
+    file.write_bytes(text(turn("e1")))
+    done = turnstone("run", file, "--history", tmp_path / "history")
+    assert done.code == 4 and str(file) in done.err
+
+
+def test_an_empty_file_is_no_fault(tmp_path: Path) -> None:
+    (tmp_path / "empty.ndjson").touch()
+    assert folded(tmp_path / "empty.ndjson", history=tmp_path / "history")["read"] == 0
+
+
+def bad_sources(folder: Path) -> Iterator[tuple[str, Path]]:
+    (folder / "folder.ndjson").mkdir()
+    yield "a folder as file", folder / "folder.ndjson"
+    yield "no such file", folder / "absent.ndjson"
+
+
+@pytest.mark.parametrize("index", [0, 1], ids=["folder", "absent"])
+def test_a_bad_source_touches_nothing(tmp_path: Path, index: int) -> None:
+    good = ndjson(tmp_path / "good.ndjson", [turn("e1")])
+    _, source = list(bad_sources(tmp_path))[index]
+    before = snapshot(tmp_path)
+    done = turnstone("run", good, source, "--history", tmp_path / "history")
+    assert done.code == 3 and str(source) in done.err
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("kind", ["a file", "other things", "broken marker", "newer format"])
+def test_a_bad_history_is_refused_and_nothing_is_touched(tmp_path: Path, kind: str) -> None:
+    history = tmp_path / "history"
+    if kind == "a file":
+        history.write_text("mine")
+    else:
+        history.mkdir()
+        name = "notes.txt" if kind == "other things" else "turnstone.json"
+        (history / name).write_text('{"format": 99}' if kind == "newer format" else "mine")
+    file = ndjson(tmp_path / "good.ndjson", [turn("e1")])
+    before = snapshot(tmp_path)
+    for command in (["run", str(file)], ["sql", "SELECT 1"]):
+        done = turnstone(*command, "--history", history)
+        assert done.code == 3 and str(history) in done.err, (command, done)
+    assert snapshot(tmp_path) == before
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    file = ndjson(tmp_path / "good.ndjson", [turn("e1")])
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    closed.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    history = Path("/proc/turnstone-test") if os.geteuid() == 0 else closed / "history"
+    done = turnstone("run", file, "--history", history)  # root may write anywhere but in /proc
+    assert done.code in (1, 3) and str(history) in done.err
+
+
+def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+    file = ndjson(tmp_path / "good.ndjson", [turn("e1")])
+    file.chmod(0)
+    if os.access(file, os.R_OK):
+        pytest.skip("root reads every file")
+    done = turnstone("run", file, "--history", tmp_path / "history")
+    assert done.code == 3 and str(file) in done.err
