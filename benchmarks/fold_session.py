@@ -1,0 +1,146 @@
+"""The session's fold alone: decoded turns in, effects out, rows in memory.
+
+Goal: 12 µs a turn; in a session of 10,000 turns the last cost what the first did, ±20 %.
+"""
+
+import time
+from collections.abc import Iterable
+from itertools import islice
+from typing import NamedTuple
+
+import msgspec
+
+from benchmarks import common
+from benchmarks.common import median, spread
+from schemas.base import SECOND, JsonObject, format_time
+from streams.folds import session
+from streams.folds.rows import Effects, Input
+from streams.runtime.decode import decode
+from streams.runtime.store import Entity
+
+LONG = 10_000
+PARTS = 10
+FIELDS = ("event_id", "session_id", "user_id", "occurred_at", "user_input", "agent_answer",
+          "status", "intent", "topic", "metadata")  # fmt: skip
+
+
+class Cost(NamedTuple):
+    """What a turn costs: the fold, encoding the rows it changed (µs), and their bytes."""
+
+    fold: float
+    encode: float
+    bytes: float
+
+
+def main() -> None:
+    """Many short sessions, then one long one."""
+    parser = common.arguments(__doc__)
+    parser.add_argument("--turns", type=int, default=38_568, help="of SGD (default: all)")
+    parser.add_argument("--cores", type=int, default=1)
+    parser.add_argument("--repeat", type=int, default=7)
+    given = parser.parse_args()
+    common.pin(given.cores)
+    _show_short(given.turns, given.repeat)
+    _show_long(given.repeat)
+
+
+def _show_short(turns: int, repeat: int) -> None:
+    pairs = common.in_process(short_sessions, turns, repeat).answer
+    folds, bares = zip(*pairs, strict=True)
+    rows = [
+        ("session.fold", f"{median(folds):.2f}", spread(folds)),
+        ("bare loop: one dict a turn", f"{median(bares):.2f}", spread(bares)),
+        ("ratio of speeds", f"{median([bare / fold for fold, bare in pairs]):.3f}", ""),
+    ]
+    title = f"session fold: {turns:,} turns of SGD, median of {repeat}"
+    common.show(title, ("", "µs a turn", "spread"), rows)
+
+
+def _show_long(repeat: int) -> None:
+    runs: list[list[Cost]] = common.in_process(long_session, repeat).answer
+    parts = [Cost(*map(median, zip(*same, strict=True))) for same in zip(*runs, strict=True)]
+    ends = [
+        median([run[-1][which] / run[0][which] for run in runs])
+        for which in range(len(Cost._fields))
+    ]
+    size = LONG // PARTS
+    rows = [
+        (f"{n * size + 1:,} to {(n + 1) * size:,}", *(f"{one:.1f}" for one in part))
+        for n, part in enumerate(parts)
+    ]
+    head = ("turns", "fold, µs a turn", "encoding its rows, µs", "bytes of rows")
+    title = f"one session of {LONG:,} turns, median of {repeat}"
+    common.show(title, head, [*rows, ("last / first", *(f"{one:.2f}" for one in ends))])
+
+
+def short_sessions(turns: int, repeat: int) -> list[tuple[float, float]]:
+    """µs a turn of the fold and of the bare loop, so many times."""
+    inputs = _decoded(common.sgd_records(turns))
+    with common.no_collector():
+        return [(_folded(inputs), _bare(inputs)) for _ in range(repeat)]
+
+
+def _folded(inputs: list[Input]) -> float:
+    entities = {
+        given.record.session_id: Entity("sessions", "default", given.record.session_id, {})  # type: ignore[attr-defined]
+        for given in inputs
+    }
+    began = time.perf_counter()
+    for given in inputs:
+        _fold(entities[given.record.session_id], given)  # type: ignore[attr-defined]
+    return 1e6 * (time.perf_counter() - began) / len(inputs)
+
+
+def _fold(entity: Entity, given: Input) -> None:
+    entity.begin()
+    out = Effects(entity.key, (entity.tenant, "sessions", entity.key), given.record)
+    outcome = session.fold(entity, given, out)
+    assert outcome == "applied"
+
+
+def _bare(inputs: list[Input]) -> float:
+    began = time.perf_counter()
+    made = [{name: getattr(given.record, name) for name in FIELDS} for given in inputs]
+    assert len(made) == len(inputs)
+    return 1e6 * (time.perf_counter() - began) / len(inputs)
+
+
+def long_session(repeat: int) -> list[list[Cost]]:
+    """The cost of a turn in each part of one long session, so many times."""
+    inputs = _decoded(map(_in_one, range(LONG), common.sgd_records(LONG)))
+    with common.no_collector():
+        return [_parts(inputs) for _ in range(repeat)]
+
+
+def _in_one(number: int, turn: JsonObject) -> JsonObject:
+    at = format_time(number * 20 * SECOND)
+    return turn | {"session_id": "long", "event_id": f"long-{number}", "occurred_at": at}
+
+
+def _parts(inputs: list[Input]) -> list[Cost]:
+    entity, rest = Entity("sessions", "default", "long", {}), iter(inputs)
+    return [_part(entity, list(islice(rest, LONG // PARTS))) for _ in range(PARTS)]
+
+
+def _part(entity: Entity, inputs: list[Input]) -> Cost:
+    folding = encoding = 0.0
+    size = 0
+    for given in inputs:
+        began = time.perf_counter()
+        _fold(entity, given)
+        folded = time.perf_counter()
+        size += sum(len(encoded or b"") for _, encoded in entity.changes())
+        encoding += time.perf_counter() - folded
+        folding += folded - began
+    turns = len(inputs)
+    return Cost(1e6 * folding / turns, 1e6 * encoding / turns, size / turns)
+
+
+def _decoded(records: Iterable[JsonObject]) -> list[Input]:
+    lines = map(msgspec.json.encode, records)
+    found = [decode(line, ("bench", 0, number)) for number, line in enumerate(lines, 1)]
+    return [given for given in found if isinstance(given, Input)]
+
+
+if __name__ == "__main__":
+    main()
