@@ -67,7 +67,7 @@ def read(line: bytes) -> tuple[PlainTurn, bytes, bytes | None] | None:
             return None
         said_at, recorded_at = turn.occurred_at, turn.recorded_at
         at = parse_time(said_at)
-        if len(said_at) != 20:  # the short form is the canonical one
+        if len(said_at) != 20 or said_at[10] != "T" or said_at[19] != "Z":  # not canonical
             turn.occurred_at = format_time(at)
         turn.recorded_at = None
         turn.schema_version = 1
