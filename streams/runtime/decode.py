@@ -181,6 +181,8 @@ def _may_hold_image(line: bytes) -> bool:
 
 
 def _is_image(name: str, value: str) -> bool:
+    if name.endswith("_id"):
+        return False  # at most 128 characters: no picture
     if IMAGE_URL.search(value) or IMAGE_BYTES.match(value):
         return True
     return bool(IMAGE_FIELD.search(name) and len(value) >= 64 and BASE64.fullmatch(value))

@@ -16,6 +16,8 @@ Id = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
 Label = Annotated[str, msgspec.Meta(max_length=256)]
 Text = Annotated[str, msgspec.Meta(max_length=MAX_RECORD_BYTES)]
 
+TENANT = "default"
+SOURCE = "chat"
 MAX_DEPTH = 64
 IMAGE_STARTS = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR")  # PNG, JPEG, GIF, WebP in base64
 IMAGE_HINTS = (b"image", b"base64", *(one.encode() for one in IMAGE_STARTS))
@@ -30,11 +32,11 @@ class PlainTurn(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     occurred_at: Any
     recorded_at: Any = None
     schema_version: Literal[1, 2] = 1
-    tenant: Id = "default"
+    tenant: Id = TENANT
     user_id: Id | None = None
     client_id: Id | None = None
     task_id: Id | None = None
-    source: Label = "chat"
+    source: Label = SOURCE
     user_input: Text = ""
     agent_answer: Text = ""
     status: Literal["running", "done", "error"] = "done"
@@ -63,7 +65,7 @@ def read(line: bytes) -> tuple[PlainTurn, bytes, bytes | None] | None:
     """The turn, its canonical JSON and its metadata's; None: let the model look at it."""
     try:
         turn = _decode(line)
-        if turn.source != "chat" or not _has_plain_ids(turn) or _may_hold_image(turn):
+        if turn.source != SOURCE or not _has_plain_ids(turn) or _may_hold_image(turn):
             return None
         said_at, recorded_at = turn.occurred_at, turn.recorded_at
         at = parse_time(said_at)
@@ -71,6 +73,9 @@ def read(line: bytes) -> tuple[PlainTurn, bytes, bytes | None] | None:
             turn.occurred_at = format_time(at)
         turn.recorded_at = None
         turn.schema_version = 1
+        turn.source = SOURCE  # a default is left out where it is this very object
+        if turn.tenant == TENANT:
+            turn.tenant = TENANT
         given = turn.metadata
         metadata = None
         if given is not None:
@@ -102,7 +107,7 @@ def _may_hold_image(turn: PlainTurn) -> bool:
         or asked.startswith(IMAGE_STARTS)
         or answered.startswith(IMAGE_STARTS)
         or turn.error is not None
-        or any(label and len(label) > 64 for label in (turn.intent, turn.topic, turn.artifact))
+        or any(label and len(label) >= 32 for label in (turn.intent, turn.topic, turn.artifact))
     )
 
 
@@ -120,5 +125,5 @@ def _has_plain_ids(turn: PlainTurn) -> bool:
         and (turn.user_id is None or turn.user_id.isprintable())
         and (turn.client_id is None or turn.client_id.isprintable())
         and (turn.task_id is None or turn.task_id.isprintable())
-        and (turn.tenant == "default" or (turn.tenant.isprintable() and "/" not in turn.tenant))
+        and (turn.tenant == TENANT or (turn.tenant.isprintable() and "/" not in turn.tenant))
     )
