@@ -74,15 +74,22 @@ def _now() -> int:
     return time.time_ns() // 1000
 
 
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        output.say(f"turnstone {version('turnstone')}")
+        raise typer.Exit
+
+
 @app.callback()
 def _root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_say_version, is_eager=True),
+    ] = False,
 ) -> None:
-    if version:
-        from importlib.metadata import version as of
-
-        output.say(f"turnstone {of('turnstone')}")
-        raise typer.Exit
+    pass  # without a command there is nothing to do; typer then shows the help
 
 
 # --- making memory ----------------------------------------------------------------------------
@@ -322,12 +329,17 @@ def digest(history: History, tenant: AnyTenant = None, as_json: AsJson = False) 
 
 @app.command()
 @_command
-def catalog(file: Path, history: History, tenant: AnyTenant = None) -> None:
+def catalog(
+    file: Path, history: History, tenant: AnyTenant = None, as_json: AsJson = False
+) -> None:
     """Write the views into a DuckDB database, for any DuckDB client."""
     from sinks.history import catalog as write
 
     write(history, file, tenant)
-    output.say(f"{file}: run this again when the history has grown")
+    if as_json:
+        output.say_json({"file": str(file.absolute())})
+    else:
+        output.say(f"{file}: run this again when the history has grown")
 
 
 @app.command()

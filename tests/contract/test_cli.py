@@ -1,0 +1,432 @@
+"""The command line's contract (design 03): help, JSON, exit codes, what may be asked in SQL."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from schemas.learner import UserLearningProfile
+from schemas.rows import TABLES
+from schemas.session import SessionContext, SessionDocument
+from schemas.task import TaskDocument
+from sinks.digest import digest
+from sinks.history import QueryError, query
+from sinks.views import ALL_VIEWS, MACROS
+from streams.sample import CONVERSATIONS
+from tests.command import COUNTS, PROGRAM, environment, folded, ndjson, snapshot, turn, turnstone
+
+COMMANDS = (
+    "run", "import", "demo", "sql", "session", "task", "user", "state", "why", "timeline",
+    "digest", "catalog", "compact", "forget", "topology", "schema", "dlq", "dlq list", "dlq show",
+)  # fmt: skip
+HELP_SECONDS = 0.7
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample's history; nobody writes into it."""
+    root = tmp_path_factory.mktemp("cli") / "history"
+    folded(str(CONVERSATIONS), history=root)
+    return root
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Path:
+    """A history without a row."""
+    folded(ndjson(tmp_path / "none.ndjson", []), history=tmp_path / "empty")
+    return tmp_path / "empty"
+
+
+def answer(*args: str | Path) -> Any:
+    """A command's one JSON document."""
+    done = turnstone(*args, "--json")
+    assert done.code == 0, done.err
+    return done.json()
+
+
+# --- help -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_every_command_has_help(command: str) -> None:
+    done = turnstone(*command.split(), "--help")
+    assert done.code == 0 and "Usage" in done.out and not done.err
+
+
+def test_help_is_quick() -> None:
+    spent = []
+    for _ in range(5):  # the quickest of some: others may be at work on this machine
+        began = time.perf_counter()
+        turnstone("run", "--help")
+        spent.append(time.perf_counter() - began)
+    assert min(spent) < HELP_SECONDS
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = "import sys, streams.cli; print(*sys.modules)"
+    python = Path(PROGRAM).with_name("python")
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "typer" in loaded
+    assert not loaded & {"pyarrow", "duckdb", "deltalake", "pydantic", "rocksdict"}
+
+
+def test_the_help_names_every_command() -> None:
+    shown = turnstone("--help").out + turnstone("dlq", "--help").out
+    assert [name for name in COMMANDS if name.split()[-1] not in shown] == []
+
+
+def test_the_version() -> None:
+    done = turnstone("--version")
+    assert done.code == 0 and done.out.startswith("turnstone 0.")
+
+
+# --- one JSON document with the documented keys -----------------------------------------------
+
+
+def test_run_counts(tmp_path: Path) -> None:
+    file = ndjson(tmp_path / "one.ndjson", [turn("e1")])
+    done = turnstone("run", file, "--history", tmp_path / "history", "--json")
+    counts = done.json()
+    assert set(COUNTS) <= set(counts) and done.err == ""
+    assert all(isinstance(counts[name], int) for name in COUNTS if name != "seconds")
+    assert counts["seconds"] > 0
+    assert (counts["read"], counts["applied"], counts["sessions"], counts["users"]) == (1, 1, 1, 1)
+
+
+def test_session_is_the_document_with_its_context(history: Path) -> None:
+    document = answer("session", "emma-move", "--history", history)
+    context = document.pop("context")
+    assert SessionDocument.model_validate_json(json.dumps(document)).session_id == "emma-move"
+    assert SessionContext.model_validate_json(json.dumps(context)).session_id == "emma-move"
+    assert (document["status"], document["closed_reason"]) == ("closed", "closed by the turn")
+
+
+def test_a_session_expires_by_the_time_that_is_asked_about(history: Path) -> None:
+    args = ("session", "yui-days", "--history", history)
+    now, then = answer(*args), answer(*args, "--as-of", "2026-03-09T13:00:00Z")
+    assert (now["status"], now["closed_reason"]) == ("closed", "expired")
+    assert (then["status"], then["closed_reason"]) == ("active", None)
+
+
+def test_session_as_of_a_time_shows_what_was_known_then(history: Path) -> None:
+    then = answer("session", "emma-move", "--history", history, "--as-of", "2026-03-02T09:10:00Z")
+    assert then["status"] == "active" and then["conversation_count"] == 2
+    assert [one["user_input"][:8] for one in then["conversations"]] == ["Morning!", "Find me "]
+
+
+def test_task_is_the_document(history: Path) -> None:
+    document = answer("task", "emma-move-task-1", "--history", history)
+    assert TaskDocument.model_validate_json(json.dumps(document)).global_.status == "completed"
+
+
+def test_user_has_profile_states_preferences_and_mood(history: Path) -> None:
+    found = answer("user", "lin", "--history", history)
+    assert set(found) == {"user_id", "profile", "states", "preferences", "mood"}
+    profile = UserLearningProfile.model_validate_json(json.dumps(found["profile"]))
+    assert profile.mastery["微积分-极限"] == "strong"
+    assert answer("user", "yui", "--history", history)["mood"]["vad"].keys() == {"v", "a", "d"}
+
+
+STATE = {
+    "tenant", "owner_id", "state_id", "kind", "body_text", "payload", "confidence", "valid_from",
+    "valid_to", "last_confirmed_at", "status", "evidence_event_ids", "updated_at",
+}  # fmt: skip
+
+
+def test_state_has_its_columns_and_two_clocks(history: Path) -> None:
+    found = answer("state", "--user", "emma", "--history", history)
+    assert found and all(set(one) == STATE for one in found)
+    args = ("state", "--user", "emma", "--history", history, "--as-of", "2026-03-20")
+    learnt = {
+        known: next(
+            one["payload"]["date"]
+            for one in answer(*args, "--known-at", known)
+            if one["state_id"] == "emma-nora-birthday"
+        )
+        for known in ("2026-03-05", "2026-03-20")
+    }
+    assert learnt == {"2026-03-05": "03-12", "2026-03-20": "03-14"}
+
+
+def test_why_has_before_after_reason_and_evidence(history: Path) -> None:
+    found = answer("why", "emma-nora-birthday", "--history", history)
+    first, second = ([row for row in found if row["op"] == op] for op in ("insert", "update"))
+    assert len(first) + len(second) == len(found)
+    assert first[0]["before"] is None
+    assert second[0]["before"] == first[0]["after"] != second[0]["after"]
+    assert "emma-family-2" in {row["evidence_event_id"] for row in second}
+    assert all(row["user_input"] and row["reason"] for row in found)
+    assert all(row["occurred_at"].endswith("Z") for row in found)
+
+
+def test_timeline_is_in_order(history: Path) -> None:
+    found = answer("timeline", "emma", "--history", history)
+    times = [one["occurred_at"] for one in found]
+    assert times == sorted(times) and len(found) > 5
+    assert {one["user_id"] for one in found} == {"emma"}
+    session = answer("timeline", "emma-move", "--history", history)
+    assert {one["session_id"] for one in session} == {"emma-move"}
+
+
+def test_digest_has_memory_log_and_tables(history: Path) -> None:
+    found = answer("digest", "--history", history)
+    assert set(found) == {"memory", "log", "tables"}
+    assert set(TABLES) <= set(found["tables"])
+    hashes = [found["memory"], found["log"], *found["tables"].values()]
+    assert all(len(one) == 64 and int(one, 16) >= 0 for one in hashes)
+
+
+def test_dlq_lists_and_shows(history: Path) -> None:
+    (listed,) = answer("dlq", "list", "--history", history)
+    assert {"id", "reason", "detail", "key", "bytes"} <= set(listed)
+    assert answer("dlq", "list", "--history", history, "--reason", "none such") == []
+    shown = answer("dlq", "show", listed["id"], "--history", history)
+    assert {"reason", "detail", "payload", "src_topic", "src_offset"} <= set(shown)
+    assert len(shown["payload"].encode()) == listed["bytes"]
+    assert turnstone("dlq", "show", "x:1", "--history", history).code == 4
+
+
+def test_topology_and_schema_are_json() -> None:
+    assert answer("topology") == turnstone("topology", "--format", "json").json()
+    assert turnstone("topology").out.startswith(("flowchart", "graph"))
+    assert answer("schema")["asyncapi"].startswith("3.")
+    assert "turn" in json.dumps(answer("schema", "--format", "jsonschema"))
+
+
+def test_catalog_is_opened_by_plain_duckdb(history: Path, tmp_path: Path) -> None:
+    file = tmp_path / "catalog.duckdb"
+    assert answer("catalog", file, "--history", history) == {"file": str(file)}
+    asked = (
+        "import duckdb, sys; db = duckdb.connect(sys.argv[1], read_only=True); "
+        "print(db.execute('SELECT count(*) FROM event_current').fetchone()[0], "
+        "db.execute(\"SELECT count(*) FROM why('emma-home')\").fetchone()[0])"
+    )
+    python = Path(PROGRAM).with_name("python")
+    done = subprocess.run(
+        [python, "-I", "-c", asked, file], capture_output=True, text=True, check=True
+    )
+    events, reasons = map(int, done.stdout.split())
+    assert events == len(
+        {row["event_id"] for row in sql_json(history, "SELECT event_id FROM events")}
+    )
+    assert reasons > 1
+
+
+def test_compact_keeps_memory_and_log(history: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "history"
+    shutil.copytree(history, copy)
+    for number in range(5):
+        file = ndjson(tmp_path / f"{number}.ndjson", [turn(f"e{number}", session_id="emma-move")])
+        folded(file, history=copy)
+    before = digest(copy)
+    done = answer("compact", "--history", copy)
+    assert done["events"]["files_after"] < done["events"]["files_before"]
+    assert done["sessions"]["rows_dropped"] > 0
+    assert digest(copy) == before
+    seen = [turn("more"), turn("e0", session_id="emma-move")]
+    again = folded(ndjson(tmp_path / "more.ndjson", seen), history=copy)
+    assert again["applied"] == again["duplicate"] == 1
+
+
+def test_forget_asks_first(history: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "history"
+    shutil.copytree(history, copy)
+    before = digest(copy)
+    refused = turnstone("forget", "lin", "--history", copy, input=b"n\n")
+    assert refused.code == 1 and digest(copy) == before
+    receipt = answer("forget", "lin", "--history", copy, "--yes")
+    assert receipt["tables"]["events"]["erased"] > 0
+    assert turnstone("user", "lin", "--history", copy).code == 4
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["session none", "task none", "user none", "why none", "timeline none", "dlq show none"],
+)
+def test_what_is_not_there_is_said_in_a_line(history: Path, command: str) -> None:
+    done = turnstone(*command.split(), "--history", history)
+    assert done.code == 4 and done.out == "" and "none" in done.err
+    assert done.err.startswith("turnstone: ") and done.err.count("\n") == 1
+
+
+def test_for_people_every_command_says_something(history: Path) -> None:
+    for command in (
+        "session emma-move", "task emma-move-task-1", "user emma", "state", "why emma-home",
+        "timeline emma", "digest", "dlq list", "topology",
+    ):  # fmt: skip
+        named = [] if command == "topology" else ["--history", str(history)]
+        done = turnstone(*command.split(), *named)
+        assert done.code == 0 and len(done.out) > 40 and done.err == "", command
+
+
+# --- usage ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        "nonsense", "run", "run file.ndjson", "sql", "session x", "run --nonsense",
+        "sql --format xml --history h SELECT", "state --history {} --as-of yesterday",
+        "state --history {} --known-at 2026-02-30",
+        "state --history {} --as-of 2026-01-01T00:00:00",
+    ],
+)  # fmt: skip
+def test_a_wrong_command_line_ends_with_2(history: Path, args: str) -> None:
+    done = turnstone(*args.format(history).split())
+    assert done.code == 2 and done.err and done.out == ""
+
+
+def test_an_unknown_import_format_is_said(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("[]")
+    done = turnstone("import", "no-such", tmp_path / "x.json")
+    assert done.code in (2, 4) and "openai-chat" in done.err
+
+
+def test_import_and_run_are_a_pipe(tmp_path: Path) -> None:
+    said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+    (tmp_path / "chat.jsonl").write_text(json.dumps({"session_id": "c", "messages": said}) + "\n")
+    done = turnstone("import", "openai-chat", tmp_path / "chat.jsonl")
+    records = [json.loads(line) for line in done.out.splitlines()]
+    assert {record["type"] for record in records} == {"turn", "recursion"}
+    run = turnstone("run", "-", "--history", tmp_path / "h", "--json", input=done.out.encode())
+    assert run.json()["applied"] == len(records)
+
+
+# --- SQL --------------------------------------------------------------------------------------
+
+
+def sql_json(history: Path, query: str) -> Any:
+    """The rows of `turnstone sql --format json`."""
+    done = turnstone("sql", query, "--history", history, "--format", "json")
+    assert done.code == 0, done.err
+    return done.json()
+
+
+def test_sql_answers_in_three_formats(history: Path) -> None:
+    query = (
+        "SELECT user_id, count(*) AS n, min(occurred_at) AS first FROM events GROUP BY 1 ORDER BY 1"
+    )
+    found = sql_json(history, query)
+    assert [row["user_id"] for row in found] == ["emma", "lin", "yui"]
+    assert found[0]["first"] == "2026-03-02T08:55:00Z"
+    assert answer("sql", query, "--history", history) == found
+    given = turnstone("sql", query, "--history", history, "--format", "csv").out
+    as_text = [{name: str(value) for name, value in row.items()} for row in found]
+    assert list(csv.DictReader(io.StringIO(given))) == as_text
+    table = turnstone("sql", query, "--history", history).out
+    assert all(row["user_id"] in table for row in found)
+
+
+REFUSED = (
+    "COPY events TO '{0}/x.csv'", "COPY (SELECT 1) TO '{0}/x.parquet'", "ATTACH '{0}/x.db'",
+    "CREATE TABLE t (a INT)", "CREATE VIEW v AS SELECT 1", "INSTALL httpfs", "LOAD httpfs",
+    "EXPORT DATABASE '{0}/x'", "DROP VIEW events", "DELETE FROM events", "SET threads = 1",
+    "PRAGMA database_list", "CALL pragma_version()", "SELECT 1; DROP VIEW events",
+    "EXPLAIN ANALYZE COPY (SELECT 1) TO '{0}/x.csv'", "SELECT * FROM read_text('{0}/secret')",
+    "SELECT * FROM '{0}/secret.csv'", "SELECT * FROM glob('{0}/*')", "SELEC", "",
+    "SELECT * FROM no_such_table", "FROM read_csv('{0}/secret.csv')",
+)  # fmt: skip
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    """A folder with files that no query may read."""
+    (tmp_path / "secret").write_text("hidden")
+    (tmp_path / "secret.csv").write_text("a\nhidden\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_sql_only_reads_the_history(history: Path, secret: Path, text: str) -> None:
+    before = snapshot(secret)
+    with pytest.raises(QueryError) as refused:
+        query(history, text.format(secret))
+    assert refused.value.exit_code == 2 and "hidden" not in str(refused.value)
+    assert snapshot(secret) == before
+
+
+@pytest.mark.parametrize("text", REFUSED[:3])
+def test_the_sql_command_refuses_with_2(history: Path, secret: Path, text: str) -> None:
+    before = snapshot(secret)
+    done = turnstone("sql", text.format(secret), "--history", history)
+    assert done.code == 2 and done.out == "" and done.err.startswith("turnstone: ")
+    assert snapshot(secret) == before
+
+
+def test_the_views_are_there_when_the_history_is_empty(empty: Path) -> None:
+    views = [name for name in (*TABLES, *ALL_VIEWS) if name not in MACROS]
+    calls = {"state_as_of": "NULL, NULL", "why": "'x'", "thread": "'x'", "reply_chain": "'x'"}
+    assert set(calls) == set(MACROS)
+    names = [*views, *(f"{name}({given})" for name, given in calls.items())]
+    counted = " UNION ALL ".join(f"SELECT count(*) AS n FROM {name}" for name in names)
+    assert sql_json(empty, counted) == [{"n": 0}] * len(names)
+
+
+def test_an_empty_history_has_a_digest_and_no_letters(empty: Path) -> None:
+    assert len(answer("digest", "--history", empty)["memory"]) == 64
+    assert answer("dlq", "list", "--history", empty) == []
+    assert answer("state", "--history", empty) == []
+    assert turnstone("timeline", "x", "--history", empty).code == 4
+    assert answer("compact", "--history", empty) == {}
+
+
+def test_a_tenant_sees_its_own_rows(tmp_path: Path) -> None:
+    records = [turn("e1", tenant="a"), turn("e1", tenant="b", user_input="other")]
+    root = tmp_path / "history"
+    assert folded(ndjson(tmp_path / "two.ndjson", records), history=root)["applied"] == 2
+    shown = answer("sql", "SELECT user_input FROM events", "--history", root, "--tenant", "b")
+    assert shown == [{"user_input": "other"}]
+    assert turnstone("session", "s", "--history", root).code == 4, "the default tenant has none"
+    document = answer("session", "s", "--history", root, "--tenant", "a")
+    assert document["context"]["last_user_message"] == "say e1"
+
+
+# --- terminals and pipes ----------------------------------------------------------------------
+
+
+def test_no_colour_where_none_is_wanted(history: Path) -> None:
+    for env in (environment(NO_COLOR="1", TERM="xterm-256color"), environment()):
+        done = turnstone("sql", "SELECT 1 AS one", "--history", history, env=env)
+        assert "\x1b" not in done.out + done.err
+        done = turnstone("--help", env=env)
+        assert "\x1b" not in done.out + done.err
+
+
+def test_a_reader_that_leaves_is_no_fault(history: Path) -> None:
+    many = "SELECT range AS n, repeat('x', 100) AS text FROM range(50000)"
+    for format in ("json", "csv", "table"):
+        reading, writing = os.pipe()
+        process = subprocess.Popen(
+            [PROGRAM, "sql", many, "--history", str(history), "--format", format],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            env=environment(),
+        )
+        os.close(writing)
+        os.read(reading, 10)
+        os.close(reading)
+        _, error = process.communicate(timeout=60)
+        assert b"Traceback" not in error and b"BrokenPipe" not in error, error.decode()
+
+
+def test_a_missing_history_is_said(tmp_path: Path) -> None:
+    for command in ("digest", "dlq list", "state", "session x", "compact", "forget x --yes"):
+        done = turnstone(*command.split(), "--history", tmp_path / "none")
+        assert done.code == 3 and "no history here" in done.err, command
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_duckdb_reads_the_files_without_us(history: Path) -> None:
+    files = [str(path) for path in (history / "events").rglob("*.parquet")]
+    with duckdb.connect() as db:
+        count = db.execute("SELECT count(*) FROM read_parquet(?)", [files]).fetchone()
+    assert count is not None and count[0] == len(sql_json(history, "SELECT event_id FROM events"))
