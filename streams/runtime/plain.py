@@ -84,8 +84,8 @@ def read(line: bytes) -> tuple[PlainTurn, bytes, bytes | None] | None:
             turn.metadata = known = _metadata(given)
             if known.correct_rate is not None:
                 given["correct_rate"] = known.correct_rate
-            metadata = _encode(given)
-            if len(metadata) > 64 and _needs_a_look(metadata):
+            metadata = _encode(given) if given else None
+            if metadata and len(metadata) > 64 and _needs_a_look(metadata):
                 return None
             turn.metadata = given
         doc = _encode(turn)
