@@ -4,7 +4,6 @@ Every function takes the history's root and a tenant and returns plain JSON-read
 `--as-of` sets the time that is asked about (when it was true), `known_at` what had been learnt.
 """
 
-from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -59,6 +58,8 @@ def session(root: Path, tenant: str, session_id: str, as_of: int | None, now: in
     from streams.folds import documents
 
     if as_of is not None:
+        from streams.runtime.refold import refold
+
         entity = refold(root, tenant, session_id, as_of)
         if entity.get("h") is None:
             raise DataRefused(f"session {session_id!r} has no events by {format_time(as_of)}")
@@ -70,40 +71,6 @@ def session(root: Path, tenant: str, session_id: str, as_of: int | None, now: in
         sql = "SELECT max(epoch_us(occurred_at)) AS latest FROM events WHERE session_id = ?"
         latest = rows(db, sql, session_id)[0]["latest"]
     return documents.expire(document, latest, now)
-
-
-def refold(root: Path, tenant: str, session_id: str, until: int | None = None) -> Any:
-    """A session's rows, folded again from the history's records (up to a time)."""
-    from streams.folds import session as fold
-    from streams.folds.rows import Effects, Input, Refused
-    from streams.runtime.decode import decode
-    from streams.runtime.store import Entity
-
-    entity = Entity("sessions", tenant, session_id, {})
-    for number, line in enumerate(_records(root, tenant, session_id, until)):
-        given = decode(line, ("history", 0, number))
-        if isinstance(given, Input):
-            entity.begin()
-            try:
-                scope = (tenant, "sessions", session_id)
-                fold.fold(entity, given, Effects(session_id, scope, given.record))
-            except Refused:
-                entity.rollback()
-    return entity
-
-
-def _records(root: Path, tenant: str, session_id: str, until: int | None) -> Iterator[bytes]:
-    tables = ("events", "recursions", "tool_results", "signals")
-    union = " UNION ALL BY NAME ".join(
-        f"SELECT occurred_at, src_topic, src_offset, doc FROM {table} "
-        "WHERE session_id = $session AND epoch_us(occurred_at) <= $until"
-        + (" AND scope = 'session'" if table == "signals" else "")
-        for table in tables
-    )
-    with connect(root, tenant=tenant, views=tables) as db:
-        sql = f"SELECT doc FROM ({union}) ORDER BY occurred_at, src_topic, src_offset"
-        found = db.execute(sql, {"session": session_id, "until": until or 2**62})
-        yield from (doc.encode() for (doc,) in found.fetchall())
 
 
 def timeline(root: Path, tenant: str, key: str) -> list[dict[str, Any]]:

@@ -6,9 +6,9 @@ from typing import Any
 from sinks import maintenance
 from sinks.root import find_root
 from sinks.tables import to_arrow
-from streams.reading import refold
 from streams.runtime.apply import session_row
 from streams.runtime.local import writing
+from streams.runtime.refold import refold
 from streams.runtime.store import Store
 
 
