@@ -151,7 +151,7 @@ def _beats(old: Moment, new: Moment) -> bool:
         return old.from_plan
     if old.occurred_at != new.occurred_at:
         return old.occurred_at > new.occurred_at
-    return old == new or not new.from_plan and old > new
+    return old == new or (not new.from_plan and old > new)
 
 
 # --- the mood as a state ----------------------------------------------------------------------

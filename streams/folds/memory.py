@@ -189,12 +189,12 @@ def _revise_mood(
     out: Effects,
 ) -> None:
     state_id = mood_id(rows)
-    known = affect.begins(before, since)
-    for at in sorted(known | affect.begins(after, since)):
-        old = at if at in known else affect.standing(before, at)
-        was = None if old is None else affect.version(before, state_id, old)
-        now = affect.version(after, state_id, at)
-        op = "insert" if was is None else "update"
+    known, stand = affect.begins(before, since), affect.begins(after, since)
+    for at in (*sorted(stand), *sorted(known - stand)):
+        row, old = (before, at) if at in known else (after, affect.standing(after, at))
+        was = None if old is None else affect.version(row, state_id, old)
+        now = affect.version(after, state_id, at) if at in stand else None  # its moment moved
+        op = "insert" if was is None else "update" if now else "remove"
         entity = ("state", state_id, "long_mood_state")
         plan_id = plan.plan_id if plan else None
         when = plan.occurred_at if plan else at

@@ -1,0 +1,37 @@
+"""Law 2: memory is a function of the set of events, whatever their order and number of copies."""
+
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.property.strategies import events, shuffled
+from tests.property.world import World, world
+
+SLOW = settings(
+    max_examples=200,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+def final(memory: World) -> dict[str, Any]:
+    """Every document that stands at the end, and the net of the provisional links."""
+    standing: dict[str, Any] = {"links": memory.replies("s1") | memory.replies("s2")}
+    for table, _, key in list(memory.store.entities):
+        rows = memory.rows_of(table, key)
+        if table == "users":
+            standing[f"user {key}"] = memory.profile(key), memory.mood(key)
+        elif rows.get("h") is not None:
+            standing[f"session {key}"] = memory.session(key)
+            for _, task in rows.scan("t/"):
+                standing[f"task {key} {task.task_id}"] = memory.task(task.task_id, key)
+    return standing
+
+
+@SLOW
+@given(st.data())
+def test_law_2_neither_order_nor_copies_change_what_stands(data: st.DataObject) -> None:
+    records = data.draw(events())
+    other = data.draw(shuffled(records))
+    assert final(world(*other)) == final(world(*records))
