@@ -160,7 +160,7 @@ def _count(db: duckdb.DuckDBPyConnection, table: str) -> int:
 def _asked(question: Question, history: Path, repeat: int) -> tuple[str, ...]:
     table, column, value = question.bare
     command = [PROGRAM, *question.words, "--history", str(history), "--json"]
-    files = str(history / table / "**" / "*.parquet")
+    files = str(history / table / "date=*" / "*.parquet")
     bare = [sys.executable, "-c", BARE, files, column, value]
     whole, floor = ([_process(one) for _ in range(repeat)] for one in (command, bare))
     inside = [_timed(question.call) for _ in range(repeat)]
