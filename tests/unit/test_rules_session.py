@@ -265,6 +265,13 @@ def test_a_turn_after_the_gap_reopens_and_the_gap_leaves_two_revisions() -> None
     assert told.statuses() == [("expire", "closed"), ("reopen", "active")]
 
 
+def test_a_gap_shown_by_a_late_turn_leaves_two_revisions_too() -> None:
+    assert Told(turn("b", 25), turn("a", 0)).statuses() == [
+        ("expire", "closed"),
+        ("reopen", "active"),
+    ]
+
+
 def test_a_turn_a_day_later_to_the_second_leaves_no_revision() -> None:
     assert Told(turn("a", 0), turn("b", 24)).statuses() == []
 
@@ -682,6 +689,13 @@ def test_a_session_is_dropped_30_days_after_its_latest_turn(tmp_path: Path) -> N
     applier = applied(tmp_path, turn("a", 0), elsewhere(30.1), turn("b", 24 * 30.1))
     assert count(applier) == 1
     assert applier.counts["after_retention"] == 0
+
+
+def test_the_rows_of_its_tasks_are_dropped_with_it(tmp_path: Path) -> None:
+    running = turn("a", 0, task_id="k", status="running")
+    applier = applied(tmp_path, running, clarify("k", 1), elsewhere(31), turn("b", 24 * 31))
+    rows = applier.store.entity("sessions", "default", "s")
+    assert [name for letter in "tqwr" for name, _ in rows.scan(f"{letter}/")] == []
 
 
 def test_a_session_within_30_days_is_kept_and_takes_older_records(tmp_path: Path) -> None:

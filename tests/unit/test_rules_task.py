@@ -1,0 +1,560 @@
+"""The rules of a task, one short test each (design 04, Task; seed 002).
+
+A recursion's place is its `iteration_index`; it came as many hours after `START`, unless told.
+"""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_rules_session import Json, Told, encode, micros, turn
+
+from schemas.base import format_time
+from schemas.task import TaskDocument
+from streams.folds import documents, task
+from streams.runtime.apply import Applier
+from streams.runtime.store import Store
+
+
+def step(
+    at: int,
+    action: str = "REFLECT",
+    output: Json | None = None,
+    hours: float | None = None,
+    **f: Any,
+) -> Json:
+    """A recursion that says something else than the others, unless its output is given."""
+    return {
+        "type": "recursion",
+        "session_id": "s",
+        "task_id": "k",
+        "trace_id": f"r{at:03}",
+        "iteration_index": at,
+        "occurred_at": format_time(micros(at if hours is None else hours)),
+        "action": {"action_type": action, "output": {"n": at} if output is None else output},
+        **f,
+    }
+
+
+def calls(at: int, *ids: str, **fields: Any) -> Json:
+    """A recursion that calls a tool for each id."""
+    made = [{"id": one, "name": "search", "arguments": {}} for one in ids]
+    return step(at, "CALL_TOOL", {"tool_calls": made}, **fields)
+
+
+def result(at: int, call: str | int, text: Any = "42", hours: float = 50, **fields: Any) -> Json:
+    """A tool's answer to a call of recursion `at`, by the call's id or its index."""
+    return {
+        "type": "tool_result",
+        "session_id": "s",
+        "task_id": "k",
+        "trace_id": f"r{at:03}",
+        "occurred_at": format_time(micros(hours)),
+        "result": text,
+        "success": True,
+        "tool_call_id" if isinstance(call, str) else "call_index": call,
+        **fields,
+    }
+
+
+def replan(at: int, *steps: str | tuple[str, str], **fields: Any) -> Json:
+    """A RE_PLAN; a step is its id, or its id and status."""
+    pairs = [(one, None) if isinstance(one, str) else one for one in steps]
+    plan = [{"step_id": one, **({"status": how} if how else {})} for one, how in pairs]
+    return step(at, "RE_PLAN", {"plan": plan}, **fields)
+
+
+def failed(at: int, **fields: Any) -> Json:
+    return step(at, status="error", error="lost", **fields)
+
+
+def document(told: Told) -> Json:
+    made = task.document(told.rows, "k", documents.latest_turn(told.rows))
+    TaskDocument.model_validate(made)
+    return made
+
+
+def task_of(*records: Json) -> Json:
+    return document(Told(*records))
+
+
+def stands(*records: Json) -> tuple[str, int]:
+    """Status and iteration."""
+    made = task_of(*records)["global"]
+    return made["status"], made["iteration"]
+
+
+def ids(recursions: list[Json]) -> list[int]:
+    return [one["iteration_index"] for one in recursions]
+
+
+def plan_of(made: Json) -> dict[str, tuple[str, list[int]]]:
+    """step_id -> its status and the places of its recursions."""
+    plan = made["context"]["plan"]
+    return {one["step_id"]: (one["status"], ids(one["recursion_history"])) for one in plan}
+
+
+# --- status -----------------------------------------------------------------------------------
+
+
+def test_a_running_turn_makes_a_pending_task() -> None:
+    assert stands(turn("e", 0, task_id="k", status="running")) == ("pending", 0)
+
+
+def test_a_tool_result_makes_a_pending_task() -> None:
+    assert stands(result(0, "c")) == ("pending", 0)
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"),
+    [
+        pytest.param(step(1), ("running", 2), id="any other recursion: running"),
+        pytest.param(step(1, "ANSWER"), ("completed", 2), id="ANSWER done: completed"),
+        pytest.param(step(1, "ANSWER", status="running"), ("running", 1), id="not yet done"),
+        pytest.param(failed(1, final=True), ("failed", 2), id="a final error: failed"),
+        pytest.param(failed(1), ("running", 2), id="an error that is not final: running"),
+        pytest.param(step(1, "CLARIFY"), ("waiting_input", 2), id="CLARIFY done: waiting_input"),
+        pytest.param(step(1, "CLARIFY", status="error"), ("running", 2), id="CLARIFY failed"),
+    ],
+)
+def test_the_status_follows_from_the_recursions(last: Json, expected: tuple[str, int]) -> None:
+    assert stands(step(0), last) == expected
+
+
+def test_a_final_error_is_the_tasks_error() -> None:
+    assert task_of(failed(0, final=True))["global"]["error"] == "lost"
+
+
+def test_iteration_counts_the_recursions_that_ended() -> None:
+    assert stands(step(0), failed(1), step(2, status="running")) == ("running", 2)
+
+
+@pytest.mark.parametrize(
+    ("answer_at", "status"), [(0.5, "waiting_input"), (1, "waiting_input"), (1.5, "running")]
+)
+def test_a_turn_answers_if_it_is_later_than_the_question(answer_at: float, status: str) -> None:
+    asks, answer = step(1, "CLARIFY"), turn("e", answer_at)
+    assert stands(asks, answer) == stands(answer, asks) == (status, 1)
+
+
+def test_a_later_recursion_ends_the_waiting_and_an_earlier_does_not() -> None:
+    assert stands(step(1, "CLARIFY"), step(0)) == ("waiting_input", 2)
+    assert stands(step(1, "CLARIFY"), step(2)) == ("running", 2)
+
+
+def test_a_running_turn_answers_too() -> None:
+    assert stands(step(1, "CLARIFY"), turn("e", 2, status="running")) == ("running", 1)
+
+
+# --- order ------------------------------------------------------------------------------------
+
+SCRAMBLED = [
+    step(0, objective="find", constraints=["a", "b"], short_term_memory_append="one"),
+    replan(1, "x", "y"),
+    calls(2, "c1", "c2", step_id="x"),
+    result(2, "c1", "first"),
+    result(2, 1, {"rows": [1]}),
+    *(failed(at, step_id="y") for at in (3, 4, 5)),
+    replan(6, "x", ("y", "running"), "z", constraints=["c"]),
+    step(7, step_id="z", status="running"),
+    step(7, step_id="z", hours=8, short_term_memory_append=["two", "three"]),
+    step(8, step_id="lost"),
+    turn("e", 9, task_id="k", user_input="go on"),
+    step(9, "CLARIFY", hours=8.5),
+    step(10, "ANSWER"),
+    step(11),
+]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_scrambled_task_gives_the_same_document(seed: int) -> None:
+    scrambled = random.Random(seed).sample(SCRAMBLED, len(SCRAMBLED))
+    assert task_of(*scrambled) == task_of(*SCRAMBLED)
+
+
+def test_the_scrambled_task_is_what_its_recursions_say() -> None:
+    made = task_of(*SCRAMBLED)
+    assert (made["global"]["status"], made["global"]["forced"]) == ("failed", True)
+    assert made["global"]["iteration"] == 10
+    assert made["current_recursion"]["iteration_index"] == 9
+    assert plan_of(made) == {
+        "x": ("running", [2]),
+        "y": ("running", [3, 4, 5]),
+        "z": ("running", [7]),
+    }
+    assert ids(made["recursion_history"]) == [0, 1, 6, 8, 9]
+
+
+def test_recursions_of_one_index_go_by_trace_id() -> None:
+    made = task_of(step(0, trace_id="b"), step(0, trace_id="a"))
+    assert [one["trace_id"] for one in made["recursion_history"]] == ["a", "b"]
+    assert made["current_recursion"]["trace_id"] == "b"
+
+
+def test_current_recursion_is_the_greatest_in_order() -> None:
+    made = task_of(step(2, status="running"), step(1, hours=9))
+    assert made["current_recursion"] == {
+        "trace_id": "r002",
+        "iteration_index": 2,
+        "status": "running",
+    }
+
+
+# --- versions ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("loser", "winner"),
+    [
+        pytest.param(step(0, status="running", hours=9, thought="a"), step(0, thought="b"),
+                     id="ended beats running"),
+        pytest.param(step(0, hours=1, thought="b"), step(0, hours=2, thought="a"), id="then later"),
+        pytest.param(step(0, thought="a"), step(0, thought="b"), id="then the greater JSON"),
+    ],
+)  # fmt: skip
+def test_of_two_versions_one_stands_in_either_order(loser: Json, winner: Json) -> None:
+    told, other = Told(loser, winner), Told(winner, loser)
+    assert (told.outcomes, other.outcomes) == (["applied", "applied"], ["applied", "duplicate"])
+    assert document(told) == document(other)
+    (shown,) = document(told)["recursion_history"]
+    assert shown["thought"] == winner["thought"]
+    assert document(told)["global"]["iteration"] == 1
+
+
+def test_the_later_version_of_a_tool_result_stands_in_either_order() -> None:
+    old, new = result(0, "c", "old", hours=1), result(0, "c", "new", hours=2)
+    for first, second in ((old, new), (new, old)):
+        (shown,) = task_of(calls(0, "c"), first, second)["recursion_history"]
+        assert shown["action"]["output"]["tool_calls"][0]["result"] == "new"
+    assert Told(new, old).outcomes == ["applied", "duplicate"]
+
+
+# --- the plan ---------------------------------------------------------------------------------
+
+
+def test_a_recursion_stands_in_its_steps_history_or_at_the_top() -> None:
+    made = task_of(replan(0, "x"), step(1, step_id="x"), step(2))
+    assert plan_of(made) == {"x": ("running", [1])}
+    assert ids(made["recursion_history"]) == [0, 2]
+
+
+def test_an_unknown_step_is_a_counted_warning_and_the_recursion_stands_at_the_top() -> None:
+    told = Told(replan(0, "x"), step(1, step_id="lost"))
+    assert told.warnings == ["unknown_step"]
+    assert ids(document(told)["recursion_history"]) == [0, 1]
+
+
+def test_a_step_that_is_dropped_sends_its_recursions_to_the_top() -> None:
+    made = task_of(replan(0, "x", "y"), step(1, step_id="x"), replan(2, "y"))
+    assert plan_of(made) == {"y": ("pending", [])}
+    assert ids(made["recursion_history"]) == [0, 1, 2]
+
+
+def test_a_later_plan_takes_the_recursions_that_claim_its_steps() -> None:
+    made = task_of(step(0, step_id="x"), replan(1, "x"))
+    assert plan_of(made) == {"x": ("running", [0])}
+    assert ids(made["recursion_history"]) == [1]
+
+
+def test_a_step_listed_with_a_status_takes_it_and_one_without_keeps_its_own() -> None:
+    made = task_of(replan(0, ("x", "done"), ("y", "running")), replan(1, "x", ("y", "error")))
+    assert plan_of(made) == {"x": ("done", []), "y": ("error", [])}
+
+
+def test_a_pending_step_with_any_recursion_is_running() -> None:
+    assert plan_of(task_of(replan(0, "x"), step(1, step_id="x", status="running")))["x"][0] == (
+        "running"
+    )
+    made = task_of(replan(0, "x"), step(1, step_id="x"), replan(2, ("x", "pending")))
+    assert plan_of(made)["x"][0] == "running"
+
+
+def test_a_plan_on_any_recursion_does_the_same() -> None:
+    made = task_of(step(0, plan=[{"step_id": "x", "description": "look"}]))
+    assert made["context"]["plan"][0]["description"] == "look"
+
+
+def test_the_actions_plan_wins() -> None:
+    assert list(plan_of(task_of(replan(0, "x", plan=[{"step_id": "y"}])))) == ["x"]
+
+
+def test_a_plan_has_at_most_100_steps() -> None:
+    assert len(plan_of(task_of(replan(0, *(f"x{n}" for n in range(120)))))) == 100
+
+
+@pytest.mark.parametrize(
+    ("between", "status"),
+    [([failed(3, step_id="x")], "error"), ([], "running"), ([step(3, step_id="x")], "running"),
+     ([step(3), failed(4, step_id="x")], "error")],
+)  # fmt: skip
+def test_three_errors_in_a_row_make_a_step_error(between: list[Json], status: str) -> None:
+    errors = [failed(at, step_id="x") for at in (1, 2)]
+    assert plan_of(task_of(replan(0, "x"), *errors, *between))["x"][0] == status
+
+
+def test_a_done_between_begins_the_row_of_errors_anew() -> None:
+    errors = [failed(at, step_id="x") for at in (1, 2, 4)]
+    assert plan_of(task_of(replan(0, "x"), *errors, step(3, step_id="x")))["x"][0] == "running"
+
+
+@pytest.mark.parametrize(
+    ("later", "status"), [("x", "error"), (("x", "running"), "running"), (("x", "done"), "done")]
+)
+def test_a_later_plan_may_undo_the_error(later: Any, status: str) -> None:
+    errors = [failed(at, step_id="x") for at in (1, 2, 3)]
+    assert plan_of(task_of(replan(0, "x"), *errors, replan(4, later)))["x"][0] == status
+
+
+def test_the_latest_constraints_are_taken_whole() -> None:
+    made = task_of(
+        step(0, objective="o", constraints=["a", "b"]), step(1, constraints=["c"]), step(2)
+    )
+    assert (made["context"]["constraints"], made["context"]["objective"]) == (["c"], "o")
+
+
+def test_short_term_memory_keeps_the_newest_50() -> None:
+    appended = [f"m{n}" for n in range(59)]
+    made = task_of(step(1, short_term_memory_append=appended[1:]),
+                   step(0, short_term_memory_append=appended[0]),
+                   step(2, short_term_memory_append="last"))  # fmt: skip
+    memories = made["context"]["memory"]["short_term"]
+    assert [one["memory"] for one in memories] == [*appended[-49:], "last"]
+    assert (memories[0]["trace_id"], memories[-1]["trace_id"]) == ("r001", "r002")
+
+
+# --- the end ----------------------------------------------------------------------------------
+
+
+def test_the_recursion_that_reaches_max_iteration_stops_the_task() -> None:
+    made = task_of(*(step(at) for at in range(10)))["global"]
+    assert (made["status"], made["forced"], made["iteration"]) == ("failed", True, 10)
+    assert (made["error"], made["max_iteration"]) == ("max_iteration reached", 10)
+    assert stands(*(step(at) for at in range(9))) == ("running", 9)
+
+
+def test_a_recursion_still_running_does_not_stop_the_task() -> None:
+    assert stands(step(0, max_iteration=2), step(1, status="running")) == ("running", 1)
+
+
+def test_an_answer_at_the_limit_completes() -> None:
+    made = task_of(step(0, max_iteration=2), step(1, "ANSWER"))["global"]
+    assert (made["status"], made["forced"]) == ("completed", False)
+
+
+def test_a_final_error_at_the_limit_is_not_forced() -> None:
+    made = task_of(step(0, max_iteration=2), failed(1, final=True))["global"]
+    assert (made["status"], made["forced"], made["error"]) == ("failed", False, "lost")
+
+
+ASKED_AT_THE_LIMIT = [step(0, max_iteration=2), step(1, "CLARIFY")]
+
+
+def test_a_question_at_the_limit_waits() -> None:
+    assert stands(*ASKED_AT_THE_LIMIT) == ("waiting_input", 2)
+
+
+def test_answered_by_a_later_turn_the_stop_stands_at_the_question() -> None:
+    for records in ([*ASKED_AT_THE_LIMIT, turn("e", 5)], [turn("e", 5), *ASKED_AT_THE_LIMIT]):
+        made = task_of(*records)
+        assert (made["global"]["status"], made["global"]["forced"]) == ("failed", True)
+        assert made["global"]["iteration"] == 2
+
+
+def test_without_a_turn_the_next_recursion_makes_the_stop() -> None:
+    made = task_of(*ASKED_AT_THE_LIMIT, step(2))
+    assert (made["global"]["status"], made["global"]["forced"]) == ("failed", True)
+    assert ids(made["recursion_history"]) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_with_both_the_stop_stands_at_the_question_in_any_order(seed: int) -> None:
+    records = [*ASKED_AT_THE_LIMIT, step(2), turn("e", 5)]
+    made = task_of(*random.Random(seed).sample(records, len(records)))
+    assert (made["global"]["forced"], made["global"]["iteration"]) == (True, 2)
+    assert ids(made["recursion_history"]) == [0, 1]
+
+
+def test_an_answer_after_a_question_at_the_limit_completes() -> None:
+    assert stands(*ASKED_AT_THE_LIMIT, step(2, "ANSWER")) == ("completed", 3)
+
+
+def test_recursions_after_the_end_stay_outside_and_are_counted() -> None:
+    told = Told(step(0, "ANSWER"), replan(1, "x"), step(2, short_term_memory_append="m"))
+    assert told.warnings == ["recursion_after_end"] * 2
+    assert document(told)["recursion_history"] == task_of(step(0, "ANSWER"))["recursion_history"]
+    assert document(told)["context"] == task_of(step(0, "ANSWER"))["context"]
+    assert document(told)["global"]["iteration"] == 1
+
+
+def test_a_late_answer_puts_what_came_after_it_outside() -> None:
+    made = task_of(step(0), step(2), step(1, "ANSWER"))
+    assert ids(made["recursion_history"]) == [0, 1]
+    assert made["global"]["status"] == "completed"
+
+
+def test_the_first_end_stands() -> None:
+    assert stands(step(0), failed(1, final=True), step(2, "ANSWER")) == ("failed", 2)
+
+
+# --- tool results -----------------------------------------------------------------------------
+
+
+def answered(*records: Json) -> list[tuple[Any, Any]]:
+    """result and success of each call of the first recursion."""
+    made = task_of(*records)["recursion_history"][0]["action"]["output"]["tool_calls"]
+    return [(one.get("result"), one.get("success")) for one in made]
+
+
+NOTHING = (None, None)
+
+
+@pytest.mark.parametrize("call", ["c2", 1])
+def test_a_result_goes_to_its_call_by_id_or_by_index(call: str | int) -> None:
+    given = result(0, call, "no", success=False)
+    assert answered(calls(0, "c1", "c2"), given) == [NOTHING, ("no", False)]
+
+
+def test_the_id_comes_before_the_index() -> None:
+    given = result(0, "c1", call_index=1)
+    assert answered(calls(0, "c1", "c2"), given) == [("42", True), NOTHING]
+
+
+def test_an_id_nobody_knows_falls_back_on_the_index() -> None:
+    given = result(0, "unknown", call_index=1)
+    assert answered(calls(0, "c1", "c2"), given) == [NOTHING, ("42", True)]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("plain", "plain"), ({"b": [1, 2], "a": "é"}, '{"a":"é","b":[1,2]}'), (None, "null"),
+     (3.5, "3.5"), (True, "true")],
+)  # fmt: skip
+def test_what_is_not_a_string_is_compact_json(value: Any, text: str) -> None:
+    assert answered(calls(0, "c"), result(0, "c", value)) == [(text, True)]
+
+
+@pytest.mark.parametrize("status", ["running", "done"])
+def test_a_result_before_its_recursion_waits_for_it(status: str) -> None:
+    told = Told(result(0, "c", hours=0), calls(0, "c", status=status), calls(0, "c"))
+    assert answered(result(0, "c"), calls(0, "c", status=status)) == [("42", True)]
+    assert told.dead == []
+
+
+def test_at_most_64_results_wait() -> None:
+    told = Told(*(result(n, "c") for n in range(65)))
+    assert told.outcomes == ["applied"] * 64 + ["too_many_waiting_results"]
+    assert told.say(calls(0, "c"), result(64, "c")).outcomes[-2:] == ["applied", "applied"]
+
+
+@pytest.mark.parametrize("call", ["unknown", 1])
+def test_a_result_that_fits_no_call_of_an_ended_recursion_is_a_dead_letter(call: str | int) -> None:
+    assert Told(calls(0, "c"), result(0, call)).outcomes == ["applied", "unmatched_tool_result"]
+
+
+def test_a_result_for_a_running_recursion_waits_until_it_has_ended() -> None:
+    told = Told(calls(0, "c", status="running"), result(0, 1))
+    assert (told.outcomes, told.dead) == (["applied", "applied"], [])
+    assert told.say(calls(0, "c")).dead == ["unmatched_tool_result"]
+
+
+@pytest.mark.parametrize("result_first", [False, True])
+def test_a_result_that_fits_nothing_counts_as_dead_in_either_order(
+    tmp_path: Path, result_first: bool
+) -> None:
+    records = [calls(0, "c"), result(0, "unknown")]
+    records = records[::-1] if result_first else records
+    applier = Applier(Store(tmp_path / "store"))
+    applier.apply([(encode(one), ("test", 0, at)) for at, one in enumerate(records, 1)])
+    counts = applier.counts
+    assert (counts["read"], counts["applied"], counts["dead"]) == (2, 1, 1)
+    (buried,) = applier.rows["dead_letters"]
+    assert (buried[0], json.loads(buried[2])["tool_call_id"]) == (
+        "unmatched_tool_result",
+        "unknown",
+    )
+
+
+@pytest.mark.xfail(
+    strict=True, reason="results are settled when the first ended version comes, not again"
+)
+def test_a_result_whose_call_a_later_version_drops_is_dead_in_either_order() -> None:
+    first, second, given = calls(0, "c", hours=1), calls(0, hours=2), result(0, "c")
+    told, other = Told(first, given, second), Told(first, second, given)
+    dead = [len(one.dead) + one.outcomes.count("unmatched_tool_result") for one in (told, other)]
+    assert dead == [1, 1]
+
+
+# --- stalled ----------------------------------------------------------------------------------
+
+
+def stalled(*records: Json) -> tuple[bool, int]:
+    made = task_of(*records)["global"]
+    return made["stalled"], made["stalled_count"]
+
+
+@pytest.mark.parametrize(("times", "expected"), [(2, (False, 0)), (3, (True, 3)), (5, (True, 5))])
+def test_three_equal_recursions_in_a_row_stall(times: int, expected: tuple[bool, int]) -> None:
+    assert stalled(*(step(at, output={"same": 1}) for at in range(times))) == expected
+
+
+def test_the_next_different_one_clears_it() -> None:
+    same = [step(at, output={"same": 1}) for at in range(3)]
+    assert stalled(*same, step(3)) == (False, 0)
+    assert stalled(*same, step(3), step(4, output={"same": 1})) == (False, 0)
+
+
+def test_another_action_with_the_same_output_is_different() -> None:
+    kinds = ("REFLECT", "CALL_TOOL", "REFLECT")
+    assert stalled(*(step(at, kind, {"same": 1}) for at, kind in enumerate(kinds))) == (False, 0)
+
+
+def test_call_ids_and_results_are_left_aside() -> None:
+    results = [result(at, f"c{at}", f"answer {at}") for at in range(3)]
+    assert stalled(*(calls(at, f"c{at}") for at in range(3)), *results) == (True, 3)
+
+
+# --- more than 200 recursions -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def long() -> list[Json]:
+    plan = [{"step_id": "x"}]
+    return [step(at, max_iteration=1000, plan=plan, step_id="x") for at in range(205)]
+
+
+def test_200_recursions_are_kept_whole_and_the_older_counted(long: list[Json]) -> None:
+    made = task_of(*long)
+    assert made["older_recursions"] == 5
+    assert plan_of(made) == {"x": ("running", list(range(5, 205)))}
+    assert (made["global"]["iteration"], made["global"]["status"]) == (205, "running")
+
+
+def test_a_version_of_an_older_recursion_changes_nothing(long: list[Json]) -> None:
+    told = Told(*long)
+    before = document(told)
+    told.say(long[0], long[1] | {"thought": "late"})
+    assert told.outcomes[-2:] == ["duplicate", "applied"]
+    assert told.warnings[-1:] == ["recursion_before_window"]
+    assert document(told) == before
+
+
+def test_a_late_recursion_before_the_window_is_counted_only(long: list[Json]) -> None:
+    told = Told(*long)
+    told.say(step(1, trace_id="late"), step(1, trace_id="late"))
+    assert told.outcomes[-2:] == ["applied", "duplicate"]
+    assert told.warnings.count("recursion_before_window") == 1
+    made = document(told)
+    assert plan_of(made)["x"][1] == list(range(5, 205))
+    assert ids(made["recursion_history"]) == []
+
+
+@pytest.mark.xfail(
+    strict=True, reason="one that comes after the window went on is only warned of, not counted"
+)
+def test_a_late_recursion_before_the_window_counts_in_iteration(long: list[Json]) -> None:
+    late = step(1, trace_id="late")
+    made = task_of(*long, late)
+    assert made["global"]["iteration"] == task_of(late, *long)["global"]["iteration"] == 206
+    assert made["older_recursions"] == 6
