@@ -479,6 +479,12 @@ def test_a_capability_grows_surer_with_each_showing(
     assert known["confidence"] == pytest.approx(expected)
 
 
+def test_a_capability_shown_twice_in_one_turn_is_shown_once() -> None:
+    said = {"type": "capability_assumption", "content": "tea", "confidence": 0.4}
+    (known,) = Told(turn("a", 0, observations=[said, said])).document["session_memory"]
+    assert known["confidence"] == pytest.approx(0.4)
+
+
 def test_opposing_takes_away_until_three_turns_after_it() -> None:
     told = Told(seen("a", 0, "preference", explicit=True))
     told.say(seen("b", 1, "preference", "coffee", opposes="TEA"))

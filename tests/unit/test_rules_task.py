@@ -307,6 +307,12 @@ def test_a_later_plan_may_undo_the_error(later: Any, status: str) -> None:
     assert plan_of(task_of(replan(0, "x"), *errors, replan(4, later)))["x"][0] == status
 
 
+def test_what_a_plan_undid_stays_undone_when_the_next_one_is_silent() -> None:
+    errors = [failed(at, step_id="x") for at in (1, 2, 3)]
+    made = task_of(replan(0, "x"), *errors, replan(4, ("x", "running")), replan(5, "x"))
+    assert plan_of(made)["x"][0] == "running"
+
+
 def test_the_latest_constraints_are_taken_whole() -> None:
     made = task_of(
         step(0, objective="o", constraints=["a", "b"]), step(1, constraints=["c"]), step(2)
@@ -366,6 +372,10 @@ def test_without_a_turn_the_next_recursion_makes_the_stop() -> None:
     made = task_of(*ASKED_AT_THE_LIMIT, step(2))
     assert (made["global"]["status"], made["global"]["forced"]) == ("failed", True)
     assert ids(made["recursion_history"]) == [0, 1, 2]
+
+
+def test_a_turn_of_the_same_moment_answers_no_question_at_the_limit() -> None:
+    assert stands(*ASKED_AT_THE_LIMIT, turn("e", 1)) == ("waiting_input", 2)
 
 
 @pytest.mark.parametrize("seed", range(6))
