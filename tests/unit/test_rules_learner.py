@@ -1,0 +1,362 @@
+"""The learner's profile, rule by rule (design 04, Learner; seed 004)."""
+
+import json
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.base import parse_time
+from schemas.learner import UserLearningProfile, UserUpdate
+from streams.folds import learner
+from streams.folds.rows import Refused
+from streams.runtime.apply import Applier
+from streams.runtime.store import Store
+from tests.unit.test_rules_memory import SOURCE, Json, Memory, day
+
+LIMITS = "微积分-极限"
+SEED_004 = """{
+  "user_id": "u123",
+  "event": {
+    "intent": "quiz",
+    "topic": "微积分-极限",
+    "artifact": "quiz_set",
+    "metadata": {
+      "difficulty": "easy",
+      "correct_rate": 0.4
+    }
+  }
+}"""
+
+
+@pytest.fixture
+def user() -> Memory:
+    return Memory()
+
+
+def signal(signal_id: str, at: float = 1, **fields: Any) -> Json:
+    """What `POST /memory/user/update` says, as a record."""
+    return {
+        "type": "signal",
+        "signal_id": signal_id,
+        "scope": "user",
+        "user_id": "u",
+        "occurred_at": day(at),
+        **fields,
+    }
+
+
+def learn(user: Memory, at: float = 1, **fields: Any) -> None:
+    """A signal of its own id."""
+    number = len(user.table("signals"))
+    assert user.give(signal(f"g{number:04}", at, **fields)) == "applied"
+
+
+def answer(
+    user: Memory, rate: float, difficulty: str | None = None, at: float = 1, topic: str = LIMITS
+) -> None:
+    known = {"difficulty": difficulty} if difficulty else {}
+    learn(user, at, topic=topic, metadata={"correct_rate": rate, **known})
+
+
+def profile(user: Memory) -> Json:
+    found = learner.document(user.rows, "u")
+    assert found is not None
+    UserLearningProfile.model_validate_json(json.dumps(found))
+    return found
+
+
+def mastered(user: Memory, topic: str = LIMITS) -> tuple[float, str]:
+    found = profile(user)
+    return found["mastery_score"][topic], found["mastery"][topic]
+
+
+# --- mastery ----------------------------------------------------------------------------------
+
+
+def test_the_check_weak_then_medium_then_strong(user: Memory) -> None:
+    answer(user, 0.4, "easy")
+    assert mastered(user) == (0.457142857, "weak")
+    answer(user, 0.8, "easy")
+    assert mastered(user) == (0.56, "medium")
+    for _ in range(3):
+        answer(user, 1.0, "hard")
+    assert mastered(user) == (0.824, "strong")
+
+
+@pytest.mark.parametrize(
+    ("difficulty", "weight"), [("easy", 0.75), ("medium", 1), ("hard", 1.25), (None, 1)]
+)
+def test_an_answer_weighs_by_its_difficulty(
+    user: Memory, difficulty: str | None, weight: float
+) -> None:
+    answer(user, 0.3, difficulty)
+    assert mastered(user)[0] == round((0.5 + weight * 0.3) / (1 + weight), 9)
+
+
+@pytest.mark.parametrize(
+    ("p", "word"),
+    [(0.499999999, "weak"), (0.5, "medium"), (0.799999999, "medium"), (0.8, "strong")],
+)
+def test_weak_ends_at_a_half_and_strong_begins_at_four_fifths(p: float, word: str) -> None:
+    assert learner.mastery(p) == word
+
+
+def test_mastery_falls_as_well_as_rises(user: Memory) -> None:
+    answer(user, 1.0, "hard")
+    answer(user, 1.0, "hard")
+    before = mastered(user)
+    answer(user, 0.0, "hard")
+    assert (before[1], mastered(user)[1]) == ("strong", "medium")
+
+
+def test_an_answer_halves_every_30_days_counted_from_the_topics_latest(user: Memory) -> None:
+    answer(user, 1.0, at=1)
+    answer(user, 0.0, at=31)
+    assert mastered(user)[0] == round((0.5 + 0.5) / (1 + 1 + 0.5), 9)
+
+
+def test_age_is_counted_in_utc_dates(user: Memory) -> None:
+    answer(user, 1.0, at=1.99)
+    answer(user, 0.0, at=2.01)
+    left = 0.5 ** (1 / 30)
+    assert mastered(user)[0] == round((0.5 + left) / (1 + 1 + left), 9)
+    other = Memory()
+    answer(other, 1.0, at=1.01)
+    answer(other, 0.0, at=1.99)
+    assert mastered(other)[0] == 0.5
+
+
+def test_a_topic_does_not_fade_while_nobody_answers(user: Memory) -> None:
+    answer(user, 1.0, at=1)
+    before = mastered(user)
+    learn(user, at=200, topic=LIMITS, intent="chat")
+    answer(user, 0.2, at=300, topic="other")
+    assert mastered(user) == before
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_nothing_counts_beyond_360_days(user: Memory, late: bool) -> None:
+    answers = [(0.0, 1.0), (1.0, 2.0), (0.5, 362.0)]  # 361 and 360 days before the latest
+    for rate, at in reversed(answers) if late else answers:
+        answer(user, rate, at=at)
+    left = 0.5 ** (360 / 30)
+    assert mastered(user)[0] == round((0.5 + left + 0.5) / (1 + left + 1), 9)
+
+
+def test_any_order_of_answers_gives_exactly_the_same_profile() -> None:
+    answers: list[tuple[float, str | None, float]] = [
+        (0.1, "easy", 1.5), (0.7, "hard", 1.2), (0.333333, None, 3.0), (1.0, "medium", 40.0),
+    ]  # fmt: skip
+    profiles = set()
+    for order in permutations(enumerate(answers)):
+        user = Memory()
+        for number, (rate, difficulty, at) in order:
+            known = {"correct_rate": rate, "difficulty": difficulty}
+            said = signal(f"g{number}", at, topic=f"t{number % 2}", intent="quiz", metadata=known)
+            assert user.give(said) == "applied"
+        profiles.add(json.dumps(profile(user)))
+    assert len(profiles) == 1
+
+
+def test_topics_are_mastered_apart(user: Memory) -> None:
+    answer(user, 1.0, "hard", topic="a")
+    answer(user, 0.0, "hard", topic="b")
+    assert profile(user)["mastery"] == {"a": "medium", "b": "weak"}
+
+
+def test_a_visit_without_an_answer_masters_nothing(user: Memory) -> None:
+    learn(user, topic=LIMITS, intent="quiz")
+    assert profile(user)["mastery"] == {}
+    assert profile(user)["history"]["topics_visited"] == [LIMITS]
+
+
+def test_an_answer_without_a_topic_masters_nothing(user: Memory) -> None:
+    learn(user, intent="quiz", metadata={"correct_rate": 1.0})
+    assert profile(user)["mastery"] == {}
+    assert profile(user)["history"]["quiz_sessions"] == 1
+
+
+# --- history ----------------------------------------------------------------------------------
+
+
+def test_quiz_sessions_and_homework_help_are_counted_by_intent(user: Memory) -> None:
+    for intent in ("quiz", "homework", "quiz", "chat", "homework_help", "quiz"):
+        learn(user, intent=intent)
+    history = profile(user)["history"]
+    assert (history["quiz_sessions"], history["homework_help_count"]) == (3, 2)
+
+
+def test_an_intent_given_as_a_list_counts_by_its_first(user: Memory) -> None:
+    learn(user, intent=["quiz", "homework"])
+    history = profile(user)["history"]
+    assert (history["quiz_sessions"], history["homework_help_count"]) == (1, 0)
+
+
+def test_topics_are_in_order_of_first_visit(user: Memory) -> None:
+    for topic, at in (("b", 2), ("a", 3), ("b", 4), ("c", 5), ("a", 1)):
+        learn(user, at, topic=topic)
+    assert profile(user)["history"]["topics_visited"] == ["a", "b", "c"]
+
+
+@pytest.fixture
+def travelled() -> Memory:
+    """A learner who visited 500 topics, one every hour from day 2 on."""
+    user = Memory()
+    for number in range(learner.MAX_TOPICS):
+        learn(user, 2 + number / 24, topic=f"t{number:03}")
+    return user
+
+
+def test_the_500_newest_topics_are_kept(travelled: Memory) -> None:
+    learn(travelled, 30, topic="newest")
+    visited = profile(travelled)["history"]["topics_visited"]
+    assert visited == [*(f"t{number:03}" for number in range(1, 500)), "newest"]
+
+
+@pytest.mark.xfail(
+    strict=True, reason="the 501st topic stays even if it is the oldest, and drops a newer one"
+)
+def test_a_late_visit_older_than_500_topics_drops_none_of_them(travelled: Memory) -> None:
+    before = profile(travelled)["history"]["topics_visited"]
+    learn(travelled, 1, topic="late")
+    assert profile(travelled)["history"]["topics_visited"] == before
+
+
+def test_updated_at_is_the_latest_signals_time(user: Memory) -> None:
+    learn(user, 5, intent="quiz")
+    learn(user, 2, intent="quiz")
+    assert profile(user)["updated_at"] == day(5)
+
+
+def test_nobody_known_has_no_profile(user: Memory) -> None:
+    assert learner.document(user.rows, "u") is None
+
+
+# --- preferences ------------------------------------------------------------------------------
+
+
+def artifacts(user: Memory, *names: str) -> tuple[str | None, str | None]:
+    """Uses in the order of time; the favourite and its strength."""
+    for number, name in enumerate(names):
+        learn(user, 1 + number / 24, artifact=name)
+    found = profile(user)["preferences"]
+    return found["preferred_artifact"], found["preferred_artifact_strength"]
+
+
+def test_two_uses_make_no_favourite(user: Memory) -> None:
+    assert artifacts(user, "notes", "notes") == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("others", "strength"),
+    [(0, "strong"), (1, "strong"), (2, "medium"), (3, "weak"), (4, None)],
+    ids=["100 %", "75 %", "60 %", "50 %", "43 %"],
+)
+def test_three_uses_and_half_of_all_make_a_favourite(
+    user: Memory, others: int, strength: str | None
+) -> None:
+    rest = ["quiz", "explanation", "flashcards", "quiz"][:others]
+    favourite = "notes" if strength else None
+    assert artifacts(user, *rest, "notes", "notes", "notes") == (favourite, strength)
+
+
+def test_just_below_a_threshold_is_the_weaker_strength(user: Memory) -> None:
+    made = artifacts(user, *["notes"] * 11, *["quiz"] * 4)  # 73 %
+    assert made == ("notes", "medium")
+
+
+def test_a_tie_goes_to_the_latest_used(user: Memory) -> None:
+    pair = ["notes", "quiz"]
+    assert artifacts(Memory(), *pair * 3) == ("quiz", "weak")
+    assert artifacts(user, *pair[::-1] * 3) == ("notes", "weak")
+
+
+def test_latest_is_by_time_not_by_arrival(user: Memory) -> None:
+    for at, name in ((6, "quiz"), (1, "notes"), (2, "quiz"), (3, "notes"), (4, "quiz")):
+        learn(user, at, artifact=name)
+    learn(user, 5, artifact="notes")
+    assert profile(user)["preferences"]["preferred_artifact"] == "quiz"
+
+
+@pytest.mark.parametrize(
+    ("artifact", "kind"),
+    [("quiz_set", "quiz"), ("notes_document", "notes"), ("flashcards", "flashcards")],
+)
+def test_artifacts_are_mapped_to_their_kinds(user: Memory, artifact: str, kind: str) -> None:
+    assert artifacts(user, *[artifact] * 3) == (kind, "strong")
+
+
+def test_an_artifact_of_no_kind_is_no_use(user: Memory) -> None:
+    assert artifacts(user, "video", "video", "video", "notes", "notes", "notes") == (
+        "notes",
+        "strong",
+    )
+
+
+def test_the_difficulty_goes_by_the_same_rule(user: Memory) -> None:
+    for number, difficulty in enumerate(["easy", "hard", "hard"]):
+        learn(user, 1 + number / 24, metadata={"difficulty": difficulty})
+    assert profile(user)["preferences"]["difficulty_preference"] is None
+    learn(user, 2, metadata={"difficulty": "hard"})
+    found = profile(user)["preferences"]
+    assert found["difficulty_preference"] == "hard"
+    assert found["difficulty_preference_strength"] == "strong"
+
+
+# --- signals ----------------------------------------------------------------------------------
+
+
+def test_seed_004s_example_makes_the_profile_seed_004_describes(tmp_path: Path) -> None:
+    update = UserUpdate.model_validate_json(SEED_004)
+    said = update.event.model_dump(exclude_none=True)
+    record = signal("post-1", **said) | {"user_id": update.user_id}
+    applier = Applier(Store(tmp_path / "tables"))
+    applier.apply([(json.dumps(record).encode(), SOURCE)])
+    rows = applier.take_documents()
+    user_id, updated_at, doc, *_ = rows["profiles"][0]
+    assert (user_id, updated_at) == ("u123", parse_time(day(1)))
+    assert json.loads(doc) == {
+        "user_id": "u123",
+        "mastery": {LIMITS: "weak"},
+        "mastery_score": {LIMITS: 0.457142857},
+        "preferences": {
+            "preferred_artifact": None,
+            "preferred_artifact_strength": None,
+            "difficulty_preference": None,
+            "difficulty_preference_strength": None,
+        },
+        "history": {"quiz_sessions": 1, "homework_help_count": 0, "topics_visited": [LIMITS]},
+        "updated_at": day(1),
+    }
+    assert set(rows) == {"profiles", "signals"}  # no conversation, link or memory
+    applier.store.close()
+
+
+def test_a_signal_given_twice_is_a_duplicate(user: Memory) -> None:
+    said = signal("post-1", intent="quiz", topic=LIMITS, metadata={"correct_rate": 0.4})
+    assert user.give(said) == "applied"
+    before = profile(user)
+    assert user.give(said) == "duplicate"
+    assert profile(user) == before
+    assert len(user.table("signals")) == 1
+
+
+def test_other_content_under_a_signals_id_is_refused(user: Memory) -> None:
+    user.give(signal("post-1", intent="quiz"))
+    before = profile(user)
+    with pytest.raises(Refused) as refused:
+        user.give(signal("post-1", intent="homework"))
+    assert refused.value.reason == "conflicting_duplicate"
+    assert profile(user) == before
+
+
+def test_a_signal_and_a_plan_may_bear_the_same_id(user: Memory) -> None:
+    user.tell(plan_id="same")
+    assert user.give(signal("same", intent="quiz")) == "applied"
+
+
+def test_a_signal_makes_no_revision(user: Memory) -> None:
+    learn(user, intent="quiz", topic=LIMITS, metadata={"correct_rate": 0.4})
+    assert user.table("revisions") == []
