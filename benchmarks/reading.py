@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
+from deltalake import DeltaTable
 
 from benchmarks import common, loops
 from benchmarks.common import median, spread
 from schemas.base import JsonObject
-from sinks.history import connect
+from sinks.history import connect, paths
 from streams import reading
 
 PROGRAM = str(Path(sys.executable).with_name("turnstone"))
@@ -27,8 +28,9 @@ FACTS = 20  # states a user; each further plan gives one of them a new version
 BARE = """
 import json, sys
 import duckdb
-files, column, value = sys.argv[1:]
-sql = f"SELECT COLUMNS(*)::VARCHAR FROM read_parquet('{files}') WHERE {column} = ?"
+column, value, *files = sys.argv[1:]
+duckdb.execute("SET enable_progress_bar = false")
+sql = f"SELECT COLUMNS(*)::VARCHAR FROM read_parquet({files}) WHERE {column} = ?"
 print(json.dumps(duckdb.execute(sql, [value]).fetchall()))
 """
 
@@ -160,8 +162,8 @@ def _count(db: duckdb.DuckDBPyConnection, table: str) -> int:
 def _asked(question: Question, history: Path, repeat: int) -> tuple[str, ...]:
     table, column, value = question.bare
     command = [PROGRAM, *question.words, "--history", str(history), "--json"]
-    files = str(history / table / "date=*" / "*.parquet")
-    bare = [sys.executable, "-c", BARE, files, column, value]
+    files = paths(DeltaTable(str(history / table)))
+    bare = [sys.executable, "-c", BARE, column, value, *files]
     whole, floor = ([_process(one) for _ in range(repeat)] for one in (command, bare))
     inside = [_timed(question.call) for _ in range(repeat)]
     common.note(f"{question.name}: {median(whole):.0f} ms")
