@@ -112,8 +112,9 @@ def turns(draw: st.DrawFn, most: int = 8) -> list[Json]:
 
 
 ACTIONS = st.sampled_from(("CALL_TOOL", "RE_PLAN", "REFLECT", "REFLECT", "ANSWER", "CLARIFY"))
+CALL_NAMES: tuple[str | int, ...] = ("c0", 1, 9)
+answers = st.lists(st.tuples(MINUTES, st.sampled_from(CALL_NAMES)), max_size=2)
 CALLS = [{"id": "c0", "name": "search"}, {"name": "read"}]
-CALLED = st.sampled_from(("c0", 1, 9))
 STEPS = st.sampled_from(("one", "two", "three"))
 plans = st.lists(
     st.fixed_dictionaries(
@@ -159,9 +160,7 @@ def steps(draw: st.DrawFn, most: int = 7) -> list[Json]:
             index = draw(st.integers(0, 5))
             fields |= {"output": output, **where}
             made.append(recursion(trace, index, ended_at, kind, **fields))
-        for at, call in draw(
-            st.lists(st.tuples(MINUTES, st.sampled_from(("c0", 1, 9))), max_size=2)
-        ):
+        for at, call in draw(answers):
             # One that fits nothing leaves no time behind (its recursion's has been seen).
             fits = kind == "CALL_TOOL" and call != 9
             made.append(result(trace, at if fits else ended_at, call, result=draw(TEXT), **where))
@@ -183,7 +182,7 @@ def signals(draw: st.DrawFn, most: int = 3) -> list[Json]:
 
 
 # A version that loses leaves its time with the session only if it comes before the one that stands
-# (test_law_2: test_law_2_a_losing_version...): these two keep what else there is comparable.
+# (tests/unit/test_folds_edges.py): these two keep what else there is comparable.
 ENDS = [
     signal(f"{session}{at}", at, "session", session_id=session)
     for session in SESSIONS
@@ -207,8 +206,8 @@ THREADS = st.sampled_from(("work", "home"))
 REASONS = {"reason": st.just("said so"), "evidence_event_ids": st.lists(EVENTS, max_size=2)}
 
 
-def _kind(state_id: str | None) -> str:
-    return "task" if state_id == "t1" else "fact"
+def _with_kind(update: Json) -> Json:
+    return {**update, "kind": "task" if update["state_id"] == "t1" else "fact"}
 
 
 upserts = st.fixed_dictionaries(
@@ -220,7 +219,7 @@ upserts = st.fixed_dictionaries(
         "valid_from": LATER.map(when),
         **REASONS,
     },
-).map(lambda one: {**one, "kind": _kind(one["state_id"])})
+).map(_with_kind)
 endings = st.fixed_dictionaries(
     {"op": st.sampled_from(("close", "mark_done")), "state_id": STATE_IDS},
     optional={"valid_to": LATER.map(when), **REASONS},

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from streams.folds import affect, documents, memory
+from streams.folds import affect, memory, session_state
 from tests.property.strategies import SESSIONS, events, turns, write_plans
 from tests.property.world import Json, World, turn
 
@@ -92,7 +92,8 @@ class Replay:
     def _is_late(self, revision: Json) -> bool:
         rows = self.memory.rows_of("sessions", revision["owner_id"])
         (event_id,) = revision["evidence_event_ids"]
-        return bool(documents.visible(rows, rows.get("h")).latest[1] != event_id)
+        latest = session_state.visible(rows, rows.get("h")).latest
+        return latest is not None and latest[1] != event_id
 
     def of(self, *prefix: str) -> dict[tuple[str, ...], Any]:
         return {key: one for key, one in self.said.items() if key[: len(prefix)] == prefix}

@@ -6,7 +6,7 @@ can be given instead). Times are minutes after `START`, ids short names, the res
 
 import json
 from collections import Counter
-from typing import Any
+from typing import Any, cast
 
 from schemas.base import MINUTE, format_time, parse_time
 from schemas.rows import TABLES, Source
@@ -146,7 +146,7 @@ class World:
     """Records in, documents and history rows out. `rows` holds every row by its table's name."""
 
     def __init__(self, store: Store | None = None, retention: int | None = None) -> None:
-        self.store: Any = store or Tables()
+        self.store = cast(Any, Tables() if store is None else store)
         self.applier = Applier(self.store, retention)
         self.rows: dict[str, list[Json]] = {name: [] for name in TABLES}
         self.line = 0

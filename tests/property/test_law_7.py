@@ -1,0 +1,167 @@
+"""Law 7: every list inside a row has a cap, however much comes in."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from streams.folds import affect, machine, session_memory, session_state, states, task
+from tests.property.world import (
+    DAYS,
+    Json,
+    World,
+    fact,
+    feeling,
+    plan,
+    recursion,
+    result,
+    signal,
+    turn,
+    world,
+)
+
+CAPS = {
+    "Session.intents": session_state.MAX_INTENTS,
+    "Session.window": session_state.MAX_CONVERSATIONS,
+    "Session.waiting": session_state.MAX_RUNNING,
+    "Session.running": session_state.MAX_RUNNING,
+    "MemoryEntry.showings": 20,
+    "MemoryEntry.ops": session_memory.MAX_OPS,
+    "Task.order": task.MAX_RECURSIONS,
+    "Machine.plan": machine.MAX_PLAN,
+    "Machine.claims": machine.MAX_CLAIMS,
+    "Machine.short_term": machine.MAX_SHORT_TERM,
+    "Machine.constraints": 100,
+    "MoodRow.felt": affect.MAX_MOMENTS,
+    "MoodRow.words": affect.MAX_WORDS,
+    "State.versions": states.MAX_VERSIONS,
+    "Topic.days": 361,
+    "Learner.artifacts": 4,
+    "Learner.difficulties": 3,
+}
+"""What design 04 and the modules state; a list of no name here may hold 65 at most."""
+UNNAMED = 65
+BLOCK = 256
+ID_BLOCK = 16 * 3 * 128  # seen ids: 128 a block on average, of 16 bytes each
+
+
+def lists(row: Any, name: str) -> Iterator[tuple[str, int]]:
+    """Every list in a row and its length, named by the tuple it lies in."""
+    if hasattr(row, "_fields"):
+        for field, one in zip(row._fields, row, strict=True):
+            yield from lists(one, f"{type(row).__name__}.{field}")
+    elif isinstance(row, tuple | list):
+        yield name, len(row)
+        for one in row:
+            yield from lists(one, name)
+
+
+def turns() -> Iterable[Json]:
+    for n in range(400):
+        yield turn(
+            f"e{n}", n, client_id=f"c{n % 2}", task_id=f"t{n // 4}", intent="quiz", topic=f"x{n}",
+            user_id="u1", affect=feeling((n % 5) / 5),
+            observations=[
+                {"type": "background", "content": f"seen {n}", "explicit": n % 2 == 0},
+                {"type": "preference", "content": "tea", "confidence": 0.9},
+            ],
+            session_memory_delta={
+                "add": [{"id": "m", "type": "decision", "decision": "kept",
+                         "confidence": 1.0}] * (n == 0),
+                "update": [{"id": "m", "rationale": f"{n}"}],
+            },
+        )  # fmt: skip
+    for n in range(100):
+        yield turn(f"w{n}", 500 + n, status="running", task_id=f"w{n}")
+
+
+def steps() -> Iterable[Json]:
+    for n in range(260):
+        yield recursion(
+            f"r{n:03}", n, n, "CALL_TOOL", max_iteration=1000, step_id=f"s{n}",
+            output={"tool_calls": [{"id": f"c{n}"}]}, short_term_memory_append=["one", "two"],
+            constraints=[f"{i}" for i in range(100)], plan=[{"step_id": f"s{i}"} for i in range(n)],
+        )  # fmt: skip
+        yield result(f"r{n:03}", n, f"c{n}")
+    for n in range(300):
+        yield result("r259", 300, f"other{n}", call_index=0)
+    for n in range(100):
+        yield result(f"early{n}", 300, 0)
+        yield recursion(f"ask{n}", 0, 300, "CLARIFY", task_id=f"ask{n}")
+
+
+def lessons() -> Iterable[Json]:
+    for n in range(520):
+        metadata = {"correct_rate": 0.5, "difficulty": ("easy", "medium", "hard")[n % 3]}
+        yield signal(f"a{n}", n * DAYS, topic="daily", metadata=metadata, artifact="quiz_set")
+        yield signal(f"b{n}", n * DAYS, topic=f"topic {n}")
+
+
+def plans() -> Iterable[Json]:
+    for n in range(120):
+        yield plan(
+            f"p{n}", n,
+            fact("f", f"version {n}", valid_from=turn("x", n)["occurred_at"]),
+            {"op": "upsert", "kind": "long_mood_state", "body_text": f"mood {n}"},
+            preference_updates=[
+                {"op": "confirm", "domain": "d", "polarity": "like", "subject": "tea"}
+            ],
+            event_affect=feeling(0.1),
+        )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def heavy() -> World:
+    return world(*turns(), *steps(), *lessons(), *plans())
+
+
+def test_law_7_every_list_in_every_row_has_a_cap(heavy: World) -> None:
+    longest: dict[str, int] = {}
+    for (table, _, key), entity in heavy.store.entities.items():
+        for name, row in entity.scan(""):
+            if isinstance(row, bytes):
+                assert len(row) <= ID_BLOCK, (table, key, name)
+            kind = "Block" if name[0] == "o" else type(row).__name__
+            for where, length in lists(row, kind):
+                longest[where] = max(longest.get(where, 0), length)
+    over = {
+        where: length
+        for where, length in longest.items()
+        if length > CAPS.get(where, BLOCK if where == "Block" else UNNAMED)
+    }
+    assert over == {}
+    full = {"Session.window", "Session.running", "MemoryEntry.showings", "MemoryEntry.ops",
+            "Task.order", "Machine.short_term", "MoodRow.felt", "MoodRow.words",
+            "State.versions", "Topic.days"}  # fmt: skip
+    assert {where: longest[where] for where in full} == {where: CAPS[where] for where in full}
+
+
+def test_law_7_rows_of_their_own_are_bounded_in_number(heavy: World) -> None:
+    session, user = heavy.rows_of("sessions", "s1"), heavy.rows_of("users", "u1")
+    conversations = len(list(session.scan("c/")))
+    assert conversations == session_state.MAX_CONVERSATIONS
+    assert len(list(session.scan("r/"))) == session_state.MAX_RUNNING
+    assert len(list(session.scan("m/"))) <= session_memory.MAX_ITEMS + session_memory.MAX_CANDIDATES
+    assert len(list(session.scan("q/t1\x1f"))) == task.MAX_RECURSIONS
+    assert len(list(session.scan("w/t1\x1f"))) <= task.MAX_RECURSIONS + task.MAX_PENDING
+    assert len(list(user.scan("y/"))) == 500
+
+
+def test_law_7_documents_keep_the_caps_of_their_schemas(heavy: World) -> None:
+    document, machine_document = heavy.session(), heavy.task()
+    assert len(document["conversations"]) == 20
+    assert document["conversation_count"] == 200
+    assert len(document["session_memory"]) <= 200
+    (kept,) = (one for one in document["session_memory"] if one["id"] == "m")
+    assert (kept["decision"], kept["rationale"]) == ("kept", "399")  # 400 writes, 32 remembered
+    assert len(document["context"]["recent_intents"]) == 10
+    steps_kept = len(machine_document["recursion_history"]) + sum(
+        len(step["recursion_history"]) for step in machine_document["context"]["plan"]
+    )
+    assert steps_kept == 200
+    assert machine_document["older_recursions"] == 60
+    assert len(machine_document["context"]["plan"]) == 100
+    assert len(machine_document["context"]["memory"]["short_term"]) == 50
+    profile = heavy.profile()
+    assert profile is not None
+    assert len(profile["history"]["topics_visited"]) == 500

@@ -1,0 +1,83 @@
+"""Rows on disk: a store closed and opened again at any point goes on as if nothing had been."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schemas.events import RECORD_TYPES
+from streams.runtime.apply import Applier
+from streams.runtime.store import Store
+from tests.property.strategies import events, write_plans
+from tests.property.test_law_2 import final
+from tests.property.world import Json, World, fact, plan, turn, world
+
+
+def reopened(path: Path, records: list[Json]) -> World:
+    """The records one by one, each followed by a commit and a store that has cached nothing."""
+    made = World(Store(path))
+    for record in records:
+        made.say(record)
+        made.documents()
+        made.store.commit({})
+        made.store.close()
+        made.store = Store(path)
+        made.applier = Applier(made.store)
+    return made
+
+
+@settings(
+    max_examples=6,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(st.data())
+def test_rows_survive_the_disk_at_any_point(data: st.DataObject) -> None:
+    records = data.draw(events()) + data.draw(write_plans(most=3))
+    records = data.draw(st.permutations(records))
+    plans = [one for one in records if one["type"] == "write_plan"]
+    records = [one for one in records if one not in plans] + plans
+    with TemporaryDirectory() as folder:
+        made = reopened(Path(folder), records)
+        once = world(*records)
+        assert made.rows == once.rows
+        for table, tenant, key in once.store.entities:
+            stored, kept = (one.rows_of(table, key, tenant) for one in (made, once))
+            assert dict(stored.scan("")) == dict(kept.scan(""))
+        assert final(made, once.store.entities) == final(once)
+        made.store.close()
+
+
+def test_every_kind_of_record_is_drawn() -> None:
+    """The strategies above would prove little if one of them drew nothing."""
+    drawn: set[str] = set()
+
+    @settings(max_examples=60, deadline=None, database=None, derandomize=True)
+    @given(events(), write_plans())
+    def look(said: list[Json], plans: list[Json]) -> None:
+        drawn.update(one["type"] for one in (*said, *plans))
+
+    look()
+    assert drawn == set(RECORD_TYPES)
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=OverflowError,
+    reason="store: MessagePack has no integers beyond 64 bits, and the commit of a batch fails",
+)
+@pytest.mark.parametrize(
+    "record",
+    [
+        plan("p1", 0, fact("f1", "big", payload={"n": 2**70})),
+        turn("e1", 0, artifacts_metadata={"n": 2**70}),
+        turn("e1", 0, summary={"content": "", "n": 2**70}),
+    ],
+    ids=["payload", "artifacts_metadata", "summary"],
+)
+def test_a_large_integer_does_not_stop_the_stream(tmp_path: Path, record: Json) -> None:
+    made = World(Store(tmp_path / "store"))
+    assert made.say(record) in (["applied"], ["dead"])
+    made.store.commit({})

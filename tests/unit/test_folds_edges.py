@@ -1,0 +1,342 @@
+"""Where the rules of design 04 meet: cases that are seldom, and were wrong once or are still.
+
+The rules themselves are in `test_rules_*.py`. A test marked xfail names a promise of design 02 or
+04 that is not kept, and where.
+"""
+
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.base import DAY, parse_time
+from streams.folds import machine, session_memory, task
+from streams.runtime.store import Store
+from tests.property.world import (
+    DAYS,
+    Json,
+    World,
+    fact,
+    feeling,
+    plan,
+    recursion,
+    result,
+    signal,
+    turn,
+    when,
+    world,
+)
+
+
+def same_in_any_order(records: list[Json], shows: Any) -> Any:
+    """What `shows` says of the records, which must not depend on their order."""
+    first = shows(world(*records))
+    for order in permutations(records):
+        assert shows(world(*order)) == first, order
+    return first
+
+
+# --- tasks ------------------------------------------------------------------------------------
+
+
+def test_a_running_turn_gives_its_time_to_the_task_in_any_order() -> None:
+    records = [turn("e1", 10, status="running", task_id="t1"), recursion("r1", 0, 5)]
+    document = same_in_any_order(records, World.task)
+    assert document["global"]["created_at"] == when(5)
+    assert document["global"]["updated_at"] == when(10)
+
+
+def test_a_version_that_loses_leaves_its_time_with_the_task_in_any_order() -> None:
+    records = [
+        recursion("r1", 0, 5, status="running"),
+        recursion("r1", 0, 7),
+        result("r1", 1, "c0"),
+        result("r1", 2, "c0"),
+    ]
+    records[1]["action"] = {"action_type": "CALL_TOOL", "output": {"tool_calls": [{"id": "c0"}]}}
+    document = same_in_any_order(records, World.task)
+    assert document["global"]["created_at"] == when(1)
+    assert document["global"]["updated_at"] == when(7)
+
+
+def test_a_conversation_fails_with_its_task_when_a_turn_answers_at_the_limit() -> None:
+    made = world(
+        turn("e1", 0, task_id="t1", user_input="go on"),
+        recursion("r1", 0, 1, "CLARIFY", max_iteration=1),
+        turn("e2", 2, task_id="t1"),
+    )
+    (conversation,) = made.session()["conversations"]
+    assert made.task()["global"]["status"] == "failed"
+    assert (conversation["status"], conversation["error"]) == ("error", machine.FORCED_ERROR)
+
+
+def test_a_step_of_no_name_takes_no_recursion_that_claims_none() -> None:
+    made = world(recursion("r1", 0, 0, "RE_PLAN", output={"plan": [{"step_id": ""}]}))
+    document = made.task()
+    assert [one["trace_id"] for one in document["recursion_history"]] == ["r1"]
+    assert document["context"]["plan"][0]["recursion_history"] == []
+
+
+def test_histories_hold_recursions_whole() -> None:
+    (shown,) = world(recursion("r1", 0, 0)).task()["recursion_history"]
+    assert {"trace_id", "observe", "thought", "status", "action"} <= set(shown)
+    assert shown["action"] == {"action_type": "REFLECT", "output": {}}
+
+
+def test_a_call_keeps_one_result_whatever_it_is_called() -> None:
+    calls = {"tool_calls": [{"id": "c0"}]}
+    made = world(
+        recursion("r1", 0, 0, "CALL_TOOL", output=calls),
+        *(result("r1", n, f"other{n}", call_index=0, result=str(n)) for n in range(10)),
+    )
+    assert len(made.rows_of("sessions", "s1").get("w/t1\x1fr1")) == 1
+    (shown,) = made.task()["recursion_history"]
+    assert shown["action"]["output"]["tool_calls"] == [{"id": "c0", "result": "9", "success": True}]
+
+
+@pytest.fixture(scope="module")
+def long_task() -> list[Json]:
+    """Ten recursions more than a document keeps."""
+    return [
+        recursion(f"r{n:03}", n, n, max_iteration=1000, status="running" if n < 5 else "done")
+        for n in range(task.MAX_RECURSIONS + 10)
+    ]
+
+
+def test_a_result_of_a_recursion_before_the_window_goes_to_the_history_alone(
+    long_task: list[Json],
+) -> None:
+    made = world(*long_task)
+    late = [result("r000", 300, f"c{n}") for n in range(task.MAX_PENDING + 1)]
+    before = made.task()
+    assert set(made.say(*late)) == {"applied"}
+    assert made.say(*late[:2]) == ["duplicate", "duplicate"]
+    assert made.task() == before
+    assert made.warnings["result_before_window"] == len(late)
+    assert made.say(result("r999", 300, 0)) == ["applied"]  # none of them waits for anything
+
+
+def test_results_that_waited_for_what_left_the_window_wait_no_more(long_task: list[Json]) -> None:
+    waiting = [result(f"r00{n % 5}", 0, f"c{n}") for n in range(task.MAX_PENDING)]
+    made = world(*long_task[:100], *waiting, *long_task[100:])
+    assert made.say(result("r999", 300, 0)) == ["applied"]
+
+
+def test_two_versions_of_one_time_have_revisions_of_their_own() -> None:
+    made = world(
+        recursion("r1", 0, 0, "CLARIFY", thought="a"),
+        recursion("r1", 0, 0, "REFLECT", thought="b"),
+    )
+    changes = made.revisions("session")
+    assert [one["after"]["status"] for one in changes] == ["waiting_input", "active"]
+    assert len({one["revision_id"] for one in changes}) == 2
+
+
+# --- session memory ---------------------------------------------------------------------------
+
+
+def written(event_id: str, at: float, **delta: Any) -> Json:
+    return turn(event_id, at, session_memory_delta=delta)
+
+
+def decision(text: str, **fields: Any) -> Json:
+    return {"type": "decision", "decision": text, "source": "user", "rationale": "r", **fields}
+
+
+def test_an_item_written_more_often_than_is_remembered_still_stands() -> None:
+    many = session_memory.MAX_OPS + 10
+    made = world(
+        written("e", -1, add=[{"id": "m", "type": "background", "content": "a lake"}]),
+        *(written(f"e{n}", n, update=[{"id": "m", "confidence": n / many}]) for n in range(many)),
+    )
+    (item,) = made.items()
+    assert (item["content"], item["confidence"]) == ("a lake", (many - 1) / many)
+
+
+def test_a_delete_before_what_is_remembered_still_wipes() -> None:
+    made = world(turn("e", 0, observations=[decision("Rust")]))
+    (item,) = made.items()
+    made.say(written("gone", 1, delete=[item["id"]]))
+    for n in range(session_memory.MAX_OPS + 10):
+        made.say(written(f"e{n}", 2 + n, update=[{"id": item["id"], "rationale": "no"}]))
+    assert made.items() == []
+
+
+def test_an_add_is_the_whole_item() -> None:
+    first = {"id": "m", "type": "decision", "decision": "Rust", "rationale": "speed"}
+    second = {"id": "m", "type": "preference", "content": "tea"}
+    records = [written("e1", 0, add=[first]), written("e2", 1, add=[second])]
+    (item,) = same_in_any_order(records, World.items)
+    assert item == {
+        "id": "m",
+        "type": "preference",
+        "content": "tea",
+        "confidence": 0.5,
+        "evidence": ["e1", "e2"],
+    }
+
+
+def test_fields_nobody_knows_stay_out_of_an_item() -> None:
+    item = {"id": "m", "type": "preference", "content": "tea", "colour": "green"}
+    assert "colour" not in world(written("e1", 0, add=[item])).items()[0]
+
+
+@pytest.mark.parametrize("reversible", [True, False])
+def test_a_directly_written_decision_can_be_superseded(reversible: bool) -> None:
+    first = {"id": "m", "type": "decision", "decision": "Rust", "reversible": reversible}
+    by_agent = decision("Go", source="agent", supersedes="rust")
+    by_user = decision("Zig", supersedes="RUST")
+    made = world(written("e1", 0, add=[first]), turn("e2", 1, observations=[by_agent]))
+    assert made.contents() == (["Go"] if reversible else ["Go", "Rust"])
+    made.say(turn("e3", 2, observations=[by_user]))
+    assert made.contents() == ["Go", "Zig"]
+
+
+def test_what_falls_over_the_cap_uncovers_nothing_without_a_revision() -> None:
+    pair = [{"id": one, "type": "background", "content": "same"} for one in ("a", "b")]
+    made = world(written("e", 0, add=[{**one, "confidence": 0.0} for one in pair]))
+    for n in range(session_memory.MAX_ITEMS):
+        fresh = {"id": f"m{n}", "type": "background", "content": f"{n}", "confidence": 0.9}
+        made.say(written(f"e{n}", 1 + n, add=[fresh]))
+    said: dict[str, Any] = {}
+    for one in made.revisions("session_memory"):
+        said[one["entity_id"]] = one["after"]
+    assert {key for key, one in said.items() if one} == {one["id"] for one in made.items()}
+    assert len(made.items()) == session_memory.MAX_ITEMS
+
+
+# --- long-term memory -------------------------------------------------------------------------
+
+
+def test_two_turns_moments_of_one_event_id_know_no_order() -> None:
+    """Event ids are unique a session; a user's mood may meet one of two sessions."""
+    records = [
+        turn("e1", 0, user_id="u1", affect=feeling(0.5)),
+        turn("e1", 0, user_id="u1", affect=feeling(-0.5), session_id="s2"),
+    ]
+    assert same_in_any_order(records, World.mood) is not None
+
+
+def test_a_moment_that_moves_takes_its_version_of_the_mood_with_it() -> None:
+    made = world(plan("p1", 0, event_id="e1", event_affect=feeling(0.5)))
+    made.say(plan("p2", 60, event_id="e1", event_affect=feeling(-0.5)))
+    moved, removed = made.revisions("state")[-2:]
+    assert moved["after"]["valid_from"] == when(60)
+    assert removed["op"] == "remove" and removed["before"]["valid_from"] == when(0)
+    mood = made.mood()
+    assert mood is not None and mood["payload"]["baseline_vad"]["v"] == -0.5
+
+
+def test_an_interval_never_ends_before_it_begins() -> None:
+    made = world(
+        plan("p1", 10, fact("f1", "was so", valid_to=when(5))),
+        plan("p2", 20, fact("f2", "is so")),
+        plan("p3", 21, fact("f2", "", valid_to=when(5))),
+    )
+    for versions in made.states().values():
+        assert [one["valid_to"] >= one["valid_from"] for one in versions] == [True]
+
+
+@pytest.mark.parametrize("op", ["upsert", "close", "mark_done"])
+def test_the_mood_s_id_is_no_fact_s(op: str) -> None:
+    made = world(plan("p1", 0, event_affect=feeling(0.5)))
+    mood = made.mood()
+    assert mood is not None
+    update = {**fact(mood["state_id"], "I am a fact"), "op": op}
+    assert made.say(plan("p2", 1, update)) == ["dead"]
+    assert made.mood() == mood and made.states() == {}
+
+
+# --- promises that are not kept ---------------------------------------------------------------
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="session._step returns on a duplicate before it touches the header's times",
+)
+def test_law_2_a_losing_version_leaves_its_time_with_the_session_in_any_order() -> None:
+    records = [recursion("r1", 0, 5, status="running"), recursion("r1", 0, 7)]
+    assert same_in_any_order(records, World.session)["created_at"] == when(5)
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="a waiting result touches created_at and updated_at; one refused at once does not",
+)
+def test_law_2_a_result_that_fits_nothing_leaves_nothing_in_any_order() -> None:
+    records = [recursion("r1", 0, 5), result("r1", 0, 0)]
+    same_in_any_order(records, lambda made: made.task()["global"])
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="session._link: when a running turn ends at another time, the turn that followed its "
+    "old place keeps its link to it",
+)
+def test_law_2_a_turn_that_ends_at_another_time_leaves_no_link_behind() -> None:
+    records = [
+        turn("a", 0),
+        turn("r", 1, status="running"),
+        turn("b", 2),
+        turn("r", 3, agent_answer="done"),
+    ]
+    replies = same_in_any_order(records, World.replies)
+    assert replies == {"b": "a", "r": "b"}
+
+
+@pytest.mark.xfail(
+    strict=True, reason="session.last_seen looks at ended turns only, so a running one is no life"
+)
+def test_a_session_whose_latest_turn_is_running_lives_30_days_from_it() -> None:
+    made = World(retention=30 * DAY)
+    made.say(turn("e1", 0), turn("e2", 29 * DAYS, status="running"))
+    made.say(turn("w", 31 * DAYS, session_id="other"), turn("e3", 31 * DAYS))
+    assert [one["task_id"] for one in made.session()["conversations"]] == ["e1", "e2", "e3"]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="a dropped session begins again with seq 0, and the views order its revisions by seq",
+)
+def test_seq_goes_on_after_a_session_was_dropped() -> None:
+    made = World(retention=30 * DAY)
+    for at in (0, 100 * DAYS):
+        claim = {"content": f"{at}", "source": "user", "confidence": 1.0}
+        made.say(turn(f"e{at}", at, subject=claim))
+    seqs = [one["seq"] for one in made.rows["revisions"]]
+    assert len(set(seqs)) == len(seqs)
+
+
+@pytest.mark.xfail(
+    strict=True, reason="schemas.base.Label allows control characters, which row names separate by"
+)
+def test_merging_a_thread_moves_its_own_events_only() -> None:
+    other = {"op": "put", "thread_key": "work\x1fe9", "event_id": "e1"}
+    merge = {"op": "merge_into", "thread_key": "work", "into": "home"}
+    made = world(
+        plan("p1", 0, context_updates={"threads": [other]}),
+        plan("p2", 1, context_updates={"threads": [merge]}),
+    )
+    assert made.members("home") == {}
+
+
+@pytest.mark.xfail(
+    strict=True, raises=ValueError, reason="a topic with NUL (schemas.base.Label) breaks row keys"
+)
+def test_any_topic_can_be_read_back(tmp_path: Path) -> None:
+    made = World(Store(tmp_path / "store"))
+    made.say(signal("g1", 0, topic="a\0b"))
+    made.store.commit({})
+    assert list(made.store.entities("users")) in ([], [("default", "u1")])
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=pytest.fail.Exception,
+    reason="parse_time's quick way skips the calendar's bounds",
+)
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00Z", "9999-12-31T00:00:00Z"])
+def test_a_time_lies_within_the_calendar_s_bounds(text: str) -> None:
+    with pytest.raises(ValueError, match="between the years"):
+        parse_time(text)
