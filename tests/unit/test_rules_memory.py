@@ -604,13 +604,15 @@ def test_remove_takes_an_event_out_of_a_thread(user: Memory) -> None:
     assert graphed(user, threads=[thread("remove", "trip", "e1")]) == []
 
 
-def test_merge_into_moves_every_event_to_the_other_thread(user: Memory) -> None:
+def test_merge_into_moves_every_event_and_the_surer_membership_stands(user: Memory) -> None:
     graphed(
         user,
         threads=[
             thread("put", "trip", "e1", confidence=0.9),
             thread("put", "trip", "e2"),
+            thread("put", "trip", "e3"),
             thread("put", "travel", "e1", confidence=0.3),
+            thread("put", "travel", "e3", confidence=0.8),
         ],
     )
     made = graphed(user, threads=[thread("merge_into", "trip", into="travel")])
@@ -619,8 +621,9 @@ def test_merge_into_moves_every_event_to_the_other_thread(user: Memory) -> None:
         ("put", "travel e2"),
         ("remove", "trip e1"),
         ("remove", "trip e2"),
+        ("remove", "trip e3"),
     ]
-    assert members(user) == {"travel e1": 0.9, "travel e2": 0.5}
+    assert members(user) == {"travel e1": 0.9, "travel e2": 0.5, "travel e3": 0.8}
 
 
 def test_a_link_is_unique_by_its_ends_and_label(user: Memory) -> None:
