@@ -97,7 +97,8 @@ def _told(moment: Moment) -> dict[str, Any]:
 
 def mood_at(mood: Mood, at: int) -> Axes:
     """The mood at a time: it fades when it is read, never by a timer."""
-    left = decay((at - (mood.last_at or at)) / 1e6, mood.halflife)
+    since = at if mood.last_at is None else mood.last_at
+    left = decay((at - since) / 1e6, mood.halflife)
     return _axes(
         min(1.0, max(-1.0, b + s * left)) for b, s in zip(mood.baseline, mood.shock, strict=True)
     )

@@ -4,6 +4,8 @@ from typing import Any
 
 from schemas.base import format_time
 from streams.folds import session_memory, task
+from streams.folds.ids import short_hash
+from streams.folds.index import find_id
 from streams.folds.machine import settle
 from streams.folds.rows import Rows
 from streams.folds.session_state import (
@@ -78,6 +80,8 @@ def _conversations(rows: Rows, base: Session) -> tuple[int, list[dict[str, Any]]
     latest = latest_turn(rows)
     for event_id in base.running:
         turn: Facts = rows.get(f"r/{event_id}")
+        if turn.task_id and turn.task_id not in shown and _fell_out(rows, base, turn.task_id):
+            continue
         shown[turn.conversation] = converse(shown.get(turn.conversation), turn)
     order = sorted(shown, key=lambda task_id: (*shown[task_id].first, task_id))
     over = max(0, len(order) - MAX_CONVERSATIONS)
@@ -86,6 +90,11 @@ def _conversations(rows: Rows, base: Session) -> tuple[int, list[dict[str, Any]]
         _conversation(rows, older + place, task_id, shown[task_id], latest)
         for place, task_id in enumerate(order[over:], 1)
     ]
+
+
+def _fell_out(rows: Rows, base: Session, task_id: str) -> bool:
+    """Whether a conversation that is not in the window was in it once."""
+    return find_id(rows, base.seen, short_hash("c" + task_id))[0] is not None
 
 
 def _conversation(

@@ -97,9 +97,11 @@ def _visit(rows: Rows, topics: int, name: str, key: tuple[int, str], lesson: Use
     if topic is None:
         topics += 1
         if topics > MAX_TOPICS:
-            oldest = min((row for _, row in rows.scan("y/")), key=lambda row: row.first)
-            rows.delete(f"y/{oldest.topic}")
             topics -= 1
+            oldest = min((row for _, row in rows.scan("y/")), key=lambda row: row.first)
+            if key < oldest.first:
+                return topics  # the newest are kept
+            rows.delete(f"y/{oldest.topic}")
     first = key if topic is None else min(topic.first, key)
     days = topic.days if topic else ()
     if lesson.correct_rate is not None:

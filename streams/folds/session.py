@@ -42,14 +42,14 @@ def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
     record = given.record
     header: Session | None = rows.get("h")
     if given.horizon is not None:
-        if header is not None and last_seen(header) < given.horizon:
+        if header is not None and last_seen(rows, header) < given.horizon:
             drop(rows)
             header = None
         if header is None and record.occurred_at < given.horizon:
             log.record(record, given, out)
             return "after_retention"
     if header is None:
-        header = Session(record.occurred_at, record.occurred_at)
+        header = Session()
     out.seq = header.seq
     if record.type == "turn":  # not by class: the runtime has a quicker one for plain turns
         return _turn(rows, header, record, given, out)  # type: ignore[arg-type]
@@ -59,9 +59,10 @@ def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
     return _step(rows, header, record, given, out)
 
 
-def last_seen(header: Session) -> int:
+def last_seen(rows: Rows, header: Session) -> int:
     """When a session's retention begins: its latest turn, or whatever came last."""
-    return header.latest[0] if header.latest else header.updated_at
+    shown = visible(rows, header)
+    return shown.latest[0] if shown.latest else shown.updated_at
 
 
 def drop(rows: Rows) -> None:

@@ -16,6 +16,7 @@ MAX_INTENTS = 10
 MAX_CONVERSATIONS = 20
 MAX_RUNNING = 64
 EXPIRY = 24 * HOUR
+FAR = 2**62  # a time later than any
 
 Said = tuple[int, str, str]  # occurred_at, id, value: the latest by (occurred_at, id) stands
 Claimed = tuple[bool, float, int, str, str]  # from the user, confidence, occurred_at, id, content
@@ -24,8 +25,8 @@ Claimed = tuple[bool, float, int, str, str]  # from the user, confidence, occurr
 class Session(NamedTuple):
     """A session's header: everything of it that is small."""
 
-    created_at: int
-    updated_at: int
+    created_at: int = FAR
+    updated_at: int = -FAR
     seq: int = 0
     seen: Seen = Seen()
     user: Said | None = None  # of its earliest turn that names one

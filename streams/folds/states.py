@@ -128,13 +128,21 @@ def _upserted(state: State, plan: WritePlan, update: StateUpdate) -> Version:
         since,
         kept_to if update.valid_to is None else update.valid_to,
         update.body_text or base.body_text,
-        base.payload if update.payload is None else update.payload,
+        _payload(state, base, update),
         base.confidence if update.confidence is None else update.confidence,
         tuple(update.entities) or base.entities,
         plan.occurred_at,
         add_evidence(same.evidence, fresh) if same else fresh,
         plan.occurred_at,
     )
+
+
+def _payload(state: State, base: Version, update: StateUpdate) -> dict[str, Any]:
+    """A new payload leaves a task's status as it was, unless it says one."""
+    if update.payload is None:
+        return base.payload
+    kept = {"status": base.payload["status"]} if "status" in base.payload else {}
+    return {**(kept if state.kind == "task" else {}), **update.payload}
 
 
 def _closed(version: Version, plan: WritePlan, update: StateUpdate) -> Version:

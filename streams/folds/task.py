@@ -161,8 +161,8 @@ def _recursion(
         out.warnings.append("unknown_step")
     if task.tip.end is not None and key > task.tip.end:
         out.warnings.append("recursion_after_end")
-    if ended and (old is None or not old.ended):
-        task = _settle_results(rows, task, record, out)
+    if ended:
+        task = _settle_results(rows, task, record, old is None or not old.ended, out)
     if len(task.order) > MAX_RECURSIONS:
         task, seen = _evict(rows, task, seen, latest)
     rows.put(f"t/{task.task_id}", task)
@@ -293,11 +293,12 @@ def _unmatched(result: Result, trace_id: str) -> str:
     return f"recursion {trace_id} has no call {_call(result)}"
 
 
-def _settle_results(rows: Rows, task: Task, record: Recursion, out: Effects) -> Task:
-    """The recursion has ended: results that waited for it fit one of its calls, or none."""
+def _settle_results(rows: Rows, task: Task, record: Recursion, first: bool, out: Effects) -> Task:
+    """The recursion has ended: its results fit one of its calls, or are dead letters. Those that
+    came before its `first` ended version had waited."""
     name = f"w/{task.task_id}\x1f{record.trace_id}"
     results: Results = rows.get(name) or ()
-    if not results or not task.pending:
+    if not results:
         return task
     calls = (record.action.output or {}).get("tool_calls")
     calls = calls if isinstance(calls, list) else []
@@ -307,7 +308,7 @@ def _settle_results(rows: Rows, task: Task, record: Recursion, out: Effects) -> 
         out.late.append(Late("unmatched_tool_result", detail, one.doc, one.occurred_at, one.source))
     if unfit:
         rows.put(name, tuple(one for one in results if one not in unfit))
-    return task._replace(pending=max(0, task.pending - len(results)))
+    return task._replace(pending=max(0, task.pending - len(results))) if first else task
 
 
 # --- the document -----------------------------------------------------------------------------

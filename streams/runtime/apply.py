@@ -13,6 +13,7 @@ from schemas.base import DAY, MINUTE
 from schemas.events import Record, Signal, WritePlan
 from streams.folds import documents, learner, memory, session, task
 from streams.folds.rows import Effects, Input, Late, Outcome, Refused, UserSignal
+from streams.folds.session_state import visible
 from streams.runtime.decode import Dead, decode
 from streams.runtime.store import Entity, Store
 
@@ -95,7 +96,7 @@ class Applier:
         self.watermark = max(self.watermark, stream_time)
         horizon = self.watermark - self.retention
         header = entity.get("h")
-        if header is not None and session.last_seen(header) < horizon:
+        if header is not None and session.last_seen(entity, header) < horizon:
             self._write_before_drop((entity.tenant, entity.key))
         return given._replace(horizon=horizon)
 
@@ -114,14 +115,23 @@ class Applier:
             entity.rollback()
         record = given.record
         key = f"{record.tenant}/{owner_of(record)[1]}"
-        dead = Dead(reason, detail, line, key, record.occurred_at)
+        dead = Dead(reason, detail, line, record.tenant, key, record.occurred_at)
         return self._bury(dead, given.source, given.recorded_at)
 
     def _bury(self, dead: Dead, source: Place, recorded_at: int | None = None) -> str:
         at = self._last_recorded_at if recorded_at is None else recorded_at
-        tenant = dead.key.split("/", 1)[0] if dead.key else "default"
         day = (at if dead.occurred_at is None else dead.occurred_at) // DAY
-        row = (dead.reason, dead.detail, dead.payload, dead.key, None, tenant, at, *source, day)
+        row = (
+            dead.reason,
+            dead.detail,
+            dead.payload,
+            dead.key,
+            None,
+            dead.tenant,
+            at,
+            *source,
+            day,
+        )
         self.rows.setdefault("dead_letters", []).append(row)
         return "dead"
 
@@ -164,7 +174,8 @@ class Applier:
         """A waiting record that fits nothing: no longer applied, but a dead letter (law 3)."""
         topic, _, offset = late.source
         detail = f"{late.detail} (the result came at {topic}:{offset})"
-        dead = Dead(late.reason, detail, late.doc.encode(), None, late.occurred_at)
+        tenant = given.record.tenant
+        dead = Dead(late.reason, detail, late.doc.encode(), tenant, None, late.occurred_at)
         self._bury(dead, given.source, given.recorded_at)
         self.counts["applied"] -= 1
         self.counts["dead"] += 1
@@ -215,7 +226,7 @@ def owner_of(record: Record) -> tuple[str, str]:
 def session_row(entity: Entity, suffix: Suffix) -> Row:
     """A row of `sessions`: the newest document."""
     document = documents.session(entity)
-    header = entity.get("h")
+    header = visible(entity, entity.get("h"))
     created_at, updated_at = header.created_at, header.updated_at
     keys = (entity.key, document["user_id"], document["status"], document["closed_reason"])
     return (*keys, created_at, updated_at, _json(document).decode(), *suffix, updated_at // DAY)

@@ -22,6 +22,11 @@ IMAGE_URL = re.compile(r"data:image/[\w.+-]+[^,\s\"]*,[^\s\"']{32,}")
 IMAGE_BYTES = re.compile(rf"(?:{'|'.join(plain.IMAGE_STARTS)})[A-Za-z0-9+/]{{28,}}={{0,2}}")
 BASE64 = re.compile(r"[A-Za-z0-9+/_\-\s]{64,}={0,2}")
 IMAGE_FIELD = re.compile(r"image|base64", re.IGNORECASE)
+TENANT = re.compile(r"[^\x00-\x1f\x7f-\x9f/]{1,128}")
+LONE_SURROGATE = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
+    rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
 LEFT_OUT = {"recorded_at", "schema_version"}
 LEFT_OUT_OF_DOC = {*LEFT_OUT, "image_summaries"}
 
@@ -36,6 +41,7 @@ class Dead(NamedTuple):
     reason: str
     detail: str
     payload: bytes
+    tenant: str = "default"
     key: str | None = None
     occurred_at: int | None = None
 
@@ -60,12 +66,12 @@ def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld
         return "withheld"
     if len(line) > MAX_RECORD_BYTES:
         detail = f"{len(line)} bytes, at most {MAX_RECORD_BYTES}"
-        return Dead("too_large", detail, _kept(line, record), _key(record))
+        return Dead("too_large", detail, _kept(line, record), *_whose(record))
     if _may_be_deep(line) and _depth(record) > plain.MAX_DEPTH:
-        return Dead("too_deep", f"nested more than {plain.MAX_DEPTH} deep", line, _key(record))
+        return Dead("too_deep", f"nested more than {plain.MAX_DEPTH} deep", line, *_whose(record))
     if _may_hold_image(line) and (found := _image_field(record)):
         detail = f"{found}: image bytes are not kept; send a description in image_summaries"
-        return Dead("image", detail, _kept(line, record), _key(record))
+        return Dead("image", detail, _kept(line, record), *_whose(record))
     return _validated(line, record, source)
 
 
@@ -92,13 +98,13 @@ def _validated(line: bytes, record: dict[str, Any], source: tuple[str, int, int]
     validator = _VALIDATORS.get(kind) if isinstance(kind, str) else None
     if validator is None:
         known = ", ".join(RECORD_TYPES)
-        detail = f"type: {str(kind)[:80]!r} is not one of {known}"
-        return Dead("unknown_type", detail, line, _key(record))
-    key = _key(record)
+        said = "is missing" if kind is None else f"{str(kind)[:80]!r} is not known"
+        return Dead("unknown_type", f"type: {said}; use one of {known}", line, *_whose(record))
+    whose = _whose(record)
     try:
         model: Record = validator.validate_python(upcast(record))
     except ValidationError as error:
-        return Dead("invalid", explain(error), line, key)
+        return Dead("invalid", explain(error), line, *whose)
     content = content_of(model)
     metadata = content.get("metadata")
     return _given(
@@ -158,8 +164,18 @@ def _means_withheld(source: str) -> bool:
 def _unreadable(line: bytes, error: Exception) -> Dead:
     if isinstance(error, RecursionError):
         return Dead("too_deep", f"nested more than {plain.MAX_DEPTH} deep", _kept(line, None))
-    reason = "bad_utf8" if "utf-8" in str(error).lower() else "bad_json"
-    return Dead(reason, str(error), _kept(line, None))
+    try:
+        line.decode()
+    except UnicodeDecodeError as wrong:
+        return Dead(
+            "bad_utf8",
+            f"not UTF-8: 0x{line[wrong.start]:02x} (byte {wrong.start})",
+            _kept(line, None),
+        )
+    if lone := LONE_SURROGATE.search(line):
+        detail = f"half of a surrogate pair (byte {lone.start()})"
+        return Dead("bad_json", detail, _kept(line, None))
+    return Dead("bad_json", str(error), _kept(line, None))
 
 
 def _kept(line: bytes, record: Any) -> bytes:
@@ -223,10 +239,12 @@ def _stand_in(image: str) -> str:
     return f"[image removed: {len(raw)} bytes, sha256 {sha256(raw).hexdigest()}]"
 
 
-def _key(record: dict[str, Any]) -> str | None:
-    """tenant/session_id, or tenant/user_id for what is keyed by the user."""
+def _whose(record: dict[str, Any]) -> tuple[str, str | None]:
+    """The tenant of a record that cannot be read, as far as it names one, and its key:
+    tenant/session_id, or tenant/user_id for what is keyed by the user."""
+    tenant = record.get("tenant", plain.TENANT)
+    if not (isinstance(tenant, str) and TENANT.fullmatch(tenant)):
+        return plain.TENANT, None
     by_user = record.get("type") == "write_plan" or record.get("scope") == "user"
     owner = record.get("user_id" if by_user else "session_id")
-    tenant = record.get("tenant", "default")
-    known = isinstance(owner, str) and isinstance(tenant, str)
-    return f"{tenant}/{owner}"[:300] if known else None
+    return tenant, f"{tenant}/{owner}"[:300] if isinstance(owner, str) else None

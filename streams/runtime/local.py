@@ -34,10 +34,10 @@ from streams.runtime.apply import Applier, Row
 from streams.runtime.sources import Position, Source, TruncatedError
 from streams.runtime.store import Store
 
-BATCH_RECORDS = 32_768
+BATCH_RECORDS = 16_384
 PACK_RECORDS = 1024
 CHUNK_RECORDS = 64
-BATCH_BYTES = 64_000_000
+BATCH_BYTES = 32_000_000
 BATCH_SECONDS = 10.0
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
 

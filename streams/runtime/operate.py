@@ -6,6 +6,7 @@ from typing import Any
 from sinks import maintenance
 from sinks.root import find_root
 from sinks.tables import to_arrow
+from streams.folds.session_state import visible
 from streams.runtime.apply import session_row
 from streams.runtime.local import writing
 from streams.runtime.refold import refold
@@ -46,8 +47,8 @@ def forget(history: Path, tenant: str, user_id: str) -> dict[str, Any]:
 def _refolded(root: Path, store: Store, tenant: str, session_id: str) -> tuple[Any, ...] | None:
     """A shared session's rows from the records that are left; its document's row."""
     entity = refold(root, tenant, session_id)
-    header = entity.get("h")
-    if header is None:
+    if entity.get("h") is None:
         return None
     store.adopt(entity)
-    return session_row(entity, (tenant, header.updated_at, "forget", 0, 0))
+    updated_at = visible(entity, entity.get("h")).updated_at
+    return session_row(entity, (tenant, updated_at, "forget", 0, 0))

@@ -6,6 +6,7 @@ whose beginning changed counts as another.
 """
 
 import gzip
+import re
 import sys
 import zlib
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from streams.errors import ConfigurationError
 CHUNK = 1 << 20
 MAX_LINE = 64 << 20  # a longer line is read past; its first bytes stand for it
 HEAD = 1 << 20
+WITHHELD = re.compile(rb"meta[_-]request", re.IGNORECASE)
 
 
 class Position(NamedTuple):
@@ -108,19 +110,22 @@ class Source:
                 return
             self._count(line)
             if not line.endswith(b"\n") and len(line) >= MAX_LINE:
-                line = line[:HEAD] + self._rest_of_line(file)
+                line = line[:HEAD] + self._rest_of_line(file, line)
             self._lines += 1
             if line.strip():
                 yield Line(self._lines, line.rstrip(b"\r\n"))
 
-    def _rest_of_line(self, file: IO[bytes]) -> bytes:
+    def _rest_of_line(self, file: IO[bytes], line: bytes) -> bytes:
         length = MAX_LINE
+        withheld = b" meta_request" if WITHHELD.search(line) else b""
         while block := file.readline(CHUNK):
             self._count(block)
             length += len(block)
+            if WITHHELD.search(block):  # the edge then keeps hash and length alone
+                withheld = b" meta_request"
             if block.endswith(b"\n"):
                 break
-        return f" … [a line of {length} bytes]".encode()
+        return f" … [a line of {length} bytes]".encode() + withheld
 
     def _count(self, block: bytes) -> None:
         self._hash.update(block)
@@ -158,7 +163,8 @@ def _opened(path: str) -> IO[bytes]:
     magic = file.read(2)
     file.seek(0)
     if magic == b"\x1f\x8b":
-        return gzip.GzipFile(fileobj=file)  # type: ignore[return-value]
+        file.close()
+        return gzip.open(path)  # type: ignore[return-value]
     return file
 
 
@@ -188,5 +194,7 @@ def check(paths: list[str]) -> None:
         if path != "-" and not Path(path).is_file():
             raise ConfigurationError(f"{path}: no such file")
         if path != "-":
-            with Path(path).open("rb"):
-                pass
+            try:
+                Path(path).open("rb").close()
+            except OSError as error:
+                raise ConfigurationError(f"{path}: {error.strerror}") from None

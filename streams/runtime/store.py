@@ -7,13 +7,14 @@ changed rows, the runner's positions and its counters at once.
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from rocksdict import BlockBasedOptions, Cache, DBCompressionType, Options, Rdict, WriteBatch
 
-from streams.errors import ConfigurationError
+from streams.errors import ConfigurationError, TurnstoneError
 from streams.folds import (
     affect,
     graph,
@@ -27,9 +28,9 @@ from streams.folds import (
     task,
 )
 
-CACHE_BYTES = 16_000_000  # of encoded rows; decoded they take about five times as much
-BLOCK_CACHE = 64_000_000
-WRITE_BUFFER = 32_000_000
+CACHE_BYTES = 8_000_000  # of encoded rows; decoded they take about five times as much
+BLOCK_CACHE = 48_000_000
+WRITE_BUFFER = 16_000_000
 
 ROW_TYPES: dict[str, dict[str, Any]] = {
     "sessions": {
@@ -63,6 +64,10 @@ _DECODERS = {
     table: {letter: msgspec.msgpack.Decoder(type_).decode for letter, type_ in types.items()}
     for table, types in ROW_TYPES.items()
 }
+
+
+class StoreError(TurnstoneError):
+    """The fold's tables cannot be written: a full disk, most likely. Nothing half-written."""
 
 
 class Entity:
@@ -131,9 +136,12 @@ class Store:
     """Both tables, and a few small values of the runner's own, in one RocksDB."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         try:
             self._db = Rdict(str(path), _options())
         except Exception as error:  # rocksdict raises bare Exceptions
+            if "IO error" in str(error) and "lock" not in str(error).lower():
+                raise StoreError(f"{path}: {error}") from None
             raise ConfigurationError(
                 f"{path}: the fold's tables cannot be opened: {error}"
             ) from None
@@ -199,12 +207,16 @@ class Store:
         return batch
 
     def write(self, batch: WriteBatch) -> None:
-        """Writes a prepared batch at once; may run in another thread."""
-        self._db.write(batch)
+        """Writes a prepared batch at once; may run in another thread. Raises StoreError."""
+        try:
+            self._db.write(batch)
+        except Exception as error:
+            raise StoreError(f"{self._path}: {error}; make room and run again") from None
+        # an iterator sees the store as it was when made, and steps over all that came since
+        self._cursor = self._db.iter()
 
     def written(self) -> None:
         """The prepared batch is on disk: entities beyond the cache's bound may go."""
-        self._cursor = self._db.iter()  # an iterator sees the store as it was when made
         size = sum(entity.size for entity in self._cached.values())
         for where in list(self._cached):
             if size <= CACHE_BYTES:
@@ -216,7 +228,7 @@ class Store:
         """Writes values of the runner's own alone; changed rows wait for the next commit."""
         batch = WriteBatch(raw_mode=True)
         _put_values(batch, values)
-        self._db.write(batch)
+        self.write(batch)
 
     def value(self, name: str) -> Any:
         """One of the runner's own values, or None."""
@@ -240,9 +252,10 @@ class Store:
         self._db.compact_range(None, None)
 
     def close(self) -> None:
-        """Closes the database."""
+        """Closes the database. What `write` has written is safe whatever happens here."""
         del self._cursor
-        self._db.close()
+        with suppress(Exception):
+            self._db.close()
 
 
 def _prefix(where: tuple[str, str, str]) -> bytes:

@@ -146,7 +146,7 @@ GOOD = {
 WITHHELD = {
     "withheld": text(turn("m1", source="meta_request", user_input=SECRET)),
     "withheld and invalid": text(
-        turn("m2", source="meta_request", user_input=SECRET, occurred_at=5, metadata="x")
+        turn("withheld-m2", source="meta_request", user_input=SECRET, occurred_at=5, metadata="x")
     ),
     "withheld and of no type": text({"source": "Meta-Request", "user_input": SECRET}),
     "withheld with an image": text(turn("m3", source="meta_request", image_base64=IMAGE)),
@@ -231,7 +231,7 @@ def test_a_broken_line_that_may_be_withheld_is_kept_as_hash_and_length(run: Run,
 def test_nothing_withheld_is_in_any_file(run: Run) -> None:
     assert files_holding(run.history, SECRET) == []
     assert files_holding(run.history, IMAGE[:60]) == []
-    assert files_holding(run.history, "m2") == []
+    assert files_holding(run.history, "withheld-m2") == []
 
 
 def test_a_line_that_does_not_parse_carries_the_time_of_the_last_good_record(run: Run) -> None:
@@ -245,21 +245,9 @@ def test_before_any_good_record_it_is_1970(tmp_path: Path) -> None:
     assert rows(tmp_path / "history", sql) == [(0, "1970-01-01", 1)]
 
 
-OF_ITS_STRING = pytest.mark.xfail(
-    strict=True, reason="the position is the string's, not the line's"
-)
-NO_POSITION = pytest.mark.xfail(strict=True, reason="said to be truncated, without a position")
-
-
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param("wrong utf-8", marks=OF_ITS_STRING),
-        pytest.param("lone surrogate at the end", marks=NO_POSITION),
-        "lone surrogate",
-        "nan",
-        "broken json",
-    ],
+    ["wrong utf-8", "lone surrogate at the end", "lone surrogate", "nan", "broken json"],
 )
 def test_bytes_that_do_not_parse_are_named_by_their_position(run: Run, name: str) -> None:
     line = BAD[name].line
@@ -274,7 +262,6 @@ def test_bytes_that_do_not_parse_are_named_by_their_position(run: Run, name: str
     assert any(str(at) in found for at in range(position, position + 8)), (position, found)
 
 
-@pytest.mark.xfail(strict=True, reason="the letter's tenant is cut from its key at the first /")
 def test_a_refused_tenant_is_not_taken_for_another(tmp_path: Path) -> None:
     file = ndjson(tmp_path / "bad.ndjson", [turn("x", tenant="acme/secret")])
     folded(file, history=tmp_path / "history")
@@ -403,7 +390,8 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     file = ndjson(tmp_path / "good.ndjson", [turn("e1")])
     file.chmod(0)
-    if os.access(file, os.R_OK):
-        pytest.skip("root reads every file")
     done = turnstone("run", file, "--history", tmp_path / "history")
-    assert done.code == 3 and str(file) in done.err
+    if os.access(file, os.R_OK):  # root reads every file
+        assert done.code == 0
+    else:
+        assert done.code == 3 and str(file) in done.err

@@ -163,7 +163,6 @@ def test_a_mood_decays_when_it_is_read(user: Memory) -> None:
     assert mood(user) == now
 
 
-@pytest.mark.xfail(strict=True, reason="mood_at takes a last_at of 0 for none: no decay from 1970")
 def test_a_mood_of_1970_decays_too() -> None:
     old = Mood(last_at=0, shock=(0.5, 0, 0), halflife=3600)
     assert mood_at(old, HOUR) == (0.25, 0, 0)

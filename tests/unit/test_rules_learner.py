@@ -215,9 +215,6 @@ def test_the_500_newest_topics_are_kept(travelled: Memory) -> None:
     assert visited == [*(f"t{number:03}" for number in range(1, 500)), "newest"]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the 501st topic stays even if it is the oldest, and drops a newer one"
-)
 def test_a_late_visit_older_than_500_topics_drops_none_of_them(travelled: Memory) -> None:
     before = profile(travelled)["history"]["topics_visited"]
     learn(travelled, 1, topic="late")
