@@ -1,7 +1,10 @@
 """Law 3: each record ends as exactly one of applied, duplicate, dead letter or withheld."""
 
 import json
+import re
+from hashlib import sha256
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -77,7 +80,11 @@ def test_law_3_in_is_applied_and_duplicate_and_dead_and_withheld(records: list[J
     assert SECRET not in repr(made.rows) + repr(made.documents())
 
 
-@given(st.binary(max_size=60).filter(lambda some: b"\n" not in some))
+def _may_be_kept(line: bytes) -> bool:
+    return not re.search(rb"meta.request|image|iVBOR|/9j/|R0lGOD|UklGR|\\u", line, re.IGNORECASE)
+
+
+@given(st.binary(max_size=60).filter(_may_be_kept))
 def test_law_3_bytes_that_do_not_parse_are_kept_as_they_came(line: bytes) -> None:
     made = World()
     (outcome,) = made.say(line)
@@ -86,3 +93,11 @@ def test_law_3_bytes_that_do_not_parse_are_kept_as_they_came(line: bytes) -> Non
     assert row["payload"] == line
     assert (row["src_topic"], row["src_offset"]) == ("test", 1)
     assert row["reason"] and row["detail"]
+
+
+@pytest.mark.parametrize("line", [b"meta_request", b'{"source": "META-REQUEST", "user_input": "a'])
+def test_law_3_bytes_that_may_be_withheld_are_kept_as_hash_and_length(line: bytes) -> None:
+    made = World()
+    assert made.say(line) == ["dead"]
+    (row,) = made.rows["dead_letters"]
+    assert json.loads(row["payload"]) == {"bytes": len(line), "sha256": sha256(line).hexdigest()}
