@@ -37,7 +37,11 @@ def parse_time(value: Any) -> int:
     """RFC 3339 text with an offset -> microseconds since 1970-01-01 UTC."""
     if type(value) is str and len(value) == 20 and value[10] == "T" and value[19] == "Z":
         try:  # the form nearly every record has; what else has this length is looked at below
-            if value[4] == value[7] == "-" and value[13] == value[16] == ":":
+            if (
+                "0002" <= value[:4] <= "9998"
+                and value[4] == value[7] == "-"
+                and value[13] == value[16] == ":"
+            ):
                 since = datetime.fromisoformat(value) - EPOCH
                 return (since.days * 86_400 + since.seconds) * SECOND
         except ValueError:
@@ -74,7 +78,7 @@ Id = Annotated[
 Tenant = Annotated[
     str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f-\x9f/]+$")
 ]
-Label = Annotated[str, StringConstraints(max_length=256)]
+Label = Annotated[str, StringConstraints(max_length=256, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 ClampedConfidence = Annotated[
     float, Field(allow_inf_nan=False), AfterValidator(lambda value: min(1.0, max(0.0, value)))

@@ -118,12 +118,19 @@ def insert_turn(rows: Rows, client: str, entry: Entry) -> tuple[Entry | None, En
     return before, after
 
 
-def remove_turn(rows: Rows, client: str, entry: Entry) -> None:
-    """Takes a turn out of the order, if it is there."""
-    directory: Directory | None = rows.get(f"O/{client}")
-    _, name = _locate(directory, client, entry)
+def remove_turn(rows: Rows, client: str, entry: Entry) -> tuple[Entry | None, Entry | None]:
+    """Takes a turn out of the order, if it is there; returns those that were its neighbours."""
+    directory: Directory | None = rows.get("O/" + client)
+    where, name = _locate(directory, client, entry)
     block: Block = rows.get(name) or ()
-    rows.put(name, tuple(one for one in block if one[:2] != entry[:2]))
+    at = bisect_left(block, entry[:2], key=_order)
+    if at == len(block) or block[at][:2] != entry[:2]:
+        return None, None
+    rest = (*block[:at], *block[at + 1 :])
+    rows.put(name, rest)
+    before = rest[at - 1] if at else _neighbour(rows, directory, client, where - 1, -1)
+    after = rest[at] if at < len(rest) else _neighbour(rows, directory, client, where + 1, 0)
+    return before, after
 
 
 def _order(entry: Entry) -> tuple[int, str]:

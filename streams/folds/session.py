@@ -18,6 +18,7 @@ from streams.folds.revisions import revise
 from streams.folds.rows import Effects, Input, Moment, Outcome, Refused, Rows, UserSignal
 from streams.folds.session_state import (
     EXPIRY,
+    FAR,
     MAX_CONVERSATIONS,
     MAX_RUNNING,
     Conversation,
@@ -48,8 +49,8 @@ def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
         if header is None and record.occurred_at < given.horizon:
             log.record(record, given, out)
             return "after_retention"
-    if header is None:
-        header = Session()
+    if header is None:  # one that was dropped before counts on, for views go by `seq`
+        header = Session(seq=0 if given.horizon is None else given.recorded_at)
     out.seq = header.seq
     if record.type == "turn":  # not by class: the runtime has a quicker one for plain turns
         return _turn(rows, header, record, given, out)  # type: ignore[arg-type]
@@ -208,57 +209,55 @@ def _converse(
 def _link(rows: Rows, turn: Facts, replaced: Facts | None, out: Effects) -> Gaps:
     """The provisional reply_to of a turn and of those it now precedes. Returns its neighbours."""
     entry = Entry(turn.occurred_at, turn.event_id, turn.client_id)
+    answered: Entry | None = None
     if replaced is not None:
         old = Entry(replaced.occurred_at, replaced.event_id, replaced.client_id)
         if old == entry:
             return None, None
-        remove_turn(rows, "", old)
-        if old.client_id:
-            remove_turn(rows, "=" + old.client_id, old)
-    previous, follower = insert_turn(rows, "", entry)
-    answers = previous
-    followers = [follower] if follower and not follower.client_id else []
+        answered = _unlink(rows, old, out)
+    answers = previous, follower = insert_turn(rows, "", entry)
+    followers = [(follower, previous)] if follower and not follower.client_id else []
     if turn.client_id:
-        answers, same_client = insert_turn(rows, "=" + turn.client_id, entry)
-        followers += [same_client] if same_client else []
-    if answers:
-        _put_link(rows, entry, answers, None, out)
-    for one in followers:
-        _put_link(rows, one, entry, answers, out)
+        answers = insert_turn(rows, "=" + turn.client_id, entry)
+        followers += [(answers[1], answers[0])] if answers[1] else []
+    _answer(rows, entry, answered, answers[0], out)
+    for one, was in followers:
+        _answer(rows, one, was, entry, out)
     return previous, follower
 
 
-def _put_link(rows: Rows, of: Entry, to: Entry, before: Entry | None, out: Effects) -> None:
-    out.rows.append(
-        (
-            "links",
-            of.occurred_at,
-            (
-                "put",
-                rows.key,
-                of.event_id,
-                to.event_id,
-                "reply_to",
-                PROVISIONAL_CONFIDENCE,
-                True,
-                out.seq,
-                of.occurred_at,
-            ),
-        )
-    )
+def _unlink(rows: Rows, old: Entry, out: Effects) -> Entry | None:
+    """A running turn ended at another time: what followed its old place follows what was before.
+    Returns what it answered there."""
+    before, after = remove_turn(rows, "", old)
+    followers = [(after, before)] if after and not after.client_id else []
+    if old.client_id:
+        before, after = remove_turn(rows, "=" + old.client_id, old)
+        followers += [(after, before)] if after else []
+    for follower, now in followers:
+        _answer(rows, follower, old, now, out)
+    return before
+
+
+def _answer(rows: Rows, of: Entry, was: Entry | None, now: Entry | None, out: Effects) -> None:
+    """One turn's provisional reply_to, which may move (a revision) or go."""
+    to = now or was
+    if to is None or (was and now and was.event_id == now.event_id):
+        return
+    op = "put" if now else "remove"
+    ends = (of.event_id, to.event_id, "reply_to", PROVISIONAL_CONFIDENCE, True)
+    row = (op, rows.key, *ends, out.seq, of.occurred_at)
+    out.rows.append(("links", of.occurred_at, row))
     out.seq += 1
-    if before is not None:
-        revise(
-            out,
-            rows.key,
-            ("link", make_id("reply_to", rows.tenant, rows.key, of.event_id), "reply_to"),
-            "update",
-            {"from_event_id": of.event_id, "to_event_id": before.event_id, "label": "reply_to"},
-            {"from_event_id": of.event_id, "to_event_id": to.event_id, "label": "reply_to"},
-            "a late turn came between",
-            [to.event_id],
-            to.occurred_at,
-        )
+    if was is not None:
+        entity = ("link", make_id("reply_to", rows.tenant, rows.key, of.event_id), "reply_to")
+        shape = {"from_event_id": of.event_id, "label": "reply_to"}
+        before = {**shape, "to_event_id": was.event_id}
+        after = {**shape, "to_event_id": now.event_id} if now else None
+        cause = out.record.event_id  # type: ignore[attr-defined]
+        at = out.record.occurred_at
+        op = "update" if now else "remove"
+        revise(out, rows.key, entity, op, before, after, "a late turn came between", [cause], at)
 
 
 def _unwait(rows: Rows, header: Session, shown: Session, out: Effects) -> Session:
@@ -363,7 +362,11 @@ def _step(
     shown = visible(rows, header)
     latest = shown.latest[0] if shown.latest else None
     outcome, seen = task.fold(rows, record, given, header.seen, latest, out)
-    if outcome == "duplicate":
+    if outcome == "duplicate":  # a version that lost was still seen at its time
+        touched = _touched(header, record.occurred_at)
+        if touched != header and header.created_at != FAR:
+            rows.put("h", touched)
+            out.session = True
         return outcome
     before = status_of(shown)
     asked = task.question(rows, record.task_id)

@@ -22,6 +22,7 @@ IMAGE_URL = re.compile(r"data:image/[\w.+-]+[^,\s\"]*,[^\s\"']{32,}")
 IMAGE_BYTES = re.compile(rf"(?:{'|'.join(plain.IMAGE_STARTS)})[A-Za-z0-9+/]{{28,}}={{0,2}}")
 BASE64 = re.compile(r"[A-Za-z0-9+/_\-\s]{64,}={0,2}")
 IMAGE_FIELD = re.compile(r"image|base64", re.IGNORECASE)
+HUGE = re.compile(rb"[0-9]{19}")
 TENANT = re.compile(r"[^\x00-\x1f\x7f-\x9f/]{1,128}")
 LONE_SURROGATE = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
@@ -101,6 +102,8 @@ def _validated(line: bytes, record: dict[str, Any], source: tuple[str, int, int]
         said = "is missing" if kind is None else f"{str(kind)[:80]!r} is not known"
         return Dead("unknown_type", f"type: {said}; use one of {known}", line, *_whose(record))
     whose = _whose(record)
+    if HUGE.search(line) and (name := _huge_integer(record)):
+        return Dead("invalid", f"{name}: an integer beyond 64 bits; send it as text", line, *whose)
     try:
         model: Record = validator.validate_python(upcast(record))
     except ValidationError as error:
@@ -141,6 +144,19 @@ def _given(
         _encode(extra).decode() if extra else None,
         source,
     )
+
+
+def _huge_integer(record: dict[str, Any]) -> str | None:
+    """The first field with an integer that the fold's rows could not hold; metadata stays text."""
+    for name, value in record.items():
+        inside = [value] if name != "metadata" else []
+        while inside:
+            one = inside.pop()
+            if isinstance(one, int) and not -(2**63) <= one < 2**64:
+                return name
+            if isinstance(one, dict | list):
+                inside.extend(one.values() if isinstance(one, dict) else one)
+    return None
 
 
 def explain(error: ValidationError) -> str:

@@ -99,7 +99,8 @@ def read(line: bytes) -> tuple[PlainTurn, bytes, bytes | None] | None:
 
 
 def _may_hold_image(turn: PlainTurn) -> bool:
-    """Image bytes begin a text, or follow a data URL's name anywhere in it."""
+    """Image bytes begin a text, or follow a data URL's name anywhere in it; a label may hold
+    what a label may not."""
     asked, answered = turn.user_input, turn.agent_answer
     return (
         "data:image" in asked
@@ -107,7 +108,10 @@ def _may_hold_image(turn: PlainTurn) -> bool:
         or asked.startswith(IMAGE_STARTS)
         or answered.startswith(IMAGE_STARTS)
         or turn.error is not None
-        or any(label and len(label) >= 32 for label in (turn.intent, turn.topic, turn.artifact))
+        or any(
+            label and (len(label) >= 32 or not label.isprintable())
+            for label in (turn.intent, turn.topic, turn.artifact)
+        )
     )
 
 

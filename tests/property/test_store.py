@@ -63,11 +63,6 @@ def test_every_kind_of_record_is_drawn() -> None:
     assert drawn == set(RECORD_TYPES)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=OverflowError,
-    reason="store: MessagePack has no integers beyond 64 bits, and the commit of a batch fails",
-)
 @pytest.mark.parametrize(
     "record",
     [

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_rules_session import Json, Told, encode, micros, turn
+from tests.unit.test_rules_session import Json, Told, encode, micros, turn
 
 from schemas.base import format_time
 from schemas.task import TaskDocument

@@ -5,7 +5,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from test_sinks_support import row, write
+from tests.unit.test_sinks_support import row, write
 
 from schemas.rows import TABLES
 from sinks.delta import History, HistoryError, HistoryWriteError

@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from test_sinks_support import row, state, write
+from tests.unit.test_sinks_support import row, state, write
 
 from sinks.history import QueryError, catalog, columns, connect, query, read, table_names
 from sinks.root import HistoryError, open_root

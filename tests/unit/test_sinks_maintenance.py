@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_sinks_support import row, state, write
+from tests.unit.test_sinks_support import row, state, write
 
 from schemas.rows import TABLES
 from sinks.delta import History
