@@ -7,6 +7,7 @@ in their own order, so neither the order of arrival nor the memory at hand matte
 import hashlib
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import duckdb
 
@@ -32,7 +33,7 @@ MEMORY_LIMIT = "1GB"
 NARROW = 3  # hex digits: rows are sorted in 4,096 parts, one at a time
 
 
-def digest(root: str | Path, tenant: str | None = None) -> dict[str, object]:
+def digest(root: str | Path, tenant: str | None = None) -> dict[str, Any]:
     """{"memory": hex, "log": hex, "tables": {table or view: hex}}.
 
     `log` counts every row of the append-only tables, `tables` each table's rows as a set. No

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.test_rules_session import Json, Told, encode, micros, turn
 
 from schemas.base import format_time
 from schemas.task import TaskDocument
 from streams.folds import documents, task
 from streams.runtime.apply import Applier
 from streams.runtime.store import Store
+from tests.unit.test_rules_session import Json, Told, encode, micros, turn
 
 
 def step(

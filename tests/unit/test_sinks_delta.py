@@ -4,17 +4,18 @@ import json
 import threading
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
-from tests.unit.test_sinks_support import row, write
 
 from schemas.rows import TABLES
 from sinks.delta import History, HistoryError, HistoryWriteError
 from sinks.history import columns, connect
 from sinks.root import MARKER
 from sinks.tables import SCHEMAS, to_arrow
+from tests.unit.test_sinks_support import row, write
 
 
-def events(*ids: str) -> object:
+def events(*ids: str) -> pa.Table:
     return to_arrow("events", [row("events", event_id=one, session_id="s") for one in ids])
 
 
@@ -186,7 +187,7 @@ def test_a_reader_beside_a_writer_sees_whole_commits(tmp_path: Path) -> None:
 
     writer = threading.Thread(target=work)
     writer.start()
-    counts = []
+    counts: list[int] = []
     while not done.is_set() or not counts:
         counts.append(len(shown(root)))
     writer.join()

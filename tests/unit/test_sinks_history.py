@@ -7,12 +7,12 @@ from typing import Any
 
 import duckdb
 import pytest
-from tests.unit.test_sinks_support import row, state, write
 
 from sinks.history import QueryError, catalog, columns, connect, query, read, table_names
 from sinks.root import HistoryError, open_root
 from sinks.tables import STORED
 from sinks.views import ALL_VIEWS, MACROS
+from tests.unit.test_sinks_support import row, state, write
 
 STATE_COLUMNS = (
     "tenant owner_id state_id kind body_text payload confidence valid_from valid_to "

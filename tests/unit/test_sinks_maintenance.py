@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.test_sinks_support import row, state, write
 
 from schemas.rows import TABLES
 from sinks.delta import History
 from sinks.digest import digest
 from sinks.history import connect, read
 from sinks.maintenance import compact, forget
+from tests.unit.test_sinks_support import row, state, write
 
 SECRET = "the heron sleeps at midnight"
 
