@@ -1,0 +1,235 @@
+"""A real Apache Kafka on this machine without Docker: one node, or several for fault tests."""
+
+import base64
+import json
+import shutil
+import signal
+import tempfile
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from streams.broker import config, jars, java, ports
+from streams.broker.admin import nodes_known
+from streams.broker.config import Security
+from streams.broker.node import GRACE, Node
+from streams.errors import ConfigurationError, Unreachable
+
+READY_WITHIN = 90.0  # seconds; 2 to 4 on an idle machine
+HEAP_MB = 320
+STATE = "broker.json"
+# The collector is Kafka's own choice; without a level log4j says nothing below ERROR.
+JVM = ("-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-Djava.awt.headless=true", "-Dlog4j2.level=INFO")
+
+
+def _silent(_: str) -> None:
+    """Nobody wants to hear what takes long."""
+
+
+class Broker:
+    """Nodes that form one cluster. `folder` holds broker.json and a folder for each node.
+
+    All methods block; from a coroutine call them with asyncio.to_thread.
+    """
+
+    def __init__(self, folder: Path, cluster_id: str, nodes: list[Node], *, kept: bool) -> None:
+        self.folder = folder
+        self.cluster_id = cluster_id
+        self.nodes = nodes
+        self.kept = kept
+
+    @classmethod
+    def start(
+        cls,
+        *,
+        nodes: int = 1,
+        keep: Path | None = None,
+        port: int | None = None,
+        heap_mb: int = HEAP_MB,
+        security: Security | None = None,
+        say: Callable[[str], None] = _silent,
+    ) -> Self:
+        """Starts a broker; when this returns, an admin request was answered by all nodes' cluster.
+
+        `keep`: the folder its data stays in (and is found again), None for a temporary one that
+        `stop` removes. `port`: that of the first node's PLAINTEXT listener, None for a free one
+        (a kept folder: the one it had). `say` hears of what takes long.
+        Raises Unreachable (no Java, no jars, port taken, does not start, with the end of its log)
+        or ConfigurationError (the folder is another cluster's, or its broker runs already).
+        """
+        command = [str(java.find()), f"-Xmx{heap_mb}m", *JVM, "-cp", jars.classpath(say)]
+        folder = keep.resolve() if keep else Path(tempfile.mkdtemp(prefix="turnstone-broker-"))
+        try:
+            security = security or Security()
+            broker = cls._made(folder, nodes, port, security.listeners(), kept=keep is not None)
+            say(f"starting Kafka {jars.VERSION}, nodes: {nodes}, folder: {folder}")
+            broker._launch(command, security)
+        except BaseException:
+            if not keep:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return broker
+
+    @classmethod
+    def find(cls, folder: Path) -> Self:
+        """The broker of a folder, whoever started it. Raises ConfigurationError."""
+        state = _read_state(folder)
+        if state is None:
+            raise ConfigurationError(f"{folder / STATE}: no such file; no broker has this folder")
+        nodes = [
+            Node(one["number"], folder / f"node-{one['number']}", one["ports"], pid=one["pid"])
+            for one in state["nodes"]
+        ]
+        return cls(folder, state["cluster_id"], nodes, kept=state["kept"])
+
+    @classmethod
+    def _made(
+        cls, folder: Path, count: int, port: int | None, listeners: tuple[str, ...], *, kept: bool
+    ) -> Self:
+        """A broker that is not started: the folder's with its ports, or a new one."""
+        found = cls.find(folder) if _read_state(folder) else None
+        if found is None:
+            number = uuid.uuid4().bytes
+            cluster_id, had = base64.urlsafe_b64encode(number).rstrip(b"=").decode(), []
+        else:
+            _check_same(found, count)
+            cluster_id, had = found.cluster_id, [node.ports for node in found.nodes]
+        spare = iter(ports.free(count * len(listeners)))
+        nodes = []
+        for number in range(1, count + 1):
+            old = had[number - 1] if had else {}
+            mine = {name: old.get(name) or next(spare) for name in listeners}
+            nodes.append(Node(number, folder / f"node-{number}", mine))
+        if port is not None:
+            nodes[0].ports["PLAINTEXT"] = port
+        return cls(folder, cluster_id, nodes, kept=kept)
+
+    def _launch(self, command: list[str], security: Security) -> None:
+        ports.check_free([port for node in self.nodes for port in node.ports.values()])
+        every = [node.ports for node in self.nodes]
+        for node in self.nodes:
+            node.java = command
+            node.folder.mkdir(parents=True, exist_ok=True)
+            text = config.server_properties(node.number, every, node.data, security)
+            node.properties.touch(mode=0o600)  # it may hold passwords
+            node.properties.write_text(text)
+            node.format(self.cluster_id, security)
+        try:
+            for node in self.nodes:
+                node.start()
+            self._write_state()
+            self.await_ready()
+        except BaseException:
+            self.kill()
+            raise
+
+    def await_ready(self, seconds: float = READY_WITHIN) -> None:
+        """Returns when an admin request names every node; call it after Node.start too.
+
+        Raises Unreachable where a node ends or the time is up, with the end of its log.
+        """
+        deadline = time.monotonic() + seconds
+        while True:
+            for node in self.nodes:
+                if not node.is_running():
+                    raise Unreachable(
+                        f"broker: node {node.number} ended while it started; its log "
+                        f"{node.log} ends with:\n{node.last_words()}"
+                    )
+            if self.nodes_answering() == len(self.nodes):
+                return
+            if time.monotonic() > deadline:
+                raise Unreachable(
+                    f"broker: not ready after {seconds:.0f} s; the log {self.nodes[0].log} "
+                    f"ends with:\n{self.nodes[0].last_words()}"
+                )
+            time.sleep(0.1)
+
+    @property
+    def bootstrap(self) -> str:
+        """host:port of every node, comma-separated, without login or encryption."""
+        return self.bootstrap_of("PLAINTEXT")
+
+    def bootstrap_of(self, listener: str) -> str:
+        """The same for another listener: SASL, TLS or PROXIED (then without the proxy)."""
+        return ",".join(node.address(listener) for node in self.nodes)
+
+    def is_running(self) -> bool:
+        """Whether any of its processes is there."""
+        return any(node.is_running() for node in self.nodes)
+
+    def nodes_answering(self) -> int:
+        """How many nodes the cluster counts itself, asked now; 0 where nobody answers."""
+        return nodes_known(self.bootstrap)
+
+    def stop(self, grace: float = GRACE) -> None:
+        """SIGTERM to all, SIGKILL after `grace` seconds; a temporary folder is removed."""
+        for node in self.nodes:
+            node.signal(signal.SIGCONT)  # one that a test has stopped could not hear
+            node.signal(signal.SIGTERM)
+        deadline = time.monotonic() + grace
+        for node in self.nodes:
+            if not node.await_end(max(0.0, deadline - time.monotonic())):
+                node.kill()
+        self._ended()
+
+    def kill(self) -> None:
+        """SIGKILL to all; a temporary folder is removed."""
+        for node in self.nodes:
+            node.kill()
+        self._ended()
+
+    def _ended(self) -> None:
+        if not self.kept:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _write_state(self) -> None:
+        state = {
+            "version": jars.VERSION,
+            "cluster_id": self.cluster_id,
+            "kept": self.kept,
+            "nodes": [node.to_json() for node in self.nodes],
+        }
+        partial = self.folder / f".{STATE}"
+        partial.write_text(json.dumps(state, indent=2) + "\n")
+        partial.replace(self.folder / STATE)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.kept:
+            self.stop()
+        else:
+            self.kill()  # nothing is kept, so nothing needs to be closed well
+
+
+def _read_state(folder: Path) -> dict[str, Any] | None:
+    path = folder / STATE
+    try:
+        state: dict[str, Any] = json.loads(path.read_text())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"{path}: cannot be read ({error}); remove the folder") from error
+    return state
+
+
+def _check_same(found: Broker, count: int) -> None:
+    if found.is_running():
+        raise ConfigurationError(
+            f"{found.folder}: its broker runs already at {found.bootstrap}; stop it first"
+        )
+    if len(found.nodes) != count:
+        raise ConfigurationError(
+            f"{found.folder}: holds the data of {len(found.nodes)} node(s), not of {count}; "
+            f"start with --nodes {len(found.nodes)} or choose another folder"
+        )

@@ -1,0 +1,107 @@
+"""Kafka's jars: a pinned list with checksums, fetched once into the user's cache.
+
+The list is `kafka-VERSION.sha256` beside this file, written by scripts/kafka-jars. jgo is the
+Maven client; TURNSTONE_MAVEN names another repository than Maven Central, such as a mirror.
+"""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from streams.errors import Unreachable
+
+VERSION = "4.3.1"  # the newest of which Maven Central holds every jar; 4.4.0 lacks kafka-tools-api
+PARALLEL = 8
+TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Jar:
+    """One artifact of a Maven repository, and the sha256 its bytes must have."""
+
+    group: str
+    artifact: str
+    version: str
+    sha256: str
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.artifact}-{self.version}.jar"
+
+
+def pinned() -> tuple[Jar, ...]:
+    """The jars of VERSION; each line of the list is `sha256  group:artifact:version`."""
+    lines = (Path(__file__).parent / f"kafka-{VERSION}.sha256").read_text().splitlines()
+    return tuple(Jar(*name.split(":"), sha256) for sha256, name in map(str.split, lines))
+
+
+def cache_folder() -> Path:
+    """Where the jars are kept: $XDG_CACHE_HOME/turnstone/kafka-VERSION."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "turnstone" / f"kafka-{VERSION}"
+
+
+def classpath(say: Callable[[str], None] = lambda _: None) -> str:
+    """Every jar, fetched where it is missing or damaged; `say` hears of what takes long.
+
+    Raises Unreachable where a jar cannot be fetched or is not the pinned one.
+    """
+    folder = cache_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    jars = pinned()
+    missing = [jar for jar in jars if not is_intact(folder / jar.file_name, jar)]
+    if missing:
+        say(f"fetching {len(missing)} of Kafka {VERSION}'s {len(jars)} jars into {folder}")
+        fetch(missing, folder)
+    return os.pathsep.join(str(folder / jar.file_name) for jar in jars)
+
+
+def is_intact(path: Path, jar: Jar) -> bool:
+    """Whether a file is there with the pinned bytes."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == jar.sha256
+
+
+def fetch(jars: list[Jar], folder: Path) -> None:
+    """Fetches jars side by side. Each is put in place whole, so a second try fetches the rest."""
+    with (
+        tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as partial,
+        ThreadPoolExecutor(PARALLEL) as pool,
+    ):
+        for done in [pool.submit(_fetch, jar, Path(partial), folder) for jar in jars]:
+            done.result()
+
+
+def _fetch(jar: Jar, partial: Path, folder: Path) -> None:
+    try:
+        from jgo.maven import MavenContext
+    except ImportError:
+        raise Unreachable("jgo: not installed; install turnstone[broker]") from None
+    mirror = os.environ.get("TURNSTONE_MAVEN")
+    remotes = {"mirror": mirror.rstrip("/")} if mirror else None
+    context = MavenContext(repo_cache=partial, local_repos=[], remote_repos=remotes)
+    artifact = context.project(jar.group, jar.artifact).at_version(jar.version).artifact()
+    for left in reversed(range(TRIES)):
+        try:
+            path = artifact.resolve()
+            break
+        except Exception as error:  # jgo raises what requests raises, and RuntimeError
+            if artifact.cached_path:
+                artifact.cached_path.unlink(missing_ok=True)  # jgo would take half a file as whole
+            if not left:
+                raise Unreachable(
+                    f"{jar.file_name}: cannot be fetched: {error}. Kafka's jars come from Maven "
+                    "Central; behind a proxy set HTTPS_PROXY, for a mirror TURNSTONE_MAVEN"
+                ) from error
+    if not is_intact(path, jar):
+        raise Unreachable(
+            f"{jar.file_name}: what was fetched is not what is pinned (sha256 {jar.sha256}); "
+            "the repository or the way to it is damaged"
+        )
+    path.replace(folder / jar.file_name)

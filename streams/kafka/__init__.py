@@ -1,0 +1,1 @@
+"""Kafka: settings, topics and the transport (design 05)."""
