@@ -5,8 +5,6 @@ since 1970-01-01 UTC in Python, so that folds compare and subtract it without a 
 calendar. Ids are 1..128 characters without control characters. Source: design 03, 04.
 """
 
-import re
-from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 from pydantic import (
@@ -20,51 +18,13 @@ from pydantic import (
     WithJsonSchema,
 )
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-SECOND = 1_000_000
-MINUTE = 60 * SECOND
-HOUR = 60 * MINUTE
-DAY = 24 * HOUR
-
-
-# Only so much of ISO 8601 as RFC 3339 allows; `fromisoformat` reads more.
-RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(Z|z|[+-]\d\d:\d\d)?", re.ASCII)
-EARLIEST = datetime(1, 1, 2, tzinfo=UTC)  # a day of margin: every offset stays in the calendar
-LATEST = datetime(9999, 12, 31, tzinfo=UTC)
-
-
-def parse_time(value: Any) -> int:
-    """RFC 3339 text with an offset -> microseconds since 1970-01-01 UTC."""
-    if type(value) is str and len(value) == 20 and value[10] == "T" and value[19] == "Z":
-        try:  # the form nearly every record has; what else has this length is looked at below
-            if (
-                "0002" <= value[:4] <= "9998"
-                and value[4] == value[7] == "-"
-                and value[13] == value[16] == ":"
-            ):
-                since = datetime.fromisoformat(value) - EPOCH
-                return (since.days * 86_400 + since.seconds) * SECOND
-        except ValueError:
-            pass
-    match = RFC_3339.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
-        raise ValueError("expected RFC 3339 text such as 2026-01-31T09:30:00Z")
-    if match[1] is None:
-        raise ValueError("a time needs an offset: end it with Z or +09:00")
-    try:
-        moment = datetime.fromisoformat(value.upper())
-    except ValueError as error:  # the 30th of February, 25 o'clock
-        raise ValueError(f"no such time: {error}") from None
-    if not EARLIEST <= moment < LATEST:
-        raise ValueError("a time lies between the years 1 and 9999 UTC")
-    since = moment - EPOCH
-    return (since.days * 86_400 + since.seconds) * SECOND + since.microseconds
-
-
-def format_time(micros: int) -> str:
-    """Microseconds since 1970-01-01 UTC -> RFC 3339 text in UTC."""
-    return (EPOCH + timedelta(microseconds=micros)).isoformat().replace("+00:00", "Z")
-
+from schemas.time import DAY as DAY
+from schemas.time import EPOCH as EPOCH
+from schemas.time import HOUR as HOUR
+from schemas.time import MINUTE as MINUTE
+from schemas.time import SECOND as SECOND
+from schemas.time import format_time as format_time
+from schemas.time import parse_time as parse_time
 
 Micros = Annotated[
     int,
