@@ -1,30 +1,21 @@
 """Asks a broker a real question: how many nodes it knows."""
 
 import asyncio
-import logging
 
-from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import KafkaError
+from streams.errors import TurnstoneError
+from streams.kafka.admin import connected
+from streams.kafka.settings import KafkaSettings
 
 
-def nodes_known(bootstrap: str, seconds: float = 2.0) -> int:
+def nodes_known(bootstrap: str, within: float = 2.0) -> int:
     """The number of brokers a describe-cluster request names; 0 where none answers in time."""
-    quiet = logging.getLogger("aiokafka")
-    level = quiet.level
-    quiet.setLevel(logging.CRITICAL)  # a broker that is still starting is no error
+    settings = KafkaSettings.plain(bootstrap)
     try:
-        return asyncio.run(_nodes_known(bootstrap, seconds))
-    finally:
-        quiet.setLevel(level)
-
-
-async def _nodes_known(bootstrap: str, seconds: float) -> int:
-    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap, request_timeout_ms=int(seconds * 1000))
-    try:
-        async with asyncio.timeout(seconds):
-            await admin.start()
-            return len((await admin.describe_cluster())["brokers"])
-    except (KafkaError, TimeoutError, OSError):
+        return asyncio.run(_nodes_known(settings, within))
+    except TurnstoneError:
         return 0
-    finally:
-        await admin.close()
+
+
+async def _nodes_known(settings: KafkaSettings, within: float) -> int:
+    async with connected(settings, within) as admin:
+        return len((await admin.describe_cluster())["brokers"])

@@ -92,8 +92,7 @@ class Broker:
         """A broker that is not started: the folder's with its ports, or a new one."""
         found = cls.find(folder) if _read_state(folder) else None
         if found is None:
-            number = uuid.uuid4().bytes
-            cluster_id, had = base64.urlsafe_b64encode(number).rstrip(b"=").decode(), []
+            cluster_id, had = _new_cluster_id(), []
         else:
             _check_same(found, count)
             cluster_id, had = found.cluster_id, [node.ports for node in found.nodes]
@@ -210,6 +209,11 @@ class Broker:
             self.stop()
         else:
             self.kill()  # nothing is kept, so nothing needs to be closed well
+
+
+def _new_cluster_id() -> str:
+    """22 characters, as Kafka makes them: base64 of a UUID."""
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
 
 
 def _read_state(folder: Path) -> dict[str, Any] | None:

@@ -36,7 +36,12 @@ class Jar:
 def pinned() -> tuple[Jar, ...]:
     """The jars of VERSION; each line of the list is `sha256  group:artifact:version`."""
     lines = (Path(__file__).parent / f"kafka-{VERSION}.sha256").read_text().splitlines()
-    return tuple(Jar(*name.split(":"), sha256) for sha256, name in map(str.split, lines))
+    return tuple(_jar(*line.split()) for line in lines)
+
+
+def _jar(sha256: str, name: str) -> Jar:
+    group, artifact, version = name.split(":")
+    return Jar(group, artifact, version, sha256)
 
 
 def cache_folder() -> Path:

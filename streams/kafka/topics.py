@@ -1,0 +1,172 @@
+"""Creates the topics of streams/topology.py, and refuses those that are not as they should be.
+
+Wrong partition counts break co-partitioning, wrong clean-up loses the log, and a timestamp other
+than the log's own makes `recorded_at` what a producer claims (design 05).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.errors import NoError, TopicAlreadyExistsError, for_code
+
+from streams.errors import ConfigurationError
+from streams.kafka.admin import WITHIN, connected
+from streams.kafka.settings import KafkaSettings
+from streams.topology import TOPICS, Topic
+
+DAY_MS = 86_400_000
+# A record may have 1 MB (schemas.events.MAX_RECORD_BYTES). A larger one must still get in, to end
+# as a dead letter; that carries it whole, as text, beside its reason (design 03).
+INPUT_BYTES = 2 * 1024 * 1024
+OUTPUT_BYTES = 2 * INPUT_BYTES
+REPLICAS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSpec:
+    """A topic as it must be. `exact` settings must be equal, `at_least` must not be lower,
+    `initial` are set when it is created and the operator's afterwards (retention)."""
+
+    name: str
+    partitions: int
+    exact: Mapping[str, str]
+    at_least: Mapping[str, int]
+    initial: Mapping[str, str]
+
+    def settings(self) -> dict[str, str]:
+        """What it is created with."""
+        limits = {name: str(value) for name, value in self.at_least.items()}
+        return {**self.exact, **limits, **self.initial}
+
+
+def spec(
+    name: str,
+    partitions: int,
+    *,
+    compacted: bool = False,
+    retention_days: int | None = None,
+    max_bytes: int = OUTPUT_BYTES,
+) -> TopicSpec:
+    """One topic; also for those the topology does not name, such as a table's changelog.
+
+    `retention_days` None keeps messages for ever; a compacted topic keeps the newest of each key.
+    """
+    retention = -1 if retention_days is None else retention_days * DAY_MS
+    return TopicSpec(
+        name,
+        partitions,
+        exact={
+            "cleanup.policy": "compact" if compacted else "delete",
+            "message.timestamp.type": "LogAppendTime",
+        },
+        at_least={"max.message.bytes": max_bytes},
+        initial={} if compacted else {"retention.ms": str(retention), "retention.bytes": "-1"},
+    )
+
+
+def spec_of(topic: Topic, partitions: int) -> TopicSpec:
+    """A topic of the topology."""
+    return spec(
+        topic.name,
+        partitions,
+        compacted=topic.compacted,
+        retention_days=topic.retention_days,
+        max_bytes=OUTPUT_BYTES if topic.direction == "output" else INPUT_BYTES,
+    )
+
+
+async def ensure_topics(
+    settings: KafkaSettings, more: Iterable[TopicSpec] = (), within: float = WITHIN
+) -> list[str]:
+    """Creates what is missing of the topology and `more`, checks what is there; the new names.
+
+    Raises ConfigurationError naming topic, setting, expected and found, or what `connected` raises.
+    """
+    specs = [spec_of(topic, settings.partitions) for topic in TOPICS] + list(more)
+    async with connected(settings, within) as admin:
+        created = await create(admin, specs, settings.replication)
+        await check(admin, specs)
+    return created
+
+
+async def create(
+    admin: AIOKafkaAdminClient, specs: Iterable[TopicSpec], replication: int | None = None
+) -> list[str]:
+    """Creates the topics that do not exist; returns their names.
+
+    Raises ConfigurationError where the broker refuses one (no permission, too few brokers).
+    """
+    present = set(await admin.list_topics())
+    missing = [one for one in specs if one.name not in present]
+    if not missing:
+        return []
+    brokers = len((await admin.describe_cluster())["brokers"])
+    copies = replication or min(REPLICAS, brokers)
+    reply = await admin.create_topics(
+        [
+            NewTopic(one.name, one.partitions, copies, topic_configs=one.settings())
+            for one in missing
+        ]
+    )
+    created = []
+    for name, code, message in reply.topic_errors:
+        error = for_code(code)
+        if error is NoError:
+            created.append(name)
+        elif error is not TopicAlreadyExistsError:  # another worker was faster: that is no error
+            why = message or error.__name__
+            raise ConfigurationError(f"topic {name}: the broker does not create it: {why}")
+    return created
+
+
+async def check(admin: AIOKafkaAdminClient, specs: Iterable[TopicSpec]) -> None:
+    """Raises ConfigurationError naming every topic that is not as its spec says."""
+    wanted = {one.name: one for one in specs}
+    described = await admin.describe_topics(list(wanted))
+    partitions = {one["topic"]: len(one["partitions"]) for one in described}
+    found = await _settings(admin, wanted)
+    wrong = [
+        line
+        for name, one in wanted.items()
+        for line in _differences(one, partitions.get(name, 0), found.get(name, {}))
+    ]
+    if wrong:
+        raise ConfigurationError("; ".join(wrong))
+
+
+def _differences(one: TopicSpec, partitions: int, found: Mapping[str, str]) -> list[str]:
+    lines = []
+    if partitions != one.partitions:
+        lines.append(
+            f"topic {one.name}: expected {one.partitions} partitions, found {partitions}; "
+            "set TURNSTONE_KAFKA_PARTITIONS if all have that many, else create it anew"
+        )
+    wrong = [(name, value) for name, value in one.exact.items() if found.get(name) != value]
+    wrong += [
+        (name, f"at least {value}")
+        for name, value in one.at_least.items()
+        if int(found.get(name, 0)) < value
+    ]
+    lines += [
+        f"topic {one.name}: expected {name} {value}, found {found.get(name, 'nothing')}; "
+        "alter it with kafka-configs"
+        for name, value in wrong
+    ]
+    return lines
+
+
+async def _settings(admin: AIOKafkaAdminClient, names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Every setting of the topics, by topic."""
+    asked = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
+    replies: list[Any] = await admin.describe_configs(asked)
+    found: dict[str, dict[str, str]] = {}
+    for reply in replies:
+        for code, message, _, name, entries in reply.resources:
+            if for_code(code) is not NoError:
+                why = message or for_code(code).__name__
+                raise ConfigurationError(f"topic {name}: its settings cannot be read: {why}")
+            found[name] = {entry[0]: entry[1] for entry in entries}
+    return found
