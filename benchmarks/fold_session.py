@@ -92,7 +92,7 @@ def _folded(inputs: list[Input]) -> float:
 
 
 def _fold(entity: Entity, given: Input) -> None:
-    entity.begin()
+    entity.keep()
     out = Effects(entity.key, (entity.tenant, "sessions", entity.key), given.record)
     outcome = session.fold(entity, given, out)
     assert outcome == "applied"

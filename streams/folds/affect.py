@@ -9,6 +9,7 @@ from bisect import bisect_left
 from typing import Any, NamedTuple
 
 from schemas.base import format_time
+from schemas.row import Row, replace
 from streams.folds.rows import Moment
 
 MAX_MOMENTS = 64
@@ -20,7 +21,7 @@ SHOCK_HALFLIFE_RANGE = 23 * 3600.0
 Axes = tuple[float, float, float]
 
 
-class Mood(NamedTuple):
+class Mood(Row, frozen=True):
     """The mood right after `last_at`; half-life in seconds. `last_at` None: nothing felt yet."""
 
     last_at: int | None = None
@@ -50,7 +51,7 @@ class Words(NamedTuple):
     evidence: tuple[str, ...]
 
 
-class MoodRow(NamedTuple):
+class MoodRow(Row, frozen=True):
     """`before` is the newest moment inside the checkpoint; `words` the newest 16, in order."""
 
     checkpoint: Mood = Mood()
@@ -72,7 +73,7 @@ def feel(mood: Mood, moment: Moment) -> Mood:
     now: Axes = (moment.v, moment.a, moment.d)
     if mood.last_at is None:
         mood = Mood(baseline=now)
-        return mood._replace(**_told(moment))
+        return replace(mood, **_told(moment))
     seconds = (moment.occurred_at - mood.last_at) / 1e6
     pull = (1 - decay(seconds, BASELINE_HALFLIFE)) * sure
     baseline = _axes(b + (m - b) * pull for b, m in zip(mood.baseline, now, strict=True))
@@ -83,7 +84,7 @@ def feel(mood: Mood, moment: Moment) -> Mood:
     shock = _axes(s * left + (d - s * left) * blow for s, d in zip(mood.shock, away, strict=True))
     halflife = SHOCK_HALFLIFE + SHOCK_HALFLIFE_RANGE * severity**2
     numbers = Mood(moment.occurred_at, baseline, shock, halflife, severity)
-    return numbers._replace(**_told(moment))
+    return replace(numbers, **_told(moment))
 
 
 def _told(moment: Moment) -> dict[str, Any]:
@@ -128,7 +129,7 @@ def put_moment(row: MoodRow, moment: Moment) -> tuple[MoodRow, Moment | None] | 
     for index in range(start, len(felt)):
         previous = felt[index - 1].mood if index else row.checkpoint
         felt[index] = Felt(felt[index].moment, feel(previous, felt[index].moment))
-    return row._replace(felt=tuple(felt)), old.moment if old else None
+    return replace(row, felt=tuple(felt)), old.moment if old else None
 
 
 def trim(row: MoodRow) -> MoodRow:
@@ -136,7 +137,7 @@ def trim(row: MoodRow) -> MoodRow:
     if len(row.felt) <= MAX_MOMENTS:
         return row
     oldest = row.felt[0]
-    return row._replace(checkpoint=oldest.mood, before=_order(oldest), felt=row.felt[1:])
+    return replace(row, checkpoint=oldest.mood, before=_order(oldest), felt=row.felt[1:])
 
 
 def _order(felt: Felt) -> tuple[int, str]:
@@ -163,7 +164,7 @@ def _beats(old: Moment, new: Moment) -> bool:
 def put_words(row: MoodRow, words: Words) -> MoodRow:
     """The row with a text from a plan; one of the same time replaces it."""
     others = (one for one in row.words if one.since != words.since)
-    return row._replace(words=tuple(sorted((*others, words)))[-MAX_WORDS:])
+    return replace(row, words=tuple(sorted((*others, words)))[-MAX_WORDS:])
 
 
 def begins(row: MoodRow, since: int) -> set[int]:

@@ -3,16 +3,15 @@
 Provisional reply_to links belong to the session's fold; what a plan says stands over them.
 """
 
-from typing import NamedTuple
-
 from schemas.events import ContextUpdates, LinkUpdate, ThreadUpdate, WritePlan
+from schemas.row import Row
 from streams.folds.ids import make_id
 from streams.folds.revisions import revise
 from streams.folds.rows import Effects, Rows
 from streams.folds.states import evidence_of
 
 
-class Member(NamedTuple):
+class Member(Row, frozen=True):
     """An event's place in a thread, or a link: all there is to it is how sure it is."""
 
     confidence: float

@@ -6,6 +6,7 @@ Both cost the same per record however long the entity grows: a record touches on
 from bisect import bisect_left
 from typing import NamedTuple
 
+from schemas.row import Row, replace
 from streams.folds.rows import Rows
 
 # --- seen ids ---------------------------------------------------------------------------------
@@ -18,7 +19,7 @@ LOAD = 128
 RUNNING = b"\1"  # the last byte of the content's hash says that the turn had not ended
 
 
-class Seen(NamedTuple):
+class Seen(Row, frozen=True):
     """How many ids an entity has seen, in 2**bits blocks."""
 
     bits: int = 0
@@ -81,7 +82,7 @@ class Entry(NamedTuple):
     client_id: str | None
 
 
-class Directory(NamedTuple):
+class Directory(Row, frozen=True):
     """The first entry of each block, in order, and the blocks' numbers."""
 
     firsts: tuple[tuple[int, str], ...]
@@ -159,7 +160,7 @@ def _neighbour(
 def _put_directory(rows: Rows, client: str, directory: Directory, where: int, block: Block) -> None:
     firsts = list(directory.firsts)
     firsts[where] = block[0][:2]
-    rows.put(f"O/{client}", directory._replace(firsts=tuple(firsts)))
+    rows.put(f"O/{client}", replace(directory, firsts=tuple(firsts)))
 
 
 def _split(rows: Rows, client: str, directory: Directory, where: int, block: Block) -> None:

@@ -7,6 +7,7 @@ that no order of answers can matter. Formulas and check values: design 04, Learn
 from typing import Any, NamedTuple
 
 from schemas.base import DAY, format_time
+from schemas.row import Row
 from streams.folds.rows import Rows, UserSignal
 
 MAX_TOPICS = 500
@@ -35,7 +36,7 @@ class Use(NamedTuple):
     latest: tuple[int, str] = (NEVER, "")
 
 
-class Learner(NamedTuple):
+class Learner(Row, frozen=True):
     """A user's counts. `artifacts` and `difficulties` are sorted by name."""
 
     updated_at: int
@@ -55,7 +56,7 @@ class Answers(NamedTuple):
     weight: int
 
 
-class Topic(NamedTuple):
+class Topic(Row, frozen=True):
     """A topic's first visit and its answers by day."""
 
     topic: str

@@ -5,8 +5,9 @@ stands after the end is left outside. `latest` is the time of the session's late
 turn answers a CLARIFY (design 04, Task).
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from schemas.row import Row, replace
 from streams.folds.ids import canonical, short_hash
 
 DEFAULT_MAX_ITERATION = 10
@@ -20,7 +21,7 @@ FORCED_ERROR = "max_iteration reached"
 Key = tuple[int, str]  # iteration_index, trace_id
 
 
-class PlannedStep(NamedTuple):
+class PlannedStep(Row, frozen=True):
     """A step of the plan as it stands."""
 
     step_id: str
@@ -28,7 +29,7 @@ class PlannedStep(NamedTuple):
     status: str
 
 
-class Machine(NamedTuple):
+class Machine(Row, frozen=True):
     """Everything of a task but the recursions themselves."""
 
     iteration: int = 0
@@ -63,8 +64,8 @@ def settle(machine: Machine, latest: int | None) -> Machine:
     """A question asked at the limit and answered by a turn: the forced stop stands at it."""
     held = machine.held
     if machine.end is None and held and latest is not None and latest > held[0]:
-        return machine._replace(
-            end=held[1:], outcome="failed", forced=True, error=FORCED_ERROR, asked=None
+        return replace(
+            machine, end=held[1:], outcome="failed", forced=True, error=FORCED_ERROR, asked=None
         )
     return machine
 
@@ -86,7 +87,8 @@ def _context(machine: Machine, step: dict[str, Any]) -> Machine:
     appended = (appended,) if isinstance(appended, str) else appended
     short_term = (*machine.short_term, *((step["trace_id"], text) for text in appended))
     constraints = step.get("constraints")
-    machine = machine._replace(
+    machine = replace(
+        machine,
         max_iteration=step.get("max_iteration") or machine.max_iteration,
         objective=step.get("objective", machine.objective),
         constraints=machine.constraints if constraints is None else tuple(constraints),
@@ -122,7 +124,7 @@ def _replan(machine: Machine, plan: list[Any]) -> Machine:
         description = listed.get("description")
         text = description if isinstance(description, str) else old.description
         steps[step_id] = PlannedStep(step_id, text, status)
-    return machine._replace(plan=tuple(steps.values()), claims=tuple(claims.items()))
+    return replace(machine, plan=tuple(steps.values()), claims=tuple(claims.items()))
 
 
 def _claim(machine: Machine, step_id: str | None, status: str) -> Machine:
@@ -138,14 +140,14 @@ def _claim(machine: Machine, step_id: str | None, status: str) -> Machine:
             now = "running" if step.status == "pending" else step.status
             now = "error" if status == "error" and errors >= ERRORS else now
             if now != step.status:
-                plan = (*plan[:at], step._replace(status=now), *plan[at + 1 :])
-    return machine._replace(plan=plan, claims=tuple(claims.items())[-MAX_CLAIMS:])
+                plan = (*plan[:at], replace(step, status=now), *plan[at + 1 :])
+    return replace(machine, plan=plan, claims=tuple(claims.items())[-MAX_CLAIMS:])
 
 
 def _repeats(machine: Machine, step: dict[str, Any]) -> Machine:
     action = action_hash(step["action"])
     same = action == machine.action
-    return machine._replace(action=action, repeated=machine.repeated + 1 if same else 1)
+    return replace(machine, action=action, repeated=machine.repeated + 1 if same else 1)
 
 
 def action_hash(action: dict[str, Any]) -> bytes:
@@ -167,7 +169,8 @@ def _count(machine: Machine, step: dict[str, Any]) -> Machine:
     key = (step["iteration_index"], step["trace_id"])
     status, kind = step.get("status", "done"), step["action"]["action_type"]
     asks = kind == "CLARIFY" and status == "done"
-    machine = machine._replace(
+    machine = replace(
+        machine,
         last=(*key, status),
         iteration=machine.iteration + (status != "running"),
         asked=step["occurred_at"] if asks else None,
@@ -175,11 +178,11 @@ def _count(machine: Machine, step: dict[str, Any]) -> Machine:
     if status == "running":
         return machine
     if kind == "ANSWER" and status == "done":
-        return machine._replace(end=key, outcome="completed")
+        return replace(machine, end=key, outcome="completed")
     if status == "error" and step.get("final"):
-        return machine._replace(end=key, outcome="failed", error=step.get("error"))
+        return replace(machine, end=key, outcome="failed", error=step.get("error"))
     if machine.iteration < machine.max_iteration:
         return machine
     if asks and machine.held is None:
-        return machine._replace(held=(step["occurred_at"], *key))
-    return machine._replace(end=key, outcome="failed", forced=True, error=FORCED_ERROR, asked=None)
+        return replace(machine, held=(step["occurred_at"], *key))
+    return replace(machine, end=key, outcome="failed", forced=True, error=FORCED_ERROR, asked=None)

@@ -4,9 +4,8 @@ Rows of a user: `u` the header, `s/{state_id}` states, `p/{id}` preferences, `k/
 `x/…` thread members, `a` the mood, `l` and `y/{topic}` the learner, `i/…` seen ids.
 """
 
-from typing import NamedTuple
-
 from schemas.events import Signal, WritePlan, first_intent
+from schemas.row import Row, replace
 from streams.folds import affect, graph, learner, log, preferences, states
 from streams.folds.ids import make_id, short_hash
 from streams.folds.index import Seen, find_id, put_id
@@ -17,7 +16,7 @@ TIDY_FIRST = 10
 TIDY_EVERY = 200
 
 
-class User(NamedTuple):
+class User(Row, frozen=True):
     """A user's header: revisions made, ids seen, plans applied."""
 
     seq: int = 0
@@ -34,7 +33,7 @@ def fold_signal(rows: Rows, signal: UserSignal, out: Effects) -> None:
         _feel(rows, signal.affect, signal.session_id, None, out)
     out.user = True
     if out.seq != header.seq:
-        rows.put("u", header._replace(seq=out.seq))
+        rows.put("u", replace(header, seq=out.seq))
 
 
 def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
@@ -51,13 +50,13 @@ def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
         return "duplicate"
     if known is not None:
         raise Refused("conflicting_duplicate", f"{record_id} has other content")
-    header = header._replace(seen=put_id(rows, header.seen, place, given.fingerprint))
+    header = replace(header, seen=put_id(rows, header.seen, place, given.fingerprint))
     if isinstance(record, WritePlan):
         header = _plan(rows, header, record, out)
     else:
         _lesson(rows, record)
         out.user = True
-    rows.put("u", header._replace(seq=out.seq))
+    rows.put("u", replace(header, seq=out.seq))
     log.record(record, given, out)
     return "applied"
 
@@ -117,7 +116,7 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
     plans = header.plans + 1
     if plans == TIDY_FIRST or plans % TIDY_EVERY == 0:
         states.tidy(rows, plan, out)
-    return header._replace(plans=plans)
+    return replace(header, plans=plans)
 
 
 def mood_id(rows: Rows) -> str:

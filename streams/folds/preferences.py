@@ -1,9 +1,10 @@
 """Likes and dislikes of a user (seed 003): candidates, confirmed, revoked (design 04)."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from schemas.base import format_time
 from schemas.events import PreferenceUpdate, WritePlan
+from schemas.row import Row, replace
 from streams.folds.ids import make_id, normalise
 from streams.folds.revisions import add_evidence, revise
 from streams.folds.rows import Effects, Refused, Rows
@@ -12,7 +13,7 @@ from streams.folds.states import evidence_of
 OPPOSITE = {"like": "dislike", "dislike": "like"}
 
 
-class Preference(NamedTuple):
+class Preference(Row, frozen=True):
     """Unique by (domain, normalised subject, polarity): its id is made from them."""
 
     preference_id: str
@@ -33,7 +34,7 @@ def apply(rows: Rows, plan: WritePlan, update: PreferenceUpdate, out: Effects) -
         if known is None:
             what = f"{update.polarity} of {update.subject!r} in {update.domain!r}"
             raise Refused("unknown_preference", f"preference_updates: no {what} to revoke")
-        _put(rows, plan, update, known, known._replace(status="revoked"), out)
+        _put(rows, plan, update, known, replace(known, status="revoked"), out)
         return
     status = "confirmed" if update.op == "confirm" else "candidate"
     if known is not None and known.status == "confirmed":
@@ -42,13 +43,16 @@ def apply(rows: Rows, plan: WritePlan, update: PreferenceUpdate, out: Effects) -
         _id(rows, update, update.polarity), update.domain, update.polarity, update.subject,
         status, 0.0, None, (), plan.occurred_at,
     )  # fmt: skip
-    fresh = (known or blank)._replace(
-        status=status, confidence=update.confidence, note=update.note or (known or blank).note
+    fresh = replace(
+        known or blank,
+        status=status,
+        confidence=update.confidence,
+        note=update.note or (known or blank).note,
     )
     _put(rows, plan, update, known, fresh, out)
     opposite = _find(rows, update, OPPOSITE[update.polarity])
     if update.op == "confirm" and opposite is not None and opposite.status == "confirmed":
-        _put(rows, plan, update, opposite, opposite._replace(status="revoked"), out)
+        _put(rows, plan, update, opposite, replace(opposite, status="revoked"), out)
 
 
 def _id(rows: Rows, update: PreferenceUpdate, polarity: str) -> str:
@@ -70,10 +74,10 @@ def _put(
     out: Effects,
 ) -> None:
     evidence = evidence_of(plan, update.evidence_event_ids)
-    after = after._replace(evidence=add_evidence(after.evidence, evidence))
+    after = replace(after, evidence=add_evidence(after.evidence, evidence))
     if before is not None and after == before:
         return
-    after = after._replace(updated_at=plan.occurred_at)
+    after = replace(after, updated_at=plan.occurred_at)
     rows.put(f"p/{after.preference_id}", after)
     entity = ("preference", after.preference_id, after.domain)
     op = "insert" if before is None else "revoke" if after.status == "revoked" else "update"

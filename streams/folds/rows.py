@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, Protocol
 
 from schemas.events import Record
+from schemas.row import Row
 
 Outcome = Literal["applied", "duplicate", "after_retention"]
 
@@ -33,7 +34,7 @@ class Rows(Protocol):
         """The rows whose names begin so, as a list taken now."""
 
 
-class Input(NamedTuple):
+class Input(Row, frozen=True):
     """One validated record with what the runtime knows of it.
 
     `fingerprint` is 7 bytes of the canonical JSON's hash and a zero (design 04: same content);
@@ -61,7 +62,7 @@ class Refused(Exception):  # noqa: N818 - what happened, not an error of the pro
         self.detail = detail
 
 
-class UserSignal(NamedTuple):
+class UserSignal(Row, frozen=True):
     """What a turn means for its user: the hop from the session's fold to the user's."""
 
     event_id: str

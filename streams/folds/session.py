@@ -11,6 +11,7 @@ leave nothing of it behind (design 04: the ended one replaces the running one).
 from typing import Any
 
 from schemas.events import Recursion, Signal, ToolResult, Turn, first_intent
+from schemas.row import replace
 from streams.folds import log, session_memory, task
 from streams.folds.ids import make_id, short_hash
 from streams.folds.index import RUNNING, Entry, Seen, find_id, insert_turn, put_id, remove_turn
@@ -97,7 +98,7 @@ def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -
     changes: dict[str, Any] = {}
     if replaced is not None:
         rows.delete(f"r/{turn.event_id}")
-        header = header._replace(running=tuple(r for r in header.running if r != turn.event_id))
+        header = replace(header, running=tuple(r for r in header.running if r != turn.event_id))
     if is_running:
         rows.put(f"r/{facts.event_id}", facts)
         changes["running"] = (*header.running, facts.event_id)
@@ -110,15 +111,15 @@ def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -
             out.signals.append(_user_signal(turn, facts))
     was_placed = replaced or (facts if known is not None else None)
     neighbours = _link(rows, facts, was_placed, out)
-    after = header._replace(seen=seen, seq=out.seq, **changes)
+    after = replace(header, seen=seen, seq=out.seq, **changes)
     if len(after.running) > MAX_RUNNING:
         after = _end_oldest(rows, after, out)
     shown = visible(rows, after) if after.running else after
     if after.waiting:
         after = _unwait(rows, after, shown, out)
-        shown = shown._replace(waiting=after.waiting)
+        shown = replace(shown, waiting=after.waiting)
     _revise_turn(before, shown, facts, neighbours, out)
-    rows.put("h", after if out.seq == after.seq else after._replace(seq=out.seq))
+    rows.put("h", after if out.seq == after.seq else replace(after, seq=out.seq))
     log.turn(turn, given, out)
     out.session = True
     return "applied"
@@ -132,7 +133,7 @@ def _end_oldest(rows: Rows, header: Session, out: Effects) -> Session:
     out.warnings.append("running_turns_over_cap")
     changes = contribute(header, oldest)
     seen = _converse(rows, header, oldest, header.seen, changes)
-    return header._replace(running=header.running[1:], seen=seen, **changes)
+    return replace(header, running=header.running[1:], seen=seen, **changes)
 
 
 def _user_signal(turn: Turn, facts: Facts) -> UserSignal:
@@ -267,7 +268,7 @@ def _unwait(rows: Rows, header: Session, shown: Session, out: Effects) -> Sessio
     for task_id, _, _ in answered:
         task.refold(rows, task_id, latest)
         out.tasks[task_id] = None
-    return header._replace(waiting=tuple(w for w in header.waiting if w not in answered))
+    return replace(header, waiting=tuple(w for w in header.waiting if w not in answered))
 
 
 def _revise_turn(
@@ -342,7 +343,7 @@ def _signal(rows: Rows, header: Session, signal: Signal, given: Input, out: Effe
     intent = first_intent(signal.intent)
     changes = contextualise(header, key, intent, signal.topic or None, signal.artifact or None)
     seen = put_id(rows, header.seen, place, given.fingerprint)
-    header = _touched(header, signal.occurred_at)._replace(seen=seen, **changes)
+    header = replace(_touched(header, signal.occurred_at), seen=seen, **changes)
     rows.put("h", header)
     log.record(signal, given, out)
     out.session = True
@@ -350,8 +351,8 @@ def _signal(rows: Rows, header: Session, signal: Signal, given: Input, out: Effe
 
 
 def _touched(header: Session, at: int) -> Session:
-    return header._replace(
-        created_at=min(header.created_at, at), updated_at=max(header.updated_at, at)
+    return replace(
+        header, created_at=min(header.created_at, at), updated_at=max(header.updated_at, at)
     )
 
 
@@ -373,9 +374,9 @@ def _step(
     waiting = tuple(one for one in header.waiting if one[0] != record.task_id)
     if asked is not None and (latest is None or latest <= asked[0]):
         waiting = (*waiting, (record.task_id, *asked))[-MAX_RUNNING:]
-    header = header._replace(seen=seen)
-    header = _touched(header._replace(waiting=waiting), record.occurred_at)
-    after = status_of(shown._replace(waiting=waiting))
+    header = replace(header, seen=seen)
+    header = _touched(replace(header, waiting=waiting), record.occurred_at)
+    after = status_of(replace(shown, waiting=waiting))
     if before != after:
         reason = "a task asked" if after == "waiting_input" else "the task went on"
         _revise_status(
@@ -387,7 +388,7 @@ def _step(
             [record.trace_id],
             record.occurred_at,
         )
-    rows.put("h", header._replace(seq=out.seq))
+    rows.put("h", replace(header, seq=out.seq))
     log.record(record, given, out)
     out.session = True
     out.tasks[record.task_id] = None

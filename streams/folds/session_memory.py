@@ -8,6 +8,7 @@ what shows is a revision (law 4). The rules are the table in design 04, Session.
 from typing import Any, NamedTuple
 
 from schemas.events import MemoryItemPatch, MemoryItemWrite, Observation, Turn
+from schemas.row import Row, replace
 from streams.folds.ids import make_id, normalise
 from streams.folds.revisions import MAX_EVIDENCE, revise
 from streams.folds.rows import Effects, Rows
@@ -41,7 +42,7 @@ class Op(NamedTuple):
     fields: dict[str, Any]
 
 
-class MemoryEntry(NamedTuple):
+class MemoryEntry(Row, frozen=True):
     """`showings` are the newest 20; `stated` the newest that needed no threshold."""
 
     id: str
@@ -154,7 +155,8 @@ def _shown(entry: MemoryEntry, showing: Showing) -> MemoryEntry:
     stated = entry.stated
     if showing.stated and (stated is None or key >= stated[:2]):
         stated = showing
-    return entry._replace(
+    return replace(
+        entry,
         first=min(entry.first, key),
         showings=tuple(sorted(showings, key=lambda one: one[:2]))[-MAX_EVIDENCE:],
         times=entry.times + (same is None),
@@ -164,7 +166,8 @@ def _shown(entry: MemoryEntry, showing: Showing) -> MemoryEntry:
 
 
 def _opposed(entry: MemoryEntry, key: Key, by_user: bool) -> MemoryEntry:
-    return entry._replace(
+    return replace(
+        entry,
         first=min(entry.first, key),
         opposed=max(entry.opposed, key),
         opposed_by_user=max(entry.opposed_by_user, key) if by_user else entry.opposed_by_user,
@@ -201,7 +204,7 @@ def _said(fields: MemoryItemWrite | MemoryItemPatch) -> dict[str, Any]:
 
 def _written(entry: MemoryEntry, op: Op) -> MemoryEntry:
     ops = sorted((*entry.ops, op), key=lambda one: one[:2])
-    entry = entry._replace(first=min(entry.first, op[:2]), ops=tuple(ops))
+    entry = replace(entry, first=min(entry.first, op[:2]), ops=tuple(ops))
     return _squashed(entry) if len(ops) > MAX_OPS else entry
 
 
@@ -212,7 +215,7 @@ def _squashed(entry: MemoryEntry) -> MemoryEntry:
         entry = _opposed(entry, first[:2], True)
     elif second.op == "update":
         second = second._replace(op=first.op, fields={**first.fields, **second.fields})
-    return entry._replace(ops=(second, *rest))
+    return replace(entry, ops=(second, *rest))
 
 
 # --- what shows -------------------------------------------------------------------------------

@@ -5,10 +5,11 @@ go by (occurred_at, event_id), never by arrival.
 """
 
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from schemas.base import HOUR
 from schemas.events import Claim, Turn, first_intent
+from schemas.row import Row, replace
 from streams.folds.index import Seen
 from streams.folds.rows import Rows
 
@@ -22,7 +23,7 @@ Said = tuple[int, str, str]  # occurred_at, id, value: the latest by (occurred_a
 Claimed = tuple[bool, float, int, str, str]  # from the user, confidence, occurred_at, id, content
 
 
-class Session(NamedTuple):
+class Session(Row, frozen=True):
     """A session's header: everything of it that is small."""
 
     created_at: int = FAR
@@ -45,7 +46,7 @@ class Session(NamedTuple):
     running: tuple[str, ...] = ()
 
 
-class Conversation(NamedTuple):
+class Conversation(Row, frozen=True):
     """One task's question and answer: input of its earliest turn, the rest of its latest."""
 
     first: tuple[int, str]
@@ -57,7 +58,7 @@ class Conversation(NamedTuple):
     summary: dict[str, Any] | None
 
 
-class Facts(NamedTuple):
+class Facts(Row, frozen=True):
     """What the header and the conversations take from a turn."""
 
     occurred_at: int
@@ -84,7 +85,7 @@ class Facts(NamedTuple):
         return self.task_id or self.event_id
 
 
-_plain_facts = attrgetter(*Facts._fields[:12])
+_plain_facts = attrgetter(*Facts.__struct_fields__[:12])
 
 
 def facts_of(turn: Turn) -> Facts:
@@ -165,7 +166,7 @@ def visible(rows: Rows, header: Session) -> Session:
     if not header.running:
         return header
     for event_id in header.running:
-        header = header._replace(**contribute(header, rows.get(f"r/{event_id}")))
+        header = replace(header, **contribute(header, rows.get(f"r/{event_id}")))
     return header
 
 
@@ -178,16 +179,17 @@ def converse(row: Conversation | None, turn: Facts) -> Conversation:
             key, key, asked, turn.agent_answer, turn.status, turn.error, turn.summary
         )
     if asked and (row.asked is None or asked[:2] <= row.asked[:2]):
-        row = row._replace(asked=asked)
+        row = replace(row, asked=asked)
     if key >= row.last:
-        row = row._replace(
+        row = replace(
+            row,
             last=key,
             answer=turn.agent_answer,
             status=turn.status,
             error=turn.error,
             summary=turn.summary,
         )
-    return row._replace(first=min(row.first, key))
+    return replace(row, first=min(row.first, key))
 
 
 def status_of(header: Session) -> str:

@@ -5,10 +5,11 @@ version; the history needs no other table to know what held when (design 04, Lon
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from schemas.base import format_time
 from schemas.events import StateUpdate, WritePlan
+from schemas.row import Row, replace
 from streams.folds.ids import canonical, make_id
 from streams.folds.revisions import add_evidence, revise, time_or_none
 from streams.folds.rows import Effects, Refused, Rows
@@ -18,7 +19,7 @@ MAX_TIDY = 200
 DEFAULT_CONFIDENCE = 0.5
 
 
-class Version(NamedTuple):
+class Version(Row, frozen=True):
     """What a state says of [valid_from, valid_to); a later version ends it earlier."""
 
     valid_from: int
@@ -32,7 +33,7 @@ class Version(NamedTuple):
     updated_at: int
 
 
-class State(NamedTuple):
+class State(Row, frozen=True):
     """A state and its versions, oldest first; the last one is current."""
 
     state_id: str
@@ -150,17 +151,18 @@ def _closed(version: Version, plan: WritePlan, update: StateUpdate) -> Version:
     until = update.valid_to
     if until is None:
         until = notes.about_end if notes and notes.about_end is not None else plan.occurred_at
-    return _confirmed(version, plan, update)._replace(valid_to=until)
+    return replace(_confirmed(version, plan, update), valid_to=until)
 
 
 def _done(version: Version, plan: WritePlan, update: StateUpdate) -> Version:
     payload = {**version.payload, "status": "done"}
-    return _confirmed(version, plan, update)._replace(payload=payload)
+    return replace(_confirmed(version, plan, update), payload=payload)
 
 
 def _confirmed(version: Version, plan: WritePlan, update: StateUpdate) -> Version:
     fresh = evidence_of(plan, update.evidence_event_ids)
-    return version._replace(
+    return replace(
+        version,
         last_confirmed_at=plan.occurred_at,
         evidence=add_evidence(version.evidence, fresh),
         updated_at=plan.occurred_at,
@@ -181,11 +183,11 @@ def _put(
     earlier = [one for one in state.versions if one.valid_from < version.valid_from]
     before = same or (earlier[-1] if earlier else None)
     if version.valid_to is not None and version.valid_to < version.valid_from:
-        version = version._replace(valid_to=version.valid_from)
+        version = replace(version, valid_to=version.valid_from)
     op = OPS.get(update.op) or ("insert" if before is None else "update" if same else "supersede")
     others = (one for one in state.versions if one is not same)
     versions = tuple(sorted((*others, version), key=lambda one: one.valid_from))[-MAX_VERSIONS:]
-    rows.put(f"s/{state.state_id}", state._replace(versions=versions))
+    rows.put(f"s/{state.state_id}", replace(state, versions=versions))
     revise(
         out,
         rows.key,
@@ -253,17 +255,17 @@ def _merge(rows: Rows, plan: WritePlan, oldest: State, rest: list[State], out: E
     for state in rest:
         version = state.versions[-1]
         until = max(at, version.valid_from)
-        _tidied(rows, state, version._replace(valid_to=until, updated_at=at), "close", plan, out)
+        _tidied(rows, state, replace(version, valid_to=until, updated_at=at), "close", plan, out)
     kept = oldest.versions[-1]
     if newest != kept.last_confirmed_at:
-        version = kept._replace(last_confirmed_at=newest, updated_at=at)
+        version = replace(kept, last_confirmed_at=newest, updated_at=at)
         _tidied(rows, oldest, version, "update", plan, out)
 
 
 def _tidied(
     rows: Rows, state: State, version: Version, op: str, plan: WritePlan, out: Effects
 ) -> None:
-    rows.put(f"s/{state.state_id}", state._replace(versions=(*state.versions[:-1], version)))
+    rows.put(f"s/{state.state_id}", replace(state, versions=(*state.versions[:-1], version)))
     was, now = document(state, state.versions[-1]), document(state, version)
     entity = ("state", state.state_id, state.kind)
     revise(out, rows.key, entity, op, was, now, "tidy_memory", (), plan.occurred_at, plan.plan_id)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from schemas.base import format_time, parse_time
 from schemas.events import Recursion, ToolResult
+from schemas.row import Row, asdict, replace
 from streams.folds.ids import canonical, short_hash
 from streams.folds.index import Seen, find_id, put_id
 from streams.folds.machine import STALL, Key, Machine, advance, settle, status_of
@@ -21,7 +22,7 @@ MAX_RECURSIONS = 200
 MAX_PENDING = 64
 
 
-class Task(NamedTuple):
+class Task(Row, frozen=True):
     """`before` is the machine before the last recursion, `tip` after it, `checkpoint` before
     the oldest one that is kept."""
 
@@ -36,7 +37,7 @@ class Task(NamedTuple):
     pending: int = 0  # results whose recursion has not ended
 
 
-class Step(NamedTuple):
+class Step(Row, frozen=True):
     """The standing version of a recursion."""
 
     iteration_index: int
@@ -107,7 +108,7 @@ def refold(rows: Rows, task_id: str, latest: int | None) -> None:
 
 
 def _at(task: Task, at: int) -> Task:
-    return task._replace(created_at=min(task.created_at, at), updated_at=max(task.updated_at, at))
+    return replace(task, created_at=min(task.created_at, at), updated_at=max(task.updated_at, at))
 
 
 def _touched(rows: Rows, task: Task, at: int, out: Effects) -> Task:
@@ -150,13 +151,13 @@ def _recursion(
     rows.put(name, step)
     if old is None and (not task.order or key > task.order[-1]):
         tip = advance(task.tip, body(step), latest)
-        task = task._replace(order=(*task.order, key), before=task.tip, tip=tip)
+        task = replace(task, order=(*task.order, key), before=task.tip, tip=tip)
     elif old is not None and key == task.order[-1] and old.iteration_index == key[0]:
-        task = task._replace(tip=advance(task.before, body(step), latest))
+        task = replace(task, tip=advance(task.before, body(step), latest))
     else:
         order = [one for one in task.order if one[1] != key[1]]
         order.insert(bisect_left(order, key), key)
-        task = _refolded(rows, task._replace(order=tuple(order)), latest)
+        task = _refolded(rows, replace(task, order=tuple(order)), latest)
     if record.step_id and record.step_id not in {one.step_id for one in task.tip.plan}:
         out.warnings.append("unknown_step")
     if task.tip.end is not None and key > task.tip.end:
@@ -180,7 +181,7 @@ def _refolded(rows: Rows, task: Task, latest: int | None) -> Task:
     steps = [rows.get(f"q/{task.task_id}\x1f{trace_id}") for _, trace_id in task.order]
     before = reduce(lambda m, one: advance(m, body(one), latest), steps[:-1], task.checkpoint)
     tip = advance(before, body(steps[-1]), latest) if steps else before
-    return task._replace(before=before, tip=tip)
+    return replace(task, before=before, tip=tip)
 
 
 def _older_hash(task: Task, trace_id: str, call: str = "") -> bytes:
@@ -202,7 +203,8 @@ def _evict(rows: Rows, task: Task, seen: Seen, latest: int | None) -> tuple[Task
         seen = _remember(rows, seen, _older_hash(task, trace_id, _call(one)), one.fingerprint)
     rows.delete(f"q/{task.task_id}\x1f{trace_id}")
     rows.delete(f"w/{task.task_id}\x1f{trace_id}")
-    return task._replace(
+    return replace(
+        task,
         order=task.order[1:],
         older=task.older + 1,
         checkpoint=advance(task.checkpoint, body(step), latest),
@@ -255,7 +257,7 @@ def _tool_result(
                 "too_many_waiting_results",
                 f"{MAX_PENDING} results of task {task.task_id} wait for their recursions",
             )
-        task = task._replace(pending=task.pending + 1)
+        task = replace(task, pending=task.pending + 1)
     rows.put(name, (*(one for one in results if one not in same), result))
     rows.put(f"t/{task.task_id}", task)
     return "applied", seen
@@ -308,7 +310,7 @@ def _settle_results(rows: Rows, task: Task, record: Recursion, first: bool, out:
         out.late.append(Late("unmatched_tool_result", detail, one.doc, one.occurred_at, one.source))
     if unfit:
         rows.put(name, tuple(one for one in results if one not in unfit))
-    return task._replace(pending=max(0, task.pending - len(results))) if first else task
+    return replace(task, pending=max(0, task.pending - len(results))) if first else task
 
 
 # --- the document -----------------------------------------------------------------------------
@@ -347,7 +349,7 @@ def document(rows: Rows, task_id: str, latest: int | None) -> dict[str, Any]:
             "objective": machine.objective,
             "constraints": list(machine.constraints),
             "plan": [
-                {**one._asdict(), "recursion_history": steps[one.step_id]} for one in machine.plan
+                {**asdict(one), "recursion_history": steps[one.step_id]} for one in machine.plan
             ],
             "memory": {
                 "short_term": [

@@ -4,23 +4,25 @@ One place for the rules both tiers share: what a record ends as (law 3), that a 
 leaves nothing behind, and which rows each record causes.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any
 
 import msgspec
 
 from schemas.base import DAY, MINUTE
 from schemas.events import Record, Signal, WritePlan
+from schemas.row import replace
 from streams.folds import documents, learner, memory, session, task
 from streams.folds.rows import Effects, Input, Late, Outcome, Refused, UserSignal
 from streams.folds.session_state import visible
 from streams.runtime.decode import Dead, decode
+from streams.runtime.sources import Given
 from streams.runtime.store import Entity, Store
 
 Row = tuple[Any, ...]
 Place = tuple[str, int, int]
-Where = tuple[str, str]  # tenant, and the session's or user's id
 Suffix = tuple[str, int, str, int, int]  # tenant, recorded_at, src_topic, src_partition, src_offset
+TENANT = -6  # where a row has it: the suffix and the date stand at its end
 
 _json = msgspec.json.Encoder().encode
 
@@ -37,16 +39,16 @@ class Applier:
         self.watermark: int = store.value("watermark") or 0
         self.counts: Counter[str] = Counter()
         self.warnings: Counter[str] = Counter()
-        self.rows: dict[str, list[Row]] = {}
+        self.rows: defaultdict[str, list[Row]] = defaultdict(list)
         self.touched: dict[str, set[int]] = {  # hashes: a million of them take 60 MB
             name: set() for name in ("sessions", "tasks", "users", "states")
         }
-        self._sessions: dict[Where, tuple[Suffix, Entity]] = {}
-        self._tasks: dict[tuple[str, str, str], tuple[Suffix, Entity]] = {}
-        self._users: dict[Where, tuple[Suffix, Entity]] = {}
+        self._sessions: dict[Entity, Suffix] = {}
+        self._tasks: dict[tuple[Entity, str], Suffix] = {}
+        self._users: dict[Entity, Suffix] = {}
         self._last_recorded_at = 0
 
-    def apply(self, lines: list[tuple[bytes, Place]]) -> None:
+    def apply(self, lines: list[Given]) -> None:
         """Some records as bytes, each with its topic (or path), partition and offset (or line).
 
         All are decoded, then all are folded: each step finds its code and data in the cache.
@@ -70,7 +72,6 @@ class Applier:
         if self.retention is not None:
             given = self._with_horizon(given, entity)
         out = Effects(key, (tenant, table, key), record)
-        entity.begin()
         users: list[Entity] = []
         try:
             fold = session.fold if table == "sessions" else memory.fold
@@ -83,7 +84,7 @@ class Applier:
         except Exception as error:  # a fault of ours must not stop the stream (design 05, Errors)
             detail = f"{type(error).__name__}: {error}"
             return self._refuse("fold_failed", detail, given, line, (entity, *users))
-        self._collect(table, entity, users, given, out)
+        self._collect(entity, users, given, out)
         if outcome == "after_retention":
             self.counts["after_retention"] += 1
             return "applied"
@@ -97,12 +98,11 @@ class Applier:
         horizon = self.watermark - self.retention
         header = entity.get("h")
         if header is not None and session.last_seen(entity, header) < horizon:
-            self._write_before_drop((entity.tenant, entity.key))
-        return given._replace(horizon=horizon)
+            self._write_before_drop(entity)
+        return replace(given, horizon=horizon)
 
     def _signal(self, user: Entity, signal: UserSignal, out: Effects) -> None:
         """The second hop: what a turn means for its user."""
-        user.begin()
         hop = Effects(user.key, (user.tenant, "users", user.key), out.record)
         memory.fold_signal(user, signal, hop)
         out.rows += hop.rows
@@ -132,43 +132,30 @@ class Applier:
             *source,
             day,
         )
-        self.rows.setdefault("dead_letters", []).append(row)
+        self.rows["dead_letters"].append(row)
         return "dead"
 
-    def _collect(
-        self, table: str, entity: Entity, users: list[Entity], given: Input, out: Effects
-    ) -> None:
-        tenant = given.record.tenant
-        suffix: Suffix = (tenant, given.recorded_at, *given.source)
+    def _collect(self, entity: Entity, users: list[Entity], given: Input, out: Effects) -> None:
+        suffix: Suffix = (entity.tenant, given.recorded_at, *given.source)
         rows = self.rows
         for name, at, values in out.rows:
-            row = (*values, *suffix, at // DAY)
-            if name in rows:
-                rows[name].append(row)
-            else:
-                rows[name] = [row]
-            if name == "revisions":
-                self.counts["revisions"] += 1
-                if values[2] == "state":
-                    self.touched["states"].add(hash((tenant, values[3])))
+            rows[name].append((*values, *suffix, at // DAY))
+        self.store.keep(entity)
+        if out.session:
+            self._sessions[entity] = suffix
+        for task_id in out.tasks:
+            self._tasks[entity, task_id] = suffix
+        for user in users:
+            self.store.keep(user)
+            self._users[user] = suffix
+        if out.user:
+            self._users[entity] = suffix
+        if entity.where[0] == "users":
+            self.touched["users"].add(hash((entity.tenant, entity.key)))
         for warning in out.warnings:
             self.warnings[warning] += 1
         for late in out.late:
             self._bury_late(late, given)
-        if entity.dirty:
-            self.store.changed(entity)
-        where = (tenant, entity.key)
-        if out.session:
-            self._sessions[where] = (suffix, entity)
-        for task_id in out.tasks:
-            self._tasks[(*where, task_id)] = (suffix, entity)
-        for user in users:
-            self.store.changed(user)
-            self._users[(tenant, user.key)] = (suffix, user)
-        if table == "users":
-            self.touched["users"].add(hash(where))
-            if out.user:
-                self._users[where] = (suffix, entity)
 
     def _bury_late(self, late: Late, given: Input) -> None:
         """A waiting record that fits nothing: no longer applied, but a dead letter (law 3)."""
@@ -182,35 +169,39 @@ class Applier:
 
     def take_rows(self) -> dict[str, list[Row]]:
         """The rows since they were last taken, without documents."""
-        rows, self.rows = self.rows, {}
+        rows, self.rows = self.rows, defaultdict(list)
+        revisions = rows.get("revisions", ())
+        self.counts["revisions"] += len(revisions)
+        of_states = {hash((row[TENANT], row[3])) for row in revisions if row[2] == "state"}
+        self.touched["states"] |= of_states
         return rows
 
     def take_documents(self) -> dict[str, list[Row]]:
         """The newest document of each key that changed since they were last taken."""
-        for where, document in self._sessions.items():
-            self._write_session(where, *document)
-        for key, document in self._tasks.items():
-            self._write_task(key, *document)
-        for where, (suffix, entity) in self._users.items():
-            self.touched["users"].add(hash(where))
-            self.rows.setdefault("profiles", []).append(_profile_row(entity, suffix))
+        for entity, suffix in self._sessions.items():
+            self._write_session(entity, suffix)
+        for (entity, task_id), suffix in self._tasks.items():
+            self._write_task(entity, task_id, suffix)
+        for entity, suffix in self._users.items():
+            self.touched["users"].add(hash((entity.tenant, entity.key)))
+            self.rows["profiles"].append(_profile_row(entity, suffix))
         self._sessions, self._tasks, self._users = {}, {}, {}
         return self.take_rows()
 
-    def _write_before_drop(self, where: Where) -> None:
+    def _write_before_drop(self, entity: Entity) -> None:
         """The documents of a session that is about to be dropped: the history keeps them."""
-        if where in self._sessions:
-            self._write_session(where, *self._sessions.pop(where))
-        for key in [key for key in self._tasks if key[:2] == where]:
-            self._write_task(key, *self._tasks.pop(key))
+        if entity in self._sessions:
+            self._write_session(entity, self._sessions.pop(entity))
+        for key in [key for key in self._tasks if key[0] is entity]:
+            self._write_task(*key, self._tasks.pop(key))
 
-    def _write_session(self, where: Where, suffix: Suffix, entity: Entity) -> None:
-        self.touched["sessions"].add(hash(where))
-        self.rows.setdefault("sessions", []).append(session_row(entity, suffix))
+    def _write_session(self, entity: Entity, suffix: Suffix) -> None:
+        self.touched["sessions"].add(hash((entity.tenant, entity.key)))
+        self.rows["sessions"].append(session_row(entity, suffix))
 
-    def _write_task(self, key: tuple[str, str, str], suffix: Suffix, entity: Entity) -> None:
-        self.touched["tasks"].add(hash(key))
-        self.rows.setdefault("tasks", []).append(_task_row(entity, key[2], suffix))
+    def _write_task(self, entity: Entity, task_id: str, suffix: Suffix) -> None:
+        self.touched["tasks"].add(hash((entity.tenant, entity.key, task_id)))
+        self.rows["tasks"].append(_task_row(entity, task_id, suffix))
 
 
 def owner_of(record: Record) -> tuple[str, str]:

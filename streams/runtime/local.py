@@ -31,17 +31,15 @@ from sinks.tables import to_arrow
 from streams.errors import ConfigurationError, TurnstoneError
 from streams.runtime import sources
 from streams.runtime.apply import Applier, Row
-from streams.runtime.sources import Position, Source, TruncatedError
+from streams.runtime.sources import Given, Position, Source, TruncatedError
 from streams.runtime.store import Store
 
 BATCH_RECORDS = 16_384
 PACK_RECORDS = 1024
-CHUNK_RECORDS = 64
 BATCH_BYTES = 32_000_000
 BATCH_SECONDS = 10.0
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
 
-Given = tuple[bytes, tuple[str, int, int]]  # a record and where it stood
 Progress = Callable[[str, int, int, int], None]  # path, bytes read, bytes in all, records
 
 
@@ -164,35 +162,25 @@ class _Runner:
         known = self.positions.get(topic) or self.store.value(f"file/{topic}")
         source = Source(path, Position(*known) if known and path != "-" else None)
         self.batch_began = self.batch_began or time.monotonic()
-        chunk: list[Given] = []
         try:
-            for line in source.lines():
-                chunk.append((line.content, (topic, 0, line.number)))
-                self.batch_bytes += len(line.content)
-                if len(chunk) == CHUNK_RECORDS or self.batch_bytes >= BATCH_BYTES:
-                    self._apply(chunk)
-                    if self._is_full():
-                        self.positions[topic] = source.position
-                        self._commit()
-                    if self.progress:
-                        read = self.applier.counts["read"]
-                        self.progress(path, source.progress, source.size, read)
-        except TruncatedError:  # what the file gave before counts
-            self._finish(chunk, topic, source)
-            raise
-        self._finish(chunk, topic, source)
-
-    def _finish(self, chunk: list[Given], topic: str, source: Source) -> None:
-        self._apply(chunk)
-        self.positions[topic] = source.position
+            for chunk in source.chunks():
+                self._apply(chunk)
+                self.positions[topic] = source.position
+                if self._is_full():
+                    self._commit()
+                if self.progress:
+                    read = self.applier.counts["read"]
+                    self.progress(path, source.progress, source.size, read)
+        finally:
+            self.positions[topic] = source.position
 
     def _apply(self, chunk: list[Given]) -> None:
         self.applier.apply(chunk)
         self.batch += len(chunk)
+        self.batch_bytes += sum(len(line) for line, _ in chunk)
         self.unpacked += len(chunk)
         if self.unpacked >= PACK_RECORDS:
             self._pack(self.applier.take_rows())
-        chunk.clear()
 
     def _is_full(self) -> bool:
         return (

@@ -17,7 +17,7 @@ def refold(root: Path, tenant: str, session_id: str, until: int | None = None) -
     for number, line in enumerate(_records(root, tenant, session_id, until)):
         given = decode(line, ("history", 0, number))
         if isinstance(given, Input):
-            entity.begin()
+            entity.keep()
             try:
                 scope = (tenant, "sessions", session_id)
                 fold.fold(entity, given, Effects(session_id, scope, given.record))

@@ -5,7 +5,6 @@ a row decoded when it is first touched. Nothing is written before `commit`, whic
 changed rows, the runner's positions and its counters at once.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -41,7 +40,6 @@ ROW_TYPES: dict[str, dict[str, Any]] = {
         "t": task.Task,
         "q": task.Step,
         "w": task.Results,
-        "i": bytes,
         "o": index.Block,
         "O": index.Directory,
     },
@@ -54,16 +52,20 @@ ROW_TYPES: dict[str, dict[str, Any]] = {
         "a": affect.MoodRow,
         "l": learner.Learner,
         "y": learner.Topic,
-        "i": bytes,
     },
 }
-"""The type of a row by its table and the first letter of its name."""
+"""The type of a row by its table and the first letter of its name; seen ids (RAW) are bytes."""
+
+RAW = "i"  # rows that are bytes themselves
 
 _encode = msgspec.msgpack.Encoder().encode
 _DECODERS = {
     table: {letter: msgspec.msgpack.Decoder(type_).decode for letter, type_ in types.items()}
     for table, types in ROW_TYPES.items()
 }
+
+
+Where = tuple[str, str, str]  # table, tenant, and the session's or user's id
 
 
 class StoreError(TurnstoneError):
@@ -73,11 +75,11 @@ class StoreError(TurnstoneError):
 class Entity:
     """The rows of one session or user: implements `streams.folds.rows.Rows`.
 
-    Writes since `begin` can be taken back by `rollback`; those since the last commit are `dirty`.
+    Rows that were not touched yet are still bytes. Writes since the last `keep` can be taken back
+    by `rollback`; kept ones that are not committed yet are `dirty`.
     """
 
-    __slots__ = ("_before", "_decoders", "_encoded", "_rows", "dirty", "key", "size", "tenant",
-                 "where")  # fmt: skip
+    __slots__ = ("_before", "_decoders", "_rows", "dirty", "key", "size", "tenant", "where")
 
     def __init__(self, table: str, tenant: str, key: str, encoded: dict[str, bytes]) -> None:
         self.where = (table, tenant, key)
@@ -86,37 +88,36 @@ class Entity:
         self.dirty: set[str] = set()
         self.size = sum(map(len, encoded.values()))
         self._decoders = _DECODERS[table]
-        self._encoded = encoded
-        self._rows: dict[str, Any] = {}
+        self._rows: dict[str, Any] = encoded
         self._before: dict[str, Any] = {}
 
     def get(self, name: str) -> Any:
         row = self._rows.get(name)
-        if row is None and name in self._encoded:
-            row = self._rows[name] = self._decoders[name[0]](self._encoded.pop(name))
+        if type(row) is bytes and name[0] != RAW:
+            row = self._rows[name] = self._decoders[name[0]](row)
         return row
 
     def put(self, name: str, row: Any) -> None:
-        if name not in self._before:
-            self._before[name] = self.get(name) if name in self._encoded else self._rows.get(name)
-        self._rows[name] = row
-        self.dirty.add(name)
+        rows, before = self._rows, self._before
+        if name not in before:
+            before[name] = rows.get(name)
+        rows[name] = row
 
     def delete(self, name: str) -> None:
-        if self.get(name) is not None:
+        if self._rows.get(name) is not None:
             self.put(name, None)
 
     def scan(self, prefix: str) -> Iterator[tuple[str, Any]]:
-        names = {name for name in (*self._rows, *self._encoded) if name.startswith(prefix)}
-        found = ((name, self.get(name)) for name in sorted(names))
-        return iter([(name, row) for name, row in found if row is not None])
+        names = sorted(name for name in self._rows if name.startswith(prefix))
+        return iter([(name, row) for name in names if (row := self.get(name)) is not None])
 
-    def begin(self) -> None:
-        """The next record begins: what was written so far stays."""
+    def keep(self) -> None:
+        """The record was applied: its writes stay."""
+        self.dirty.update(self._before)
         self._before.clear()
 
     def rollback(self) -> None:
-        """Takes back all writes since `begin`."""
+        """Takes back all writes since the last `keep`."""
         self._rows.update(self._before)
         self._before.clear()
 
@@ -126,9 +127,11 @@ class Entity:
             row = self._rows[name]
             if row is None:
                 del self._rows[name]
-            encoded = None if row is None else _encode(row)
-            self.size += len(encoded or b"")
-            yield name, encoded
+                yield name, None
+            else:
+                encoded = row if type(row) is bytes else _encode(row)
+                self.size += len(encoded)
+                yield name, encoded
         self.dirty.clear()
 
 
@@ -146,23 +149,21 @@ class Store:
                 f"{path}: the fold's tables cannot be opened: {error}"
             ) from None
         self._cursor = self._db.iter()
-        self._cached: OrderedDict[tuple[str, str, str], Entity] = OrderedDict()
-        self._changed: dict[tuple[str, str, str], Entity] = {}
+        self._cached: dict[Where, Entity] = {}  # those of the oldest commits first
+        self._changed: dict[Entity, None] = {}
 
     def entity(self, table: str, tenant: str, key: str) -> Entity:
         """The entity's rows, read from disk if they are not at hand."""
         where = (table, tenant, key)
         entity = self._cached.get(where)
         if entity is None:
-            entity = Entity(table, tenant, key, self._read(_prefix(where)))
-            self._cached[where] = entity
-        else:
-            self._cached.move_to_end(where)
+            entity = self._cached[where] = Entity(*where, self._read(_prefix(where)))
         return entity
 
-    def changed(self, entity: Entity) -> None:
-        """Notes that a record changed the entity, so that the next commit writes it."""
-        self._changed[entity.where] = entity
+    def keep(self, entity: Entity) -> None:
+        """A record was applied: what it wrote goes into the next commit."""
+        entity.keep()
+        self._changed[entity] = None
 
     def entities(self, table: str) -> Iterator[tuple[str, str]]:
         """(tenant, key) of every entity on disk."""
@@ -198,7 +199,9 @@ class Store:
         """All changed rows and the given values, encoded, for `write`. What it holds stays cached
         until `written`, so folding may go on meanwhile."""
         batch = WriteBatch(raw_mode=True)
-        for where, entity in self._changed.items():
+        for entity in self._changed:
+            where = entity.where
+            self._cached[where] = self._cached.pop(where, entity)  # now the newest
             prefix = _prefix(where)
             for name, encoded in entity.changes():
                 _put(batch, prefix + name.encode(), encoded)
@@ -218,11 +221,12 @@ class Store:
     def written(self) -> None:
         """The prepared batch is on disk: entities beyond the cache's bound may go."""
         size = sum(entity.size for entity in self._cached.values())
-        for where in list(self._cached):
+        for where, entity in list(self._cached.items()):
             if size <= CACHE_BYTES:
                 break
-            if where not in self._changed:
-                size -= self._cached.pop(where).size
+            if entity not in self._changed:
+                del self._cached[where]
+                size -= entity.size
 
     def write_values(self, values: dict[str, Any]) -> None:
         """Writes values of the runner's own alone; changed rows wait for the next commit."""
@@ -237,7 +241,9 @@ class Store:
 
     def adopt(self, entity: Entity) -> None:
         """Takes over an entity that was folded elsewhere; the next commit writes it."""
-        self._cached[entity.where] = self._changed[entity.where] = entity
+        entity.keep()
+        self._cached[entity.where] = entity
+        self._changed[entity] = None
 
     def erase(self, table: str, tenant: str, key: str) -> None:
         """Removes an entity for good: the bytes leave the disk."""
@@ -258,7 +264,7 @@ class Store:
             self._db.close()
 
 
-def _prefix(where: tuple[str, str, str]) -> bytes:
+def _prefix(where: Where) -> bytes:
     table, tenant, key = where
     return f"{table[0]}\0{tenant}\0{key}\0".encode()
 

@@ -46,10 +46,11 @@ ID_BLOCK = 16 * 3 * 128  # seen ids: 128 a block on average, of 16 bytes each
 
 
 def lists(row: Any, name: str) -> Iterator[tuple[str, int]]:
-    """Every list in a row and its length, named by the tuple it lies in."""
-    if hasattr(row, "_fields"):
-        for field, one in zip(row._fields, row, strict=True):
-            yield from lists(one, f"{type(row).__name__}.{field}")
+    """Every list in a row and its length, named by the row or tuple it lies in."""
+    fields = getattr(row, "_fields", None) or getattr(row, "__struct_fields__", ())
+    if fields:
+        for field in fields:
+            yield from lists(getattr(row, field), f"{type(row).__name__}.{field}")
     elif isinstance(row, tuple | list):
         yield name, len(row)
         for one in row:

@@ -135,8 +135,8 @@ class Tables:
             self.entities[where] = Entity(table, tenant, key, {})
         return self.entities[where]
 
-    def changed(self, *_: Any) -> None:
-        """Nothing to write."""
+    def keep(self, entity: Entity) -> None:
+        entity.keep()
 
     def value(self, name: str) -> Any:
         return None

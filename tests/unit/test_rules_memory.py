@@ -111,7 +111,7 @@ class Memory:
         return {(row.polarity, row.subject): row.status for _, row in found}
 
     def _effects(self, read: Input) -> Effects:
-        self.rows.begin()
+        self.rows.keep()
         return Effects("u", ("default", "users", "u"), read.record)
 
     def _keep(self, out: Effects) -> None:

@@ -69,7 +69,7 @@ class Told:
 
     def _fold(self, given: Input) -> None:
         out = Effects("s", ("default", "sessions", "s"), given.record)
-        self.rows.begin()
+        self.rows.keep()
         try:
             self.outcomes.append(session.fold(self.rows, given, out))
         except Refused as refused:
