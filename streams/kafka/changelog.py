@@ -1,0 +1,64 @@
+"""Reads a changelog partition in bulk, by position up to its end (design 05)."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, NamedTuple
+
+from aiokafka import AIOKafkaConsumer
+from aiokafka.structs import TopicPartition
+
+from streams.kafka.marker import MARKER_KEY, Marker, decode
+from streams.kafka.processing import Row
+
+FETCH_BYTES = 8 * 1024 * 1024
+
+
+class Chunk(NamedTuple):
+    """Some rows. `markers` by offset; `position` is the offset after the rows, `end` where the
+    changelog ended when the reading began."""
+
+    rows: list[Row]
+    markers: list[tuple[int, Marker]]
+    position: int
+    end: int
+
+
+async def read(
+    at: TopicPartition, start: int, connection: Mapping[str, Any], stop: int | None = None
+) -> AsyncIterator[Chunk]:
+    """The committed rows from offset `start` on, up to `stop` or the end; at least one chunk.
+
+    Goes by the consumer's position: after the last record stands the transaction's own control
+    record, which no record ever shows.
+
+    Raises:
+        KafkaError: the broker cannot be reached or refuses.
+        ValueError: a marker that is none.
+    """
+    consumer = AIOKafkaConsumer(
+        **connection,
+        isolation_level="read_committed",
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+        max_partition_fetch_bytes=FETCH_BYTES,
+        fetch_max_wait_ms=100,
+    )
+    await consumer.start()
+    try:
+        consumer.assign([at])
+        first = (await consumer.beginning_offsets([at]))[at]
+        end = (await consumer.end_offsets([at]))[at]
+        end = end if stop is None else min(stop, end)
+        position = max(first, start)
+        consumer.seek(at, position)
+        yield Chunk([], [], position, end)
+        while position < end:
+            fetched = await consumer.getmany(at, timeout_ms=100)
+            records = fetched.get(at, ())
+            if stop is not None:
+                records = [record for record in records if record.offset < stop]
+            position = await consumer.position(at)
+            rows = [(one.key, one.value) for one in records if one.key != MARKER_KEY]
+            markers = [(one.offset, decode(one.value)) for one in records if one.key == MARKER_KEY]
+            yield Chunk(rows, markers, min(position, end), end)
+    finally:
+        await consumer.stop()

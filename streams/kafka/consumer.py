@@ -1,0 +1,300 @@
+"""Faust's consumer over aiokafka, a partition's whole fetch at a time (design 05).
+
+It drives aiokafka on the app's own loop: Faust's driver has a thread for it, and every fetch then
+crosses two queues. Faust keeps assignment, agents and flow control; its acks and commits are off,
+since offsets are part of the lanes' transactions.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterable, Mapping
+from time import time
+from typing import TYPE_CHECKING, Any
+
+from aiokafka import AIOKafkaConsumer
+from aiokafka.abc import ConsumerRebalanceListener
+from aiokafka.errors import (
+    ConsumerStoppedError,
+    IllegalGenerationError,
+    IllegalStateError,
+    KafkaError,
+    NoError,
+    RebalanceInProgressError,
+    UnknownMemberIdError,
+    UnknownTopicOrPartitionError,
+    for_code,
+)
+from aiokafka.protocol.group import HeartbeatRequest
+from aiokafka.structs import TopicPartition
+from faust.transport import consumer as base
+from faust.transport.consumer import ensure_TPset
+from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth, server_list
+from faust.types import TP, ConsumerMessage, Message
+
+if TYPE_CHECKING:
+    from streams.kafka.app import App
+
+log = logging.getLogger(__name__)
+
+GETMANY_MS = 1_000
+FETCH_WAIT_MS = 100
+FETCH_BYTES = 2 * 1024 * 1024
+NOT_OURS = (IllegalGenerationError, UnknownMemberIdError)
+
+
+class Listener(ConsumerRebalanceListener):
+    """Faust's way through a rebalance, and the lanes'. aiokafka only logs what is raised here, so
+    everything that goes wrong ends the worker."""
+
+    def __init__(self, consumer: "Consumer") -> None:
+        self._consumer = consumer
+
+    async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
+        consumer = self._consumer
+        consumer.app.on_rebalance_start()
+        try:
+            await consumer.app.lanes.revoke()
+            await consumer.on_partitions_revoked(ensure_TPset(revoked))
+        except Exception as error:
+            await consumer.app.crash(error)
+
+    async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
+        consumer = self._consumer
+        generation = consumer.kafka._coordinator.generation
+        consumer.app.consumer_generation_id = generation
+        try:
+            consumer.app.lanes.assign(assigned, generation)
+            await consumer.on_partitions_assigned(ensure_TPset(assigned), generation)
+        except Exception as error:
+            log.critical("assignment: %s", error)
+            await consumer.app.crash(error)
+
+
+class Consumer(base.Consumer):
+    """`kafka` is the group's aiokafka consumer; lanes pause, seek and resume its partitions."""
+
+    app: "App"
+    kafka: AIOKafkaConsumer
+    consumer_stopped_errors = (ConsumerStoppedError,)
+
+    async def on_start(self) -> None:
+        await super().on_start()
+        conf, settings = self.app.conf, self.transport
+        self.connection = {
+            "bootstrap_servers": server_list(settings.url, settings.default_port),
+            **credentials_to_aiokafka_auth(conf.broker_credentials, conf.ssl_context),
+        }
+        self.kafka = AIOKafkaConsumer(
+            **self.connection,
+            client_id=conf.broker_client_id,
+            group_id=conf.id,
+            group_instance_id=conf.consumer_group_instance_id,
+            # without Faust tables its own driver takes RoundRobin, which does not co-partition
+            partition_assignment_strategy=[self.app.assignor],
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            isolation_level="read_committed",
+            fetch_max_wait_ms=FETCH_WAIT_MS,
+            max_partition_fetch_bytes=FETCH_BYTES,
+            max_poll_interval_ms=int((conf.broker_max_poll_interval or 0) * 1000),
+            request_timeout_ms=int(conf.broker_request_timeout * 1000),
+            session_timeout_ms=int(conf.broker_session_timeout * 1000),
+            rebalance_timeout_ms=int(conf.broker_rebalance_timeout * 1000),
+            heartbeat_interval_ms=int(conf.broker_heartbeat_interval * 1000),
+            check_crcs=conf.broker_check_crcs,
+            metadata_max_age_ms=conf.consumer_metadata_max_age_ms,
+            connections_max_idle_ms=conf.consumer_connections_max_idle_ms,
+        )
+        await self.kafka.start()
+        self.app.lanes.attach(self, self._crash)
+
+    def _crash(self, error: BaseException) -> None:
+        self.app.add_future(self.app.crash(error))
+
+    async def on_stop(self) -> None:
+        """Lanes end their transactions, then the group is left: its next owner need not wait."""
+        await self.app.lanes.close()
+        await self.kafka.stop()
+
+    # --- fetching -------------------------------------------------------------------------------
+
+    async def _drain_messages(self, fetcher: Any) -> None:
+        """Faust's fetch loop: one message a fetched chunk."""
+        while not (self.should_stop or fetcher.should_stop):
+            if not self.flow_active:
+                await self.wait(self.can_resume_flow)
+                continue
+            try:
+                fetched = await self.kafka.getmany(timeout_ms=GETMANY_MS)
+            except ConsumerStoppedError:
+                return
+            for at, records in fetched.items():
+                await self._deliver(at, records)
+
+    async def _deliver(self, at: TopicPartition, records: list[Any]) -> None:
+        try:
+            end = await self.kafka.position(at)
+        except IllegalStateError:  # revoked meanwhile; its next owner reads it again
+            return
+        chunk = self.app.lanes.chunk(at, records, end)
+        if chunk is not None:
+            self.app.monitor.track_tp_end_offset(at, self.highwater(at))
+            await self.callback(self._to_message(TP(*at), chunk))
+
+    def _to_message(self, tp: TP, record: Any) -> ConsumerMessage:
+        """A chunk as Faust's message: the chunk is the value, its first record gives the rest."""
+        first = record.records[0]
+        return ConsumerMessage(
+            tp.topic, tp.partition, first.offset, first.timestamp / 1000, first.timestamp_type,
+            (), None, record, None, 0, 0, tp, generation_id=self.app.consumer_generation_id,
+        )  # fmt: skip
+
+    # --- what lanes ask (opening.Source, lanes.GroupSource) -----------------------------------
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        self.kafka.pause(*self._ours(partitions))
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        self.kafka.resume(*self._ours(partitions))
+
+    def _ours(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+        """A lane may still be ending when its partitions are gone."""
+        assigned = self.kafka.assignment()
+        return [at for at in partitions if at in assigned]
+
+    def seek(self, partition: Any, offset: int) -> Any:
+        if partition in self.kafka.assignment():
+            self.kafka.seek(partition, offset)
+
+    async def committed(self, partition: TopicPartition) -> int | None:
+        offset: int | None = await self.kafka.committed(partition)
+        return offset
+
+    async def beginning(self, partition: TopicPartition) -> int:
+        offsets: dict[TopicPartition, int] = await self.kafka.beginning_offsets([partition])
+        return offsets[partition]
+
+    async def still_ours(self, generation: int) -> bool:
+        """Asks the group's coordinator. While the group rebalances a partition is its old owner's
+        until that has given it back."""
+        group = self.kafka._coordinator
+        while group.generation == generation:
+            request = HeartbeatRequest(group.group_id, group.generation, group.member_id)
+            try:
+                await group.ensure_coordinator_known()
+                error = for_code((await group._send_req(request)).error_code)
+            except KafkaError as failure:
+                log.warning("whose the partitions are: %r; asks again", failure)
+                await asyncio.sleep(0.2)
+                continue
+            if error in (NoError, RebalanceInProgressError):
+                return group.generation == generation
+            if error in NOT_OURS:
+                return False
+            group.coordinator_dead()
+            await asyncio.sleep(0.2)
+        return False
+
+    def behind(self, partition: TopicPartition) -> int:
+        state = self._state(partition)
+        if state is None or state.lso is None or not state.has_valid_position:
+            return 0
+        return max(0, int(state.lso) - int(state.position))
+
+    def heard(self, partition: TopicPartition) -> float | None:
+        state = self._state(partition)
+        if state is None or not state.timestamp:
+            return None
+        return max(0.0, time() - state.timestamp / 1000)
+
+    def _state(self, partition: TopicPartition) -> Any:
+        subscription = self.kafka._subscription.subscription
+        if subscription is None or subscription.assignment is None:
+            return None
+        if partition not in subscription.assignment.tps:
+            return None
+        return subscription.assignment.state_value(partition)
+
+    # --- what Faust asks ------------------------------------------------------------------------
+
+    async def subscribe(self, topics: Iterable[str]) -> None:
+        """Joins the group, if the topics are what the lanes need."""
+        names = set(topics)
+        asked = names | {plan.changelog for plan in self.app.lanes.plans}
+        self.app.lanes.check({name: await self._partitions(name) for name in asked})
+        self.kafka.subscribe(topics=names, listener=Listener(self))
+
+    async def _partitions(self, topic: str) -> int:
+        try:
+            return len(await self.kafka._client._wait_on_metadata(topic))
+        except UnknownTopicOrPartitionError:
+            return 0
+
+    async def perform_seek(self) -> None:
+        """Faust would go back to the committed offsets; lanes have gone where they stand."""
+
+    def pause_partitions(self, tps: Iterable[TP]) -> None:
+        """Only lanes pause and resume."""
+
+    def resume_partitions(self, tps: Iterable[TP]) -> None:
+        """Only lanes pause and resume."""
+
+    async def commit(self, topics: Any = None, start_new_transaction: bool = True) -> bool:
+        """Lanes commit."""
+        return False
+
+    def assignment(self) -> set[TP]:
+        return ensure_TPset(self.kafka.assignment()) if hasattr(self, "kafka") else set()
+
+    def highwater(self, tp: TP) -> int:
+        state = self._state(TopicPartition(*tp))
+        return int(state.lso or 0) if state is not None else 0
+
+    def topic_partitions(self, topic: str) -> int | None:
+        found = self.kafka._client.cluster.partitions_for_topic(topic)
+        return len(found) if found else None
+
+    async def position(self, tp: TP) -> int | None:
+        position: int | None = await self.kafka.position(TopicPartition(*tp))
+        return position
+
+    async def earliest_offsets(self, *partitions: TP) -> Mapping[TP, int]:
+        found = await self.kafka.beginning_offsets([TopicPartition(*tp) for tp in partitions])
+        return {TP(*tp): offset for tp, offset in found.items()}
+
+    async def highwaters(self, *partitions: TP) -> Mapping[TP, int]:
+        found = await self.kafka.end_offsets([TopicPartition(*tp) for tp in partitions])
+        return {TP(*tp): offset for tp, offset in found.items()}
+
+    def key_partition(
+        self, topic: str, key: bytes | None, partition: int | None = None
+    ) -> int | None:
+        return partition
+
+    def _new_topicpartition(self, topic: str, partition: int) -> TP:
+        return TP(topic, partition)
+
+    def close(self) -> None:
+        """Faust calls it when a rebalance meets a worker that stops; on_stop does the work."""
+
+    async def create_topic(self, topic: str, *args: Any, **options: Any) -> None:
+        raise NotImplementedError(f"{topic}: topics are made by streams.kafka.topics")
+
+    async def seek_to_committed(self) -> Mapping[TP, int]:
+        raise NotImplementedError("lanes seek")
+
+    async def seek_wait(self, partitions: Mapping[TP, int]) -> None:
+        raise NotImplementedError("lanes seek")
+
+    async def _seek(self, partition: TP, offset: int) -> None:
+        raise NotImplementedError("lanes seek")
+
+    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
+        raise NotImplementedError("lanes commit")
+
+    async def _getmany(self, active_partitions: set[TP] | None, timeout: float) -> Any:
+        raise NotImplementedError("_drain_messages fetches")
+
+    async def getmany(self, timeout: float) -> AsyncIterator[tuple[TP, Message]]:
+        raise NotImplementedError("_drain_messages fetches")
+        yield

@@ -1,0 +1,351 @@
+"""A lane: one agent's partition, with its queue, its producer and its table partition (design 05).
+
+    closed ─ start ─> opening ─> restoring ─> ready <─> committing
+       ^                 ^                                  │
+       └──── stop ────── └──────── any error: back off ─────┘
+
+Group commit: while a transaction is under way the next records gather; the next one takes them.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any, NamedTuple, Protocol
+
+from aiokafka.errors import KafkaError
+from aiokafka.structs import TopicPartition
+
+from streams.kafka.marker import MARKER_KEY, Marker
+from streams.kafka.opening import Source, Standing, restore, resume_point
+from streams.kafka.processing import LaneSettings, Plan
+from streams.kafka.writer import TransactionFailed, Writer
+
+log = logging.getLogger(__name__)
+
+RETRIED = (KafkaError, OSError, TransactionFailed, TimeoutError)
+"""What is tried again for ever; everything else is a fault of the program and ends the worker."""
+
+
+class Chunk(NamedTuple):
+    """One fetch of a partition. `start` is the `end` of the fetch before: a hole between two
+    chunks shows. `epoch` is the lane's when it was fetched."""
+
+    topic: str
+    partition: int
+    records: Sequence[Any]
+    start: int
+    end: int
+    epoch: int
+
+
+@dataclass(slots=True)
+class Counts:
+    """What a lane did since it was made; only ever grows."""
+
+    records: int = 0
+    transactions: int = 0
+    written_records: int = 0
+    written_bytes: int = 0
+    restored_rows: int = 0
+    restores: int = 0
+    failures: int = 0
+    released: int = 0
+    dropped_chunks: int = 0
+    paused: int = 0
+    stalls: int = 0
+    busy_seconds: float = 0.0
+    commit_seconds: float = 0.0
+
+
+class Owner(Protocol):
+    """What a lane needs of the worker it is in."""
+
+    source: Source
+    group: str
+    settings: LaneSettings
+
+    def crash(self, error: BaseException) -> None: ...
+
+
+@dataclass(slots=True)
+class _Queue:
+    """Chunks that wait, and how much they hold."""
+
+    chunks: deque[Chunk] = field(default_factory=deque)
+    records: int = 0
+    bytes: int = 0
+
+    def clear(self) -> None:
+        self.chunks.clear()
+        self.records = self.bytes = 0
+
+
+class Lane:
+    """`state` and `since` say what it does; `offsets` where the committed batches end."""
+
+    def __init__(self, plan: Plan, partition: int, owner: Owner) -> None:
+        self.plan = plan
+        self.partition = partition
+        self.name = f"{plan.agent}-{partition}"
+        self.sources = {topic: TopicPartition(topic, partition) for topic in plan.sources}
+        self.changelog = TopicPartition(plan.changelog, partition)
+        self.processor = plan.processor(partition)
+        self.standing = Standing()
+        self.counts = Counts()
+        self.state, self.since = "closed", monotonic()
+        self.why = ""
+        self.epoch = 0
+        self._owner = owner
+        self._queue = _Queue()
+        self._fetched: dict[str, int] = {}
+        self._offered: dict[str, int] = {}
+        self._paused = False
+        self._wake = asyncio.Event()
+        self._stopping = False
+        self._task: asyncio.Task[None] | None = None
+        self._writer: Writer | None = None
+
+    @property
+    def waiting(self) -> int:
+        """Records that were fetched and wait."""
+        return self._queue.records
+
+    def enter(self, state: str) -> None:
+        """Also counts as progress: `since` is what the stall detector looks at."""
+        self.state, self.since = state, monotonic()
+
+    # --- the consumer's side ------------------------------------------------------------------
+
+    def chunk(self, topic: str, records: Sequence[Any], end: int) -> Chunk | None:
+        """The records just fetched, up to position `end`; None where the lane is not ready."""
+        start = self._fetched.get(topic)
+        if start is None:
+            self.counts.dropped_chunks += 1
+            return None
+        self._fetched[topic] = end
+        return Chunk(topic, self.partition, records, start, end, self.epoch)
+
+    def offer(self, chunk: Chunk) -> None:
+        """Queues a chunk, and pauses the lane's sources where enough waits.
+
+        Raises:
+            RuntimeError: a chunk before this one got lost on its way.
+        """
+        if chunk.epoch != self.epoch:
+            self.counts.dropped_chunks += 1
+            return
+        if chunk.start != self._offered[chunk.topic]:
+            raise RuntimeError(
+                f"{self.name}: {chunk.topic} goes on at {chunk.start}, "
+                f"not at {self._offered[chunk.topic]}: a fetch was lost inside the worker"
+            )
+        self._offered[chunk.topic] = chunk.end
+        self._queue.chunks.append(chunk)
+        self._queue.records += len(chunk.records)
+        self._queue.bytes += _size(chunk.records)
+        self._wake.set()
+        if not self._paused and self._is_full(1):
+            self._paused = True
+            self.counts.paused += 1
+            self._owner.source.pause(self.sources.values())
+
+    def _is_full(self, batches: float) -> bool:
+        settings = self._owner.settings
+        return (
+            self._queue.records >= batches * settings.max_records
+            or self._queue.bytes >= batches * settings.max_bytes
+        )
+
+    # --- life -----------------------------------------------------------------------------------
+
+    def start(self, generation: int) -> None:
+        """Begins to open the lane in its own task; its sources are paused already."""
+        self._stopping = False
+        self._wake.clear()
+        self._task = asyncio.get_running_loop().create_task(self._run(generation), name=self.name)
+        self._task.add_done_callback(self._ended)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.critical("%s: ends the worker: %r", self.name, error, exc_info=error)
+            self._owner.crash(error)
+
+    async def stop(self) -> None:
+        """Ends the transaction under way, or abandons it after `grace`; the table stays."""
+        self._stopping = True
+        self._wake.set()
+        task, self._task = self._task, None
+        if task is not None and not task.done():
+            await asyncio.wait({task}, timeout=self._owner.settings.grace)
+            if not task.done():
+                log.warning("%s: gives up its transaction, %s", self.name, self.describe())
+                task.cancel()
+                await asyncio.wait({task})
+        await self._close()
+        self.enter("closed")
+
+    async def _close(self) -> None:
+        """No record that was fetched counts any more; the producer is gone."""
+        self.epoch += 1
+        self._fetched.clear()
+        self._queue.clear()
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            await writer.close(self._owner.settings.grace)
+
+    async def _run(self, generation: int) -> None:
+        backoff = self._owner.settings.backoff
+        while not self._stopping:
+            done = self.counts.transactions
+            try:
+                if not await self._open(generation):
+                    self.counts.released += 1
+                    self.enter("released")
+                    log.warning("%s: is another worker's now", self.name)
+                    break
+                await self._serve()
+            except RETRIED as error:
+                self.counts.failures += 1
+                if self.counts.transactions > done:
+                    backoff = self._owner.settings.backoff
+                self.why = repr(error)
+                log.error("%s: %s; again in %.1f s", self.name, error or self.why, backoff)
+                self.state = "backing off"
+                await self._close()
+                await self._sleep(backoff)
+                backoff = min(2 * backoff, self._owner.settings.max_backoff)
+        await self._close()
+
+    async def _sleep(self, seconds: float) -> None:
+        """Sleeps, but not beyond a stop."""
+        deadline = monotonic() + seconds
+        while not self._stopping and (left := deadline - monotonic()) > 0:
+            await asyncio.sleep(min(left, 0.1))
+
+    async def _open(self, generation: int) -> bool:
+        """Fences the owner before, restores what is missing, goes to where the marker says.
+
+        First the producer, then the question whose the partition is: an owner after us is then
+        one that fences us.
+        """
+        owner = self._owner
+        self.state = "opening"
+        owner.source.pause(self.sources.values())
+        self._writer = Writer(
+            f"{owner.group}-{self.name}", owner.group, owner.source.connection, owner.settings
+        )
+        await self._writer.start()
+        if not await owner.source.still_ours(generation):
+            return False
+        self.state = "restoring"
+        owner.settings.observe(self.name, "restoring")
+        await restore(self, owner.source)
+        offsets = await resume_point(self, owner.source)
+        if self._stopping:
+            return True
+        for topic, at in self.sources.items():
+            owner.source.seek(at, offsets[topic])
+        self.standing.offsets = offsets
+        self._fetched, self._offered = dict(offsets), dict(offsets)
+        self._paused = False
+        self.enter("ready")
+        owner.settings.observe(self.name, "ready")
+        owner.source.resume(self.sources.values())
+        return True
+
+    async def _serve(self) -> None:
+        while not self._stopping:
+            if not self._queue.chunks:
+                self._wake.clear()
+                await self._wake.wait()
+                continue
+            await self._commit(*self._take())
+
+    def _take(self) -> tuple[list[Any], dict[str, int]]:
+        """The next batch, and the offsets after it. A chunk too large is cut; the first chunk is
+        taken at least in part."""
+        settings, queue = self._owner.settings, self._queue
+        taken: list[Any] = []
+        offsets = dict(self.standing.offsets)
+        room = settings.max_bytes
+        while queue.chunks and len(taken) < settings.max_records and room > 0:
+            chunk = queue.chunks.popleft()
+            records = _fitting(chunk.records, settings.max_records - len(taken), room)
+            size = _size(records)
+            room -= size
+            queue.records -= len(records)
+            queue.bytes -= size
+            taken.extend(records)
+            end = chunk.end
+            if len(records) < len(chunk.records):
+                rest = chunk.records[len(records) :]
+                queue.chunks.appendleft(chunk._replace(records=rest))
+                end = rest[0].offset
+            offsets[chunk.topic] = end
+        if self._paused and not self._is_full(0.5):
+            self._paused = False
+            self._owner.source.resume(self.sources.values())
+        return taken, offsets
+
+    async def _commit(self, records: list[Any], offsets: dict[str, int]) -> None:
+        assert self._writer is not None
+        owner, started = self._owner, monotonic()
+        self.enter("committing")
+        batch = self.processor.process(records)
+        processed = monotonic()
+        marker = Marker(offsets, batch.note)
+        owner.settings.observe(self.name, "before commit")
+        try:
+            written = await self._writer.commit(
+                batch.outputs,
+                self.changelog,
+                [*batch.changelog, (MARKER_KEY, marker.encode())],
+                {self.sources[topic]: offset for topic, offset in offsets.items()},
+            )
+            owner.settings.observe(self.name, "committed")
+        except BaseException:
+            self.processor.rolled_back()
+            raise
+        self.processor.committed()
+        self.standing.saw(written.position - 1, marker)
+        self.standing.position = written.position
+        self.standing.offsets = offsets
+        self.why = ""
+        counts = self.counts
+        counts.records += len(records)
+        counts.transactions += 1
+        counts.written_records += written.records
+        counts.written_bytes += written.bytes
+        counts.busy_seconds += processed - started
+        counts.commit_seconds += monotonic() - processed
+        self.enter("ready")
+
+    def describe(self) -> str:
+        """For the log: what it does, since when, where it stands, and why it failed last."""
+        stands = ", ".join(f"{topic} at {at}" for topic, at in self.standing.offsets.items())
+        seconds = monotonic() - self.since
+        text = f"{self.state}, {seconds:.0f} s without progress, {stands or 'nowhere yet'}"
+        text += f", {self.waiting} records wait"
+        return f"{text}; last error {self.why}" if self.why else text
+
+
+def _size(records: Sequence[Any]) -> int:
+    return sum(record.serialized_value_size for record in records)
+
+
+def _fitting(records: Sequence[Any], count: int, room: int) -> Sequence[Any]:
+    """The records that still fit, one at least."""
+    if len(records) > count:
+        records = records[:count]
+    if _size(records) <= room:
+        return records
+    fits = 0
+    for record in records:
+        room -= record.serialized_value_size
+        if room < 0:
+            break
+        fits += 1
+    return records[: max(fits, 1)]

@@ -1,0 +1,179 @@
+"""The lanes of a worker: who has which partition, and whether all of them get on (design 05)."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from time import monotonic
+from typing import Any, Protocol
+
+from aiokafka.structs import TopicPartition
+
+from streams.errors import ConfigurationError
+from streams.kafka.lane import Chunk, Lane
+from streams.kafka.opening import Source
+from streams.kafka.processing import LaneSettings, Plan
+
+log = logging.getLogger(__name__)
+
+WATCH_EVERY = 1.0
+
+
+class GroupSource(Source, Protocol):
+    """The consumer as all lanes together see it. Seconds are of `time.monotonic`."""
+
+    def behind(self, partition: TopicPartition) -> int:
+        """How many offsets the broker is known to have beyond what was fetched."""
+        ...
+
+    def heard(self, partition: TopicPartition) -> float | None:
+        """Seconds since the broker answered a fetch of this partition; None where it has not."""
+        ...
+
+
+class Lanes:
+    """Made once a worker; `source` and `crash` are set by the transport when it starts."""
+
+    source: GroupSource
+
+    def __init__(self, group: str, plans: Sequence[Plan], settings: LaneSettings) -> None:
+        self.group = group
+        self.plans = tuple(plans)
+        self.settings = settings
+        self.lanes: dict[tuple[str, int], Lane] = {}
+        self.stalls = 0
+        self._plan_of = {topic: plan for plan in plans for topic in plan.sources}
+        if len(self._plan_of) != sum(len(plan.sources) for plan in plans):
+            raise ConfigurationError("two agents have the same source topic")
+        self._active: dict[TopicPartition, Lane] = {}
+        self._told: dict[str, float] = {}
+        self._watch: asyncio.Task[None] | None = None
+        self._crash: Any = None
+
+    def attach(self, source: GroupSource, crash: Any) -> None:
+        """Called by the transport: `crash` takes the exception that ends the worker."""
+        self.source, self._crash = source, crash
+        self._watch = asyncio.get_running_loop().create_task(self._watch_lanes(), name="stalls")
+
+    def crash(self, error: BaseException) -> None:
+        self._crash(error)
+
+    def running(self) -> Iterable[Lane]:
+        """The lanes this worker owns now."""
+        return set(self._active.values())
+
+    # --- the consumer's side ------------------------------------------------------------------
+
+    def chunk(self, at: TopicPartition, records: Sequence[Any], end: int) -> Chunk | None:
+        """The records as a chunk of their lane; None where no lane takes them now."""
+        lane = self._active.get(at)
+        return lane.chunk(at.topic, records, end) if lane else None
+
+    def offer(self, chunk: Chunk) -> None:
+        """Gives a chunk to its lane; one whose lane has gone is dropped, and read again."""
+        lane = self._active.get(TopicPartition(chunk.topic, chunk.partition))
+        if lane is not None:
+            lane.offer(chunk)
+
+    # --- assignment -----------------------------------------------------------------------------
+
+    def check(self, partitions: Mapping[str, int]) -> None:
+        """Whether the topics fit; `partitions` counts them.
+
+        Raises:
+            ConfigurationError: an agent's topics do not have the same number of partitions.
+        """
+        for plan in self.plans:
+            topics = (*plan.sources, plan.changelog)
+            if len({partitions.get(topic, 0) for topic in topics}) != 1:
+                found = ", ".join(f"{topic} has {partitions.get(topic, 0)}" for topic in topics)
+                raise ConfigurationError(
+                    f"agent {plan.agent}: its topics need the same number of partitions: {found}"
+                )
+
+    def assign(self, assigned: Iterable[TopicPartition], generation: int) -> None:
+        """Starts the lanes of these partitions, forgets all others.
+
+        Raises:
+            ConfigurationError: a lane without all its sources.
+        """
+        assigned = set(assigned)
+        self.source.pause(assigned)
+        wanted = {(self._plan(at).agent, at.partition): self._plan(at) for at in assigned}
+        for key in self.lanes.keys() - wanted.keys():
+            self.lanes.pop(key).processor.reset()
+        for (agent, partition), plan in wanted.items():
+            missing = [
+                topic for topic in plan.sources if TopicPartition(topic, partition) not in assigned
+            ]
+            if missing:
+                raise ConfigurationError(
+                    f"{agent}-{partition}: {', '.join(missing)} went to another worker; "
+                    "all workers of a group need the same agents"
+                )
+            lane = self.lanes.get((agent, partition))
+            if lane is None:
+                lane = self.lanes[agent, partition] = Lane(plan, partition, self)
+            self._active.update(dict.fromkeys(lane.sources.values(), lane))
+            lane.start(generation)
+
+    def _plan(self, at: TopicPartition) -> Plan:
+        plan = self._plan_of.get(at.topic)
+        if plan is None:
+            raise ConfigurationError(f"topic {at.topic}: no agent reads it by this transport")
+        return plan
+
+    async def revoke(self) -> None:
+        """Ends what every lane does. Tables stay: a rebalance revokes even what comes back."""
+        lanes = set(self._active.values())
+        self._active.clear()
+        await asyncio.gather(*(lane.stop() for lane in lanes))
+
+    async def close(self) -> None:
+        await self.revoke()
+        if self._watch is not None:
+            self._watch.cancel()
+
+    # --- stalls ---------------------------------------------------------------------------------
+
+    async def _watch_lanes(self) -> None:
+        while True:
+            await asyncio.sleep(WATCH_EVERY)
+            for lane in self.running():
+                self._look_at(lane)
+
+    def _look_at(self, lane: Lane) -> None:
+        stalled = self._stalled(lane)
+        if stalled is None:
+            if self._told.pop(lane.name, None) is not None:
+                log.warning("%s: goes on again", lane.name)
+            return
+        if monotonic() - self._told.get(lane.name, 0.0) < self.settings.stall_after:
+            return
+        self._told[lane.name] = monotonic()
+        lane.counts.stalls += 1
+        self.stalls += 1
+        log.error("%s: STALLED: %s; %s", lane.name, stalled, lane.describe())
+
+    def _stalled(self, lane: Lane) -> str | None:
+        """Why a lane does not get on, or None where it does or has nothing to do."""
+        patience = self.settings.stall_after
+        if lane.state == "ready" and not lane.waiting:
+            for at in lane.sources.values():
+                silent = self.source.heard(at)
+                if silent is not None and silent > patience:
+                    return f"the broker has not answered a fetch of {at.topic} for {silent:.0f} s"
+                behind = self.source.behind(at)
+                if behind and monotonic() - lane.since > patience:
+                    return f"{behind} offsets of {at.topic} are not fetched"
+            return None
+        if lane.state == "released":
+            return None
+        return "no progress" if monotonic() - lane.since > patience else None
+
+    def totals(self) -> Mapping[str, float]:
+        """The lanes' counters, added up."""
+        sums: dict[str, float] = {}
+        for lane in self.lanes.values():
+            for name in lane.counts.__slots__:
+                sums[name] = sums.get(name, 0) + getattr(lane.counts, name)
+        return sums

@@ -1,0 +1,147 @@
+"""How a lane finds where it stands: what is missing of its table, and where to read on (design 05).
+
+The marker in the changelog is the truth, since it lies beside the rows it belongs to. The group's
+committed offset and the outputs lie elsewhere. A commit whose reply was lost can tear an old-style
+transaction: then the marker is ahead of the committed offset, outputs may be missing, and the lane
+goes back to the marker before and does that batch again. Outputs carry their source, so readers
+drop what they have already.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Protocol
+
+from aiokafka.structs import TopicPartition
+
+from streams.errors import ConfigurationError
+from streams.kafka import changelog
+from streams.kafka.marker import Marker
+
+if TYPE_CHECKING:
+    from streams.kafka.lane import Lane
+
+log = logging.getLogger(__name__)
+
+TELL_EVERY = 5.0
+"""Seconds between two lines on how far a restore is."""
+
+
+class Source(Protocol):
+    """The group consumer as lanes see it. `connection`: what every aiokafka client is made with."""
+
+    connection: Mapping[str, Any]
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None: ...
+    def resume(self, partitions: Iterable[TopicPartition]) -> None: ...
+    def seek(self, partition: TopicPartition, offset: int) -> None: ...
+    async def committed(self, partition: TopicPartition) -> int | None: ...
+    async def beginning(self, partition: TopicPartition) -> int: ...
+    async def still_ours(self, generation: int) -> bool: ...
+
+
+@dataclass(slots=True)
+class Standing:
+    """Where a lane's table stands: the changelog's offset after its newest row, the newest marker
+    and the one before, each with its offset there."""
+
+    position: int = 0
+    offsets: dict[str, int] = field(default_factory=dict)
+    marker: Marker | None = None
+    marker_at: int = -1
+    before: Marker | None = None
+    before_at: int = -1
+
+    def saw(self, at: int, marker: Marker) -> None:
+        self.before, self.before_at = self.marker, self.marker_at
+        self.marker, self.marker_at = marker, at
+
+
+async def restore(lane: "Lane", source: Source, stop: int | None = None) -> None:
+    """Reads the changelog from where the table stands, to offset `stop` or the end."""
+    started = told = monotonic()
+    rows, first = 0, lane.standing.position
+    async for chunk in changelog.read(lane.changelog, first, source.connection, stop):
+        if chunk.rows:
+            lane.processor.restore(chunk.rows)
+        for at, marker in chunk.markers:
+            lane.standing.saw(at, marker)
+        lane.standing.position = max(lane.standing.position, chunk.position)
+        rows += len(chunk.rows)
+        lane.counts.restored_rows += len(chunk.rows)
+        if chunk.rows or chunk.markers:
+            lane.since = monotonic()
+        if monotonic() - told >= TELL_EVERY:
+            told = monotonic()
+            _tell(lane.name, chunk, first, rows, told - started)
+    lane.counts.restores += 1
+    marker = lane.standing.marker
+    lane.processor.restored(marker.note if marker else {})
+    log.info("%s: restored %d rows in %.2f s", lane.name, rows, monotonic() - started)
+
+
+def _tell(name: str, chunk: changelog.Chunk, first: int, rows: int, seconds: float) -> None:
+    done, whole = chunk.position - first, max(chunk.end - first, 1)
+    left = seconds * (whole - done) / done if done else float("inf")
+    log.info("%s: %d rows restored, %d %%, %.0f s to go", name, rows, 100 * done // whole, left)
+
+
+async def resume_point(lane: "Lane", source: Source) -> dict[str, int]:
+    """The next offset of each source topic.
+
+    Raises:
+        ConfigurationError: the group has committed offsets but the changelog has no marker.
+    """
+    committed = {topic: await source.committed(at) for topic, at in lane.sources.items()}
+    marker = lane.standing.marker
+    if marker is None and any(offset is not None for offset in committed.values()):
+        raise ConfigurationError(
+            f"{lane.changelog.topic}, partition {lane.partition}: empty, but the group has read "
+            f"{committed}; restore the topic, or delete the group's offsets to fold all again"
+        )
+    if marker is not None and _torn(marker, committed):
+        marker = await _go_back(lane, source, committed)
+    known = marker.offsets if marker else {}
+    return {
+        topic: _within(lane.name, at, known.get(topic), await source.beginning(at))
+        for topic, at in lane.sources.items()
+    }
+
+
+def _torn(marker: Marker, committed: Mapping[str, int | None]) -> bool:
+    """Whether the rows stand but the offsets do not. Offsets that the broker forgot (a group that
+    was away for long) are no sign."""
+    return any(
+        offset is not None and offset < marker.offsets.get(topic, 0)
+        for topic, offset in committed.items()
+    )
+
+
+async def _go_back(lane: "Lane", source: Source, committed: Mapping[str, int | None]) -> Marker:
+    """Restores to the marker before the newest one, where there still is one."""
+    standing = lane.standing
+    newest, before = standing.marker, standing.before
+    assert newest is not None
+    log.error(
+        "%s: a torn transaction: the changelog stands at %s, the group at %s; %s",
+        lane.name, dict(newest.offsets), dict(committed),
+        f"does again what follows {dict(before.offsets)}" if before
+        else "no marker before is left, outputs may be missing",
+    )  # fmt: skip
+    if before is None:
+        return newest
+    stop = standing.before_at + 1
+    lane.processor.reset()
+    lane.standing = Standing()
+    await restore(lane, source, stop)
+    return before
+
+
+def _within(name: str, at: TopicPartition, offset: int | None, beginning: int) -> int:
+    if offset is not None and offset < beginning:
+        log.error(
+            "%s: %s was deleted up to %d before it was read from %d on: %d offsets are lost",
+            name, at.topic, beginning, offset, beginning - offset,
+        )  # fmt: skip
+    return beginning if offset is None else max(offset, beginning)

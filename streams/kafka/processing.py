@@ -1,0 +1,128 @@
+"""What stands between the transport and the folds: records in, a batch of changes out (design 05).
+
+The transport knows nothing of folds. It hands a lane's processor raw records, writes the batch it
+gets back in one Kafka transaction, and says whether that transaction stands.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+Headers = Sequence[tuple[str, bytes]]
+Row = tuple[bytes, bytes | None]
+"""A changelog row: its key, and its value or None where the row is gone."""
+
+
+class Record(Protocol):
+    """A record as the broker gave it; aiokafka's ConsumerRecord is one. `timestamp` is in
+    milliseconds UTC, in a topic with LogAppendTime the broker's."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def partition(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def timestamp(self) -> int: ...
+    @property
+    def key(self) -> bytes | None: ...
+    @property
+    def value(self) -> bytes | None: ...
+    @property
+    def headers(self) -> Headers: ...
+    @property
+    def serialized_value_size(self) -> int: ...
+
+
+class Output(NamedTuple):
+    """A record to send. `partition` None: by the key's hash, as every Kafka client does it; a
+    partition that is known is cheaper. `timestamp` in milliseconds, None for now."""
+
+    topic: str
+    partition: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[tuple[str, bytes]] = ()
+    timestamp: int | None = None
+
+
+@dataclass(slots=True)
+class Batch:
+    """What one call of a processor wants written, all of it or nothing.
+
+    `changelog`: the rows that changed, one a key. `note`: small JSON values kept in the marker of
+    the lane (stream time, law 3's counters), given back on restore.
+    """
+
+    outputs: Sequence[Output] = ()
+    changelog: Sequence[Row] = ()
+    note: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Processor(Protocol):
+    """A lane's fold and its table partition. No method does I/O to Kafka or waits.
+
+    A record that cannot be decoded or folded is the processor's to turn into a dead letter: an
+    exception from `process` ends the worker.
+    """
+
+    def process(self, records: Sequence[Any]) -> Batch:
+        """Folds `records` (each a `Record`), in order. Changes stay pending until the verdict."""
+        ...
+
+    def committed(self) -> None:
+        """The transaction stands: pending changes are the table's."""
+        ...
+
+    def rolled_back(self) -> None:
+        """The transaction was aborted, or nobody knows: forget pending changes. If it stood after
+        all, its rows come back by `restore`."""
+        ...
+
+    def restore(self, rows: Sequence[Row]) -> None:
+        """Changelog rows in their order, newer than all the table has."""
+        ...
+
+    def restored(self, note: Mapping[str, Any]) -> None:
+        """The table is up to the changelog's end; `note` of the last batch, {} where none was."""
+        ...
+
+    def reset(self) -> None:
+        """Forget everything."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An agent as the transport sees it: `sources` have the same number of partitions, as has
+    `changelog`; `processor` makes the processor of one partition."""
+
+    agent: str
+    sources: tuple[str, ...]
+    changelog: str
+    processor: Callable[[int], Processor]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneSettings:
+    """How lanes batch, wait and complain. Times in seconds."""
+
+    max_records: int = 4_000
+    """Records a transaction takes at most."""
+    max_bytes: int = 4_000_000
+    """Bytes of values a transaction takes at most (at least one record)."""
+    compression: str | None = None
+    """gzip, snappy, lz4 or zstd for what is written."""
+    transaction_timeout: float = 10.0
+    """The coordinator aborts a transaction that is open longer, which readers wait for."""
+    grace: float = 3.0
+    """How long a revoked lane may take to end its transaction before it is abandoned."""
+    backoff: float = 0.2
+    """The first wait after a failed transaction; doubles up to `max_backoff`."""
+    max_backoff: float = 5.0
+    stall_after: float = 30.0
+    """No progress for so long, with work to do: an error in the log, again and again."""
+    observe: Callable[[str, str], None] = lambda lane, point: None
+    """Called with a lane's name and the point it passes: restoring, ready, before commit,
+    committed. For tests and traces."""

@@ -1,0 +1,115 @@
+"""A worker process that counts records by key: the smallest processor with a table.
+
+    python -m tests.kafka.counting_worker --bootstrap HOST:PORT --group NAME [--die POINT --after N]
+
+Every record makes an output `counts` with the key's new count and, in headers, its source. With
+--die it sends itself SIGKILL when a lane passes POINT for the N-th time.
+"""
+
+import argparse
+import logging
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from streams.kafka.app import App
+from streams.kafka.processing import Batch, LaneSettings, Output, Plan, Row
+from streams.kafka.run import run
+
+SOURCES = ("clicks", "taps")
+CHANGELOG = "counting-changelog"
+COUNTS = "counts"
+
+
+class Counting:
+    """Counts by key; how many records it has seen, in the note."""
+
+    def __init__(self, partition: int) -> None:
+        self.partition = partition
+        self.table: dict[bytes, int] = {}
+        self.pending: dict[bytes, int] = {}
+        self.seen = self.seen_pending = 0
+
+    def process(self, records: Sequence[Any]) -> Batch:
+        outputs = []
+        for record in records:
+            count = self.pending.get(record.key, self.table.get(record.key, 0)) + 1
+            self.pending[record.key] = count
+            source = [("src", f"{record.topic}/{record.partition}/{record.offset}".encode())]
+            outputs.append(
+                Output(COUNTS, self.partition, record.key, b"%d" % count, source, record.timestamp)
+            )
+        self.seen_pending = self.seen + len(records)
+        rows = [(key, b"%d" % count) for key, count in self.pending.items()]
+        return Batch(outputs, rows, {"seen": self.seen_pending})
+
+    def committed(self) -> None:
+        self.table.update(self.pending)
+        self.pending.clear()
+        self.seen = self.seen_pending
+
+    def rolled_back(self) -> None:
+        self.pending.clear()
+
+    def restore(self, rows: Sequence[Row]) -> None:
+        assert not self.pending
+        self.table.update((key, int(value)) for key, value in rows if value is not None)
+
+    def restored(self, note: Mapping[str, Any]) -> None:
+        self.seen = note.get("seen", 0)
+        if sum(self.table.values()) != self.seen:
+            raise AssertionError(f"restored {sum(self.table.values())}, marker says {self.seen}")
+
+    def reset(self) -> None:
+        self.table.clear()
+        self.pending.clear()
+        self.seen = 0
+
+
+class Death:
+    """Kills the process when a point is passed for the n-th time."""
+
+    def __init__(self, point: str | None, after: int) -> None:
+        self.point, self.left = point, after
+
+    def __call__(self, lane: str, point: str) -> None:
+        sys.stdout.write(f"{lane} {point}\n")
+        sys.stdout.flush()
+        if point == self.point:
+            self.left -= 1
+            if self.left <= 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bootstrap", required=True)
+    parser.add_argument("--group", required=True)
+    parser.add_argument("--die")
+    parser.add_argument("--after", type=int, default=1)
+    parser.add_argument("--max-records", type=int, default=200)
+    parser.add_argument("--session-timeout", type=float, default=6.0)
+    parser.add_argument("--stall-after", type=float, default=30.0)
+    given = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
+    app = App(
+        given.group,
+        [Plan("counting", SOURCES, CHANGELOG, Counting)],
+        bootstrap=given.bootstrap,
+        datadir=Path(tempfile.gettempdir()) / f"counting-{os.getpid()}",
+        broker_session_timeout=given.session_timeout,
+        lane_settings=LaneSettings(
+            max_records=given.max_records,
+            stall_after=given.stall_after,
+            observe=Death(given.die, given.after),
+        ),
+    )
+    return run(app)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
