@@ -19,7 +19,8 @@ from deltalake import DeltaTable
 from benchmarks import common, loops
 from benchmarks.common import median, spread
 from schemas.base import JsonObject
-from sinks.history import connect, paths
+from sinks.history import connect
+from sinks.maintenance import paths
 from streams import reading
 
 PROGRAM = str(Path(sys.executable).with_name("turnstone"))

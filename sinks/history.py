@@ -2,23 +2,23 @@
 
 The file lists are read once, when the connection is made: rows committed later show in the next
 connection (and for a catalog file when `catalog` runs again). Starts fast: neither pyarrow nor
-pydantic is imported here, column types come from the generated JSON Schemas.
+pydantic is imported here, column types come from the generated JSON Schemas. `_duckdb` is DuckDB
+itself; the package `duckdb` adds relations to it, which take longer to import than a question to
+answer and are not used here.
 """
 
+import json
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote
 
-import duckdb
-import msgspec
-from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
+import _duckdb
+from _duckdb import DuckDBPyConnection, Statement, StatementType
 
 import schemas
+from sinks.files import data_files
 from sinks.root import HistoryError, find_root
 from sinks.views import ALL_VIEWS, MACROS, SNAPSHOT_KEYS, VIEWS, needs
 
@@ -32,8 +32,11 @@ JSON_TYPES = {
 }
 FORMATS = {"date-time": "TIMESTAMPTZ", "base64url": "BLOB"}
 COMMIT_ORDER = "commit_order"  # as in sinks.tables, which imports pyarrow
-
-Files = dict[str, list[str]]
+SETTINGS = """
+    SET TimeZone = 'UTC';
+    SET enable_progress_bar = false; -- it would stand among the data
+    SET python_enable_replacements = false; -- our variables are not tables
+"""
 
 
 class QueryError(HistoryError):
@@ -45,7 +48,7 @@ class QueryError(HistoryError):
 @cache
 def columns(table: str) -> dict[str, str]:
     """Column -> DuckDB type: the table's own columns, then those of its source."""
-    schema = msgspec.json.decode((ROWS / f"{table}.json").read_bytes())
+    schema = json.loads((ROWS / f"{table}.json").read_bytes())
     given = {name: _duckdb_type(name, field) for name, field in schema["properties"].items()}
     source = list(given)[:6]  # `Source` stands first there; a row holds it last
     return {name: given[name] for name in [*list(given)[6:], *source]}
@@ -69,7 +72,7 @@ def connect(
     tenant: str | None = None,
     views: Iterable[str] | None = None,
     locked: bool = False,
-) -> duckdb.DuckDBPyConnection:
+) -> DuckDBPyConnection:
     """The history as it stands now; with `tenant` only that tenant's rows, in macros too.
 
     `views` names the tables, views and macros that are wanted (default all): fewer open faster.
@@ -78,17 +81,37 @@ def connect(
     Raises HistoryError where there is no history.
     """
     folder = find_root(root)
-    tables = table_names()
-    wanted = needs(views if views is not None else [*tables, *ALL_VIEWS], tables)
-    files = _files(folder, [name for name in wanted if name in tables])
-    connection = duckdb.connect()
-    connection.execute("SET TimeZone = 'UTC'")
-    connection.execute("SET enable_progress_bar = false")  # it would stand among the data
-    connection.execute("SET python_enable_replacements = false")  # our variables are not tables
-    _define(connection, files, wanted, tenant)
+    connection = _duckdb.connect()
+    connection.execute(SETTINGS)
+    define(connection, folder, views, tenant=tenant)
     if locked:
         _lock(connection, folder)
     return connection
+
+
+def define(
+    connection: DuckDBPyConnection,
+    folder: Path,
+    views: Iterable[str] | None = None,
+    *,
+    tenant: str | None = None,
+) -> None:
+    """Creates tables' views, then the views and macros over them, for `connect`'s arguments."""
+    tables = table_names()
+    wanted = needs(views if views is not None else [*tables, *ALL_VIEWS], tables)
+    files = {name: data_files(connection, folder / name) for name in wanted if name in tables}
+    for name in wanted:
+        connection.execute(f"CREATE OR REPLACE {_definition(name, files, tenant)}")
+
+
+def _definition(name: str, files: dict[str, list[str]], tenant: str | None) -> str:
+    if name in files:
+        return f"VIEW {name} AS {select(name, files[name], tenant=tenant)}"
+    if name in SNAPSHOT_KEYS:
+        table, key = SNAPSHOT_KEYS[name]
+        rows = select(table, files[table], tenant=tenant, more=True)
+        return f"VIEW {name} AS {_newest(table, rows, key)}"
+    return f"MACRO {name}{MACROS[name]}" if name in MACROS else f"VIEW {name} AS {VIEWS[name]}"
 
 
 class Result(NamedTuple):
@@ -115,32 +138,35 @@ def query(root: str | Path, sql: str, tenant: str | None = None) -> Result:
                 raise QueryError("no query given")
             for statement in statements:
                 _check_is_query(statement)
-            return read(connection, _bare(statements[-1].query))
-        except duckdb.Error as error:
+            sql = _bare(statements[-1].query)
+            if statements[-1].type == StatementType.EXPLAIN:
+                answer = connection.execute(sql)
+                return Result([name for name, *_ in answer.description or ()], answer.fetchall())
+            return read(connection, sql)
+        except _duckdb.Error as error:
             raise QueryError(str(error)) from error
 
 
 def _bare(statement: str) -> str:
     """One statement without its `;` and what follows: it becomes part of another."""
-    ends = (at for at, kind in duckdb.tokenize(statement) if kind == duckdb.token_type.operator)
+    ends = (at for at, kind in _duckdb.tokenize(statement) if kind == _duckdb.token_type.operator)
     # positions count bytes of UTF-8
     text = statement.encode()
     end = next((at for at in ends if text[at : at + 1] == b";"), len(text))
     return text[:end].decode()
 
 
-def read(db: duckdb.DuckDBPyConnection, sql: str, *given: Any) -> Result:
-    """The answer to one SELECT with its `?` parameters.
+def read(db: DuckDBPyConnection, sql: str, *given: Any) -> Result:
+    """The answer to one query with its `?` parameters; not to an EXPLAIN.
 
     DuckDB's own fetch of a time needs pytz; times come as text made by DuckDB instead.
     """
-    answer = db.sql(sql, params=list(given) or None)
-    kinds = [str(kind) for kind in answer.types]
+    described = db.execute(f"DESCRIBE FROM ({sql}\n)", list(given)).fetchall()
+    names, kinds = ([row[place] for row in described] for place in (0, 1))
     numbered = [f"c{n}" for n in range(len(kinds))]
     shown = ", ".join(map(_wire, numbered, kinds))
-    names = _distinct(answer.columns)
-    wired = answer.query("answer", f"SELECT {shown} FROM answer AS t({', '.join(numbered)})")
-    return Result(names, wired.fetchall() if wired is not None else [])
+    wired = f"SELECT {shown} FROM ({sql}\n) AS t({', '.join(numbered)})"
+    return Result(_distinct(names), db.execute(wired, list(given)).fetchall())
 
 
 def _distinct(names: list[str]) -> list[str]:
@@ -166,69 +192,28 @@ def catalog(root: str | Path, file: str | Path, tenant: str | None = None) -> No
     compacted or moved. Raises HistoryError where `file` is something else than a database.
     """
     folder = find_root(root)
-    tables = table_names()
     try:
-        with duckdb.connect(str(file)) as connection:
+        with _duckdb.connect(str(file)) as connection:
             connection.execute("BEGIN")
-            wanted = needs([*tables, *ALL_VIEWS], tables)
-            _define(connection, _files(folder, tables), wanted, tenant)
+            define(connection, folder, tenant=tenant)
             connection.execute("COMMIT")
-    except duckdb.Error as error:
+    except _duckdb.Error as error:
         raise HistoryError(f"{file}: {error}") from error
 
 
-def _check_is_query(statement: duckdb.Statement) -> None:
+def _check_is_query(statement: Statement) -> None:
     kind, text = statement.type, statement.query
-    if kind == duckdb.StatementType.SELECT:
+    if kind == StatementType.SELECT:
         return
-    if kind == duckdb.StatementType.EXPLAIN and "analyze" not in text.lower():
+    if kind == StatementType.EXPLAIN and "analyze" not in text.lower():
         return  # EXPLAIN ANALYZE runs what it explains
     raise QueryError(f"{kind.name} is not a query; `sql` takes SELECT, SHOW, DESCRIBE, EXPLAIN")
 
 
-def _lock(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+def _lock(connection: DuckDBPyConnection, folder: Path) -> None:
     connection.execute(f"SET allowed_directories = [{quoted(str(folder) + '/')}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
-
-
-def _files(folder: Path, tables: list[str]) -> Files:
-    """Table -> the Parquet files of its newest version; none for a table without rows."""
-    with ThreadPoolExecutor() as pool:  # opening is reading a log: Delta does it outside the GIL
-        files = pool.map(lambda name: _table_files(folder / name), tables)
-        return dict(zip(tables, files, strict=True))
-
-
-def _table_files(path: Path) -> list[str]:
-    if not (path / "_delta_log").is_dir():
-        return []
-    try:
-        return paths(DeltaTable(str(path)))
-    except (DeltaError, OSError) as error:
-        raise HistoryError(f"{path}: the table cannot be read: {error}") from error
-
-
-def paths(table: DeltaTable) -> list[str]:
-    """The Parquet files of an open table, as paths rather than the URLs Delta answers with."""
-    return sorted(unquote(uri) for uri in table.file_uris())
-
-
-def _define(
-    connection: duckdb.DuckDBPyConnection, files: Files, wanted: list[str], tenant: str | None
-) -> None:
-    """Creates the wanted tables' views, then the views and macros over them."""
-    for name in wanted:
-        if name in files:
-            body = f"VIEW {name} AS {select(name, files[name], tenant=tenant)}"
-        elif name in SNAPSHOT_KEYS:
-            table, key = SNAPSHOT_KEYS[name]
-            rows = select(table, files[table], tenant=tenant, more=True)
-            body = f"VIEW {name} AS {_newest(table, rows, key)}"
-        elif name in MACROS:
-            body = f"MACRO {name}{MACROS[name]}"
-        else:
-            body = f"VIEW {name} AS {VIEWS[name]}"
-        connection.execute(f"CREATE OR REPLACE {body}")
 
 
 def select(table: str, files: list[str], *, tenant: str | None = None, more: bool = False) -> str:
@@ -243,6 +228,13 @@ def select(table: str, files: list[str], *, tenant: str | None = None, more: boo
         "hive_partitioning = true, hive_types = {'date': DATE}) AS t"
     )
     return rows if tenant is None else f"{rows} WHERE t.tenant = {quoted(tenant)}"
+
+
+def one_of(column: str, texts: Iterable[str]) -> str:
+    """SQL of a condition: the column is one of these."""
+    listed = ", ".join(map(quoted, texts))
+    # DuckDB tests a CASE before it reads the other columns, a plain IN after
+    return f"CASE WHEN {column} IN ({listed}) THEN true ELSE false END" if listed else "false"
 
 
 def _newest(table: str, rows: str, key: str) -> str:

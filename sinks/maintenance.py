@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import duckdb
 import pyarrow as pa
@@ -15,7 +16,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from sinks.delta import WRITER, History
 from sinks.erasure import ERASED_LAST, conditions, scope
-from sinks.history import COMMIT_ORDER, connect, paths, quoted, select
+from sinks.history import COMMIT_ORDER, connect, quoted, select
 from sinks.tables import STORED
 from sinks.views import SNAPSHOT_KEYS
 
@@ -146,6 +147,11 @@ def _rewrite(
         predicate="date IN ({})".format(", ".join(f"'{day}'" for day in days)),
         writer_properties=WRITER,
     )
+
+
+def paths(table: DeltaTable) -> list[str]:
+    """The Parquet files of an open table, as paths rather than the URLs Delta answers with."""
+    return sorted(unquote(uri) for uri in table.file_uris())
 
 
 def _vacuum(table: DeltaTable, hours: int) -> list[str]:

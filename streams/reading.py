@@ -8,12 +8,14 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import msgspec
+from _duckdb import DuckDBPyConnection
 
-from schemas.base import DAY, format_time, parse_time
-from sinks.history import connect, read
+from schemas.time import DAY, EPOCH, format_time, parse_time
+from sinks.history import connect, define, one_of, read
+from sinks.root import find_root
 from streams.errors import DataRefused, UsageError
+from streams.folds.expiry import EXPIRY, expire
 
 LIMIT = 1000
 
@@ -31,7 +33,7 @@ def parse_moment(text: str | None) -> int | None:
         raise UsageError(f"{text!r} is not a time: {error}") from None
 
 
-def rows(connection: duckdb.DuckDBPyConnection, sql: str, *values: Any) -> list[dict[str, Any]]:
+def rows(connection: DuckDBPyConnection, sql: str, *values: Any) -> list[dict[str, Any]]:
     """A query's rows as objects; times are RFC 3339 text."""
     return read(connection, sql, *values).objects()
 
@@ -55,22 +57,42 @@ def session(root: Path, tenant: str, session_id: str, as_of: int | None, now: in
 
     As of a past time the session is folded again from its events up to then.
     """
-    from streams.folds import documents
-
     if as_of is not None:
-        from streams.runtime.refold import refold
-
-        entity = refold(root, tenant, session_id, as_of)
-        if entity.get("h") is None:
-            raise DataRefused(f"session {session_id!r} has no events by {format_time(as_of)}")
-        latest = documents.latest_turn(entity)
-        return documents.expire(documents.session(entity), latest, as_of)
-    with connect(root, tenant=tenant, views=["session_current", "events"]) as db:
+        return _session_as_of(root, tenant, session_id, as_of)
+    with connect(root, tenant=tenant, views=["session_current"]) as db:
         sql = "SELECT doc FROM session_current WHERE tenant = ? AND session_id = ?"
         document = _document(_one(rows(db, sql, tenant, session_id), f"session {session_id!r}"))
-        sql = "SELECT max(epoch_us(occurred_at)) AS latest FROM events WHERE session_id = ?"
-        latest = rows(db, sql, session_id)[0]["latest"]
-    return documents.expire(document, latest, now)
+        if document["status"] == "closed":
+            return document
+        define(db, find_root(root), ["events"], tenant=tenant)
+        latest = _latest_turn(db, session_id, now - EXPIRY)
+    if latest is None and document["conversation_count"]:
+        latest = 0  # some time before `since`
+    return expire(document, latest, now)
+
+
+def _latest_turn(db: DuckDBPyConnection, session_id: str, since: int) -> int | None:
+    """The session's latest turn, if it is not older than the day of `since`.
+
+    Only the files of those days are opened: a session may be asked for among years of others.
+    """
+    day = (EPOCH + timedelta(microseconds=since)).date()
+    sql = (
+        "SELECT max(epoch_us(occurred_at)) FROM events "
+        f"WHERE session_id = ? AND date >= DATE '{day}'"
+    )
+    ((latest,),) = db.execute(sql, [session_id]).fetchall()
+    return None if latest is None else int(latest)
+
+
+def _session_as_of(root: Path, tenant: str, session_id: str, as_of: int) -> dict[str, Any]:
+    from streams.folds import documents
+    from streams.runtime.refold import refold
+
+    entity = refold(root, tenant, session_id, as_of)
+    if entity.get("h") is None:
+        raise DataRefused(f"session {session_id!r} has no events by {format_time(as_of)}")
+    return expire(documents.session(entity), documents.latest_turn(entity), as_of)
 
 
 def timeline(root: Path, tenant: str, key: str) -> list[dict[str, Any]]:
@@ -162,6 +184,13 @@ def mood(state: dict[str, Any], at: int) -> dict[str, Any]:
 def why(root: Path, tenant: str, entity_id: str) -> list[dict[str, Any]]:
     """The revisions of an entity with the text of their evidence."""
     with connect(root, tenant=tenant, views=["why"]) as db:
+        # what `why` reads, cut down beforehand: each of its tables is then gone through once
+        sql = "CREATE TEMP TABLE revisions AS FROM main.revisions WHERE entity_id = ?"
+        db.execute(sql, [entity_id])
+        cited = db.execute("SELECT DISTINCT unnest(evidence_event_ids) FROM revisions").fetchall()
+        told = one_of("event_id", (event_id for (event_id,) in cited))
+        db.execute("ALTER VIEW events RENAME TO all_events")
+        db.execute(f"CREATE VIEW events AS FROM all_events WHERE {told}")
         found = rows(db, "SELECT * FROM why(?)", entity_id)
     if not found:
         raise DataRefused(f"nothing in this history ever changed {entity_id!r}")

@@ -62,16 +62,16 @@ def test_every_command_has_help(command: str) -> None:
 
 
 EMPTY_APP = """
-import typer
-app = typer.Typer()
-@app.command()
-def run(file: str): pass
-app()
+import click
+@click.command()
+@click.argument("file")
+def run(file): pass
+run()
 """
 
 
 def test_help_is_quick() -> None:
-    """Under 0.7 s on an idle machine; on a busy one, not much more than a Typer app of one line."""
+    """Under 0.7 s on an idle machine; on a busy one, not much more than a click app of one line."""
     python = str(Path(PROGRAM).with_name("python"))
     ours, floor = [PROGRAM, "run", "--help"], [python, "-c", EMPTY_APP, "--help"]
     timed = [(_seconds(ours), _seconds(floor)) for _ in range(4)]
@@ -86,12 +86,32 @@ def _seconds(command: list[str]) -> float:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    code = "import sys, streams.cli; print(*sys.modules)"
+    loaded = loaded_by("--help")
+    assert "click" in loaded
+    assert not loaded & {*HEAVY, "_duckdb"}
+
+
+HEAVY = {"pyarrow", "duckdb", "deltalake", "pydantic", "rocksdict", "rich", "typer"}
+
+
+@pytest.mark.parametrize("command", ["session yui-days", "why emma-home", "state --user emma"])
+def test_a_question_loads_nothing_that_its_answer_does_not_need(
+    history: Path, command: str
+) -> None:
+    loaded = loaded_by(*command.split(), "--history", str(history), "--json")
+    assert "_duckdb" in loaded
+    assert not loaded & HEAVY
+
+
+def loaded_by(*words: str) -> set[str]:
+    """The modules that are loaded when a command has ended."""
+    code = (
+        "import atexit, sys; from streams.cli import main; "
+        "atexit.register(lambda: print('loaded:', *sys.modules)); main()"
+    )
     python = Path(PROGRAM).with_name("python")
-    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
-    assert "typer" in loaded
-    assert not loaded & {"pyarrow", "duckdb", "deltalake", "pydantic", "rocksdict"}
+    done = subprocess.run([python, "-c", code, *words], capture_output=True, text=True, check=True)
+    return set(done.stdout.rpartition("loaded:")[2].split())
 
 
 def test_the_help_names_every_command() -> None:

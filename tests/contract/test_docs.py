@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
-import typer
 
 from schemas.events import RECORD_TYPES
 from schemas.upcast import upcast
@@ -67,11 +67,12 @@ def _commands(page: Path) -> list[list[str]]:
 
 def _unknown(words: list[str]) -> str | None:
     """What of a command line the program does not know, or None."""
-    command: Any = typer.main.get_command(app)
-    while hasattr(command, "commands") and words:
-        if words[0] not in command.commands:
+    command: Any = app
+    while isinstance(command, click.Group) and words:
+        child = command.get_command(click.Context(command), words[0])
+        if child is None:
             return words[0]
-        command, words = command.commands[words[0]], words[1:]
+        command, words = child, words[1:]
     options = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
     given = [word.split("=")[0] for word in words if re.match(r"--[a-z]", word)]
     return next((option for option in given if option not in options | {"--help"}), None)

@@ -1,0 +1,113 @@
+"""Commands that make memory: `run`, `import`, `demo`."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from streams import output
+from streams.commands import options
+from streams.errors import DataRefused
+
+
+@click.command()
+@options.argument("files", nargs=-1, required=True, help="NDJSON, .gz, .parquet, or - for stdin.")
+@options.history
+@click.option(
+    "--extractor",
+    type=click.Choice(["none"]),
+    default="none",
+    help="How to find memory in turns; none: as the records say.",
+)
+@click.option(
+    "--retention-days", type=float, help="Drop sessions idle for longer; default: keep all."
+)
+@click.option("--strict", is_flag=True, help="Exit 4 if a record was refused.")
+@options.as_json
+@options.fails_in_a_line
+def run(
+    files: tuple[str, ...],
+    history: Path,
+    extractor: str,
+    retention_days: float | None,
+    strict: bool,
+    as_json: bool,
+) -> None:
+    """Fold files of input records into a history.
+
+    A second run of the same file goes on where the first ended; killed at any moment, a run
+    started again goes on exactly once.
+
+    Example: turnstone run turns.ndjson.gz --history memory
+    """
+    from streams.progress import progress_bar
+    from streams.runtime import local
+
+    with progress_bar() as progress:
+        try:
+            counts = local.run(
+                list(files), history, retention_days=retention_days, progress=progress
+            )
+        except local.Truncated as error:
+            _say_counts(error.counts, as_json)
+            raise
+    _say_counts(counts, as_json)
+    if counts["dead"]:
+        output.note(
+            f"{counts['dead']} records were refused: turnstone dlq list --history {history}"
+        )
+        if strict:
+            raise click.exceptions.Exit(4)
+
+
+def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        output.say(output.json_text(counts, indent=0))
+        return
+    warnings = counts["warnings"]
+    for name, value in counts.items():
+        if name != "warnings" and (value or name != "after_retention"):
+            output.say(f"{name:>15}  {value:,}" if name != "seconds" else f"{name:>15}  {value}")
+    for name, value in warnings.items():
+        output.note(f"warning: {name.replace('_', ' ')}: {value}")
+
+
+@click.command("import")
+@options.argument("format", help="openai-chat, chatgpt-export or langgraph.")
+@options.argument("file", type=options.FOLDER, help="The file to read.")
+@options.fails_in_a_line
+def import_(format: str, file: Path) -> None:
+    """Turn foreign data into input records, one JSON object a line.
+
+    Example: turnstone import openai-chat chats.jsonl | turnstone run - --history memory
+    """
+    import msgspec
+
+    from streams.importers import ImportFault, Skipped, convert
+
+    skipped = Skipped()
+    encode = msgspec.json.Encoder().encode
+    try:
+        for record in convert(format, file, skipped):
+            sys.stdout.buffer.write(encode(record) + b"\n")
+        sys.stdout.buffer.flush()
+    except ImportFault as error:
+        raise DataRefused(str(error)) from None
+    for reason, count in skipped.items():
+        output.note(f"left out: {reason}: {count}")
+
+
+@click.command()
+@click.option(
+    "--history",
+    type=options.FOLDER,
+    default="turnstone-demo",
+    help="Where the demo's history goes.",
+)
+@options.fails_in_a_line
+def demo(history: Path) -> None:
+    """Fold the sample conversations that ship with Turnstone, and show what they left behind."""
+    from streams.demo import show
+
+    show(history)

@@ -1,0 +1,74 @@
+"""Commands that look after a history: `digest`, `catalog`, `compact`, `forget`."""
+
+from pathlib import Path
+
+import click
+
+from streams import output
+from streams.commands import options
+
+
+@click.command()
+@options.history
+@options.any_tenant
+@options.as_json
+@options.fails_in_a_line
+def digest(history: Path, tenant: str | None, as_json: bool) -> None:
+    """Hashes of what is remembered and of what was logged: equal memory, equal hash."""
+    from sinks.digest import digest as of
+
+    found = of(history, tenant)
+    if as_json:
+        output.say_json(found)
+    else:
+        output.say(f"memory  {found['memory']}")
+        output.say(f"log     {found['log']}")
+
+
+@click.command()
+@options.argument("file", type=options.FOLDER)
+@options.history
+@options.any_tenant
+@options.as_json
+@options.fails_in_a_line
+def catalog(file: Path, history: Path, tenant: str | None, as_json: bool) -> None:
+    """Write the views into a DuckDB database, for any DuckDB client."""
+    from sinks.history import catalog as write
+
+    write(history, file, tenant)
+    if as_json:
+        output.say_json({"file": str(file.absolute())})
+    else:
+        output.say(f"{file}: run this again when the history has grown")
+
+
+@click.command()
+@options.history
+@options.as_json
+@options.fails_in_a_line
+def compact(history: Path, as_json: bool) -> None:
+    """Merge small files, and keep of the documents the newest a key and day."""
+    from streams.runtime.operate import compact as merge
+
+    done = merge(history)
+    output.say_json(done) if as_json else output.table(
+        [{"table": name, **row} for name, row in done.items()],
+        ["table", *next(iter(done.values()), {})],
+    )
+
+
+@click.command()
+@options.argument("user_id")
+@options.history
+@options.tenant
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@options.as_json
+@options.fails_in_a_line
+def forget(user_id: str, history: Path, tenant: str, yes: bool, as_json: bool) -> None:
+    """Erase a person from the history and from the fold's tables. Prints a receipt."""
+    from streams.runtime.operate import forget as erase
+
+    if not yes:
+        click.confirm(f"Erase {user_id} of tenant {tenant} for good?", abort=True, err=True)
+    receipt = erase(history, tenant, user_id)
+    output.say_json(receipt) if as_json else output.say(output.json_text(receipt))

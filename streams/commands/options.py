@@ -1,0 +1,66 @@
+"""What commands share: their options, their arguments with a word of help, and how they fail."""
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import click
+
+from sinks.root import HistoryError
+from streams import output
+from streams.errors import TurnstoneError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+SETTINGS = {"help_option_names": ["-h", "--help"]}
+FOLDER = click.Path(path_type=Path)
+
+
+class _Argument(click.Argument):
+    """An argument with help: click knows it from 8.5 on, Faust needs an older one."""
+
+    def __init__(self, param_decls: Sequence[str], help: str = "", **attrs: Any) -> None:
+        super().__init__(param_decls, **attrs)
+        self.help = help or None
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        return (self.human_readable_name, self.help or "")
+
+
+argument = functools.partial(click.argument, cls=_Argument)
+history = click.option(
+    "--history",
+    envvar="TURNSTONE_HISTORY",
+    required=True,
+    type=FOLDER,
+    help="The history's folder.",
+)
+tenant = click.option("--tenant", default="default", help="Whose rows.")
+any_tenant = click.option("--tenant", help="Whose rows; default all.")
+as_json = click.option("--json", "as_json", is_flag=True, help="One JSON document for programs.")
+as_of = click.option(
+    "--as-of", metavar="TIME", help="What was true then; a bare date means its end."
+)
+known_at = click.option("--known-at", metavar="TIME", help="Only what had been learnt by then.")
+
+
+def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
+    """Turns the errors of design 03 into one line on stderr and their exit code."""
+
+    @functools.wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except (TurnstoneError, HistoryError) as error:
+            output.note(f"turnstone: {error}")
+            raise click.exceptions.Exit(error.exit_code) from None
+        except BrokenPipeError:
+            sys.stderr.close()  # the reader of our output has gone: nothing to say to it
+            raise click.exceptions.Exit(0) from None
+        except KeyboardInterrupt:
+            output.note("turnstone: interrupted; what was committed stands, run again to go on")
+            raise click.exceptions.Exit(130) from None
+
+    return wrapped
