@@ -1,12 +1,15 @@
 """server.properties of one node: a Kafka broker and KRaft controller in one process.
 
 Pure text. All listeners are on the loopback. Every node has PLAINTEXT (clients and the other
-nodes) and CONTROLLER; SASL, TLS and PROXIED are there where they are asked for.
+nodes) and CONTROLLER; SASL, TLS, SASL_TLS and PROXIED are there where they are asked for.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from streams.errors import ConfigurationError
 
 HOST = "127.0.0.1"
 PROTOCOLS = {
@@ -14,27 +17,34 @@ PROTOCOLS = {
     "CONTROLLER": "PLAINTEXT",
     "SASL": "SASL_PLAINTEXT",
     "TLS": "SSL",
+    "SASL_TLS": "SASL_SSL",
     "PROXIED": "PLAINTEXT",
 }
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 SCRAM_MECHANISM = "SCRAM-SHA-512"
+LOGIN_TEXT = re.compile(r"[A-Za-z0-9._-]+")  # what needs no quoting in a JAAS line
 
 
 @dataclass(frozen=True, slots=True)
 class Security:
     """Listeners beside the plain one.
 
-    `users` (name → password) opens SASL with PLAIN and SCRAM-SHA-512; `certificate` (a PEM file of
-    the private key in PKCS 8 and the chain) opens TLS, for any client of `authority` if that is
-    given, else for all; `advertised` opens PROXIED, which tells clients that node i is to be
-    found at port `advertised[i]`: that of a proxy in front of it.
+    `users` (name → password) opens SASL with PLAIN and SCRAM-SHA-512. `certificate` (a PEM file of
+    the private key in PKCS 8 and the chain) opens TLS, for clients of `authority` alone if that is
+    given; with users also SASL_TLS. `advertised` opens PROXIED, which tells clients that node i is
+    to be found at port `advertised[i]`: that of a proxy in front of it.
     """
 
     users: Mapping[str, str] = field(default_factory=dict)
     certificate: Path | None = None
     authority: Path | None = None
     advertised: Sequence[int] = ()
+
+    def __post_init__(self) -> None:
+        for text in (*self.users, *self.users.values()):
+            if not LOGIN_TEXT.fullmatch(text):
+                raise ConfigurationError("users: names and passwords of letters, digits, . _ -")
 
     def listeners(self) -> tuple[str, ...]:
         """The names of a node's listeners."""
@@ -43,6 +53,7 @@ class Security:
             "CONTROLLER",
             *(("SASL",) if self.users else ()),
             *(("TLS",) if self.certificate else ()),
+            *(("SASL_TLS",) if self.users and self.certificate else ()),
             *(("PROXIED",) if self.advertised else ()),
         )
 
@@ -99,25 +110,26 @@ def _sasl(security: Security) -> dict[str, str]:
     if not security.users:
         return {}
     users = " ".join(f'user_{name}="{word}"' for name, word in security.users.items())
-    return {
-        "sasl.enabled.mechanisms": f"PLAIN,{SCRAM_MECHANISM}",
-        "listener.name.sasl.plain.sasl.jaas.config": f"{PLAIN} required {users};",
-        f"listener.name.sasl.{SCRAM_MECHANISM.lower()}.sasl.jaas.config": f"{SCRAM} required;",
-    }
+    settings = {"sasl.enabled.mechanisms": f"PLAIN,{SCRAM_MECHANISM}"}
+    for listener in ("sasl", "sasl_tls"):
+        scram = f"listener.name.{listener}.{SCRAM_MECHANISM.lower()}.sasl.jaas.config"
+        settings[f"listener.name.{listener}.plain.sasl.jaas.config"] = f"{PLAIN} required {users};"
+        settings[scram] = f"{SCRAM} required;"
+    return settings
 
 
 def _tls(security: Security) -> dict[str, str]:
     if not security.certificate:
         return {}
     settings = {
-        "listener.name.tls.ssl.keystore.type": "PEM",
-        "listener.name.tls.ssl.keystore.location": str(security.certificate.resolve()),
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(security.certificate.resolve()),
     }
     if security.authority:
         settings |= {
             "listener.name.tls.ssl.client.auth": "required",
-            "listener.name.tls.ssl.truststore.type": "PEM",
-            "listener.name.tls.ssl.truststore.location": str(security.authority.resolve()),
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.location": str(security.authority.resolve()),
         }
     return settings
 

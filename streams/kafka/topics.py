@@ -23,6 +23,7 @@ DAY_MS = 86_400_000
 INPUT_BYTES = 2 * 1024 * 1024
 OUTPUT_BYTES = 2 * INPUT_BYTES
 REPLICAS = 3
+SHOWN = 3  # differences an error names; often all topics have the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ async def create(
 
 
 async def check(admin: AIOKafkaAdminClient, specs: Iterable[TopicSpec]) -> None:
-    """Raises ConfigurationError naming every topic that is not as its spec says."""
+    """Raises ConfigurationError naming topics that are not as their specs say, and how."""
     wanted = {one.name: one for one in specs}
     described = await admin.describe_topics(list(wanted))
     partitions = {one["topic"]: len(one["partitions"]) for one in described}
@@ -134,7 +135,8 @@ async def check(admin: AIOKafkaAdminClient, specs: Iterable[TopicSpec]) -> None:
         for line in _differences(one, partitions.get(name, 0), found.get(name, {}))
     ]
     if wrong:
-        raise ConfigurationError("; ".join(wrong))
+        rest = f"; and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
+        raise ConfigurationError("; ".join(wrong[:SHOWN]) + rest)
 
 
 def _differences(one: TopicSpec, partitions: int, found: Mapping[str, str]) -> list[str]:

@@ -1,0 +1,73 @@
+"""A real broker for the tests of this folder: one a test process, started when first asked for."""
+
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from streams.broker import Broker, Security
+from streams.kafka.settings import KafkaSettings
+
+USER, PASSWORD = "alice", "wonderland"
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """PEM files: an authority, and keys with chains signed by it for a broker and a client."""
+
+    authority: Path
+    broker: Path
+    client: Path
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[Broker]:
+    """One node, without login. Its topics are everybody's: give yours a name of their own."""
+    with Broker.start() as started:
+        yield started
+
+
+@pytest.fixture
+def settings(broker: Broker) -> KafkaSettings:
+    """How to reach `broker`."""
+    return KafkaSettings.plain(broker.bootstrap)
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    """Made anew for each run by openssl, valid for a day."""
+    folder = tmp_path_factory.mktemp("certificates")
+    authority = _certificate(folder, "authority")
+    signed = ("-CA", str(authority), "-CAkey", str(folder / "authority.key"))
+    return Certificates(
+        authority,
+        _certificate(folder, "broker", *signed, "-addext", "subjectAltName=IP:127.0.0.1"),
+        _certificate(folder, "client", *signed),
+    )
+
+
+@pytest.fixture(scope="session")
+def guarded(certificates: Certificates) -> Iterator[Broker]:
+    """A broker with all listeners: SASL, TLS for clients with a certificate, SASL_TLS."""
+    security = Security(
+        users={USER: PASSWORD},
+        certificate=certificates.broker,
+        authority=certificates.authority,
+    )
+    with Broker.start(security=security) as started:
+        yield started
+
+
+def _certificate(folder: Path, name: str, *options: str) -> Path:
+    """NAME.pem (certificate and, for all but the authority, its key) and NAME.key."""
+    key, pem = folder / f"{name}.key", folder / f"{name}.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
+         "-subj", f"/CN={name}", "-keyout", str(key), "-out", str(pem), *options],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    if options:
+        pem.write_text(key.read_text() + pem.read_text())
+    return pem

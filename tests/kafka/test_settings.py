@@ -1,0 +1,216 @@
+"""Settings of the Kafka clients: login and TLS reach every client, passwords reach no text."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth
+
+from streams.broker import Broker
+from streams.errors import ConfigurationError, TurnstoneError, Unreachable
+from streams.kafka.admin import connected
+from streams.kafka.settings import KafkaSettings
+from streams.kafka.topics import create, spec
+from tests.kafka.conftest import PASSWORD, USER, Certificates
+
+
+def login(mechanism: str = "PLAIN", password: str = PASSWORD) -> dict[str, Any]:
+    return {
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": mechanism,
+        "sasl_username": USER,
+        "sasl_password": password,
+    }
+
+
+def tls(certificates: Certificates, **more: Any) -> dict[str, Any]:
+    return {"security_protocol": "SSL", "tls_ca": certificates.authority, **more}
+
+
+async def round_trip(settings: KafkaSettings) -> bytes | None:
+    """Creates a topic, writes a record into it and reads it back: admin, producer, consumer."""
+    topic = f"round-trip-{uuid4()}"
+    async with connected(settings) as admin:
+        await create(admin, [spec(topic, 1)])
+    async with AIOKafkaProducer(**settings.client()) as producer:
+        await producer.send_and_wait(topic, b"hello")
+    async with AIOKafkaConsumer(
+        topic, auto_offset_reset="earliest", **settings.client()
+    ) as consumer:
+        record = await asyncio.wait_for(consumer.getone(), 10)
+    return record.value
+
+
+async def refused(settings: KafkaSettings) -> TurnstoneError:
+    """The error of a connection that must not come about, within ten seconds."""
+    start = time.monotonic()
+    with pytest.raises(TurnstoneError) as caught:
+        async with connected(settings):
+            pass
+    assert time.monotonic() - start < 11
+    return caught.value
+
+
+# --- a real broker ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
+def test_clients_log_in(guarded: Broker, mechanism: str) -> None:
+    settings = KafkaSettings.load(bootstrap=guarded.bootstrap_of("SASL"), **login(mechanism))
+    assert asyncio.run(round_trip(settings)) == b"hello"
+
+
+def test_clients_encrypt_and_show_a_certificate(
+    guarded: Broker, certificates: Certificates
+) -> None:
+    settings = KafkaSettings.load(
+        bootstrap=guarded.bootstrap_of("TLS"),
+        **tls(certificates, tls_certificate=certificates.client),
+    )
+    assert asyncio.run(round_trip(settings)) == b"hello"
+
+
+def test_clients_log_in_over_tls(guarded: Broker, certificates: Certificates) -> None:
+    both = {**tls(certificates), **login("SCRAM-SHA-512"), "security_protocol": "SASL_SSL"}
+    settings = KafkaSettings.load(bootstrap=guarded.bootstrap_of("SASL_TLS"), **both)
+    assert asyncio.run(round_trip(settings)) == b"hello"
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
+def test_a_wrong_password_is_a_configuration_error(guarded: Broker, mechanism: str) -> None:
+    wrong = login(mechanism, password="looking-glass")
+    settings = KafkaSettings.load(bootstrap=guarded.bootstrap_of("SASL"), **wrong)
+    error = asyncio.run(refused(settings))
+    assert isinstance(error, ConfigurationError), error
+    assert USER in str(error) and "looking-glass" not in str(error)
+
+
+def test_a_mechanism_the_broker_has_not_is_a_configuration_error(guarded: Broker) -> None:
+    settings = KafkaSettings.load(bootstrap=guarded.bootstrap_of("SASL"), **login("SCRAM-SHA-256"))
+    error = asyncio.run(refused(settings))
+    assert isinstance(error, ConfigurationError), error
+    assert "SCRAM-SHA-256" in str(error)
+
+
+def test_a_certificate_that_nobody_vouches_for_is_a_configuration_error(guarded: Broker) -> None:
+    settings = KafkaSettings.load(bootstrap=guarded.bootstrap_of("TLS"), security_protocol="SSL")
+    error = asyncio.run(refused(settings))
+    assert isinstance(error, ConfigurationError), error
+    assert "certificate" in str(error)
+
+
+def test_a_client_without_the_certificate_that_is_asked_for_gets_an_error(
+    guarded: Broker, certificates: Certificates
+) -> None:
+    settings = KafkaSettings.load(bootstrap=guarded.bootstrap_of("TLS"), **tls(certificates))
+    assert asyncio.run(refused(settings)).exit_code in (3, 5)
+
+
+def test_the_wrong_protocol_is_an_error_not_a_hang(
+    guarded: Broker, certificates: Certificates
+) -> None:
+    for listener, given in [
+        ("SASL", {}),
+        ("TLS", {}),
+        ("PLAINTEXT", login()),
+        ("PLAINTEXT", tls(certificates)),
+        ("SASL", tls(certificates)),
+    ]:
+        settings = KafkaSettings.load(bootstrap=guarded.bootstrap_of(listener), **given)
+        assert asyncio.run(refused(settings)).exit_code in (3, 5), (listener, given)
+
+
+def test_a_server_that_never_answers_is_unreachable() -> None:
+    async def mute(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()  # until the client has gone
+        writer.close()
+        await writer.wait_closed()
+
+    async def against_a_mute_server() -> TurnstoneError:
+        server = await asyncio.start_server(mute, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with server:
+            with pytest.raises(Unreachable) as caught:
+                async with connected(KafkaSettings.plain(f"127.0.0.1:{port}"), within=1.0):
+                    pass
+            await asyncio.sleep(0.1)  # lets `mute` see that
+        return caught.value
+
+    start = time.monotonic()
+    assert "127.0.0.1" in str(asyncio.run(against_a_mute_server()))
+    assert time.monotonic() - start < 3
+
+
+def test_the_second_address_is_asked_when_the_first_is_dead(broker: Broker) -> None:
+    settings = KafkaSettings.plain(f"127.0.0.1:1,{broker.bootstrap}")
+    assert asyncio.run(round_trip(settings)) == b"hello"
+
+
+# --- without a broker -------------------------------------------------------------------------
+
+
+def test_the_environment_is_read_and_arguments_win(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNSTONE_KAFKA_BOOTSTRAP", "a:1,b:2")
+    monkeypatch.setenv("TURNSTONE_KAFKA_PARTITIONS", "6")
+    assert KafkaSettings.load().addresses == [("a", 1), ("b", 2)]
+    given = KafkaSettings.load(bootstrap="[::1]:3", partitions=None)
+    assert given.addresses == [("::1", 3)]
+    assert given.partitions == 6
+    assert KafkaSettings.plain("c:4").partitions == 4
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"bootstrap": "kafka"}, "TURNSTONE_KAFKA_BOOTSTRAP"),
+        ({"bootstrap": "kafka:99999"}, "'kafka:99999' is not host:port"),
+        ({"partitions": 0}, "TURNSTONE_KAFKA_PARTITIONS"),
+        ({"security_protocol": "SASL_SSL"}, "sasl_username"),
+        ({"sasl_username": "alice", "sasl_password": "secret"}, "security_protocol"),
+        ({"tls_ca": "ca.pem"}, "security_protocol"),
+        ({"security_protocol": "SSL", "tls_key": "key.pem"}, "tls_certificate"),
+        ({"sasl_mechanism": "GSSAPI"}, "TURNSTONE_KAFKA_SASL_MECHANISM"),
+    ],
+)
+def test_what_does_not_fit_together_is_named(given: dict[str, Any], named: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        KafkaSettings.load(**given)
+    assert named in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_no_text_of_the_settings_holds_the_password() -> None:
+    settings = KafkaSettings.load(bootstrap="a:1", **login())
+    for text in (repr(settings), str(settings), settings.model_dump_json()):
+        assert PASSWORD not in text
+    assert settings.client()["sasl_plain_password"] == PASSWORD
+
+
+def test_a_tls_file_that_cannot_be_used_is_named(
+    tmp_path: Path, certificates: Certificates
+) -> None:
+    for field in ("tls_ca", "tls_certificate"):
+        for path in (tmp_path / "missing.pem", tmp_path / "empty.pem"):
+            (tmp_path / "empty.pem").touch()
+            given = {"tls_ca": certificates.authority, field: path}
+            settings = KafkaSettings.load(bootstrap="a:1", security_protocol="SSL", **given)
+            with pytest.raises(ConfigurationError, match=f"TURNSTONE_KAFKA_{field.upper()}"):
+                settings.client()
+
+
+def test_faust_gets_what_aiokafka_gets(certificates: Certificates) -> None:
+    for given in (
+        {},
+        login("SCRAM-SHA-512"),
+        tls(certificates),
+        {**tls(certificates), **login(), "security_protocol": "SASL_SSL"},
+    ):
+        settings = KafkaSettings.load(bootstrap="a:1", **given)
+        ours, faust = settings.auth(), credentials_to_aiokafka_auth(settings.faust_credentials())
+        assert ("ssl_context" in ours) == (faust.pop("ssl_context", None) is not None)
+        ours.pop("ssl_context", None)
+        assert faust == ours
