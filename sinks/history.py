@@ -99,7 +99,9 @@ def define(
     """Creates tables' views, then the views and macros over them, for `connect`'s arguments."""
     tables = table_names()
     wanted = needs(views if views is not None else [*tables, *ALL_VIEWS], tables)
-    files = {name: data_files(connection, folder / name) for name in wanted if name in tables}
+    # a snapshot's view reads the files themselves, for their commit order
+    opened = {SNAPSHOT_KEYS[name][0] if name in SNAPSHOT_KEYS else name for name in wanted}
+    files = {name: data_files(connection, folder / name) for name in tables if name in opened}
     for name in wanted:
         connection.execute(f"CREATE OR REPLACE {_definition(name, files, tenant)}")
 

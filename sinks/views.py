@@ -298,8 +298,6 @@ def needs(names: Iterable[str], tables: Collection[str]) -> list[str]:
 
 
 def _reads(name: str, tables: Collection[str]) -> list[str]:
-    if name in SNAPSHOT_KEYS:
-        return [SNAPSHOT_KEYS[name][0]]
     text = VIEWS.get(name) or MACROS.get(name) or ""
     return [
         one for one in re.findall(r"(?:FROM|JOIN) (\w+)", text) if one in VIEWS or one in tables

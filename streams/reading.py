@@ -135,10 +135,11 @@ def states(
     with connect(root, tenant=tenant, views=["state_as_of"]) as db:
         known = "NULL" if known_at is None else f"make_timestamptz({known_at})"
         sql = (
-            f"SELECT * FROM state_as_of(make_timestamptz({as_of}), {known}) "
-            "WHERE tenant = ? AND (? IS NULL OR owner_id = ?) ORDER BY owner_id, kind, valid_from"
+            f"SELECT * FROM state_as_of(make_timestamptz({as_of}), {known}) WHERE tenant = ?"
+            f"{'' if owner is None else ' AND owner_id = ?'} ORDER BY owner_id, kind, valid_from"
         )
-        return [_state(row) for row in rows(db, sql, tenant, owner, owner)]
+        given = [tenant] if owner is None else [tenant, owner]
+        return [_state(row) for row in rows(db, sql, *given)]
 
 
 def _state(row: dict[str, Any]) -> dict[str, Any]:

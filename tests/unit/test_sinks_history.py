@@ -400,8 +400,8 @@ def test_only_the_views_asked_for_are_made(tmp_path: Path) -> None:
     write(root, events=[row("events", event_id="a", session_id="s")])
     with connect(root, views=["reply_chain", "session_current"]) as db:
         made = {one for (one,) in db.execute("SELECT view_name FROM duckdb_views()").fetchall()}
-        assert {"events", "links", "session_current", "sessions"} <= made
-        assert "revisions" not in made
+        assert {"events", "links", "session_current"} <= made
+        assert not {"revisions", "sessions"} & made
         assert db.execute("SELECT event_id FROM reply_chain('a')").fetchall() == [("a",)]
 
 
