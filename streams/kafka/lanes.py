@@ -3,13 +3,14 @@
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from time import monotonic
 from typing import Any, Protocol
 
 from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
-from streams.kafka.lane import Chunk, Lane
+from streams.kafka.lane import Chunk, Counts, Lane
 from streams.kafka.opening import Source
 from streams.kafka.processing import LaneSettings, Plan
 
@@ -45,6 +46,7 @@ class Lanes:
         if len(self._plan_of) != sum(len(plan.sources) for plan in plans):
             raise ConfigurationError("two agents have the same source topic")
         self._active: dict[TopicPartition, Lane] = {}
+        self._gone: dict[str, float] = {}
         self._told: dict[str, float] = {}
         self._watch: asyncio.Task[None] | None = None
         self._crash: Any = None
@@ -100,7 +102,9 @@ class Lanes:
         self.source.pause(assigned)
         wanted = {(self._plan(at).agent, at.partition): self._plan(at) for at in assigned}
         for key in self.lanes.keys() - wanted.keys():
-            self.lanes.pop(key).processor.reset()
+            gone = self.lanes.pop(key)
+            gone.processor.reset()
+            self._gone = _added(self._gone, gone.counts)
         for (agent, partition), plan in wanted.items():
             missing = [
                 topic for topic in plan.sources if TopicPartition(topic, partition) not in assigned
@@ -171,9 +175,12 @@ class Lanes:
         return "no progress" if monotonic() - lane.since > patience else None
 
     def totals(self) -> Mapping[str, float]:
-        """The lanes' counters, added up."""
-        sums: dict[str, float] = {}
+        """The counters of all lanes, those that went to other workers too."""
+        sums = self._gone
         for lane in self.lanes.values():
-            for name in lane.counts.__slots__:
-                sums[name] = sums.get(name, 0) + getattr(lane.counts, name)
+            sums = _added(sums, lane.counts)
         return sums
+
+
+def _added(sums: Mapping[str, float], counts: Counts) -> dict[str, float]:
+    return {name: sums.get(name, 0) + value for name, value in asdict(counts).items()}

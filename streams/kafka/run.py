@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 
+from streams.errors import TurnstoneError
 from streams.kafka.app import App
 
 log = logging.getLogger(__name__)
@@ -13,8 +14,8 @@ STOP_WITHIN = 30.0
 
 
 def run(app: App) -> int:
-    """The process's exit code: 0 stopped, 1 crashed. Opens no port and takes no other signal, as
-    Faust's own worker would."""
+    """The process's exit code: 0 stopped, else the error's. Opens no port, as Faust's own worker
+    would."""
     return asyncio.run(_run(app))
 
 
@@ -29,8 +30,9 @@ async def _run(app: App) -> int:
     await asyncio.wait({stopped, crashed}, return_when=asyncio.FIRST_COMPLETED)
     code = 0
     if crashed.done():
-        log.critical("the worker ends: %r", app.crash_reason)
-        code = 1
+        reason = app.crash_reason
+        log.critical("the worker ends: %s", reason or repr(reason))
+        code = reason.exit_code if isinstance(reason, TurnstoneError) else 1
     try:
         await asyncio.wait_for(app.stop(), STOP_WITHIN)
     except TimeoutError:

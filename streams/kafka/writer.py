@@ -92,11 +92,10 @@ class Writer:
         # aiokafka also fails its own assertions when a transaction dies under it
         except (KafkaError, OSError, AssertionError) as error:
             raise TransactionFailed(f"{self.transactional_id}: {error!r}") from error
-        _, last, count = written[changelog]
         return Written(
-            position=last + count,
-            records=sum(records for _, _, records in written.values()),
-            bytes=sum(size for size, _, _ in written.values()),
+            position=written[changelog],
+            records=sum(one.record_count() for them in batches.values() for one in them),
+            bytes=sum(one.size() for them in batches.values() for one in them),
         )
 
     def _batches(
@@ -129,8 +128,8 @@ class Writer:
 
     async def _send(
         self, batches: Mapping[TopicPartition, list[Any]], offsets: Mapping[TopicPartition, int]
-    ) -> dict[TopicPartition, tuple[int, int, int]]:
-        """Sends everything and waits for all of it: (bytes, last batch's offset, its records)."""
+    ) -> dict[TopicPartition, int]:
+        """Sends everything and waits for all of it. The next offset of each partition."""
         sends = [asyncio.ensure_future(self._send_to(at, them)) for at, them in batches.items()]
         marks = {at: OffsetAndMetadata(offset, "") for at, offset in offsets.items()}
         try:
@@ -142,16 +141,13 @@ class Writer:
             await asyncio.gather(*sends, return_exceptions=True)
             raise
 
-    async def _send_to(
-        self, at: TopicPartition, batches: list[Any]
-    ) -> tuple[TopicPartition, tuple[int, int, int]]:
-        size, first, count = 0, 0, 0
+    async def _send_to(self, at: TopicPartition, batches: list[Any]) -> tuple[TopicPartition, int]:
+        following = 0
         for batch in batches:
             batch.close()
-            count, size = batch.record_count(), size + batch.size()
             delivery = await self._producer.send_batch(batch, at.topic, partition=at.partition)
-            first = (await delivery).offset
-        return at, (size, first, count)
+            following = (await delivery).offset + batch.record_count()
+        return at, following
 
     def _hashed(self, topic: str, key: bytes | None) -> int:
         """The partition of a key, as Java's clients and aiokafka's own partitioner have it."""

@@ -1,12 +1,14 @@
 """A worker process that counts records by key: the smallest processor with a table.
 
-    python -m tests.kafka.counting_worker --bootstrap HOST:PORT --group NAME [--die POINT --after N]
+    python -m tests.kafka.counting_worker --bootstrap HOST:PORT --group GROUP [--die POINT]
 
-Every record makes an output `counts` with the key's new count and, in headers, its source. With
+Its topics are GROUP-clicks, GROUP-taps, GROUP-changelog and GROUP-counts. Every record makes an
+output to the last with the key's new count and, in headers, its source. With
 --die it sends itself SIGKILL when a lane passes POINT for the N-th time.
 """
 
 import argparse
+import json
 import logging
 import os
 import signal
@@ -20,16 +22,12 @@ from streams.kafka.app import App
 from streams.kafka.processing import Batch, LaneSettings, Output, Plan, Row
 from streams.kafka.run import run
 
-SOURCES = ("clicks", "taps")
-CHANGELOG = "counting-changelog"
-COUNTS = "counts"
-
 
 class Counting:
     """Counts by key; how many records it has seen, in the note."""
 
-    def __init__(self, partition: int) -> None:
-        self.partition = partition
+    def __init__(self, partition: int, output: str) -> None:
+        self.partition, self.output = partition, output
         self.table: dict[bytes, int] = {}
         self.pending: dict[bytes, int] = {}
         self.seen = self.seen_pending = 0
@@ -41,7 +39,9 @@ class Counting:
             self.pending[record.key] = count
             source = [("src", f"{record.topic}/{record.partition}/{record.offset}".encode())]
             outputs.append(
-                Output(COUNTS, self.partition, record.key, b"%d" % count, source, record.timestamp)
+                Output(
+                    self.output, self.partition, record.key, b"%d" % count, source, record.timestamp
+                )
             )
         self.seen_pending = self.seen + len(records)
         rows = [(key, b"%d" % count) for key, count in self.pending.items()]
@@ -70,6 +70,16 @@ class Counting:
         self.seen = 0
 
 
+def topics(group: str) -> tuple[str, str, str, str]:
+    """Two sources, the changelog, the output."""
+    return f"{group}-clicks", f"{group}-taps", f"{group}-changelog", f"{group}-counts"
+
+
+def plan(group: str) -> Plan:
+    clicks, taps, changelog, counts = topics(group)
+    return Plan("counting", (clicks, taps), changelog, lambda number: Counting(number, counts))
+
+
 class Death:
     """Kills the process when a point is passed for the n-th time."""
 
@@ -89,6 +99,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--bootstrap", required=True)
     parser.add_argument("--group", required=True)
+    parser.add_argument("--instance", help="static membership: comes back without a rebalance")
     parser.add_argument("--die")
     parser.add_argument("--after", type=int, default=1)
     parser.add_argument("--max-records", type=int, default=200)
@@ -98,9 +109,10 @@ def main() -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     app = App(
         given.group,
-        [Plan("counting", SOURCES, CHANGELOG, Counting)],
+        [plan(given.group)],
         bootstrap=given.bootstrap,
         datadir=Path(tempfile.gettempdir()) / f"counting-{os.getpid()}",
+        consumer_group_instance_id=given.instance,
         broker_session_timeout=given.session_timeout,
         lane_settings=LaneSettings(
             max_records=given.max_records,
@@ -108,7 +120,9 @@ def main() -> int:
             observe=Death(given.die, given.after),
         ),
     )
-    return run(app)
+    code = run(app)
+    sys.stdout.write("totals " + json.dumps(app.lanes.totals()) + "\n")
+    return code
 
 
 if __name__ == "__main__":

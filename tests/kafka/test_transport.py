@@ -1,0 +1,147 @@
+"""The Faust transport on a real broker, under worker processes that are killed (law 6)."""
+
+import random
+import signal
+import time
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from streams.broker import Broker
+from tests.kafka.counting import Counting
+
+numbers = count()
+
+
+@pytest.fixture
+def counting(broker: Broker, tmp_path: Path) -> Iterator[Counting]:
+    """Topics of its own on the session's broker."""
+    made = Counting(broker.bootstrap, f"counting{next(numbers)}", tmp_path)
+    made.create()
+    yield made
+    made.stop()
+
+
+def test_law_6_counts_exactly_once_and_leaves_quickly(counting: Counting) -> None:
+    counting.produce(3_000)
+    worker = counting.start()
+    counting.wait_done()
+    began = time.monotonic()
+    worker.terminate()
+    assert worker.wait(10) == 0
+    assert time.monotonic() - began < 3
+    assert counting.problems() == []
+    assert counting.totals()["records"] == 3_000
+
+
+def test_a_new_worker_restores_the_table_and_goes_on(counting: Counting) -> None:
+    counting.produce(2_000)
+    first = counting.start()
+    counting.wait_done()
+    first.terminate()
+    first.wait(10)
+    counting.produce(1_000)
+    second = counting.start()
+    counting.wait_done()
+    second.terminate()
+    assert second.wait(10) == 0
+    assert counting.problems() == []
+    assert counting.totals()["records"] == 1_000
+    assert counting.totals()["restored_rows"] > 0
+
+
+@pytest.mark.parametrize(
+    ("point", "after"), [("restoring", 6), ("before commit", 9), ("committed", 9)]
+)
+def test_law_6_killed_at_a_named_point(counting: Counting, point: str, after: int) -> None:
+    counting.produce(2_000)
+    first = counting.start("--instance", "a", "--max-records", "50")
+    counting.wait_for("committed", times=4)
+    first.kill()
+    first.wait()
+    doomed = counting.start("--instance", "a", "--die", point, "--after", str(after // 2))
+    assert doomed.wait(30) == -signal.SIGKILL
+    counting.produce(1_000)
+    counting.start("--instance", "a")
+    counting.wait_done()
+    assert counting.problems() == []
+
+
+def test_law_6_two_workers_killed_at_random(counting: Counting) -> None:
+    chance = random.Random(5)
+    names = ["a", "b"]
+    running = {name: counting.start("--instance", name, "--max-records", "50") for name in names}
+    for _ in range(6):
+        counting.produce(1_500)
+        victim = chance.choice(names)
+        time.sleep(chance.uniform(0.2, 1.5))
+        running[victim].kill()
+        running[victim].wait()
+        running[victim] = counting.start("--instance", victim, "--max-records", "50")
+    counting.wait_done()
+    assert counting.problems() == []
+
+
+def test_a_second_worker_joins_and_leaves(counting: Counting) -> None:
+    first = counting.start()
+    counting.wait_for(" ready\n", times=4)
+    counting.produce(2_000)
+    second = counting.start()
+    counting.wait_for(" ready\n", times=2)
+    counting.produce(2_000)
+    counting.wait_done()
+    second.terminate()
+    assert second.wait(10) == 0
+    counting.produce(2_000)
+    counting.wait_done()
+    first.terminate()
+    assert first.wait(10) == 0
+    assert counting.problems() == []
+    assert counting.totals(0)["records"] + counting.totals(1)["records"] == 6_000
+    assert counting.totals(1)["records"] > 0
+
+
+def test_a_zombie_cannot_write(counting: Counting) -> None:
+    zombie = counting.start("--max-records", "20")
+    counting.wait_for(" ready\n", times=4)
+    counting.produce(1_000)
+    counting.wait_for("before commit", times=8)
+    zombie.send_signal(signal.SIGSTOP)
+    counting.start()
+    counting.produce(1_000)
+    counting.wait_done()  # the other one has waited for the session to end, and taken over
+    zombie.send_signal(signal.SIGCONT)
+    counting.produce(1_000)
+    counting.wait_done()
+    assert zombie.poll() is None
+    assert counting.problems() == []
+
+
+def test_a_broker_that_dies_and_comes_back(tmp_path: Path) -> None:
+    with Broker.start() as broker:
+        counting = Counting(broker.bootstrap, "counting", tmp_path)
+        counting.create()
+        counting.produce(2_000)
+        worker = counting.start("--max-records", "20", "--stall-after", "2")
+        counting.wait_for("committed", times=8)
+        broker.nodes[0].kill()
+        counting.wait_for("STALLED")
+        broker.nodes[0].start()
+        broker.await_ready()
+        counting.produce(1_000)
+        counting.wait_done()
+        counting.wait_for("goes on again")
+        worker.terminate()
+        assert worker.wait(10) == 0
+        assert counting.problems() == []
+        assert counting.totals()["stalls"] >= 1
+
+
+def test_topics_that_do_not_match_are_refused_at_start(broker: Broker, tmp_path: Path) -> None:
+    counting = Counting(broker.bootstrap, "uneven", tmp_path)
+    counting.create(taps=2)
+    assert counting.start().wait(30) == 3
+    assert "uneven-taps has 2" in counting.log()
+    assert "uneven-clicks has 4" in counting.log()
