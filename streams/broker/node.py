@@ -10,6 +10,7 @@ from streams.broker import config, process
 from streams.broker.config import HOST, Security
 from streams.errors import Unreachable
 
+SHORT_LIVED = ("-XX:TieredStopAtLevel=1",)  # a second of work is not worth optimising
 GRACE = 15.0  # seconds from SIGTERM to SIGKILL
 TAIL = 15  # lines of the log that an error shows
 
@@ -52,9 +53,10 @@ class Node:
         """
         if (self.data / "meta.properties").exists():
             return
+        arguments = ["--cluster-id", cluster_id, "--config", str(self.properties)]
         said = subprocess.run(
-            [*self.java, "kafka.tools.StorageTool", "format", "--cluster-id", cluster_id,
-             "--config", str(self.properties), *config.scram_arguments(security)],
+            [*self.java, *SHORT_LIVED, "kafka.tools.StorageTool", "format", *arguments,
+             *config.scram_arguments(security)],
             capture_output=True, text=True,
         )  # fmt: skip
         if said.returncode != 0:
@@ -102,7 +104,9 @@ class Node:
         """The end of its log, for an error."""
         if not self.log.exists():
             return "(no log)"
-        return "\n".join(self.log.read_text(errors="replace").splitlines()[-TAIL:])
+        lines = self.log.read_text(errors="replace").splitlines()
+        said = [line for line in lines if not line.startswith("\tat ")]  # frames of Java's stack
+        return "\n".join(said[-TAIL:])
 
     def to_json(self) -> dict[str, Any]:
         """What another process needs to find it again."""

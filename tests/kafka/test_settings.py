@@ -42,7 +42,8 @@ async def round_trip(settings: KafkaSettings) -> bytes | None:
         topic, auto_offset_reset="earliest", **settings.client()
     ) as consumer:
         record = await asyncio.wait_for(consumer.getone(), 10)
-    return record.value
+    value: bytes | None = record.value
+    return value
 
 
 async def refused(settings: KafkaSettings) -> TurnstoneError:
@@ -210,7 +211,10 @@ def test_faust_gets_what_aiokafka_gets(certificates: Certificates) -> None:
         {**tls(certificates), **login(), "security_protocol": "SASL_SSL"},
     ):
         settings = KafkaSettings.load(bootstrap="a:1", **given)
-        ours, faust = settings.auth(), credentials_to_aiokafka_auth(settings.faust_credentials())
+        ours, faust = (
+            settings.auth(),
+            dict(credentials_to_aiokafka_auth(settings.faust_credentials())),
+        )
         assert ("ssl_context" in ours) == (faust.pop("ssl_context", None) is not None)
         ours.pop("ssl_context", None)
         assert faust == ours

@@ -159,7 +159,7 @@ def test_what_is_missing_is_a_difference_too(settings: KafkaSettings) -> None:
 def test_two_who_create_at_once_both_succeed(settings: KafkaSettings) -> None:
     wanted = [spec(name(), 2) for _ in range(5)]
 
-    async def both() -> list[list[str]]:
+    async def both() -> tuple[list[str], list[str]]:
         async with connected(settings) as one, connected(settings) as other:
             return await asyncio.gather(create(one, wanted), create(other, wanted))
 

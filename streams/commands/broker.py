@@ -1,0 +1,99 @@
+"""The commands `broker start`, `broker stop` and `broker status`."""
+
+from pathlib import Path
+
+import click
+
+from streams import output
+from streams.commands import options
+from streams.errors import ConfigurationError, Unreachable
+
+
+@click.group(no_args_is_help=True)
+def broker() -> None:
+    """A real Apache Kafka on this machine, without Docker.
+
+    Its jars are fetched once into the cache. Java is the machine's own (17 or newer), or the one
+    that the extra `broker` installs. It listens on this machine alone.
+    """
+
+
+@broker.command()
+@click.option(
+    "--keep",
+    metavar="DIR",
+    type=options.FOLDER,
+    help="Keep its data here; without it they go when it stops.",
+)
+@click.option("--port", type=click.IntRange(1, 65535), help="Where it listens; default a free one.")
+@click.option(
+    "--nodes", type=click.IntRange(1, 9), default=1, help="How many; 3 show replication. Default 1."
+)
+@click.option(
+    "--heap", metavar="MB", type=click.IntRange(min=128), default=320, help="Of each node."
+)
+@options.as_json
+@options.fails_in_a_line
+def start(keep: Path | None, port: int | None, nodes: int, heap: int, as_json: bool) -> None:
+    """Start it, and return when it answers; prints its address.
+
+    \b
+    turnstone broker start
+    turnstone broker start --keep ./kafka --port 9092
+    """
+    from streams.broker import Broker, current
+
+    running = current.find_running()
+    if running is not None:
+        raise ConfigurationError(
+            f"broker: one runs already at {running.bootstrap} ({running.folder}); "
+            "stop it first: turnstone broker stop"
+        )
+    started = Broker.start(nodes=nodes, keep=keep, port=port, heap_mb=heap, say=output.note)
+    try:
+        current.remember(started)
+    except BaseException:
+        started.stop()
+        raise
+    if as_json:
+        output.say_json(current.describe(started))
+    else:
+        output.say(started.bootstrap)
+
+
+@broker.command()
+@options.as_json
+@options.fails_in_a_line
+def stop(as_json: bool) -> None:
+    """Stop it. That none runs is no error."""
+    from streams.broker import current
+
+    found = current.find()
+    was_running = found is not None and found.is_running()
+    if found is not None:
+        found.stop()
+    current.forget()
+    if as_json:
+        output.say_json({"stopped": was_running})
+    else:
+        output.say("stopped" if was_running else "no broker was running")
+
+
+@broker.command()
+@options.as_json
+@options.fails_in_a_line
+def status(as_json: bool) -> None:
+    """Say where it is and whether it answers; exit code 5 where it does not."""
+    from streams.broker import current
+
+    found = current.find_running()
+    said = current.describe(found) if found else {"running": False}
+    if as_json:
+        output.say_json(said)
+    if found is None:
+        raise Unreachable("broker: none is running; start one: turnstone broker start")
+    answer = f"{said['answering']} of {len(found.nodes)} node(s) answer"
+    if not as_json:
+        output.say(f"{found.bootstrap}: {answer}; Kafka {said['version']} in {found.folder}")
+    if said["answering"] < len(found.nodes):
+        raise Unreachable(f"broker: {answer}; see {found.nodes[0].log}")
