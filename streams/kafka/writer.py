@@ -110,12 +110,12 @@ class Writer:
                 partition = self._hashed(topic, key)
             append = appends.get((topic, partition))
             if append is None or not append(
-                timestamp=timestamp, key=key, value=value, headers=headers
+                timestamp=timestamp, key=key, value=value, headers=list(headers)
             ):
                 batch = create()
                 batches.setdefault(TopicPartition(topic, partition), []).append(batch)
                 append = appends[topic, partition] = batch.append
-                append(timestamp=timestamp, key=key, value=value, headers=headers)
+                append(timestamp=timestamp, key=key, value=value, headers=list(headers))
         batch = create()
         kept = batches.setdefault(changelog, [])
         kept.append(batch)
@@ -129,17 +129,23 @@ class Writer:
     async def _send(
         self, batches: Mapping[TopicPartition, list[Any]], offsets: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, int]:
-        """Sends everything and waits for all of it. The next offset of each partition."""
+        """Sends everything, then the offsets. The next offset of each partition.
+
+        One after the other: while the coordinator notes the offsets' group, the broker cannot
+        verify that a produce request belongs to the transaction, and aiokafka tries again 100 ms
+        later.
+        """
         sends = [asyncio.ensure_future(self._send_to(at, them)) for at, them in batches.items()]
-        marks = {at: OffsetAndMetadata(offset, "") for at, offset in offsets.items()}
         try:
-            await self._producer.send_offsets_to_transaction(marks, self._group)
-            return dict(await asyncio.gather(*sends))
+            following = dict(await asyncio.gather(*sends))
         except BaseException:
             for send in sends:
                 send.cancel()
             await asyncio.gather(*sends, return_exceptions=True)
             raise
+        marks = {at: OffsetAndMetadata(offset, "") for at, offset in offsets.items()}
+        await self._producer.send_offsets_to_transaction(marks, self._group)
+        return following
 
     async def _send_to(self, at: TopicPartition, batches: list[Any]) -> tuple[TopicPartition, int]:
         following = 0
