@@ -7,7 +7,7 @@ A row is a tuple: the table's own columns, then those of `Source`, in the order 
 from __future__ import annotations  # the types of pyarrow-stubs have parameters, pyarrow has none
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, get_origin, get_type_hints
 
 import pyarrow as pa
@@ -67,28 +67,19 @@ STORED: dict[str, pa.Schema] = {
 COLUMNS: dict[str, tuple[str, ...]] = {name: tuple(s.names) for name, s in SCHEMAS.items()}
 
 
+_STRUCTS = {name: pa.struct(list(schema)) for name, schema in SCHEMAS.items()}
+
+
 def to_arrow(table: str, rows: Rows) -> pa.Table:
     """Row tuples as columns; times are microseconds, `date` days since 1970-01-01.
 
     Raises ValueError naming the column and the first row whose value does not fit.
     """
-    schema = SCHEMAS[table]
-    columns: Iterable[Sequence[Any]] = zip(*rows, strict=True) if rows else ((),) * len(schema)
-    try:
-        arrays = [_array(column, field) for column, field in zip(columns, schema, strict=True)]
+    try:  # row after row: a third faster than column after column, whose values lie far apart
+        structs: Any = pa.array(rows, _STRUCTS[table])
     except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError, OverflowError) as error:
         raise ValueError(_misfit(table, rows) or f"{table}: {error}") from error
-    return pa.Table.from_arrays(arrays, schema=schema)
-
-
-def _array(values: Sequence[Any], field: pa.Field[Any]) -> pa.Array[Any]:
-    # integers first: the cast costs nothing, and no Python datetime is made
-    if pa.types.is_timestamp(field.type):
-        return pa.array(values, pa.int64()).cast(field.type)
-    if pa.types.is_date(field.type):
-        return pa.array(values, pa.int32()).cast(field.type)
-    made: pa.Array[Any] = pa.array(values, field.type)
-    return made
+    return pa.Table.from_batches([pa.RecordBatch.from_struct_array(structs)])
 
 
 def _misfit(table: str, rows: Rows) -> str | None:
@@ -99,7 +90,7 @@ def _misfit(table: str, rows: Rows) -> str | None:
             return f"{table}, row {place}: {len(row)} values for {len(schema)} columns"
         for value, field in zip(row, schema, strict=True):
             try:
-                _array([value], field)
+                pa.array([value], field.type)
             except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError, OverflowError) as error:
                 return f"{table}.{field.name}, row {place}: {_plain(error)}"
     return None

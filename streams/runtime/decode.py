@@ -19,6 +19,7 @@ from streams.runtime import plain
 
 WITHHELD_SOURCE = "meta_request"
 IMAGE_URL = re.compile(r"data:image/[\w.+-]+[^,\s\"]*,[^\s\"']{32,}")
+IMAGE_HINTS = tuple(hint.encode() for hint in plain.IMAGE_HINTS)
 IMAGE_BYTES = re.compile(rf"(?:{'|'.join(plain.IMAGE_STARTS)})[A-Za-z0-9+/]{{28,}}={{0,2}}")
 BASE64 = re.compile(r"[A-Za-z0-9+/_\-\s]{64,}={0,2}")
 IMAGE_FIELD = re.compile(r"image|base64", re.IGNORECASE)
@@ -113,7 +114,7 @@ def _validated(line: bytes, record: dict[str, Any], source: tuple[str, int, int]
     return _given(
         model,
         _encode(content),
-        _encode(metadata) if metadata else None,
+        _encode(metadata).decode() if metadata else None,
         model.__pydantic_extra__,
         source,
     )
@@ -128,7 +129,7 @@ def content_of(model: Record) -> dict[str, Any]:
 def _given(
     model: Record | plain.PlainTurn,
     doc: bytes,
-    metadata: bytes | None,
+    metadata: str | None,
     extra: Any,
     source: tuple[str, int, int],
 ) -> Input:
@@ -140,7 +141,7 @@ def _given(
         digest.digest() + b"\0",
         doc.decode(),
         model.occurred_at if model.recorded_at is None else model.recorded_at,
-        metadata.decode() if metadata else None,
+        metadata,
         _encode(extra).decode() if extra else None,
         source,
     )
@@ -209,7 +210,7 @@ def _kept(line: bytes, record: Any) -> bytes:
 
 def _may_hold_image(line: bytes) -> bool:
     """Whether a closer look is worth it: a hint, or an escape that may hide one."""
-    return b"\\" in line or any(hint in line for hint in plain.IMAGE_HINTS)
+    return b"\\" in line or any(hint in line for hint in IMAGE_HINTS)
 
 
 def _is_image(name: str, value: str) -> bool:

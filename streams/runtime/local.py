@@ -35,7 +35,7 @@ from streams.runtime.sources import Given, Position, Source, TruncatedError
 from streams.runtime.store import Store
 
 BATCH_RECORDS = 16_384
-PACK_RECORDS = 1024
+PACK_RECORDS = 512
 BATCH_BYTES = 32_000_000
 BATCH_SECONDS = 10.0
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
@@ -220,7 +220,8 @@ class _Runner:
         if packed:
             self.store.write_values({"writing": self.tables.delta_versions()})
             for name, pieces in packed.items():
-                self.tables.append(name, pa.concat_tables(pieces), self.app_id, number)
+                rows = pa.concat_tables(pieces).combine_chunks()
+                self.tables.append(name, rows, self.app_id, number)
         self.store.write(prepared)
 
     def _wait(self) -> None:
