@@ -43,7 +43,7 @@ table = app.Table("contexts", partitions=4)
 
 
 @app.agent(turns)
-async def update(stream: faust.StreamT) -> None:
+async def update(stream: faust.StreamT[Turn]) -> None:
     async for turn in stream:
         old = table.get(turn.session_id) or Context(turn.session_id)
         context = Context(

@@ -42,7 +42,7 @@ class Contexts:
         self.pending.clear()
 
     def restore(self, rows: Sequence[Row]) -> None:
-        self.table.update(rows)
+        self.table.update((key, value) for key, value in rows if value is not None)
 
     def restored(self, note: Mapping[str, Any]) -> None: ...
 

@@ -1,7 +1,7 @@
 """A Faust app whose agents run on lanes (design 05)."""
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ SESSION_TIMEOUT = 10.0
 HEARTBEAT = 2.0
 
 
-class ChunkSchema(faust.Schema):
+class ChunkSchema(faust.Schema[Any, Any]):
     """A message's value is the chunk itself: nothing to decode, so nothing can fail to."""
 
     def loads_key(self, app: Any, message: Any, **_: Any) -> Any:
@@ -69,7 +69,7 @@ class App(faust.App):
             self._add(plan)
 
     def _add(self, plan: Plan) -> None:
-        async def hand_over(chunks: AsyncIterator[Chunk]) -> None:
+        async def hand_over(chunks: faust.StreamT[Chunk]) -> None:
             async for chunk in chunks:
                 try:
                     self.lanes.offer(chunk)

@@ -36,13 +36,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+DEFAULT_PORT = 9092
 GETMANY_MS = 1_000
 FETCH_WAIT_MS = 100
 FETCH_BYTES = 2 * 1024 * 1024
 NOT_OURS = (IllegalGenerationError, UnknownMemberIdError)
 
 
-class Listener(ConsumerRebalanceListener):
+class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
     """Faust's way through a rebalance, and the lanes'. aiokafka only logs what is raised here, so
     everything that goes wrong ends the worker."""
 
@@ -75,13 +76,14 @@ class Consumer(base.Consumer):
 
     app: "App"
     kafka: AIOKafkaConsumer
+    connection: Mapping[str, Any]
     consumer_stopped_errors = (ConsumerStoppedError,)
 
     async def on_start(self) -> None:
         await super().on_start()
-        conf, settings = self.app.conf, self.transport
+        conf = self.app.conf
         self.connection = {
-            "bootstrap_servers": server_list(settings.url, settings.default_port),
+            "bootstrap_servers": server_list(self.transport.url, DEFAULT_PORT),
             **credentials_to_aiokafka_auth(conf.broker_credentials, conf.ssl_context),
         }
         self.kafka = AIOKafkaConsumer(
@@ -122,7 +124,7 @@ class Consumer(base.Consumer):
         """Faust's fetch loop: one message a fetched chunk."""
         while not (self.should_stop or fetcher.should_stop):
             if not self.flow_active:
-                await self.wait(self.can_resume_flow)
+                await self.wait(self.can_resume_flow.wait())
                 continue
             try:
                 fetched = await self.kafka.getmany(timeout_ms=GETMANY_MS)
@@ -146,7 +148,7 @@ class Consumer(base.Consumer):
         first = record.records[0]
         return ConsumerMessage(
             tp.topic, tp.partition, first.offset, first.timestamp / 1000, first.timestamp_type,
-            (), None, record, None, 0, 0, tp, generation_id=self.app.consumer_generation_id,
+            None, None, record, None, 0, 0, tp, generation_id=self.app.consumer_generation_id,
         )  # fmt: skip
 
     # --- what lanes ask (opening.Source, lanes.GroupSource) -----------------------------------
@@ -188,7 +190,7 @@ class Consumer(base.Consumer):
                 await asyncio.sleep(0.2)
                 continue
             if error in (NoError, RebalanceInProgressError):
-                return group.generation == generation
+                return bool(group.generation == generation)
             if error in NOT_OURS:
                 return False
             group.coordinator_dead()
@@ -205,7 +207,7 @@ class Consumer(base.Consumer):
         state = self._state(partition)
         if state is None or not state.timestamp:
             return None
-        return max(0.0, time() - state.timestamp / 1000)
+        return max(0.0, time() - float(state.timestamp) / 1000)
 
     def _state(self, partition: TopicPartition) -> Any:
         subscription = self.kafka._subscription.subscription

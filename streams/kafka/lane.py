@@ -63,9 +63,11 @@ class Counts:
 class Owner(Protocol):
     """What a lane needs of the worker it is in."""
 
-    source: Source
     group: str
     settings: LaneSettings
+
+    @property
+    def source(self) -> Source: ...
 
     def crash(self, error: BaseException) -> None: ...
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from time import monotonic
 from typing import Any, Protocol
@@ -32,9 +32,7 @@ class GroupSource(Source, Protocol):
 
 
 class Lanes:
-    """Made once a worker; `source` and `crash` are set by the transport when it starts."""
-
-    source: GroupSource
+    """Made once a worker; the transport attaches itself when it starts."""
 
     def __init__(self, group: str, plans: Sequence[Plan], settings: LaneSettings) -> None:
         self.group = group
@@ -49,14 +47,21 @@ class Lanes:
         self._gone: dict[str, float] = {}
         self._told: dict[str, float] = {}
         self._watch: asyncio.Task[None] | None = None
-        self._crash: Any = None
+        self._source: GroupSource | None = None
+        self._crash: Callable[[BaseException], None] | None = None
 
-    def attach(self, source: GroupSource, crash: Any) -> None:
+    @property
+    def source(self) -> GroupSource:
+        assert self._source is not None, "attach comes first"
+        return self._source
+
+    def attach(self, source: GroupSource, crash: Callable[[BaseException], None]) -> None:
         """Called by the transport: `crash` takes the exception that ends the worker."""
-        self.source, self._crash = source, crash
+        self._source, self._crash = source, crash
         self._watch = asyncio.get_running_loop().create_task(self._watch_lanes(), name="stalls")
 
     def crash(self, error: BaseException) -> None:
+        assert self._crash is not None, "attach comes first"
         self._crash(error)
 
     def running(self) -> Iterable[Lane]:

@@ -31,7 +31,8 @@ TELL_EVERY = 5.0
 class Source(Protocol):
     """The group consumer as lanes see it. `connection`: what every aiokafka client is made with."""
 
-    connection: Mapping[str, Any]
+    @property
+    def connection(self) -> Mapping[str, Any]: ...
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None: ...
     def resume(self, partitions: Iterable[TopicPartition]) -> None: ...
@@ -76,8 +77,8 @@ async def restore(lane: "Lane", source: Source, stop: int | None = None) -> None
             told = monotonic()
             _tell(lane.name, chunk, first, rows, told - started)
     lane.counts.restores += 1
-    marker = lane.standing.marker
-    lane.processor.restored(marker.note if marker else {})
+    newest = lane.standing.marker
+    lane.processor.restored(newest.note if newest else {})
     log.info("%s: restored %d rows in %.2f s", lane.name, rows, monotonic() - started)
 
 
@@ -101,7 +102,7 @@ async def resume_point(lane: "Lane", source: Source) -> dict[str, int]:
             f"{committed}; restore the topic, or delete the group's offsets to fold all again"
         )
     if marker is not None and _torn(marker, committed):
-        marker = await _go_back(lane, source, committed)
+        marker = await _go_back(lane, source, marker, committed)
     known = marker.offsets if marker else {}
     return {
         topic: _within(lane.name, at, known.get(topic), await source.beginning(at))
@@ -118,11 +119,11 @@ def _torn(marker: Marker, committed: Mapping[str, int | None]) -> bool:
     )
 
 
-async def _go_back(lane: "Lane", source: Source, committed: Mapping[str, int | None]) -> Marker:
+async def _go_back(
+    lane: "Lane", source: Source, newest: Marker, committed: Mapping[str, int | None]
+) -> Marker:
     """Restores to the marker before the newest one, where there still is one."""
-    standing = lane.standing
-    newest, before = standing.marker, standing.before
-    assert newest is not None
+    standing, before = lane.standing, lane.standing.before
     log.error(
         "%s: a torn transaction: the changelog stands at %s, the group at %s; %s",
         lane.name, dict(newest.offsets), dict(committed),
