@@ -5,6 +5,7 @@ import logging
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.conn import create_conn
@@ -12,6 +13,7 @@ from aiokafka.errors import (
     AuthenticationFailedError,
     IllegalSaslStateError,
     KafkaError,
+    NodeNotReadyError,
     SaslAuthenticationFailed,
     UnsupportedSaslMechanismError,
 )
@@ -29,6 +31,19 @@ REFUSALS = (
 )
 
 
+class _Admin(AIOKafkaAdminClient):  # type: ignore[misc]  # aiokafka has no types
+    """Asks another broker where one has just died: the cluster names it for some seconds more."""
+
+    async def _send_request(self, request: Any, node_id: int | None = None) -> Any:
+        while True:  # `connected` ends it
+            try:
+                return await super()._send_request(request, node_id)
+            except NodeNotReadyError:
+                if node_id is not None:
+                    raise
+                await asyncio.sleep(0.1)
+
+
 @asynccontextmanager
 async def connected(
     settings: KafkaSettings, within: float = WITHIN
@@ -42,9 +57,7 @@ async def connected(
         try:
             async with asyncio.timeout(within):
                 await _reach(settings, within)
-                admin = AIOKafkaAdminClient(
-                    request_timeout_ms=int(within * 1000), **settings.client()
-                )
+                admin = _Admin(request_timeout_ms=int(within * 1000), **settings.client())
                 try:
                     await admin.start()
                     yield admin

@@ -25,7 +25,7 @@ class Certificates:
 @pytest.fixture(scope="session")
 def broker() -> Iterator[Broker]:
     """One node, without login. Its topics are everybody's: give yours a name of their own."""
-    with Broker.start() as started:
+    with Broker.start(short_lived=True) as started:
         yield started
 
 
@@ -56,7 +56,7 @@ def guarded(certificates: Certificates) -> Iterator[Broker]:
         certificate=certificates.broker,
         authority=certificates.authority,
     )
-    with Broker.start(security=security) as started:
+    with Broker.start(security=security, short_lived=True) as started:
         yield started
 
 

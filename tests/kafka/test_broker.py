@@ -69,7 +69,7 @@ def command(*args: str, state: Path) -> tuple[int, str, str]:
 
 
 def test_a_temporary_broker_leaves_nothing_behind() -> None:
-    with Broker.start() as broker:
+    with Broker.start(short_lived=True) as broker:
         node, folder = broker.nodes[0], broker.folder
         assert broker.nodes_answering() == 1
         assert node.pid is not None and node.log.stat().st_size > 0
@@ -80,7 +80,7 @@ def test_a_temporary_broker_leaves_nothing_behind() -> None:
 
 
 def test_a_node_that_was_killed_comes_back_with_its_records(tmp_path: Path) -> None:
-    with Broker.start(keep=tmp_path) as broker:
+    with Broker.start(keep=tmp_path, short_lived=True) as broker:
         asyncio.run(write(broker.bootstrap, "kept", b"one", b"two"))
         (node,) = broker.nodes
         node.kill()
@@ -89,7 +89,7 @@ def test_a_node_that_was_killed_comes_back_with_its_records(tmp_path: Path) -> N
         broker.await_ready()
         assert asyncio.run(read(broker.bootstrap, "kept")) == [b"one", b"two"]
     first = broker.bootstrap
-    with Broker.start(keep=tmp_path) as again:
+    with Broker.start(keep=tmp_path, short_lived=True) as again:
         assert again.bootstrap == first, "a kept folder keeps its address"
         assert again.cluster_id == broker.cluster_id
         assert asyncio.run(read(again.bootstrap, "kept")) == [b"one", b"two"]
@@ -97,6 +97,12 @@ def test_a_node_that_was_killed_comes_back_with_its_records(tmp_path: Path) -> N
             Broker.start(keep=tmp_path)
     with pytest.raises(ConfigurationError, match="of 1 node"):
         Broker.start(keep=tmp_path, nodes=3)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", node.ports["PLAINTEXT"]))
+        taken.listen()
+        with Broker.start(keep=tmp_path, short_lived=True) as moved:
+            assert moved.bootstrap != first
+            assert asyncio.run(read(moved.bootstrap, "kept")) == [b"one", b"two"]
 
 
 def test_a_node_that_is_stopped_does_not_answer_until_it_goes_on(broker: Broker) -> None:
@@ -130,7 +136,7 @@ def test_a_taken_port_is_named() -> None:
 
 
 def test_a_node_that_cannot_start_says_why(tmp_path: Path) -> None:
-    with Broker.start(keep=tmp_path) as broker:
+    with Broker.start(keep=tmp_path, short_lived=True) as broker:
         (node,) = broker.nodes
         node.stop()
         (node.data / "meta.properties").write_text("not what Kafka wrote")
@@ -143,7 +149,7 @@ def test_a_node_that_cannot_start_says_why(tmp_path: Path) -> None:
 
 def test_clients_of_the_proxied_listener_are_sent_to_the_proxys_port() -> None:
     (proxy,) = ports.free(1)
-    with Broker.start(security=Security(advertised=(proxy,))) as broker:
+    with Broker.start(security=Security(advertised=(proxy,)), short_lived=True) as broker:
 
         async def advertised() -> int:
             settings = KafkaSettings.plain(broker.bootstrap_of("PROXIED"))
@@ -158,7 +164,7 @@ def test_clients_of_the_proxied_listener_are_sent_to_the_proxys_port() -> None:
 
 def test_when_one_of_three_dies_another_leads() -> None:
     topic = "replicated"
-    with Broker.start(nodes=3) as broker:
+    with Broker.start(nodes=3, short_lived=True) as broker:
         assert broker.nodes_answering() == 3
         asyncio.run(write(broker.bootstrap, topic, b"one"))
         first = asyncio.run(leader(broker.bootstrap, topic))
