@@ -8,7 +8,7 @@ from typing import Any
 import faust
 from faust.transport.drivers import TRANSPORTS
 
-from streams.kafka.lane import Chunk
+from streams.kafka.gathering import Chunk
 from streams.kafka.lanes import Lanes
 from streams.kafka.processing import LaneSettings, Plan
 from streams.kafka.transport import SCHEME

@@ -5,31 +5,24 @@ crosses two queues. Faust keeps assignment, agents and flow control; its acks an
 since offsets are part of the lanes' transactions.
 """
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping
-from time import time
 from typing import TYPE_CHECKING, Any
 
 from aiokafka import AIOKafkaConsumer
 from aiokafka.abc import ConsumerRebalanceListener
 from aiokafka.errors import (
     ConsumerStoppedError,
-    IllegalGenerationError,
     IllegalStateError,
-    KafkaError,
-    NoError,
-    RebalanceInProgressError,
-    UnknownMemberIdError,
     UnknownTopicOrPartitionError,
-    for_code,
 )
-from aiokafka.protocol.group import HeartbeatRequest
 from aiokafka.structs import TopicPartition
 from faust.transport import consumer as base
 from faust.transport.consumer import ensure_TPset
 from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth, server_list
 from faust.types import TP, ConsumerMessage, Message
+
+from streams.kafka.source import ConsumerSource
 
 if TYPE_CHECKING:
     from streams.kafka.app import App
@@ -40,7 +33,6 @@ DEFAULT_PORT = 9092
 GETMANY_MS = 1_000
 FETCH_WAIT_MS = 100
 FETCH_BYTES = 2 * 1024 * 1024
-NOT_OURS = (IllegalGenerationError, UnknownMemberIdError)
 
 
 class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
@@ -72,22 +64,23 @@ class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
 
 
 class Consumer(base.Consumer):
-    """`kafka` is the group's aiokafka consumer; lanes pause, seek and resume its partitions."""
+    """`kafka` is the group's aiokafka consumer; lanes pause, seek and resume its partitions through
+    `source`."""
 
     app: "App"
     kafka: AIOKafkaConsumer
-    connection: Mapping[str, Any]
+    source: ConsumerSource
     consumer_stopped_errors = (ConsumerStoppedError,)
 
     async def on_start(self) -> None:
         await super().on_start()
         conf = self.app.conf
-        self.connection = {
+        connection = {
             "bootstrap_servers": server_list(self.transport.url, DEFAULT_PORT),
             **credentials_to_aiokafka_auth(conf.broker_credentials, conf.ssl_context),
         }
         self.kafka = AIOKafkaConsumer(
-            **self.connection,
+            **connection,
             client_id=conf.broker_client_id,
             group_id=conf.id,
             group_instance_id=conf.consumer_group_instance_id,
@@ -108,7 +101,8 @@ class Consumer(base.Consumer):
             connections_max_idle_ms=conf.consumer_connections_max_idle_ms,
         )
         await self.kafka.start()
-        self.app.lanes.attach(self, self._crash)
+        self.source = ConsumerSource(self.kafka, connection)
+        self.app.lanes.attach(self.source, self._crash)
 
     def _crash(self, error: BaseException) -> None:
         self.app.add_future(self.app.crash(error))
@@ -151,72 +145,6 @@ class Consumer(base.Consumer):
             None, None, record, None, 0, 0, tp, generation_id=self.app.consumer_generation_id,
         )  # fmt: skip
 
-    # --- what lanes ask (opening.Source, lanes.GroupSource) -----------------------------------
-
-    def pause(self, partitions: Iterable[TopicPartition]) -> None:
-        self.kafka.pause(*self._ours(partitions))
-
-    def resume(self, partitions: Iterable[TopicPartition]) -> None:
-        self.kafka.resume(*self._ours(partitions))
-
-    def _ours(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
-        """A lane may still be ending when its partitions are gone."""
-        assigned = self.kafka.assignment()
-        return [at for at in partitions if at in assigned]
-
-    def seek(self, partition: Any, offset: int) -> Any:
-        if partition in self.kafka.assignment():
-            self.kafka.seek(partition, offset)
-
-    async def committed(self, partition: TopicPartition) -> int | None:
-        offset: int | None = await self.kafka.committed(partition)
-        return offset
-
-    async def beginning(self, partition: TopicPartition) -> int:
-        offsets: dict[TopicPartition, int] = await self.kafka.beginning_offsets([partition])
-        return offsets[partition]
-
-    async def still_ours(self, generation: int) -> bool:
-        """Asks the group's coordinator. While the group rebalances a partition is its old owner's
-        until that has given it back."""
-        group = self.kafka._coordinator
-        while group.generation == generation:
-            request = HeartbeatRequest(group.group_id, group.generation, group.member_id)
-            try:
-                await group.ensure_coordinator_known()
-                error = for_code((await group._send_req(request)).error_code)
-            except KafkaError as failure:
-                log.warning("whose the partitions are: %r; asks again", failure)
-                await asyncio.sleep(0.2)
-                continue
-            if error in (NoError, RebalanceInProgressError):
-                return bool(group.generation == generation)
-            if error in NOT_OURS:
-                return False
-            group.coordinator_dead()
-            await asyncio.sleep(0.2)
-        return False
-
-    def behind(self, partition: TopicPartition) -> int:
-        state = self._state(partition)
-        if state is None or state.lso is None or not state.has_valid_position:
-            return 0
-        return max(0, int(state.lso) - int(state.position))
-
-    def heard(self, partition: TopicPartition) -> float | None:
-        state = self._state(partition)
-        if state is None or not state.timestamp:
-            return None
-        return max(0.0, time() - float(state.timestamp) / 1000)
-
-    def _state(self, partition: TopicPartition) -> Any:
-        subscription = self.kafka._subscription.subscription
-        if subscription is None or subscription.assignment is None:
-            return None
-        if partition not in subscription.assignment.tps:
-            return None
-        return subscription.assignment.state_value(partition)
-
     # --- what Faust asks ------------------------------------------------------------------------
 
     async def subscribe(self, topics: Iterable[str]) -> None:
@@ -249,7 +177,7 @@ class Consumer(base.Consumer):
         return ensure_TPset(self.kafka.assignment()) if hasattr(self, "kafka") else set()
 
     def highwater(self, tp: TP) -> int:
-        state = self._state(TopicPartition(*tp))
+        state = self.source.state(TopicPartition(*tp))
         return int(state.lso or 0) if state is not None else 0
 
     def topic_partitions(self, topic: str) -> int | None:

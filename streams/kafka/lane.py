@@ -9,15 +9,15 @@ Group commit: while a transaction is under way the next records gather; the next
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import monotonic
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
+from streams.kafka.gathering import Chunk, Gathering
 from streams.kafka.marker import MARKER_KEY, Marker
 from streams.kafka.opening import Source, Standing, restore, resume_point
 from streams.kafka.processing import LaneSettings, Plan
@@ -27,18 +27,6 @@ log = logging.getLogger(__name__)
 
 RETRIED = (KafkaError, OSError, TransactionFailed, TimeoutError)
 """What is tried again for ever; everything else is a fault of the program and ends the worker."""
-
-
-class Chunk(NamedTuple):
-    """One fetch of a partition. `start` is the `end` of the fetch before: a hole between two
-    chunks shows. `epoch` is the lane's when it was fetched."""
-
-    topic: str
-    partition: int
-    records: Sequence[Any]
-    start: int
-    end: int
-    epoch: int
 
 
 @dataclass(slots=True)
@@ -72,19 +60,6 @@ class Owner(Protocol):
     def crash(self, error: BaseException) -> None: ...
 
 
-@dataclass(slots=True)
-class _Queue:
-    """Chunks that wait, and how much they hold."""
-
-    chunks: deque[Chunk] = field(default_factory=deque)
-    records: int = 0
-    bytes: int = 0
-
-    def clear(self) -> None:
-        self.chunks.clear()
-        self.records = self.bytes = 0
-
-
 class Lane:
     """`state` and `since` say what it does; `offsets` where the committed batches end."""
 
@@ -101,7 +76,7 @@ class Lane:
         self.why = ""
         self.epoch = 0
         self._owner = owner
-        self._queue = _Queue()
+        self._gathering = Gathering(owner.settings.max_records, owner.settings.max_bytes)
         self._fetched: dict[str, int] = {}
         self._offered: dict[str, int] = {}
         self._paused = False
@@ -113,7 +88,7 @@ class Lane:
     @property
     def waiting(self) -> int:
         """Records that were fetched and wait."""
-        return self._queue.records
+        return self._gathering.records
 
     def enter(self, state: str) -> None:
         """Also counts as progress: `since` is what the stall detector looks at."""
@@ -145,21 +120,12 @@ class Lane:
                 f"not at {self._offered[chunk.topic]}: a fetch was lost inside the worker"
             )
         self._offered[chunk.topic] = chunk.end
-        self._queue.chunks.append(chunk)
-        self._queue.records += len(chunk.records)
-        self._queue.bytes += _size(chunk.records)
+        self._gathering.put(chunk)
         self._wake.set()
-        if not self._paused and self._is_full(1):
+        if not self._paused and self._gathering.holds(1):
             self._paused = True
             self.counts.paused += 1
             self._owner.source.pause(self.sources.values())
-
-    def _is_full(self, batches: float) -> bool:
-        settings = self._owner.settings
-        return (
-            self._queue.records >= batches * settings.max_records
-            or self._queue.bytes >= batches * settings.max_bytes
-        )
 
     # --- life -----------------------------------------------------------------------------------
 
@@ -193,7 +159,7 @@ class Lane:
         """No record that was fetched counts any more; the producer is gone."""
         self.epoch += 1
         self._fetched.clear()
-        self._queue.clear()
+        self._gathering.clear()
         writer, self._writer = self._writer, None
         if writer is not None:
             await writer.close(self._owner.settings.grace)
@@ -260,37 +226,19 @@ class Lane:
 
     async def _serve(self) -> None:
         while not self._stopping:
-            if not self._queue.chunks:
+            if not self._gathering:
                 self._wake.clear()
                 await self._wake.wait()
                 continue
             await self._commit(*self._take())
 
     def _take(self) -> tuple[list[Any], dict[str, int]]:
-        """The next batch, and the offsets after it. A chunk too large is cut; the first chunk is
-        taken at least in part."""
-        settings, queue = self._owner.settings, self._queue
-        taken: list[Any] = []
-        offsets = dict(self.standing.offsets)
-        room = settings.max_bytes
-        while queue.chunks and len(taken) < settings.max_records and room > 0:
-            chunk = queue.chunks.popleft()
-            records = _fitting(chunk.records, settings.max_records - len(taken), room)
-            size = _size(records)
-            room -= size
-            queue.records -= len(records)
-            queue.bytes -= size
-            taken.extend(records)
-            end = chunk.end
-            if len(records) < len(chunk.records):
-                rest = chunk.records[len(records) :]
-                queue.chunks.appendleft(chunk._replace(records=rest))
-                end = rest[0].offset
-            offsets[chunk.topic] = end
-        if self._paused and not self._is_full(0.5):
+        """The next batch and the offsets after it; lets more come where there is room again."""
+        batch = self._gathering.take(self.standing.offsets)
+        if self._paused and not self._gathering.holds(0.5):
             self._paused = False
             self._owner.source.resume(self.sources.values())
-        return taken, offsets
+        return batch
 
     async def _commit(self, records: list[Any], offsets: dict[str, int]) -> None:
         assert self._writer is not None
@@ -332,22 +280,3 @@ class Lane:
         text = f"{self.state}, {seconds:.0f} s without progress, {stands or 'nowhere yet'}"
         text += f", {self.waiting} records wait"
         return f"{text}; last error {self.why}" if self.why else text
-
-
-def _size(records: Sequence[Any]) -> int:
-    return sum(record.serialized_value_size for record in records)
-
-
-def _fitting(records: Sequence[Any], count: int, room: int) -> Sequence[Any]:
-    """The records that still fit, one at least."""
-    if len(records) > count:
-        records = records[:count]
-    if _size(records) <= room:
-        return records
-    fits = 0
-    for record in records:
-        room -= record.serialized_value_size
-        if room < 0:
-            break
-        fits += 1
-    return records[: max(fits, 1)]

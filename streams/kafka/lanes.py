@@ -10,7 +10,8 @@ from typing import Any, Protocol
 from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
-from streams.kafka.lane import Chunk, Counts, Lane
+from streams.kafka.gathering import Chunk
+from streams.kafka.lane import Counts, Lane
 from streams.kafka.opening import Source
 from streams.kafka.processing import LaneSettings, Plan
 

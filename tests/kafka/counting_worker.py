@@ -22,6 +22,9 @@ from streams.kafka.app import App
 from streams.kafka.processing import Batch, LaneSettings, Output, Plan, Row
 from streams.kafka.run import run
 
+POISON = b"poison"
+"""A record with this key is a fault of the program."""
+
 
 class Counting:
     """Counts by key; how many records it has seen, in the note."""
@@ -35,6 +38,8 @@ class Counting:
     def process(self, records: Sequence[Any]) -> Batch:
         outputs = []
         for record in records:
+            if record.key == POISON:
+                raise ValueError("poison")
             count = self.pending.get(record.key, self.table.get(record.key, 0)) + 1
             self.pending[record.key] = count
             source = [("src", f"{record.topic}/{record.partition}/{record.offset}".encode())]

@@ -1,5 +1,6 @@
 """The Faust transport on a real broker, under worker processes that are killed (law 6)."""
 
+import asyncio
 import random
 import signal
 import time
@@ -8,9 +9,11 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from aiokafka import AIOKafkaProducer
 
 from streams.broker import Broker
-from tests.kafka.counting import Counting
+from tests.kafka.counting import Counting, read_all
+from tests.kafka.counting_worker import POISON
 
 numbers = count()
 
@@ -145,3 +148,16 @@ def test_topics_that_do_not_match_are_refused_at_start(broker: Broker, tmp_path:
     assert counting.start().wait(30) == 3
     assert "uneven-taps has 2" in counting.log()
     assert "uneven-clicks has 4" in counting.log()
+
+
+def test_a_fault_of_the_program_ends_the_worker_and_commits_nothing(counting: Counting) -> None:
+    asyncio.run(_poison(counting))
+    assert counting.start().wait(30) == 1
+    assert "ends the worker" in counting.log()
+    assert counting.done() == 0
+    assert asyncio.run(read_all(counting.bootstrap, counting.counts)) == []
+
+
+async def _poison(counting: Counting) -> None:
+    async with AIOKafkaProducer(bootstrap_servers=counting.bootstrap) as producer:
+        await producer.send_and_wait(counting.clicks, b"x", POISON)

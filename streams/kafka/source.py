@@ -1,0 +1,98 @@
+"""What lanes ask of the group's consumer (`opening.Source`, `lanes.GroupSource`)."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping
+from time import time
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer
+from aiokafka.errors import (
+    IllegalGenerationError,
+    KafkaError,
+    NoError,
+    RebalanceInProgressError,
+    UnknownMemberIdError,
+    for_code,
+)
+from aiokafka.protocol.group import HeartbeatRequest
+from aiokafka.structs import TopicPartition
+
+log = logging.getLogger(__name__)
+
+NOT_OURS = (IllegalGenerationError, UnknownMemberIdError)
+ASK_AGAIN = 0.2
+"""Seconds between two questions to a coordinator that does not answer."""
+
+
+class ConsumerSource:
+    """aiokafka's consumer, with `connection`, what every client is made with."""
+
+    def __init__(self, kafka: AIOKafkaConsumer, connection: Mapping[str, Any]) -> None:
+        self._kafka = kafka
+        self.connection = connection
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        self._kafka.pause(*self._ours(partitions))
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        self._kafka.resume(*self._ours(partitions))
+
+    def _ours(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+        """A lane may still be ending when its partitions are gone."""
+        assigned = self._kafka.assignment()
+        return [at for at in partitions if at in assigned]
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        if partition in self._kafka.assignment():
+            self._kafka.seek(partition, offset)
+
+    async def committed(self, partition: TopicPartition) -> int | None:
+        offset: int | None = await self._kafka.committed(partition)
+        return offset
+
+    async def beginning(self, partition: TopicPartition) -> int:
+        offsets: dict[TopicPartition, int] = await self._kafka.beginning_offsets([partition])
+        return offsets[partition]
+
+    async def still_ours(self, generation: int) -> bool:
+        """Asks the group's coordinator. While the group rebalances a partition is its old owner's
+        until that has given it back."""
+        group = self._kafka._coordinator
+        while group.generation == generation:
+            request = HeartbeatRequest(group.group_id, group.generation, group.member_id)
+            try:
+                await group.ensure_coordinator_known()
+                error = for_code((await group._send_req(request)).error_code)
+            except KafkaError as failure:
+                log.warning("whose the partitions are: %r; asks again", failure)
+                await asyncio.sleep(ASK_AGAIN)
+                continue
+            if error in (NoError, RebalanceInProgressError):
+                return bool(group.generation == generation)
+            if error in NOT_OURS:
+                return False
+            group.coordinator_dead()
+            await asyncio.sleep(ASK_AGAIN)
+        return False
+
+    def behind(self, partition: TopicPartition) -> int:
+        state = self.state(partition)
+        if state is None or state.lso is None or not state.has_valid_position:
+            return 0
+        return max(0, int(state.lso) - int(state.position))
+
+    def heard(self, partition: TopicPartition) -> float | None:
+        state = self.state(partition)
+        if state is None or not state.timestamp:
+            return None
+        return max(0.0, time() - float(state.timestamp) / 1000)
+
+    def state(self, partition: TopicPartition) -> Any:
+        """aiokafka's own record of a partition; None where it is not assigned."""
+        subscription = self._kafka._subscription.subscription
+        if subscription is None or subscription.assignment is None:
+            return None
+        if partition not in subscription.assignment.tps:
+            return None
+        return subscription.assignment.state_value(partition)
