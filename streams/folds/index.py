@@ -4,18 +4,17 @@ Both cost the same per record however long the entity grows: a record touches on
 """
 
 from bisect import bisect_left
-from typing import NamedTuple
 
 from schemas.row import Row, replace
 from streams.folds.rows import Rows
 
 # --- seen ids ---------------------------------------------------------------------------------
 # Entries of 16 bytes: 8 of the id's hash, 8 of the content's. Blocks are hash buckets, so that a
-# look-up reads one of them; they double in number when they hold 128 on average (design 04 says
+# look-up reads one of them; they double in number when they hold 16 on average (design 04 says
 # blocks of 256 in arrival order, where a look-up reads all: docs/decisions.md).
 
 ENTRY = 16
-LOAD = 128
+LOAD = 16
 RUNNING = b"\1"  # the last byte of the content's hash says that the turn had not ended
 
 
@@ -68,69 +67,84 @@ def _double(rows: Rows, seen: Seen) -> Seen:
 
 
 # --- the order of turns -----------------------------------------------------------------------
-# Sorted blocks of at most 256 entries; while there is one block there is no directory.
+# Nearly every turn is later than all before it, so the newest entries are a row of their own,
+# `o/{client}`. Filled, it becomes a block, `b/{client}␟{number}`, which `O/{client}` lists.
 
-BLOCK = 256
-MAX_BLOCKS = 4096  # about 500,000 turns a session and client; the oldest block falls out
+BLOCK = 64
+MAX_BLOCKS = 4096  # about 260,000 turns a session and client; the oldest block falls out
+
+Entry = tuple[int, str, str | None]
+"""A turn in its session's order: occurred_at, event_id, client_id."""
+
+Gap = tuple[Entry | None, Entry | None]
+"""The turns before and after one."""
+
+Block = tuple[Entry, ...]
 
 
-class Entry(NamedTuple):
-    """A turn in its session's order."""
+class Newest(Row, frozen=True):
+    """The newest turns in order; `blocks` says whether others came before them."""
 
-    occurred_at: int
-    event_id: str
-    client_id: str | None
+    entries: Block = ()
+    blocks: bool = False
 
 
 class Directory(Row, frozen=True):
     """The first entry of each block, in order, and the blocks' numbers."""
 
-    firsts: tuple[tuple[int, str], ...]
-    numbers: tuple[int, ...]
-    next_number: int
+    firsts: tuple[tuple[int, str], ...] = ()
+    numbers: tuple[int, ...] = ()
+    next_number: int = 0
 
 
-Block = tuple[Entry, ...]
-
-
-def insert_turn(rows: Rows, client: str, entry: Entry) -> tuple[Entry | None, Entry | None]:
+def insert_turn(rows: Rows, client: str, entry: Entry) -> Gap:
     """Puts a turn into the order of one client ("" for all); returns its neighbours."""
-    directory: Directory | None = rows.get("O/" + client)
-    where, name = _locate(directory, client, entry)
-    block: Block | None = rows.get(name)
-    if not block and not directory:
-        rows.put(name, (entry,))
-        return None, None
-    block = block or ()
-    at = len(block)
-    if block and entry < block[-1]:  # seldom: nearly every turn is later than all before it
-        at = bisect_left(block, entry[:2], key=_order)
-    before = block[at - 1] if at else _neighbour(rows, directory, client, where - 1, -1)
-    after = block[at] if at < len(block) else None
-    if after is None and directory:
-        after = _neighbour(rows, directory, client, where + 1, 0)
-    block = (*block[:at], entry, *block[at:])
-    if len(block) <= BLOCK:
-        rows.put(name, block)
-        if directory and at == 0:
-            _put_directory(rows, client, directory, where, block)
+    newest: Newest = rows.get("o/" + client) or Newest()
+    entries = newest.entries
+    at, before = len(entries), None
+    if entries and entry < entries[-1]:
+        at = bisect_left(entries, _order(entry), key=_order)
+    if at:
+        before = entries[at - 1]
+    elif newest.blocks:
+        before = _neighbour(rows, client, -1)
+        if before and _order(entry) < _order(before):
+            return _insert_late(rows, client, entry, entries)
+    after = entries[at] if at < len(entries) else None
+    entries = (*entries[:at], entry, *entries[at:])
+    if len(entries) > BLOCK:
+        _add_block(rows, client, entries[:BLOCK])
+        rows.put("o/" + client, Newest(entries[BLOCK:], True))
     else:
-        _split(rows, client, directory or Directory((block[0][:2],), (0,), 1), where, block)
+        rows.put("o/" + client, Newest(entries, newest.blocks))
     return before, after
 
 
-def remove_turn(rows: Rows, client: str, entry: Entry) -> tuple[Entry | None, Entry | None]:
+def remove_turn(rows: Rows, client: str, entry: Entry) -> Gap:
     """Takes a turn out of the order, if it is there; returns those that were its neighbours."""
-    directory: Directory | None = rows.get("O/" + client)
-    where, name = _locate(directory, client, entry)
-    block: Block = rows.get(name) or ()
-    at = bisect_left(block, entry[:2], key=_order)
-    if at == len(block) or block[at][:2] != entry[:2]:
+    newest: Newest = rows.get("o/" + client) or Newest()
+    block, where, directory = newest.entries, -1, None
+    at = bisect_left(block, _order(entry), key=_order)
+    if newest.blocks and not _stands(block, at, entry):
+        directory = rows.get("O/" + client)
+        where = _locate(directory, entry)
+        block = rows.get(_name(client, directory, where)) or ()
+        at = bisect_left(block, _order(entry), key=_order)
+    if not _stands(block, at, entry):
         return None, None
     rest = (*block[:at], *block[at + 1 :])
-    rows.put(name, rest)
-    before = rest[at - 1] if at else _neighbour(rows, directory, client, where - 1, -1)
-    after = rest[at] if at < len(rest) else _neighbour(rows, directory, client, where + 1, 0)
+    before = rest[at - 1] if at else None
+    after = rest[at] if at < len(rest) else None
+    if directory is None:
+        rows.put("o/" + client, Newest(rest, newest.blocks))
+        if before is None and newest.blocks:
+            before = _neighbour(rows, client, -1)
+        return before, after
+    rows.put(_name(client, directory, where), rest)
+    if before is None and where:
+        before = _neighbour(rows, client, where - 1)
+    if after is None:
+        after = _follower(rows, client, directory, where + 1, newest.entries)
     return before, after
 
 
@@ -138,43 +152,84 @@ def _order(entry: Entry) -> tuple[int, str]:
     return entry[:2]
 
 
-def _locate(directory: Directory | None, client: str, entry: Entry) -> tuple[int, str]:
-    if directory is None:
-        return 0, f"o/{client}\x1f0"
-    where = max(0, bisect_left(directory.firsts, (entry[0], entry[1] + "\0")) - 1)
-    return where, f"o/{client}\x1f{directory.numbers[where]}"
+def _stands(block: Block, at: int, entry: Entry) -> bool:
+    return at < len(block) and _order(block[at]) == _order(entry)
 
 
-def _neighbour(
-    rows: Rows, directory: Directory | None, client: str, where: int, end: int
-) -> Entry | None:
-    step = -1 if end else 1
-    while directory and 0 <= where < len(directory.numbers):
-        block: Block = rows.get(f"o/{client}\x1f{directory.numbers[where]}") or ()
+def _name(client: str, directory: Directory, where: int) -> str:
+    return f"b/{client}\x1f{directory.numbers[where]}"
+
+
+def _locate(directory: Directory, entry: Entry) -> int:
+    return max(0, bisect_left(directory.firsts, (entry[0], entry[1] + "\0")) - 1)
+
+
+def _insert_late(rows: Rows, client: str, entry: Entry, newest: Block) -> Gap:
+    """A turn earlier than the last of all blocks: into the block where it belongs."""
+    directory: Directory = rows.get("O/" + client)
+    where = _locate(directory, entry)
+    block: Block = rows.get(_name(client, directory, where)) or ()
+    at = bisect_left(block, _order(entry), key=_order)
+    before = block[at - 1] if at else None
+    if before is None and where:
+        before = _neighbour(rows, client, where - 1)
+    after = block[at] if at < len(block) else None
+    if after is None:
+        after = _follower(rows, client, directory, where + 1, newest)
+    block = (*block[:at], entry, *block[at:])
+    if len(block) > 2 * BLOCK:
+        _split(rows, client, directory, where, block)
+    else:
+        rows.put(_name(client, directory, where), block)
+        if at == 0:
+            firsts = (*directory.firsts[:where], block[0][:2], *directory.firsts[where + 1 :])
+            rows.put("O/" + client, replace(directory, firsts=firsts))
+    return before, after
+
+
+def _neighbour(rows: Rows, client: str, where: int) -> Entry | None:
+    """The last turn of the blocks up to one (-1: the last one); `remove_turn` may empty blocks."""
+    directory: Directory = rows.get("O/" + client)
+    for number in reversed(directory.numbers[: where + 1] if where >= 0 else directory.numbers):
+        block: Block = rows.get(f"b/{client}\x1f{number}") or ()
         if block:
-            return block[end]
-        where += step  # emptied by `remove_turn`
+            return block[-1]
     return None
 
 
-def _put_directory(rows: Rows, client: str, directory: Directory, where: int, block: Block) -> None:
-    firsts = list(directory.firsts)
-    firsts[where] = block[0][:2]
-    rows.put(f"O/{client}", replace(directory, firsts=tuple(firsts)))
+def _follower(
+    rows: Rows, client: str, directory: Directory, where: int, newest: Block
+) -> Entry | None:
+    """The first turn of the blocks from one on, or of the newest ones."""
+    for number in directory.numbers[where:]:
+        block: Block = rows.get(f"b/{client}\x1f{number}") or ()
+        if block:
+            return block[0]
+    return newest[0] if newest else None
+
+
+def _add_block(rows: Rows, client: str, block: Block) -> None:
+    directory: Directory = rows.get("O/" + client) or Directory()
+    _put_blocks(rows, client, directory, len(directory.numbers), [block])
 
 
 def _split(rows: Rows, client: str, directory: Directory, where: int, block: Block) -> None:
-    # A block that grew at its end stays full: turns come in order nearly always.
-    cut = BLOCK if where == len(directory.numbers) - 1 else BLOCK // 2
-    left, right = block[:cut], block[cut:]
-    number = directory.next_number
-    firsts = list(directory.firsts)
-    numbers = list(directory.numbers)
-    firsts[where : where + 1] = [left[0][:2], right[0][:2]]
-    numbers[where : where + 1] = [numbers[where], number]
-    rows.put(f"o/{client}\x1f{numbers[where]}", left)
-    rows.put(f"o/{client}\x1f{number}", right)
+    rows.delete(_name(client, directory, where))
+    _put_blocks(rows, client, directory, where, [block[:BLOCK], block[BLOCK:]])
+
+
+def _put_blocks(
+    rows: Rows, client: str, directory: Directory, where: int, blocks: list[Block]
+) -> None:
+    """Puts blocks in the place of one that stands there, or after the last."""
+    numbers, firsts = list(directory.numbers), list(directory.firsts)
+    first_number = directory.next_number
+    for number, block in enumerate(blocks, first_number):
+        rows.put(f"b/{client}\x1f{number}", block)
+    numbers[where : where + 1] = range(first_number, first_number + len(blocks))
+    firsts[where : where + 1] = [block[0][:2] for block in blocks]
     if len(numbers) > MAX_BLOCKS:
-        rows.delete(f"o/{client}\x1f{numbers.pop(0)}")
+        rows.delete(f"b/{client}\x1f{numbers.pop(0)}")
         firsts.pop(0)
-    rows.put(f"O/{client}", Directory(tuple(firsts), tuple(numbers), number + 1))
+    next_number = first_number + len(blocks)
+    rows.put("O/" + client, Directory(tuple(firsts), tuple(numbers), next_number))

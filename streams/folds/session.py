@@ -1,7 +1,8 @@
 """The session's fold (seeds 000 and 004): turns, recursions, tool results and session signals.
 
 Rows of a session: `h` the header, `c/{task_id}` conversations, `m/{id}` session memory,
-`r/{event_id}` turns that have not ended, `t/…` and `q/…` tasks (task.py), `i/…`, `o/…` indexes.
+`r/{event_id}` turns that have not ended, `t/…`, `q/…` and `w/…` tasks (task.py), `i/…`, `o/…`,
+`b/…` and `O/…` the indexes (index.py).
 
 The header and the conversations count ended turns only. A running turn is kept whole in a row of
 its own and laid over them whenever they are looked at, so that the ended turn can replace it and
@@ -14,7 +15,7 @@ from schemas.events import Recursion, Signal, ToolResult, Turn, first_intent
 from schemas.row import replace
 from streams.folds import log, session_memory, task
 from streams.folds.ids import make_id, short_hash
-from streams.folds.index import RUNNING, Entry, Seen, find_id, insert_turn, put_id, remove_turn
+from streams.folds.index import RUNNING, Entry, Gap, Seen, find_id, insert_turn, put_id, remove_turn
 from streams.folds.revisions import revise
 from streams.folds.rows import Effects, Input, Moment, Outcome, Refused, Rows, UserSignal
 from streams.folds.session_state import (
@@ -35,8 +36,6 @@ from streams.folds.session_state import (
 )
 
 PROVISIONAL_CONFIDENCE = 0.5
-
-Gaps = tuple[Entry | None, Entry | None]  # the turns before and after one in its session
 
 
 def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
@@ -207,17 +206,17 @@ def _converse(
 # --- links, status, revisions -----------------------------------------------------------------
 
 
-def _link(rows: Rows, turn: Facts, replaced: Facts | None, out: Effects) -> Gaps:
+def _link(rows: Rows, turn: Facts, replaced: Facts | None, out: Effects) -> Gap:
     """The provisional reply_to of a turn and of those it now precedes. Returns its neighbours."""
-    entry = Entry(turn.occurred_at, turn.event_id, turn.client_id)
+    entry = (turn.occurred_at, turn.event_id, turn.client_id)
     answered: Entry | None = None
     if replaced is not None:
-        old = Entry(replaced.occurred_at, replaced.event_id, replaced.client_id)
+        old = (replaced.occurred_at, replaced.event_id, replaced.client_id)
         if old == entry:
             return None, None
         answered = _unlink(rows, old, out)
     answers = previous, follower = insert_turn(rows, "", entry)
-    followers = [(follower, previous)] if follower and not follower.client_id else []
+    followers = [(follower, previous)] if follower and not follower[2] else []
     if turn.client_id:
         answers = insert_turn(rows, "=" + turn.client_id, entry)
         followers += [(answers[1], answers[0])] if answers[1] else []
@@ -231,9 +230,9 @@ def _unlink(rows: Rows, old: Entry, out: Effects) -> Entry | None:
     """A running turn ended at another time: what followed its old place follows what was before.
     Returns what it answered there."""
     before, after = remove_turn(rows, "", old)
-    followers = [(after, before)] if after and not after.client_id else []
-    if old.client_id:
-        before, after = remove_turn(rows, "=" + old.client_id, old)
+    followers = [(after, before)] if after and not after[2] else []
+    if old[2]:
+        before, after = remove_turn(rows, "=" + old[2], old)
         followers += [(after, before)] if after else []
     for follower, now in followers:
         _answer(rows, follower, old, now, out)
@@ -243,22 +242,22 @@ def _unlink(rows: Rows, old: Entry, out: Effects) -> Entry | None:
 def _answer(rows: Rows, of: Entry, was: Entry | None, now: Entry | None, out: Effects) -> None:
     """One turn's provisional reply_to, which may move (a revision) or go."""
     to = now or was
-    if to is None or (was and now and was.event_id == now.event_id):
+    if to is None or (was and now and was[1] == now[1]):
         return
+    at, event_id, _ = of
     op = "put" if now else "remove"
-    ends = (of.event_id, to.event_id, "reply_to", PROVISIONAL_CONFIDENCE, True)
-    row = (op, rows.key, *ends, out.seq, of.occurred_at)
-    out.rows.append(("links", of.occurred_at, row))
+    row = (op, rows.key, event_id, to[1], "reply_to", PROVISIONAL_CONFIDENCE, True, out.seq, at)
+    out.rows.append(("links", at, row))
     out.seq += 1
     if was is not None:
-        entity = ("link", make_id("reply_to", rows.tenant, rows.key, of.event_id), "reply_to")
-        shape = {"from_event_id": of.event_id, "label": "reply_to"}
-        before = {**shape, "to_event_id": was.event_id}
-        after = {**shape, "to_event_id": now.event_id} if now else None
+        entity = ("link", make_id("reply_to", rows.tenant, rows.key, event_id), "reply_to")
+        shape = {"from_event_id": event_id, "label": "reply_to"}
+        before = {**shape, "to_event_id": was[1]}
+        after = {**shape, "to_event_id": now[1]} if now else None
         cause = out.record.event_id  # type: ignore[attr-defined]
-        at = out.record.occurred_at
+        when = out.record.occurred_at
         op = "update" if now else "remove"
-        revise(out, rows.key, entity, op, before, after, "a late turn came between", [cause], at)
+        revise(out, rows.key, entity, op, before, after, "a late turn came between", [cause], when)
 
 
 def _unwait(rows: Rows, header: Session, shown: Session, out: Effects) -> Session:
@@ -272,16 +271,16 @@ def _unwait(rows: Rows, header: Session, shown: Session, out: Effects) -> Sessio
 
 
 def _revise_turn(
-    before: Session, after: Session, turn: Facts, neighbours: Gaps, out: Effects
+    before: Session, after: Session, turn: Facts, neighbours: Gap, out: Effects
 ) -> None:
     at, evidence = turn.occurred_at, [turn.event_id]
     was, now = status_of(before), status_of(after)
     previous, follower = neighbours
-    if previous and at - previous.occurred_at > EXPIRY and was != "closed":
-        _revise_gap(out, "active" if follower else was, previous.occurred_at, at, evidence)
+    if previous and at - previous[0] > EXPIRY and was != "closed":
+        _revise_gap(out, "active" if follower else was, previous[0], at, evidence)
         was = was if follower else "active"
-    if follower and follower.occurred_at - at > EXPIRY:
-        _revise_gap(out, "active", at, follower.occurred_at, evidence)
+    if follower and follower[0] - at > EXPIRY:
+        _revise_gap(out, "active", at, follower[0], evidence)
     if was != now:
         reason = "the latest turn says so" if now == "closed" else "a turn came"
         _revise_status(out, _status(was), _status(now), "update", reason, evidence, at)

@@ -40,7 +40,8 @@ ROW_TYPES: dict[str, dict[str, Any]] = {
         "t": task.Task,
         "q": task.Step,
         "w": task.Results,
-        "o": index.Block,
+        "o": index.Newest,
+        "b": index.Block,
         "O": index.Directory,
     },
     "users": {
