@@ -35,8 +35,11 @@ class ChunkSchema(faust.Schema[Any, Any]):
 class App(faust.App):
     """`plans` become agents of the same name. `options` are Faust's settings.
 
-    `bootstrap`: host:port, several with commas.
+    `bootstrap`: host:port, several with commas. `leaves`: a worker with static membership
+    (`consumer_group_instance_id`) leaves its group when it stops, and is not expected back.
     """
+
+    leaves = False
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ crosses two queues. Faust keeps assignment, agents and flow control; its acks an
 since offsets are part of the lanes' transactions.
 """
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from faust.transport.consumer import ensure_TPset
 from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth, server_list
 from faust.types import TP, ConsumerMessage, Message
 
+from streams.errors import TurnstoneError
 from streams.kafka.source import ConsumerSource
 
 if TYPE_CHECKING:
@@ -47,9 +49,10 @@ class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
         consumer.app.on_rebalance_start()
         try:
             await consumer.app.lanes.revoke()
+            consumer.check_membership(bool(revoked))
             await consumer.on_partitions_revoked(ensure_TPset(revoked))
         except Exception as error:
-            await consumer.app.crash(error)
+            await self._end(error)
 
     async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
         consumer = self._consumer
@@ -59,8 +62,14 @@ class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
             consumer.app.lanes.assign(assigned, generation)
             await consumer.on_partitions_assigned(ensure_TPset(assigned), generation)
         except Exception as error:
-            log.critical("assignment: %s", error)
-            await consumer.app.crash(error)
+            await self._end(error)
+
+    async def _end(self, error: Exception) -> None:
+        """Ends the worker, and aiokafka's part in the group at once: it would join again, and
+        throw out a worker that has come in this one's place."""
+        log.critical("the rebalance fails: %s", error)
+        await self._consumer.app.crash(error)
+        raise asyncio.CancelledError
 
 
 class Consumer(base.Consumer):
@@ -107,9 +116,26 @@ class Consumer(base.Consumer):
     def _crash(self, error: BaseException) -> None:
         self.app.add_future(self.app.crash(error))
 
+    def check_membership(self, had_partitions: bool) -> None:
+        """A worker with a name (static membership) that the group has forgotten ends: aiokafka
+        would join again under the same name, and throw out whoever has it now.
+
+        Raises:
+            TurnstoneError: that worker's end.
+        """
+        name = self.app.conf.consumer_group_instance_id
+        if name and had_partitions and self.source.forgotten:
+            raise TurnstoneError(
+                f"group {self.app.conf.id}: {name} was away too long, or another worker has its "
+                "name; start it again if it is the only one"
+            )
+
     async def on_stop(self) -> None:
-        """Lanes end their transactions, then the group is left: its next owner need not wait."""
+        """Lanes end their transactions, then the group is left: their next owner need not wait. A
+        worker with a name only leaves when told to (`App.leaves`): it is expected back."""
         await self.app.lanes.close()
+        if self.app.leaves:
+            await self.source.leave()
         await self.kafka.stop()
 
     # --- fetching -------------------------------------------------------------------------------

@@ -176,8 +176,8 @@ class Lanes:
                 if behind and monotonic() - lane.since > patience:
                     return f"{behind} offsets of {at.topic} are not fetched"
             return None
-        if lane.state == "released":
-            return None
+        if lane.state == "released" and monotonic() - lane.since > patience:
+            return "the group's coordinator gave it to another worker, but took it from nobody"
         return "no progress" if monotonic() - lane.since > patience else None
 
     def totals(self) -> Mapping[str, float]:

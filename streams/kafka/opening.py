@@ -7,6 +7,7 @@ goes back to the marker before and does that batch again. Outputs carry their so
 drop what they have already.
 """
 
+import asyncio
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+TEAR_LASTS = 2.0
+"""Seconds that marker and committed offsets may differ after a transaction."""
 TELL_EVERY = 5.0
 """Seconds between two lines on how far a restore is."""
 
@@ -94,8 +97,8 @@ async def resume_point(lane: "Lane", source: Source) -> dict[str, int]:
     Raises:
         ConfigurationError: the group has committed offsets but the changelog has no marker.
     """
-    committed = {topic: await source.committed(at) for topic, at in lane.sources.items()}
     marker = lane.standing.marker
+    committed = await _settled(lane, source)
     if marker is None and any(offset is not None for offset in committed.values()):
         raise ConfigurationError(
             f"{lane.changelog.topic}, partition {lane.partition}: empty, but the group has read "
@@ -108,6 +111,18 @@ async def resume_point(lane: "Lane", source: Source) -> dict[str, int]:
         topic: _within(lane.name, at, known.get(topic), await source.beginning(at))
         for topic, at in lane.sources.items()
     }
+
+
+async def _settled(lane: "Lane", source: Source) -> dict[str, int | None]:
+    """The group's committed offsets. The coordinator shows those of a transaction a moment after
+    it has ended, so a tear has to last before it is believed."""
+    deadline = monotonic() + TEAR_LASTS
+    while True:
+        committed = {topic: await source.committed(at) for topic, at in lane.sources.items()}
+        marker = lane.standing.marker
+        if marker is None or not _torn(marker, committed) or monotonic() > deadline:
+            return committed
+        await asyncio.sleep(0.1)
 
 
 def _torn(marker: Marker, committed: Mapping[str, int | None]) -> bool:

@@ -1,6 +1,7 @@
 """Runs an app until SIGTERM or SIGINT, or until it crashes."""
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -11,18 +12,23 @@ from streams.kafka.app import App
 log = logging.getLogger(__name__)
 
 STOP_WITHIN = 30.0
+COLLECT_AFTER = (50_000, 20, 50)
+"""A batch makes thousands of records, none in a cycle; at Python's own thresholds the collector
+takes a third of the worker's CPU (benchmarks/peers: 26 µs a turn instead of 18)."""
 
 
 def run(app: App) -> int:
     """The process's exit code: 0 stopped, else the error's. Opens no port, as Faust's own worker
-    would."""
+    would. SIGTERM stops it; SIGINT also takes a worker with static membership out of its group."""
+    gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)
     return asyncio.run(_run(app))
 
 
 async def _run(app: App) -> int:
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    loop.add_signal_handler(signal.SIGINT, _leave, app, stop)
     app.in_worker = True
     started = loop.create_task(app.start())
     stopped = loop.create_task(stop.wait())
@@ -42,6 +48,11 @@ async def _run(app: App) -> int:
         task.cancel()
     await asyncio.gather(started, stopped, crashed, return_exceptions=True)
     return code
+
+
+def _leave(app: App, stop: asyncio.Event) -> None:
+    app.leaves = True
+    stop.set()
 
 
 async def _crashed(app: App) -> None:

@@ -15,12 +15,13 @@ from aiokafka.errors import (
     UnknownMemberIdError,
     for_code,
 )
-from aiokafka.protocol.group import HeartbeatRequest
+from aiokafka.protocol.group import HeartbeatRequest, LeaveGroupRequest
 from aiokafka.structs import TopicPartition
 
 log = logging.getLogger(__name__)
 
 NOT_OURS = (IllegalGenerationError, UnknownMemberIdError)
+NO_GENERATION = -1
 ASK_AGAIN = 0.2
 """Seconds between two questions to a coordinator that does not answer."""
 
@@ -75,6 +76,21 @@ class ConsumerSource:
             group.coordinator_dead()
             await asyncio.sleep(ASK_AGAIN)
         return False
+
+    @property
+    def forgotten(self) -> bool:
+        """Whether the coordinator no longer knows this member."""
+        return bool(self._kafka._coordinator.generation == NO_GENERATION)
+
+    async def leave(self) -> None:
+        """Leaves the group for good. aiokafka does so only for members without a name of their
+        own; the partitions of one that has a name wait for its session to end."""
+        group = self._kafka._coordinator
+        if group.generation > 0 and group._group_instance_id is not None:
+            try:
+                await group._send_req(LeaveGroupRequest(group.group_id, group.member_id))
+            except KafkaError as error:
+                log.warning("leaving the group: %r; its session has to end by itself", error)
 
     def behind(self, partition: TopicPartition) -> int:
         state = self.state(partition)

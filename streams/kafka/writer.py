@@ -135,14 +135,12 @@ class Writer:
         verify that a produce request belongs to the transaction, and aiokafka tries again 100 ms
         later.
         """
-        sends = [asyncio.ensure_future(self._send_to(at, them)) for at, them in batches.items()]
-        try:
-            following = dict(await asyncio.gather(*sends))
-        except BaseException:
-            for send in sends:
-                send.cancel()
-            await asyncio.gather(*sends, return_exceptions=True)
-            raise
+        sends = (self._send_to(at, them) for at, them in batches.items())
+        following: dict[TopicPartition, int] = {}
+        for outcome in await asyncio.gather(*sends, return_exceptions=True):
+            if isinstance(outcome, BaseException):
+                raise outcome
+            following[outcome[0]] = outcome[1]
         marks = {at: OffsetAndMetadata(offset, "") for at, offset in offsets.items()}
         await self._producer.send_offsets_to_transaction(marks, self._group)
         return following
@@ -171,6 +169,7 @@ class Writer:
     async def close(self, grace: float) -> None:
         """Aborts what is open and disconnects, each within `grace` seconds, or just disconnects:
         the next owner's start ends the transaction then, or its timeout."""
+        self._hear_out()
         failures = (KafkaError, OSError, AssertionError, TimeoutError)
         if self._in_transaction:
             with contextlib.suppress(*failures):
@@ -179,6 +178,12 @@ class Writer:
             await asyncio.wait_for(self._producer.stop(), grace)
         except failures:
             await self._abandon(grace)
+
+    def _hear_out(self) -> None:
+        """Takes note of aiokafka's own copy of an error, or asyncio complains that nobody did."""
+        waiter = self._producer._txn_manager._transaction_waiter
+        if waiter is not None and waiter.done() and not waiter.cancelled():
+            waiter.exception()
 
     async def _abandon(self, grace: float) -> None:
         """Cuts the connections, which ends every request aiokafka waits for."""

@@ -161,3 +161,33 @@ def test_a_fault_of_the_program_ends_the_worker_and_commits_nothing(counting: Co
 async def _poison(counting: Counting) -> None:
     async with AIOKafkaProducer(bootstrap_servers=counting.bootstrap) as producer:
         await producer.send_and_wait(counting.clicks, b"x", POISON)
+
+
+def test_of_two_workers_with_one_name_the_older_ends(counting: Counting) -> None:
+    older = counting.start("--instance", "a", "--max-records", "20")
+    counting.wait_for(" ready\n", times=4)
+    counting.produce(1_000)
+    counting.wait_for("before commit", times=8)
+    older.send_signal(signal.SIGSTOP)
+    newer = counting.start("--instance", "a")
+    counting.wait_for(" ready\n", times=4)
+    older.send_signal(signal.SIGCONT)
+    assert older.wait(30) == 1
+    counting.produce(1_000)
+    counting.wait_done()
+    assert newer.poll() is None
+    assert counting.problems() == []
+    assert "another worker has its name" in counting.log(0)
+
+
+def test_a_worker_with_a_name_leaves_when_told_to(counting: Counting) -> None:
+    worker = counting.start("--instance", "a", "--session-timeout", "60")
+    counting.wait_for(" ready\n", times=4)
+    worker.send_signal(signal.SIGINT)
+    assert worker.wait(10) == 0
+    counting.produce(300)
+    began = time.monotonic()
+    counting.start()
+    counting.wait_done()
+    assert time.monotonic() - began < 30, "the one that left was waited for"
+    assert counting.problems() == []

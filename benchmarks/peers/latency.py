@@ -1,0 +1,113 @@
+"""Latency: a turn is produced → its context can be read under `read_committed`.
+
+    python -m benchmarks.peers.latency --rates 1000 5000 --seconds 20 --peers ours
+
+Producer and reader are this process; a turn's `occurred_at` is the moment it was handed to the
+producer, which its context carries on as `updated_at`.
+"""
+
+import argparse
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from itertools import count
+
+import msgspec
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+
+from benchmarks.peers import job
+from benchmarks.peers.__main__ import PEERS, create
+from streams.broker import Broker
+
+STEP = 0.005
+"""Seconds between two handfuls of turns."""
+WARM = 5.0
+"""Seconds at the beginning that do not count: the broker's JVM compiles, the worker starts."""
+
+
+def _stamped() -> Iterator[tuple[bytes, bytes]]:
+    """Turns without end, each stamped when it is asked for."""
+    kept = [(key, msgspec.json.decode(value)) for key, value in job.turns(20_000)]
+    for number in count():
+        key, turn = kept[number % len(kept)]
+        turn["occurred_at"] = f"{time.time():.6f}"
+        yield key, job.encode(turn)
+
+
+async def _produce(bootstrap: str, source: str, rate: int, seconds: float) -> int:
+    turns, sent = _stamped(), 0
+    async with AIOKafkaProducer(bootstrap_servers=bootstrap, acks="all") as producer:
+        began = time.monotonic()
+        while (passed := time.monotonic() - began) < seconds:
+            while sent < passed * rate:
+                key, value = next(turns)
+                await producer.send(source, key=key, value=value)
+                sent += 1
+            await asyncio.sleep(STEP)
+    return sent
+
+
+async def _read(bootstrap: str, output: str, latencies: list[tuple[float, float]]) -> None:
+    """Appends (when it was produced, seconds until it was here) of every context."""
+    consumer = AIOKafkaConsumer(
+        output, bootstrap_servers=bootstrap, isolation_level="read_committed",
+        auto_offset_reset="earliest", fetch_max_wait_ms=100,
+    )  # fmt: skip
+    async with consumer:
+        while True:
+            fetched = await consumer.getmany(timeout_ms=500)
+            now = time.time()
+            for records in fetched.values():
+                for record in records:
+                    sent = float(job.decode_row(record.value).updated_at)
+                    latencies.append((sent, now - sent))
+
+
+async def measure(bootstrap: str, peer: str, run: int, rate: int, seconds: float) -> list[float]:
+    """Latencies in seconds, sorted."""
+    group = f"{peer}-{run}"
+    source, output, changelog = (f"{group}-{kind}" for kind in ("in", "out", "changelog"))
+    await create(bootstrap, source, output, changelog)
+    module, *options = PEERS[peer]
+    worker = subprocess.Popen(
+        [sys.executable, "-m", module, bootstrap, group, source, output, changelog, *options],
+        stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    latencies: list[tuple[float, float]] = []
+    reader = asyncio.create_task(_read(bootstrap, output, latencies))
+    try:
+        await _produce(bootstrap, source, 200, WARM)
+        began = time.time() + WARM
+        sent = await _produce(bootstrap, source, rate, WARM + seconds)
+        await asyncio.sleep(3)
+        if len(latencies) < sent:
+            sys.exit(f"{peer}: {len(latencies)} of {sent} came through in time")
+        return sorted(took for at, took in latencies if at > began)
+    finally:
+        reader.cancel()
+        await asyncio.gather(reader, return_exceptions=True)
+        worker.kill()
+        worker.wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
+    parser.add_argument("--rates", type=int, nargs="+", default=[1_000, 5_000])
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--peers", nargs="+", default=["ours"], choices=list(PEERS))
+    given = parser.parse_args()
+    runs = count()
+    with Broker.start() as broker:
+        for peer in given.peers:
+            for rate in given.rates:
+                found = asyncio.run(
+                    measure(broker.bootstrap, peer, next(runs), rate, given.seconds)
+                )
+                p50, p99 = (found[len(found) * part // 100] * 1e3 for part in (50, 99))
+                sys.stdout.write(f"{peer:12} {rate:>6,}/s  p50 {p50:6.1f}  p99 {p99:6.1f} ms\n")
+
+
+if __name__ == "__main__":
+    main()
