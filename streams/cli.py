@@ -28,6 +28,7 @@ COMMANDS = {
     "topology": "describing:topology",
     "schema": "describing:schema",
     "dlq": "dead_letters:dlq",
+    "broker": "broker:broker",
 }
 """Name -> module in streams.commands : attribute."""
 

@@ -83,7 +83,9 @@ def _conversations(rows: Rows, base: Session) -> tuple[int, list[dict[str, Any]]
         if turn.task_id and turn.task_id not in shown and _fell_out(rows, base, turn.task_id):
             continue
         shown[turn.conversation] = converse(shown.get(turn.conversation), turn)
-    order = sorted(shown, key=lambda task_id: (*shown[task_id].first, task_id))
+    order = list(shown)  # the window's, unless a running turn changes it
+    if base.running:
+        order.sort(key=lambda task_id: (*shown[task_id].first, task_id))
     over = max(0, len(order) - MAX_CONVERSATIONS)
     older = base.older + over
     return older, [

@@ -25,15 +25,19 @@ class User(Row, frozen=True):
 
 
 def fold_signal(rows: Rows, signal: UserSignal, out: Effects) -> None:
-    """What one ended turn means for its user. The session's fold has seen to duplicates."""
-    header: User = rows.get("u") or User()
-    out.seq = header.seq
+    """What one ended turn means for its user. The session's fold has seen to duplicates; `out` are
+    its effects, to which the user's are added."""
     learner.fold(rows, signal)
-    if signal.affect is not None:
-        _feel(rows, signal.affect, signal.session_id, None, out)
-    out.user = True
-    if out.seq != header.seq:
-        rows.put("u", replace(header, seq=out.seq))
+    if signal.affect is None:
+        return
+    header: User = rows.get("u") or User()
+    hop = Effects(rows.key, (rows.tenant, "users", rows.key), out.record)
+    hop.seq = header.seq
+    _feel(rows, signal.affect, signal.session_id, None, hop)
+    if hop.seq != header.seq:
+        rows.put("u", replace(header, seq=hop.seq))
+    out.rows += hop.rows
+    out.warnings += hop.warnings
 
 
 def fold(rows: Rows, given: Input, out: Effects) -> Outcome:

@@ -338,9 +338,8 @@ def _signal(rows: Rows, header: Session, signal: Signal, given: Input, out: Effe
         return "duplicate"
     if known is not None:
         raise Refused("conflicting_duplicate", f"signal_id {signal.signal_id} has other content")
-    key = signal.occurred_at, signal.signal_id
-    intent = first_intent(signal.intent)
-    changes = contextualise(header, key, intent, signal.topic or None, signal.artifact or None)
+    at, said_by, intent = signal.occurred_at, signal.signal_id, first_intent(signal.intent)
+    changes = contextualise(header, at, said_by, intent, signal.topic, signal.artifact)
     seen = put_id(rows, header.seen, place, given.fingerprint)
     header = replace(_touched(header, signal.occurred_at), seen=seen, **changes)
     rows.put("h", header)

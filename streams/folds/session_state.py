@@ -114,51 +114,57 @@ def claimed(claim: Claim, key: tuple[int, str]) -> Claimed:
 
 def contribute(header: Session, turn: Facts) -> dict[str, Any]:
     """What one more turn changes in the header; the same for any order of turns (law 2)."""
-    at, event_id = key = turn.occurred_at, turn.event_id
-    changes = contextualise(header, key, turn.intent, turn.topic, turn.artifact)
+    at, event_id = turn.occurred_at, turn.event_id
+    changes = contextualise(header, at, event_id, turn.intent, turn.topic, turn.artifact)
     if at < header.created_at:
         changes["created_at"] = at
     if at > header.updated_at:
         changes["updated_at"] = at
-    if header.latest is None or key >= header.latest[:2]:
+    latest = header.latest
+    if latest is None or at > latest[0] or (at, event_id) >= latest[:2]:
         changes["latest"] = (at, event_id, turn.session_status)
-    if turn.user_id and (header.user is None or key <= header.user[:2]):
-        changes["user"] = (at, event_id, turn.user_id)
-    if turn.user_input and (header.message is None or key >= header.message[:2]):
-        changes["message"] = (at, event_id, turn.user_input)
+    if turn.user_id and (header.user is None or at <= header.user[0]):
+        user = (at, event_id, turn.user_id)
+        changes["user"] = min(header.user or user, user)
+    if turn.user_input:
+        changes["message"] = _later(header.message, (at, event_id, turn.user_input))
     if turn.subject:
         changes["subject"] = max(header.subject or turn.subject, turn.subject)
     if turn.object:
         changes["object"] = max(header.object or turn.object, turn.object)
-    if turn.artifacts and (header.artifacts is None or key >= header.artifacts[:2]):
+    if turn.artifacts and (header.artifacts is None or (at, event_id) >= header.artifacts[:2]):
         changes["artifacts"] = (at, event_id, turn.artifacts)
     return changes
 
 
 def contextualise(
     header: Session,
-    key: tuple[int, str],
+    at: int,
+    said_by: str,
     intent: str | None,
     topic: str | None,
     artifact: str | None,
 ) -> dict[str, Any]:
     """What changes in the SessionContext's part of the header, which signals move too."""
-    at, said_by = key
     changes: dict[str, Any] = {}
     if header.context_at is None or at > header.context_at:
         changes["context_at"] = at
     if intent:
-        said = (at, said_by, intent)
-        intents = header.intents
+        said, intents = (at, said_by, intent), header.intents
         if not intents or said > intents[-1]:
-            changes["intents"] = (*intents, said)[-MAX_INTENTS:]
+            intents = (*intents, said)
         else:
-            changes["intents"] = tuple(sorted({*intents, said}))[-MAX_INTENTS:]
-    if topic and (header.topic is None or key >= header.topic[:2]):
-        changes["topic"] = (at, said_by, topic)
-    if artifact and (header.artifact is None or key >= header.artifact[:2]):
-        changes["artifact"] = (at, said_by, artifact)
+            intents = tuple(sorted({*intents, said}))
+        changes["intents"] = intents[-MAX_INTENTS:]
+    if topic:
+        changes["topic"] = _later(header.topic, (at, said_by, topic))
+    if artifact:
+        changes["artifact"] = _later(header.artifact, (at, said_by, artifact))
     return changes
+
+
+def _later(known: Said | None, said: Said) -> Said:
+    return said if known is None or said > known else known
 
 
 def visible(rows: Rows, header: Session) -> Session:

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from schemas.base import DAY, MINUTE
-from schemas.events import Record, Signal, WritePlan
+from schemas.events import Record
 from schemas.row import replace
 from streams.folds import documents, learner, memory, session, task
-from streams.folds.rows import Effects, Input, Late, Outcome, Refused, UserSignal
+from streams.folds.rows import Effects, Input, Late, Outcome, Refused
 from streams.folds.session_state import visible
 from streams.runtime.decode import Dead, decode
 from streams.runtime.sources import Given
@@ -76,9 +76,10 @@ class Applier:
         try:
             fold = session.fold if table == "sessions" else memory.fold
             outcome: Outcome = fold(entity, given, out)
-            for signal in out.signals:
-                users.append(self.store.entity("users", tenant, signal.user_id))
-                self._signal(users[-1], signal, out)
+            for signal in out.signals:  # the second hop: what a turn means for its user
+                user = self.store.entity("users", tenant, signal.user_id)
+                users.append(user)
+                memory.fold_signal(user, signal, out)
         except Refused as refused:
             return self._refuse(refused.reason, refused.detail, given, line, (entity, *users))
         except Exception as error:  # a fault of ours must not stop the stream (design 05, Errors)
@@ -100,13 +101,6 @@ class Applier:
         if header is not None and session.last_seen(entity, header) < horizon:
             self._write_before_drop(entity)
         return replace(given, horizon=horizon)
-
-    def _signal(self, user: Entity, signal: UserSignal, out: Effects) -> None:
-        """The second hop: what a turn means for its user."""
-        hop = Effects(user.key, (user.tenant, "users", user.key), out.record)
-        memory.fold_signal(user, signal, hop)
-        out.rows += hop.rows
-        out.warnings += hop.warnings
 
     def _refuse(
         self, reason: str, detail: str, given: Input, line: bytes, touched: tuple[Entity, ...]
@@ -139,7 +133,7 @@ class Applier:
         suffix: Suffix = (entity.tenant, given.recorded_at, *given.source)
         rows = self.rows
         for name, at, values in out.rows:
-            rows[name].append((*values, *suffix, at // DAY))
+            rows[name].append(values + suffix + (at // DAY,))
         self.store.keep(entity)
         if out.session:
             self._sessions[entity] = suffix
@@ -206,12 +200,11 @@ class Applier:
 
 def owner_of(record: Record) -> tuple[str, str]:
     """The table and key a record is folded under."""
-    if isinstance(record, WritePlan):
-        return "users", record.user_id
-    if isinstance(record, Signal) and record.scope == "user":
-        assert record.user_id
-        return "users", record.user_id
-    return "sessions", record.session_id  # type: ignore[attr-defined]
+    said: Any = record
+    kind = record.type  # not by class: pydantic's `isinstance` takes as long as a look-up
+    if kind == "write_plan" or (kind == "signal" and said.scope == "user"):
+        return "users", said.user_id
+    return "sessions", said.session_id
 
 
 def session_row(entity: Entity, suffix: Suffix) -> Row:

@@ -165,8 +165,8 @@ class _Runner:
         try:
             for chunk in source.chunks():
                 self._apply(chunk)
-                self.positions[topic] = source.position
                 if self._is_full():
+                    self.positions[topic] = source.position
                     self._commit()
                 if self.progress:
                     read = self.applier.counts["read"]
@@ -177,7 +177,7 @@ class _Runner:
     def _apply(self, chunk: list[Given]) -> None:
         self.applier.apply(chunk)
         self.batch += len(chunk)
-        self.batch_bytes += sum(len(line) for line, _ in chunk)
+        self.batch_bytes += sum([len(line) for line, _ in chunk])
         self.unpacked += len(chunk)
         if self.unpacked >= PACK_RECORDS:
             self._pack(self.applier.take_rows())
