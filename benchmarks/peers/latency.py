@@ -23,7 +23,7 @@ from streams.broker import Broker
 
 STEP = 0.005
 """Seconds between two handfuls of turns."""
-WARM = 5.0
+WARM = 15.0
 """Seconds at the beginning that do not count: the broker's JVM compiles, the worker starts."""
 
 

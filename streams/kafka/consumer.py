@@ -111,10 +111,14 @@ class Consumer(base.Consumer):
         )
         await self.kafka.start()
         self.source = ConsumerSource(self.kafka, connection)
-        self.app.lanes.attach(self.source, self._crash)
+        self.app.lanes.attach(self.source, self._crash, self._stands)
 
     def _crash(self, error: BaseException) -> None:
         self.app.add_future(self.app.crash(error))
+
+    def _stands(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Faust's sensors hear what is committed."""
+        self.app.monitor.on_tp_commit({TP(*at): offset for at, offset in offsets.items()})
 
     def check_membership(self, had_partitions: bool) -> None:
         """A worker with a name (static membership) that the group has forgotten ends: aiokafka

@@ -9,7 +9,7 @@ Group commit: while a transaction is under way the next records gather; the next
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Protocol
@@ -56,6 +56,8 @@ class Owner(Protocol):
 
     @property
     def source(self) -> Source: ...
+
+    def stands(self, offsets: Mapping[TopicPartition, int]) -> None: ...
 
     def crash(self, error: BaseException) -> None: ...
 
@@ -133,6 +135,7 @@ class Lane:
         """Begins to open the lane in its own task; its sources are paused already."""
         self._stopping = False
         self._wake.clear()
+        self.enter("opening")
         self._task = asyncio.get_running_loop().create_task(self._run(generation), name=self.name)
         self._task.add_done_callback(self._ended)
 
@@ -160,9 +163,9 @@ class Lane:
         self.epoch += 1
         self._fetched.clear()
         self._gathering.clear()
-        writer, self._writer = self._writer, None
-        if writer is not None:
-            await writer.close(self._owner.settings.grace)
+        if self._writer is not None:
+            await self._writer.close(self._owner.settings.grace)
+            self._writer = None
 
     async def _run(self, generation: int) -> None:
         backoff = self._owner.settings.backoff
@@ -263,6 +266,7 @@ class Lane:
         self.standing.saw(written.position - 1, marker)
         self.standing.position = written.position
         self.standing.offsets = offsets
+        owner.stands({self.sources[topic]: offset for topic, offset in offsets.items()})
         self.why = ""
         counts = self.counts
         counts.records += len(records)

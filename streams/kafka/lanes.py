@@ -50,16 +50,27 @@ class Lanes:
         self._watch: asyncio.Task[None] | None = None
         self._source: GroupSource | None = None
         self._crash: Callable[[BaseException], None] | None = None
+        self._stands: Callable[[Mapping[TopicPartition, int]], None] | None = None
 
     @property
     def source(self) -> GroupSource:
         assert self._source is not None, "attach comes first"
         return self._source
 
-    def attach(self, source: GroupSource, crash: Callable[[BaseException], None]) -> None:
-        """Called by the transport: `crash` takes the exception that ends the worker."""
-        self._source, self._crash = source, crash
+    def attach(
+        self,
+        source: GroupSource,
+        crash: Callable[[BaseException], None],
+        stands: Callable[[Mapping[TopicPartition, int]], None],
+    ) -> None:
+        """Called by the transport: `crash` takes the exception that ends the worker, `stands` the
+        offsets after each transaction."""
+        self._source, self._crash, self._stands = source, crash, stands
         self._watch = asyncio.get_running_loop().create_task(self._watch_lanes(), name="stalls")
+
+    def stands(self, offsets: Mapping[TopicPartition, int]) -> None:
+        assert self._stands is not None, "attach comes first"
+        self._stands(offsets)
 
     def crash(self, error: BaseException) -> None:
         assert self._crash is not None, "attach comes first"

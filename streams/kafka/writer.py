@@ -168,8 +168,12 @@ class Writer:
 
     async def close(self, grace: float) -> None:
         """Aborts what is open and disconnects, each within `grace` seconds, or just disconnects:
-        the next owner's start ends the transaction then, or its timeout."""
+        the next owner's start ends the transaction then, or its timeout. Called again after it was
+        cancelled, it only disconnects."""
         self._hear_out()
+        if self._producer._closed:
+            await self._abandon(grace)
+            return
         failures = (KafkaError, OSError, AssertionError, TimeoutError)
         if self._in_transaction:
             with contextlib.suppress(*failures):
