@@ -20,19 +20,27 @@ EARLIEST = datetime(1, 1, 2, tzinfo=UTC)  # a day of margin: every offset stays 
 LATEST = datetime(9999, 12, 31, tzinfo=UTC)
 
 
+_SECONDS = {f"{number:02}": number * SECOND for number in range(60)}
+_minutes: dict[str, int] = {}  # texts and minutes that were seen: a batch of records spans few
+_texts: dict[int, str] = {}
+_MOST = 10_000
+
+
 def parse_time(value: Any) -> int:
     """RFC 3339 text with an offset -> microseconds since 1970-01-01 UTC."""
     if type(value) is str and len(value) == 20 and value[10] == "T" and value[19] == "Z":
-        try:  # the form nearly every record has; what else has this length is looked at below
-            if (
-                "0002" <= value[:4] <= "9998"
-                and value[4] == value[7] == "-"
-                and value[13] == value[16] == ":"
-            ):
-                since = datetime.fromisoformat(value) - EPOCH
-                return (since.days * 86_400 + since.seconds) * SECOND
-        except ValueError:
-            pass
+        try:  # the form nearly every record has
+            return _minutes[value[:17]] + _SECONDS[value[17:19]]
+        except KeyError:
+            at = _parse(value)
+        if len(_minutes) >= _MOST:
+            _minutes.clear()
+        _minutes[value[:17]] = at - _SECONDS[value[17:19]]
+        return at
+    return _parse(value)
+
+
+def _parse(value: Any) -> int:
     match = RFC_3339.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise ValueError("expected RFC 3339 text such as 2026-01-31T09:30:00Z")
@@ -50,4 +58,13 @@ def parse_time(value: Any) -> int:
 
 def format_time(micros: int) -> str:
     """Microseconds since 1970-01-01 UTC -> RFC 3339 text in UTC."""
-    return (EPOCH + timedelta(microseconds=micros)).isoformat().replace("+00:00", "Z")
+    minute, rest = divmod(micros, MINUTE)
+    second, fraction = divmod(rest, SECOND)
+    try:
+        text = _texts[minute]
+    except KeyError:
+        if len(_texts) >= _MOST:
+            _texts.clear()
+        moment = EPOCH + timedelta(microseconds=minute * MINUTE)
+        text = _texts[minute] = moment.isoformat()[:17]
+    return f"{text}{second:02}.{fraction:06}Z" if fraction else f"{text}{second:02}Z"

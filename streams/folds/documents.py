@@ -75,7 +75,7 @@ def _context(session_id: str, header: Session) -> dict[str, Any] | None:
 def _conversations(rows: Rows, base: Session) -> tuple[int, list[dict[str, Any]]]:
     """How many lie before the window, and those in it."""
     shown: dict[str, Conversation] = {
-        task_id: rows.get(f"c/{task_id}") for _, _, task_id in base.window
+        task_id: rows.peek(f"c/{task_id}") for _, _, task_id in base.window
     }
     latest = latest_turn(rows)
     for event_id in base.running:

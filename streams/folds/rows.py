@@ -24,6 +24,9 @@ class Rows(Protocol):
     def get(self, name: str) -> Any:
         """The row, or None."""
 
+    def peek(self, name: str) -> Any:
+        """The same, for a reader of many rows: the row is not kept at hand."""
+
     def put(self, name: str, row: Any) -> None:
         """Replaces the row."""
 

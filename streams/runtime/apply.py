@@ -5,6 +5,7 @@ leaves nothing behind, and which rows each record causes.
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -170,17 +171,24 @@ class Applier:
         self.touched["states"] |= of_states
         return rows
 
-    def take_documents(self) -> dict[str, list[Row]]:
-        """The newest document of each key that changed since they were last taken."""
-        for entity, suffix in self._sessions.items():
-            self._write_session(entity, suffix)
-        for (entity, task_id), suffix in self._tasks.items():
-            self._write_task(entity, task_id, suffix)
-        for entity, suffix in self._users.items():
-            self.touched["users"].add(hash((entity.tenant, entity.key)))
-            self.rows["profiles"].append(_profile_row(entity, suffix))
+    def take_documents(self, most: int = 512) -> Iterator[dict[str, list[Row]]]:
+        """The newest document of each key that changed since they were last taken, some at a
+        time: together they can be larger than all else."""
+        sessions, tasks, users = self._sessions, self._tasks, self._users
         self._sessions, self._tasks, self._users = {}, {}, {}
-        return self.take_rows()
+        for entity, suffix in sessions.items():
+            self._write_session(entity, suffix)
+            if len(self.rows["sessions"]) >= most:
+                yield self.take_rows()
+        for key, suffix in tasks.items():
+            self._write_task(*key, suffix)
+            if len(self.rows["tasks"]) >= most:
+                yield self.take_rows()
+        for entity, suffix in users.items():
+            self._write_profile(entity, suffix)
+            if len(self.rows["profiles"]) >= most:
+                yield self.take_rows()
+        yield self.take_rows()
 
     def _write_before_drop(self, entity: Entity) -> None:
         """The documents of a session that is about to be dropped: the history keeps them."""
@@ -192,6 +200,10 @@ class Applier:
     def _write_session(self, entity: Entity, suffix: Suffix) -> None:
         self.touched["sessions"].add(hash((entity.tenant, entity.key)))
         self.rows["sessions"].append(session_row(entity, suffix))
+
+    def _write_profile(self, entity: Entity, suffix: Suffix) -> None:
+        self.touched["users"].add(hash((entity.tenant, entity.key)))
+        self.rows["profiles"].append(_profile_row(entity, suffix))
 
     def _write_task(self, entity: Entity, task_id: str, suffix: Suffix) -> None:
         self.touched["tasks"].add(hash((entity.tenant, entity.key, task_id)))

@@ -199,7 +199,8 @@ class _Runner:
         """Hands one batch to the writing thread, once it has written the one before."""
         self._wait()
         self._pack(self.applier.take_rows())
-        self._pack(self.applier.take_documents())
+        for documents in self.applier.take_documents(PACK_RECORDS):
+            self._pack(documents)
         packed, self.packed = self.packed, {}
         self.number += 1
         prepared = self.store.prepare(
@@ -219,8 +220,10 @@ class _Runner:
         """One batch: note, tables, store."""
         if packed:
             self.store.write_values({"writing": self.tables.delta_versions()})
-            for name, pieces in packed.items():
+            while packed:  # each table's pieces go as soon as they are one
+                name, pieces = packed.popitem()
                 rows = pa.concat_tables(pieces).combine_chunks()
+                pieces.clear()
                 self.tables.append(name, rows, self.app_id, number)
         self.store.write(prepared)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from schemas.base import SECOND, format_time, parse_time
+from schemas.base import format_time, parse_time
 from schemas.events import MAX_RECORD_BYTES, Metadata
 
 Id = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
@@ -61,9 +61,6 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 _metadata = Metadata.__pydantic_validator__.validate_python
 _NOTHING_KNOWN = Metadata()
 
-_SECONDS = {f"{number:02}": number * SECOND for number in range(60)}
-_minutes: dict[str, int] = {}  # the beginnings of times seen, for a batch spans few minutes
-
 
 def read(line: bytes) -> tuple[PlainTurn, bytes, str | None] | None:
     """The turn, its canonical JSON and its metadata's; None: let the model look at it."""
@@ -72,7 +69,7 @@ def read(line: bytes) -> tuple[PlainTurn, bytes, str | None] | None:
         if turn.source != SOURCE or not _has_plain_ids(turn) or _may_hold_image(turn):
             return None
         said_at, recorded_at = turn.occurred_at, turn.recorded_at
-        at = _time(said_at)
+        at = parse_time(said_at)
         if len(said_at) != 20 or said_at[10] != "T" or said_at[19] != "Z":  # not canonical
             turn.occurred_at = format_time(at)
         if recorded_at is not None:
@@ -94,24 +91,10 @@ def read(line: bytes) -> tuple[PlainTurn, bytes, str | None] | None:
         turn.occurred_at = at
         turn.metadata = known
         if recorded_at is not None:
-            turn.recorded_at = _time(recorded_at)
+            turn.recorded_at = parse_time(recorded_at)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     return turn, doc, metadata
-
-
-def _time(text: Any) -> int:
-    """`parse_time`, quick for a time of a minute that was seen before."""
-    if type(text) is not str or len(text) != 20 or text[10] != "T" or text[19] != "Z":
-        return parse_time(text)
-    try:
-        return _minutes[text[:17]] + _SECONDS[text[17:19]]
-    except KeyError:
-        at = parse_time(text)
-    if len(_minutes) >= 10_000:
-        _minutes.clear()
-    _minutes[text[:17]] = at - _SECONDS[text[17:19]]
-    return at
 
 
 def _known(given: dict[str, Any]) -> Metadata:

@@ -98,6 +98,10 @@ class Entity:
             row = self._rows[name] = self._decoders[name[0]](row)
         return row
 
+    def peek(self, name: str) -> Any:
+        row = self._rows.get(name)
+        return self._decoders[name[0]](row) if type(row) is bytes and name[0] != RAW else row
+
     def put(self, name: str, row: Any) -> None:
         rows, before = self._rows, self._before
         if name not in before:
@@ -123,14 +127,16 @@ class Entity:
         self._before.clear()
 
     def changes(self) -> Iterator[tuple[str, bytes | None]]:
-        """What a commit writes: each changed row encoded, None for a deleted one."""
+        """What a commit writes: each changed row encoded, None for a deleted one. It stays as
+        these bytes, a fifth of what it takes decoded."""
+        rows = self._rows
         for name in self.dirty:
-            row = self._rows[name]
+            row = rows[name]
             if row is None:
-                del self._rows[name]
+                del rows[name]
                 yield name, None
             else:
-                encoded = row if type(row) is bytes else _encode(row)
+                encoded = rows[name] = row if type(row) is bytes else _encode(row)
                 self.size += len(encoded)
                 yield name, encoded
         self.dirty.clear()

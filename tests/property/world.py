@@ -175,11 +175,12 @@ class World:
 
     def documents(self) -> dict[str, list[Json]]:
         """The snapshots a commit would write now."""
-        taken = self.applier.take_documents()
-        return {
-            name: [dict(zip(COLUMNS[name], row, strict=True)) for row in some]
-            for name, some in taken.items()
-        }
+        documents: dict[str, list[Json]] = {}
+        for taken in self.applier.take_documents(most=2):
+            for name, some in taken.items():
+                rows = [dict(zip(COLUMNS[name], row, strict=True)) for row in some]
+                documents.setdefault(name, []).extend(rows)
+        return documents
 
     @property
     def counts(self) -> dict[str, int]:

@@ -311,7 +311,7 @@ def test_seed_004s_example_makes_the_profile_seed_004_describes(tmp_path: Path) 
     record = signal("post-1", **said) | {"user_id": update.user_id}
     applier = Applier(Store(tmp_path / "tables"))
     applier.apply([(json.dumps(record).encode(), SOURCE)])
-    rows = applier.take_documents()
+    (rows,) = applier.take_documents()
     user_id, updated_at, doc, *_ = rows["profiles"][0]
     assert (user_id, updated_at) == ("u123", parse_time(day(1)))
     assert json.loads(doc) == {
