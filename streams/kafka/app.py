@@ -32,6 +32,13 @@ class ChunkSchema(faust.Schema[Any, Any]):
         return message.value
 
 
+class Sources(faust.Topic):
+    """An agent's source topics. Faust's command `agents` asks for one name."""
+
+    def get_topic_name(self) -> str:
+        return ", ".join(self.topics)
+
+
 class App(faust.App):
     """`plans` become agents of the same name. `options` are Faust's settings.
 
@@ -63,10 +70,13 @@ class App(faust.App):
             "topic_allow_declare": False,
             "topic_disable_leader": True,
             "web_enabled": False,
+            "Topic": Sources,
             "worker_redirect_stdouts": False,
             **options,
         }
         super().__init__(id, **settings)
+        # `faust worker` turns `web_enabled` on, and opens a port to everybody
+        self.boot_strategy.enable_web = bool(options.get("web_enabled"))
         self.lanes = Lanes(id, plans, lane_settings or LaneSettings())
         for plan in plans:
             self._add(plan)

@@ -1,8 +1,12 @@
 """The Faust transport on a real broker, under worker processes that are killed (law 6)."""
 
 import asyncio
+import os
 import random
 import signal
+import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from itertools import count
@@ -190,4 +194,27 @@ def test_a_worker_with_a_name_leaves_when_told_to(counting: Counting) -> None:
     counting.start()
     counting.wait_done()
     assert time.monotonic() - began < 30, "the one that left was waited for"
+    assert counting.problems() == []
+
+
+def test_fausts_own_commands_know_the_agents_and_open_no_port(counting: Counting) -> None:
+    names = {"COUNTING_BOOTSTRAP": counting.bootstrap, "COUNTING_GROUP": counting.group}
+    command = [sys.executable, "-m", "faust", "-A", "tests.kafka.counting_app"]
+    environment = {**os.environ, **names}
+    agents = subprocess.run([*command, "agents"], env=environment, capture_output=True, check=True)
+    assert f"{counting.clicks}, {counting.taps}" in agents.stdout.decode()
+    counting.produce(500)
+    with (counting.folder / "faust.log").open("wb") as log:
+        worker = subprocess.Popen(
+            [*command, "worker", "-l", "info"], env=environment, stdout=log, stderr=log
+        )
+    try:
+        counting.wait_done()
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", 6066), timeout=1)
+        worker.terminate()
+        assert worker.wait(10) == 0
+    finally:
+        worker.kill()
+        worker.wait()
     assert counting.problems() == []
