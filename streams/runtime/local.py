@@ -37,6 +37,7 @@ from streams.runtime.store import Store
 BATCH_RECORDS = 16_384
 PACK_RECORDS = 512
 BATCH_BYTES = 32_000_000
+BATCH_ENTITIES = 10_000  # sessions and users whose rows wait to be written, twice 7 KB each
 BATCH_SECONDS = 10.0
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
 
@@ -185,6 +186,7 @@ class _Runner:
     def _is_full(self) -> bool:
         return (
             self.batch >= BATCH_RECORDS
+            or self.store.changed >= BATCH_ENTITIES
             or self.batch_bytes >= BATCH_BYTES
             or time.monotonic() - self.batch_began >= BATCH_SECONDS
         )

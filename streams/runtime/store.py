@@ -167,6 +167,11 @@ class Store:
             entity = self._cached[where] = Entity(*where, self._read(_prefix(where)))
         return entity
 
+    @property
+    def changed(self) -> int:
+        """How many entities the next commit writes."""
+        return len(self._changed)
+
     def keep(self, entity: Entity) -> None:
         """A record was applied: what it wrote goes into the next commit."""
         entity.keep()
