@@ -81,11 +81,8 @@ class Applier:
                 user = self.store.entity("users", tenant, signal.user_id)
                 users.append(user)
                 memory.fold_signal(user, signal, out)
-        except Refused as refused:
-            return self._refuse(refused.reason, refused.detail, given, line, (entity, *users))
-        except Exception as error:  # a fault of ours must not stop the stream (design 05, Errors)
-            detail = f"{type(error).__name__}: {error}"
-            return self._refuse("fold_failed", detail, given, line, (entity, *users))
+        except Exception as error:
+            return self._refuse(*verdict(error), given, line, (entity, *users))
         self._collect(entity, users, given, out)
         if outcome == "after_retention":
             self.counts["after_retention"] += 1
@@ -115,19 +112,7 @@ class Applier:
 
     def _bury(self, dead: Dead, source: Place, recorded_at: int | None = None) -> str:
         at = self._last_recorded_at if recorded_at is None else recorded_at
-        day = (at if dead.occurred_at is None else dead.occurred_at) // DAY
-        row = (
-            dead.reason,
-            dead.detail,
-            dead.payload,
-            dead.key,
-            None,
-            dead.tenant,
-            at,
-            *source,
-            day,
-        )
-        self.rows["dead_letters"].append(row)
+        self.rows["dead_letters"].append(dead_row(dead, (dead.tenant, at, *source)))
         return "dead"
 
     def _collect(self, entity: Entity, users: list[Entity], given: Input, out: Effects) -> None:
@@ -154,11 +139,7 @@ class Applier:
 
     def _bury_late(self, late: Late, given: Input) -> None:
         """A waiting record that fits nothing: no longer applied, but a dead letter (law 3)."""
-        topic, _, offset = late.source
-        detail = f"{late.detail} (the result came at {topic}:{offset})"
-        tenant = given.record.tenant
-        dead = Dead(late.reason, detail, late.doc.encode(), tenant, None, late.occurred_at)
-        self._bury(dead, given.source, given.recorded_at)
+        self._bury(dead_of(late, given.record.tenant), given.source, given.recorded_at)
         self.counts["applied"] -= 1
         self.counts["dead"] += 1
 
@@ -203,11 +184,26 @@ class Applier:
 
     def _write_profile(self, entity: Entity, suffix: Suffix) -> None:
         self.touched["users"].add(hash((entity.tenant, entity.key)))
-        self.rows["profiles"].append(_profile_row(entity, suffix))
+        self.rows["profiles"].append(profile_row(entity, suffix))
 
     def _write_task(self, entity: Entity, task_id: str, suffix: Suffix) -> None:
         self.touched["tasks"].add(hash((entity.tenant, entity.key, task_id)))
-        self.rows["tasks"].append(_task_row(entity, task_id, suffix))
+        self.rows["tasks"].append(task_row(entity, task_id, suffix))
+
+
+def verdict(error: Exception) -> tuple[str, str]:
+    """Reason and detail of the dead letter of a record whose fold raised: a fault of ours must
+    not stop the stream (design 05, Errors)."""
+    if isinstance(error, Refused):
+        return error.reason, error.detail
+    return "fold_failed", f"{type(error).__name__}: {error}"
+
+
+def dead_of(late: Late, tenant: str) -> Dead:
+    """The dead letter of a record that waited and fits nothing."""
+    topic, _, offset = late.source
+    detail = f"{late.detail} (the result came at {topic}:{offset})"
+    return Dead(late.reason, detail, late.doc.encode(), tenant, None, late.occurred_at)
 
 
 def owner_of(record: Record) -> tuple[str, str]:
@@ -219,16 +215,17 @@ def owner_of(record: Record) -> tuple[str, str]:
     return "sessions", said.session_id
 
 
-def session_row(entity: Entity, suffix: Suffix) -> Row:
-    """A row of `sessions`: the newest document."""
-    document = documents.session(entity)
+def session_row(entity: Entity, suffix: Suffix, known: dict[str, Any] | None = None) -> Row:
+    """A row of `sessions`: the newest document, where it is not `known`."""
+    document = known or documents.session(entity)
     header = visible(entity, entity.get("h"))
     created_at, updated_at = header.created_at, header.updated_at
     keys = (entity.key, document["user_id"], document["status"], document["closed_reason"])
     return (*keys, created_at, updated_at, _json(document).decode(), *suffix, updated_at // DAY)
 
 
-def _task_row(entity: Entity, task_id: str, suffix: Suffix) -> Row:
+def task_row(entity: Entity, task_id: str, suffix: Suffix) -> Row:
+    """A row of `tasks`: the newest document."""
     latest = documents.latest_turn(entity) if entity.get("h") else None
     document = task.document(entity, task_id, latest)
     machine = document["global"]
@@ -238,7 +235,14 @@ def _task_row(entity: Entity, task_id: str, suffix: Suffix) -> Row:
     return (*keys, *flags, _json(document).decode(), *suffix, updated_at // DAY)
 
 
-def _profile_row(entity: Entity, suffix: Suffix) -> Row:
+def profile_row(entity: Entity, suffix: Suffix) -> Row:
+    """A row of `profiles`: the newest document."""
     document = learner.document(entity, entity.key)
     updated_at = entity.get("l").updated_at
     return (entity.key, updated_at, _json(document).decode(), *suffix, updated_at // DAY)
+
+
+def dead_row(dead: Dead, suffix: Suffix, headers: str | None = None) -> Row:
+    """A row of `dead_letters`; its date is that of what the record says, if it says when."""
+    at = suffix[1] if dead.occurred_at is None else dead.occurred_at
+    return (dead.reason, dead.detail, dead.payload, dead.key, headers, *suffix, at // DAY)

@@ -1,0 +1,69 @@
+"""The command `worker`."""
+
+import logging
+
+import click
+
+from streams.commands import options
+
+
+@click.command()
+@click.option("--bootstrap", metavar="HOST:PORT", help="Brokers to ask first, comma-separated.")
+@click.option("--partitions", type=click.IntRange(1, 10_000), help="Of every topic. Default 4.")
+@click.option("--app-id", metavar="NAME", help="The consumer group. Default turnstone.")
+@click.option(
+    "--instance",
+    metavar="NAME",
+    help="This worker's name in the group: restarted under it, it keeps its partitions.",
+)
+@click.option(
+    "--retention-days",
+    type=click.FloatRange(min=0),
+    help="A session's rows go so long after its latest turn. Default 30; 0: never.",
+)
+@click.option("--max-records", type=click.IntRange(min=1), help="Of one transaction. Default 4000.")
+@click.option(
+    "--compression",
+    type=click.Choice(["none", "gzip", "snappy", "lz4", "zstd"]),
+    help="Of what it writes. Default zstd.",
+)
+@click.option("--verbose", is_flag=True, help="Say more on stderr.")
+@options.fails_in_a_line
+def worker(
+    bootstrap: str | None,
+    partitions: int | None,
+    app_id: str | None,
+    instance: str | None,
+    retention_days: float | None,
+    max_records: int | None,
+    compression: str | None,
+    verbose: bool,
+) -> None:
+    """Fold what comes by Kafka into memory, exactly once, until it is told to stop.
+
+    Creates the topics that are missing; refuses those that are not as they should be. Every option
+    may also stand in the environment: TURNSTONE_KAFKA_BOOTSTRAP, TURNSTONE_WORKER_APP_ID, ….
+
+    \b
+    turnstone worker --bootstrap localhost:9092
+    turnstone worker --bootstrap localhost:9092 --instance worker-1
+    """
+    from streams.kafka.settings import KafkaSettings
+    from streams.runtime.worker import WorkerSettings, work
+
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.WARNING,
+        format="%(asctime)s %(levelname)s %(name)s %(message)s",
+    )
+    logging.getLogger("streams").setLevel(logging.INFO)
+    kafka = KafkaSettings.load(bootstrap=bootstrap, partitions=partitions)
+    told = WorkerSettings.load(
+        app_id=app_id,
+        instance=instance,
+        retention_days=retention_days,
+        max_records=max_records,
+        compression=compression,
+    )
+    code = work(kafka, told)
+    if code:
+        raise click.exceptions.Exit(code)

@@ -1,0 +1,118 @@
+"""What the topology's agents share on the transport (design 02, law 3; design 05).
+
+A processor decodes a batch, folds it record by record, and gives back what is to be written:
+every record's history rows, the newest document of each key that changed, the changed rows. What
+a record ends as is counted in the note, and so commits with the batch.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from streams.folds.rows import Effects, Input
+from streams.kafka.edge import read
+from streams.kafka.encoding import Origin
+from streams.kafka.outbox import Outbox, TooLarge
+from streams.kafka.processing import Batch, Row
+from streams.kafka.table import Held, Table
+from streams.runtime.apply import dead_of, verdict
+from streams.runtime.decode import Dead
+
+log = logging.getLogger(__name__)
+
+
+class Agent:
+    """What both processors share: implements `streams.kafka.processing.Processor`."""
+
+    table_name: ClassVar[str]
+
+    def __init__(self, partition: int) -> None:
+        self.partition = partition
+        self.table = Table(self.table_name)
+        self.outbox = Outbox(partition)
+        self.counts: Counter[str] = Counter()
+        self.warnings: Counter[str] = Counter()
+        self._note: Mapping[str, Any] = {}
+        self._pending: Mapping[str, Any] = {}
+
+    # --- one batch ------------------------------------------------------------------------------
+
+    def process(self, records: Sequence[Any]) -> Batch:
+        self.outbox = Outbox(self.partition)
+        for record, given in zip(records, [self.read(one) for one in records], strict=True):
+            outcome = self.apply(record, given)
+            self.counts[outcome] += 1
+        self.finish()
+        if self.outbox.left_out:
+            self.warnings["too_large_left_out"] += self.outbox.left_out
+        self._pending = self.note()
+        return Batch(self.outbox.outputs, self.table.changes(), self._pending)
+
+    def read(self, record: Any) -> Any:
+        return read(record)
+
+    def apply(self, record: Any, given: Any) -> str:
+        """What one record ends as."""
+        self.counts["read"] += 1
+        if type(given) is Input:
+            return self.fold(record, given)
+        return self.bury(record, given) if isinstance(given, Dead) else "withheld"
+
+    def fold(self, record: Any, given: Input) -> str:
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """The newest documents of what changed."""
+        raise NotImplementedError
+
+    def bury(self, record: Any, dead: Dead) -> str:
+        origin = Origin(record, dead.tenant, record.timestamp * 1000)
+        self.outbox.dead(dead, record, origin)
+        return "dead"
+
+    def refuse(self, record: Any, entity: Held, occurred_at: int, error: Exception) -> str:
+        """A record whose fold raised leaves nothing but its dead letter."""
+        entity.rollback()
+        reason, detail = (
+            ("too_large", str(error)) if isinstance(error, TooLarge) else verdict(error)
+        )
+        if reason == "fold_failed":
+            log.error("%s/%d/%d: %s", record.topic, record.partition, record.offset, detail)
+        dead = Dead(reason, detail, record.value, entity.tenant, None, occurred_at)
+        return self.bury(record, dead)
+
+    def keep(self, record: Any, entity: Held, out: Effects, origin: Origin) -> None:
+        """The record was applied: its rows stay, and those that it found to fit nothing go."""
+        self.table.keep(entity)
+        self.warnings.update(out.warnings)
+        for late in out.late:
+            self.outbox.dead(dead_of(late, entity.tenant), record, origin)
+            self.counts["applied"] -= 1
+            self.counts["dead"] += 1
+
+    # --- the verdict ----------------------------------------------------------------------------
+
+    def note(self) -> dict[str, Any]:
+        """What the marker keeps."""
+        return {"counts": dict(self.counts), "warnings": dict(self.warnings)}
+
+    def committed(self) -> None:
+        self._note = self._pending
+        self.table.committed()
+
+    def rolled_back(self) -> None:
+        self.table.rolled_back()
+        self.restored(self._note)
+
+    def restore(self, rows: Sequence[Row]) -> None:
+        self.table.restore(rows)
+
+    def restored(self, note: Mapping[str, Any]) -> None:
+        self._note = note
+        self.counts = Counter(note.get("counts", {}))
+        self.warnings = Counter(note.get("warnings", {}))
+
+    def reset(self) -> None:
+        self.table.clear()
+        self.restored({})

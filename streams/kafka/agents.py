@@ -1,0 +1,40 @@
+"""The agents of streams/topology.py as plans of the transport."""
+
+from collections.abc import Callable
+from functools import partial
+
+from streams import topology
+from streams.kafka.memory_agent import MemoryAgent
+from streams.kafka.processing import Plan, Processor
+from streams.kafka.session_agent import SessionAgent
+from streams.kafka.topics import TopicSpec, spec
+
+ROW_BYTES = 100_000_000
+"""A row larger than its topic allows would block its lane for ever: caps count items, not bytes."""
+
+
+def plans(app_id: str, retention: int | None) -> list[Plan]:
+    """Both agents. `retention`: microseconds after its latest turn when a session goes, None
+    for never."""
+    return [
+        _plan(app_id, topology.SESSION_AGENT, partial(SessionAgent, retention=retention)),
+        _plan(app_id, topology.MEMORY_AGENT, MemoryAgent),
+    ]
+
+
+def _plan(app_id: str, agent: topology.Agent, processor: Callable[[int], Processor]) -> Plan:
+    sources = tuple(topic.name for topic in agent.sources)
+    return Plan(agent.name, sources, changelog_name(app_id, agent), processor)
+
+
+def changelog_name(app_id: str, agent: topology.Agent) -> str:
+    """The topic of an agent's rows: Faust's way to name it."""
+    return f"{app_id}-{agent.table.name}-changelog"
+
+
+def changelogs(app_id: str, partitions: int) -> list[TopicSpec]:
+    """The topics of the agents' rows."""
+    return [
+        spec(changelog_name(app_id, agent), partitions, compacted=True, max_bytes=ROW_BYTES)
+        for agent in topology.AGENTS
+    ]

@@ -1,0 +1,124 @@
+"""A Kafka record to a validated one, a dead letter, or nothing (withheld).
+
+What `streams.runtime.decode` asks of the bytes, and what Kafka adds: a value, a key that is the
+payload's, the right topic, CloudEvents headers that say what the payload says (design 03).
+"""
+
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from schemas.time import parse_time
+from streams.folds.rows import Input
+from streams.kafka.encoding import to_json
+from streams.runtime.apply import owner_of
+from streams.runtime.decode import Dead, Withheld, decode
+from streams.topology import RECURSIONS, TURNS, USER_SIGNALS, WRITE_PLANS
+
+KINDS: dict[str, tuple[tuple[str, str], ...]] = {
+    TURNS.name: (("turn", "sessions"), ("signal", "sessions")),
+    RECURSIONS.name: (("recursion", "sessions"), ("tool_result", "sessions")),
+    WRITE_PLANS.name: (("write_plan", "users"),),
+    USER_SIGNALS.name: (("signal", "users"),),
+}
+"""What a topic takes: type, and whose (a signal goes by its scope)."""
+
+_IDS = {
+    "turn": "event_id",
+    "recursion": "trace_id",
+    "tool_result": "tool_call_id",
+    "signal": "signal_id",
+    "write_plan": "plan_id",
+}
+
+
+def read(record: Any) -> Input | Dead | Withheld:
+    """One record as the broker gave it (`streams.kafka.processing.Record`)."""
+    value: bytes | None = record.value
+    if value is None:
+        return Dead("null_value", "no value: a record is one JSON object", b"")
+    given = decode(value, (record.topic, record.partition, record.offset))
+    if type(given) is not Input:
+        return given
+    said = given.record
+    table, owner = owner_of(said)
+    key = f"{said.tenant}/{owner}"
+    if record.key != key.encode():
+        return _dead(given, value, key, *_wrong_key(record.key, key))
+    if (said.type, table) not in KINDS[record.topic]:
+        known = " and ".join(kind for kind, _ in KINDS[record.topic])
+        whose = "a session" if table == "sessions" else "a user"
+        detail = f"{record.topic} takes {known}, not a {said.type} of {whose}"
+        return _dead(given, value, key, "wrong_topic", detail)
+    if record.headers and (conflict := _conflict(said, record.headers)):
+        return _dead(given, value, key, "conflicting_headers", conflict)
+    return given
+
+
+def _dead(given: Input, value: bytes, key: str, reason: str, detail: str) -> Dead:
+    return Dead(reason, detail, value, given.record.tenant, key, given.record.occurred_at)
+
+
+def _wrong_key(key: bytes | None, expected: str) -> tuple[str, str]:
+    if key is None:
+        return "null_key", f"no key: expected {expected}"
+    return "wrong_key", f"key {key_text(key)!r}: expected {expected!r}, the payload's"
+
+
+def _conflict(said: Any, headers: Sequence[tuple[str, bytes]]) -> str | None:
+    """The first CloudEvents header that contradicts the payload."""
+    for name, value in headers:
+        if (check := _CHECKS.get(name)) is None:
+            continue
+        try:
+            expected = check(said, value.decode())
+        except (ValueError, AttributeError) as error:
+            return f"{name}: {error}"
+        if expected is not None:
+            return f"{name}: the payload says {expected}"
+    return None
+
+
+def _id(said: Any, text: str) -> str | None:
+    own = getattr(said, _IDS[said.type])
+    return None if own is None or own == text else f"{_IDS[said.type]} {own}"
+
+
+def _type(said: Any, text: str) -> str | None:
+    return None if said.type == text else f"type {said.type}"
+
+
+def _time(said: Any, text: str) -> str | None:
+    return None if parse_time(text) == said.occurred_at else "another occurred_at"
+
+
+_CHECKS: dict[str, Callable[[Any, str], str | None]] = {
+    "ce_id": _id,
+    "ce_type": _type,
+    "ce_time": _time,
+}
+
+
+# --- what dead letters keep -------------------------------------------------------------------
+
+
+def key_text(key: bytes | None) -> str | None:
+    """A key as text; what is not UTF-8 is escaped."""
+    return None if key is None else key.decode("utf-8", "backslashreplace")
+
+
+def headers_text(headers: Sequence[tuple[str, bytes]]) -> str | None:
+    """Headers as JSON text: [name, value] pairs in their order; a value is text, or
+    {"base64": …} where it is not UTF-8."""
+    if not headers:
+        return None
+    return to_json([(name, _header_value(value)) for name, value in headers]).decode()
+
+
+def _header_value(value: bytes | None) -> str | dict[str, str] | None:
+    if value is None:
+        return None
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return {"base64": b64encode(value).decode()}

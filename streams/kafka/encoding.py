@@ -1,0 +1,101 @@
+"""History rows, keys and headers as they stand in messages (design 03, Output topics)."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, get_type_hints
+
+import msgspec
+from pydantic import BaseModel
+
+from schemas.base import Micros
+from schemas.rows import TABLES, Source
+from schemas.time import EPOCH, SECOND, format_time
+
+MINUTE = 60 * SECOND
+Headers = tuple[tuple[str, bytes], ...]
+
+to_json = msgspec.json.Encoder().encode
+
+_SECONDS = tuple(f"{second:02}Z" for second in range(60))
+_NUMBERS = tuple(b"%d" % number for number in range(256))
+_minutes: dict[int, str] = {}
+
+
+def time_text(micros: int) -> str:
+    """`format_time`, quick for whole seconds of a minute that was seen before."""
+    minute, left = divmod(micros, MINUTE)
+    second, fraction = divmod(left, SECOND)
+    if fraction:
+        return format_time(micros)
+    text = _minutes.get(minute)
+    if text is None:
+        if len(_minutes) >= 10_000:
+            _minutes.clear()
+        at = EPOCH + timedelta(microseconds=minute * MINUTE)
+        text = _minutes[minute] = at.isoformat()[:17]
+    return text + _SECONDS[second]
+
+
+def _row_encoder(table: str) -> Callable[[tuple[Any, ...]], bytes]:
+    """Row tuples of a table (as `sinks.tables` has them) to JSON objects; times as text."""
+    hints = {name: hint for model in (TABLES[table], Source) for name, hint in _fields(model)}
+    shape = msgspec.defstruct(table, list(hints))
+    times = tuple(
+        place for place, hint in enumerate(hints.values()) if hint in (Micros, Micros | None)
+    )
+
+    def encode(row: tuple[Any, ...]) -> bytes:
+        cells = list(row)
+        for place in times:
+            if cells[place] is not None:
+                cells[place] = time_text(cells[place])
+        return to_json(shape(*cells))
+
+    return encode
+
+
+def _fields(model: type[BaseModel]) -> list[tuple[str, Any]]:
+    hints = get_type_hints(model, include_extras=True)
+    return [(name, hints[name]) for name in model.model_fields]
+
+
+ROW_ENCODERS = {table: _row_encoder(table) for table in TABLES}
+"""table -> encoder of its rows with the columns of `Source`."""
+
+
+def key_of(*parts: str) -> bytes:
+    """The key of parts; in the middle of three "%" and "/" are percent-encoded (topology)."""
+    if len(parts) == 3:
+        first, middle, last = parts
+        middle = middle.replace("%", "%25").replace("/", "%2F")
+        return f"{first}/{middle}/{last}".encode()
+    return "/".join(parts).encode()
+
+
+class Origin:
+    """The record that messages come from: its key, its columns in their rows, their headers.
+
+    `suffix`: tenant, recorded_at, src_topic, src_partition, src_offset.
+    """
+
+    __slots__ = ("_ordinal", "_source", "key", "suffix")
+
+    def __init__(self, record: Any, tenant: str, recorded_at: int) -> None:
+        self.key: bytes | None = record.key
+        topic, partition, offset = record.topic, record.partition, record.offset
+        self.suffix = (tenant, recorded_at, topic, partition, offset)
+        self._source: Headers = (
+            ("src_topic", topic.encode()),
+            ("src_partition", b"%d" % partition),
+            ("src_offset", b"%d" % offset),
+        )
+        self._ordinal = 0
+
+    def headers(self, table: bytes | None = None) -> Headers:
+        """Of its next message; the ordinal counts them."""
+        number = self._ordinal
+        self._ordinal += 1
+        ordinal = ("ordinal", _NUMBERS[number] if number < 256 else b"%d" % number)
+        if table is None:
+            return (*self._source, ordinal)
+        return (("table", table), *self._source, ordinal)

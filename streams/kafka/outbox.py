@@ -1,0 +1,90 @@
+"""The messages of one batch: rows once encoded, for every topic they go to (design 03)."""
+
+import logging
+from base64 import urlsafe_b64encode
+from typing import Any
+
+from schemas.time import DAY
+from streams.kafka.edge import headers_text, key_text
+from streams.kafka.encoding import ROW_ENCODERS, Origin, key_of
+from streams.kafka.processing import Output
+from streams.kafka.topics import OUTPUT_BYTES
+from streams.runtime.apply import dead_row
+from streams.runtime.decode import Dead
+from streams.topology import AFFECTS, DEAD_LETTERS, HISTORY, LINKS, REVISIONS, THREADS
+
+log = logging.getLogger(__name__)
+
+ROOM = 4_096  # of a message's largest size, for its key, headers and framing
+LARGEST = OUTPUT_BYTES - ROOM
+STREAMS = frozenset(topic.name for topic in (REVISIONS, LINKS, THREADS, AFFECTS))
+"""Tables whose rows have a topic of their own, of the same name."""
+OWNER = 1  # where their rows name who they belong to
+
+_TABLES = {table: table.encode() for table in ROW_ENCODERS}
+
+
+class TooLarge(ValueError):  # noqa: N818 - what the row is
+    """A message no topic takes."""
+
+
+class Outbox:
+    """What a lane's batch sends; `partition` is the lane's own."""
+
+    def __init__(self, partition: int) -> None:
+        self.partition = partition
+        self.outputs: list[Output] = []
+        self.left_out = 0
+
+    def rows(self, rows: list[tuple[str, int, tuple[Any, ...]]], origin: Origin) -> None:
+        """The history rows of one record (`Effects.rows`), all or none.
+
+        Raises:
+            TooLarge: one is larger than its topic's messages may be.
+        """
+        suffix, made = origin.suffix, []
+        for table, at, values in rows:
+            value = ROW_ENCODERS[table]((*values, *suffix, at // DAY))
+            if len(value) > LARGEST:
+                raise TooLarge(f"its row of {table} has {len(value)} bytes, at most {LARGEST}")
+            made.append((table, value, values))
+        for table, value, values in made:
+            headers = origin.headers(_TABLES[table])
+            self.outputs.append(Output(HISTORY.name, self.partition, origin.key, value, headers))
+            if table in STREAMS:
+                key = key_of(suffix[0], values[OWNER])
+                partition = self.partition if key == origin.key else None
+                self.outputs.append(Output(table, partition, key, value, headers))
+
+    def document_row(self, table: str, row: tuple[Any, ...], key: bytes, origin: Origin) -> None:
+        """A document's history row; its key is the entity's."""
+        self._send(HISTORY.name, key, ROW_ENCODERS[table](row), origin, _TABLES[table])
+
+    def document(self, topic: str, key: bytes, value: bytes | None, origin: Origin) -> None:
+        """A message of a compacted topic; without a value it ends the key."""
+        self._send(topic, key, value, origin, None)
+
+    def _send(
+        self, topic: str, key: bytes, value: bytes | None, origin: Origin, table: bytes | None
+    ) -> None:
+        if value is not None and len(value) > LARGEST:
+            self.left_out += 1
+            log.error(
+                "%s: the message of key %s has %d bytes, at most %d: left out; what it is made of "
+                "is in the history", topic, key_text(key), len(value), LARGEST,
+            )  # fmt: skip
+            return
+        self.outputs.append(Output(topic, self.partition, key, value, origin.headers(table)))
+
+    def hashed(self, topic: str, key: bytes, value: bytes, origin: Origin) -> None:
+        """A message that goes where its key's hash says."""
+        self.outputs.append(Output(topic, None, key, value, origin.headers()))
+
+    def dead(self, dead: Dead, record: Any, origin: Origin) -> None:
+        """A dead letter: original key, bytes and headers, and why."""
+        payload = urlsafe_b64encode(dead.payload).decode()  # as the models have it
+        dead = dead._replace(payload=payload, key=key_text(record.key))  # type: ignore[arg-type]
+        row = dead_row(dead, origin.suffix, headers_text(record.headers))
+        value = ROW_ENCODERS["dead_letters"](row)
+        headers = origin.headers(_TABLES["dead_letters"])
+        self.outputs.append(Output(DEAD_LETTERS.name, self.partition, record.key, value, headers))

@@ -1,0 +1,156 @@
+"""The session agent: turns and recursions into sessions and tasks (design 04)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from schemas.base import MINUTE
+from schemas.row import replace
+from schemas.rows import TABLES
+from streams.folds import documents, session
+from streams.folds.rows import Effects, Input, Outcome
+from streams.kafka import hop
+from streams.kafka.agent import Agent
+from streams.kafka.encoding import Origin, key_of, to_json
+from streams.kafka.processing import Batch, Row
+from streams.kafka.retention import Retention
+from streams.kafka.table import Held
+from streams.runtime.apply import session_row, task_row
+from streams.topology import SESSION_CONTEXTS, SESSIONS, TASKS, USER_SIGNALS
+
+TASK_DOC = list(TABLES["tasks"].model_fields).index("doc")
+
+
+class SessionAgent(Agent):
+    """Turns, recursions, tool results, session signals. `retention`: see `Retention`."""
+
+    table_name = "sessions"
+
+    def __init__(self, partition: int, retention: int | None) -> None:
+        super().__init__(partition)
+        self.retention = Retention(retention)
+        self._sessions: dict[Held, Origin] = {}
+        self._tasks: dict[tuple[Held, str], Origin] = {}
+        self._dropped: dict[tuple[Held, str | None], Origin] = {}
+
+    def fold(self, record: Any, given: Input) -> str:
+        said: Any = given.record
+        tenant, key = said.tenant, said.session_id
+        recorded_at = record.timestamp * 1000
+        entity = self.table.entity(tenant, key)
+        origin = Origin(record, tenant, recorded_at)
+        horizon = self.retention.pass_by(min(said.occurred_at, recorded_at + 5 * MINUTE))
+        if horizon is not None and self.is_over(entity, horizon):
+            self.drop(entity, origin)
+        out = Effects(key, (tenant, "sessions", key), said)
+        try:
+            known = replace(given, recorded_at=recorded_at, horizon=horizon)
+            outcome: Outcome = session.fold(entity, known, out)
+            self.outbox.rows(out.rows, origin)
+        except Exception as error:
+            return self.refuse(record, entity, said.occurred_at, error)
+        self.keep(record, entity, out, origin)
+        for signal in out.signals:
+            value = hop.encode(signal, tenant, said.status, recorded_at)
+            user = key_of(tenant, signal.user_id)
+            self.outbox.hashed(USER_SIGNALS.name, user, value, origin)
+        if out.session:
+            self._sessions[entity] = origin
+        for task_id in out.tasks:
+            self._tasks[entity, task_id] = origin
+        if outcome == "after_retention":
+            self.counts["after_retention"] += 1
+            return "applied"
+        return outcome
+
+    def process(self, records: Sequence[Any]) -> Batch:
+        self._sessions, self._tasks, self._dropped = {}, {}, {}
+        return super().process(records)
+
+    # --- retention ------------------------------------------------------------------------------
+
+    def is_over(self, entity: Held, horizon: int) -> bool:
+        header = entity.get("h")
+        return header is not None and session.last_seen(entity, header) < horizon
+
+    def drop(self, entity: Held, origin: Origin) -> None:
+        """Garbage control: its rows go; the history keeps its last documents."""
+        self.write_session(entity)
+        for _, task_id in [key for key in self._tasks if key[0] is entity]:
+            self.write_task(entity, task_id)
+        self._dropped[entity, None] = origin
+        for name, _ in entity.scan("t/"):
+            self._dropped[entity, name[2:]] = origin
+        session.drop(entity)
+        self.table.keep(entity)
+        self.counts["sessions_dropped"] += 1
+
+    def sweep(self) -> None:
+        """Drops sessions that nobody speaks in any more, some each batch."""
+        origin = next(reversed(self._sessions.values()), None)
+        horizon = self.retention.horizon
+        if origin is None or horizon is None:
+            return
+        for where in self.retention.due():
+            entity = self.table.find(where)
+            if self.is_over(entity, horizon):
+                self.drop(entity, origin)
+
+    # --- documents ------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        self.sweep()
+        for entity in list(self._sessions):
+            self.write_session(entity)
+        for entity, task_id in list(self._tasks):
+            self.write_task(entity, task_id)
+        for (entity, task), origin in self._dropped.items():
+            tenant, key = entity.tenant, entity.key
+            if task is None and entity.get("h") is None:
+                for topic in (SESSIONS, SESSION_CONTEXTS):
+                    self.outbox.document(topic.name, key_of(tenant, key), None, origin)
+            elif task is not None and entity.get(f"t/{task}") is None:
+                self.outbox.document(TASKS.name, key_of(tenant, key, task), None, origin)
+
+    def write_session(self, entity: Held) -> None:
+        origin = self._sessions.pop(entity, None)
+        if origin is None:
+            return
+        document = documents.session(entity)
+        row = session_row(entity, origin.suffix, document)
+        key = key_of(entity.tenant, entity.key)
+        self.outbox.document_row("sessions", row, key, origin)
+        self.outbox.document(SESSIONS.name, key, to_json(document), origin)
+        if document["context"] is not None:
+            value = to_json(document["context"])
+            self.outbox.document(SESSION_CONTEXTS.name, key, value, origin)
+
+    def write_task(self, entity: Held, task_id: str) -> None:
+        origin = self._tasks.pop((entity, task_id))
+        row = task_row(entity, task_id, origin.suffix)
+        self.outbox.document_row("tasks", row, key_of(entity.tenant, entity.key), origin)
+        key, value = key_of(entity.tenant, entity.key, task_id), row[TASK_DOC].encode()
+        self.outbox.document(TASKS.name, key, value, origin)
+
+    # --- the verdict ----------------------------------------------------------------------------
+
+    def note(self) -> dict[str, Any]:
+        note = super().note()
+        note["stream_time"] = self.retention.stream_time
+        return note
+
+    def committed(self) -> None:
+        self._note = self._pending
+        for where in self.table.committed():
+            self.retention.saw(where, self.table.header(where))
+
+    def restore(self, rows: Sequence[Row]) -> None:
+        for where in self.table.restore(rows):
+            self.retention.saw(where, self.table.header(where))
+
+    def restored(self, note: Mapping[str, Any]) -> None:
+        super().restored(note)
+        self.retention.stream_time = note.get("stream_time", 0)
+
+    def reset(self) -> None:
+        self.retention.clear()
+        super().reset()

@@ -1,0 +1,116 @@
+"""The worker: the topology's agents as a Faust app, and a process that runs it (design 05).
+
+`turnstone worker` is the usual way to start it; `faust -A streams.runtime.worker worker` works too
+and takes its settings from the environment alone (TURNSTONE_KAFKA_…, TURNSTONE_WORKER_…).
+"""
+
+import asyncio
+import logging
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from schemas.base import DAY
+from streams.errors import ConfigurationError
+from streams.kafka import agents
+from streams.kafka.app import App
+from streams.kafka.processing import LaneSettings
+from streams.kafka.run import run
+from streams.kafka.settings import KafkaSettings
+from streams.kafka.topics import ensure_topics
+
+log = logging.getLogger(__name__)
+
+PREFIX = "TURNSTONE_WORKER_"
+
+
+class WorkerSettings(BaseSettings):
+    """What a worker is told besides how to reach the broker."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
+
+    app_id: Annotated[
+        str,
+        Field(
+            pattern=r"^[A-Za-z0-9._-]{1,100}$",
+            description="The consumer group; its changelogs and transactions bear its name.",
+        ),
+    ] = "turnstone"
+    instance: Annotated[
+        str | None,
+        Field(description="This worker's name in the group: restarted, it keeps its partitions."),
+    ] = None
+    retention_days: Annotated[
+        float,
+        Field(ge=0, description="A session's rows go so long after its latest turn; 0: never."),
+    ] = 30.0
+    max_records: Annotated[int, Field(ge=1, description="Of one transaction.")] = 4_000
+    compression: Annotated[
+        Literal["none", "gzip", "snappy", "lz4", "zstd"],
+        Field(description="Of what is written to topics."),
+    ] = "zstd"
+
+    @classmethod
+    def load(cls, **given: Any) -> Self:
+        """The environment's settings, with those given that are not None.
+
+        Raises ConfigurationError naming each setting that is wrong, and why.
+        """
+        try:
+            return cls(**{name: value for name, value in given.items() if value is not None})
+        except ValidationError as error:
+            wrong = "; ".join(f"{PREFIX}{str(one['loc'][0]).upper()}: {one['msg']}"
+                              for one in error.errors(include_input=False))  # fmt: skip
+            raise ConfigurationError(f"worker settings: {wrong}") from None
+
+    @property
+    def retention(self) -> int | None:
+        """In microseconds; None for never."""
+        return int(self.retention_days * DAY) or None
+
+
+def make_app(kafka: KafkaSettings, worker: WorkerSettings) -> App:
+    """The Faust app of both agents. The topics have to be there: `prepare`."""
+    return App(
+        worker.app_id,
+        agents.plans(worker.app_id, worker.retention),
+        bootstrap=kafka.bootstrap,
+        datadir=Path(gettempdir()) / f"{worker.app_id}-faust",
+        broker_credentials=kafka.faust_credentials(),
+        consumer_group_instance_id=worker.instance,
+        lane_settings=LaneSettings(
+            max_records=worker.max_records,
+            compression=None if worker.compression == "none" else worker.compression,
+        ),
+    )
+
+
+def prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
+    """Creates the topics that are missing and checks the others; the new ones' names.
+
+    Raises:
+        ConfigurationError: a topic is not as it should be, or the broker refuses us.
+        Unreachable: no broker answers.
+    """
+    return asyncio.run(ensure_topics(kafka, agents.changelogs(worker.app_id, kafka.partitions)))
+
+
+def work(kafka: KafkaSettings, worker: WorkerSettings) -> int:
+    """Prepares the topics and works until SIGTERM or SIGINT; the process's exit code."""
+    created = prepare(kafka, worker)
+    if created:
+        log.info("created the topics %s", ", ".join(created))
+    return run(make_app(kafka, worker))
+
+
+def __getattr__(name: str) -> Any:
+    """`app`, made when Faust's command line asks for it."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    kafka, worker = KafkaSettings.load(), WorkerSettings.load()
+    prepare(kafka, worker)
+    globals()["app"] = app = make_app(kafka, worker)
+    return app
