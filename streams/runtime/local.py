@@ -34,7 +34,7 @@ from streams.runtime.apply import Applier, Row
 from streams.runtime.sources import Given, Position, Source, TruncatedError
 from streams.runtime.store import Store
 
-BATCH_RECORDS = 16_384
+BATCH_RECORDS = 24_576
 PACK_RECORDS = 512
 BATCH_BYTES = 32_000_000
 BATCH_ENTITIES = 10_000  # sessions and users whose rows wait to be written, twice 7 KB each
