@@ -1,4 +1,4 @@
-"""The commands `dlq list` and `dlq show`."""
+"""The commands `dlq list`, `dlq show` and `dlq replay`."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import click
 
 from streams import output
 from streams.commands import options
+from streams.commands.kafka import replay
 
 
 @click.group(no_args_is_help=True)
@@ -47,3 +48,6 @@ def dlq_show(letter: str, history: Path, tenant: str | None, as_json: bool) -> N
     for name in ("src_topic", "src_offset", "reason", "detail", "key"):
         output.say(f"{name:>12}  {found[name]}")
     output.say(str(found["payload"]))
+
+
+dlq.add_command(replay)

@@ -1,0 +1,270 @@
+"""A history that several processes write at once: the sinks of the Kafka tier (design 06).
+
+A row is known by the partition it was read from and its offset there, and a table notes with each
+commit how far it has what each partition said. So it does not matter who writes, or how often: rows
+a table has already are left out, looked at again whenever another was faster. Delta refuses a
+commit whose partition another process has written meanwhile; the file locks only make that rare.
+"""
+
+from __future__ import annotations  # pyarrow-stubs: as in sinks.tables
+
+import fcntl
+import json
+import logging
+import os
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import IO, NamedTuple
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+
+from sinks.delta import CONFIGURATION, UNWRITTEN, WRITER, History
+from sinks.root import HistoryError, HistoryWriteError, is_url
+from sinks.tables import COMMIT_ORDER, SCHEMAS, STORED
+
+log = logging.getLogger(__name__)
+
+OWNER = "_sink.json"
+LOCKS = "_locks"
+WHOLE = "/whole"
+"""Behind an app id: up to which offset all tables had their rows when this commit was made."""
+LOCK_WITHIN = 10.0  # seconds; its holder may be stopped, and Delta watches over us as well
+ATTEMPTS = 20
+
+
+class Piece(NamedTuple):
+    """Rows of one table from one partition; `offsets` are theirs there, ascending."""
+
+    app_id: str
+    offsets: Sequence[int]
+    rows: pa.Table
+
+
+class SharedHistory(History):
+    """The tables of a history, open for one of several writers.
+
+    `owner` says whose history this is (sink, cluster): a folder that `turnstone run` has written,
+    or that has another owner, is refused with HistoryError. `close` gives it back.
+    """
+
+    def __init__(
+        self,
+        root: str | Path,
+        owner: Mapping[str, str],
+        storage_options: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(root, storage_options)
+        self._guard: IO[str] | None = None
+        if not is_url(root):
+            _claim(Path(self.root), owner)
+            self._guard = _guard(Path(self.root))
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            super().__exit__(kind, error, trace)
+        finally:
+            self._release()
+
+    def close(self) -> None:
+        """Leaves checkpoints, and lets others write the whole history."""
+        with suppress(HistoryWriteError):  # another writer may be at it; a reader does without
+            super().close()
+        self._release()
+
+    def _release(self) -> None:
+        if self._guard is not None:
+            self._guard.close()
+
+    def positions(self, app_ids: Iterable[str]) -> dict[str, int]:
+        """App -> the last offset up to which every table has its rows; without the unwritten."""
+        tables = [self._newest(name) for name in SCHEMAS]
+        found = {
+            app: max([_written(table, app + WHOLE) for table in tables if table] or [UNWRITTEN])
+            for app in app_ids
+        }
+        return {app: offset for app, offset in found.items() if offset != UNWRITTEN}
+
+    def write(
+        self,
+        pieces: Mapping[str, Sequence[Piece]],
+        upto: Mapping[str, int],
+        whole: Mapping[str, int],
+        passed: Callable[[str], None] = lambda point: None,
+    ) -> int:
+        """Writes what tables do not have yet, one commit each; how many rows that were.
+
+        `upto`: app -> the last offset of what was read, `whole` that of the write before. Raises
+        HistoryWriteError; the same call may be made again, by whoever it is.
+        """
+        last = {one.app_id: table for table in sorted(pieces) for one in pieces[table]}
+        written = 0
+        for table in sorted(pieces):
+            complete = {app: upto[app] for app, name in last.items() if name == table}
+            passed(f"before {table}")
+            written += self._write(table, pieces[table], upto, {**whole, **complete})
+            passed(f"after {table}")
+        return written
+
+    def _write(
+        self,
+        table: str,
+        pieces: Sequence[Piece],
+        upto: Mapping[str, int],
+        whole: Mapping[str, int],
+    ) -> int:
+        for attempt in range(ATTEMPTS):
+            with self._locked(table):
+                delta = self._newest(table)
+                new = [one for piece in pieces if (one := _unwritten(piece, delta)) is not None]
+                if not new:
+                    return 0
+                transactions = _transactions({one.app_id for one in new}, delta, upto, whole)
+                try:
+                    self._append(table, delta, [one.rows for one in new], transactions)
+                except HistoryWriteError as error:
+                    if attempt == ATTEMPTS - 1 or not _was_overtaken(error):
+                        raise
+                    log.info("%s; looking again", error)
+                    continue
+                return sum(len(one.offsets) for one in new)
+        raise AssertionError("the last attempt raises")
+
+    def _append(
+        self,
+        table: str,
+        delta: DeltaTable | None,
+        rows: list[pa.Table],
+        transactions: list[Transaction],
+    ) -> None:
+        place = 0 if delta is None else delta.version() + 1
+        with self._writing(table):
+            write_deltalake(
+                delta or f"{self.root}/{table}",
+                _with_order(table, pa.concat_tables(rows), place),
+                mode="append" if delta else "error",  # another may just be making it
+                partition_by=None if delta else ["date"],
+                configuration=None if delta else CONFIGURATION,
+                storage_options=None if delta else self.storage_options,
+                writer_properties=WRITER,
+                commit_properties=CommitProperties(app_transactions=transactions),
+            )
+
+    def _newest(self, table: str) -> DeltaTable | None:
+        """The table as it stands now, whoever wrote it."""
+        delta = self.table(table)
+        if delta is not None:
+            with self._writing(table):
+                delta.update_incremental()
+        return delta
+
+    @contextmanager
+    def _locked(self, table: str) -> Iterator[None]:
+        """One writer a table, if its holder lets go in time."""
+        if self._guard is None:
+            yield
+            return
+        folder = Path(self.root) / LOCKS
+        folder.mkdir(exist_ok=True)
+        with (folder / table).open("w") as lock:
+            deadline = time.monotonic() + LOCK_WITHIN
+            while not _taken(lock, fcntl.LOCK_EX):
+                if time.monotonic() > deadline:
+                    log.warning("%s: its lock is held for %g s; going on", table, LOCK_WITHIN)
+                    break
+                time.sleep(0.01)
+            yield
+
+
+def _written(delta: DeltaTable, app_id: str) -> int:
+    version = delta.transaction_version(app_id)
+    return UNWRITTEN if version is None else version
+
+
+def _unwritten(piece: Piece, delta: DeltaTable | None) -> Piece | None:
+    """What of a piece the table does not have; None where that is nothing."""
+    have = UNWRITTEN if delta is None else _written(delta, piece.app_id)
+    first = bisect_right(piece.offsets, have)
+    if first == len(piece.offsets):
+        return None
+    return Piece(piece.app_id, piece.offsets[first:], piece.rows.slice(first))
+
+
+def _transactions(
+    apps: set[str],
+    delta: DeltaTable | None,
+    upto: Mapping[str, int],
+    whole: Mapping[str, int],
+) -> list[Transaction]:
+    made = []
+    for app in sorted(apps):
+        made.append(Transaction(app, upto[app]))
+        said = UNWRITTEN if delta is None else _written(delta, app + WHOLE)
+        if (known := max(said, whole.get(app, UNWRITTEN))) != UNWRITTEN:
+            made.append(Transaction(app + WHOLE, known))
+    return made
+
+
+def _was_overtaken(error: HistoryWriteError) -> bool:
+    text = str(error)
+    return "oncurrent" in text or "already exists" in text
+
+
+def _with_order(table: str, rows: pa.Table, version: int) -> pa.Table:
+    if STORED[table] is SCHEMAS[table]:
+        return rows
+    first = version << 32
+    places = pa.array(range(first, first + rows.num_rows), pa.int64())
+    return rows.append_column(STORED[table].field(COMMIT_ORDER), places)
+
+
+def _guard(root: Path) -> IO[str]:
+    """Keeps out who must have the history for himself: `run`, `compact`, `forget`."""
+    lock = (root / "turnstone.lock").open("a")
+    if not _taken(lock, fcntl.LOCK_SH):
+        lock.close()
+        raise HistoryError(f"{root}: another turnstone is writing this history; wait for its end")
+    return lock
+
+
+def _taken(lock: IO[str], how: int) -> bool:
+    try:
+        fcntl.flock(lock, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _claim(root: Path, owner: Mapping[str, str]) -> None:
+    """Notes whose history this is; refuses one that is somebody else's."""
+    if (root / "_store").exists():
+        raise HistoryError(
+            f"{root}: written by `turnstone run`; a sink would write the same rows again under "
+            "other positions. Name a new folder"
+        )
+    fresh = root / f".{OWNER}-{os.getpid()}"
+    fresh.write_text(json.dumps(dict(owner)) + "\n", encoding="utf-8")
+    try:
+        os.link(fresh, root / OWNER)
+    except FileExistsError:
+        found = json.loads((root / OWNER).read_text(encoding="utf-8"))
+        if found != dict(owner):
+            wrong = ", ".join(
+                f"{name} is {found.get(name)!r}, not {value!r}"
+                for name, value in owner.items()
+                if found.get(name) != value
+            )
+            raise HistoryError(
+                f"{root}: another sink's history: {wrong}; name its own folder"
+            ) from None
+    finally:
+        fresh.unlink()

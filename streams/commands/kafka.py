@@ -1,0 +1,201 @@
+"""Commands of the Kafka tier: `sink`, `produce`, `lag`; `dlq replay` stands with `dlq`."""
+
+import asyncio
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from streams import output
+from streams.commands import options
+
+bootstrap = click.option(
+    "--bootstrap",
+    envvar="TURNSTONE_KAFKA_BOOTSTRAP",
+    help="Brokers to ask first: host:port, comma-separated; default localhost:9092.",
+)
+
+
+@click.command()
+@bootstrap
+@options.history
+@click.option("--name", default="sink", help="Of the sinks that share a history; default sink.")
+@click.option(
+    "--roll-mb", type=click.FloatRange(min=0.001), default=64.0,
+    help="Write when so many MB have gathered; default 64.",
+)  # fmt: skip
+@click.option(
+    "--roll-seconds", type=click.FloatRange(min=0.01), default=10.0,
+    help="Or after so many seconds; default 10.",
+)  # fmt: skip
+@click.option("--once", is_flag=True, help="End when all that is there now is written.")
+@click.option("--strict", is_flag=True, help="Exit 4 if a message was no row.")
+@options.as_json
+@options.fails_in_a_line
+def sink(
+    bootstrap: str | None,
+    history: Path,
+    name: str,
+    roll_mb: float,
+    roll_seconds: float,
+    once: bool,
+    strict: bool,
+    as_json: bool,
+) -> None:
+    """Write what workers say into a history, exactly once.
+
+    Several sinks with one name share the work; killed at any moment, one started again goes on
+    where the tables stand. A history that `turnstone run` writes is refused. Ends on Ctrl-C or
+    SIGTERM, when what it has read is written.
+
+    Example: turnstone sink --bootstrap localhost:9092 --history memory
+    """
+    from streams.kafka.settings import KafkaSettings
+    from streams.kafka.sink import SinkOptions
+
+    _log_to_stderr()
+    settings = KafkaSettings.load(bootstrap=bootstrap)
+    wanted = SinkOptions(name, int(roll_mb * 1_000_000), roll_seconds, once)
+    began = time.monotonic()
+    counts = asyncio.run(_sink(settings, history, wanted))
+    _say_counts({**counts, "seconds": round(time.monotonic() - began, 3)}, as_json)
+    if counts["misfits"]:
+        output.note(
+            f"{counts['misfits']} messages were no rows: turnstone dlq list --reason bad_row"
+        )
+        if strict:
+            raise click.exceptions.Exit(4)
+
+
+async def _sink(settings: Any, history: Path, wanted: Any) -> dict[str, int]:
+    from dataclasses import asdict
+
+    from sinks.shared import SharedHistory
+    from streams.kafka.sink import Sink, owner
+
+    whose = await owner(settings, wanted)
+    with SharedHistory(history, whose) as tables:
+        running = Sink(settings, tables, wanted)
+        for one in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(one, running.stop)
+        return asdict(await running.run())
+
+
+@click.command()
+@options.argument("files", nargs=-1, required=True, help="NDJSON, .gz, .parquet, or - for stdin.")
+@bootstrap
+@click.option(
+    "--compression", type=click.Choice(["none", "gzip", "snappy", "lz4", "zstd"]), default="none",
+    help="Of what is sent; default none.",
+)  # fmt: skip
+@click.option("--strict", is_flag=True, help="Exit 4 if a record was not sent or has no topic.")
+@options.as_json
+@options.fails_in_a_line
+def produce(
+    files: tuple[str, ...], bootstrap: str | None, compression: str, strict: bool, as_json: bool
+) -> None:
+    """Send files of input records to their topics.
+
+    Each goes to the topic of its type, keyed so that a session's (a user's) records keep their
+    order. What is no record goes to `turns`, and ends as a dead letter there. Sending a file twice
+    changes nothing: its records are duplicates.
+
+    Example: turnstone produce turns.ndjson.gz --bootstrap localhost:9092
+    """
+    from streams.kafka.produce import produce as send
+    from streams.kafka.settings import KafkaSettings
+    from streams.progress import progress_bar
+
+    settings = KafkaSettings.load(bootstrap=bootstrap)
+    packed = None if compression == "none" else compression
+    with progress_bar() as progress:
+        counts = asyncio.run(
+            send(files, settings, compression=packed, progress=progress, say=output.note)
+        )
+    _say_counts(counts, as_json)
+    if counts["truncated"] or (strict and (counts["too_large"] or counts["unreadable"])):
+        raise click.exceptions.Exit(4)
+
+
+@click.command()
+@bootstrap
+@click.option("--group", "groups", multiple=True, help="Only this group; may be given again.")
+@options.as_json
+@options.fails_in_a_line
+def lag(bootstrap: str | None, groups: tuple[str, ...], as_json: bool) -> None:
+    """How far each group is behind, by partition.
+
+    `committed` is the next offset to read. A sink's is told for this alone: what counts stands in
+    its tables, and may be further.
+    """
+    from streams.kafka.lag import lag as of
+    from streams.kafka.settings import KafkaSettings
+
+    found = asyncio.run(of(KafkaSettings.load(bootstrap=bootstrap), groups))
+    rows = [one._asdict() for one in found]
+    if as_json:
+        output.say_json(rows)
+    elif rows:
+        output.table(rows, list(rows[0]))
+        output.say(f"{sum(one.lag for one in found):,} behind in all")
+    else:
+        output.note("no group has committed an offset in the topics of the topology")
+
+
+@click.command()
+@bootstrap
+@options.history
+@click.option("--reason", "reasons", multiple=True, help="Only this reason; may be given again.")
+@options.any_tenant
+@click.option("--again", is_flag=True, help="Also what was replayed and refused once more.")
+@click.option("--dry-run", is_flag=True, help="Count, and send nothing.")
+@options.as_json
+@options.fails_in_a_line
+def replay(
+    bootstrap: str | None,
+    history: Path,
+    reasons: tuple[str, ...],
+    tenant: str | None,
+    again: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Send dead letters through their input topics once more, marked by a header.
+
+    Those that are applied now leave what they would have left; sent twice they are duplicates. One
+    that is refused again is not sent once more without --again. Letters whose bytes were not kept
+    (images, withheld text) are sent only if their --reason is named.
+
+    Example: turnstone dlq replay --history memory --reason invalid
+    """
+    from streams.kafka.replay import chosen, letters
+    from streams.kafka.replay import replay as send
+    from streams.kafka.settings import KafkaSettings
+
+    settings = KafkaSettings.load(bootstrap=bootstrap)
+    found, passed = chosen(letters(history, tenant), reasons, again)
+    counts = {"sent": 0, "too_large": 0, "withheld": 0}
+    if found and not dry_run:
+        counts = asyncio.run(send(found, settings))
+    _say_counts({"chosen": len(found), **counts, **dict(sorted(passed.items()))}, as_json)
+
+
+def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        output.say(output.json_text(counts, indent=0))
+        return
+    for name, value in counts.items():
+        if isinstance(value, dict):
+            for inner, number in value.items():
+                output.say(f"{inner:>15}  {number:,}")
+        else:
+            output.say(f"{name:>15}  {value:,}" if name != "seconds" else f"{name:>15}  {value}")
+
+
+def _log_to_stderr() -> None:
+    import logging
+
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("streams").setLevel(logging.INFO)

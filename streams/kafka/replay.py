@@ -1,0 +1,117 @@
+"""`turnstone dlq replay`: dead letters through the topics they came from, once more (issue 5).
+
+A letter goes out with its bytes, its key, its headers and a mark, REPLAY, that names where it first
+stood. What a record that is applied now leaves, it leaves once: sent again it is a duplicate. One
+that is refused again becomes a dead letter with the mark, and by that mark it and its original are
+passed over from then on, so that letters do not breed letters; `again` sends the originals all the
+same, for a Turnstone that reads more than the last one did.
+"""
+
+import json
+from base64 import b64decode
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sinks.history import connect
+from streams.kafka.produce import Feed, Headers
+from streams.kafka.routing import route
+from streams.kafka.settings import KafkaSettings
+from streams.kafka.sink_batch import MISFIT
+from streams.topology import TOPICS
+
+REPLAY = "turnstone_replay"
+_INPUTS = {topic.name for topic in TOPICS if topic.direction != "output"}
+
+
+class Letter(NamedTuple):
+    """A row of `dead_letters`, as far as a replay needs it."""
+
+    src_topic: str
+    src_partition: int
+    src_offset: int
+    reason: str
+    payload: bytes
+    key: str | None
+    headers: str | None
+
+    @property
+    def place(self) -> str:
+        """topic:partition:offset."""
+        return f"{self.src_topic}:{self.src_partition}:{self.src_offset}"
+
+
+def letters(history: Path, tenant: str | None = None) -> list[Letter]:
+    """All dead letters of a history, oldest first."""
+    sql = (
+        f"SELECT {', '.join(Letter._fields)} FROM dead_letters "
+        "ORDER BY recorded_at, src_topic, src_partition, src_offset"
+    )
+    with connect(history, tenant=tenant, views=["dead_letters"]) as db:
+        return [Letter(*row) for row in db.execute(sql).fetchall()]
+
+
+def chosen(
+    found: Iterable[Letter], reasons: Sequence[str] = (), again: bool = False
+) -> tuple[list[Letter], Counter[str]]:
+    """Those to send, and how many are passed over and why."""
+    every = list(found)
+    came_back = {mark for one in every if (mark := _mark(one)) is not None}
+    to_send: list[Letter] = []
+    passed: Counter[str] = Counter()
+    for one in every:
+        if _mark(one) is not None:
+            passed["replays"] += 1
+        elif one.reason == MISFIT or (reasons and one.reason not in reasons):
+            passed["other_reason"] += 1
+        elif one.place in came_back and not again:
+            passed["refused_again"] += 1
+        elif one.reason not in reasons and _is_changed(one.payload):
+            passed["bytes_not_kept"] += 1
+        else:
+            to_send.append(one)
+    return to_send, passed
+
+
+async def replay(found: Iterable[Letter], settings: KafkaSettings) -> dict[str, int]:
+    """Sends letters, in their order: {"sent", "too_large", "withheld"}. Raises Unreachable."""
+    counts: Counter[str] = Counter(sent=0, too_large=0, withheld=0)
+    async with Feed(settings) as feed:
+        for one in found:
+            way = route(one.payload)
+            if way is None:
+                counts["withheld"] += 1
+                continue
+            topic = one.src_topic if one.src_topic in _INPUTS else way.topic
+            key = way.key if one.key is None else one.key.encode()
+            fits = await feed.send(topic, key, one.payload, _marked(one))
+            counts["sent" if fits else "too_large"] += 1
+        await feed.flush()
+    return dict(counts)
+
+
+def _is_changed(payload: bytes) -> bool:
+    """Whether these are not the record's own bytes: less images, or a hash of withheld text."""
+    return b"[image removed: " in payload or payload.startswith(b'{"bytes":')
+
+
+def _marked(letter: Letter) -> Headers:
+    return [*_headers(letter), (REPLAY, letter.place.encode())]
+
+
+def _mark(letter: Letter) -> str | None:
+    return next((value.decode() for name, value in _headers(letter) if name == REPLAY), None)
+
+
+def _headers(letter: Letter) -> list[tuple[str, bytes]]:
+    """The record's own headers, from pairs of name and text; {"base64": …} is no text."""
+    if letter.headers is None:
+        return []
+    return [(name, _bytes(value)) for name, value in json.loads(letter.headers)]
+
+
+def _bytes(value: Any) -> bytes:
+    if isinstance(value, dict):
+        return b64decode(value["base64"])
+    return b"" if value is None else str(value).encode()

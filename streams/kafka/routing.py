@@ -1,0 +1,83 @@
+"""Which topic and key an input record has, told from as few fields as that needs (design 03).
+
+What cannot be told goes to `turns` all the same: the worker makes a dead letter of it, with its
+bytes. `meta_request` is kept from Kafka (design 02, law 3).
+"""
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from schemas.events import RECORD_TYPES
+from streams.runtime.decode import WITHHELD_SOURCE, Dead, decode
+from streams.topology import TOPICS, TURNS, USER, USER_SIGNALS, Topic
+
+TENANT = "default"
+_TOPICS: dict[str, Topic] = {
+    name: next(topic for topic in TOPICS if model in topic.payloads)
+    for name, model in RECORD_TYPES.items()
+}
+
+
+class Route(NamedTuple):
+    """`value` is what may be sent: of bytes that may be a withheld request, hash and length.
+    `known` is False where neither topic nor key could be told."""
+
+    topic: str
+    key: bytes | None
+    value: bytes
+    known: bool
+
+
+class _Head(msgspec.Struct, gc=False):
+    """What the way of a record depends on; any type, for the worker says what is wrong with it."""
+
+    type: Any = None
+    scope: Any = None
+    tenant: Any = TENANT
+    session_id: Any = None
+    user_id: Any = None
+    source: Any = None
+
+
+_read = msgspec.json.Decoder(_Head).decode
+
+
+def route(line: bytes) -> Route | None:
+    """The way of one record; None where it is withheld."""
+    try:
+        head = _read(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _unreadable(line)
+    if isinstance(head.source, str) and _is_withheld(head.source):
+        return None
+    topic = _topic(head)
+    if topic is None:
+        return Route(TURNS.name, _key(head, TURNS), line, known=False)
+    return Route(topic.name, _key(head, topic), line, known=True)
+
+
+def _topic(head: _Head) -> Topic | None:
+    if not isinstance(head.type, str):
+        return None
+    if head.type == "signal" and head.scope == "user":
+        return USER_SIGNALS
+    return _TOPICS.get(head.type)
+
+
+def _key(head: _Head, topic: Topic) -> bytes | None:
+    owner = head.user_id if topic.key == USER else head.session_id
+    if not (isinstance(owner, str) and isinstance(head.tenant, str)):
+        return None
+    return f"{head.tenant}/{owner}".encode("utf-8", "replace")
+
+
+def _is_withheld(source: str) -> bool:
+    return source.strip().lower().replace("-", "_") == WITHHELD_SOURCE
+
+
+def _unreadable(line: bytes) -> Route | None:
+    said = decode(line, ("", 0, 0))
+    if said == "withheld":
+        return None
+    return Route(TURNS.name, None, said.payload if isinstance(said, Dead) else line, known=False)

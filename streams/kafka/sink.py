@@ -1,0 +1,302 @@
+"""`turnstone sink`: the topics `history` and `dead-letters` into Delta tables, exactly once.
+
+Read, gather, write (design 06). How far a partition has been written stands in the tables, in the
+commits that wrote it; the group only shares the partitions out, its offsets tell others the lag.
+A write goes on in a thread while the next rows are gathered.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer
+from aiokafka.abc import ConsumerRebalanceListener
+from aiokafka.errors import KafkaError, OffsetOutOfRangeError
+from aiokafka.structs import TopicPartition
+
+from sinks.shared import SharedHistory
+from streams.errors import ConfigurationError, DataRefused, TurnstoneError, Unreachable
+from streams.kafka.admin import connected
+from streams.kafka.repeats import WINDOW, Repeats
+from streams.kafka.settings import KafkaSettings
+from streams.kafka.sink_batch import Batch
+from streams.kafka.topics import ensure_topics
+from streams.topology import DEAD_LETTERS, HISTORY
+
+log = logging.getLogger(__name__)
+
+SOURCES = (HISTORY.name, DEAD_LETTERS.name)
+POLL_MS = 200
+FETCH_BYTES = 4_000_000
+SESSION_MS = 10_000
+REBALANCE_MS = 60_000  # a write may take its time before a partition is given up
+ASK_EVERY = 1.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class SinkOptions:
+    """`name` is the consumer group and begins every app id. A write begins when so many bytes of
+    messages or seconds have gathered. `once`: end where the topics end now."""
+
+    name: str = "sink"
+    roll_bytes: int = 64_000_000
+    roll_seconds: float = 10.0
+    once: bool = False
+    poll_records: int = 4_000
+    observe: Callable[[str], None] = lambda point: None
+    """Called with the points it passes: positioned, before TABLE, after TABLE, written, committed.
+    For tests and traces."""
+
+
+@dataclass(slots=True)
+class SinkCounts:
+    """Messages read (anew), of which repeats and misfits; rows and writes that made commits."""
+
+    read: int = 0
+    repeats: int = 0
+    misfits: int = 0
+    rows: int = 0
+    writes: int = 0
+
+
+async def owner(settings: KafkaSettings, options: SinkOptions) -> dict[str, str]:
+    """Whose history a sink writes: its name, and the cluster that its offsets are of.
+
+    Creates the topics that are missing. Raises ConfigurationError or Unreachable.
+    """
+    await ensure_topics(settings)
+    async with connected(settings) as admin:
+        cluster = await admin.describe_cluster()
+    return {"sink": options.name, "cluster": str(cluster["cluster_id"])}
+
+
+class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
+    """One member of a sink's group. `run` returns after `stop`, or at the end with `once`."""
+
+    def __init__(
+        self, settings: KafkaSettings, history: SharedHistory, options: SinkOptions
+    ) -> None:
+        self.options = options
+        self.history = history
+        self.counts = SinkCounts()
+        self._settings = settings
+        self._batch = Batch()
+        self._whole: dict[str, int] = {}
+        self._start: dict[TopicPartition, int] = {}
+        self._ends: dict[TopicPartition, int] = {}
+        self._repeats: dict[TopicPartition, Repeats] = {}
+        self._apps: dict[TopicPartition, str] = {}
+        self._told: dict[TopicPartition, int] = {}
+        self._asked = 0.0
+        self._assigned = False
+        self._failure: Exception | None = None
+        self._stopping = False
+        self._writing: asyncio.Task[None] | None = None
+        self._flushing = asyncio.Lock()
+
+    def stop(self) -> None:
+        """Write what has gathered, leave the group, return."""
+        self._stopping = True
+
+    async def run(self) -> SinkCounts:
+        """Raises TurnstoneError, or HistoryWriteError where a table cannot be written."""
+        self._consumer: Any = AIOKafkaConsumer(
+            group_id=self.options.name,
+            enable_auto_commit=False,
+            isolation_level="read_committed",
+            auto_offset_reset="none",  # never pass over what the log has lost
+            max_partition_fetch_bytes=FETCH_BYTES,
+            session_timeout_ms=SESSION_MS,
+            rebalance_timeout_ms=REBALANCE_MS,
+            max_poll_interval_ms=REBALANCE_MS * 10,
+            **self._settings.client(),
+        )
+        self._consumer.subscribe(SOURCES, listener=self)
+        try:
+            await self._consumer.start()
+        except KafkaError as error:
+            await self._consumer.stop()
+            raise Unreachable(f"Kafka: {self._settings.bootstrap}: {error}") from None
+        try:
+            await self._loop()
+            await self._flush()
+            await self._written()
+            await self._tell()
+        finally:
+            await self._consumer.stop()
+        return self.counts
+
+    async def _loop(self) -> None:
+        while not self._stopping:
+            try:
+                found = await self._consumer.getmany(
+                    timeout_ms=POLL_MS, max_records=self.options.poll_records
+                )
+            except OffsetOutOfRangeError as error:
+                raise DataRefused(f"sink {self.options.name}: {_lost(error)}") from None
+            except KafkaError as error:
+                raise TurnstoneError(f"sink {self.options.name}: {error!r}") from error
+            if self._failure is not None:
+                raise self._failure
+            for at, records in found.items():
+                self._take(at, records)
+            await self._flush_if_due()
+            if not found:
+                if self.options.once and await self._is_done():
+                    return
+                await self._tell()
+
+    # --- reading ----------------------------------------------------------------------------
+
+    def _take(self, at: TopicPartition, records: Iterable[Any]) -> None:
+        app_id, repeats, batch = self._apps[at], self._repeats[at], self._batch
+        start = self._start[at]
+        default = b"dead_letters" if at.topic == DEAD_LETTERS.name else b"none"
+        for record in records:
+            headers = dict(record.headers)
+            table = headers.get("table", default).decode("utf-8", "replace")
+            is_repeat = repeats.is_repeat(table, headers)
+            if record.offset < start:
+                continue  # written; read again for what it repeats
+            self.counts.read += 1
+            batch.upto[app_id] = record.offset
+            if is_repeat:
+                self.counts.repeats += 1
+            else:
+                batch.add(app_id, table, record)
+
+    async def _is_done(self) -> bool:
+        if not self._assigned:
+            return False
+        at_end = [await self._consumer.position(at) >= end for at, end in self._ends.items()]
+        return all(at_end)
+
+    # --- writing ----------------------------------------------------------------------------
+
+    async def _flush_if_due(self) -> None:
+        if self._writing is not None and self._writing.done():
+            await self._written()
+        batch = self._batch
+        full = batch.bytes >= self.options.roll_bytes
+        aged = batch.upto and time.monotonic() - batch.began >= self.options.roll_seconds
+        if full or aged:
+            await self._flush()
+
+    async def _flush(self) -> None:
+        """Hands what has gathered to a thread, once it has written what came before."""
+        async with self._flushing:
+            await self._written()
+            batch, self._batch = self._batch, Batch()
+            if batch.upto:
+                self._writing = asyncio.create_task(self._write(batch))
+
+    async def _written(self) -> None:
+        task = self._writing
+        if task is not None:
+            await asyncio.shield(task)
+            if self._writing is task:
+                self._writing = None
+
+    async def _write(self, batch: Batch) -> None:
+        began = time.monotonic()
+        rows = await asyncio.to_thread(self._store, batch)
+        self.options.observe("written")
+        self._whole.update(batch.upto)
+        self.counts.rows += rows
+        self.counts.misfits += batch.misfits
+        self.counts.writes += 1
+        if batch.misfits:
+            log.error("%d messages are no rows: see dead_letters, reason bad_row", batch.misfits)
+        log.info("%d rows written in %.2f s", rows, time.monotonic() - began)
+        await self._commit({at: self._whole[app] + 1 for at, app in self._apps.items()
+                            if app in batch.upto})  # fmt: skip
+        self.options.observe("committed")
+
+    def _store(self, batch: Batch) -> int:
+        whole = dict(self._whole)
+        return self.history.write(batch.pieces(), batch.upto, whole, self.options.observe)
+
+    async def _tell(self) -> None:
+        """Nothing gathered: commits where reading stands, past the marks of transactions too."""
+        now = time.monotonic()
+        if self._batch.upto or self._writing is not None or now - self._asked < ASK_EVERY:
+            return
+        self._asked = now
+        stands = {at: await self._consumer.position(at) for at in self._apps}
+        await self._commit({at: offset for at, offset in stands.items()
+                            if offset > self._told.get(at, self._start[at])})  # fmt: skip
+
+    async def _commit(self, offsets: dict[TopicPartition, int]) -> None:
+        """For the group's lag alone, so a failure costs nothing."""
+        if not offsets:
+            return
+        try:
+            await self._consumer.commit(offsets)
+            self._told.update(offsets)
+        except KafkaError as error:
+            log.debug("offsets not committed: %r", error)
+
+    # --- partitions come and go ---------------------------------------------------------------
+
+    async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
+        """Writes what has gathered: whoever reads on would have to read it again."""
+        try:
+            await self._flush()
+            await self._written()
+        except Exception as error:  # aiokafka would only log it
+            self._failure = error
+        self._assigned = False
+        self._batch = Batch()
+        for known in (self._apps, self._start, self._ends, self._repeats, self._whole, self._told):
+            known.clear()
+
+    async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
+        """Goes on where the tables say, whatever the group's offsets are."""
+        try:
+            await self._position(sorted(assigned))
+        except Exception as error:
+            self._failure = error
+
+    async def _position(self, assigned: list[TopicPartition]) -> None:
+        consumer = self._consumer
+        for at in assigned:  # before anything is awaited: nothing may be fetched from elsewhere
+            consumer.pause(at)
+            consumer.seek(at, 0)
+        self._apps = {at: f"{self.options.name}-{at.topic}-{at.partition}" for at in assigned}
+        self._whole = await asyncio.to_thread(self.history.positions, self._apps.values())
+        begins = await consumer.beginning_offsets(assigned) if assigned else {}
+        self._ends = await consumer.end_offsets(assigned) if assigned else {}
+        for at, app in self._apps.items():
+            self._start[at] = _next(at, self._whole.get(app), begins[at], self._ends[at])
+            self._repeats[at] = Repeats()
+            consumer.seek(at, max(begins[at], self._start[at] - WINDOW))
+        consumer.resume(*assigned)
+        self._assigned = True
+        self.options.observe("positioned")
+        log.info("%s: %d partitions", self.options.name, len(assigned))
+
+
+def _next(at: TopicPartition, whole: int | None, begin: int, end: int) -> int:
+    """The offset to go on from; raises where the topic is not the one the tables know."""
+    if whole is None:
+        if begin:
+            log.warning("%s/%d: begins at offset %d; the rows before it are gone", *at, begin)
+        return begin
+    if whole + 1 > end:
+        raise ConfigurationError(
+            f"topic {at.topic}, partition {at.partition}: the history was written up to offset "
+            f"{whole}, the topic ends at {end}: another topic of that name? sink it elsewhere"
+        )
+    if whole + 1 < begin:
+        raise DataRefused(
+            f"topic {at.topic}, partition {at.partition}: offsets {whole + 1} to {begin - 1} have "
+            "left the log before they were written; fold the log again into a new history"
+        )
+    return whole + 1
+
+
+def _lost(error: OffsetOutOfRangeError) -> str:
+    return f"{error}: these offsets have left the log before they were written"

@@ -1,0 +1,276 @@
+"""The sink against a real broker: every row once, whoever is killed, whoever shares (issue 5)."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiokafka import AIOKafkaProducer
+
+from sinks.delta import History
+from sinks.digest import digest
+from sinks.history import connect
+from sinks.root import HistoryError
+from sinks.shared import SharedHistory
+from streams.broker import Broker
+from streams.kafka.settings import KafkaSettings
+from streams.kafka.sink import Sink, SinkCounts, SinkOptions, owner
+from streams.kafka.sink_batch import MISFIT
+from streams.kafka.topics import ensure_topics
+from streams.runtime import local
+from streams.topology import HISTORY
+from tests.acceptance import ledger, sgd
+from tests.command import ndjson, turnstone
+from tests.kafka.history import Message, messages, send
+from tests.shared_data import shared
+
+TURNS = 2_000
+TOO_LONG = 90.0
+
+
+class Log:
+    """A broker whose topics hold what a file runner's history holds; `expected` its digest."""
+
+    def __init__(self, broker: Broker, folder: Path) -> None:
+        self.broker = broker
+        self.settings = KafkaSettings.plain(broker.bootstrap)
+        records = list(islice(sgd.records(shared("data", "sgd", "train_part.jsonl.gz")), TURNS))
+        records += list(ledger.records(shared("data", "corrections", "ledger.json")))
+        file = ndjson(folder / "records.ndjson", records)
+        with file.open("ab") as more:
+            more.write(b'not JSON\n{"type": "riddle"}\n')
+        local.run([str(file)], folder / "file")
+        self.expected = digest(folder / "file")
+        self.messages = messages(folder / "file")
+        asyncio.run(ensure_topics(self.settings))
+        asyncio.run(send(self.settings, self.messages))
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Log]:
+    with Broker.start(short_lived=True) as broker:
+        yield Log(broker, tmp_path_factory.mktemp("log"))
+
+
+def run(settings: KafkaSettings, history: Path, **options: Any) -> SinkCounts:
+    """A sink in this process, until it has written what there is."""
+
+    async def inside() -> SinkCounts:
+        wanted = SinkOptions(
+            **{"roll_bytes": 300_000, "once": True, "poll_records": 500, **options}
+        )
+        with SharedHistory(history, await owner(settings, wanted)) as tables:
+            return await Sink(settings, tables, wanted).run()
+
+    return asyncio.run(inside())
+
+
+def start(log: Log, history: Path, name: str, *more: str) -> "subprocess.Popen[str]":
+    """A sink in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.kafka.sink_worker", "--bootstrap", log.broker.bootstrap,
+         "--history", str(history), "--name", name, *more],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def count(history: Path, table: str) -> int:
+    with connect(history, views=[table]) as db:
+        (found,) = db.execute(f"SELECT count(*) FROM {table}").fetchall()
+    return int(found[0])
+
+
+def read_to_the_end(log: Log, history: Path, name: str) -> bool:
+    """Whether the tables have all the log holds."""
+    if not (history / "turnstone.json").exists():
+        return False
+    return count(history, "events") + count(history, "revisions") >= sum(
+        dict(one.headers)["table"] in (b"events", b"revisions") for one in log.messages
+    )
+
+
+def wait_until_read(log: Log, history: Path, name: str) -> None:
+    deadline = time.monotonic() + TOO_LONG
+    while not read_to_the_end(log, history, name):
+        assert time.monotonic() < deadline, "the sinks do not get on"
+        time.sleep(0.3)
+
+
+def test_the_tables_are_those_of_the_file_runner(log: Log, tmp_path: Path) -> None:
+    counts = run(log.settings, tmp_path / "h", name="plain")
+    assert digest(tmp_path / "h") == log.expected
+    assert (counts.read, counts.repeats, counts.misfits) == (len(log.messages), 0, 0)
+    assert counts.writes > 3
+    again = run(log.settings, tmp_path / "h", name="plain")
+    assert (again.read, again.rows, again.writes) == (0, 0, 0)
+    assert digest(tmp_path / "h") == log.expected
+
+
+def test_each_commit_says_how_far_its_partition_is(log: Log, tmp_path: Path) -> None:
+    run(log.settings, tmp_path / "h", name="versions")
+    with History(tmp_path / "h") as tables:
+        events = tables.table("events")
+        assert events is not None
+        versions = [events.transaction_version(f"versions-history-{at}") for at in range(4)]
+    assert all(version is not None and version > 0 for version in versions)
+
+
+@pytest.mark.parametrize(
+    ("point", "nth"),
+    [
+        ("positioned", 1),
+        ("before events", 2),
+        ("after events", 1),
+        ("after links", 2),
+        ("before threads", 1),
+        ("after tasks", 1),
+        ("written", 2),
+        ("committed", 1),
+    ],
+)
+def test_a_killed_sink_goes_on_without_loss_or_doubles(
+    log: Log, tmp_path: Path, point: str, nth: int
+) -> None:
+    name = f"killed-{point.replace(' ', '-')}-{nth}"
+    killed = start(log, tmp_path / "h", name, "--once", "--kill-at", point, "--nth", str(nth))
+    out, err = killed.communicate(timeout=TOO_LONG)
+    assert killed.returncode == -signal.SIGKILL, err[-2000:]
+    assert out.splitlines().count(point) == nth
+    run(log.settings, tmp_path / "h", name=name, roll_bytes=170_000)  # other cuts than before
+    assert digest(tmp_path / "h") == log.expected
+
+
+def test_two_sinks_share_the_partitions_and_one_is_killed(log: Log, tmp_path: Path) -> None:
+    history = tmp_path / "h"
+    stays = start(log, history, "shared", "--roll-bytes", "50000")
+    dies = start(
+        log, history, "shared", "--roll-bytes", "50000", "--kill-at", "written", "--nth", "2"
+    )
+    try:
+        assert dies.wait(TOO_LONG) == -signal.SIGKILL
+        wait_until_read(log, history, "shared")
+        stays.terminate()
+        out, err = stays.communicate(timeout=TOO_LONG)
+        assert stays.returncode == 0, err[-2000:]
+        assert out.count("positioned") >= 2
+    finally:
+        for one in (stays, dies):
+            one.kill()
+            one.communicate()
+    run(log.settings, history, name="shared")
+    assert digest(history) == log.expected
+
+
+def test_a_zombie_changes_nothing(log: Log, tmp_path: Path) -> None:
+    history = tmp_path / "h"
+    sleeper = start(log, history, "zombie", "--roll-bytes", "20000")
+    try:
+        assert sleeper.stdout is not None
+        while "before" not in sleeper.stdout.readline():
+            pass
+        os.kill(sleeper.pid, signal.SIGSTOP)
+        run(log.settings, history, name="zombie")  # waits for the session's end, writes it all
+        os.kill(sleeper.pid, signal.SIGCONT)
+        time.sleep(2)
+        sleeper.terminate()
+        assert sleeper.wait(TOO_LONG) == 0
+    finally:
+        sleeper.kill()
+        sleeper.communicate()
+    assert digest(history) == log.expected
+
+
+def test_what_was_sent_twice_is_written_once(tmp_path: Path, log: Log) -> None:
+    with Broker.start(short_lived=True) as broker:
+        settings = KafkaSettings.plain(broker.bootstrap)
+        asyncio.run(ensure_topics(settings))
+        asyncio.run(send(settings, log.messages[:3_000]))
+        asyncio.run(send(settings, log.messages[2_500:]))
+        counts = run(settings, tmp_path / "h", name="repeats")
+        assert counts.repeats > 400
+        assert digest(tmp_path / "h") == log.expected
+        # the repeats come after a restart as well
+        asyncio.run(send(settings, log.messages[-200:]))
+        again = run(settings, tmp_path / "h", name="repeats")
+        assert again.read == 200
+        assert digest(tmp_path / "h") == log.expected
+
+
+def test_what_is_no_row_becomes_a_dead_letter(tmp_path: Path, log: Log) -> None:
+    events = [one for one in log.messages if dict(one.headers)["table"] == b"events"]
+    good, other = events[0], json.loads(events[1].value)
+    late = json.dumps(other | {"occurred_at": "yesterday"}).encode()
+    wrong = [
+        good._replace(value=b"{"),
+        good._replace(value=b'{"event_id": 1}'),
+        good._replace(headers=[("table", b"nothing")]),
+        good._replace(headers=[]),
+        Message(good.topic, 0, late, [("table", b"events")]),
+        Message(good.topic, 0, good.value[:-1] + b',"new_column":1}', [("table", b"events")]),
+    ]
+    with Broker.start(short_lived=True) as broker:
+        settings = KafkaSettings.plain(broker.bootstrap)
+        asyncio.run(ensure_topics(settings))
+        asyncio.run(send(settings, [*wrong[:3], good, *wrong[3:]]))
+        asyncio.run(_send_null(settings))
+        counts = run(settings, tmp_path / "h", name="misfits")
+    assert (counts.misfits, counts.rows) == (7, 8)
+    with connect(tmp_path / "h") as db:
+        found = db.execute("SELECT reason, detail, payload, src_topic FROM dead_letters").fetchall()
+        assert db.execute("SELECT event_id FROM events").fetchall() == [(other_id(good),)]
+    assert {row[0] for row in found} == {MISFIT}
+    assert {row[3] for row in found} == {HISTORY.name}
+    assert {bytes(row[2]) for row in found} == {one.value for one in wrong} | {b""}
+    assert any("event_id" in row[1] for row in found)
+    assert any("yesterday" in row[1] for row in found)
+
+
+def other_id(one: Message) -> str:
+    return str(json.loads(one.value)["event_id"])
+
+
+async def _send_null(settings: KafkaSettings) -> None:
+    async with AIOKafkaProducer(**settings.client()) as producer:
+        await producer.send_and_wait(HISTORY.name, None, b"k", headers=[("table", b"events")])
+
+
+def test_a_history_of_the_file_runner_is_refused(log: Log, tmp_path: Path) -> None:
+    file = ndjson(tmp_path / "one.ndjson", [])
+    local.run([str(file)], tmp_path / "h")
+    with pytest.raises(HistoryError, match="written by `turnstone run`"):
+        run(log.settings, tmp_path / "h")
+
+
+def test_another_sinks_history_is_refused_and_a_file_runner_too(log: Log, tmp_path: Path) -> None:
+    run(log.settings, tmp_path / "h", name="mine")
+    with pytest.raises(HistoryError, match="sink is 'mine', not 'yours'"):
+        run(log.settings, tmp_path / "h", name="yours")
+    file = ndjson(tmp_path / "one.ndjson", [])
+    done = turnstone("run", file, "--history", tmp_path / "h")
+    assert done.code == 3
+    assert "_store is missing" in done.err
+
+
+def test_the_command_says_counts_and_ends(log: Log, tmp_path: Path) -> None:
+    done = turnstone(
+        "sink", "--bootstrap", log.broker.bootstrap, "--history", tmp_path / "h",
+        "--name", "command", "--once", "--json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert done.json()["read"] == len(log.messages)
+    assert digest(tmp_path / "h") == log.expected
+
+
+def test_a_broker_that_is_not_there_is_exit_5(tmp_path: Path) -> None:
+    done = turnstone("sink", "--bootstrap", "127.0.0.1:1", "--history", tmp_path / "h")
+    assert done.code == 5
+    assert "127.0.0.1:1" in done.err
+    assert not (tmp_path / "h").exists()
