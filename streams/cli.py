@@ -29,6 +29,10 @@ COMMANDS = {
     "schema": "describing:schema",
     "dlq": "dead_letters:dlq",
     "broker": "broker:broker",
+    "worker": "worker:worker",
+    "sink": "kafka:sink",
+    "produce": "kafka:produce",
+    "lag": "kafka:lag",
 }
 """Name -> module in streams.commands : attribute."""
 
