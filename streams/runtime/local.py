@@ -39,6 +39,7 @@ PACK_RECORDS = 512
 BATCH_BYTES = 32_000_000
 BATCH_ENTITIES = 10_000  # sessions and users whose rows wait to be written, twice 7 KB each
 BATCH_SECONDS = 10.0
+FORMAT = 2  # of the rows in the store; raised when a fold keeps them otherwise
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
 
 Progress = Callable[[str, int, int, int], None]  # path, bytes read, bytes in all, records
@@ -92,6 +93,7 @@ def writing(root: Path) -> Iterator[tuple[Store, History]]:
             )
         store = Store(path)
         try:
+            _check_format(store, path)
             _repair(store, tables)
             with _few_collections(), tables:
                 yield store, tables
@@ -110,6 +112,18 @@ def _few_collections() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+def _check_format(store: Store, path: Path) -> None:
+    """Refuses the rows of a version whose folds kept them otherwise."""
+    known = store.value("format")
+    if known is None and store.value("writer") is None:
+        store.write_values({"format": FORMAT})
+    elif known != FORMAT:
+        raise ConfigurationError(
+            f"{path}: the fold's tables have format {known or 1}, this Turnstone writes {FORMAT}; "
+            "fold the same files into a new folder"
+        )
 
 
 def _repair(store: Store, tables: History) -> None:

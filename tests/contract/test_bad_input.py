@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from streams.runtime.store import Store
 from tests.command import checked, files_holding, folded, ndjson, rows, snapshot, turn, turnstone
 
 SECRET = "the reader's own secret"
@@ -375,6 +376,17 @@ def test_a_bad_history_is_refused_and_nothing_is_touched(tmp_path: Path, kind: s
         done = turnstone(*command, "--history", history)
         assert done.code == 3 and str(history) in done.err, (command, done)
     assert snapshot(tmp_path) == before
+
+
+def test_rows_of_another_version_are_refused_and_the_history_stays(tmp_path: Path) -> None:
+    file, history = ndjson(tmp_path / "good.ndjson", [turn("e1")]), tmp_path / "history"
+    folded(file, history=history)
+    store = Store(history / "_store")
+    store.write_values({"format": 1})
+    store.close()
+    done = turnstone("run", file, "--history", history)
+    assert done.code == 3 and "new folder" in done.err and "Traceback" not in done.err
+    assert [row["event_id"] for row in rows(history, "SELECT event_id FROM events")] == ["e1"]
 
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
