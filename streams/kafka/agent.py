@@ -85,7 +85,8 @@ class Agent:
     def keep(self, record: Any, entity: Held, out: Effects, origin: Origin) -> None:
         """The record was applied: its rows stay, and those that it found to fit nothing go."""
         self.table.keep(entity)
-        self.warnings.update(out.warnings)
+        if out.warnings:
+            self.warnings.update(out.warnings)
         for late in out.late:
             self.outbox.dead(dead_of(late, entity.tenant), record, origin)
             self.counts["applied"] -= 1

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any, get_type_hints
 
 import msgspec
@@ -9,7 +10,7 @@ from pydantic import BaseModel
 
 from schemas.base import Micros
 from schemas.rows import TABLES, Source
-from schemas.time import EPOCH, SECOND, format_time
+from schemas.time import EPOCH, SECOND
 
 MINUTE = 60 * SECOND
 Headers = tuple[tuple[str, bytes], ...]
@@ -22,22 +23,23 @@ _minutes: dict[int, str] = {}
 
 
 def time_text(micros: int) -> str:
-    """`format_time`, quick for whole seconds of a minute that was seen before."""
-    minute, left = divmod(micros, MINUTE)
-    second, fraction = divmod(left, SECOND)
-    if fraction:
-        return format_time(micros)
+    """`format_time`, quick for a minute that was seen before."""
+    minute = micros // MINUTE
+    left = micros - minute * MINUTE
     text = _minutes.get(minute)
     if text is None:
         if len(_minutes) >= 10_000:
             _minutes.clear()
         at = EPOCH + timedelta(microseconds=minute * MINUTE)
         text = _minutes[minute] = at.isoformat()[:17]
-    return text + _SECONDS[second]
+    if left % SECOND == 0:
+        return text + _SECONDS[left // SECOND]
+    return f"{text}{left // SECOND:02}.{left % SECOND:06}Z"
 
 
 def _row_encoder(table: str) -> Callable[[tuple[Any, ...]], bytes]:
-    """Row tuples of a table (as `sinks.tables` has them) to JSON objects; times as text."""
+    """Row tuples of a table (as `sinks.tables` has them) to JSON objects. Times become text; one
+    that is text already, as an origin's, stays."""
     hints = {name: hint for model in (TABLES[table], Source) for name, hint in _fields(model)}
     shape = msgspec.defstruct(table, list(hints))
     times = tuple(
@@ -47,7 +49,7 @@ def _row_encoder(table: str) -> Callable[[tuple[Any, ...]], bytes]:
     def encode(row: tuple[Any, ...]) -> bytes:
         cells = list(row)
         for place in times:
-            if cells[place] is not None:
+            if type(cells[place]) is int:
                 cells[place] = time_text(cells[place])
         return to_json(shape(*cells))
 
@@ -72,21 +74,26 @@ def key_of(*parts: str) -> bytes:
     return "/".join(parts).encode()
 
 
+@lru_cache(1000)
+def _place(topic: str, partition: int) -> Headers:
+    return (("src_topic", topic.encode()), ("src_partition", b"%d" % partition))
+
+
 class Origin:
     """The record that messages come from: its key, its columns in their rows, their headers.
 
-    `suffix`: tenant, recorded_at, src_topic, src_partition, src_offset.
+    `suffix`: tenant, recorded_at as text, src_topic, src_partition, src_offset.
     """
 
-    __slots__ = ("_ordinal", "_source", "key", "suffix")
+    __slots__ = ("_ordinal", "_source", "key", "recorded_at", "suffix")
 
     def __init__(self, record: Any, tenant: str, recorded_at: int) -> None:
         self.key: bytes | None = record.key
         topic, partition, offset = record.topic, record.partition, record.offset
-        self.suffix = (tenant, recorded_at, topic, partition, offset)
+        self.recorded_at = time_text(recorded_at)
+        self.suffix: Any = (tenant, self.recorded_at, topic, partition, offset)
         self._source: Headers = (
-            ("src_topic", topic.encode()),
-            ("src_partition", b"%d" % partition),
+            *_place(topic, partition),
             ("src_offset", b"%d" % offset),
         )
         self._ordinal = 0

@@ -75,7 +75,7 @@ class Given(NamedTuple):
 _decode = msgspec.json.Decoder(Hop).decode
 
 
-def encode(signal: UserSignal, tenant: str, status: str, recorded_at: int) -> bytes:
+def encode(signal: UserSignal, tenant: str, status: str, recorded_at: str) -> bytes:
     """The message of one signal."""
     known = signal.difficulty is not None or signal.correct_rate is not None
     felt = signal.affect
@@ -85,7 +85,7 @@ def encode(signal: UserSignal, tenant: str, status: str, recorded_at: int) -> by
             tenant,
             signal.user_id,
             time_text(signal.occurred_at),
-            time_text(recorded_at),
+            recorded_at,
             status,
             "user",
             signal.session_id,

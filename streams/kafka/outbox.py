@@ -82,6 +82,8 @@ class Outbox:
 
     def dead(self, dead: Dead, record: Any, origin: Origin) -> None:
         """A dead letter: original key, bytes and headers, and why."""
+        if dead.occurred_at is None:
+            dead = dead._replace(occurred_at=record.timestamp * 1000)
         payload = urlsafe_b64encode(dead.payload).decode()  # as the models have it
         dead = dead._replace(payload=payload, key=key_text(record.key))  # type: ignore[arg-type]
         row = dead_row(dead, origin.suffix, headers_text(record.headers))

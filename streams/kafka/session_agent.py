@@ -50,7 +50,7 @@ class SessionAgent(Agent):
             return self.refuse(record, entity, said.occurred_at, error)
         self.keep(record, entity, out, origin)
         for signal in out.signals:
-            value = hop.encode(signal, tenant, said.status, recorded_at)
+            value = hop.encode(signal, tenant, said.status, origin.recorded_at)
             user = key_of(tenant, signal.user_id)
             self.outbox.hashed(USER_SIGNALS.name, user, value, origin)
         if out.session:

@@ -386,7 +386,7 @@ def test_rows_of_another_version_are_refused_and_the_history_stays(tmp_path: Pat
     store.close()
     done = turnstone("run", file, "--history", history)
     assert done.code == 3 and "new folder" in done.err and "Traceback" not in done.err
-    assert [row["event_id"] for row in rows(history, "SELECT event_id FROM events")] == ["e1"]
+    assert rows(history, "SELECT event_id FROM events") == [("e1",)]
 
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
