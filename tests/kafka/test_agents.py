@@ -1,0 +1,187 @@
+"""The agents without a broker: what a batch is, and what is left of one that did not stand."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from schemas.base import DAY, format_time, parse_time
+from streams.kafka.memory_agent import MemoryAgent
+from streams.kafka.processing import Batch, Output
+from streams.kafka.retention import AT_ONCE
+from streams.kafka.session_agent import SessionAgent
+from tests.command import turn
+
+START = parse_time("2026-01-01T00:00:00Z")
+NOW_MS = START // 1000 + 400 * DAY // 1000  # the broker's clock: later than all that is said
+RETENTION = 30 * DAY
+encode = msgspec.json.Encoder().encode
+decode = msgspec.json.decode
+
+
+class Record(NamedTuple):
+    """A record as the broker gives it."""
+
+    topic: str
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[tuple[str, bytes]] = ()
+    timestamp: int = NOW_MS
+    partition: int = 0
+
+
+def turns(first: int, *said: dict[str, Any]) -> list[Record]:
+    return [
+        Record("turns", first + number, f"default/{one['session_id']}".encode(), encode(one))
+        for number, one in enumerate(said)
+    ]
+
+
+def on(day: float, event_id: str, **fields: Any) -> dict[str, Any]:
+    return turn(event_id, occurred_at=format_time(START + int(day * DAY)), **fields)
+
+
+def of(batch: Batch, topic: str) -> list[Output]:
+    return [one for one in batch.outputs if one.topic == topic]
+
+
+def hops(batch: Batch, first: int = 0) -> list[Record]:
+    """What the session agent says of users, as the memory agent gets it."""
+    return [
+        Record("user-signals", first + number, one.key, one.value, one.headers)
+        for number, one in enumerate(of(batch, "user-signals"))
+    ]
+
+
+def test_a_batch_that_was_aborted_is_done_again_alike() -> None:
+    agent = SessionAgent(0, None)
+    agent.process(turns(0, on(0, "a")))
+    agent.committed()
+    records = turns(1, on(1, "b"), on(2, "c", session_id="other"), on(1, "b"))
+    first = agent.process(records)
+    agent.rolled_back()
+    again = agent.process(records)
+    assert again == first
+    assert again.note["counts"] == {"read": 4, "applied": 3, "duplicate": 1}
+
+
+def test_rows_restored_go_on_as_those_that_stayed() -> None:
+    stayed = SessionAgent(0, RETENTION)
+    changelog = []
+    for number in range(5):
+        batch = stayed.process(turns(number, on(number, f"e{number}")))
+        stayed.committed()
+        changelog += batch.changelog
+    restored = SessionAgent(0, RETENTION)
+    restored.restore(changelog)
+    restored.restored(batch.note)
+    last = turns(5, on(5, "e5"), on(1, "e1"))
+    assert restored.process(last) == stayed.process(last)
+
+
+def test_every_output_has_a_place_of_its_own() -> None:
+    batch = SessionAgent(0, None).process(turns(0, on(0, "a", task_id="t"), on(1, "b")))
+    places = [(*one.headers[-4:], one.topic) for one in batch.outputs if one.topic != "history"]
+    rows = [one.headers[-4:] for one in of(batch, "history")]
+    assert len(set(rows)) == len(rows)
+    assert len(set(places)) == len(places)
+    tables = [dict(one.headers)["table"] for one in of(batch, "history")]
+    assert tables.count(b"events") == 2
+    assert tables.count(b"sessions") == 1  # the newest document of the batch alone
+
+
+def test_sessions_past_their_retention_end_with_a_tombstone() -> None:
+    agent = SessionAgent(0, RETENTION)
+    step = {"type": "recursion", "session_id": "old", "task_id": "t/1", "trace_id": "r",
+            "iteration_index": 0, "action": {"action_type": "REFLECT"},
+            "occurred_at": format_time(START)}  # fmt: skip
+    agent.process([
+        *turns(0, on(0, "a", session_id="old"), on(0, "k", session_id="kept")),
+        Record("recursions", 0, b"default/old", encode(step)),
+    ])  # fmt: skip
+    agent.committed()
+    agent.process(turns(2, on(20, "l", session_id="kept")))
+    agent.committed()
+    batch = agent.process(turns(3, on(45, "new", session_id="new")))
+    gone = {(one.topic, one.key) for one in batch.outputs if one.value is None}
+    assert gone == {("sessions", b"default/old"), ("session-contexts", b"default/old"),
+                    ("tasks", b"default/old/t/1")}  # fmt: skip
+    assert len(agent.table) == 2
+    agent.rolled_back()
+    batch = agent.process(turns(3, on(45, "new", session_id="new")))
+    agent.committed()
+    assert {(one.topic, one.key) for one in batch.outputs if one.value is None} == gone
+    rows = [key.split(b"\0")[2] for key, value in batch.changelog if value is None]
+    assert set(rows) == {b"old"}
+    assert len(agent.table) == 2
+    assert batch.note["counts"]["sessions_dropped"] == 1
+
+
+def test_a_record_past_its_retention_is_history_alone() -> None:
+    agent = SessionAgent(0, RETENTION)
+    agent.process(turns(0, on(100, "now")))
+    agent.committed()
+    batch = agent.process(turns(1, on(3, "late", session_id="old")))
+    assert [dict(one.headers)["table"] for one in of(batch, "history")] == [b"events"]
+    assert not of(batch, "user-signals")
+    assert not of(batch, "sessions")
+    assert batch.note["counts"] == {"read": 2, "applied": 2, "after_retention": 1}
+
+
+def test_one_wrong_date_expires_nobody() -> None:
+    agent = SessionAgent(0, RETENTION)
+    agent.process(turns(0, on(399.9, "a")))
+    agent.committed()
+    batch = agent.process(turns(1, on(4000, "wrong", session_id="other"), on(399.95, "b")))
+    assert [one for one in batch.outputs if one.value is None] == []
+    assert batch.note["counts"]["applied"] == 3
+
+
+def test_many_sessions_past_their_retention_go_some_at_a_time() -> None:
+    agent = SessionAgent(0, RETENTION)
+    many = AT_ONCE + 10
+    agent.process(turns(0, *(on(0, f"e{n}", session_id=f"s{n}") for n in range(many))))
+    agent.committed()
+    left = []
+    for number in range(2):
+        agent.process(turns(many + number, on(50 + number, f"n{number}", session_id="new")))
+        agent.committed()
+        left.append(len(agent.table))
+    assert left == [11, 1]
+
+
+def test_a_hop_said_again_counts_once() -> None:
+    sessions, users = SessionAgent(0, None), MemoryAgent(0)
+    said = turns(0, on(0, "a", topic="algebra", metadata={"correct_rate": 0.4}), on(1, "b"))
+    batch = sessions.process(said)
+    once = users.process(hops(batch))
+    users.committed()
+    again = users.process(hops(batch, first=2))
+    assert again.outputs == []
+    assert again.changelog == []
+    assert again.note["counts"] == {"hops": 2, "hops_repeated": 2}
+    profile = decode(of(once, "profiles")[0].value or b"")
+    assert profile["history"]["topics_visited"] == ["algebra"]
+    assert users.hops == {"turns/0": 1}
+
+
+def test_what_a_turn_causes_carries_its_recorded_at() -> None:
+    sessions, users = SessionAgent(0, None), MemoryAgent(0)
+    felt = {"vad": {"v": 0.5, "a": 0, "d": 0}, "text": "glad"}
+    batch = sessions.process(turns(0, on(0, "a", affect=felt, recorded_at="2030-01-01T00:00:00Z")))
+    made = users.process([one._replace(timestamp=NOW_MS + 5) for one in hops(batch)])
+    rows = [decode(one.value or b"") for one in (*of(batch, "history"), *of(made, "history"))]
+    assert {row["recorded_at"] for row in rows} == {format_time(NOW_MS * 1000)}
+    assert of(made, "affects") and of(made, "revisions") and of(made, "moods")
+
+
+def test_a_row_that_no_topic_takes_is_a_dead_letter_and_leaves_nothing() -> None:
+    agent = SessionAgent(0, None)
+    loud = '\\"' * 120_000  # escaped in the row, and again in its `doc`
+    fields = {"user_input": loud, "agent_answer": loud, "metadata": {"again": loud}}
+    batch = agent.process(turns(0, on(0, "a", **fields)))
+    (letter,) = of(batch, "dead-letters")
+    assert decode(letter.value or b"")["reason"] == "too_large"
+    assert batch.changelog == []
+    assert len(batch.outputs) == 1

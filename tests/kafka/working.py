@@ -1,0 +1,168 @@
+"""Drives real workers on a broker of their own, and reads what they made."""
+
+import asyncio
+import json
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from aiokafka import AIOKafkaProducer
+
+from schemas.events import RECORD_TYPES
+from sinks.delta import History
+from streams.kafka.agents import changelog_name
+from streams.kafka.history_rows import decode, to_columns
+from streams.kafka.marker import MARKER_KEY
+from streams.kafka.marker import decode as decode_marker
+from streams.topology import AGENTS, DEAD_LETTERS, HISTORY, USER_SIGNALS, topic_of
+from tests.command import PROGRAM, environment
+from tests.kafka.counting import PARTITIONS, read_all
+
+APP = "turnstone"
+OUTCOMES = ("applied", "duplicate", "dead", "withheld")
+TOO_LONG = 90.0
+
+Given = tuple[str, bytes | None, bytes | None, Sequence[tuple[str, bytes]]]
+"""A message to send: topic, key, value, headers."""
+
+
+def message(line: bytes, *headers: tuple[str, bytes]) -> Given:
+    """A valid record on its way."""
+    record = json.loads(line)
+    kind = RECORD_TYPES[record["type"]].model_construct(**record)
+    owner = "user_id" if topic_of(kind).key.endswith("{user_id}") else "session_id"
+    key = f"{record.get('tenant', 'default')}/{record[owner]}".encode()
+    return topic_of(kind).name, key, line, headers
+
+
+class Working:
+    """Workers of one app on a broker that nobody else uses; `sent` counts input records."""
+
+    def __init__(self, bootstrap: str, folder: Path) -> None:
+        self.bootstrap, self.folder = bootstrap, folder
+        self.sent = 0
+        self.workers: list[subprocess.Popen[bytes]] = []
+
+    def start(self, *options: str) -> "subprocess.Popen[bytes]":
+        """A worker process; its log is LOG-n in the folder."""
+        with (self.folder / f"log-{len(self.workers)}").open("wb") as log:
+            told = ["--bootstrap", self.bootstrap, "--retention-days", "0", *options]
+            worker = subprocess.Popen(
+                [PROGRAM, "worker", *told], stderr=log, stdout=log, env=environment()
+            )
+        self.workers.append(worker)
+        return worker
+
+    def log(self, number: int = -1) -> str:
+        return (self.folder / f"log-{number % len(self.workers)}").read_text()
+
+    def await_log(self, text: str, times: int = 1) -> None:
+        deadline = time.monotonic() + TOO_LONG
+        while self.log().count(text) < times:
+            assert self.workers[-1].poll() is None, self.log()[-3000:]
+            assert time.monotonic() < deadline, self.log()[-3000:]
+            time.sleep(0.05)
+
+    def await_ready(self) -> None:
+        """Until all lanes of the newest worker have restored."""
+        self.await_log(": restored ", times=2 * PARTITIONS)
+
+    def send(self, messages: Iterable[Given]) -> None:
+        given = list(messages)
+        asyncio.run(_send(self.bootstrap, given))
+        self.sent += len(given)
+
+    def notes(self) -> dict[str, list[dict[str, Any]]]:
+        """The newest note of each lane, by agent."""
+        return {agent.name: self._notes(changelog_name(APP, agent)) for agent in AGENTS}
+
+    def _notes(self, changelog: str) -> list[dict[str, Any]]:
+        found = {
+            one.partition: decode_marker(one.value).note
+            for one in self.read(changelog)
+            if one.key == MARKER_KEY
+        }
+        return [dict(note) for note in found.values()]
+
+    def counts(self) -> Counter[str]:
+        """Law 3's counters of all lanes together."""
+        counts: Counter[str] = Counter()
+        for notes in self.notes().values():
+            for note in notes:
+                counts.update(note["counts"])
+        return counts
+
+    def await_done(self) -> Counter[str]:
+        """Until every record sent, and every hop it made, is committed."""
+        deadline = time.monotonic() + TOO_LONG
+        while True:
+            counts = self.counts()
+            hops = [
+                one
+                for one in self.read(USER_SIGNALS.name)
+                if dict(one.headers).get("src_offset", b"").isdigit()
+            ]
+            if counts["read"] >= self.sent and counts["hops"] + counts["hops_dead"] >= len(hops):
+                return counts
+            logs = "\n".join(self.log(number)[-2000:] for number in range(len(self.workers)))
+            assert time.monotonic() < deadline, f"{counts} of {self.sent}\n{logs}"
+            time.sleep(0.3)
+
+    def read(self, topic: str) -> list[Any]:
+        """The committed records of a topic."""
+        return asyncio.run(read_all(self.bootstrap, topic))
+
+    def newest(self, topic: str) -> dict[bytes, Any]:
+        """The newest document of each key of a compacted topic, None for a tombstone."""
+        return {
+            one.key: None if one.value is None else json.loads(one.value)
+            for one in self.read(topic)
+        }
+
+    def dead_letters(self) -> list[dict[str, Any]]:
+        return [json.loads(one.value) for one in self.read(DEAD_LETTERS.name)]
+
+    def history(self, root: Path) -> Path:
+        """What the workers wrote as Delta tables, in the order of each partition."""
+        rows: dict[str, list[Any]] = {}
+        seen = set()
+        for one in (*self.read(HISTORY.name), *self.read(DEAD_LETTERS.name)):
+            headers = dict(one.headers)
+            source = tuple(headers[name] for name in
+                           ("src_topic", "src_partition", "src_offset", "ordinal"))  # fmt: skip
+            assert source not in seen, f"twice: {source}"
+            seen.add(source)
+            table = headers["table"].decode()
+            rows.setdefault(table, []).append(decode(table, one.value))
+        with History(root) as tables:
+            for table, some in rows.items():
+                tables.append(table, to_columns(table, some), "test", 1)
+        return root
+
+    def stop(self) -> None:
+        for worker in self.workers:
+            if worker.poll() is None:
+                worker.kill()
+            worker.wait()
+
+    def kill(self) -> None:
+        """SIGKILL for the newest worker."""
+        self.workers[-1].send_signal(signal.SIGKILL)
+        self.workers[-1].wait()
+
+
+async def _send(bootstrap: str, messages: Sequence[Given]) -> None:
+    producer = AIOKafkaProducer(
+        bootstrap_servers=bootstrap,
+        linger_ms=5,
+        enable_idempotence=True,
+        max_request_size=3_000_000,
+    )
+    async with producer:
+        for topic, key, value, headers in messages:
+            partition = 0 if key is None else None
+            await producer.send(topic, value, key, headers=list(headers), partition=partition)
