@@ -12,3 +12,7 @@ asdict = msgspec.structs.asdict
 
 class Row(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Made and copied in a quarter of a named tuple's time; never part of a cycle."""
+
+
+class Mutable(msgspec.Struct, gc=False):
+    """The same, to be filled in by one call and read by its caller."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, Protocol
 
 from schemas.events import Record
-from schemas.row import Row
+from schemas.row import Mutable, Row
 
 Outcome = Literal["applied", "duplicate", "after_retention"]
 
@@ -43,7 +43,7 @@ class Input(Row, frozen=True):
     `fingerprint` is 7 bytes of the canonical JSON's hash and a zero (design 04: same content);
     `doc` that JSON as text, `metadata` and `extra` those parts of it. `recorded_at` and `horizon`
     are microseconds UTC: a record older than the horizon that finds no row is too late to begin
-    one (None: rows live for ever).
+    one (None: rows live for ever). `plain`: a turn of text, with nothing nested in it.
     """
 
     record: Record
@@ -54,6 +54,7 @@ class Input(Row, frozen=True):
     extra: str | None = None
     source: tuple[str, int, int] = ("", 0, 0)
     horizon: int | None = None
+    plain: bool = False
 
 
 class Refused(Exception):  # noqa: N818 - what happened, not an error of the program
@@ -104,22 +105,22 @@ class Late(NamedTuple):
     source: tuple[str, int, int]
 
 
-class Effects:
-    """What one record causes, as data: history rows, signals, documents to write anew."""
+class Effects(Mutable):
+    """What one record causes, as data: history rows, signals, documents to write anew.
 
-    __slots__ = ("late", "ordinal", "owner", "record", "rows", "scope", "seq", "session",
-                 "signals", "tasks", "user", "warnings")  # fmt: skip
+    `scope` (tenant, table and owner) is, with the record's id, what ids are made of. `seq` is the
+    owner's count of revisions; the fold sets and keeps it.
+    """
 
-    def __init__(self, owner: str, scope: tuple[str, str, str], record: Record) -> None:
-        self.owner = owner  # the session or user
-        self.scope = scope  # tenant, table and owner: with the record's id, what ids are made of
-        self.record = record
-        self.rows: list[tuple[str, int, tuple[Any, ...]]] = []  # table, occurred_at, values
-        self.signals: list[UserSignal] = []
-        self.session = False  # the session's document changed
-        self.user = False  # the user's profile changed
-        self.tasks: dict[str, None] = {}  # the tasks whose documents changed, in order
-        self.warnings: list[str] = []
-        self.late: list[Late] = []
-        self.ordinal = 0
-        self.seq = 0  # the owner's count of revisions; the fold sets and keeps it
+    owner: str  # the session or user
+    scope: tuple[str, str, str]
+    record: Record
+    rows: list[tuple[str, int, tuple[Any, ...]]] = []  # table, occurred_at, values
+    signals: list[UserSignal] = []
+    session: bool = False  # the session's document changed
+    user: bool = False  # the user's profile changed
+    tasks: dict[str, None] = {}  # the tasks whose documents changed, in order
+    warnings: list[str] = []
+    late: list[Late] = []
+    ordinal: int = 0
+    seq: int = 0

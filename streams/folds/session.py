@@ -92,7 +92,7 @@ def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -
         replaced = rows.get(f"r/{turn.event_id}")
     seen = put_id(rows, header.seen, place, content)
 
-    facts = facts_of(turn)
+    facts: Facts = facts_of(turn) if is_running or not given.plain else turn  # type: ignore[assignment]
     before = visible(rows, header) if header.running else header
     changes: dict[str, Any] = {}
     if replaced is not None:

@@ -59,7 +59,8 @@ class Conversation(Row, frozen=True):
 
 
 class Facts(Row, frozen=True):
-    """What the header and the conversations take from a turn."""
+    """What the header and the conversations take from a turn, under a turn's names: a plain turn
+    (`Input.plain`) is its own facts."""
 
     occurred_at: int
     event_id: str
@@ -77,7 +78,7 @@ class Facts(Row, frozen=True):
     subject: Claimed | None
     object: Claimed | None
     summary: dict[str, Any] | None
-    artifacts: dict[str, Any] | None
+    artifacts_metadata: dict[str, Any] | None
 
     @property
     def conversation(self) -> str:
@@ -132,8 +133,9 @@ def contribute(header: Session, turn: Facts) -> dict[str, Any]:
         changes["subject"] = max(header.subject or turn.subject, turn.subject)
     if turn.object:
         changes["object"] = max(header.object or turn.object, turn.object)
-    if turn.artifacts and (header.artifacts is None or (at, event_id) >= header.artifacts[:2]):
-        changes["artifacts"] = (at, event_id, turn.artifacts)
+    where = turn.artifacts_metadata
+    if where and (header.artifacts is None or (at, event_id) >= header.artifacts[:2]):
+        changes["artifacts"] = (at, event_id, where)
     return changes
 
 

@@ -56,7 +56,7 @@ def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld
     quick = plain.read(line) if len(line) <= MAX_RECORD_BYTES else None
     if quick is not None:
         turn, doc, metadata = quick
-        return _given(turn, doc, metadata, None, source)
+        return _given(turn, doc, metadata, None, source, is_plain=True)
     try:
         record = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -132,6 +132,7 @@ def _given(
     metadata: str | None,
     extra: Any,
     source: tuple[str, int, int],
+    is_plain: bool = False,
 ) -> Input:
     digest = blake2b(doc, digest_size=7)
     if type(model) is Turn and model.image_summaries:
@@ -144,6 +145,8 @@ def _given(
         metadata,
         _encode(extra).decode() if extra else None,
         source,
+        None,
+        is_plain,
     )
 
 

@@ -109,7 +109,7 @@ def _known(given: dict[str, Any]) -> Metadata:
 
 def _may_hold_image(turn: PlainTurn) -> bool:
     """Image bytes begin a text, or follow a data URL's name anywhere in it; a label may hold
-    what a label may not."""
+    what a label may not, or nothing."""
     asked, answered = turn.user_input, turn.agent_answer
     labels = f"{turn.intent}{turn.topic}{turn.artifact}"
     return (
@@ -118,6 +118,7 @@ def _may_hold_image(turn: PlainTurn) -> bool:
         or asked.startswith(IMAGE_STARTS)
         or answered.startswith(IMAGE_STARTS)
         or turn.error is not None
+        or turn.intent == ""
         or not labels.isprintable()
         or (len(labels) >= 32 and _hints(labels))
     )
