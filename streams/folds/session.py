@@ -208,22 +208,22 @@ def _converse(
 
 def _link(rows: Rows, turn: Facts, replaced: Facts | None, out: Effects) -> Gap:
     """The provisional reply_to of a turn and of those it now precedes. Returns its neighbours."""
-    entry = (turn.occurred_at, turn.event_id, turn.client_id)
+    client = turn.client_id
+    entry = (turn.occurred_at, turn.event_id, client)
     answered: Entry | None = None
     if replaced is not None:
         old = (replaced.occurred_at, replaced.event_id, replaced.client_id)
         if old == entry:
             return None, None
         answered = _unlink(rows, old, out)
-    answers = previous, follower = insert_turn(rows, "", entry)
-    followers = [(follower, previous)] if follower and not follower[2] else []
-    if turn.client_id:
-        answers = insert_turn(rows, "=" + turn.client_id, entry)
-        followers += [(answers[1], answers[0])] if answers[1] else []
-    _answer(rows, entry, answered, answers[0], out)
-    for one, was in followers:
-        _answer(rows, one, was, entry, out)
-    return previous, follower
+    gap = previous, follower = insert_turn(rows, "", entry)
+    before, after = insert_turn(rows, "=" + client, entry) if client else gap
+    _answer(rows, entry, answered, before, out)
+    if follower and not follower[2]:
+        _answer(rows, follower, previous, entry, out)
+    if client and after:
+        _answer(rows, after, before, entry, out)
+    return gap
 
 
 def _unlink(rows: Rows, old: Entry, out: Effects) -> Entry | None:
