@@ -18,10 +18,12 @@ Headers = tuple[tuple[str, bytes], ...]
 to_json = msgspec.json.Encoder().encode
 
 _SECONDS = tuple(f"{second:02}Z" for second in range(60))
-_NUMBERS = tuple(b"%d" % number for number in range(256))
+_ORDINALS = tuple(("ordinal", b"%d" % number) for number in range(256))
+_TABLES = {table: ("table", table.encode()) for table in TABLES}
 _minutes: dict[int, str] = {}
 
 
+@lru_cache(10_000)
 def time_text(micros: int) -> str:
     """`format_time`, quick for a minute that was seen before."""
     minute = micros // MINUTE
@@ -98,11 +100,11 @@ class Origin:
         )
         self._ordinal = 0
 
-    def headers(self, table: bytes | None = None) -> Headers:
-        """Of its next message; the ordinal counts them."""
+    def headers(self, table: str | None = None) -> Headers:
+        """Of its next message, a row of `table` if one is named; the ordinal counts them."""
         number = self._ordinal
         self._ordinal += 1
-        ordinal = ("ordinal", _NUMBERS[number] if number < 256 else b"%d" % number)
+        ordinal = _ORDINALS[number] if number < 256 else ("ordinal", b"%d" % number)
         if table is None:
             return (*self._source, ordinal)
-        return (("table", table), *self._source, ordinal)
+        return (_TABLES[table], *self._source, ordinal)

@@ -5,6 +5,7 @@ more fields: the turn's `status`, the moment of `affect`, and `recorded_at`, the
 A posted signal lacks the headers that say where a hop comes from.
 """
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -72,6 +73,7 @@ class Given(NamedTuple):
     signal: UserSignal
 
 
+_time = lru_cache(10_000)(parse_time)  # what comes together was recorded together
 _decode = msgspec.json.Decoder(Hop).decode
 
 
@@ -118,7 +120,7 @@ def read(record: Any) -> Given | None:
         source,
         int(found["src_offset"]),
         hop.tenant,
-        parse_time(hop.recorded_at),
+        _time(hop.recorded_at),
         Cause(hop.signal_id, hop.status),
         _signal(hop),
     )

@@ -21,8 +21,6 @@ STREAMS = frozenset(topic.name for topic in (REVISIONS, LINKS, THREADS, AFFECTS)
 """Tables whose rows have a topic of their own, of the same name."""
 OWNER = 1  # where their rows name who they belong to
 
-_TABLES = {table: table.encode() for table in ROW_ENCODERS}
-
 
 class TooLarge(ValueError):  # noqa: N818 - what the row is
     """A message no topic takes."""
@@ -36,36 +34,39 @@ class Outbox:
         self.outputs: list[Output] = []
         self.left_out = 0
 
-    def rows(self, rows: list[tuple[str, int, tuple[Any, ...]]], origin: Origin) -> None:
-        """The history rows of one record (`Effects.rows`), all or none.
+    def rows(
+        self, rows: list[tuple[str, int, tuple[Any, ...]]], owner: str, origin: Origin
+    ) -> None:
+        """The history rows of one record of `owner` (`Effects.rows`), all or none.
 
         Raises:
             TooLarge: one is larger than its topic's messages may be.
         """
-        suffix, made = origin.suffix, []
+        suffix, made, key, lane = origin.suffix, [], origin.key, self.partition
         for table, at, values in rows:
             value = ROW_ENCODERS[table]((*values, *suffix, at // DAY))
             if len(value) > LARGEST:
                 raise TooLarge(f"its row of {table} has {len(value)} bytes, at most {LARGEST}")
-            made.append((table, value, values))
-        for table, value, values in made:
-            headers = origin.headers(_TABLES[table])
-            self.outputs.append(Output(HISTORY.name, self.partition, origin.key, value, headers))
+            headers = origin.headers(table)
+            made.append(Output(HISTORY.name, lane, key, value, headers))
             if table in STREAMS:
-                key = key_of(suffix[0], values[OWNER])
-                partition = self.partition if key == origin.key else None
-                self.outputs.append(Output(table, partition, key, value, headers))
+                if values[OWNER] == owner:
+                    made.append(Output(table, lane, key, value, headers))
+                else:
+                    other = key_of(suffix[0], values[OWNER])
+                    made.append(Output(table, None, other, value, headers))
+        self.outputs += made
 
     def document_row(self, table: str, row: tuple[Any, ...], key: bytes, origin: Origin) -> None:
         """A document's history row; its key is the entity's."""
-        self._send(HISTORY.name, key, ROW_ENCODERS[table](row), origin, _TABLES[table])
+        self._send(HISTORY.name, key, ROW_ENCODERS[table](row), origin, table)
 
     def document(self, topic: str, key: bytes, value: bytes | None, origin: Origin) -> None:
         """A message of a compacted topic; without a value it ends the key."""
         self._send(topic, key, value, origin, None)
 
     def _send(
-        self, topic: str, key: bytes, value: bytes | None, origin: Origin, table: bytes | None
+        self, topic: str, key: bytes, value: bytes | None, origin: Origin, table: str | None
     ) -> None:
         if value is not None and len(value) > LARGEST:
             self.left_out += 1
@@ -88,5 +89,5 @@ class Outbox:
         dead = dead._replace(payload=payload, key=key_text(record.key))  # type: ignore[arg-type]
         row = dead_row(dead, origin.suffix, headers_text(record.headers))
         value = ROW_ENCODERS["dead_letters"](row)
-        headers = origin.headers(_TABLES["dead_letters"])
+        headers = origin.headers("dead_letters")
         self.outputs.append(Output(DEAD_LETTERS.name, self.partition, record.key, value, headers))

@@ -8,6 +8,7 @@ from schemas.row import replace
 from schemas.rows import TABLES
 from streams.folds import documents, session
 from streams.folds.rows import Effects, Input, Outcome
+from streams.folds.session_state import Session
 from streams.kafka import hop
 from streams.kafka.agent import Agent
 from streams.kafka.encoding import Origin, key_of, to_json
@@ -45,7 +46,7 @@ class SessionAgent(Agent):
         try:
             known = replace(given, recorded_at=recorded_at, horizon=horizon)
             outcome: Outcome = session.fold(entity, known, out)
-            self.outbox.rows(out.rows, origin)
+            self.outbox.rows(out.rows, key, origin)
         except Exception as error:
             return self.refuse(record, entity, said.occurred_at, error)
         self.keep(record, entity, out, origin)
@@ -69,8 +70,10 @@ class SessionAgent(Agent):
     # --- retention ------------------------------------------------------------------------------
 
     def is_over(self, entity: Held, horizon: int) -> bool:
-        header = entity.get("h")
-        return header is not None and session.last_seen(entity, header) < horizon
+        header: Session | None = entity.get("h")
+        if header is None or (header.latest and header.latest[0] >= horizon):
+            return False
+        return session.last_seen(entity, header) < horizon
 
     def drop(self, entity: Held, origin: Origin) -> None:
         """Garbage control: its rows go; the history keeps its last documents."""
