@@ -124,7 +124,7 @@ class SharedHistory(History):
     ) -> int:
         for attempt in range(ATTEMPTS):
             with self._locked(table):
-                delta = self._newest(table)
+                delta = self._made(table)
                 new = [one for piece in pieces if (one := _unwritten(piece, delta)) is not None]
                 if not new:
                     return 0
@@ -142,22 +142,39 @@ class SharedHistory(History):
     def _append(
         self,
         table: str,
-        delta: DeltaTable | None,
+        delta: DeltaTable,
         rows: list[pa.Table],
         transactions: list[Transaction],
     ) -> None:
-        place = 0 if delta is None else delta.version() + 1
         with self._writing(table):
             write_deltalake(
-                delta or f"{self.root}/{table}",
-                _with_order(table, pa.concat_tables(rows), place),
-                mode="append" if delta else "error",  # another may just be making it
-                partition_by=None if delta else ["date"],
-                configuration=None if delta else CONFIGURATION,
-                storage_options=None if delta else self.storage_options,
+                delta,
+                _with_order(table, pa.concat_tables(rows), delta.version() + 1),
+                mode="append",
                 writer_properties=WRITER,
                 commit_properties=CommitProperties(app_transactions=transactions),
             )
+
+    def _made(self, table: str) -> DeltaTable:
+        """The table as it stands now, made without rows if there is none.
+
+        A commit that makes a table is not checked against others: of two who make it with their
+        rows in it, both would succeed.
+        """
+        delta = self._newest(table)
+        if delta is None:
+            with self._writing(table):
+                DeltaTable.create(
+                    f"{self.root}/{table}",
+                    STORED[table],
+                    mode="ignore",
+                    partition_by=["date"],
+                    configuration=CONFIGURATION,
+                    storage_options=self.storage_options,
+                )
+            delta = self._newest(table)
+        assert delta is not None, "it has just been made"
+        return delta
 
     def _newest(self, table: str) -> DeltaTable | None:
         """The table as it stands now, whoever wrote it."""
@@ -190,10 +207,9 @@ def _written(delta: DeltaTable, app_id: str) -> int:
     return UNWRITTEN if version is None else version
 
 
-def _unwritten(piece: Piece, delta: DeltaTable | None) -> Piece | None:
+def _unwritten(piece: Piece, delta: DeltaTable) -> Piece | None:
     """What of a piece the table does not have; None where that is nothing."""
-    have = UNWRITTEN if delta is None else _written(delta, piece.app_id)
-    first = bisect_right(piece.offsets, have)
+    first = bisect_right(piece.offsets, _written(delta, piece.app_id))
     if first == len(piece.offsets):
         return None
     return Piece(piece.app_id, piece.offsets[first:], piece.rows.slice(first))
@@ -201,22 +217,22 @@ def _unwritten(piece: Piece, delta: DeltaTable | None) -> Piece | None:
 
 def _transactions(
     apps: set[str],
-    delta: DeltaTable | None,
+    delta: DeltaTable,
     upto: Mapping[str, int],
     whole: Mapping[str, int],
 ) -> list[Transaction]:
     made = []
     for app in sorted(apps):
         made.append(Transaction(app, upto[app]))
-        said = UNWRITTEN if delta is None else _written(delta, app + WHOLE)
-        if (known := max(said, whole.get(app, UNWRITTEN))) != UNWRITTEN:
+        known = max(_written(delta, app + WHOLE), whole.get(app, UNWRITTEN))
+        if known != UNWRITTEN:
             made.append(Transaction(app + WHOLE, known))
     return made
 
 
 def _was_overtaken(error: HistoryWriteError) -> bool:
     text = str(error)
-    return "oncurrent" in text or "already exists" in text
+    return any(sign in text for sign in ("oncurrent", "already exists", "etadata changed"))
 
 
 def _with_order(table: str, rows: pa.Table, version: int) -> pa.Table:

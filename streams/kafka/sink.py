@@ -73,6 +73,22 @@ async def owner(settings: KafkaSettings, options: SinkOptions) -> dict[str, str]
     return {"sink": options.name, "cluster": str(cluster["cluster_id"])}
 
 
+@dataclass(slots=True)
+class _Held:
+    """The partitions a sink holds from one rebalance to the next, and how far each is.
+
+    `whole`: app id -> the last offset all tables have. `starts`: where reading anew begins, `ends`:
+    where the log ended at first; `told`: what the group knows.
+    """
+
+    apps: dict[TopicPartition, str]
+    whole: dict[str, int]
+    starts: dict[TopicPartition, int]
+    ends: dict[TopicPartition, int]
+    repeats: dict[TopicPartition, Repeats]
+    told: dict[TopicPartition, int]
+
+
 class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
     """One member of a sink's group. `run` returns after `stop`, or at the end with `once`."""
 
@@ -84,14 +100,8 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         self.counts = SinkCounts()
         self._settings = settings
         self._batch = Batch()
-        self._whole: dict[str, int] = {}
-        self._start: dict[TopicPartition, int] = {}
-        self._ends: dict[TopicPartition, int] = {}
-        self._repeats: dict[TopicPartition, Repeats] = {}
-        self._apps: dict[TopicPartition, str] = {}
-        self._told: dict[TopicPartition, int] = {}
+        self._held: _Held | None = None
         self._asked = 0.0
-        self._assigned = False
         self._failure: Exception | None = None
         self._stopping = False
         self._writing: asyncio.Task[None] | None = None
@@ -141,19 +151,20 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
                 raise TurnstoneError(f"sink {self.options.name}: {error!r}") from error
             if self._failure is not None:
                 raise self._failure
-            for at, records in found.items():
-                self._take(at, records)
+            if self._held is not None:
+                for at, records in found.items():
+                    self._take(self._held, at, records)
             await self._flush_if_due()
             if not found:
-                if self.options.once and await self._is_done():
+                if await self._is_done():
                     return
                 await self._tell()
 
     # --- reading ----------------------------------------------------------------------------
 
-    def _take(self, at: TopicPartition, records: Iterable[Any]) -> None:
-        app_id, repeats, batch = self._apps[at], self._repeats[at], self._batch
-        start = self._start[at]
+    def _take(self, held: _Held, at: TopicPartition, records: Iterable[Any]) -> None:
+        app_id, repeats, start = held.apps[at], held.repeats[at], held.starts[at]
+        batch = self._batch
         default = b"dead_letters" if at.topic == DEAD_LETTERS.name else b"none"
         for record in records:
             headers = dict(record.headers)
@@ -169,10 +180,18 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
                 batch.add(app_id, table, record)
 
     async def _is_done(self) -> bool:
-        if not self._assigned:
+        held = self._held
+        if held is None or not self.options.once:
             return False
-        at_end = [await self._consumer.position(at) >= end for at, end in self._ends.items()]
-        return all(at_end)
+        stands = await self._stands(held)
+        return all(offset >= held.ends[at] for at, offset in stands.items())
+
+    async def _stands(self, held: _Held) -> dict[TopicPartition, int]:
+        """The next offset of each partition; none where they have been taken away."""
+        try:
+            return {at: await self._consumer.position(at) for at in held.apps}
+        except KafkaError:
+            return {}
 
     # --- writing ----------------------------------------------------------------------------
 
@@ -201,41 +220,43 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
                 self._writing = None
 
     async def _write(self, batch: Batch) -> None:
+        held = self._held
+        assert held is not None, "rows come from partitions that are held until they are written"
         began = time.monotonic()
-        rows = await asyncio.to_thread(self._store, batch)
+        rows = await asyncio.to_thread(self._store, batch, dict(held.whole))
         self.options.observe("written")
-        self._whole.update(batch.upto)
+        held.whole.update(batch.upto)
         self.counts.rows += rows
         self.counts.misfits += batch.misfits
         self.counts.writes += 1
         if batch.misfits:
             log.error("%d messages are no rows: see dead_letters, reason bad_row", batch.misfits)
         log.info("%d rows written in %.2f s", rows, time.monotonic() - began)
-        await self._commit({at: self._whole[app] + 1 for at, app in self._apps.items()
-                            if app in batch.upto})  # fmt: skip
+        read = {at: batch.upto[app] + 1 for at, app in held.apps.items() if app in batch.upto}
+        await self._commit(held, read)
         self.options.observe("committed")
 
-    def _store(self, batch: Batch) -> int:
-        whole = dict(self._whole)
+    def _store(self, batch: Batch, whole: dict[str, int]) -> int:
         return self.history.write(batch.pieces(), batch.upto, whole, self.options.observe)
 
     async def _tell(self) -> None:
         """Nothing gathered: commits where reading stands, past the marks of transactions too."""
-        now = time.monotonic()
-        if self._batch.upto or self._writing is not None or now - self._asked < ASK_EVERY:
+        held, now = self._held, time.monotonic()
+        idle = not self._batch.upto and self._writing is None
+        if held is None or not idle or now - self._asked < ASK_EVERY:
             return
         self._asked = now
-        stands = {at: await self._consumer.position(at) for at in self._apps}
-        await self._commit({at: offset for at, offset in stands.items()
-                            if offset > self._told.get(at, self._start[at])})  # fmt: skip
+        stands = await self._stands(held)
+        told = {**held.starts, **held.told}
+        await self._commit(held, {at: one for at, one in stands.items() if one > told[at]})
 
-    async def _commit(self, offsets: dict[TopicPartition, int]) -> None:
+    async def _commit(self, held: _Held, offsets: dict[TopicPartition, int]) -> None:
         """For the group's lag alone, so a failure costs nothing."""
-        if not offsets:
+        if not offsets or held is not self._held:
             return
         try:
             await self._consumer.commit(offsets)
-            self._told.update(offsets)
+            held.told.update(offsets)
         except KafkaError as error:
             log.debug("offsets not committed: %r", error)
 
@@ -248,35 +269,31 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
             await self._written()
         except Exception as error:  # aiokafka would only log it
             self._failure = error
-        self._assigned = False
-        self._batch = Batch()
-        for known in (self._apps, self._start, self._ends, self._repeats, self._whole, self._told):
-            known.clear()
+        self._held, self._batch = None, Batch()
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
         """Goes on where the tables say, whatever the group's offsets are."""
         try:
-            await self._position(sorted(assigned))
+            self._held = await self._position(sorted(assigned))
         except Exception as error:
             self._failure = error
 
-    async def _position(self, assigned: list[TopicPartition]) -> None:
+    async def _position(self, assigned: list[TopicPartition]) -> _Held:
         consumer = self._consumer
         for at in assigned:  # before anything is awaited: nothing may be fetched from elsewhere
             consumer.pause(at)
             consumer.seek(at, 0)
-        self._apps = {at: f"{self.options.name}-{at.topic}-{at.partition}" for at in assigned}
-        self._whole = await asyncio.to_thread(self.history.positions, self._apps.values())
+        apps = {at: f"{self.options.name}-{at.topic}-{at.partition}" for at in assigned}
+        whole = await asyncio.to_thread(self.history.positions, apps.values())
         begins = await consumer.beginning_offsets(assigned) if assigned else {}
-        self._ends = await consumer.end_offsets(assigned) if assigned else {}
-        for at, app in self._apps.items():
-            self._start[at] = _next(at, self._whole.get(app), begins[at], self._ends[at])
-            self._repeats[at] = Repeats()
-            consumer.seek(at, max(begins[at], self._start[at] - WINDOW))
+        ends = await consumer.end_offsets(assigned) if assigned else {}
+        starts = {at: _next(at, whole.get(apps[at]), begins[at], ends[at]) for at in assigned}
+        for at in assigned:
+            consumer.seek(at, max(begins[at], starts[at] - WINDOW))
         consumer.resume(*assigned)
-        self._assigned = True
         self.options.observe("positioned")
         log.info("%s: %d partitions", self.options.name, len(assigned))
+        return _Held(apps, whole, starts, ends, {at: Repeats() for at in assigned}, {})
 
 
 def _next(at: TopicPartition, whole: int | None, begin: int, end: int) -> int:

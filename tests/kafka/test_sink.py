@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -10,7 +9,8 @@ import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+from uuid import uuid4
 
 import pytest
 from aiokafka import AIOKafkaProducer
@@ -73,13 +73,36 @@ def run(settings: KafkaSettings, history: Path, **options: Any) -> SinkCounts:
     return asyncio.run(inside())
 
 
-def start(log: Log, history: Path, name: str, *more: str) -> "subprocess.Popen[str]":
+class Process:
     """A sink in a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.kafka.sink_worker", "--bootstrap", log.broker.bootstrap,
-         "--history", str(history), "--name", name, *more],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+
+    def __init__(self, broker: Broker, history: Path, name: str, *more: str) -> None:
+        self._file = history.parent / f"{uuid4()}.out"
+        with self._file.open("wb") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tests.kafka.sink_worker", "--bootstrap", broker.bootstrap,
+                 "--history", str(history), "--name", name, *more],
+                stdout=out, stderr=out,
+            )  # fmt: skip
+
+    def said(self) -> str:
+        return self._file.read_text()
+
+    def wait_for(self, text: str) -> None:
+        deadline = time.monotonic() + TOO_LONG
+        while text not in self.said():
+            assert time.monotonic() < deadline, f"{text!r} not seen:\n{self.said()[-3000:]}"
+            time.sleep(0.02)
+
+    def ends_with(self, code: int) -> None:
+        assert self.process.wait(TOO_LONG) == code, self.said()[-3000:]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
 
 
 def count(history: Path, table: str) -> int:
@@ -88,19 +111,14 @@ def count(history: Path, table: str) -> int:
     return int(found[0])
 
 
-def read_to_the_end(log: Log, history: Path, name: str) -> bool:
-    """Whether the tables have all the log holds."""
-    if not (history / "turnstone.json").exists():
-        return False
-    return count(history, "events") + count(history, "revisions") >= sum(
-        dict(one.headers)["table"] in (b"events", b"revisions") for one in log.messages
-    )
-
-
-def wait_until_read(log: Log, history: Path, name: str) -> None:
+def wait_until_read(log: Log, history: Path) -> None:
+    """Until the tables have all that is append-only."""
+    tables = {"events", "revisions", "links", "affects"}
+    headers = [dict(one.headers)["table"].decode() for one in log.messages]
+    wanted = sum(table in tables for table in headers)
     deadline = time.monotonic() + TOO_LONG
-    while not read_to_the_end(log, history, name):
-        assert time.monotonic() < deadline, "the sinks do not get on"
+    while (found := sum(count(history, table) for table in tables)) < wanted:
+        assert time.monotonic() < deadline, f"{found} of {wanted} rows"
         time.sleep(0.3)
 
 
@@ -136,55 +154,50 @@ POINTS = [
 
 
 def test_killed_sinks_go_on_without_loss_or_doubles(log: Log, tmp_path: Path) -> None:
-    names = {name: point for number, point in enumerate(POINTS) if (name := f"killed{number}")}
+    names = {f"killed{number}": point for number, point in enumerate(POINTS)}
     for name, (point, nth) in names.items():
-        killed = start(log, tmp_path / name, name, "--once", "--kill-at", point, "--nth", str(nth))
-        out, err = killed.communicate(timeout=TOO_LONG)
-        assert killed.returncode == -signal.SIGKILL, err[-2000:]
-        assert out.splitlines().count(point) == nth
-    for name, point in names.items():  # other cuts than before
+        asked = ("--once", "--kill-at", point, "--nth", str(nth))
+        with Process(log.broker, tmp_path / name, name, *asked) as killed:
+            killed.ends_with(-signal.SIGKILL)
+            assert killed.said().splitlines().count(point) == nth
+    for name, killed_at in names.items():  # other cuts than before
         run(log.settings, tmp_path / name, name=name, roll_bytes=170_000)
-        assert digest(tmp_path / name) == log.expected, point
+        assert digest(tmp_path / name) == log.expected, killed_at
 
 
 def test_two_sinks_share_the_partitions_and_one_is_killed(log: Log, tmp_path: Path) -> None:
     history = tmp_path / "h"
-    stays = start(log, history, "shared", "--roll-bytes", "50000")
-    dies = start(
-        log, history, "shared", "--roll-bytes", "50000", "--kill-at", "written", "--nth", "2"
-    )
-    try:
-        assert dies.wait(TOO_LONG) == -signal.SIGKILL
-        wait_until_read(log, history, "shared")
-        stays.terminate()
-        out, err = stays.communicate(timeout=TOO_LONG)
-        assert stays.returncode == 0, err[-2000:]
-        assert out.count("positioned") >= 2
-    finally:
-        for one in (stays, dies):
-            one.kill()
-            one.communicate()
-    run(log.settings, history, name="shared")
+    often = ("--roll-bytes", "50000")
+    with Broker.start(short_lived=True) as broker:
+        settings = KafkaSettings.plain(broker.bootstrap)
+        asyncio.run(ensure_topics(settings))
+        with (
+            Process(broker, history, "two", *often) as stays,
+            Process(broker, history, "two", *often, "--kill-at", "written", "--nth", "2") as dies,
+        ):
+            for one in (stays, dies):
+                one.wait_for("two: 4 partitions")
+            asyncio.run(send(settings, log.messages, transaction=100))
+            dies.ends_with(-signal.SIGKILL)
+            wait_until_read(log, history)
+            stays.process.terminate()
+            stays.ends_with(0)
+            assert "two: 8 partitions" in stays.said().split("two: 4 partitions")[1]
+        run(settings, history, name="two")
     assert digest(history) == log.expected
 
 
 def test_a_zombie_changes_nothing(log: Log, tmp_path: Path) -> None:
     history = tmp_path / "h"
-    sleeper = start(log, history, "zombie", "--roll-bytes", "20000")
-    try:
-        assert sleeper.stdout is not None
-        while "before" not in sleeper.stdout.readline():
-            pass
-        os.kill(sleeper.pid, signal.SIGSTOP)
+    with Process(log.broker, history, "zombie", "--roll-bytes", "20000") as sleeper:
+        sleeper.wait_for("before")
+        sleeper.process.send_signal(signal.SIGSTOP)
         run(log.settings, history, name="zombie")  # waits for the session's end, writes it all
-        os.kill(sleeper.pid, signal.SIGCONT)
+        assert digest(history) == log.expected
+        sleeper.process.send_signal(signal.SIGCONT)
         time.sleep(2)
-        sleeper.terminate()
-        _, err = sleeper.communicate(timeout=TOO_LONG)
-        assert sleeper.returncode == 0, err[-3000:]
-    finally:
-        sleeper.kill()
-        sleeper.communicate()
+        sleeper.process.terminate()
+        sleeper.ends_with(0)
     assert digest(history) == log.expected
 
 
