@@ -1,0 +1,64 @@
+"""`turnstone lag` against a real broker."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.structs import TopicPartition
+
+from streams.broker import Broker
+from streams.kafka.lag import Lag, lag
+from streams.kafka.settings import KafkaSettings
+from streams.kafka.topics import ensure_topics
+from tests.command import turnstone
+
+
+@pytest.fixture(scope="module")
+def behind() -> Iterator[Broker]:
+    """Ten records in partition 1 of `turns`, four of them committed by `reader`."""
+    with Broker.start(short_lived=True) as started:
+        asyncio.run(_fill(KafkaSettings.plain(started.bootstrap)))
+        yield started
+
+
+async def _fill(settings: KafkaSettings) -> None:
+    await ensure_topics(settings)
+    async with AIOKafkaProducer(**settings.client()) as producer:
+        for _ in range(10):
+            await producer.send_and_wait("turns", b"x", partition=1)
+    async with AIOKafkaConsumer(
+        group_id="reader", enable_auto_commit=False, **settings.client()
+    ) as consumer:
+        part = TopicPartition("turns", 1)
+        consumer.assign([part])
+        await consumer.commit({part: 4})
+
+
+def test_each_partition_of_a_group_has_a_line(behind: Broker) -> None:
+    found = asyncio.run(lag(KafkaSettings.plain(behind.bootstrap)))
+    assert found == [
+        Lag("reader", "turns", 0, 0, None, 0),
+        Lag("reader", "turns", 1, 10, 4, 6),
+        Lag("reader", "turns", 2, 0, None, 0),
+        Lag("reader", "turns", 3, 0, None, 0),
+    ]
+
+
+def test_the_command_says_the_same(behind: Broker) -> None:
+    done = turnstone("lag", "--bootstrap", behind.bootstrap, "--json")
+    assert done.code == 0, done.err
+    assert done.json()[1] == {
+        "group": "reader", "topic": "turns", "partition": 1, "end": 10, "committed": 4, "lag": 6
+    }  # fmt: skip
+    assert "6 behind in all" in turnstone("lag", "--bootstrap", behind.bootstrap).out
+
+
+def test_a_group_that_is_not_there_is_named(behind: Broker) -> None:
+    done = turnstone("lag", "--bootstrap", behind.bootstrap, "--group", "nobody")
+    assert done.code == 3
+    assert "group nobody" in done.err
+
+
+def test_a_broker_that_is_not_there_is_exit_5() -> None:
+    assert turnstone("lag", "--bootstrap", "127.0.0.1:1").code == 5

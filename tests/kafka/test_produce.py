@@ -1,0 +1,205 @@
+"""`turnstone produce` and `dlq replay` on a real broker: which topic, which key, what order."""
+
+import asyncio
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sinks.delta import History
+from sinks.tables import to_arrow
+from streams.broker import Broker
+from streams.kafka.replay import REPLAY, Letter, chosen, letters
+from streams.kafka.routing import route
+from streams.kafka.topics import INPUT_BYTES
+from tests.command import ndjson, turn, turnstone
+from tests.kafka.counting import read_all
+
+TIME = {"occurred_at": "2026-01-01T00:00:00Z"}
+RECURSION = {"type": "recursion", "session_id": "s", "task_id": "t", "trace_id": "r",
+             "iteration_index": 0, "status": "done", **TIME}  # fmt: skip
+RESULT = {"type": "tool_result", "session_id": "s", "task_id": "t", "trace_id": "r",
+          "result": 1, "success": True, **TIME}  # fmt: skip
+PLAN = {"type": "write_plan", "plan_id": "p", "user_id": "u", "tenant": "acme", **TIME,
+        "extractor": {"name": "x", "version": "1"}}  # fmt: skip
+SIGNAL = {"type": "signal", "signal_id": "i", "scope": "session", "session_id": "s", **TIME}
+
+
+@pytest.fixture
+def fresh() -> Iterator[Broker]:
+    """A broker with nothing in its topics."""
+    with Broker.start(short_lived=True) as started:
+        yield started
+
+
+def produce(broker: Broker, *args: str | Path, **given: Any) -> dict[str, Any]:
+    done = turnstone("produce", *args, "--bootstrap", broker.bootstrap, "--json", **given)
+    assert done.code == 0, done.err
+    counts: dict[str, Any] = done.json()
+    assert counts["read"] == counts["sent"] + counts["too_large"] + counts["withheld"]
+    assert counts["sent"] == sum(counts["topics"].values())
+    return counts
+
+
+def read(broker: Broker, topic: str) -> list[Any]:
+    return asyncio.run(read_all(broker.bootstrap, topic))
+
+
+def found(line: bytes) -> tuple[str, bytes | None, bool]:
+    way = route(line)
+    assert way is not None
+    assert way.value == line
+    return way.topic, way.key, way.known
+
+
+@pytest.mark.parametrize(
+    ("record", "topic", "key"),
+    [
+        (turn("e", tenant="acme"), "turns", b"acme/s"),
+        (turn("e", session_id="a/b"), "turns", b"default/a/b"),
+        (RECURSION, "recursions", b"default/s"),
+        (RESULT, "recursions", b"default/s"),
+        (PLAN, "write-plans", b"acme/u"),
+        (SIGNAL, "turns", b"default/s"),
+        (SIGNAL | {"scope": "user", "user_id": "u"}, "user-signals", b"default/u"),
+        (turn("e", session_id="会话"), "turns", "default/会话".encode()),
+    ],
+)
+def test_a_record_goes_by_its_type(record: dict[str, Any], topic: str, key: bytes) -> None:
+    assert found(json.dumps(record).encode()) == (topic, key, True)
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        (b"not JSON", None),
+        (b"[1]", None),
+        (b'"text"', None),
+        (b'{"session_id": "s"}', b"default/s"),
+        (b'{"type": "riddle", "session_id": "s"}', b"default/s"),
+        (b'{"type": ["turn"]}', None),
+        (b'{"type": "turn", "session_id": "\xff"}', None),
+    ],
+)
+def test_what_is_no_record_goes_to_turns(line: bytes, key: bytes | None) -> None:
+    assert found(line) == ("turns", key, False)
+
+
+def test_a_record_without_its_key_goes_to_its_topic() -> None:
+    assert found(b'{"type": "turn", "session_id": 7}') == ("turns", None, True)
+    assert found(b'{"type": "write_plan", "session_id": "s"}') == ("write-plans", None, True)
+
+
+@pytest.mark.parametrize("source", ["meta_request", " Meta-Request", "\\u006deta_request"])
+def test_meta_requests_never_reach_a_topic(source: str) -> None:
+    assert route(b'{"type":"turn","session_id":"s","source":"%b"}' % source.encode()) is None
+    broken = route(b'{"type":"turn","user_input":"secret","source":"%b"' % source.encode())
+    assert broken is not None
+    assert b"secret" not in broken.value
+    assert b"sha256" in broken.value
+
+
+def test_files_of_all_forms_reach_their_topics_in_order(fresh: Broker, tmp_path: Path) -> None:
+    first = [turn(f"e{number}", session_id=f"s{number % 7}") for number in range(3_000)]
+    lines = ndjson(tmp_path / "one.ndjson", first).read_bytes()
+    packed = tmp_path / "two.ndjson.gz"
+    packed.write_bytes(gzip.compress(json.dumps(RECURSION).encode() + b"\n\nnonsense\n"))
+    table = tmp_path / "three.parquet"
+    pq.write_table(pa.Table.from_pylist([PLAN]), table)
+    with (tmp_path / "one.ndjson").open("ab") as more:
+        more.write(b'{"type":"turn","source":"meta_request","user_input":"secret"}\n')
+    counts = produce(fresh, tmp_path / "one.ndjson", packed, table)
+    assert counts["topics"] == {"recursions": 1, "turns": 3_001, "write-plans": 1}
+    assert (counts["withheld"], counts["unreadable"], counts["too_large"]) == (1, 1, 0)
+    turns = read(fresh, "turns")
+    assert sorted(one.value for one in turns) == sorted([*lines.splitlines(), b"nonsense"])
+    by_key: dict[bytes, list[int]] = {}
+    places: dict[bytes, set[int]] = {}
+    for one in turns:
+        if one.key is not None:
+            by_key.setdefault(one.key, []).append(int(json.loads(one.value)["event_id"][1:]))
+            places.setdefault(one.key, set()).add(one.partition)
+    assert len(by_key) == 7
+    assert all(numbers == sorted(numbers) for numbers in by_key.values())
+    assert all(len(partitions) == 1 for partitions in places.values())
+    assert not any(b"secret" in one.value for one in turns)
+
+
+def test_stdin_and_a_line_that_is_too_large(fresh: Broker) -> None:
+    large = json.dumps(turn("large", user_input="x" * INPUT_BYTES)).encode()
+    near = json.dumps(turn("near", user_input="x" * (INPUT_BYTES - 2_000))).encode()
+    lines = b"\n".join([large, near, json.dumps(turn("small")).encode()])
+    args = ("produce", "-", "--bootstrap", fresh.bootstrap, "--json")
+    done = turnstone(*args, "--strict", input=lines)
+    assert done.code == 4
+    assert f"-, line 1: {len(large)} bytes, turns takes {INPUT_BYTES}: not sent" in done.err
+    assert done.json()["too_large"] == 1
+    assert {len(one.value) for one in read(fresh, "turns")} == {len(near), len(lines) - len(large)
+                                                               - len(near) - 2}  # fmt: skip
+    assert turnstone(*args, input=lines).code == 0
+
+
+def test_a_broker_that_is_not_there_is_exit_5(tmp_path: Path) -> None:
+    file = ndjson(tmp_path / "one.ndjson", [turn("e")])
+    done = turnstone("produce", file, "--bootstrap", "127.0.0.1:1")
+    assert done.code == 5
+    assert "127.0.0.1:1" in done.err
+    done = turnstone("produce", tmp_path / "none", "--bootstrap", "127.0.0.1:1")
+    assert (done.code, "no such file" in done.err) == (3, True)
+
+
+# --- dlq replay -------------------------------------------------------------------------------
+
+
+def letter(offset: int, reason: str, payload: bytes, **more: Any) -> tuple[Any, ...]:
+    """A row of dead_letters, as a worker's record of `turns`."""
+    key, headers = more.get("key", "default/s"), more.get("headers")
+    return (reason, "why", payload, key, headers, "default", offset, "turns", 1, offset, 20_000)
+
+
+def test_letters_are_sent_marked_and_not_twice(fresh: Broker, tmp_path: Path) -> None:
+    history = tmp_path / "h"
+    good = json.dumps(turn("e")).encode()
+    rows = [
+        letter(1, "invalid", good, headers='[["ce_id","e"],["raw",{"base64":"/w=="}]]'),
+        letter(2, "bad_json", b"nonsense \xff", key=None),
+        letter(3, "image", b'{"type":"turn","user_input":"[image removed: 9 bytes]"}'),
+        letter(4, "bad_row", b"{"),
+    ]
+    with History(history) as tables:
+        tables.append("dead_letters", to_arrow("dead_letters", rows), "test", 1)
+    args = ("dlq", "replay", "--history", history, "--bootstrap", fresh.bootstrap, "--json")
+    assert turnstone(*args, "--dry-run").json()["chosen"] == 2
+    done = turnstone(*args)
+    assert done.code == 0, done.err
+    counts = done.json()
+    assert (counts["sent"], counts["bytes_not_kept"], counts["other_reason"]) == (2, 1, 1)
+    sent = {one.value: one for one in read(fresh, "turns")}
+    assert set(sent) == {good, b"nonsense \xff"}
+    assert sent[good].key == b"default/s"
+    assert list(sent[good].headers) == [
+        ("ce_id", b"e"), ("raw", b"\xff"), (REPLAY, b"turns:1:1")
+    ]  # fmt: skip
+    # the second came back, as the worker writes it: neither it nor its original goes again
+    back = letter(9, "bad_json", b"nonsense \xff", headers=f'[["{REPLAY}","turns:1:2"]]')
+    with History(history) as tables:
+        tables.append("dead_letters", to_arrow("dead_letters", [back]), "test", 2)
+    counts = turnstone(*args).json()
+    assert (counts["sent"], counts["refused_again"], counts["replays"]) == (1, 1, 1)
+    assert turnstone(*args, "--again", "--dry-run").json()["chosen"] == 2
+    assert turnstone(*args, "--reason", "image", "--dry-run").json()["chosen"] == 1
+
+
+def test_a_letter_knows_its_place(tmp_path: Path) -> None:
+    row = letter(7, "invalid", b"{}")
+    with History(tmp_path / "h") as tables:
+        tables.append("dead_letters", to_arrow("dead_letters", [row]), "test", 1)
+    (one,) = letters(tmp_path / "h")
+    assert one == Letter("turns", 1, 7, "invalid", b"{}", "default/s", None)
+    assert one.place == "turns:1:7"
+    assert chosen([one])[0] == [one]
