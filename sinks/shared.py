@@ -59,6 +59,7 @@ class SharedHistory(History):
         storage_options: dict[str, str] | None = None,
     ) -> None:
         super().__init__(root, storage_options)
+        self._patience: dict[str, float] = {}
         self._guard: IO[str] | None = None
         if not is_url(root):
             _claim(Path(self.root), owner)
@@ -193,12 +194,13 @@ class SharedHistory(History):
         folder = Path(self.root) / LOCKS
         folder.mkdir(exist_ok=True)
         with (folder / table).open("w") as lock:
-            deadline = time.monotonic() + LOCK_WITHIN
-            while not _taken(lock, fcntl.LOCK_EX):
-                if time.monotonic() > deadline:
-                    log.warning("%s: its lock is held for %g s; going on", table, LOCK_WITHIN)
-                    break
+            patience = self._patience.get(table, LOCK_WITHIN)
+            deadline = time.monotonic() + patience
+            while not (taken := _taken(lock, fcntl.LOCK_EX)) and time.monotonic() < deadline:
                 time.sleep(0.01)
+            if not taken and patience == LOCK_WITHIN:
+                log.warning("%s: its lock is held for %g s; going on", table, patience)
+            self._patience[table] = LOCK_WITHIN if taken else 0.0  # its holder may never come back
             yield
 
 
