@@ -29,6 +29,7 @@ COMMANDS = {
     "schema": "describing:schema",
     "dlq": "dead_letters:dlq",
     "broker": "broker:broker",
+    "dev": "dev:dev",
     "worker": "worker:worker",
     "sink": "kafka:sink",
     "produce": "kafka:produce",

@@ -1,0 +1,84 @@
+"""Broker, worker and sink on one machine, for a developer: started together, ended together."""
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from streams.broker import Broker
+from streams.kafka.settings import KafkaSettings
+from streams.runtime.worker import WorkerSettings, prepare
+
+WATCH_EVERY = 0.2
+END_WITHIN = 40.0
+
+
+def run(
+    history: Path, kafka: Path, port: int | None, partitions: int, say: Callable[[str], None]
+) -> int:
+    """Until SIGINT or SIGTERM, or until a part ends by itself; 0, or that part's exit code.
+
+    `kafka` keeps the broker's data: the sink's history knows offsets of its topics.
+    """
+    stop = threading.Event()
+    with _signals(stop), Broker.start(keep=kafka, port=port, say=say) as broker:
+        settings = KafkaSettings.load(bootstrap=broker.bootstrap, partitions=partitions)
+        prepare(settings, WorkerSettings.load())
+        parts = {
+            "worker": ["worker", "--partitions", str(partitions)],
+            "sink": ["sink", "--history", str(history), "--roll-seconds", "1"],
+        }
+        running = {
+            name: _start([*command, "--bootstrap", broker.bootstrap])
+            for name, command in parts.items()
+        }
+        say(f"Kafka at {broker.bootstrap}; memory goes into {history}; Ctrl-C ends all")
+        try:
+            return _watch(running, stop, say)
+        finally:
+            for name, part in running.items():  # the worker first: the sink writes what it said
+                _end(name, part, say)
+
+
+def _start(command: list[str]) -> "subprocess.Popen[bytes]":
+    """A command of ours. In a session of its own: Ctrl-C in a terminal goes to all of one."""
+    return subprocess.Popen([sys.executable, "-m", "streams.cli", *command], start_new_session=True)
+
+
+def _watch(
+    running: dict[str, "subprocess.Popen[bytes]"], stop: threading.Event, say: Callable[[str], None]
+) -> int:
+    while not stop.wait(WATCH_EVERY):
+        for name, part in running.items():
+            code = part.poll()
+            if code is not None:
+                say(f"the {name} has ended with {code}: ends all")
+                return code if code > 0 else 1
+    return 0
+
+
+def _end(name: str, part: "subprocess.Popen[bytes]", say: Callable[[str], None]) -> None:
+    part.terminate()
+    try:
+        part.wait(END_WITHIN)
+    except subprocess.TimeoutExpired:
+        say(f"the {name} does not end: killed; what it committed stands")
+        part.kill()
+        part.wait()
+
+
+@contextmanager
+def _signals(stop: threading.Event) -> Iterator[None]:
+    """SIGINT and SIGTERM set `stop`."""
+    before: dict[signal.Signals, Any] = {
+        one: signal.signal(one, lambda *_: stop.set()) for one in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)

@@ -1,0 +1,76 @@
+"""`turnstone dev`: all parts by one command, ended by one Ctrl-C."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams import sample
+from tests.command import folded, rows, start, turnstone
+
+TOO_LONG = 60.0
+SQL = """SELECT (SELECT count(*) FROM session_current), (SELECT count(*) FROM events),
+                (SELECT count(*) FROM state_current)"""
+SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
+
+
+@pytest.fixture
+def dev(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """The command, running; its parts are gone afterwards."""
+    running = start("dev", "--history", tmp_path / "memory")
+    try:
+        with running:
+            yield running
+            running.send_signal(signal.SIGINT)
+    finally:
+        running.kill()
+
+
+def test_dev_runs_all_parts_and_ctrl_c_ends_them(
+    dev: "subprocess.Popen[bytes]", tmp_path: Path
+) -> None:
+    assert dev.stderr is not None
+    os.set_blocking(dev.stderr.fileno(), False)
+    said = _await(dev, rb"Kafka at (\S+);")
+    bootstrap = re.search(r"Kafka at (\S+);", said)
+    assert bootstrap
+    _await(dev, rb"(?s)(: restored .*){8}")
+    assert turnstone("produce", SAMPLE, "--bootstrap", bootstrap[1]).code == 0
+    folded(SAMPLE, history=tmp_path / "by-file")
+    deadline = time.monotonic() + TOO_LONG
+    expected = rows(tmp_path / "by-file", SQL)
+    while not _is_there(tmp_path / "memory", expected):
+        assert time.monotonic() < deadline, dev.stderr.read()
+        time.sleep(0.3)
+    children = _children(dev.pid)
+    assert len(children) >= 3
+    dev.send_signal(signal.SIGINT)
+    assert dev.wait(TOO_LONG) == 0
+    assert [pid for pid in children if Path(f"/proc/{pid}").exists()] == []
+
+
+def _is_there(history: Path, expected: list[tuple[Any, ...]]) -> bool:
+    return (history / "events").exists() and rows(history, SQL) == expected
+
+
+def _await(dev: "subprocess.Popen[bytes]", pattern: bytes) -> str:
+    """What it says on stderr, until that is there."""
+    assert dev.stderr is not None
+    deadline, said = time.monotonic() + TOO_LONG, b""
+    while not re.search(pattern, said):
+        assert dev.poll() is None, said.decode()
+        assert time.monotonic() < deadline, said.decode()
+        said += dev.stderr.read() or b""
+        time.sleep(0.05)
+    return said.decode()
+
+
+def _children(pid: int) -> list[int]:
+    done = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, check=True)
+    return [int(one) for one in done.stdout.split()]
