@@ -11,9 +11,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from schemas.base import JsonObject
-from schemas.events import MAX_RECORD_BYTES, Record
+from schemas.events import Record
 from schemas.export import Schema, full_row
-from streams.topology import DEAD_LETTERS, TOPICS, Topic
+from streams.topology import INPUT_BYTES, OUTPUT_BYTES, TOPICS, Topic
 
 BINDING_VERSION = "0.5.0"
 DAY_MS = 86_400_000
@@ -69,7 +69,7 @@ def _models(topic: Topic) -> dict[str, Model]:
 
 def _channel(topic: Topic) -> JsonObject:
     forever = topic.compacted or topic.retention_days is None
-    largest = MAX_RECORD_BYTES * (2 if topic is DEAD_LETTERS else 1)
+    largest = OUTPUT_BYTES if topic.direction == "output" else INPUT_BYTES
     configuration = {
         "cleanup.policy": ["compact" if topic.compacted else "delete"],
         "retention.ms": -1 if forever else cast(int, topic.retention_days) * DAY_MS,

@@ -19,6 +19,11 @@ from schemas.task import TaskDocument
 
 Direction = Literal["input", "internal", "output"]
 
+# A record may have 1 MB (schemas.events.MAX_RECORD_BYTES). A larger one must still get in, to end
+# as a dead letter; that carries it whole, as text, beside its reason (design 03).
+INPUT_BYTES = 2 * 1024 * 1024
+OUTPUT_BYTES = 2 * INPUT_BYTES
+
 SESSION = "{tenant}/{session_id}"
 TASK = "{tenant}/{session_id}/{task_id}"
 USER = "{tenant}/{user_id}"

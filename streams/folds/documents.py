@@ -9,7 +9,6 @@ from streams.folds.index import find_id
 from streams.folds.machine import settle
 from streams.folds.rows import Rows
 from streams.folds.session_state import (
-    EXPIRY,
     MAX_CONVERSATIONS,
     Conversation,
     Facts,
@@ -50,13 +49,6 @@ def session(rows: Rows) -> dict[str, Any]:
         "updated_at": format_time(header.updated_at),
         "context": _context(rows.key, header),
     }
-
-
-def expire(document: dict[str, Any], latest: int | None, at: int) -> dict[str, Any]:
-    """The document as somebody who asks at `at` sees it: no turn for 24 h closes a session."""
-    if document["status"] != "closed" and latest is not None and at - latest > EXPIRY:
-        return {**document, "status": "closed", "closed_reason": "expired"}
-    return document
 
 
 def _context(session_id: str, header: Session) -> dict[str, Any] | None:

@@ -14,12 +14,12 @@ from typing import Any
 from schemas.events import Recursion, Signal, ToolResult, Turn, first_intent
 from schemas.row import replace
 from streams.folds import log, session_memory, task
+from streams.folds.expiry import EXPIRY
 from streams.folds.ids import make_id, short_hash
 from streams.folds.index import RUNNING, Entry, Gap, Seen, find_id, insert_turn, put_id, remove_turn
 from streams.folds.revisions import revise
 from streams.folds.rows import Effects, Input, Moment, Outcome, Refused, Rows, UserSignal
 from streams.folds.session_state import (
-    EXPIRY,
     FAR,
     MAX_CONVERSATIONS,
     MAX_RUNNING,

@@ -7,7 +7,6 @@ go by (occurred_at, event_id), never by arrival.
 from operator import attrgetter
 from typing import Any
 
-from schemas.base import HOUR
 from schemas.events import Claim, Turn, first_intent
 from schemas.row import Row, replace
 from streams.folds.index import Seen
@@ -16,7 +15,6 @@ from streams.folds.rows import Rows
 MAX_INTENTS = 10
 MAX_CONVERSATIONS = 20
 MAX_RUNNING = 64
-EXPIRY = 24 * HOUR
 FAR = 2**62  # a time later than any
 
 Said = tuple[int, str, str]  # occurred_at, id, value: the latest by (occurred_at, id) stands

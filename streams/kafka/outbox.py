@@ -8,10 +8,9 @@ from schemas.time import DAY
 from streams.kafka.edge import headers_text, key_text
 from streams.kafka.encoding import ROW_ENCODERS, Origin, key_of
 from streams.kafka.processing import Output
-from streams.kafka.topics import OUTPUT_BYTES
 from streams.runtime.apply import dead_row
 from streams.runtime.decode import Dead
-from streams.topology import AFFECTS, DEAD_LETTERS, HISTORY, LINKS, REVISIONS, THREADS
+from streams.topology import AFFECTS, DEAD_LETTERS, HISTORY, LINKS, OUTPUT_BYTES, REVISIONS, THREADS
 
 log = logging.getLogger(__name__)
 

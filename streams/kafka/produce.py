@@ -17,9 +17,10 @@ from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 from streams.errors import Unreachable
 from streams.kafka.routing import Route, route
 from streams.kafka.settings import KafkaSettings
-from streams.kafka.topics import INPUT_BYTES, ensure_topics
+from streams.kafka.topics import ensure_topics
 from streams.runtime import sources
 from streams.runtime.sources import Source, TruncatedError
+from streams.topology import INPUT_BYTES
 
 Place = tuple[str, int, int]
 Headers = Sequence[tuple[str, bytes]]

@@ -15,13 +15,9 @@ from aiokafka.errors import NoError, TopicAlreadyExistsError, for_code
 from streams.errors import ConfigurationError
 from streams.kafka.admin import WITHIN, connected
 from streams.kafka.settings import KafkaSettings
-from streams.topology import TOPICS, Topic
+from streams.topology import INPUT_BYTES, OUTPUT_BYTES, TOPICS, Topic
 
 DAY_MS = 86_400_000
-# A record may have 1 MB (schemas.events.MAX_RECORD_BYTES). A larger one must still get in, to end
-# as a dead letter; that carries it whole, as text, beside its reason (design 03).
-INPUT_BYTES = 2 * 1024 * 1024
-OUTPUT_BYTES = 2 * INPUT_BYTES
 REPLICAS = 3
 SHOWN = 3  # differences an error names; often all topics have the same
 

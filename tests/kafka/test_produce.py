@@ -16,7 +16,7 @@ from sinks.tables import to_arrow
 from streams.broker import Broker
 from streams.kafka.replay import REPLAY, Letter, chosen, letters
 from streams.kafka.routing import route
-from streams.kafka.topics import INPUT_BYTES
+from streams.topology import INPUT_BYTES
 from tests.command import ndjson, turn, turnstone
 from tests.kafka.counting import read_all
 

@@ -12,6 +12,7 @@ from schemas.base import MINUTE, format_time, parse_time
 from schemas.rows import TABLES, Source
 from streams.folds import affect, documents, memory, preferences, states, task
 from streams.folds import learner as learners
+from streams.folds.expiry import expire
 from streams.runtime.apply import Applier
 from streams.runtime.store import Entity, Store
 
@@ -215,7 +216,7 @@ class World:
         """The session as somebody sees it who asks then."""
         rows = self.rows_of("sessions", session_id)
         latest = documents.latest_turn(rows)
-        return documents.expire(self.session(session_id), latest, micros(minutes))
+        return expire(self.session(session_id), latest, micros(minutes))
 
     def task(self, task_id: str = "t1", session_id: str = "s1") -> Json:
         rows = self.rows_of("sessions", session_id)

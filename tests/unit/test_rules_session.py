@@ -12,6 +12,7 @@ import pytest
 from schemas.base import DAY, HOUR, format_time, parse_time
 from schemas.session import SessionDocument
 from streams.folds import documents, session
+from streams.folds.expiry import expire
 from streams.folds.rows import Effects, Input, Refused, UserSignal
 from streams.runtime.apply import Applier
 from streams.runtime.decode import decode
@@ -89,7 +90,7 @@ class Told:
 
     def asked_at(self, hours: float) -> Json:
         latest = documents.latest_turn(self.rows)
-        return documents.expire(self.document, latest, micros(hours))
+        return expire(self.document, latest, micros(hours))
 
     def revisions(self, kind: str) -> list[Json]:
         """The revisions of `status`, `subject`, `reply_to` or a type of session memory."""
