@@ -4,12 +4,15 @@ A message is known by table, source topic, partition, offset and ordinal (its he
 """
 
 from collections.abc import Mapping
+from operator import itemgetter
 
 from schemas.rows import SNAPSHOT_KEYS
 
 IDENTITY = ("table", "src_topic", "src_partition", "src_offset", "ordinal")
 WINDOW = 50_000
 """How many messages back a repeat can lie: a transaction has 4,000 records, of some rows each."""
+
+_identity = itemgetter(*IDENTITY)
 
 
 class Repeats:
@@ -27,8 +30,9 @@ class Repeats:
         """Whether the message was seen; it is from now on. Without its headers never."""
         if table in SNAPSHOT_KEYS:
             return False
-        identity = tuple([headers.get(name) for name in IDENTITY])
-        if None in identity:
+        try:
+            identity = _identity(headers)
+        except KeyError:
             return False
         known = hash(identity)  # 64 bits, 100,000 at a time: one row in 10^14 is taken for another
         if known in self._seen or known in self._before:
