@@ -8,7 +8,7 @@ a record ends as is counted in the note, and so commits with the batch.
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from streams.folds.rows import Effects, Input
 from streams.kafka.edge import read
@@ -20,6 +20,17 @@ from streams.runtime.apply import dead_of, verdict
 from streams.runtime.decode import Dead
 
 log = logging.getLogger(__name__)
+
+
+class Waited(NamedTuple):
+    """A record that was applied and turned out to fit nothing, as another one showed."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    timestamp: int
+    headers: tuple[()] = ()
 
 
 class Agent:
@@ -82,13 +93,15 @@ class Agent:
         dead = Dead(reason, detail, record.value, entity.tenant, None, occurred_at)
         return self.bury(record, dead)
 
-    def keep(self, record: Any, entity: Held, out: Effects, origin: Origin) -> None:
+    def keep(self, record: Any, entity: Held, out: Effects) -> None:
         """The record was applied: its rows stay, and those that it found to fit nothing go."""
         self.table.keep(entity)
         if out.warnings:
             self.warnings.update(out.warnings)
-        for late in out.late:
-            self.outbox.dead(dead_of(late, entity.tenant), record, origin)
+        for late in out.late:  # a letter of its own place, from where it can be replayed
+            waited = Waited(*late.source, record.key, record.timestamp)
+            place = Origin(waited, entity.tenant, record.timestamp * 1000)
+            self.outbox.dead(dead_of(late, entity.tenant), waited, place)
             self.counts["applied"] -= 1
             self.counts["dead"] += 1
 

@@ -67,7 +67,7 @@ class MemoryAgent(Agent):
         except Exception as error:
             self.refuse(record, entity, given.signal.occurred_at, error)
             return "hops_dead"
-        self.keep(record, entity, out, origin)
+        self.keep(record, entity, out)
         self._note_changes(entity, out, origin)
         self._profiles[entity] = origin
         return "hops"
@@ -84,7 +84,7 @@ class MemoryAgent(Agent):
             self.outbox.rows(out.rows, key, origin)
         except Exception as error:
             return self.refuse(record, entity, said.occurred_at, error)
-        self.keep(record, entity, out, origin)
+        self.keep(record, entity, out)
         self._note_changes(entity, out, origin)
         if out.user:
             self._profiles[entity] = origin

@@ -49,7 +49,7 @@ class SessionAgent(Agent):
             self.outbox.rows(out.rows, key, origin)
         except Exception as error:
             return self.refuse(record, entity, said.occurred_at, error)
-        self.keep(record, entity, out, origin)
+        self.keep(record, entity, out)
         for signal in out.signals:
             value = hop.encode(signal, tenant, said.status, origin.recorded_at)
             user = key_of(tenant, signal.user_id)

@@ -1,5 +1,6 @@
 """The agents without a broker: what a batch is, and what is left of one that did not stand."""
 
+from base64 import urlsafe_b64decode
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -185,3 +186,22 @@ def test_a_row_that_no_topic_takes_is_a_dead_letter_and_leaves_nothing() -> None
     assert decode(letter.value or b"")["reason"] == "too_large"
     assert batch.changelog == []
     assert len(batch.outputs) == 1
+
+
+def test_a_result_that_fits_nothing_becomes_a_dead_letter_of_its_own_place() -> None:
+    agent = SessionAgent(0, None)
+    ids = {"session_id": "s", "task_id": "t", "trace_id": "r", "occurred_at": format_time(START)}
+    result = {**ids, "type": "tool_result", "call_index": 7, "result": "x", "success": True}
+    step = {**ids, "type": "recursion", "iteration_index": 0,
+            "action": {"action_type": "CALL_TOOL", "output": {"tool_calls": [{}]}}}  # fmt: skip
+    key = b"default/s"
+    batch = agent.process([Record("recursions", 5, key, encode(result))])
+    assert batch.note["counts"] == {"read": 1, "applied": 1}
+    agent.committed()
+    batch = agent.process([Record("recursions", 6, key, encode(step))])
+    assert batch.note["counts"] == {"read": 2, "applied": 1, "dead": 1}
+    (letter,) = of(batch, "dead-letters")
+    row = decode(letter.value or b"")
+    assert (row["src_topic"], row["src_offset"], row["key"]) == ("recursions", 5, "default/s")
+    assert dict(letter.headers)["src_offset"] == b"5"
+    assert decode(urlsafe_b64decode(row["payload"]))["call_index"] == 7
