@@ -38,10 +38,10 @@ class Agent:
 
     table_name: ClassVar[str]
 
-    def __init__(self, partition: int) -> None:
-        self.partition = partition
+    def __init__(self, partition: int, partitions: int) -> None:
+        self.partition, self.partitions = partition, partitions
         self.table = Table(self.table_name)
-        self.outbox = Outbox(partition)
+        self.outbox = Outbox(partition, partitions)
         self.counts: Counter[str] = Counter()
         self.warnings: Counter[str] = Counter()
         self._note: Mapping[str, Any] = {}
@@ -50,7 +50,7 @@ class Agent:
     # --- one batch ------------------------------------------------------------------------------
 
     def process(self, records: Sequence[Any]) -> Batch:
-        self.outbox = Outbox(self.partition)
+        self.outbox = Outbox(self.partition, self.partitions)
         for record, given in zip(records, [self.read(one) for one in records], strict=True):
             outcome = self.apply(record, given)
             self.counts[outcome] += 1

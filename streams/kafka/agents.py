@@ -13,12 +13,13 @@ ROW_BYTES = 100_000_000
 """A row larger than its topic allows would block its lane for ever: caps count items, not bytes."""
 
 
-def plans(app_id: str, retention: int | None) -> list[Plan]:
-    """Both agents. `retention`: microseconds after its latest turn when a session goes, None
-    for never."""
+def plans(app_id: str, partitions: int, retention: int | None) -> list[Plan]:
+    """Both agents. `partitions`: of every topic. `retention`: microseconds after its latest turn
+    when a session goes, None for never."""
+    sessions = partial(SessionAgent, partitions=partitions, retention=retention)
     return [
-        _plan(app_id, topology.SESSION_AGENT, partial(SessionAgent, retention=retention)),
-        _plan(app_id, topology.MEMORY_AGENT, MemoryAgent),
+        _plan(app_id, topology.SESSION_AGENT, sessions),
+        _plan(app_id, topology.MEMORY_AGENT, partial(MemoryAgent, partitions=partitions)),
     ]
 
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any, get_type_hints
 
 import msgspec
+from aiokafka.partitioner import murmur2
 from pydantic import BaseModel
 
 from schemas.base import Micros
@@ -74,6 +75,12 @@ def key_of(*parts: str) -> bytes:
         middle = middle.replace("%", "%25").replace("/", "%2F")
         return f"{first}/{middle}/{last}".encode()
     return "/".join(parts).encode()
+
+
+@lru_cache(100_000)
+def partition_of(key: bytes, partitions: int) -> int:
+    """The partition of a key, as Java's clients and aiokafka have it."""
+    return int((murmur2(key) & 0x7FFFFFFF) % partitions)
 
 
 @lru_cache(1000)

@@ -26,8 +26,8 @@ class MemoryAgent(Agent):
 
     table_name = "users"
 
-    def __init__(self, partition: int) -> None:
-        super().__init__(partition)
+    def __init__(self, partition: int, partitions: int) -> None:
+        super().__init__(partition, partitions)
         self.hops: dict[str, int] = {}  # the newest hop of each source partition
         self._profiles: dict[Held, Origin] = {}
         self._changed: dict[tuple[Held, str, str], Origin] = {}

@@ -6,7 +6,7 @@ from typing import Any
 
 from schemas.time import DAY
 from streams.kafka.edge import headers_text, key_text
-from streams.kafka.encoding import ROW_ENCODERS, Origin, key_of
+from streams.kafka.encoding import ROW_ENCODERS, Origin, key_of, partition_of
 from streams.kafka.processing import Output
 from streams.runtime.apply import dead_row
 from streams.runtime.decode import Dead
@@ -26,10 +26,11 @@ class TooLarge(ValueError):  # noqa: N818 - what the row is
 
 
 class Outbox:
-    """What a lane's batch sends; `partition` is the lane's own."""
+    """What a lane's batch sends; `partition` is the lane's own, `partitions` every topic's number:
+    a producer that has just started does not know it, and a user's signals must stay together."""
 
-    def __init__(self, partition: int) -> None:
-        self.partition = partition
+    def __init__(self, partition: int, partitions: int) -> None:
+        self.partition, self.partitions = partition, partitions
         self.outputs: list[Output] = []
         self.left_out = 0
 
@@ -53,7 +54,8 @@ class Outbox:
                     made.append(Output(table, lane, key, value, headers))
                 else:
                     other = key_of(suffix[0], values[OWNER])
-                    made.append(Output(table, None, other, value, headers))
+                    to = partition_of(other, self.partitions)
+                    made.append(Output(table, to, other, value, headers))
         self.outputs += made
 
     def document_row(self, table: str, row: tuple[Any, ...], key: bytes, origin: Origin) -> None:
@@ -78,7 +80,8 @@ class Outbox:
 
     def hashed(self, topic: str, key: bytes, value: bytes, origin: Origin) -> None:
         """A message that goes where its key's hash says."""
-        self.outputs.append(Output(topic, None, key, value, origin.headers()))
+        to = partition_of(key, self.partitions)
+        self.outputs.append(Output(topic, to, key, value, origin.headers()))
 
     def dead(self, dead: Dead, record: Any, origin: Origin) -> None:
         """A dead letter: original key, bytes and headers, and why."""

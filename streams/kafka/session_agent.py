@@ -26,8 +26,8 @@ class SessionAgent(Agent):
 
     table_name = "sessions"
 
-    def __init__(self, partition: int, retention: int | None) -> None:
-        super().__init__(partition)
+    def __init__(self, partition: int, partitions: int, retention: int | None) -> None:
+        super().__init__(partition, partitions)
         self.retention = Retention(retention)
         self._sessions: dict[Held, Origin] = {}
         self._tasks: dict[tuple[Held, str], Origin] = {}

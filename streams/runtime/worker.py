@@ -79,7 +79,7 @@ def make_app(kafka: KafkaSettings, worker: WorkerSettings) -> App:
     """The Faust app of both agents. The topics have to be there: `prepare`."""
     return App(
         worker.app_id,
-        agents.plans(worker.app_id, worker.retention),
+        agents.plans(worker.app_id, kafka.partitions, worker.retention),
         bootstrap=kafka.bootstrap,
         datadir=Path(gettempdir()) / f"{worker.app_id}-faust",
         broker_credentials=kafka.faust_credentials(),
