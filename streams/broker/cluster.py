@@ -220,8 +220,10 @@ def _kept(port: int | None) -> int | None:
 
 
 def _new_cluster_id() -> str:
-    """22 characters, as Kafka makes them: base64 of a UUID."""
-    return base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+    """22 characters, as Kafka makes them: base64 of a UUID, not taken for an option."""
+    while (made := base64.urlsafe_b64encode(uuid.uuid4().bytes)).startswith(b"-"):
+        pass
+    return made.rstrip(b"=").decode()
 
 
 def _read_state(folder: Path) -> dict[str, Any] | None:

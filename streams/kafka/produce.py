@@ -15,9 +15,9 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
 from streams.errors import Unreachable
-from streams.kafka.prepare import prepare
 from streams.kafka.routing import Route, route
 from streams.kafka.settings import KafkaSettings
+from streams.kafka.topics import ensure_topics
 from streams.runtime import sources
 from streams.runtime.sources import Source, TruncatedError
 from streams.topology import INPUT_BYTES
@@ -42,7 +42,7 @@ class Feed:
         self._failure: BaseException | None = None
 
     async def __aenter__(self) -> "Feed":
-        await prepare(self._settings)
+        await ensure_topics(self._settings)
         self._producer: Any = AIOKafkaProducer(
             enable_idempotence=True,
             compression_type=self._compression,

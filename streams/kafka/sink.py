@@ -22,10 +22,10 @@ from schemas.rows import TABLES
 from sinks.shared import SharedHistory
 from streams.errors import ConfigurationError, DataRefused, TurnstoneError, Unreachable
 from streams.kafka.admin import connected
-from streams.kafka.prepare import prepare
 from streams.kafka.repeats import WINDOW, Repeats
 from streams.kafka.settings import KafkaSettings
 from streams.kafka.sink_batch import Batch
+from streams.kafka.topics import ensure_topics
 from streams.topology import DEAD_LETTERS, HISTORY
 
 log = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ async def owner(settings: KafkaSettings, options: SinkOptions) -> dict[str, str]
 
     Creates the topics that are missing. Raises ConfigurationError or Unreachable.
     """
-    await prepare(settings)
+    await ensure_topics(settings)
     async with connected(settings) as admin:
         cluster = await admin.describe_cluster()
     return {"sink": options.name, "cluster": str(cluster["cluster_id"])}
