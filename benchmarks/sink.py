@@ -16,7 +16,7 @@ from benchmarks import common
 from benchmarks.common import Spent, median, spread
 from sinks.shared import SharedHistory
 from streams.broker import Broker
-from streams.kafka.prepare import prepare
+from streams.kafka.topics import ensure_topics
 from streams.kafka.settings import KafkaSettings
 from streams.kafka.sink import Sink, SinkOptions, owner
 from streams.runtime import local
@@ -56,7 +56,7 @@ def _fill(bootstrap: str, folder: Path, turns: int, copies: int) -> int:
     common.write_ndjson(file, islice(common.sgd_records(turns), turns))
     local.run([str(file)], folder / "file")
     settings = KafkaSettings.plain(bootstrap)
-    asyncio.run(prepare(settings))
+    asyncio.run(ensure_topics(settings))
     rows = messages(folder / "file")
     for copy in range(copies):
         asyncio.run(send(settings, [_renamed(row, copy) for row in rows], transaction=4_000))

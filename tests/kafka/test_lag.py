@@ -9,7 +9,7 @@ from aiokafka.structs import TopicPartition
 
 from streams.broker import Broker
 from streams.kafka.lag import Lag, lag
-from streams.kafka.prepare import prepare
+from streams.kafka.topics import ensure_topics
 from streams.kafka.settings import KafkaSettings
 from tests.command import turnstone
 
@@ -23,7 +23,7 @@ def behind() -> Iterator[Broker]:
 
 
 async def _fill(settings: KafkaSettings) -> None:
-    await prepare(settings)
+    await ensure_topics(settings)
     async with AIOKafkaProducer(**settings.client()) as producer:
         for _ in range(10):
             await producer.send_and_wait("turns", b"x", partition=1)

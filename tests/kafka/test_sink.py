@@ -21,7 +21,7 @@ from sinks.history import connect
 from sinks.root import HistoryError
 from sinks.shared import SharedHistory
 from streams.broker import Broker
-from streams.kafka.prepare import prepare
+from streams.kafka.topics import ensure_topics
 from streams.kafka.settings import KafkaSettings
 from streams.kafka.sink import Sink, SinkCounts, SinkOptions, owner
 from streams.kafka.sink_batch import MISFIT
@@ -50,7 +50,7 @@ class Log:
         local.run([str(file)], folder / "file")
         self.expected = digest(folder / "file")
         self.messages = messages(folder / "file")
-        asyncio.run(prepare(self.settings))
+        asyncio.run(ensure_topics(self.settings))
         asyncio.run(send(self.settings, self.messages))
 
 
@@ -170,7 +170,7 @@ def test_two_sinks_share_the_partitions_and_one_is_killed(log: Log, tmp_path: Pa
     often = ("--roll-bytes", "50000")
     with Broker.start(short_lived=True) as broker:
         settings = KafkaSettings.plain(broker.bootstrap)
-        asyncio.run(prepare(settings))
+        asyncio.run(ensure_topics(settings))
         with (
             Process(broker, history, "two", *often) as stays,
             Process(broker, history, "two", *often, "--kill-at", "written", "--nth", "2") as dies,
@@ -204,7 +204,7 @@ def test_a_zombie_changes_nothing(log: Log, tmp_path: Path) -> None:
 def test_what_was_sent_twice_is_written_once(tmp_path: Path, log: Log) -> None:
     with Broker.start(short_lived=True) as broker:
         settings = KafkaSettings.plain(broker.bootstrap)
-        asyncio.run(prepare(settings))
+        asyncio.run(ensure_topics(settings))
         asyncio.run(send(settings, log.messages[:3_000]))
         asyncio.run(send(settings, log.messages[2_500:]))
         counts = run(settings, tmp_path / "h", name="repeats")
@@ -231,7 +231,7 @@ def test_what_is_no_row_becomes_a_dead_letter(tmp_path: Path, log: Log) -> None:
     ]
     with Broker.start(short_lived=True) as broker:
         settings = KafkaSettings.plain(broker.bootstrap)
-        asyncio.run(prepare(settings))
+        asyncio.run(ensure_topics(settings))
         asyncio.run(send(settings, [*wrong[:3], good, *wrong[3:]]))
         asyncio.run(_send_null(settings))
         counts = run(settings, tmp_path / "h", name="misfits")
