@@ -11,7 +11,7 @@ leave nothing of it behind (design 04: the ended one replaces the running one).
 
 from typing import Any
 
-from schemas.events import Recursion, Signal, ToolResult, Turn, first_intent
+from schemas.events import Affect, Recursion, Signal, ToolResult, Turn, first_intent
 from schemas.row import replace
 from streams.folds import log, session_memory, task
 from streams.folds.expiry import EXPIRY
@@ -136,35 +136,26 @@ def _end_oldest(rows: Rows, header: Session, out: Effects) -> Session:
 
 
 def _user_signal(turn: Turn, facts: Facts) -> UserSignal:
-    affect, metadata = turn.affect, turn.metadata
-    moment = (
-        None
-        if affect is None
-        else Moment(
-            turn.occurred_at,
-            turn.event_id,
-            affect.vad.v,
-            affect.vad.a,
-            affect.vad.d,
-            affect.confidence,
-            affect.text,
-            tuple(affect.labels),
-            False,
-        )
-    )
-    assert turn.user_id
+    metadata = turn.metadata
     return UserSignal(
-        turn.event_id,
-        turn.user_id,
+        facts.event_id,
+        facts.user_id,  # type: ignore[arg-type]  # asked before
         turn.session_id,
-        turn.occurred_at,
+        facts.occurred_at,
         facts.intent,
         facts.topic,
         facts.artifact,
-        metadata.difficulty if metadata else None,
-        metadata.correct_rate if metadata else None,
-        moment,
+        metadata.difficulty if metadata is not None else None,
+        metadata.correct_rate if metadata is not None else None,
+        None if turn.affect is None else _moment(turn, turn.affect),
     )
+
+
+def _moment(turn: Turn, affect: Affect) -> Moment:
+    vad = affect.vad
+    numbers = (vad.v, vad.a, vad.d, affect.confidence)
+    labels = tuple(affect.labels)
+    return Moment(turn.occurred_at, turn.event_id, *numbers, affect.text, labels, False)
 
 
 # --- conversations ----------------------------------------------------------------------------

@@ -126,7 +126,9 @@ def contribute(header: Session, turn: Facts) -> dict[str, Any]:
         user = (at, event_id, turn.user_id)
         changes["user"] = min(header.user or user, user)
     if turn.user_input:
-        changes["message"] = _later(header.message, (at, event_id, turn.user_input))
+        said, known = (at, event_id, turn.user_input), header.message
+        if known is None or said > known:
+            changes["message"] = said
     if turn.subject:
         changes["subject"] = max(header.subject or turn.subject, turn.subject)
     if turn.object:
@@ -155,16 +157,16 @@ def contextualise(
             intents = (*intents, said)
         else:
             intents = tuple(sorted({*intents, said}))
-        changes["intents"] = intents[-MAX_INTENTS:]
+        changes["intents"] = intents if len(intents) <= MAX_INTENTS else intents[-MAX_INTENTS:]
     if topic:
-        changes["topic"] = _later(header.topic, (at, said_by, topic))
+        said, known = (at, said_by, topic), header.topic
+        if known is None or said > known:
+            changes["topic"] = said
     if artifact:
-        changes["artifact"] = _later(header.artifact, (at, said_by, artifact))
+        said, known = (at, said_by, artifact), header.artifact
+        if known is None or said > known:
+            changes["artifact"] = said
     return changes
-
-
-def _later(known: Said | None, said: Said) -> Said:
-    return said if known is None or said > known else known
 
 
 def visible(rows: Rows, header: Session) -> Session:

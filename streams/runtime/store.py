@@ -118,8 +118,9 @@ class Entity:
 
     def keep(self) -> None:
         """The record was applied: its writes stay."""
-        self.dirty.update(self._before)
-        self._before.clear()
+        if self._before:
+            self.dirty.update(self._before)
+            self._before.clear()
 
     def rollback(self) -> None:
         """Takes back all writes since the last `keep`."""
