@@ -35,7 +35,7 @@ from streams.runtime.sources import Given, Position, Source, TruncatedError
 from streams.runtime.store import Store
 
 BATCH_RECORDS = 16_384
-PACK_RECORDS = 256
+PACK_RECORDS = 512
 BATCH_BYTES = 32_000_000
 BATCH_ENTITIES = 10_000  # sessions and users whose rows wait to be written, twice 7 KB each
 BATCH_SECONDS = 10.0

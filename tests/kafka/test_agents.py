@@ -9,7 +9,7 @@ from aiokafka.partitioner import DefaultPartitioner
 
 from schemas.base import DAY, format_time, parse_time
 from streams.kafka.memory_agent import MemoryAgent
-from streams.kafka.processing import Batch, Output
+from streams.kafka.processing import Batch, Output, Row
 from streams.kafka.retention import AT_ONCE
 from streams.kafka.session_agent import SessionAgent
 from tests.command import turn
@@ -70,7 +70,7 @@ def test_a_batch_that_was_aborted_is_done_again_alike() -> None:
 
 def test_rows_restored_go_on_as_those_that_stayed() -> None:
     stayed = SessionAgent(0, 4, RETENTION)
-    changelog = []
+    changelog: list[Row] = []
     for number in range(5):
         batch = stayed.process(turns(number, on(number, f"e{number}")))
         stayed.committed()

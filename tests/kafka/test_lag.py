@@ -9,8 +9,8 @@ from aiokafka.structs import TopicPartition
 
 from streams.broker import Broker
 from streams.kafka.lag import Lag, lag
-from streams.kafka.topics import ensure_topics
 from streams.kafka.settings import KafkaSettings
+from streams.kafka.topics import ensure_topics
 from tests.command import turnstone
 
 

@@ -21,10 +21,10 @@ from sinks.history import connect
 from sinks.root import HistoryError
 from sinks.shared import SharedHistory
 from streams.broker import Broker
-from streams.kafka.topics import ensure_topics
 from streams.kafka.settings import KafkaSettings
 from streams.kafka.sink import Sink, SinkCounts, SinkOptions, owner
 from streams.kafka.sink_batch import MISFIT
+from streams.kafka.topics import ensure_topics
 from streams.runtime import local
 from streams.topology import HISTORY
 from tests.acceptance import ledger, sgd
