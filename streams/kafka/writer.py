@@ -51,6 +51,7 @@ class Writer:
         self._group = group
         self._in_transaction = False
         self._partition_of: dict[tuple[str, bytes], int] = {}
+        self._known: set[str] = set()  # topics whose partitions were asked for
         self._producer = AIOKafkaProducer(
             **connection,
             client_id=transactional_id,
@@ -72,7 +73,7 @@ class Writer:
 
     async def commit(
         self,
-        outputs: Iterable[Output],
+        outputs: Sequence[Output],
         changelog: TopicPartition,
         rows: Sequence[Row],
         offsets: Mapping[TopicPartition, int],
@@ -83,6 +84,9 @@ class Writer:
             TransactionFailed: whatever went wrong; the writer is of no more use then.
         """
         try:
+            for topic in {one.topic for one in outputs if one.partition is None} - self._known:
+                await self._producer.partitions_for(topic)
+                self._known.add(topic)
             self._in_transaction = True
             await self._producer.begin_transaction()
             batches = self._batches(outputs, changelog, rows)
@@ -161,8 +165,8 @@ class Writer:
         if partition is None:
             if len(self._partition_of) >= KNOWN_KEYS:
                 self._partition_of.clear()
-            count = len(self._producer.client.cluster.partitions_for_topic(topic) or (0,))
-            partition = (murmur2(key) & 0x7FFFFFFF) % count
+            partitions = self._producer.client.cluster.partitions_for_topic(topic)
+            partition = (murmur2(key) & 0x7FFFFFFF) % len(partitions)
             self._partition_of[topic, key] = partition
         return partition
 

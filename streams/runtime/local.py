@@ -237,9 +237,8 @@ class _Runner:
         if packed:
             self.store.write_values({"writing": self.tables.delta_versions()})
             while packed:  # each table's pieces go as soon as they are one
-                name, pieces = packed.popitem()
-                rows = pa.concat_tables(pieces).combine_chunks()
-                pieces.clear()
+                name = next(iter(packed))
+                rows = pa.concat_tables(packed.pop(name)).combine_chunks()
                 self.tables.append(name, rows, self.app_id, number)
         self.store.write(prepared)
 

@@ -8,7 +8,6 @@ import asyncio
 import logging
 from pathlib import Path
 from tempfile import gettempdir
-from time import monotonic
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError
@@ -21,13 +20,11 @@ from streams.kafka.app import App
 from streams.kafka.processing import LaneSettings
 from streams.kafka.run import run
 from streams.kafka.settings import KafkaSettings
-from streams.kafka.topics import TopicSpec, ensure_topics
+from streams.kafka.topics import ensure_topics
 
 log = logging.getLogger(__name__)
 
 PREFIX = "TURNSTONE_WORKER_"
-SHOWN_WITHIN = 10.0
-"""Seconds until a topic that was created can be described."""
 
 
 class WorkerSettings(BaseSettings):
@@ -98,19 +95,8 @@ def prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
         ConfigurationError: a topic is not as it should be, or the broker refuses us.
         Unreachable: no broker answers.
     """
-    return asyncio.run(_prepared(kafka, agents.changelogs(worker.app_id, kafka.partitions)))
-
-
-async def _prepared(kafka: KafkaSettings, more: list[TopicSpec]) -> list[str]:
-    deadline = monotonic() + SHOWN_WITHIN
-    while True:
-        try:
-            return await ensure_topics(kafka, more)
-        except ConfigurationError as error:
-            # a broker may not know yet what it, or another worker, has just created
-            if "UnknownTopicOrPartition" not in str(error) or monotonic() > deadline:
-                raise
-        await asyncio.sleep(0.2)
+    more = agents.changelogs(worker.app_id, kafka.partitions)
+    return asyncio.run(ensure_topics(kafka, more))
 
 
 def work(kafka: KafkaSettings, worker: WorkerSettings) -> int:
