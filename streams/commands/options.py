@@ -46,6 +46,10 @@ as_of = click.option(
 known_at = click.option("--known-at", metavar="TIME", help="Only what had been learnt by then.")
 
 
+EXTRAS = {"aiokafka": "kafka", "faust": "kafka", "mode": "kafka", "pydantic_settings": "kafka"}
+"""Modules that the core install leaves out, and what brings them."""
+
+
 def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
     """Turns the errors of design 03 into one line on stderr and their exit code."""
 
@@ -56,6 +60,15 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
         except (TurnstoneError, HistoryError) as error:
             output.note(f"turnstone: {error}")
             raise click.exceptions.Exit(error.exit_code) from None
+        except ModuleNotFoundError as error:
+            extra = EXTRAS.get((error.name or "").partition(".")[0])
+            if extra is None:
+                raise
+            output.note(
+                f"turnstone: this needs the extra {extra!r}: pip install 'turnstone[{extra}]', "
+                f"or in a clone: uv run --extra {extra} turnstone ..."
+            )
+            raise click.exceptions.Exit(3) from None
         except BrokenPipeError:
             sys.stderr.close()  # the reader of our output has gone: nothing to say to it
             raise click.exceptions.Exit(0) from None

@@ -121,6 +121,18 @@ def test_the_help_names_every_command() -> None:
     assert [name for name in COMMANDS if name.split()[-1] not in shown] == []
 
 
+@pytest.mark.parametrize("words", [("lag",), ("worker",), ("broker", "status")])
+def test_a_missing_extra_is_named(words: tuple[str, ...]) -> None:
+    code = (
+        "import sys; sys.modules['aiokafka'] = sys.modules['pydantic_settings'] = None; "
+        "from streams.cli import main; main()"
+    )
+    python = Path(PROGRAM).with_name("python")
+    done = subprocess.run([python, "-c", code, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 3, done.stderr
+    assert "uv run --extra kafka" in done.stderr and "Traceback" not in done.stderr
+
+
 def test_the_version() -> None:
     done = turnstone("--version")
     assert done.code == 0 and done.out.startswith("turnstone 0.")
