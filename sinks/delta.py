@@ -100,13 +100,13 @@ class History:
         delta = self.table(table)
         if delta is None and not rows.num_rows:
             return False
-        if delta is not None and version <= _written(delta, app_id):
+        if delta is not None and version <= written(delta, app_id):
             return False
         place = 0 if delta is None else delta.version() + 1
         with self._writing(table):
             write_deltalake(
                 delta or f"{self.root}/{table}",
-                _in_commit_order(table, rows, place),
+                in_commit_order(table, rows, place),
                 mode="append",
                 partition_by=None if delta else ["date"],
                 configuration=None if delta else CONFIGURATION,
@@ -118,7 +118,7 @@ class History:
 
     def versions(self, app_id: str) -> dict[str, int]:
         """Table -> the last version this app wrote; without the tables it never wrote."""
-        found = {name: _written(table, app_id) for name, table in self.tables().items()}
+        found = {name: written(table, app_id) for name, table in self.tables().items()}
         return {name: version for name, version in found.items() if version != UNWRITTEN}
 
     def delta_versions(self) -> dict[str, int]:
@@ -143,7 +143,7 @@ class History:
                 self._roll_back(name, table, versions[name])
 
     def _empty(self, name: str, table: DeltaTable) -> None:
-        if not table.file_uris() and all(_written(table, a) == UNWRITTEN for a in _apps(table, -1)):
+        if not table.file_uris() and all(written(table, a) == UNWRITTEN for a in _apps(table, -1)):
             return
         before = [Transaction(app, UNWRITTEN) for app in _apps(table, -1)]
         with self._writing(name):
@@ -154,7 +154,7 @@ class History:
             old = DeltaTable(
                 f"{self.root}/{name}", version=version, storage_options=self.storage_options
             )
-            before = [Transaction(app, _written(old, app)) for app in _apps(table, version)]
+            before = [Transaction(app, written(old, app)) for app in _apps(table, version)]
             table.restore(version, commit_properties=CommitProperties(app_transactions=before))
 
     def close(self) -> None:
@@ -193,7 +193,8 @@ def _commit(app_id: str, version: int) -> CommitProperties:
     )
 
 
-def _written(table: DeltaTable, app_id: str) -> int:
+def written(table: DeltaTable, app_id: str) -> int:
+    """The last version an app wrote, or UNWRITTEN."""
     version = table.transaction_version(app_id)
     return UNWRITTEN if version is None else version
 
@@ -204,7 +205,8 @@ def _apps(table: DeltaTable, after: int) -> list[str]:
     return sorted({c["app_id"] for c in commits if c["version"] > after and "app_id" in c})
 
 
-def _in_commit_order(table: str, rows: pa.Table, version: int) -> pa.Table:
+def in_commit_order(table: str, rows: pa.Table, version: int) -> pa.Table:
+    """Documents with their place in the commit that makes this Delta version."""
     if table not in SNAPSHOT_KEYS:
         return rows
     first = version << 32

@@ -23,9 +23,9 @@ from typing import IO, NamedTuple
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
-from sinks.delta import CONFIGURATION, UNWRITTEN, WRITER, History
+from sinks.delta import CONFIGURATION, UNWRITTEN, WRITER, History, in_commit_order, written
 from sinks.root import HistoryError, HistoryWriteError, is_url
-from sinks.tables import COMMIT_ORDER, SCHEMAS, STORED
+from sinks.tables import SCHEMAS, STORED
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ class SharedHistory(History):
         """App -> the last offset up to which every table has its rows; without the unwritten."""
         tables = [self._newest(name) for name in SCHEMAS]
         found = {
-            app: max([_written(table, app + WHOLE) for table in tables if table] or [UNWRITTEN])
+            app: max([written(table, app + WHOLE) for table in tables if table] or [UNWRITTEN])
             for app in app_ids
         }
         return {app: offset for app, offset in found.items() if offset != UNWRITTEN}
@@ -108,13 +108,13 @@ class SharedHistory(History):
         HistoryWriteError; the same call may be made again, by whoever it is.
         """
         last = {one.app_id: table for table in sorted(pieces) for one in pieces[table]}
-        written = 0
+        rows = 0
         for table in sorted(pieces):
             complete = {app: upto[app] for app, name in last.items() if name == table}
             passed(f"before {table}")
-            written += self._write(table, pieces[table], upto, {**whole, **complete})
+            rows += self._write(table, pieces[table], upto, {**whole, **complete})
             passed(f"after {table}")
-        return written
+        return rows
 
     def _write(
         self,
@@ -150,7 +150,7 @@ class SharedHistory(History):
         with self._writing(table):
             write_deltalake(
                 delta,
-                _with_order(table, pa.concat_tables(rows), delta.version() + 1),
+                in_commit_order(table, pa.concat_tables(rows), delta.version() + 1),
                 mode="append",
                 writer_properties=WRITER,
                 commit_properties=CommitProperties(app_transactions=transactions),
@@ -204,14 +204,9 @@ class SharedHistory(History):
             yield
 
 
-def _written(delta: DeltaTable, app_id: str) -> int:
-    version = delta.transaction_version(app_id)
-    return UNWRITTEN if version is None else version
-
-
 def _unwritten(piece: Piece, delta: DeltaTable) -> Piece | None:
     """What of a piece the table does not have; None where that is nothing."""
-    first = bisect_right(piece.offsets, _written(delta, piece.app_id))
+    first = bisect_right(piece.offsets, written(delta, piece.app_id))
     if first == len(piece.offsets):
         return None
     return Piece(piece.app_id, piece.offsets[first:], piece.rows.slice(first))
@@ -226,7 +221,7 @@ def _transactions(
     made = []
     for app in sorted(apps):
         made.append(Transaction(app, upto[app]))
-        known = max(_written(delta, app + WHOLE), whole.get(app, UNWRITTEN))
+        known = max(written(delta, app + WHOLE), whole.get(app, UNWRITTEN))
         if known != UNWRITTEN:
             made.append(Transaction(app + WHOLE, known))
     return made
@@ -235,14 +230,6 @@ def _transactions(
 def _was_overtaken(error: HistoryWriteError) -> bool:
     text = str(error)
     return any(sign in text for sign in ("oncurrent", "already exists", "etadata changed"))
-
-
-def _with_order(table: str, rows: pa.Table, version: int) -> pa.Table:
-    if STORED[table] is SCHEMAS[table]:
-        return rows
-    first = version << 32
-    places = pa.array(range(first, first + rows.num_rows), pa.int64())
-    return rows.append_column(STORED[table].field(COMMIT_ORDER), places)
 
 
 def _guard(root: Path) -> IO[str]:

@@ -50,6 +50,22 @@ def note(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
+def say_count(name: str, value: Any) -> None:
+    """One count under the others; seconds keep their fraction."""
+    say(f"{name:>15}  {value}" if name == "seconds" else f"{name:>15}  {value:,}")
+
+
+def log_to_stderr(verbose: bool = False) -> None:
+    """What our own modules log, and with `verbose` what the libraries do."""
+    import logging
+
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.WARNING,
+        format="%(asctime)s %(levelname)s %(name)s %(message)s",
+    )
+    logging.getLogger("streams").setLevel(logging.INFO)
+
+
 def table(rows: Iterable[Mapping[str, Any]], columns: list[str]) -> None:
     """A table for people, as wide as the terminal."""
     from rich import box

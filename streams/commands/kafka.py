@@ -11,15 +11,9 @@ import click
 from streams import output
 from streams.commands import options
 
-bootstrap = click.option(
-    "--bootstrap",
-    envvar="TURNSTONE_KAFKA_BOOTSTRAP",
-    help="Brokers to ask first: host:port, comma-separated; default localhost:9092.",
-)
-
 
 @click.command()
-@bootstrap
+@options.bootstrap
 @options.history
 @click.option("--name", default="sink", help="Of the sinks that share a history; default sink.")
 @click.option(
@@ -55,7 +49,7 @@ def sink(
     from streams.kafka.settings import KafkaSettings
     from streams.kafka.sink import SinkOptions
 
-    _log_to_stderr()
+    output.log_to_stderr()
     settings = KafkaSettings.load(bootstrap=bootstrap)
     wanted = SinkOptions(name, int(roll_mb * 1_000_000), roll_seconds, once)
     began = time.monotonic()
@@ -85,9 +79,9 @@ async def _sink(settings: Any, history: Path, wanted: Any) -> dict[str, int]:
 
 @click.command()
 @options.argument("files", nargs=-1, required=True, help="NDJSON, .gz, .parquet, or - for stdin.")
-@bootstrap
+@options.bootstrap
 @click.option(
-    "--compression", type=click.Choice(["none", "gzip", "snappy", "lz4", "zstd"]), default="none",
+    "--compression", type=options.COMPRESSION, default="none",
     help="Of what is sent; default none.",
 )  # fmt: skip
 @click.option("--strict", is_flag=True, help="Exit 4 if a record was not sent or has no topic.")
@@ -120,7 +114,7 @@ def produce(
 
 
 @click.command()
-@bootstrap
+@options.bootstrap
 @click.option("--group", "groups", multiple=True, help="Only this group; may be given again.")
 @options.as_json
 @options.fails_in_a_line
@@ -145,7 +139,7 @@ def lag(bootstrap: str | None, groups: tuple[str, ...], as_json: bool) -> None:
 
 
 @click.command()
-@bootstrap
+@options.bootstrap
 @options.history
 @click.option("--reason", "reasons", multiple=True, help="Only this reason; may be given again.")
 @options.any_tenant
@@ -189,13 +183,6 @@ def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
     for name, value in counts.items():
         if isinstance(value, dict):
             for inner, number in value.items():
-                output.say(f"{inner:>15}  {number:,}")
+                output.say_count(inner, number)
         else:
-            output.say(f"{name:>15}  {value:,}" if name != "seconds" else f"{name:>15}  {value}")
-
-
-def _log_to_stderr() -> None:
-    import logging
-
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    logging.getLogger("streams").setLevel(logging.INFO)
+            output.say_count(name, value)

@@ -68,7 +68,7 @@ def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
     warnings = counts["warnings"]
     for name, value in counts.items():
         if name != "warnings" and (value or name != "after_retention"):
-            output.say(f"{name:>15}  {value:,}" if name != "seconds" else f"{name:>15}  {value}")
+            output.say_count(name, value)
     for name, value in warnings.items():
         output.note(f"warning: {name.replace('_', ' ')}: {value}")
 

@@ -16,6 +16,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 FOLDER = click.Path(path_type=Path)
+COMPRESSION = click.Choice(["none", "gzip", "snappy", "lz4", "zstd"])
 
 
 class _Argument(click.Argument):
@@ -42,6 +43,11 @@ any_tenant = click.option("--tenant", help="Whose rows; default all.")
 as_json = click.option("--json", "as_json", is_flag=True, help="One JSON document for programs.")
 as_of = click.option(
     "--as-of", metavar="TIME", help="What was true then; a bare date means its end."
+)
+bootstrap = click.option(
+    "--bootstrap",
+    envvar="TURNSTONE_KAFKA_BOOTSTRAP",
+    help="Brokers to ask first: host:port, comma-separated; default localhost:9092.",
 )
 known_at = click.option("--known-at", metavar="TIME", help="Only what had been learnt by then.")
 

@@ -1,14 +1,13 @@
 """The command `worker`."""
 
-import logging
-
 import click
 
+from streams import output
 from streams.commands import options
 
 
 @click.command()
-@click.option("--bootstrap", metavar="HOST:PORT", help="Brokers to ask first, comma-separated.")
+@options.bootstrap
 @click.option("--partitions", type=click.IntRange(1, 10_000), help="Of every topic. Default 4.")
 @click.option("--app-id", metavar="NAME", help="The consumer group. Default turnstone.")
 @click.option(
@@ -24,7 +23,7 @@ from streams.commands import options
 @click.option("--max-records", type=click.IntRange(min=1), help="Of one transaction. Default 4000.")
 @click.option(
     "--compression",
-    type=click.Choice(["none", "gzip", "snappy", "lz4", "zstd"]),
+    type=options.COMPRESSION,
     help="Of what it writes. Default zstd.",
 )
 @click.option("--verbose", is_flag=True, help="Say more on stderr.")
@@ -51,11 +50,7 @@ def worker(
     from streams.kafka.settings import KafkaSettings
     from streams.runtime.worker import WorkerSettings, work
 
-    logging.basicConfig(
-        level=logging.INFO if verbose else logging.WARNING,
-        format="%(asctime)s %(levelname)s %(name)s %(message)s",
-    )
-    logging.getLogger("streams").setLevel(logging.INFO)
+    output.log_to_stderr(verbose)
     kafka = KafkaSettings.load(bootstrap=bootstrap, partitions=partitions)
     told = WorkerSettings.load(
         app_id=app_id,

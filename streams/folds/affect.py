@@ -9,6 +9,7 @@ from bisect import bisect_left
 from typing import Any, NamedTuple
 
 from schemas.base import format_time
+from schemas.events import Affect
 from schemas.row import Row, replace
 from streams.folds.rows import Moment
 
@@ -58,6 +59,13 @@ class MoodRow(Row, frozen=True):
     before: tuple[int, str] | None = None
     felt: tuple[Felt, ...] = ()
     words: tuple[Words, ...] = ()
+
+
+def moment_of(occurred_at: int, event_id: str, felt: Affect, from_plan: bool) -> Moment:
+    """What a turn or a plan says of a feeling, as the mood takes it."""
+    vad, labels = felt.vad, tuple(felt.labels)
+    numbers = (vad.v, vad.a, vad.d, felt.confidence)
+    return Moment(occurred_at, event_id, *numbers, felt.text, labels, from_plan)
 
 
 def decay(seconds: float, halflife: float) -> float:

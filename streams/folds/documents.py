@@ -33,7 +33,8 @@ def session(rows: Rows) -> dict[str, Any]:
     base: Session = rows.get("h")
     header = visible(rows, base)
     status = status_of(header)
-    older, conversations = _conversations(rows, base)
+    latest = header.latest[0] if header.latest else None
+    older, conversations = _conversations(rows, base, latest)
     return {
         "session_id": rows.key,
         "user_id": header.user[2] if header.user else None,
@@ -64,12 +65,13 @@ def _context(session_id: str, header: Session) -> dict[str, Any] | None:
     }
 
 
-def _conversations(rows: Rows, base: Session) -> tuple[int, list[dict[str, Any]]]:
+def _conversations(
+    rows: Rows, base: Session, latest: int | None
+) -> tuple[int, list[dict[str, Any]]]:
     """How many lie before the window, and those in it."""
     shown: dict[str, Conversation] = {
         task_id: rows.peek(f"c/{task_id}") for _, _, task_id in base.window
     }
-    latest = latest_turn(rows)
     for event_id in base.running:
         turn: Facts = rows.get(f"r/{event_id}")
         if turn.task_id and turn.task_id not in shown and _fell_out(rows, base, turn.task_id):

@@ -105,17 +105,7 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
         felt = plan.event_affect
         event_id = felt.event_id or plan.event_id
         assert event_id
-        moment = Moment(
-            plan.occurred_at,
-            event_id,
-            felt.vad.v,
-            felt.vad.a,
-            felt.vad.d,
-            felt.confidence,
-            felt.text,
-            tuple(felt.labels),
-            True,
-        )
+        moment = affect.moment_of(plan.occurred_at, event_id, felt, True)
         _feel(rows, moment, plan.session_id, plan, out)
     plans = header.plans + 1
     if plans == TIDY_FIRST or plans % TIDY_EVERY == 0:

@@ -11,14 +11,16 @@ leave nothing of it behind (design 04: the ended one replaces the running one).
 
 from typing import Any
 
-from schemas.events import Affect, Recursion, Signal, ToolResult, Turn, first_intent
+from schemas.base import MINUTE
+from schemas.events import Recursion, Signal, ToolResult, Turn, first_intent
 from schemas.row import replace
 from streams.folds import log, session_memory, task
+from streams.folds.affect import moment_of
 from streams.folds.expiry import EXPIRY
 from streams.folds.ids import make_id, short_hash
 from streams.folds.index import RUNNING, Entry, Gap, Seen, find_id, insert_turn, put_id, remove_turn
 from streams.folds.revisions import revise
-from streams.folds.rows import Effects, Input, Moment, Outcome, Refused, Rows, UserSignal
+from streams.folds.rows import Effects, Input, Outcome, Refused, Rows, UserSignal
 from streams.folds.session_state import (
     FAR,
     MAX_CONVERSATIONS,
@@ -43,7 +45,7 @@ def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
     record = given.record
     header: Session | None = rows.get("h")
     if given.horizon is not None:
-        if header is not None and last_seen(rows, header) < given.horizon:
+        if is_over(rows, header, given.horizon):
             drop(rows)
             header = None
         if header is None and record.occurred_at < given.horizon:
@@ -60,10 +62,17 @@ def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
     return _step(rows, header, record, given, out)
 
 
-def last_seen(rows: Rows, header: Session) -> int:
-    """When a session's retention begins: its latest turn, or whatever came last."""
+def stream_time(occurred_at: int, recorded_at: int) -> int:
+    """How far one record takes the stream's time: a clock ahead does not count (design 04)."""
+    return min(occurred_at, recorded_at + 5 * MINUTE)
+
+
+def is_over(rows: Rows, header: Session | None, horizon: int) -> bool:
+    """Whether a session's latest turn, or without one whatever came last, is before the horizon."""
+    if header is None or (header.latest and header.latest[0] >= horizon):
+        return False
     shown = visible(rows, header)
-    return shown.latest[0] if shown.latest else shown.updated_at
+    return (shown.latest[0] if shown.latest else shown.updated_at) < horizon
 
 
 def drop(rows: Rows) -> None:
@@ -147,15 +156,8 @@ def _user_signal(turn: Turn, facts: Facts) -> UserSignal:
         facts.artifact,
         metadata.difficulty if metadata is not None else None,
         metadata.correct_rate if metadata is not None else None,
-        None if turn.affect is None else _moment(turn, turn.affect),
+        moment_of(turn.occurred_at, turn.event_id, turn.affect, False) if turn.affect else None,
     )
-
-
-def _moment(turn: Turn, affect: Affect) -> Moment:
-    vad = affect.vad
-    numbers = (vad.v, vad.a, vad.d, affect.confidence)
-    labels = tuple(affect.labels)
-    return Moment(turn.occurred_at, turn.event_id, *numbers, affect.text, labels, False)
 
 
 # --- conversations ----------------------------------------------------------------------------

@@ -6,6 +6,7 @@ a record ends as is counted in the note, and so commits with the batch.
 """
 
 import logging
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -33,7 +34,7 @@ class Waited(NamedTuple):
     headers: tuple[()] = ()
 
 
-class Agent:
+class Agent(ABC):
     """What both processors share: implements `streams.kafka.processing.Processor`."""
 
     table_name: ClassVar[str]
@@ -70,12 +71,13 @@ class Agent:
             return self.fold(record, given)
         return self.bury(record, given) if isinstance(given, Dead) else "withheld"
 
+    @abstractmethod
     def fold(self, record: Any, given: Input) -> str:
-        raise NotImplementedError
+        """What a record ends as that could be read."""
 
+    @abstractmethod
     def finish(self) -> None:
         """The newest documents of what changed."""
-        raise NotImplementedError
 
     def bury(self, record: Any, dead: Dead) -> str:
         origin = Origin(record, dead.tenant, record.timestamp * 1000)

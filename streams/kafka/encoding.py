@@ -1,43 +1,23 @@
 """History rows, keys and headers as they stand in messages (design 03, Output topics)."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from functools import lru_cache
 from typing import Any, get_type_hints
 
 import msgspec
-from aiokafka.partitioner import murmur2
 from pydantic import BaseModel
 
 from schemas.base import Micros
 from schemas.rows import TABLES, Source
-from schemas.time import EPOCH, SECOND
+from schemas.time import format_time
 
-MINUTE = 60 * SECOND
 Headers = tuple[tuple[str, bytes], ...]
 
 to_json = msgspec.json.Encoder().encode
+time_text = lru_cache(10_000)(format_time)  # what comes together was recorded together
 
-_SECONDS = tuple(f"{second:02}Z" for second in range(60))
 _ORDINALS = tuple(("ordinal", b"%d" % number) for number in range(256))
 _TABLES = {table: ("table", table.encode()) for table in TABLES}
-_minutes: dict[int, str] = {}
-
-
-@lru_cache(10_000)
-def time_text(micros: int) -> str:
-    """`format_time`, quick for a minute that was seen before."""
-    minute = micros // MINUTE
-    left = micros - minute * MINUTE
-    text = _minutes.get(minute)
-    if text is None:
-        if len(_minutes) >= 10_000:
-            _minutes.clear()
-        at = EPOCH + timedelta(microseconds=minute * MINUTE)
-        text = _minutes[minute] = at.isoformat()[:17]
-    if left % SECOND == 0:
-        return text + _SECONDS[left // SECOND]
-    return f"{text}{left // SECOND:02}.{left % SECOND:06}Z"
 
 
 def _row_encoder(table: str) -> Callable[[tuple[Any, ...]], bytes]:
@@ -75,12 +55,6 @@ def key_of(*parts: str) -> bytes:
         middle = middle.replace("%", "%25").replace("/", "%2F")
         return f"{first}/{middle}/{last}".encode()
     return "/".join(parts).encode()
-
-
-@lru_cache(100_000)
-def partition_of(key: bytes, partitions: int) -> int:
-    """The partition of a key, as Java's clients and aiokafka have it."""
-    return int((murmur2(key) & 0x7FFFFFFF) % partitions)
 
 
 @lru_cache(1000)

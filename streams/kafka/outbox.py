@@ -6,7 +6,8 @@ from typing import Any
 
 from schemas.time import DAY
 from streams.kafka.edge import headers_text, key_text
-from streams.kafka.encoding import ROW_ENCODERS, Origin, key_of, partition_of
+from streams.kafka.encoding import ROW_ENCODERS, Origin, key_of
+from streams.kafka.partitions import partition_of
 from streams.kafka.processing import Output
 from streams.runtime.apply import dead_row
 from streams.runtime.decode import Dead

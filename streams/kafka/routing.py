@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from schemas.events import RECORD_TYPES
-from streams.runtime.decode import WITHHELD_SOURCE, Dead, decode
+from streams.runtime.decode import Dead, decode, means_withheld
+from streams.runtime.plain import TENANT
 from streams.topology import TOPICS, TURNS, USER, USER_SIGNALS, Topic
 
-TENANT = "default"
 _TOPICS: dict[str, Topic] = {
     name: next(topic for topic in TOPICS if model in topic.payloads)
     for name, model in RECORD_TYPES.items()
@@ -49,7 +49,7 @@ def route(line: bytes) -> Route | None:
         head = _read(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _unreadable(line)
-    if isinstance(head.source, str) and _is_withheld(head.source):
+    if isinstance(head.source, str) and means_withheld(head.source):
         return None
     topic = _topic(head)
     if topic is None:
@@ -70,10 +70,6 @@ def _key(head: _Head, topic: Topic) -> bytes | None:
     if not (isinstance(owner, str) and isinstance(head.tenant, str)):
         return None
     return f"{head.tenant}/{owner}".encode("utf-8", "replace")
-
-
-def _is_withheld(source: str) -> bool:
-    return source.strip().lower().replace("-", "_") == WITHHELD_SOURCE
 
 
 def _unreadable(line: bytes) -> Route | None:

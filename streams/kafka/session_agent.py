@@ -3,12 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from schemas.base import MINUTE
 from schemas.row import replace
 from schemas.rows import TABLES
 from streams.folds import documents, session
 from streams.folds.rows import Effects, Input, Outcome
-from streams.folds.session_state import Session
 from streams.kafka import hop
 from streams.kafka.agent import Agent
 from streams.kafka.encoding import Origin, key_of, to_json
@@ -18,6 +16,7 @@ from streams.kafka.table import Held
 from streams.runtime.apply import session_row, task_row
 from streams.topology import SESSION_CONTEXTS, SESSIONS, TASKS, USER_SIGNALS
 
+SESSION_DOC = list(TABLES["sessions"].model_fields).index("doc")
 TASK_DOC = list(TABLES["tasks"].model_fields).index("doc")
 
 
@@ -39,8 +38,8 @@ class SessionAgent(Agent):
         recorded_at = record.timestamp * 1000
         entity = self.table.entity(tenant, key)
         origin = Origin(record, tenant, recorded_at)
-        horizon = self.retention.pass_by(min(said.occurred_at, recorded_at + 5 * MINUTE))
-        if horizon is not None and self.is_over(entity, horizon):
+        horizon = self.retention.pass_by(session.stream_time(said.occurred_at, recorded_at))
+        if horizon is not None and session.is_over(entity, entity.get("h"), horizon):
             self.drop(entity, origin)
         out = Effects(key, (tenant, "sessions", key), said)
         try:
@@ -69,12 +68,6 @@ class SessionAgent(Agent):
 
     # --- retention ------------------------------------------------------------------------------
 
-    def is_over(self, entity: Held, horizon: int) -> bool:
-        header: Session | None = entity.get("h")
-        if header is None or (header.latest and header.latest[0] >= horizon):
-            return False
-        return session.last_seen(entity, header) < horizon
-
     def drop(self, entity: Held, origin: Origin) -> None:
         """Garbage control: its rows go; the history keeps its last documents."""
         self.write_session(entity)
@@ -95,7 +88,7 @@ class SessionAgent(Agent):
             return
         for where in self.retention.due():
             entity = self.table.find(where)
-            if self.is_over(entity, horizon):
+            if session.is_over(entity, entity.get("h"), horizon):
                 self.drop(entity, origin)
 
     # --- documents ------------------------------------------------------------------------------
@@ -122,7 +115,7 @@ class SessionAgent(Agent):
         row = session_row(entity, origin.suffix, document)
         key = key_of(entity.tenant, entity.key)
         self.outbox.document_row("sessions", row, key, origin)
-        self.outbox.document(SESSIONS.name, key, to_json(document), origin)
+        self.outbox.document(SESSIONS.name, key, row[SESSION_DOC].encode(), origin)
         if document["context"] is not None:
             value = to_json(document["context"])
             self.outbox.document(SESSION_CONTEXTS.name, key, value, origin)

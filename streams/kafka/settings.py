@@ -5,7 +5,7 @@ From the environment (TURNSTONE_KAFKA_BOOTSTRAP, …) or from the arguments of `
 
 import ssl
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -21,13 +21,36 @@ Protocol = Literal["PLAINTEXT", "SASL_PLAINTEXT", "SSL", "SASL_SSL"]
 Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 
 
-class KafkaSettings(BaseSettings):
+class Settings(BaseSettings):
+    """Settings from the environment, or given. `about` begins their errors."""
+
+    about: ClassVar[str]
+
+    @classmethod
+    def load(cls, **given: Any) -> Self:
+        """The environment's settings, with those given that are not None.
+
+        Raises ConfigurationError naming each setting that is wrong, and why.
+        """
+        try:
+            return cls(**{name: value for name, value in given.items() if value is not None})
+        except ValidationError as error:
+            prefix = cls.model_config["env_prefix"]
+            wrong = "; ".join(
+                f"{_name(prefix, one['loc'])}: {one['msg'].removeprefix('Value error, ')}"
+                for one in error.errors(include_input=False)
+            )
+            raise ConfigurationError(f"{cls.about}: {wrong}") from None
+
+
+class KafkaSettings(Settings):
     """The settings. Texts of it never hold a password: they are SecretStr."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, frozen=True, extra="forbid", hide_input_in_errors=True
     )
 
+    about = "Kafka settings"
     bootstrap: Annotated[
         str, Field(description="Brokers to ask first: host:port, comma-separated.")
     ] = "localhost:9092"
@@ -85,21 +108,6 @@ class KafkaSettings(BaseSettings):
         if self.tls_key and not self.tls_certificate:
             raise ValueError("tls_key is given without tls_certificate")
         return self
-
-    @classmethod
-    def load(cls, **given: Any) -> Self:
-        """The environment's settings, with those given that are not None.
-
-        Raises ConfigurationError naming each setting that is wrong, and why.
-        """
-        try:
-            return cls(**{name: value for name, value in given.items() if value is not None})
-        except ValidationError as error:
-            wrong = "; ".join(
-                f"{_name(one['loc'])}: {one['msg'].removeprefix('Value error, ')}"
-                for one in error.errors(include_input=False)
-            )
-            raise ConfigurationError(f"Kafka settings: {wrong}") from None
 
     @classmethod
     def plain(cls, bootstrap: str) -> Self:
@@ -174,8 +182,8 @@ class KafkaSettings(BaseSettings):
         return context
 
 
-def _name(loc: tuple[int | str, ...]) -> str:
-    return f"{PREFIX}{str(loc[0]).upper()}" if loc else PREFIX + "*"
+def _name(prefix: str, loc: tuple[int | str, ...]) -> str:
+    return f"{prefix}{str(loc[0]).upper()}" if loc else prefix + "*"
 
 
 def _unusable(field: str, path: Path | None, error: OSError) -> str:

@@ -7,20 +7,19 @@ from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
-from aiokafka.partitioner import murmur2
 from aiokafka.producer import sender
 from aiokafka.structs import OffsetAndMetadata, TopicPartition
 
+from streams.kafka.partitions import partition_of
 from streams.kafka.processing import LaneSettings, Output, Row
 
 BATCH_BYTES = 900_000
 """A record batch before compression; brokers take 1 MiB unless told otherwise. A single record
 may be larger where its topic allows it."""
 REQUEST_TIMEOUT_MS = 10_000
-KNOWN_KEYS = 100_000
 
 # The coordinator still ends one transaction when the next one begins; aiokafka then waits 20 ms
-# before it asks again, six times what the end takes. tests/kafka/test_transport_writer.py
+# before it asks again, six times what the end takes. tests/kafka/test_transport_recovery.py
 # watches that this name still does so.
 sender.BACKOFF_OVERRIDE = 0.001
 
@@ -50,7 +49,6 @@ class Writer:
         self.transactional_id = transactional_id
         self._group = group
         self._in_transaction = False
-        self._partition_of: dict[tuple[str, bytes], int] = {}
         self._known: set[str] = set()  # topics whose partitions were asked for
         self._producer = AIOKafkaProducer(
             **connection,
@@ -158,17 +156,10 @@ class Writer:
         return at, following
 
     def _hashed(self, topic: str, key: bytes | None) -> int:
-        """The partition of a key, as Java's clients and aiokafka's own partitioner have it."""
+        """The partition of a key; records without one go to the first."""
         if key is None:
             return 0
-        partition = self._partition_of.get((topic, key))
-        if partition is None:
-            if len(self._partition_of) >= KNOWN_KEYS:
-                self._partition_of.clear()
-            partitions = self._producer.client.cluster.partitions_for_topic(topic)
-            partition = (murmur2(key) & 0x7FFFFFFF) % len(partitions)
-            self._partition_of[topic, key] = partition
-        return partition
+        return partition_of(key, len(self._producer.client.cluster.partitions_for_topic(topic)))
 
     async def close(self, grace: float) -> None:
         """Aborts what is open and disconnects, each within `grace` seconds, or just disconnects:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from schemas.base import DAY, MINUTE
+from schemas.base import DAY
 from schemas.events import Record
 from schemas.row import replace
 from streams.folds import documents, learner, memory, session, task
@@ -29,7 +29,7 @@ _json = msgspec.json.Encoder().encode
 
 
 class Applier:
-    """Folds records into `store`, collecting history rows and counts until `drain`.
+    """Folds records into `store`, collecting history rows and counts until they are taken.
 
     `retention` in microseconds: sessions whose latest turn is older are dropped (None: never).
     """
@@ -92,11 +92,10 @@ class Applier:
     def _with_horizon(self, given: Input, entity: Entity) -> Input:
         """Garbage control: the stream's time goes on, and may drop the session (design 04)."""
         assert self.retention is not None
-        stream_time = min(given.record.occurred_at, given.recorded_at + 5 * MINUTE)
-        self.watermark = max(self.watermark, stream_time)
+        time = session.stream_time(given.record.occurred_at, given.recorded_at)
+        self.watermark = max(self.watermark, time)
         horizon = self.watermark - self.retention
-        header = entity.get("h")
-        if header is not None and session.last_seen(entity, header) < horizon:
+        if session.is_over(entity, entity.get("h"), horizon):
             self._write_before_drop(entity)
         return replace(given, horizon=horizon)
 

@@ -64,7 +64,7 @@ def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld
     if not isinstance(record, dict):
         return Dead("not_an_object", "expected one JSON object", _kept(line, record))
     said = record.get("source")
-    if isinstance(said, str) and _means_withheld(said):
+    if isinstance(said, str) and means_withheld(said):
         return "withheld"
     if len(line) > MAX_RECORD_BYTES:
         detail = f"{len(line)} bytes, at most {MAX_RECORD_BYTES}"
@@ -177,7 +177,8 @@ def explain(error: ValidationError) -> str:
 # --- what may not be kept ---------------------------------------------------------------------
 
 
-def _means_withheld(source: str) -> bool:
+def means_withheld(source: str) -> bool:
+    """Whether a record of this source is not to be kept, however it is spelt."""
     return source.strip().lower().replace("-", "_") == WITHHELD_SOURCE
 
 

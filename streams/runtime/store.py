@@ -176,7 +176,8 @@ class Store:
     def keep(self, entity: Entity) -> None:
         """A record was applied: what it wrote goes into the next commit."""
         entity.keep()
-        self._changed[entity] = None
+        if entity.dirty:
+            self._changed[entity] = None
 
     def entities(self, table: str) -> Iterator[tuple[str, str]]:
         """(tenant, key) of every entity on disk."""

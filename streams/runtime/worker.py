@@ -8,18 +8,17 @@ import asyncio
 import logging
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field
+from pydantic_settings import SettingsConfigDict
 
 from schemas.base import DAY
-from streams.errors import ConfigurationError
 from streams.kafka import agents
 from streams.kafka.app import App
 from streams.kafka.processing import LaneSettings
 from streams.kafka.run import run
-from streams.kafka.settings import KafkaSettings
+from streams.kafka.settings import KafkaSettings, Settings
 from streams.kafka.topics import ensure_topics
 
 log = logging.getLogger(__name__)
@@ -27,11 +26,12 @@ log = logging.getLogger(__name__)
 PREFIX = "TURNSTONE_WORKER_"
 
 
-class WorkerSettings(BaseSettings):
+class WorkerSettings(Settings):
     """What a worker is told besides how to reach the broker."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
 
+    about = "worker settings"
     app_id: Annotated[
         str,
         Field(
@@ -52,19 +52,6 @@ class WorkerSettings(BaseSettings):
         Literal["none", "gzip", "snappy", "lz4", "zstd"],
         Field(description="Of what is written to topics."),
     ] = "zstd"
-
-    @classmethod
-    def load(cls, **given: Any) -> Self:
-        """The environment's settings, with those given that are not None.
-
-        Raises ConfigurationError naming each setting that is wrong, and why.
-        """
-        try:
-            return cls(**{name: value for name, value in given.items() if value is not None})
-        except ValidationError as error:
-            wrong = "; ".join(f"{PREFIX}{str(one['loc'][0]).upper()}: {one['msg']}"
-                              for one in error.errors(include_input=False))  # fmt: skip
-            raise ConfigurationError(f"worker settings: {wrong}") from None
 
     @property
     def retention(self) -> int | None:

@@ -3,14 +3,17 @@
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from streams.broker import Broker, Security
 from streams.kafka.settings import KafkaSettings
+from tests.kafka.counting import Counting
 
 USER, PASSWORD = "alice", "wonderland"
+numbers = count()
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,15 @@ def broker() -> Iterator[Broker]:
     """One node, without login. Its topics are everybody's: give yours a name of their own."""
     with Broker.start(short_lived=True) as started:
         yield started
+
+
+@pytest.fixture
+def counting(broker: Broker, tmp_path: Path) -> Iterator[Counting]:
+    """Topics of its own on the session's broker."""
+    made = Counting(broker.bootstrap, f"counting{next(numbers)}", tmp_path)
+    made.create()
+    yield made
+    made.stop()
 
 
 @pytest.fixture

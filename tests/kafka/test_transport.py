@@ -8,8 +8,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -18,17 +16,6 @@ from aiokafka import AIOKafkaProducer
 from streams.broker import Broker
 from tests.kafka.counting import Counting, read_all
 from tests.kafka.counting_worker import POISON
-
-numbers = count()
-
-
-@pytest.fixture
-def counting(broker: Broker, tmp_path: Path) -> Iterator[Counting]:
-    """Topics of its own on the session's broker."""
-    made = Counting(broker.bootstrap, f"counting{next(numbers)}", tmp_path)
-    made.create()
-    yield made
-    made.stop()
 
 
 def test_law_6_counts_exactly_once_and_leaves_quickly(counting: Counting) -> None:

@@ -2,9 +2,6 @@
 
 import asyncio
 import signal
-from collections.abc import Iterator
-from itertools import count
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -13,21 +10,10 @@ from aiokafka.errors import ConcurrentTransactions
 from aiokafka.producer import sender
 from aiokafka.structs import TopicPartition
 
-from streams.broker import Broker
 from streams.kafka.marker import MARKER_KEY, Marker, decode
 from streams.kafka.processing import LaneSettings, Output
 from streams.kafka.writer import TransactionFailed, Writer
 from tests.kafka.counting import Counting, read_all
-
-numbers = count()
-
-
-@pytest.fixture
-def counting(broker: Broker, tmp_path: Path) -> Iterator[Counting]:
-    made = Counting(broker.bootstrap, f"recovery{next(numbers)}", tmp_path)
-    made.create()
-    yield made
-    made.stop()
 
 
 def _end(counting: Counting) -> None:
