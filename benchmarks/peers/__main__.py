@@ -1,95 +1,77 @@
-"""Runs the peer job by each peer, on one broker, and prints the table.
+"""Runs the peer job by each peer, on one broker, in turn, and prints the table.
 
-    python -m benchmarks.peers --turns 200000 --repeat 3 --peers ours bare faust
+    python -m benchmarks.peers --turns 600000 --repeat 3 --peers ours kafka-streams-exactly-once
 
-Turns a second and CPU are taken between the first turn done and the last, so nobody's start
-counts; CPU is the worker process's own, all threads. The broker's own work is in nobody's CPU, but
-on a machine of two cores it is in everybody's time.
+A turn is done when its context can be read under `read_committed`. Turns a second and CPU are taken
+from the first turns done to the last commit before the end, so nobody's start counts, nor how long
+the last commit waits when nothing comes any more. CPU is the worker process's own, all threads. The
+broker's own work is in nobody's CPU, but on a machine of two cores it is in everybody's time.
+After each run the outputs are counted and the last context of every session is compared.
 """
 
 import argparse
 import asyncio
+import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from itertools import count
+from pathlib import Path
 from typing import NamedTuple
 
-from aiokafka import AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
-from aiokafka.consumer import AIOKafkaConsumer
-from aiokafka.errors import KafkaError
+from aiokafka import AIOKafkaProducer
 
-from benchmarks.common import median, spread
+from benchmarks.common import machine, median, note, spread
 from benchmarks.peers import job
+from benchmarks.peers.outputs import Found, Outputs, create, delete, fold
+from benchmarks.peers.workers import PEERS, last_words, start
 from streams.broker import Broker
 
-SOURCE = "peer-turns"
 TICKS = os.sysconf("SC_CLK_TCK")
-PEERS = {
-    "ours": ("benchmarks.peers.ours",),
-    "bare": ("benchmarks.peers.bare",),
-    "faust": ("benchmarks.peers.faust_tutorial",),
-    "faust-exactly-once": ("benchmarks.peers.faust_tutorial", "exactly_once"),
-}
+FEW = 20
+"""A slow peer gets so many times fewer turns."""
 TOO_LONG = 600.0
+POLL = 0.02
+
+
+class Source(NamedTuple):
+    """An input topic, and what its turns make of each session."""
+
+    topic: str
+    turns: int
+    contexts: dict[str, job.Context]
+
+
+class Sample(NamedTuple):
+    """`ends` of the output's partitions; wall and CPU seconds when they were seen."""
+
+    at: float
+    cpu: float
+    ends: tuple[int, ...]
 
 
 class Result(NamedTuple):
-    """Turns a second and CPU µs a turn."""
+    """Turns a second and CPU µs a turn; `wrong` says what is, else empty."""
 
     rate: float
     cpu: float
+    wrong: str
 
 
-async def create(bootstrap: str, *topics: str) -> None:
-    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
-    await admin.start()
-    await admin.create_topics([NewTopic(topic, job.PARTITIONS, 1) for topic in topics])
-    await admin.close()
-
-
-async def fill(bootstrap: str, turns: int) -> None:
-    """Writes the input once, uncompressed."""
-    await create(bootstrap, SOURCE)
+async def fill(bootstrap: str, topic: str, turns: int) -> Source:
+    """Writes an input once, uncompressed."""
+    await create(bootstrap, topic)
+    contexts: dict[str, job.Context] = {}
     producer = AIOKafkaProducer(
         bootstrap_servers=bootstrap, linger_ms=20, max_batch_size=500_000, acks="all"
     )
     async with producer:
         for key, value in job.turns(turns):
-            await producer.send(SOURCE, key=key, value=value)
-
-
-class Progress:
-    """How many turns are done: by the group's committed offsets where those are part of each
-    transaction, else by the outputs that are there."""
-
-    def __init__(self, bootstrap: str, group: str, output: str, by_output: bool) -> None:
-        self._by_output = by_output
-        topic = output if by_output else SOURCE
-        self._at = [TopicPartition(topic, number) for number in range(job.PARTITIONS)]
-        self._group = group
-        self._admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
-        self._consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap)
-
-    async def __aenter__(self) -> "Progress":
-        await self._admin.start()
-        await self._consumer.start()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._consumer.stop()
-        await self._admin.close()
-
-    async def done(self) -> int:
-        if self._by_output:
-            return sum((await self._consumer.end_offsets(self._at)).values())
-        try:
-            found = await self._admin.list_consumer_group_offsets(self._group)
-        except KafkaError:  # the broker makes its coordinator topics at the first use
-            return 0
-        return sum(max(found[at].offset, 0) for at in self._at if at in found)
+            await producer.send(topic, key=key, value=value)
+            fold(contexts, value)
+    return Source(topic, turns, contexts)
 
 
 def cpu_seconds(pid: int) -> float:
@@ -98,67 +80,115 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-async def measure(bootstrap: str, peer: str, run: int, turns: int) -> Result:
-    group, output, changelog = f"{peer}-{run}", f"{peer}-{run}-out", f"{peer}-{run}-changelog"
+async def measure(bootstrap: str, peer: str, run: int, source: Source) -> Result:
+    group = f"{peer}-{run:03}"
+    output, changelog = f"{group}-out", f"{group}-changelog"
     await create(bootstrap, output, changelog)
-    module, *options = PEERS[peer]
-    worker = subprocess.Popen(
-        [sys.executable, "-m", module, bootstrap, group, SOURCE, output, changelog, *options],
-        stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
-    try:
-        async with Progress(bootstrap, group, output, peer.startswith("faust")) as progress:
-            return await _watch(worker, progress, turns)
-    finally:
-        worker.kill()
-        worker.wait()
+    with tempfile.TemporaryDirectory() as folder:
+        worker = start(peer, Path(folder), bootstrap, group, source.topic, output, changelog)
+        try:
+            async with Outputs(bootstrap, output) as outputs:
+                samples, found = await _watch(worker, Path(folder), outputs, source.turns)
+        finally:
+            worker.kill()
+            worker.wait()
+    await delete(bootstrap, group)
+    warm = source.turns // 2 if PEERS[peer].compiles else 1
+    return _result(samples, found, warm, source)
 
 
-async def _watch(worker: "subprocess.Popen[bytes]", progress: Progress, turns: int) -> Result:
-    first: tuple[int, float, float] | None = None
+async def _watch(
+    worker: "subprocess.Popen[bytes]", folder: Path, outputs: Outputs, turns: int
+) -> tuple[list[Sample], Found]:
+    """Samples until all could be done, as the ends say, and then the outputs when all are."""
+    samples: list[Sample] = []
+    seen: tuple[int, ...] = ()
     deadline = time.monotonic() + TOO_LONG
     while time.monotonic() < deadline:
         if worker.poll() is not None:
-            sys.exit(f"the worker ended with {worker.returncode}")
-        done = await progress.done()
-        now, cpu = time.perf_counter(), cpu_seconds(worker.pid)
-        if done and first is None:
-            first = done, now, cpu
-        if done >= turns and first is not None:
-            counted = turns - first[0]
-            return Result(counted / (now - first[1]), (cpu - first[2]) / counted * 1e6)
-        await asyncio.sleep(0.02)
-    sys.exit("took too long")
+            sys.exit(f"the worker ended with {worker.returncode}: {last_words(folder)}")
+        ends = await outputs.ends()
+        if ends != seen and sum(ends) < turns:
+            samples.append(Sample(time.perf_counter(), cpu_seconds(worker.pid), ends))
+        elif ends != seen and (found := await outputs.found()).total >= turns:
+            return samples, found
+        seen = ends
+        await asyncio.sleep(POLL)
+    sys.exit(f"took too long; it says: {last_words(folder)}")
 
 
-def main() -> None:
+def _result(samples: list[Sample], found: Found, warm: int, source: Source) -> Result:
+    counted = [(found.before(sample.ends), sample) for sample in samples]
+    counted = [one for one in counted if one[0] >= warm]
+    if len(counted) < 2:
+        sys.exit("too few commits were seen to measure between them: give more --turns")
+    (before, first), (after, last) = counted[0], counted[-1]
+    turns = after - before
+    cpu = (last.cpu - first.cpu) / turns * 1e6
+    return Result(turns / (last.at - first.at), cpu, _wrong(found, source))
+
+
+def _wrong(found: Found, source: Source) -> str:
+    if found.total != source.turns:
+        return f"{found.total} outputs of {source.turns} turns"
+    differ = sum(found.last.get(key) != context for key, context in source.contexts.items())
+    return f"{differ} sessions have another context" if differ else ""
+
+
+async def run(bootstrap: str, peers: list[str], turns: int, repeat: int) -> dict[str, list[Result]]:
+    few = await fill(bootstrap, "peer-turns-few", turns // FEW)
+    all_ = await fill(bootstrap, "peer-turns", turns)
+    results: dict[str, list[Result]] = {peer: [] for peer in peers}
+    runs = count()
+    for _ in range(repeat):
+        for peer in peers:
+            source = few if PEERS[peer].slow else all_
+            result = await measure(bootstrap, peer, next(runs), source)
+            results[peer].append(result)
+            note(f"{peer}: {result.rate:,.0f}/s, {result.cpu:.1f} µs {result.wrong}")
+    return results
+
+
+def table(results: dict[str, list[Result]]) -> str:
+    """One Markdown table; ratios are the first peer's to this one's: rate over rate, CPU under."""
+    first = next(iter(results))
+    rates = {peer: median(one.rate for one in them) for peer, them in results.items()}
+    cpus = {peer: median(one.cpu for one in them) for peer, them in results.items()}
+    lines = [
+        f"| peer | turns/s | spread | CPU µs a turn | spread | {first} faster | {first} cheaper |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for peer, them in results.items():
+        cells = [
+            peer,
+            f"{rates[peer]:,.0f}",
+            spread([one.rate for one in them]),
+            f"{cpus[peer]:.1f}",
+            spread([one.cpu for one in them]),
+            f"{rates[first] / rates[peer]:.2f}x",
+            f"{cpus[peer] / cpus[first]:.2f}x",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
-    parser.add_argument("--turns", type=int, default=200_000)
+    parser.add_argument("--turns", type=int, default=600_000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--peers", nargs="+", default=list(PEERS), choices=list(PEERS))
+    parser.add_argument("--json", action="store_true", help="every run's figures, as one object")
     given = parser.parse_args()
     with Broker.start() as broker:
-        asyncio.run(fill(broker.bootstrap, given.turns))
-        results: dict[str, list[Result]] = {peer: [] for peer in given.peers}
-        runs = count()
-        for _ in range(given.repeat):
-            for peer in given.peers:
-                result = asyncio.run(measure(broker.bootstrap, peer, next(runs), given.turns))
-                results[peer].append(result)
-                sys.stderr.write(f"{peer}: {result.rate:,.0f}/s, {result.cpu:.1f} µs\n")
-    report(results)
-
-
-def report(results: dict[str, list[Result]]) -> None:
-    base = median(one.rate for one in results[next(iter(results))])
-    sys.stdout.write(f"{'peer':20} {'turns/s':>10} {'':6} {'CPU µs':>8} {'ratio':>7}\n")
-    for peer, them in results.items():
-        rates = [one.rate for one in them]
-        rate, cpu = median(rates), median(one.cpu for one in them)
-        sys.stdout.write(
-            f"{peer:20} {rate:>10,.0f} {spread(rates):6} {cpu:>8.1f} {base / rate:>6.1f}x\n"
-        )
+        results = asyncio.run(run(broker.bootstrap, given.peers, given.turns, given.repeat))
+    if given.json:
+        runs = {peer: [one._asdict() for one in them] for peer, them in results.items()}
+        said = json.dumps({"turns": given.turns, "machine": machine(), "runs": runs}, indent=1)
+    else:
+        said = f"{table(results)}\n\n{machine()}"
+    sys.stdout.write(said + "\n")
+    return int(any(one.wrong for them in results.values() for one in them))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -8,17 +8,19 @@ producer, which its context carries on as `updated_at`.
 
 import argparse
 import asyncio
-import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 
 import msgspec
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from benchmarks.peers import job
-from benchmarks.peers.__main__ import PEERS, create
+from benchmarks.peers.outputs import create
+from benchmarks.peers.workers import PEERS, start
 from streams.broker import Broker
 
 STEP = 0.005
@@ -70,11 +72,8 @@ async def measure(bootstrap: str, peer: str, run: int, rate: int, seconds: float
     group = f"{peer}-{run}"
     source, output, changelog = (f"{group}-{kind}" for kind in ("in", "out", "changelog"))
     await create(bootstrap, source, output, changelog)
-    module, *options = PEERS[peer]
-    worker = subprocess.Popen(
-        [sys.executable, "-m", module, bootstrap, group, source, output, changelog, *options],
-        stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+    folder = tempfile.TemporaryDirectory()
+    worker = start(peer, Path(folder.name), bootstrap, group, source, output, changelog)
     latencies: list[tuple[float, float]] = []
     reader = asyncio.create_task(_read(bootstrap, output, latencies))
     try:
@@ -90,6 +89,7 @@ async def measure(bootstrap: str, peer: str, run: int, rate: int, seconds: float
         await asyncio.gather(reader, return_exceptions=True)
         worker.kill()
         worker.wait()
+        folder.cleanup()
 
 
 def main() -> None:

@@ -44,6 +44,8 @@ class Contexts:
     def restore(self, rows: Sequence[Row]) -> None:
         self.table.update((key, value) for key, value in rows if value is not None)
 
+    def found(self, heads: Sequence[Row]) -> None: ...
+
     def restored(self, note: Mapping[str, Any]) -> None: ...
 
     def reset(self) -> None:
@@ -53,7 +55,7 @@ class Contexts:
 
 def main(bootstrap: str, group: str, source: str, output: str, changelog: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
-        plan = Plan("contexts", (source,), changelog, lambda number: Contexts(number, output))
+        plan = Plan("contexts", (source,), changelog, lambda number, _: Contexts(number, output))
         settings = LaneSettings()
         return run(
             App(group, [plan], bootstrap=bootstrap, datadir=Path(folder), lane_settings=settings)
