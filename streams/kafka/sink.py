@@ -22,6 +22,7 @@ from schemas.rows import TABLES
 from sinks.shared import SharedHistory
 from streams.errors import ConfigurationError, DataRefused, TurnstoneError, Unreachable
 from streams.kafka.admin import connected
+from streams.kafka.raw import RawRecord, answer_raw
 from streams.kafka.repeats import WINDOW, Repeats
 from streams.kafka.settings import KafkaSettings
 from streams.kafka.sink_batch import Batch
@@ -37,6 +38,8 @@ FETCH_BYTES = 4_000_000
 SESSION_MS = 10_000
 REBALANCE_MS = 60_000  # a write may take its time before a partition is given up
 ASK_EVERY = 1.0  # seconds
+COLLECT_EVERY = 60.0
+"""Seconds between two looks for cycles: clients leave few, and all that waits is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         self._batch = Batch()
         self._held: _Held | None = None
         self._asked = 0.0
+        self._collected = time.monotonic()
         self._failure: Exception | None = None
         self._stopping = False
         self._writing: asyncio.Task[None] | None = None
@@ -133,8 +137,9 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         except KafkaError as error:
             await self._consumer.stop()
             raise Unreachable(f"Kafka: {self._settings.bootstrap}: {error}") from None
+        answer_raw(self._consumer)
         was_on = gc.isenabled()
-        gc.disable()  # rows are no cycles, and looking at all that wait takes a quarter of the time
+        gc.disable()  # messages are no cycles; looking at all that wait takes a quarter of the time
         try:
             await self._loop()
             await self._flush()
@@ -169,9 +174,8 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
 
     # --- reading ----------------------------------------------------------------------------
 
-    def _take(self, held: _Held, at: TopicPartition, records: Iterable[Any]) -> None:
-        app_id, repeats, start = held.apps[at], held.repeats[at], held.starts[at]
-        batch = self._batch
+    def _take(self, held: _Held, at: TopicPartition, records: Iterable[RawRecord]) -> None:
+        repeats, start, batch = held.repeats[at], held.starts[at], self._batch
         default = b"dead_letters" if at.topic == DEAD_LETTERS.name else b"none"
         for record in records:
             headers = dict(record.headers)
@@ -181,11 +185,11 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
             if record.offset < start:
                 continue  # written; read again for what it repeats
             self.counts.read += 1
-            batch.upto[app_id] = record.offset
+            batch.upto[at] = record.offset
             if is_repeat:
                 self.counts.repeats += 1
             else:
-                batch.add(app_id, table, record)
+                batch.add(at, table, record)
 
     async def _is_done(self) -> bool:
         held = self._held
@@ -231,23 +235,30 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         held = self._held
         assert held is not None, "rows come from partitions that are held until they are written"
         began = time.monotonic()
-        rows = await asyncio.to_thread(self._store, batch, dict(held.whole))
+        upto = {held.apps[at]: offset for at, offset in batch.upto.items()}
+        rows = await asyncio.to_thread(self._store, batch, held.apps, upto, dict(held.whole))
         self.options.observe("written")
-        held.whole.update(batch.upto)
+        held.whole.update(upto)
         self.counts.rows += rows
         self.counts.misfits += batch.misfits
         self.counts.writes += 1
         if batch.misfits:
             log.error("%d messages are no rows: see dead_letters, reason bad_row", batch.misfits)
         log.info("%d rows written in %.2f s", rows, time.monotonic() - began)
-        read = {at: batch.upto[app] + 1 for at, app in held.apps.items() if app in batch.upto}
-        await self._commit(held, read)
+        await self._commit(held, {at: offset + 1 for at, offset in batch.upto.items()})
         self.options.observe("committed")
-        del batch
-        gc.collect()  # what clients leave behind
+        if began - self._collected > COLLECT_EVERY:
+            self._collected = began
+            gc.collect()
 
-    def _store(self, batch: Batch, whole: dict[str, int]) -> int:
-        return self.history.write(batch.pieces(), batch.upto, whole, self.options.observe)
+    def _store(
+        self,
+        batch: Batch,
+        apps: dict[TopicPartition, str],
+        upto: dict[str, int],
+        whole: dict[str, int],
+    ) -> int:
+        return self.history.write(batch.pieces(apps), upto, whole, self.options.observe)
 
     async def _tell(self) -> None:
         """Nothing gathered: commits where reading stands, past the marks of transactions too."""

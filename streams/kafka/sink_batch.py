@@ -1,126 +1,119 @@
-"""What a sink has read and not yet written: rows by table and partition, as columns."""
+"""What a sink has read and not yet written: messages by table and partition, then columns."""
 
 from __future__ import annotations  # pyarrow-stubs: as in sinks.tables
 
 import time
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import msgspec
 import pyarrow as pa
+from aiokafka.structs import TopicPartition
 
 from schemas.base import DAY
 from schemas.rows import SNAPSHOT_KEYS
 from sinks.shared import Piece
-from sinks.tables import COLUMNS, to_arrow
-from streams.kafka.history_rows import Values, decode, to_columns
-from streams.kafka.processing import Record
+from sinks.tables import to_arrow
+from streams.kafka.history_rows import parse
+from streams.kafka.raw import RawRecord
 
 PACK_ROWS = 2_048
+MESSAGE_BYTES = 1_000
+"""What a message takes in memory besides its value: its headers above all."""
 MISFIT = "bad_row"
 """The reason of a dead letter that the sink itself makes: a message that is no row."""
 
-_KEYS = {
-    table: tuple(COLUMNS[table].index(name) for name in key) for table, key in SNAPSHOT_KEYS.items()
-}
+_Misfits = list[tuple[RawRecord, str, ValueError]]
 _encode = msgspec.json.Encoder().encode
 
 
 class Batch:
-    """Rows since the last write. `upto`: app -> the last offset read; `bytes` of their messages.
+    """Messages since the last write. `upto`: the last offset read; `bytes`: what they hold.
 
-    Of a document only the newest is kept (design 03, Snapshots). What does not fit its table
-    becomes a row of `dead_letters` with its bytes: not lost, and nobody waits for it.
+    Nothing is parsed before `pieces`, which the writing thread calls and which counts `misfits`.
     """
 
     def __init__(self) -> None:
-        self.upto: dict[str, int] = {}
+        self.upto: dict[TopicPartition, int] = {}
         self.bytes = 0
         self.misfits = 0
         self.began = time.monotonic()
-        self._rows: defaultdict[tuple[str, str], _Rows] = defaultdict(_Rows)
-        self._newest: defaultdict[tuple[str, str], dict[Values, _Kept]] = defaultdict(dict)
-        self._dead: defaultdict[str, list[tuple[int, Values]]] = defaultdict(list)
+        self._waiting: defaultdict[tuple[str, TopicPartition], list[RawRecord]] = defaultdict(list)
 
-    def add(self, app_id: str, table: str, record: Record) -> None:
+    def add(self, at: TopicPartition, table: str, record: RawRecord) -> None:
         """One message of a table."""
-        self.bytes += record.serialized_value_size
-        try:
-            row = decode(table, record.value or b"")
-        except ValueError as error:
-            self._bury(app_id, table, record, error)
-            return
-        if table in _KEYS:
-            newest = self._newest[table, app_id]
-            key = tuple([row[place] for place in _KEYS[table]])
-            newest.pop(key, None)  # offsets ascend
-            newest[key] = (record, row)
-            return
-        rows = self._rows[table, app_id]
-        rows.waiting.append((record, row))
-        if len(rows.waiting) >= PACK_ROWS:
-            self._pack(table, app_id, rows)
+        self.bytes += len(record.value or b"") + MESSAGE_BYTES
+        self._waiting[table, at].append(record)
 
-    def pieces(self) -> dict[str, list[Piece]]:
-        """Table -> its rows; to be called once."""
-        for (table, app_id), newest in self._newest.items():
-            self._rows[table, app_id].waiting = list(newest.values())
+    def pieces(self, apps: Mapping[TopicPartition, str]) -> dict[str, list[Piece]]:
+        """Table -> its rows; to be called once.
+
+        What does not fit its table becomes a row of `dead_letters` with its bytes: not lost, and
+        nobody waits for it. Of a document only the newest is kept (design 03, Snapshots).
+        """
         found: defaultdict[str, list[Piece]] = defaultdict(list)
-        for (table, app_id), rows in self._rows.items():
-            self._pack(table, app_id, rows)
-            if rows.offsets:
-                found[table].append(Piece(app_id, rows.offsets, pa.concat_tables(rows.packed)))
-        for app_id, dead in self._dead.items():
-            dead.sort(key=lambda one: one[0])
-            letters = to_arrow("dead_letters", [row for _, row in dead])
-            found["dead_letters"].append(Piece(app_id, [at for at, _ in dead], letters))
+        misfits: defaultdict[TopicPartition, _Misfits] = defaultdict(list)
+        while self._waiting:  # each is let go when it is packed
+            (table, at), records = self._waiting.popitem()
+            packed = list(_packed(table, records, misfits[at]))
+            if packed:
+                offsets = [offset for some, _ in packed for offset in some]
+                rows = pa.concat_tables([rows for _, rows in packed])
+                found[table].append(_newest(table, Piece(apps[at], offsets, rows)))
+        for at, some in misfits.items():
+            if some:
+                self.misfits += len(some)
+                found["dead_letters"].append(_buried(apps[at], at, some))
         return dict(found)
 
-    def _pack(self, table: str, app_id: str, rows: _Rows) -> None:
-        """Rows as columns: a tenth of the memory."""
-        waiting, rows.waiting = rows.waiting, []
-        if not waiting:
+
+def _packed(
+    table: str, records: list[RawRecord], misfits: _Misfits
+) -> Iterator[tuple[list[int], pa.Table]]:
+    """Blocks of rows with their offsets; a block with a misfit is halved until it stands alone."""
+    for first in range(0, len(records), PACK_ROWS):
+        yield from _block(table, records[first : first + PACK_ROWS], misfits)
+
+
+def _block(
+    table: str, records: list[RawRecord], misfits: _Misfits
+) -> Iterator[tuple[list[int], pa.Table]]:
+    try:
+        rows = parse(table, [record.value or b"" for record in records])
+    except ValueError as error:
+        if len(records) == 1:
+            misfits.append((records[0], table, error))
             return
-        try:
-            columns = to_columns(table, [row for _, row in waiting])
-        except ValueError:
-            waiting = [one for one in waiting if self._fits(table, app_id, one)]
-            if not waiting:
-                return
-            columns = to_columns(table, [row for _, row in waiting])
-        rows.packed.append(columns)
-        rows.offsets += [record.offset for record, _ in waiting]
-
-    def _fits(self, table: str, app_id: str, kept: _Kept) -> bool:
-        record, row = kept
-        try:
-            to_columns(table, [row])
-        except ValueError as error:
-            self._bury(app_id, table, record, error)
-            return False
-        return True
-
-    def _bury(self, app_id: str, table: str, record: Record, error: ValueError) -> None:
-        self.misfits += 1
-        self._dead[app_id].append((record.offset, _dead_letter(table, record, error)))
+        middle = len(records) // 2
+        yield from _block(table, records[:middle], misfits)
+        yield from _block(table, records[middle:], misfits)
+    else:
+        yield [record.offset for record in records], rows
 
 
-class _Rows:
-    """Rows of one table and partition: the latest as they were decoded, the others packed."""
-
-    __slots__ = ("offsets", "packed", "waiting")
-
-    def __init__(self) -> None:
-        self.waiting: list[_Kept] = []
-        self.packed: list[pa.Table] = []
-        self.offsets: list[int] = []
-
-
-_Kept = tuple[Record, Values]
+def _newest(table: str, piece: Piece) -> Piece:
+    """Of documents the newest of each key, in the order of their offsets."""
+    key = SNAPSHOT_KEYS.get(table)
+    if key is None:
+        return piece
+    columns = [piece.rows[name].to_pylist() for name in key]
+    newest = {one: place for place, one in enumerate(zip(*columns, strict=True))}
+    places = sorted(newest.values())
+    return Piece(piece.app_id, [piece.offsets[at] for at in places], piece.rows.take(places))
 
 
-def _dead_letter(table: str, record: Record, error: ValueError) -> Values:
+def _buried(app_id: str, at: TopicPartition, misfits: _Misfits) -> Piece:
+    misfits.sort(key=lambda one: one[0].offset)
+    letters = to_arrow("dead_letters", [_dead_letter(at, *one) for one in misfits])
+    return Piece(app_id, [record.offset for record, *_ in misfits], letters)
+
+
+def _dead_letter(
+    at: TopicPartition, record: RawRecord, table: str, error: ValueError
+) -> tuple[Any, ...]:
     headers = [(name, _text(value)) for name, value in record.headers]
-    at = record.timestamp * 1000
+    when = record.timestamp * 1000
     return (
         MISFIT,
         f"{table}: {error}"[:2_000],
@@ -128,13 +121,13 @@ def _dead_letter(table: str, record: Record, error: ValueError) -> Values:
         None if record.key is None else _text(record.key),
         _encode(headers).decode(),
         "default",
-        at,
-        record.topic,
-        record.partition,
+        when,
+        at.topic,
+        at.partition,
         record.offset,
-        at // DAY,
+        when // DAY,
     )
 
 
-def _text(value: bytes) -> str:
-    return value.decode("utf-8", "backslashreplace")
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode("utf-8", "backslashreplace")

@@ -15,7 +15,7 @@ from aiokafka import AIOKafkaProducer
 from schemas.events import RECORD_TYPES
 from sinks.delta import History
 from streams.kafka.agents import changelog_name
-from streams.kafka.history_rows import decode, to_columns
+from streams.kafka.history_rows import parse
 from streams.kafka.marker import MARKER_KEY
 from streams.kafka.marker import decode as decode_marker
 from streams.topology import AGENTS, DEAD_LETTERS, HISTORY, USER_SIGNALS, topic_of
@@ -137,10 +137,10 @@ class Working:
             assert source not in seen, f"twice: {source}"
             seen.add(source)
             table = headers["table"].decode()
-            rows.setdefault(table, []).append(decode(table, one.value))
+            rows.setdefault(table, []).append(one.value)
         with History(root) as tables:
             for table, some in rows.items():
-                tables.append(table, to_columns(table, some), "test", 1)
+                tables.append(table, parse(table, some), "test", 1)
         return root
 
     def stop(self) -> None:
