@@ -14,7 +14,7 @@ from rocksdict import Rdict, WriteBatch
 
 from benchmarks import common
 from benchmarks.common import median, spread
-from streams.runtime.store import _options
+from streams.runtime.store import options
 
 BATCH = 20_000
 CACHE_KB = 64_000  # as much as the store gives RocksDB
@@ -39,7 +39,7 @@ class Rocks:
     """RocksDB with the store's own options."""
 
     def __init__(self, folder: Path) -> None:
-        self._db = Rdict(str(folder / "rocks"), _options())
+        self._db = Rdict(str(folder / "rocks"), options())
         self.get = self._db.get
         self.close = self._db.close
 

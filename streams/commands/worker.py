@@ -1,5 +1,7 @@
 """The command `worker`."""
 
+from pathlib import Path
+
 import click
 
 from streams import output
@@ -26,6 +28,12 @@ from streams.commands import options
     type=options.COMPRESSION,
     help="Of what it writes. Default zstd.",
 )
+@click.option(
+    "--store",
+    type=click.Choice(["memory", "rocksdb"]),
+    help="Where tables lie. On disk a restart reads only what is new. Default memory.",
+)
+@click.option("--data", type=options.FOLDER, help="The folder for tables on disk.")
 @click.option("--verbose", is_flag=True, help="Say more on stderr.")
 @options.fails_in_a_line
 def worker(
@@ -36,6 +44,8 @@ def worker(
     retention_days: float | None,
     max_records: int | None,
     compression: str | None,
+    store: str | None,
+    data: Path | None,
     verbose: bool,
 ) -> None:
     """Fold what comes by Kafka into memory, exactly once, until it is told to stop.
@@ -46,6 +56,7 @@ def worker(
     \b
     turnstone worker --bootstrap localhost:9092
     turnstone worker --bootstrap localhost:9092 --instance worker-1
+    turnstone worker --store rocksdb --data ./tables
     """
     from streams.kafka.settings import KafkaSettings
     from streams.runtime.worker import WorkerSettings, work
@@ -58,6 +69,8 @@ def worker(
         retention_days=retention_days,
         max_records=max_records,
         compression=compression,
+        store=store,
+        data=data,
     )
     code = work(kafka, told)
     if code:

@@ -16,6 +16,7 @@ from streams.kafka.edge import read
 from streams.kafka.encoding import Origin
 from streams.kafka.outbox import Outbox, TooLarge
 from streams.kafka.processing import Batch, Row
+from streams.kafka.rows import RowStore
 from streams.kafka.table import Held, Table
 from streams.runtime.apply import dead_of, verdict
 from streams.runtime.decode import Dead
@@ -39,9 +40,9 @@ class Agent(ABC):
 
     table_name: ClassVar[str]
 
-    def __init__(self, partition: int, partitions: int) -> None:
+    def __init__(self, partition: int, rows: RowStore, partitions: int) -> None:
         self.partition, self.partitions = partition, partitions
-        self.table = Table(self.table_name)
+        self.table = Table(self.table_name, rows)
         self.outbox = Outbox(partition, partitions)
         self.counts: Counter[str] = Counter()
         self.warnings: Counter[str] = Counter()
@@ -124,11 +125,14 @@ class Agent(ABC):
     def restore(self, rows: Sequence[Row]) -> None:
         self.table.restore(rows)
 
+    def found(self, heads: Sequence[Row]) -> None:  # noqa: B027 - most want nothing of it
+        """Nothing is kept beside the rows."""
+
     def restored(self, note: Mapping[str, Any]) -> None:
         self._note = note
         self.counts = Counter(note.get("counts", {}))
         self.warnings = Counter(note.get("warnings", {}))
 
     def reset(self) -> None:
-        self.table.clear()
+        self.table.forget()
         self.restored({})

@@ -6,6 +6,7 @@ from functools import partial
 from streams import topology
 from streams.kafka.memory_agent import MemoryAgent
 from streams.kafka.processing import Plan, Processor
+from streams.kafka.rows import RowStore
 from streams.kafka.session_agent import SessionAgent
 from streams.kafka.topics import TopicSpec, spec
 
@@ -23,7 +24,9 @@ def plans(app_id: str, partitions: int, retention: int | None) -> list[Plan]:
     ]
 
 
-def _plan(app_id: str, agent: topology.Agent, processor: Callable[[int], Processor]) -> Plan:
+def _plan(
+    app_id: str, agent: topology.Agent, processor: Callable[[int, RowStore], Processor]
+) -> Plan:
     sources = tuple(topic.name for topic in agent.sources)
     return Plan(agent.name, sources, changelog_name(app_id, agent), processor)
 

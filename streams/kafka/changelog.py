@@ -10,6 +10,8 @@ from streams.kafka.marker import MARKER_KEY, Marker, decode
 from streams.kafka.processing import Row
 
 FETCH_BYTES = 8 * 1024 * 1024
+CHUNK = 10_000
+"""Records at once: some 50 ms of the event loop's time."""
 
 
 class Chunk(NamedTuple):
@@ -52,7 +54,7 @@ async def read(
         consumer.seek(at, position)
         yield Chunk([], [], position, end)
         while position < end:
-            fetched = await consumer.getmany(at, timeout_ms=100)
+            fetched = await consumer.getmany(at, timeout_ms=100, max_records=CHUNK)
             records = fetched.get(at, ())
             if stop is not None:
                 records = [record for record in records if record.offset < stop]

@@ -18,8 +18,8 @@ from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
 from streams.kafka.gathering import Chunk, Gathering
-from streams.kafka.marker import MARKER_KEY, Marker
-from streams.kafka.opening import Source, Standing, restore, resume_point
+from streams.kafka.marker import MARKER_KEY, Marker, Standing
+from streams.kafka.opening import Source, new_log, reopen, restore, resume_point
 from streams.kafka.processing import LaneSettings, Plan
 from streams.kafka.writer import TransactionFailed, Writer
 
@@ -71,7 +71,8 @@ class Lane:
         self.name = f"{plan.agent}-{partition}"
         self.sources = {topic: TopicPartition(topic, partition) for topic in plan.sources}
         self.changelog = TopicPartition(plan.changelog, partition)
-        self.processor = plan.processor(partition)
+        self.rows = owner.settings.rows(self.name)
+        self.processor = plan.processor(partition, self.rows)
         self.standing = Standing()
         self.counts = Counts()
         self.state, self.since = "closed", monotonic()
@@ -95,6 +96,10 @@ class Lane:
     def enter(self, state: str) -> None:
         """Also counts as progress: `since` is what the stall detector looks at."""
         self.state, self.since = state, monotonic()
+
+    def passes(self, point: str) -> None:
+        """Tells `LaneSettings.observe`."""
+        self._owner.settings.observe(self.name, point)
 
     # --- the consumer's side ------------------------------------------------------------------
 
@@ -174,6 +179,7 @@ class Lane:
             try:
                 if not await self._open(generation):
                     self.counts.released += 1
+                    self.rows.close()
                     self.enter("released")
                     log.warning("%s: is another worker's now", self.name)
                     break
@@ -212,7 +218,8 @@ class Lane:
         if not await owner.source.still_ours(generation):
             return False
         self.state = "restoring"
-        owner.settings.observe(self.name, "restoring")
+        self.passes("restoring")
+        await reopen(self, owner.source)
         await restore(self, owner.source)
         offsets = await resume_point(self, owner.source)
         if self._stopping:
@@ -223,7 +230,7 @@ class Lane:
         self._fetched, self._offered = dict(offsets), dict(offsets)
         self._paused = False
         self.enter("ready")
-        owner.settings.observe(self.name, "ready")
+        self.passes("ready")
         owner.source.resume(self.sources.values())
         return True
 
@@ -247,18 +254,19 @@ class Lane:
         assert self._writer is not None
         owner, started = self._owner, monotonic()
         self.enter("committing")
-        batch = self.processor.process(records)
-        processed = monotonic()
-        marker = Marker(offsets, batch.note)
-        owner.settings.observe(self.name, "before commit")
+        log_id = self.standing.marker.log if self.standing.marker else new_log()
         try:
+            batch = self.processor.process(records)
+            processed = monotonic()
+            marker = Marker(offsets, batch.note, log_id)
+            self.passes("before commit")
             written = await self._writer.commit(
                 batch.outputs,
                 self.changelog,
                 [*batch.changelog, (MARKER_KEY, marker.encode())],
                 {self.sources[topic]: offset for topic, offset in offsets.items()},
             )
-            owner.settings.observe(self.name, "committed")
+            self.passes("committed")
         except BaseException:
             self.processor.rolled_back()
             raise
@@ -266,6 +274,8 @@ class Lane:
         self.standing.saw(written.position - 1, marker)
         self.standing.position = written.position
         self.standing.offsets = offsets
+        self.rows.commit(self.standing)
+        self.passes("stored")
         owner.stands({self.sources[topic]: offset for topic, offset in offsets.items()})
         self.why = ""
         counts = self.counts

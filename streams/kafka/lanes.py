@@ -120,7 +120,7 @@ class Lanes:
         wanted = {(self._plan(at).agent, at.partition): self._plan(at) for at in assigned}
         for key in self.lanes.keys() - wanted.keys():
             gone = self.lanes.pop(key)
-            gone.processor.reset()
+            gone.rows.close()
             self._gone = _added(self._gone, gone.counts)
         for (agent, partition), plan in wanted.items():
             missing = [
@@ -151,6 +151,8 @@ class Lanes:
 
     async def close(self) -> None:
         await self.revoke()
+        for lane in self.lanes.values():
+            lane.rows.close()
         if self._watch is not None:
             self._watch.cancel()
 

@@ -6,6 +6,7 @@ and marker cannot part. Restore goes by it; the group's committed offset is what
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 MARKER_KEY = b"\x00marker"
@@ -13,13 +14,17 @@ MARKER_KEY = b"\x00marker"
 
 
 class Marker(NamedTuple):
-    """`offsets`: the next offset to read, by source topic. `note`: the processor's (`Batch`)."""
+    """`offsets`: the next offset to read, by source topic. `note`: the processor's (`Batch`).
+    `log`: an id that all markers of one changelog partition share; another topic of the same name
+    has another."""
 
     offsets: Mapping[str, int]
     note: Mapping[str, Any]
+    log: str = ""
 
     def encode(self) -> bytes:
-        return json.dumps({"offsets": self.offsets, "note": self.note}).encode()
+        kept = {"offsets": self.offsets, "note": self.note, "log": self.log}
+        return json.dumps(kept).encode()
 
 
 def decode(value: bytes | None) -> Marker:
@@ -30,6 +35,26 @@ def decode(value: bytes | None) -> Marker:
     """
     try:
         kept = json.loads(value or b"")
-        return Marker({str(k): int(v) for k, v in kept["offsets"].items()}, dict(kept["note"]))
+        offsets = {str(k): int(v) for k, v in kept["offsets"].items()}
+        return Marker(offsets, dict(kept["note"]), str(kept.get("log", "")))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"changelog: key {MARKER_KEY!r} holds {value!r}, not a marker") from error
+
+
+@dataclass(slots=True)
+class Standing:
+    """Where a lane's table stands: the changelog's offset after its newest row, the newest marker
+    and the one before, each with its offset there. `written`: when a store on disk had it, in
+    seconds since 1970."""
+
+    position: int = 0
+    offsets: dict[str, int] = field(default_factory=dict)
+    marker: Marker | None = None
+    marker_at: int = -1
+    before: Marker | None = None
+    before_at: int = -1
+    written: float = 0.0
+
+    def saw(self, at: int, marker: Marker) -> None:
+        self.before, self.before_at = self.marker, self.marker_at
+        self.marker, self.marker_at = marker, at

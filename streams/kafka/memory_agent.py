@@ -12,6 +12,7 @@ from streams.kafka import hop
 from streams.kafka.agent import Agent
 from streams.kafka.encoding import Origin, key_of, time_text, to_json
 from streams.kafka.processing import Batch
+from streams.kafka.rows import RowStore
 from streams.kafka.table import Held
 from streams.runtime.apply import profile_row
 from streams.runtime.decode import Dead
@@ -26,8 +27,8 @@ class MemoryAgent(Agent):
 
     table_name = "users"
 
-    def __init__(self, partition: int, partitions: int) -> None:
-        super().__init__(partition, partitions)
+    def __init__(self, partition: int, rows: RowStore, partitions: int) -> None:
+        super().__init__(partition, rows, partitions)
         self.hops: dict[str, int] = {}  # the newest hop of each source partition
         self._profiles: dict[Held, Origin] = {}
         self._changed: dict[tuple[Held, str, str], Origin] = {}

@@ -10,15 +10,16 @@ drop what they have already.
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from time import monotonic
+from itertools import islice
+from time import monotonic, time
 from typing import TYPE_CHECKING, Any, Protocol
+from uuid import uuid4
 
 from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
 from streams.kafka import changelog
-from streams.kafka.marker import Marker
+from streams.kafka.marker import Marker, Standing
 
 if TYPE_CHECKING:
     from streams.kafka.lane import Lane
@@ -27,6 +28,9 @@ log = logging.getLogger(__name__)
 
 TEAR_LASTS = 2.0
 """Seconds that marker and committed offsets may differ after a transaction."""
+AWAY = 43_200.0
+"""Seconds after which rows on disk miss tombstones: brokers keep them for a day."""
+HEADS = 2_000
 TELL_EVERY = 5.0
 """Seconds between two lines on how far a restore is."""
 
@@ -45,21 +49,72 @@ class Source(Protocol):
     async def still_ours(self, generation: int) -> bool: ...
 
 
-@dataclass(slots=True)
-class Standing:
-    """Where a lane's table stands: the changelog's offset after its newest row, the newest marker
-    and the one before, each with its offset there."""
+def new_log() -> str:
+    """The id of a changelog partition that has no marker yet."""
+    return uuid4().hex
 
-    position: int = 0
-    offsets: dict[str, int] = field(default_factory=dict)
-    marker: Marker | None = None
-    marker_at: int = -1
-    before: Marker | None = None
-    before_at: int = -1
 
-    def saw(self, at: int, marker: Marker) -> None:
-        self.before, self.before_at = self.marker, self.marker_at
-        self.marker, self.marker_at = marker, at
+async def reopen(lane: "Lane", source: Source) -> None:
+    """Opens the lane's rows where they are not open, and goes by where they stand, if that is a
+    place in this changelog; else all rows are to be restored.
+
+    Raises:
+        StoreError, OSError: as `RowStore.open`.
+    """
+    found = lane.rows.open()
+    if found is None:
+        return
+    lane.processor.reset()
+    lane.standing = found
+    if not found.position:
+        return
+    try:
+        await _look_at(lane, source)
+    except BaseException:
+        lane.rows.close()  # to be looked at again
+        raise
+
+
+async def _look_at(lane: "Lane", source: Source) -> None:
+    """Takes what was found on disk, or throws it away."""
+    why = await _useless(lane, source)
+    if why is not None:
+        log.error("%s: its rows on disk are thrown away: %s", lane.name, why)
+        lane.rows.clear()
+        lane.standing = Standing()
+        return
+    heads = lane.rows.named(b"h")
+    while some := list(islice(heads, HEADS)):
+        lane.processor.found(some)
+        await asyncio.sleep(0)  # there may be many: heartbeats go on meanwhile
+
+
+async def _useless(lane: "Lane", source: Source) -> str | None:
+    """Why the rows on disk are no part of the changelog; None where they are.
+
+    A compacted changelog loses a marker only to a newer one, and all have one id.
+    """
+    standing = lane.standing
+    if standing.marker is None:
+        return "they were left in the middle of a restore"
+    async for chunk in changelog.read(lane.changelog, standing.marker_at, source.connection):
+        if chunk.end < standing.position:
+            return f"they stand at {standing.position}, the changelog ends at {chunk.end}"
+        if chunk.end > standing.position + 1 and time() - standing.written > AWAY:
+            return "they are so old that the changelog has forgotten what was deleted since"
+        if not chunk.markers:
+            continue
+        at, marker = chunk.markers[0]
+        if marker.log != standing.marker.log or not _follows(marker, standing.marker):
+            return f"they are of another changelog than {lane.changelog.topic} is now"
+        if at == standing.marker_at and marker != standing.marker:
+            return "the changelog was cut and written anew"
+        return None
+    return f"the changelog has no marker from offset {standing.marker_at} on"
+
+
+def _follows(marker: Marker, other: Marker) -> bool:
+    return all(marker.offsets.get(topic, 0) >= at for topic, at in other.offsets.items())
 
 
 async def restore(lane: "Lane", source: Source, stop: int | None = None) -> None:
@@ -76,11 +131,13 @@ async def restore(lane: "Lane", source: Source, stop: int | None = None) -> None
                 f"{lane.changelog.topic}, partition {lane.partition}: ends at {chunk.end}, but was "
                 f"read up to {first}: it was made anew; start the worker again"
             )
-        if chunk.rows:
-            lane.processor.restore(chunk.rows)
         for at, marker in chunk.markers:
             lane.standing.saw(at, marker)
         lane.standing.position = max(lane.standing.position, chunk.position)
+        if chunk.rows or chunk.markers:
+            lane.processor.restore(chunk.rows)
+            lane.rows.commit(lane.standing)
+            lane.passes("restored some")
         rows += len(chunk.rows)
         lane.counts.restored_rows += len(chunk.rows)
         if chunk.rows or chunk.markers:
@@ -158,6 +215,7 @@ async def _go_back(
         return newest
     stop = standing.before_at + 1
     lane.processor.reset()
+    lane.rows.clear()
     lane.standing = Standing()
     await restore(lane, source, stop)
     return before

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from streams.kafka.rows import MemoryRows, RowStore
+from streams.kafka.rows import Row as Row
+
 Headers = Sequence[tuple[str, bytes]]
-Row = tuple[bytes, bytes | None]
-"""A changelog row: its key, and its value or None where the row is gone."""
 
 
 class Record(Protocol):
@@ -84,24 +85,28 @@ class Processor(Protocol):
         """Changelog rows in their order, newer than all the table has."""
         ...
 
+    def found(self, heads: Sequence[Row]) -> None:
+        """Rows named `h` of a store on disk that was just opened: some of what is there."""
+        ...
+
     def restored(self, note: Mapping[str, Any]) -> None:
         """The table is up to the changelog's end; `note` of the last batch, {} where none was."""
         ...
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Forget everything but the rows' store, which the lane clears."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """An agent as the transport sees it: `sources` have the same number of partitions, as has
-    `changelog`; `processor` makes the processor of one partition."""
+    `changelog`; `processor` makes the processor of one partition, over its rows."""
 
     agent: str
     sources: tuple[str, ...]
     changelog: str
-    processor: Callable[[int], Processor]
+    processor: Callable[[int, RowStore], Processor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +128,8 @@ class LaneSettings:
     max_backoff: float = 5.0
     stall_after: float = 30.0
     """No progress for so long, with work to do: an error in the log, again and again."""
+    rows: Callable[[str], RowStore] = lambda lane: MemoryRows()
+    """Where the rows of a lane lie, by its name."""
     observe: Callable[[str, str], None] = lambda lane, point: None
-    """Called with a lane's name and the point it passes: restoring, ready, before commit,
-    committed. For tests and traces."""
+    """Called with a lane's name and the point it passes: restoring, restored some, ready, before
+    commit, committed, stored. For tests and traces."""

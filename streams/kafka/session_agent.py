@@ -12,6 +12,7 @@ from streams.kafka.agent import Agent
 from streams.kafka.encoding import Origin, key_of, to_json
 from streams.kafka.processing import Batch, Row
 from streams.kafka.retention import Retention
+from streams.kafka.rows import RowStore
 from streams.kafka.table import Held
 from streams.runtime.apply import session_row, task_row
 from streams.topology import SESSION_CONTEXTS, SESSIONS, TASKS, USER_SIGNALS
@@ -25,8 +26,10 @@ class SessionAgent(Agent):
 
     table_name = "sessions"
 
-    def __init__(self, partition: int, partitions: int, retention: int | None) -> None:
-        super().__init__(partition, partitions)
+    def __init__(
+        self, partition: int, rows: RowStore, partitions: int, retention: int | None
+    ) -> None:
+        super().__init__(partition, rows, partitions)
         self.retention = Retention(retention)
         self._sessions: dict[Held, Origin] = {}
         self._tasks: dict[tuple[Held, str], Origin] = {}
@@ -136,12 +139,16 @@ class SessionAgent(Agent):
 
     def committed(self) -> None:
         self._note = self._pending
-        for where in self.table.committed():
-            self.retention.saw(where, self.table.header(where))
+        self.found(self.table.committed())
 
     def restore(self, rows: Sequence[Row]) -> None:
-        for where in self.table.restore(rows):
-            self.retention.saw(where, self.table.header(where))
+        super().restore(rows)
+        self.found(rows)
+
+    def found(self, heads: Sequence[Row]) -> None:
+        for key, header in heads:
+            if key.endswith(b"\0h"):
+                self.retention.saw(key[:-2], header)
 
     def restored(self, note: Mapping[str, Any]) -> None:
         super().restored(note)

@@ -1,19 +1,14 @@
-"""A lane's part of a table, in memory: rows as bytes, those in use decoded above (design 05).
+"""A lane's part of a table: entities in use, decoded, above their rows as bytes (design 05).
 
-A changelog key is that of the file tier's store: first letter of the table, tenant, entity and
-row name, NUL between them. What is committed lies as bytes; an aborted transaction just forgets
-the entities that it changed.
+An aborted transaction just forgets the entities that it changed: what is committed lies in the
+rows' store (`streams.kafka.rows`).
 """
 
 from collections.abc import Sequence
 
 from streams.kafka.processing import Row
+from streams.kafka.rows import RowStore
 from streams.runtime.store import Entity
-
-Rows = dict[str, bytes]
-
-DECODED = 8_192
-"""Entities that stay decoded between batches."""
 
 
 class Held(Entity):
@@ -21,7 +16,9 @@ class Held(Entity):
 
     __slots__ = ("prefix",)
 
-    def __init__(self, table: str, tenant: str, key: str, prefix: bytes, rows: Rows) -> None:
+    def __init__(
+        self, table: str, tenant: str, key: str, prefix: bytes, rows: dict[str, bytes]
+    ) -> None:
         super().__init__(table, tenant, key, rows)
         self.prefix = prefix
 
@@ -29,15 +26,12 @@ class Held(Entity):
 class Table:
     """`name` is one of `store.ROW_TYPES`."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, rows: RowStore) -> None:
         self.name = name
-        self._rows: dict[bytes, Rows] = {}
+        self._rows = rows
         self._decoded: dict[bytes, Held] = {}
         self._changed: dict[bytes, Held] = {}
-        self._pending: list[tuple[bytes, str, bytes | None]] = []
-
-    def __len__(self) -> int:
-        return len(self._rows)
+        self._pending: list[Row] = []
 
     def entity(self, tenant: str, key: str) -> Held:
         """The rows of one session or user."""
@@ -51,7 +45,7 @@ class Table:
     def _entity(self, where: bytes, tenant: str, key: str) -> Held:
         entity = self._decoded.get(where)
         if entity is None:
-            rows = dict(self._rows.get(where, ()))
+            rows = self._rows.read(where)
             entity = self._decoded[where] = Held(self.name, tenant, key, where, rows)
         return entity
 
@@ -63,24 +57,23 @@ class Table:
     def changes(self) -> list[Row]:
         """The rows that changed since the last commit, encoded: what the changelog is to have."""
         self._pending = [
-            (where, name, encoded)
+            (where + b"\0" + name.encode(), encoded)
             for where, entity in self._changed.items()
             for name, encoded in entity.changes()
         ]
-        return [(where + b"\0" + name.encode(), encoded) for where, name, encoded in self._pending]
+        return self._pending
 
-    def committed(self) -> list[bytes]:
-        """The changes stand; the prefixes of the entities that changed."""
-        for where, name, encoded in self._pending:
-            self._put(where, name, encoded)
-        changed = list(self._changed)
-        for where in changed:  # to the end: those in use are the last to go
+    def committed(self) -> Sequence[Row]:
+        """The changes stand; which they are."""
+        written = self._pending
+        self._rows.put(written)
+        for where in self._changed:  # to the end: those in use are the last to go
             self._decoded[where] = self._decoded.pop(where)
         self._pending, self._changed = [], {}
-        over = len(self._decoded) - DECODED
+        over = len(self._decoded) - self._rows.entities
         for where in list(self._decoded)[:over] if over > 0 else ():
             del self._decoded[where]
-        return changed
+        return written
 
     def rolled_back(self) -> None:
         """The changes do not stand."""
@@ -88,30 +81,13 @@ class Table:
             del self._decoded[where]
         self._pending, self._changed = [], {}
 
-    def restore(self, rows: Sequence[Row]) -> set[bytes]:
-        """Rows of the changelog in their order; the prefixes of the entities they belong to."""
-        touched = set()
-        for key, value in rows:
-            where, name = key.rsplit(b"\0", 1)
-            self._put(where, name.decode(), value)
-            touched.add(where)
-            self._decoded.pop(where, None)
-        return touched
+    def restore(self, rows: Sequence[Row]) -> None:
+        """Rows of the changelog in their order."""
+        self._rows.put(rows)
+        if self._decoded:
+            for key, _ in rows:
+                self._decoded.pop(key.rpartition(b"\0")[0], None)
 
-    def _put(self, where: bytes, name: str, encoded: bytes | None) -> None:
-        if encoded is not None:
-            self._rows.setdefault(where, {})[name] = encoded
-            return
-        rows = self._rows.get(where)
-        if rows is not None:
-            rows.pop(name, None)
-            if not rows:
-                del self._rows[where]
-
-    def header(self, where: bytes) -> bytes | None:
-        """The encoded row `h` of an entity."""
-        return self._rows.get(where, {}).get("h")
-
-    def clear(self) -> None:
-        """Forgets everything."""
-        self._rows, self._decoded, self._changed, self._pending = {}, {}, {}, []
+    def forget(self) -> None:
+        """Nothing is at hand any more; the rows' store is another's to clear."""
+        self._decoded, self._changed, self._pending = {}, {}, []

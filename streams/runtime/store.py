@@ -149,7 +149,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            self._db = Rdict(str(path), _options())
+            self._db = Rdict(str(path), options())
         except Exception as error:  # rocksdict raises bare Exceptions
             if "IO error" in str(error) and "lock" not in str(error).lower():
                 raise StoreError(f"{path}: {error}") from None
@@ -295,17 +295,18 @@ def _put(batch: WriteBatch, key: bytes, value: bytes | None) -> None:
         batch.put(key, value)
 
 
-def _options() -> Options:
-    options = Options(raw_mode=True)
-    options.create_if_missing(True)
-    options.set_write_buffer_size(WRITE_BUFFER)
-    options.set_max_write_buffer_number(2)
-    options.set_compression_type(DBCompressionType.lz4())
-    options.set_max_open_files(256)
-    options.set_keep_log_file_num(2)
+def options(write_buffer: int = WRITE_BUFFER, block_cache: int = BLOCK_CACHE) -> Options:
+    """How our databases are made; both sizes in bytes, up to two write buffers are in use."""
+    made = Options(raw_mode=True)
+    made.create_if_missing(True)
+    made.set_write_buffer_size(write_buffer)
+    made.set_max_write_buffer_number(2)
+    made.set_compression_type(DBCompressionType.lz4())
+    made.set_max_open_files(256)
+    made.set_keep_log_file_num(2)
     table = BlockBasedOptions()
-    table.set_block_cache(Cache(BLOCK_CACHE))
+    table.set_block_cache(Cache(block_cache))
     table.set_bloom_filter(10, block_based=False)
     table.set_cache_index_and_filter_blocks(True)
-    options.set_block_based_table_factory(table)
-    return options
+    made.set_block_based_table_factory(table)
+    return made

@@ -8,15 +8,17 @@ import asyncio
 import logging
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from schemas.base import DAY
 from streams.kafka import agents
 from streams.kafka.app import App
+from streams.kafka.disk_rows import DiskRows
 from streams.kafka.processing import LaneSettings
+from streams.kafka.rows import MemoryRows, RowStore
 from streams.kafka.run import run
 from streams.kafka.settings import KafkaSettings, Settings
 from streams.kafka.topics import ensure_topics
@@ -52,11 +54,28 @@ class WorkerSettings(Settings):
         Literal["none", "gzip", "snappy", "lz4", "zstd"],
         Field(description="Of what is written to topics."),
     ] = "zstd"
+    store: Annotated[
+        Literal["memory", "rocksdb"],
+        Field(description="Where tables lie; on disk, a restart reads the changelogs' tails only."),
+    ] = "memory"
+    data: Annotated[
+        Path | None, Field(description="The folder for tables on disk; one of this machine's own.")
+    ] = None
+
+    @model_validator(mode="after")
+    def _together(self) -> Self:
+        if (self.store == "rocksdb") != (self.data is not None):
+            raise ValueError("store rocksdb needs data, a folder; store memory takes none")
+        return self
 
     @property
     def retention(self) -> int | None:
         """In microseconds; None for never."""
         return int(self.retention_days * DAY) or None
+
+    def rows(self, lane: str) -> RowStore:
+        """The rows of a lane, by its name."""
+        return MemoryRows() if self.data is None else DiskRows(self.data / self.app_id / lane)
 
 
 def make_app(kafka: KafkaSettings, worker: WorkerSettings) -> App:
@@ -71,6 +90,7 @@ def make_app(kafka: KafkaSettings, worker: WorkerSettings) -> App:
         lane_settings=LaneSettings(
             max_records=worker.max_records,
             compression=None if worker.compression == "none" else worker.compression,
+            rows=worker.rows,
         ),
     )
 

@@ -110,7 +110,7 @@ class Counting:
         outputs = await read_all(self.bootstrap, self.counts)
         changelog = await read_all(self.bootstrap, self.changelog)
         wrong = _output_problems(outputs, self.produced)
-        expected = Counter(b"k%d" % (number % KEYS) for number in range(self.produced))
+        expected = Counter(b"k%d\0h" % (number % KEYS) for number in range(self.produced))
         table = {one.key: int(one.value) for one in changelog if one.key != MARKER_KEY}
         if table != expected:
             wrong.append(f"table: {len(table)} keys, {sum(table.values())} in all")

@@ -19,18 +19,21 @@ from pathlib import Path
 from typing import Any
 
 from streams.kafka.app import App
+from streams.kafka.disk_rows import DiskRows
 from streams.kafka.processing import Batch, LaneSettings, Output, Plan, Row
+from streams.kafka.rows import MemoryRows, RowStore
 from streams.kafka.run import run
 
+HEAD = b"\0h"
 POISON = b"poison"
 """A record with this key is a fault of the program."""
 
 
 class Counting:
-    """Counts by key; how many records it has seen, in the note."""
+    """Counts by key; how many records it has seen, in the note. A count is its key's row `h`."""
 
-    def __init__(self, partition: int, output: str) -> None:
-        self.partition, self.output = partition, output
+    def __init__(self, partition: int, rows: RowStore, output: str) -> None:
+        self.partition, self.rows, self.output = partition, rows, output
         self.table: dict[bytes, int] = {}
         self.pending: dict[bytes, int] = {}
         self.seen = self.seen_pending = 0
@@ -49,10 +52,13 @@ class Counting:
                 )
             )
         self.seen_pending = self.seen + len(records)
-        rows = [(key, b"%d" % count) for key, count in self.pending.items()]
-        return Batch(outputs, rows, {"seen": self.seen_pending})
+        return Batch(outputs, self._changes(), {"seen": self.seen_pending})
+
+    def _changes(self) -> list[Row]:
+        return [(key + HEAD, b"%d" % count) for key, count in self.pending.items()]
 
     def committed(self) -> None:
+        self.rows.put(self._changes())
         self.table.update(self.pending)
         self.pending.clear()
         self.seen = self.seen_pending
@@ -62,7 +68,12 @@ class Counting:
 
     def restore(self, rows: Sequence[Row]) -> None:
         assert not self.pending
-        self.table.update((key, int(value)) for key, value in rows if value is not None)
+        self.rows.put(rows)
+        self.found(rows)
+
+    def found(self, heads: Sequence[Row]) -> None:
+        new = {key.removesuffix(HEAD): int(value) for key, value in heads if value is not None}
+        self.table.update(new)
 
     def restored(self, note: Mapping[str, Any]) -> None:
         self.seen = note.get("seen", 0)
@@ -82,7 +93,9 @@ def topics(group: str) -> tuple[str, str, str, str]:
 
 def plan(group: str) -> Plan:
     clicks, taps, changelog, counts = topics(group)
-    return Plan("counting", (clicks, taps), changelog, lambda number: Counting(number, counts))
+    return Plan(
+        "counting", (clicks, taps), changelog, lambda number, rows: Counting(number, rows, counts)
+    )
 
 
 class Death:
@@ -107,6 +120,7 @@ def main() -> int:
     parser.add_argument("--instance", help="static membership: comes back without a rebalance")
     parser.add_argument("--die")
     parser.add_argument("--after", type=int, default=1)
+    parser.add_argument("--data", type=Path, help="tables on disk")
     parser.add_argument("--max-records", type=int, default=200)
     parser.add_argument("--session-timeout", type=float, default=6.0)
     parser.add_argument("--stall-after", type=float, default=30.0)
@@ -122,6 +136,7 @@ def main() -> int:
         lane_settings=LaneSettings(
             max_records=given.max_records,
             stall_after=given.stall_after,
+            rows=lambda lane: DiskRows(given.data / lane) if given.data else MemoryRows(),
             observe=Death(given.die, given.after),
         ),
     )

@@ -11,6 +11,7 @@ from schemas.base import DAY, format_time, parse_time
 from streams.kafka.memory_agent import MemoryAgent
 from streams.kafka.processing import Batch, Output, Row
 from streams.kafka.retention import AT_ONCE
+from streams.kafka.rows import MemoryRows
 from streams.kafka.session_agent import SessionAgent
 from tests.command import turn
 
@@ -57,7 +58,7 @@ def hops(batch: Batch, first: int = 0) -> list[Record]:
 
 
 def test_a_batch_that_was_aborted_is_done_again_alike() -> None:
-    agent = SessionAgent(0, 4, None)
+    agent = SessionAgent(0, MemoryRows(), 4, None)
     agent.process(turns(0, on(0, "a")))
     agent.committed()
     records = turns(1, on(1, "b"), on(2, "c", session_id="other"), on(1, "b"))
@@ -69,13 +70,13 @@ def test_a_batch_that_was_aborted_is_done_again_alike() -> None:
 
 
 def test_rows_restored_go_on_as_those_that_stayed() -> None:
-    stayed = SessionAgent(0, 4, RETENTION)
+    stayed = SessionAgent(0, MemoryRows(), 4, RETENTION)
     changelog: list[Row] = []
     for number in range(5):
         batch = stayed.process(turns(number, on(number, f"e{number}")))
         stayed.committed()
         changelog += batch.changelog
-    restored = SessionAgent(0, 4, RETENTION)
+    restored = SessionAgent(0, MemoryRows(), 4, RETENTION)
     restored.restore(changelog)
     restored.restored(batch.note)
     last = turns(5, on(5, "e5"), on(1, "e1"))
@@ -83,7 +84,9 @@ def test_rows_restored_go_on_as_those_that_stayed() -> None:
 
 
 def test_every_output_has_a_place_of_its_own() -> None:
-    batch = SessionAgent(0, 4, None).process(turns(0, on(0, "a", task_id="t"), on(1, "b")))
+    batch = SessionAgent(0, MemoryRows(), 4, None).process(
+        turns(0, on(0, "a", task_id="t"), on(1, "b"))
+    )
     places = [(*one.headers[-4:], one.topic) for one in batch.outputs if one.topic != "history"]
     rows = [one.headers[-4:] for one in of(batch, "history")]
     assert len(set(rows)) == len(rows)
@@ -94,7 +97,8 @@ def test_every_output_has_a_place_of_its_own() -> None:
 
 
 def test_sessions_past_their_retention_end_with_a_tombstone() -> None:
-    agent = SessionAgent(0, 4, RETENTION)
+    kept = MemoryRows()
+    agent = SessionAgent(0, kept, 4, RETENTION)
     step = {"type": "recursion", "session_id": "old", "task_id": "t/1", "trace_id": "r",
             "iteration_index": 0, "action": {"action_type": "REFLECT"},
             "occurred_at": format_time(START)}  # fmt: skip
@@ -109,19 +113,19 @@ def test_sessions_past_their_retention_end_with_a_tombstone() -> None:
     gone = {(one.topic, one.key) for one in batch.outputs if one.value is None}
     assert gone == {("sessions", b"default/old"), ("session-contexts", b"default/old"),
                     ("tasks", b"default/old/t/1")}  # fmt: skip
-    assert len(agent.table) == 2
+    assert len(kept) == 2
     agent.rolled_back()
     batch = agent.process(turns(3, on(45, "new", session_id="new")))
     agent.committed()
     assert {(one.topic, one.key) for one in batch.outputs if one.value is None} == gone
     rows = [key.split(b"\0")[2] for key, value in batch.changelog if value is None]
     assert set(rows) == {b"old"}
-    assert len(agent.table) == 2
+    assert len(kept) == 2
     assert batch.note["counts"]["sessions_dropped"] == 1
 
 
 def test_a_record_past_its_retention_is_history_alone() -> None:
-    agent = SessionAgent(0, 4, RETENTION)
+    agent = SessionAgent(0, MemoryRows(), 4, RETENTION)
     agent.process(turns(0, on(100, "now")))
     agent.committed()
     batch = agent.process(turns(1, on(3, "late", session_id="old")))
@@ -132,7 +136,7 @@ def test_a_record_past_its_retention_is_history_alone() -> None:
 
 
 def test_one_wrong_date_expires_nobody() -> None:
-    agent = SessionAgent(0, 4, RETENTION)
+    agent = SessionAgent(0, MemoryRows(), 4, RETENTION)
     agent.process(turns(0, on(399.9, "a")))
     agent.committed()
     batch = agent.process(turns(1, on(4000, "wrong", session_id="other"), on(399.95, "b")))
@@ -141,7 +145,8 @@ def test_one_wrong_date_expires_nobody() -> None:
 
 
 def test_many_sessions_past_their_retention_go_some_at_a_time() -> None:
-    agent = SessionAgent(0, 4, RETENTION)
+    kept = MemoryRows()
+    agent = SessionAgent(0, kept, 4, RETENTION)
     many = AT_ONCE + 10
     agent.process(turns(0, *(on(0, f"e{n}", session_id=f"s{n}") for n in range(many))))
     agent.committed()
@@ -149,12 +154,12 @@ def test_many_sessions_past_their_retention_go_some_at_a_time() -> None:
     for number in range(2):
         agent.process(turns(many + number, on(50 + number, f"n{number}", session_id="new")))
         agent.committed()
-        left.append(len(agent.table))
+        left.append(len(kept))
     assert left == [11, 1]
 
 
 def test_a_hop_said_again_counts_once() -> None:
-    sessions, users = SessionAgent(0, 4, None), MemoryAgent(0, 4)
+    sessions, users = SessionAgent(0, MemoryRows(), 4, None), MemoryAgent(0, MemoryRows(), 4)
     said = turns(0, on(0, "a", topic="algebra", metadata={"correct_rate": 0.4}), on(1, "b"))
     batch = sessions.process(said)
     once = users.process(hops(batch))
@@ -169,7 +174,7 @@ def test_a_hop_said_again_counts_once() -> None:
 
 
 def test_what_a_turn_causes_carries_its_recorded_at() -> None:
-    sessions, users = SessionAgent(0, 4, None), MemoryAgent(0, 4)
+    sessions, users = SessionAgent(0, MemoryRows(), 4, None), MemoryAgent(0, MemoryRows(), 4)
     felt = {"vad": {"v": 0.5, "a": 0, "d": 0}, "text": "glad"}
     batch = sessions.process(turns(0, on(0, "a", affect=felt, recorded_at="2030-01-01T00:00:00Z")))
     made = users.process([one._replace(timestamp=NOW_MS + 5) for one in hops(batch)])
@@ -179,7 +184,7 @@ def test_what_a_turn_causes_carries_its_recorded_at() -> None:
 
 
 def test_a_row_that_no_topic_takes_is_a_dead_letter_and_leaves_nothing() -> None:
-    agent = SessionAgent(0, 4, None)
+    agent = SessionAgent(0, MemoryRows(), 4, None)
     loud = '\\"' * 120_000  # escaped in the row, and again in its `doc`
     fields = {"user_input": loud, "agent_answer": loud, "metadata": {"again": loud}}
     batch = agent.process(turns(0, on(0, "a", **fields)))
@@ -190,7 +195,7 @@ def test_a_row_that_no_topic_takes_is_a_dead_letter_and_leaves_nothing() -> None
 
 
 def test_a_result_that_fits_nothing_becomes_a_dead_letter_of_its_own_place() -> None:
-    agent = SessionAgent(0, 4, None)
+    agent = SessionAgent(0, MemoryRows(), 4, None)
     ids = {"session_id": "s", "task_id": "t", "trace_id": "r", "occurred_at": format_time(START)}
     result = {**ids, "type": "tool_result", "call_index": 7, "result": "x", "success": True}
     step = {**ids, "type": "recursion", "iteration_index": 0,
@@ -210,7 +215,9 @@ def test_a_result_that_fits_nothing_becomes_a_dead_letter_of_its_own_place() -> 
 
 def test_a_user_s_signals_go_to_one_partition_whatever_the_producer_knows() -> None:
     said = [on(n, f"e{n}", session_id=f"s{n}", user_id="u") for n in range(4)]
-    batches = [SessionAgent(lane, 4, None).process(turns(0, said[lane])) for lane in range(4)]
+    batches = [
+        SessionAgent(lane, MemoryRows(), 4, None).process(turns(0, said[lane])) for lane in range(4)
+    ]
     every = [one for batch in batches for one in of(batch, "user-signals")]
     every_partition = range(4)
     expected = DefaultPartitioner()(b"default/u", every_partition, every_partition)

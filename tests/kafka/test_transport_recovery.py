@@ -14,6 +14,7 @@ from streams.kafka.marker import MARKER_KEY, Marker, decode
 from streams.kafka.processing import LaneSettings, Output
 from streams.kafka.writer import TransactionFailed, Writer
 from tests.kafka.counting import Counting, read_all
+from tests.kafka.counting_worker import HEAD
 
 
 def _end(counting: Counting) -> None:
@@ -35,14 +36,14 @@ async def _tear(counting: Counting) -> None:
         if one.partition == 0 and one.offset >= marker.offsets[counting.clicks]
     ]
     first = rest[0]
-    count = int(table.get(first.key, 0)) + 1
+    count = int(table.get(first.key + HEAD, 0)) + 1
     offsets = {**marker.offsets, counting.clicks: first.offset + 1}
     torn = Marker(offsets, {"seen": marker.note["seen"] + 1}).encode()
     producer = AIOKafkaProducer(
         bootstrap_servers=counting.bootstrap, transactional_id=f"{counting.group}-tears"
     )
     async with producer, producer.transaction():
-        await producer.send(counting.changelog, b"%d" % count, first.key, partition=0)
+        await producer.send(counting.changelog, b"%d" % count, first.key + HEAD, partition=0)
         await producer.send(counting.changelog, torn, MARKER_KEY, partition=0)
 
 
