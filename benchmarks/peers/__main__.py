@@ -65,7 +65,10 @@ async def fill(bootstrap: str, topic: str, turns: int) -> Source:
     await create(bootstrap, topic)
     contexts: dict[str, job.Context] = {}
     producer = AIOKafkaProducer(
-        bootstrap_servers=bootstrap, linger_ms=20, max_batch_size=500_000, acks="all"
+        bootstrap_servers=bootstrap,
+        linger_ms=20,
+        max_batch_size=500_000,
+        enable_idempotence=True,
     )
     async with producer:
         for key, value in job.turns(turns):
