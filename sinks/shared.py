@@ -256,20 +256,33 @@ def _claim(root: Path, owner: Mapping[str, str]) -> None:
             f"{root}: written by `turnstone run`; a sink would write the same rows again under "
             "other positions. Name a new folder"
         )
-    fresh = root / f".{OWNER}-{os.getpid()}"
-    fresh.write_text(json.dumps(dict(owner)) + "\n", encoding="utf-8")
+    found = _owner(root) or _note_owner(root, dict(owner))
+    if found != dict(owner):
+        wrong = ", ".join(
+            f"{name} is {found.get(name)!r}, not {value!r}"
+            for name, value in owner.items()
+            if found.get(name) != value
+        )
+        raise HistoryError(f"{root}: another sink's history: {wrong}; name its own folder")
+
+
+def _owner(root: Path) -> dict[str, str] | None:
     try:
-        os.link(fresh, root / OWNER)
-    except FileExistsError:
-        found = json.loads((root / OWNER).read_text(encoding="utf-8"))
-        if found != dict(owner):
-            wrong = ", ".join(
-                f"{name} is {found.get(name)!r}, not {value!r}"
-                for name, value in owner.items()
-                if found.get(name) != value
-            )
-            raise HistoryError(
-                f"{root}: another sink's history: {wrong}; name its own folder"
-            ) from None
+        noted: dict[str, str] = json.loads((root / OWNER).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return noted
+
+
+def _note_owner(root: Path, owner: dict[str, str]) -> dict[str, str]:
+    """Whose it is from now on: this owner's, or that of who was faster."""
+    fresh = root / f".{OWNER}-{os.getpid()}"
+    try:
+        fresh.write_text(json.dumps(owner) + "\n", encoding="utf-8")
+        with suppress(FileExistsError):
+            os.link(fresh, root / OWNER)
+    except OSError as error:
+        raise HistoryWriteError(f"{root / OWNER}: {error.strerror or error}") from error
     finally:
-        fresh.unlink()
+        fresh.unlink(missing_ok=True)
+    return _owner(root) or owner
