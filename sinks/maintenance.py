@@ -75,14 +75,26 @@ def _keep_newest(root: str | Path, name: str, key: str, table: DeltaTable) -> in
     return sum(count for _, count in days)
 
 
-def sessions_of(root: str | Path, tenant: str, user_id: str) -> list[tuple[str, str]]:
-    """The sessions, as (tenant, session_id), in which `forget` would erase something."""
+class Sessions(NamedTuple):
+    """The sessions in which `forget` would erase something, each as (tenant, session_id): all of
+    `whole`, and a user's part of `shared`."""
+
+    whole: list[tuple[str, str]]
+    shared: list[tuple[str, str]]
+
+
+def sessions_of(root: str | Path, tenant: str, user_id: str) -> Sessions:
+    """Where a person's turns are."""
     with connect(root, tenant=tenant) as db:
         scope(db, tenant, user_id)
-        found = db.execute(
-            "SELECT session_id FROM whole_session UNION SELECT session_id FROM shared_session"
-        ).fetchall()
-    return [(tenant, session_id) for (session_id,) in found]
+        return _sessions(db, tenant)
+
+
+def _sessions(db: duckdb.DuckDBPyConnection, tenant: str) -> Sessions:
+    return Sessions(*(
+        db.execute(f"SELECT {quoted(tenant)}, session_id FROM {one} ORDER BY ALL").fetchall()
+        for one in ("whole_session", "shared_session")
+    ))  # fmt: skip
 
 
 def forget(root: str | Path, tenant: str, user_id: str) -> Forgotten:
@@ -100,10 +112,7 @@ def forget(root: str | Path, tenant: str, user_id: str) -> Forgotten:
         for name in sorted(tables, key=lambda one: (ERASED_LAST.get(one, 0), one)):
             count = _erase(db, name, tables[name], conditions(name), tenant)
             erased[name] = {"erased": count, "delta_version": tables[name].version()}
-        whole, shared = (
-            db.execute(f"SELECT {quoted(tenant)}, session_id FROM {one} ORDER BY ALL").fetchall()
-            for one in ("whole_session", "shared_session")
-        )
+        whole, shared = _sessions(db, tenant)
         for table in tables.values():
             _vacuum(table, 0)
     person = hashlib.sha256(f"{tenant}/{user_id}".encode()).hexdigest()

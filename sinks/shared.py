@@ -24,12 +24,14 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from sinks.delta import CONFIGURATION, UNWRITTEN, WRITER, History, in_commit_order, written
+from sinks.forgotten import Forgotten
 from sinks.root import HistoryError, HistoryWriteError, is_url
 from sinks.tables import SCHEMAS, STORED
 
 log = logging.getLogger(__name__)
 
 OWNER = "_sink.json"
+LOCK = "turnstone.lock"
 LOCKS = "_locks"
 WHOLE = "/whole"
 """Behind an app id: up to which offset all tables had their rows when this commit was made."""
@@ -61,9 +63,11 @@ class SharedHistory(History):
         super().__init__(root, storage_options)
         self._patience: dict[str, float] = {}
         self._guard: IO[str] | None = None
+        self._forgotten: Forgotten | None = None
         if not is_url(root):
             _claim(Path(self.root), owner)
             self._guard = _guard(Path(self.root))
+            self._forgotten = Forgotten(Path(self.root))  # nobody is, while the guard is held
 
     def __exit__(
         self,
@@ -104,9 +108,11 @@ class SharedHistory(History):
     ) -> int:
         """Writes what tables do not have yet, one commit each; how many rows that were.
 
-        `upto`: app -> the last offset of what was read, `whole` that of the write before. Raises
-        HistoryWriteError; the same call may be made again, by whoever it is.
+        `upto`: app -> the last offset of what was read, `whole` that of the write before. Rows of
+        who is forgotten are left out. Raises HistoryWriteError; the same call may be made again,
+        by whoever it is.
         """
+        pieces = self._remembered(pieces)
         last = {one.app_id: table for table in sorted(pieces) for one in pieces[table]}
         rows = 0
         for table in sorted(pieces):
@@ -115,6 +121,20 @@ class SharedHistory(History):
             rows += self._write(table, pieces[table], upto, {**whole, **complete})
             passed(f"after {table}")
         return rows
+
+    def _remembered(self, pieces: Mapping[str, Sequence[Piece]]) -> dict[str, list[Piece]]:
+        found = {name: [self._kept(name, one) for one in some] for name, some in pieces.items()}
+        return {
+            name: kept for name, some in found.items() if (kept := [p for p in some if p.offsets])
+        }
+
+    def _kept(self, table: str, piece: Piece) -> Piece:
+        places = self._forgotten.kept(table, piece.rows) if self._forgotten else None
+        if places is None:
+            return piece
+        log.info("%s: %d rows of who is forgotten", table, len(piece.offsets) - len(places))
+        kept = [piece.offsets[at] for at in places]
+        return Piece(piece.app_id, kept, piece.rows.take(pa.array(places, pa.int64())))
 
     def _write(
         self,
@@ -232,9 +252,26 @@ def _was_overtaken(error: HistoryWriteError) -> bool:
     return any(sign in text for sign in ("oncurrent", "already exists", "etadata changed"))
 
 
+def is_shared(root: Path) -> bool:
+    """Whether sinks write this history."""
+    return (root / OWNER).exists()
+
+
+@contextmanager
+def alone(root: Path) -> Iterator[None]:
+    """The history of sinks that are not running, for one process. Raises HistoryError."""
+    with (root / LOCK).open("a") as lock:
+        if not _taken(lock, fcntl.LOCK_EX):
+            raise HistoryError(
+                f"{root}: a sink is writing this history; end all its sinks (Ctrl-C or SIGTERM), "
+                "call this again, then start them: they go on where they ended"
+            )
+        yield
+
+
 def _guard(root: Path) -> IO[str]:
     """Keeps out who must have the history for himself: `run`, `compact`, `forget`."""
-    lock = (root / "turnstone.lock").open("a")
+    lock = (root / LOCK).open("a")
     if not _taken(lock, fcntl.LOCK_SH):
         lock.close()
         raise HistoryError(f"{root}: another turnstone is writing this history; wait for its end")

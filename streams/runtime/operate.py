@@ -1,21 +1,36 @@
-"""Operations on a whole history, under the writer's lock: compact it, forget a person."""
+"""Operations on a whole history, under the writer's lock: compact it, forget a person.
 
+A history is `turnstone run`'s, with the fold's tables beside it, or that of sinks, whose fold's
+tables are the workers'.
+"""
+
+import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from sinks import maintenance
+from sinks.delta import History
+from sinks.forgotten import Forgotten, Unfinished
 from sinks.root import find_root
+from sinks.shared import alone, is_shared
 from sinks.tables import to_arrow
 from streams.folds.session_state import visible
 from streams.runtime.apply import session_row
 from streams.runtime.local import writing
 from streams.runtime.refold import refold
-from streams.runtime.store import Store
+from streams.runtime.store import Entity
+
+ELSEWHERE = "Kafka's topics and the workers' tables still hold them: docs/sink.md says until when"
 
 
 def compact(history: Path) -> dict[str, Any]:
     """Merges small files; table -> what was done. Raises HistoryError where there is none."""
-    with writing(find_root(history)):
+    root = find_root(history)
+    lock: AbstractContextManager[Any] = alone(root) if is_shared(root) else writing(root)
+    with lock:
         return dict(maintenance.compact(history))
 
 
@@ -25,9 +40,12 @@ def forget(history: Path, tenant: str, user_id: str) -> dict[str, Any]:
     A session that others took part in is folded again from what they said.
     """
     root = find_root(history)
+    if is_shared(root):
+        return _forget_in_sinks(root, tenant, user_id)
     with writing(root) as (store, _):
         known = {tuple(where) for where in store.value("forgetting") or ()}
-        theirs = known | set(maintenance.sessions_of(root, tenant, user_id))
+        found = maintenance.sessions_of(root, tenant, user_id)
+        theirs = known.union(found.whole, found.shared)
         store.write_values({"forgetting": sorted(theirs)})  # killed half-way, the next call goes on
         done = maintenance.forget(root, tenant, user_id)
         store.erase("users", tenant, user_id)
@@ -35,20 +53,44 @@ def forget(history: Path, tenant: str, user_id: str) -> dict[str, Any]:
             store.erase("sessions", *where)
         store.compact()
     with writing(root) as (store, tables):
-        kept = [_refolded(root, store, *where) for where in sorted(theirs)]
-        if rows := [row for row in kept if row is not None]:
+        kept = [entity for where in sorted(theirs) if (entity := _refolded(root, *where))]
+        if kept:
+            for entity in kept:
+                store.adopt(entity)
             number = store.value("batch") + 1
-            tables.append("sessions", to_arrow("sessions", rows), store.value("writer"), number)
+            tables.append("sessions", _documents(kept), store.value("writer"), number)
             store.commit({"batch": number})
         store.commit({"forgetting": None})
     return done.receipt
 
 
-def _refolded(root: Path, store: Store, tenant: str, session_id: str) -> tuple[Any, ...] | None:
-    """A shared session's rows from the records that are left; its document's row."""
+def _forget_in_sinks(root: Path, tenant: str, user_id: str) -> dict[str, Any]:
+    """The same in a history of sinks, which must not run: what they have yet to read of this
+    person, of records from before now, they will leave out."""
+    with alone(root):
+        left = Unfinished(root)
+        left.begin(*maintenance.sessions_of(root, tenant, user_id))
+        now = time.time_ns() // 1000
+        Forgotten(root).add([(tenant, user_id)], left.whole, now)
+        done = maintenance.forget(root, tenant, user_id)
+        kept = [entity for where in sorted(left.shared) if (entity := _refolded(root, *where))]
+        if kept:
+            with History(root) as tables:
+                tables.append("sessions", _documents(kept), "forget", now)
+        left.end()
+    return {**done.receipt, "elsewhere": ELSEWHERE}
+
+
+def _refolded(root: Path, tenant: str, session_id: str) -> Entity | None:
+    """A shared session's rows from the records that are left."""
     entity = refold(root, tenant, session_id)
-    if entity.get("h") is None:
-        return None
-    store.adopt(entity)
-    updated_at = visible(entity, entity.get("h")).updated_at
-    return session_row(entity, (tenant, updated_at, "forget", 0, 0))
+    return None if entity.get("h") is None else entity
+
+
+def _documents(sessions: list[Entity]) -> pa.Table:
+    """Rows of the table `sessions`."""
+    rows = []
+    for entity in sessions:
+        updated_at = visible(entity, entity.get("h")).updated_at
+        rows.append(session_row(entity, (entity.tenant, updated_at, "forget", 0, 0)))
+    return to_arrow("sessions", rows)

@@ -1,0 +1,92 @@
+"""Looking after a history that sinks write: `compact`, `forget`, and sinks that go on later."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sinks.digest import digest
+from streams.broker import Broker
+from streams.kafka.settings import KafkaSettings
+from streams.kafka.topics import ensure_topics
+from streams.runtime import local
+from tests.acceptance.test_laws import ALICE, MARKS, alice_alone, bobs, company
+from tests.command import files_holding, ndjson, rows, turn, turnstone
+from tests.kafka.history import Message, messages, send
+from tests.kafka.test_sink import Process, run
+
+SOON = "2099-01-01T00:00:00Z"
+
+
+class Sunk:
+    """A history of the sink `ops`, and the topics it reads; `every` message they will hold."""
+
+    def __init__(self, broker: Broker, folder: Path) -> None:
+        self.broker, self.history = broker, folder / "history"
+        self.settings = KafkaSettings.plain(broker.bootstrap)
+        elsewhere = turn("x1", tenant="elsewhere", session_id="alone", user_id=ALICE)
+        records = [*alice_alone(), *company(), elsewhere]
+        local.run([str(ndjson(folder / "records.ndjson", records))], folder / "file")
+        self.file = folder / "file"
+        self.every = messages(self.file)
+        asyncio.run(ensure_topics(self.settings))
+
+    def sink(self, given: list[Message]) -> None:
+        asyncio.run(send(self.settings, given))
+        run(self.settings, self.history, name="ops", roll_bytes=10_000)
+
+
+def table(one: Message) -> str:
+    return dict(one.headers)["table"].decode()
+
+
+@pytest.fixture
+def sunk(tmp_path: Path) -> Iterator[Sunk]:
+    with Broker.start(short_lived=True) as broker:
+        yield Sunk(broker, tmp_path)
+
+
+def test_a_sinks_history_is_compacted_and_written_on(sunk: Sunk) -> None:
+    half = len(sunk.every) // 2
+    for first in range(0, half, 6):
+        sunk.sink(sunk.every[first : min(first + 6, half)])
+    before = digest(sunk.history)
+    with Process(sunk.broker, sunk.history, "ops") as running:
+        running.wait_for("positioned")
+        for command in (("compact",), ("forget", ALICE, "--yes")):
+            refused = turnstone(*command, "--history", sunk.history)
+            assert refused.code == 3
+            assert "a sink is writing this history; end all its sinks" in refused.err
+        running.process.terminate()
+        running.ends_with(0)
+    done = turnstone("compact", "--history", sunk.history, "--json")
+    assert done.code == 0, done.err
+    assert any(one["files_after"] < one["files_before"] for one in done.json().values())
+    assert digest(sunk.history) == before
+    sunk.sink(sunk.every[half:])
+    assert digest(sunk.history) == digest(sunk.file)
+
+
+def test_law_8_a_forgotten_person_stays_gone_when_the_sink_goes_on(sunk: Sunk) -> None:
+    """What the sink had not read yet, too; what comes afterwards is a new beginning."""
+    read = [one for one in sunk.every if b'"group"' in one.value or table(one) == "events"]
+    unread = [one for one in sunk.every if one not in read]
+    assert any(mark.encode() in one.value for one in unread for mark in MARKS)
+    sunk.sink(read)
+    assert [mark for mark in MARKS if files_holding(sunk.history, mark)]
+    done = turnstone("forget", ALICE, "--history", sunk.history, "--yes", "--json")
+    assert done.code == 0, done.err
+    assert "Kafka's topics" in done.json()["elsewhere"]
+    assert ALICE not in done.out
+    assert [mark for mark in MARKS if files_holding(sunk.history, mark)] == []
+    group = turnstone("session", "group", "--history", sunk.history, "--json").json()
+    assert [one["user_input"] for one in group["conversations"]] == ["bob in company"]
+    sunk.sink(unread)
+    assert [mark for mark in MARKS if files_holding(sunk.history, mark)] == []
+    assert bobs(sunk.history) == bobs(sunk.file)
+    event = next(one for one in read if table(one) == "events")
+    row = json.loads(event.value) | {"recorded_at": SOON, "user_id": ALICE, "event_id": "back"}
+    sunk.sink([event._replace(value=json.dumps(row).encode(), headers=[("table", b"events")])])
+    assert rows(sunk.history, "SELECT event_id FROM events WHERE event_id = 'back'") == [("back",)]
