@@ -47,13 +47,15 @@ class Working:
         self.sent = 0
         self.workers: list[subprocess.Popen[bytes]] = []
 
-    def start(self, *options: str) -> "subprocess.Popen[bytes]":
-        """A worker process; its log is LOG-n in the folder."""
+    def start(self, *options: str, env: dict[str, str] | None = None) -> "subprocess.Popen[bytes]":
+        """A worker process; its log is LOG-n in the folder. `env`: how it reaches the broker, if
+        not as all others do."""
         with (self.folder / f"log-{len(self.workers)}").open("wb") as log:
-            told = ["--bootstrap", self.bootstrap, "--retention-days", "0", *options]
+            told = [] if env else ["--bootstrap", self.bootstrap]
             worker = subprocess.Popen(
-                [PROGRAM, "worker", *told], stderr=log, stdout=log, env=environment()
-            )
+                [PROGRAM, "worker", *told, "--retention-days", "0", *options],
+                stderr=log, stdout=log, env=env or environment(),
+            )  # fmt: skip
         self.workers.append(worker)
         return worker
 
@@ -72,9 +74,7 @@ class Working:
         self.await_log(": restored ", times=2 * PARTITIONS)
 
     def send(self, messages: Iterable[Given]) -> None:
-        given = list(messages)
-        asyncio.run(_send(self.bootstrap, given))
-        self.sent += len(given)
+        self.sent += produced(self.bootstrap, list(messages))
 
     def notes(self) -> dict[str, list[dict[str, Any]]]:
         """The newest note of each lane, by agent."""
@@ -153,6 +153,12 @@ class Working:
         """SIGKILL for the newest worker."""
         self.workers[-1].send_signal(signal.SIGKILL)
         self.workers[-1].wait()
+
+
+def produced(bootstrap: str, messages: Sequence[Given]) -> int:
+    """Sends messages as any producer might; how many."""
+    asyncio.run(_send(bootstrap, messages))
+    return len(messages)
 
 
 async def _send(bootstrap: str, messages: Sequence[Given]) -> None:

@@ -1,0 +1,59 @@
+"""A disk that can be filled: a small file system of our own where we may mount one (Linux, root).
+
+Where we may not, processes are told that no file may grow (RLIMIT_FSIZE): EFBIG instead of ENOSPC,
+on the same way of the write.
+"""
+
+import os
+import resource
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+LARGEST_FILE = 10_000
+
+
+class Disk:
+    """`folder` lies on it. `megabytes` it has, 0 where it is no file system of its own."""
+
+    def __init__(self, folder: Path, megabytes: int) -> None:
+        self.folder, self.megabytes = folder, megabytes
+
+    @contextmanager
+    def full(self, writers: Sequence[int]) -> Iterator[None]:
+        """No room for these processes (ids) as long as the block lasts."""
+        if self.megabytes:
+            self._make_smaller()
+            yield
+            _mount(f"remount,size={self.megabytes}m", self.folder)
+            return
+        for pid in writers:
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, (LARGEST_FILE, resource.RLIM_INFINITY))
+        yield  # they end, and whoever comes in their place has no limit
+
+    def _make_smaller(self) -> None:
+        """To what it holds; somebody may write more meanwhile, then it is too small again."""
+        while True:
+            found = os.statvfs(self.folder)
+            used = (found.f_blocks - found.f_bfree) * found.f_bsize
+            if _mount(f"remount,size={used}", self.folder):
+                return
+
+
+def _mount(options: str, folder: Path) -> bool:
+    """Whether it could be done."""
+    command = ["mount", "-t", "tmpfs", "-o", options, "none", str(folder)]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+@contextmanager
+def small_disk(folder: Path, megabytes: int) -> Iterator[Disk]:
+    """A disk of so many megabytes at `folder`, which is made; or any disk, where we may not."""
+    folder.mkdir(parents=True)
+    mounted = os.geteuid() == 0 and _mount(f"size={megabytes}m", folder)
+    try:
+        yield Disk(folder, megabytes if mounted else 0)
+    finally:
+        if mounted:
+            subprocess.run(["umount", "--lazy", str(folder)], check=True)

@@ -1,0 +1,34 @@
+"""`turnstone worker` that sends itself SIGKILL when its lanes pass a point for the n-th time.
+
+python -m tests.fault.doomed_worker --bootstrap HOST:PORT --instance a --die committed
+"""
+
+import argparse
+import sys
+from dataclasses import replace
+
+from streams import output
+from streams.kafka.run import run
+from streams.kafka.settings import KafkaSettings
+from streams.runtime.worker import WorkerSettings, make_app, prepare
+from tests.kafka.counting_worker import Death
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bootstrap", required=True)
+    parser.add_argument("--instance")
+    parser.add_argument("--die", required=True)
+    parser.add_argument("--after", type=int, default=1)
+    given = parser.parse_args()
+    output.log_to_stderr()
+    kafka = KafkaSettings.load(bootstrap=given.bootstrap)
+    worker = WorkerSettings.load(instance=given.instance, retention_days=0, max_records=500)
+    prepare(kafka, worker)
+    app = make_app(kafka, worker)
+    app.lanes.settings = replace(app.lanes.settings, observe=Death(given.die, given.after))
+    return run(app)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,139 @@
+"""A TCP proxy in front of a broker: it delays, stalls, half-closes and drops connections.
+
+    with Proxy(port, node.ports["PROXIED"]) as proxy:
+        proxy.delay = 0.05
+
+It runs on an event loop of its own thread. `counts` says what it really did to whom.
+"""
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+from streams.broker.config import HOST
+
+CHUNK = 1 << 16
+BROKEN = (ConnectionError, OSError)
+
+
+class Proxy:
+    """Clients connect to `port`, the broker listens on `target`; both on the loopback.
+
+    `delay`: seconds that every piece of data waits, in both directions.
+    """
+
+    def __init__(self, port: int, target: int) -> None:
+        self.port, self.target = port, target
+        self.delay = 0.0
+        self.counts: Counter[str] = Counter()
+        self._pairs: set[tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = set()
+        self._loop = asyncio.new_event_loop()
+        self._flows = asyncio.Event()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._flows.set()
+        self._server = self._call(asyncio.start_server(self._serve, HOST, self.port))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._call(self._end())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _call(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
+
+    # --- faults -----------------------------------------------------------------------------
+
+    def stall(self) -> None:
+        """From now on nothing gets through; connections stay."""
+        self._loop.call_soon_threadsafe(self._flows.clear)
+
+    def flow(self) -> None:
+        """Ends `stall`: what was held back goes on its way."""
+        self._loop.call_soon_threadsafe(self._flows.set)
+
+    def half_close(self) -> int:
+        """Every client hears the end of the broker's stream, the broker hears nothing."""
+        return self._each("half-closed", lambda client, broker: client.write_eof())
+
+    def drop(self) -> int:
+        """Every connection is reset, on both sides."""
+        return self._each("dropped", _reset)
+
+    def _each(
+        self, name: str, hurt: Callable[[asyncio.StreamWriter, asyncio.StreamWriter], Any]
+    ) -> int:
+        async def inside() -> int:
+            hit = 0
+            for client, broker in list(self._pairs):
+                with suppress(*BROKEN, RuntimeError):  # RuntimeError: it is closing already
+                    hurt(client, broker)
+                    hit += 1
+            self.counts[name] += hit
+            return hit
+
+        return int(self._call(inside()))
+
+    # --- the way through --------------------------------------------------------------------
+
+    async def _serve(self, reader: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
+        self.counts["connections"] += 1
+        try:
+            answers, broker = await asyncio.open_connection(HOST, self.target)
+        except BROKEN:  # the broker is down: as if nobody listened here
+            self.counts["refused"] += 1
+            _abort(client)
+            return
+        pair = (client, broker)
+        self._pairs.add(pair)
+        try:
+            await asyncio.gather(self._pump(reader, broker), self._pump(answers, client))
+        finally:
+            self._pairs.discard(pair)
+            _abort(client)
+            _abort(broker)
+
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Until the stream ends; then its other side hears of it."""
+        with suppress(*BROKEN, RuntimeError):
+            while data := await reader.read(CHUNK):
+                if self.delay:
+                    self.counts["delayed"] += 1
+                    await asyncio.sleep(self.delay)
+                if not self._flows.is_set():
+                    self.counts["stalled"] += 1
+                    await self._flows.wait()
+                self.counts["bytes"] += len(data)
+                writer.write(data)
+                await writer.drain()
+            writer.write_eof()
+
+    async def _end(self) -> None:
+        self._flows.set()
+        self._server.close()
+        for pair in self._pairs:
+            _reset(*pair)
+        if others := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(others, timeout=5)
+
+
+def _reset(client: asyncio.StreamWriter, broker: asyncio.StreamWriter) -> None:
+    _abort(client)
+    _abort(broker)
+
+
+def _abort(writer: asyncio.StreamWriter) -> None:
+    writer.transport.abort()
