@@ -14,6 +14,7 @@ app = faust.App(
     topic_replication_factor=1,
     topic_disable_leader=True,
     web_enabled=False,
+    broker_session_timeout=10.0,  # the other peers' too
     processing_guarantee=rest[0] if rest else "at_least_once",
 )
 

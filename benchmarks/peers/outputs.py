@@ -1,5 +1,6 @@
 """What a peer has put out, as a reader under `read_committed` sees it."""
 
+import asyncio
 from bisect import bisect_left
 from collections.abc import AsyncIterator, Iterable, Sequence
 from types import TracebackType
@@ -17,6 +18,8 @@ async def create(bootstrap: str, *topics: str) -> None:
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     await admin.start()
     await admin.create_topics([NewTopic(topic, job.PARTITIONS, 1) for topic in topics])
+    while not all(one["partitions"] for one in await admin.describe_topics(list(topics))):
+        await asyncio.sleep(0.1)  # a broker needs a moment until it shows what it has created
     await admin.close()
 
 
