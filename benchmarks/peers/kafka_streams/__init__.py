@@ -44,6 +44,7 @@ def _libraries() -> str:
 def _fetched(jar: Jar) -> Path:
     path = jars.cache_folder() / jar.file_name
     if not jars.is_intact(path, jar):
+        path.parent.mkdir(parents=True, exist_ok=True)
         jars.fetch([jar], path.parent)
     return path
 
