@@ -18,6 +18,8 @@ from streams.errors import DataRefused, UsageError
 from streams.folds.expiry import EXPIRY, expire
 
 LIMIT = 1000
+PLACE = "src_topic || ':' || src_partition || ':' || src_offset"
+"""SQL of where a record stood: topic, partition and offset; of a file its path, 0 and the line."""
 
 
 def parse_moment(text: str | None) -> int | None:
@@ -206,12 +208,13 @@ def why(root: Path, tenant: str, entity_id: str) -> list[dict[str, Any]]:
 
 
 def dead_letters(root: Path, tenant: str | None, reason: str | None) -> list[dict[str, Any]]:
-    """The dead letters, oldest first; `id` is what `dlq show` takes."""
+    """The dead letters, oldest first; `id` is what `dlq show` and `dlq replay` take."""
     with connect(root, tenant=tenant, views=["dead_letters"]) as db:
         sql = (
-            "SELECT src_topic || ':' || src_offset AS id, reason, detail, key, "
+            f"SELECT {PLACE} AS id, reason, detail, key, "
             "octet_length(payload) AS bytes, recorded_at FROM dead_letters "
-            "WHERE ? IS NULL OR reason = ? ORDER BY recorded_at, src_topic, src_offset LIMIT ?"
+            "WHERE ? IS NULL OR reason = ? "
+            "ORDER BY recorded_at, src_topic, src_partition, src_offset LIMIT ?"
         )
         return rows(db, sql, reason, reason, LIMIT)
 
@@ -219,7 +222,7 @@ def dead_letters(root: Path, tenant: str | None, reason: str | None) -> list[dic
 def dead_letter(root: Path, tenant: str | None, letter: str) -> dict[str, Any]:
     """One dead letter with its original bytes."""
     with connect(root, tenant=tenant, views=["dead_letters"]) as db:
-        sql = "SELECT * FROM dead_letters WHERE src_topic || ':' || src_offset = ?"
+        sql = f"SELECT * FROM dead_letters WHERE {PLACE} = ?"
         found = _one(rows(db, sql, letter), f"dead letter {letter!r}")
     payload: bytes = found["payload"]
     return {**found, "payload": payload.decode("utf-8", "backslashreplace")}

@@ -45,8 +45,8 @@ def dlq_show(letter: str, history: Path, tenant: str | None, as_json: bool) -> N
     if as_json:
         output.say_json(found)
         return
-    for name in ("src_topic", "src_offset", "reason", "detail", "key"):
-        output.say(f"{name:>12}  {found[name]}")
+    for name in ("src_topic", "src_partition", "src_offset", "reason", "detail", "key"):
+        output.say(f"{name:>13}  {found[name]}")
     output.say(str(found["payload"]))
 
 

@@ -139,8 +139,12 @@ def lag(bootstrap: str | None, groups: tuple[str, ...], as_json: bool) -> None:
 
 
 @click.command()
+@options.argument("letters", nargs=-1, help="Ids that `dlq list` shows; default all.")
 @options.bootstrap
-@options.history
+@click.option(
+    "--history", envvar="TURNSTONE_HISTORY", type=options.FOLDER, help="The history's folder."
+)
+@click.option("--from-topic", is_flag=True, help="Read the topic dead-letters, not a history.")
 @click.option("--reason", "reasons", multiple=True, help="Only this reason; may be given again.")
 @options.any_tenant
 @click.option("--again", is_flag=True, help="Also what was replayed and refused once more.")
@@ -148,8 +152,10 @@ def lag(bootstrap: str | None, groups: tuple[str, ...], as_json: bool) -> None:
 @options.as_json
 @options.fails_in_a_line
 def replay(
+    letters: tuple[str, ...],
     bootstrap: str | None,
-    history: Path,
+    history: Path | None,
+    from_topic: bool,
     reasons: tuple[str, ...],
     tenant: str | None,
     again: bool,
@@ -164,12 +170,19 @@ def replay(
 
     Example: turnstone dlq replay --history memory --reason invalid
     """
-    from streams.kafka.replay import chosen, letters
+    from streams.kafka.letters import of_history, of_topic
+    from streams.kafka.replay import chosen
     from streams.kafka.replay import replay as send
     from streams.kafka.settings import KafkaSettings
 
     settings = KafkaSettings.load(bootstrap=bootstrap)
-    found, passed = chosen(letters(history, tenant), reasons, again)
+    if from_topic:
+        every = asyncio.run(of_topic(settings, tenant))
+    elif history is not None:
+        every = of_history(history, tenant)
+    else:
+        raise click.UsageError("where the letters are: --history DIR or --from-topic")
+    found, passed = chosen(every, reasons, again, letters)
     counts = {"sent": 0, "too_large": 0, "withheld": 0}
     if found and not dry_run:
         counts = asyncio.run(send(found, settings))

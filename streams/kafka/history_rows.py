@@ -112,11 +112,11 @@ def _read_texts(column: Any, field: pa.Field[Any]) -> Any:
     if field.type == TIMESTAMP:
         return column.cast(TIMESTAMP)
     if field.type == pa.binary():
-        return pa.array([_bytes(value) for value in column.to_pylist()], pa.binary())
+        return pa.array([from_base64(value) for value in column.to_pylist()], pa.binary())
     return column
 
 
-def _bytes(text: str) -> bytes:
+def from_base64(text: str) -> bytes:
     """Base64 of either alphabet: pydantic writes the one that is safe in URLs."""
     return base64.b64decode(text.translate(_STANDARD), validate=True)
 

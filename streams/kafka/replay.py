@@ -11,10 +11,10 @@ import json
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from sinks.history import connect
+from streams.errors import DataRefused
+from streams.kafka.letters import Letter
 from streams.kafka.produce import Feed, Headers
 from streams.kafka.routing import route
 from streams.kafka.settings import KafkaSettings
@@ -25,43 +25,28 @@ REPLAY = "turnstone_replay"
 _INPUTS = {topic.name for topic in TOPICS if topic.direction != "output"}
 
 
-class Letter(NamedTuple):
-    """A row of `dead_letters`, as far as a replay needs it."""
-
-    src_topic: str
-    src_partition: int
-    src_offset: int
-    reason: str
-    payload: bytes
-    key: str | None
-    headers: str | None
-
-    @property
-    def place(self) -> str:
-        """topic:partition:offset."""
-        return f"{self.src_topic}:{self.src_partition}:{self.src_offset}"
-
-
-def letters(history: Path, tenant: str | None = None) -> list[Letter]:
-    """All dead letters of a history, oldest first."""
-    sql = (
-        f"SELECT {', '.join(Letter._fields)} FROM dead_letters "
-        "ORDER BY recorded_at, src_topic, src_partition, src_offset"
-    )
-    with connect(history, tenant=tenant, views=["dead_letters"]) as db:
-        return [Letter(*row) for row in db.execute(sql).fetchall()]
-
-
 def chosen(
-    found: Iterable[Letter], reasons: Sequence[str] = (), again: bool = False
+    found: Iterable[Letter],
+    reasons: Sequence[str] = (),
+    again: bool = False,
+    places: Sequence[str] = (),
 ) -> tuple[list[Letter], Counter[str]]:
-    """Those to send, and how many are passed over and why."""
+    """Those to send, of these places if any are named; how many are passed over and why.
+
+    Raises DataRefused for a place where no letter is.
+    """
     every = list(found)
+    if missing := sorted(set(places) - {one.place for one in every}):
+        raise DataRefused(
+            f"no dead letter {', '.join(missing)}: `turnstone dlq list` has their ids"
+        )
     came_back = {mark for one in every if (mark := _mark(one)) is not None}
     to_send: list[Letter] = []
     passed: Counter[str] = Counter()
     for one in every:
-        if _mark(one) is not None:
+        if places and one.place not in places:
+            passed["not_named"] += 1
+        elif _mark(one) is not None:
             passed["replays"] += 1
         elif one.reason == MISFIT or (reasons and one.reason not in reasons):
             passed["other_reason"] += 1

@@ -12,13 +12,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from sinks.delta import History
-from sinks.tables import to_arrow
+from sinks.tables import COLUMNS, to_arrow
 from streams.broker import Broker
-from streams.kafka.replay import REPLAY, Letter, chosen, letters
+from streams.kafka.letters import Letter, of_history
+from streams.kafka.replay import REPLAY, chosen
 from streams.kafka.routing import route
+from streams.kafka.settings import KafkaSettings
+from streams.kafka.topics import ensure_topics
 from streams.topology import INPUT_BYTES
 from tests.command import ndjson, turn, turnstone
 from tests.kafka.counting import read_all
+from tests.kafka.history import message, send
 
 TIME = {"occurred_at": "2026-01-01T00:00:00Z"}
 RECURSION = {"type": "recursion", "session_id": "s", "task_id": "t", "trace_id": "r",
@@ -195,11 +199,50 @@ def test_letters_are_sent_marked_and_not_twice(fresh: Broker, tmp_path: Path) ->
     assert turnstone(*args, "--reason", "image", "--dry-run").json()["chosen"] == 1
 
 
+def test_letters_of_two_partitions_at_one_offset_are_told_apart(tmp_path: Path) -> None:
+    other = letter(7, "bad_json", b"other")
+    rows = [letter(7, "invalid", b"{}"), (*other[:8], 2, *other[9:])]
+    with History(tmp_path / "h") as tables:
+        tables.append("dead_letters", to_arrow("dead_letters", rows), "test", 1)
+    listed = turnstone("dlq", "list", "--history", tmp_path / "h", "--json").json()
+    assert [one["id"] for one in listed] == ["turns:1:7", "turns:2:7"]
+    shown = turnstone("dlq", "show", "turns:2:7", "--history", tmp_path / "h", "--json").json()
+    assert (shown["payload"], shown["src_partition"]) == ("other", 2)
+    args = ("dlq", "replay", "--history", tmp_path / "h", "--dry-run", "--json")
+    counts = turnstone(*args, "turns:2:7").json()
+    assert (counts["chosen"], counts["not_named"]) == (1, 1)
+    refused = turnstone(*args, "turns:3:7")
+    assert (refused.code, "no dead letter turns:3:7" in refused.err) == (4, True)
+    nowhere = turnstone("dlq", "replay")
+    assert (nowhere.code, "--from-topic" in nowhere.err) == (2, True)
+
+
+def test_letters_of_the_topic_are_sent_without_a_history(fresh: Broker) -> None:
+    """Once, though a torn transaction has sent one twice; and not after it came back."""
+    settings = KafkaSettings.plain(fresh.bootstrap)
+    names = COLUMNS["dead_letters"]
+    bad, good = letter(2, "bad_json", b"nonsense \xff"), letter(1, "invalid", b'{"type":"turn"}')
+    sent = [message("dead_letters", dict(zip(names, row, strict=True)), 0, 0)
+            for row in (bad, good, bad)]  # fmt: skip
+    asyncio.run(ensure_topics(settings))
+    asyncio.run(send(settings, [*sent, sent[0]._replace(value=b"no letter")]))
+    args = ("dlq", "replay", "--from-topic", "--bootstrap", fresh.bootstrap, "--json")
+    assert turnstone(*args, "--tenant", "nobody", "--dry-run").json()["chosen"] == 0
+    done = turnstone(*args)
+    assert (done.code, done.json()["sent"]) == (0, 2), done.err
+    assert [one.value for one in read(fresh, "turns")] == [b'{"type":"turn"}', b"nonsense \xff"]
+    back = letter(9, "bad_json", b"nonsense \xff", headers=f'[["{REPLAY}","turns:1:2"]]')
+    row = dict(zip(names, back, strict=True))
+    asyncio.run(send(settings, [message("dead_letters", row, 0, 0)]))
+    counts = turnstone(*args, "--reason", "bad_json").json()
+    assert (counts["sent"], counts["refused_again"], counts["replays"]) == (0, 1, 1)
+
+
 def test_a_letter_knows_its_place(tmp_path: Path) -> None:
     row = letter(7, "invalid", b"{}")
     with History(tmp_path / "h") as tables:
         tables.append("dead_letters", to_arrow("dead_letters", [row]), "test", 1)
-    (one,) = letters(tmp_path / "h")
+    (one,) = of_history(tmp_path / "h")
     assert one == Letter("turns", 1, 7, "invalid", b"{}", "default/s", None)
     assert one.place == "turns:1:7"
     assert chosen([one])[0] == [one]
