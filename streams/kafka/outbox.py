@@ -17,9 +17,17 @@ log = logging.getLogger(__name__)
 
 ROOM = 4_096  # of a message's largest size, for its key, headers and framing
 LARGEST = OUTPUT_BYTES - ROOM
+DETAIL_KEPT, KEY_KEPT = 4_000, 2_000
+"""Characters of a dead letter that are not its payload. Escaped as JSON a record's key may be five
+times as long as the record was: the letter would fit no topic, and its lane would stand for ever."""
 STREAMS = frozenset(topic.name for topic in (REVISIONS, LINKS, THREADS, AFFECTS))
 """Tables whose rows have a topic of their own, of the same name."""
 OWNER = 1  # where their rows name who they belong to
+
+
+def shortened(text: str, kept: int) -> str:
+    """A text of so many characters at most, and how long it was."""
+    return text if len(text) <= kept else f"{text[:kept]}… ({len(text)} characters)"
 
 
 class TooLarge(ValueError):  # noqa: N818 - what the row is
@@ -88,8 +96,9 @@ class Outbox:
         """A dead letter: original key, bytes and headers, and why."""
         if dead.occurred_at is None:
             dead = dead._replace(occurred_at=record.timestamp * 1000)
-        payload = urlsafe_b64encode(dead.payload).decode()  # as the models have it
-        dead = dead._replace(payload=payload, key=key_text(record.key))  # type: ignore[arg-type]
+        payload: Any = urlsafe_b64encode(dead.payload).decode()  # as the models have it
+        key = record.key and shortened(key_text(record.key) or "", KEY_KEPT)
+        dead = dead._replace(payload=payload, key=key, detail=shortened(dead.detail, DETAIL_KEPT))
         row = dead_row(dead, origin.suffix, headers_text(record.headers))
         value = ROW_ENCODERS["dead_letters"](row)
         headers = origin.headers("dead_letters")
