@@ -23,6 +23,9 @@ KINDS: dict[str, tuple[tuple[str, str], ...]] = {
 }
 """What a topic takes: type, and whose (a signal goes by its scope)."""
 
+HEADERS_KEPT = 64_000
+"""Characters of a dead letter's headers; with more it may fit no topic."""
+
 _IDS = {
     "turn": "event_id",
     "recursion": "trace_id",
@@ -109,10 +112,14 @@ def key_text(key: bytes | None) -> str | None:
 
 def headers_text(headers: Sequence[tuple[str, bytes]]) -> str | None:
     """Headers as JSON text: [name, value] pairs in their order; a value is text, or
-    {"base64": …} where it is not UTF-8."""
+    {"base64": …} where it is not UTF-8. Instead of very many the text says how many."""
     if not headers:
         return None
-    return to_json([(name, _header_value(value)) for name, value in headers]).decode()
+    text = to_json([(name, _header_value(value)) for name, value in headers]).decode()
+    if len(text) > HEADERS_KEPT:
+        said = f"{len(headers)} headers, {len(text)} characters as JSON: not kept"
+        text = to_json([("(headers)", said)]).decode()
+    return text
 
 
 def _header_value(value: bytes | None) -> str | dict[str, str] | None:
