@@ -108,7 +108,7 @@ def read(record: Any) -> Given | None:
     Raises:
         ValueError: somebody else wrote it, with headers as if it were the agent's.
     """
-    found: dict[str, bytes] = dict(record.headers)
+    found = {name: value for name, value in record.headers if value is not None}
     topic = found.get("src_topic", b"").decode("utf-8", "replace")
     if topic not in SOURCES:
         return None
