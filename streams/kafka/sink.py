@@ -179,7 +179,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         default = b"dead_letters" if at.topic == DEAD_LETTERS.name else b"none"
         for record in records:
             headers = dict(record.headers)
-            said = headers.get("table", default)
+            said = headers.get("table") or default
             table = _NAMES.get(said) or said.decode("utf-8", "replace")
             is_repeat = repeats.is_repeat(table, headers)
             if record.offset < start:
