@@ -18,8 +18,8 @@ log = logging.getLogger(__name__)
 ROOM = 4_096  # of a message's largest size, for its key, headers and framing
 LARGEST = OUTPUT_BYTES - ROOM
 DETAIL_KEPT, KEY_KEPT = 4_000, 2_000
-"""Characters of a dead letter that are not its payload. Escaped as JSON a record's key may be five
-times as long as the record was: the letter would fit no topic, and its lane would stand for ever."""
+"""Characters of a dead letter that are not its payload. As JSON a key may be five times as long as
+it was: the letter would fit no topic, and its lane would stand for ever."""
 STREAMS = frozenset(topic.name for topic in (REVISIONS, LINKS, THREADS, AFFECTS))
 """Tables whose rows have a topic of their own, of the same name."""
 OWNER = 1  # where their rows name who they belong to
