@@ -55,7 +55,13 @@ class Contexts:
 
 def main(bootstrap: str, group: str, source: str, output: str, changelog: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
-        plan = Plan("contexts", (source,), changelog, lambda number, _: Contexts(number, output))
+        plan = Plan(
+            agent="contexts",
+            sources=(source,),
+            changelog=changelog,
+            processor=lambda number, _: Contexts(number, output),
+            table="contexts",
+        )
         settings = LaneSettings()
         return run(
             App(group, [plan], bootstrap=bootstrap, datadir=Path(folder), lane_settings=settings)

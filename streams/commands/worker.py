@@ -34,6 +34,11 @@ from streams.commands import options
     help="Where tables lie. On disk a restart reads only what is new. Default memory.",
 )
 @click.option("--data", type=options.FOLDER, help="The folder for tables on disk.")
+@click.option(
+    "--standbys",
+    type=click.IntRange(0, 9),
+    help="Other workers that keep a copy of each table, to take over at once. Default 0.",
+)
 @click.option("--verbose", is_flag=True, help="Say more on stderr.")
 @options.fails_in_a_line
 def worker(
@@ -46,6 +51,7 @@ def worker(
     compression: str | None,
     store: str | None,
     data: Path | None,
+    standbys: int | None,
     verbose: bool,
 ) -> None:
     """Fold what comes by Kafka into memory, exactly once, until it is told to stop.
@@ -71,6 +77,7 @@ def worker(
         compression=compression,
         store=store,
         data=data,
+        standbys=standbys,
     )
     code = work(kafka, told)
     if code:

@@ -28,7 +28,15 @@ def _plan(
     app_id: str, agent: topology.Agent, processor: Callable[[int, RowStore], Processor]
 ) -> Plan:
     sources = tuple(topic.name for topic in agent.sources)
-    return Plan(agent.name, sources, changelog_name(app_id, agent), processor)
+    documents = ", ".join(model.__name__ for model in agent.table.documents)
+    return Plan(
+        agent.name,
+        sources,
+        changelog_name(app_id, agent),
+        processor,
+        agent.table.name,
+        f"rows by {agent.table.key} that are read as {documents}",
+    )
 
 
 def changelog_name(app_id: str, agent: topology.Agent) -> str:

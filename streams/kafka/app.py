@@ -11,6 +11,7 @@ from faust.transport.drivers import TRANSPORTS
 from streams.kafka.gathering import Chunk
 from streams.kafka.lanes import Lanes
 from streams.kafka.processing import LaneSettings, Plan
+from streams.kafka.tables import LaneRouter, LaneTable, LaneTables
 from streams.kafka.transport import SCHEME
 
 log = logging.getLogger(__name__)
@@ -42,7 +43,8 @@ class Sources(faust.Topic):
 class App(faust.App):
     """`plans` become agents of the same name. `options` are Faust's settings.
 
-    `bootstrap`: host:port, several with commas. `leaves`: a worker with static membership
+    `bootstrap`: host:port, several with commas. `standbys`: how many other workers follow each
+    lane's changelog, to take over sooner. `leaves`: a worker with static membership
     (`consumer_group_instance_id`) leaves its group when it stops, and is not expected back.
     """
 
@@ -56,6 +58,7 @@ class App(faust.App):
         bootstrap: str,
         datadir: Path,
         lane_settings: LaneSettings | None = None,
+        standbys: int = 0,
         **options: Any,
     ) -> None:
         settings: dict[str, Any] = {
@@ -71,6 +74,9 @@ class App(faust.App):
             "topic_disable_leader": True,
             "web_enabled": False,
             "Topic": Sources,
+            "TableManager": LaneTables,
+            "Router": LaneRouter,
+            "table_standby_replicas": standbys,
             "worker_redirect_stdouts": False,
             **options,
         }
@@ -92,3 +98,4 @@ class App(faust.App):
         hand_over.__name__ = hand_over.__qualname__ = plan.agent
         source = self.topic(*plan.sources, schema=ChunkSchema(), acks=False)
         self.agent(source, name=plan.agent)(hand_over)
+        self.tables.add(LaneTable(self, plan))

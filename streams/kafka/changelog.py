@@ -1,6 +1,6 @@
 """Reads a changelog partition in bulk, by position up to its end (design 05)."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaConsumer
@@ -25,9 +25,14 @@ class Chunk(NamedTuple):
 
 
 async def read(
-    at: TopicPartition, start: int, connection: Mapping[str, Any], stop: int | None = None
-) -> AsyncIterator[Chunk]:
+    at: TopicPartition,
+    start: int,
+    connection: Mapping[str, Any],
+    stop: int | None = None,
+    forever: bool = False,
+) -> AsyncGenerator[Chunk, None]:
     """The committed rows from offset `start` on, up to `stop` or the end; at least one chunk.
+    `forever`: beyond the end as they come; without new ones an empty chunk ten times a second.
 
     Goes by the consumer's position: after the last record stands the transaction's own control
     record, which no record ever shows.
@@ -53,7 +58,7 @@ async def read(
         position = max(first, start)
         consumer.seek(at, position)
         yield Chunk([], [], position, end)
-        while position < end:
+        while forever or position < end:
             fetched = await consumer.getmany(at, timeout_ms=100, max_records=CHUNK)
             records = fetched.get(at, ())
             if stop is not None:
@@ -61,6 +66,6 @@ async def read(
             position = await consumer.position(at)
             rows = [(one.key, one.value) for one in records if one.key != MARKER_KEY]
             markers = [(one.offset, decode(one.value)) for one in records if one.key == MARKER_KEY]
-            yield Chunk(rows, markers, min(position, end), end)
+            yield Chunk(rows, markers, position if forever else min(position, end), end)
     finally:
         await consumer.stop()

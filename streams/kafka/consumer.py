@@ -59,7 +59,8 @@ class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
         generation = consumer.kafka._coordinator.generation
         consumer.app.consumer_generation_id = generation
         try:
-            consumer.app.lanes.assign(assigned, generation)
+            standbys = consumer.app.assignor.assigned_standbys()
+            consumer.app.lanes.assign(assigned, generation, standbys)
             await consumer.on_partitions_assigned(ensure_TPset(assigned), generation)
         except Exception as error:
             await self._end(error)

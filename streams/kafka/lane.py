@@ -19,7 +19,7 @@ from aiokafka.structs import TopicPartition
 
 from streams.kafka.gathering import Chunk, Gathering
 from streams.kafka.marker import MARKER_KEY, Marker, Standing
-from streams.kafka.opening import Source, new_log, reopen, restore, resume_point
+from streams.kafka.opening import Source, follow, new_log, reopen, restore, resume_point
 from streams.kafka.processing import LaneSettings, Plan
 from streams.kafka.writer import TransactionFailed, Writer
 
@@ -38,6 +38,7 @@ class Counts:
     written_records: int = 0
     written_bytes: int = 0
     restored_rows: int = 0
+    followed_rows: int = 0
     restores: int = 0
     failures: int = 0
     released: int = 0
@@ -84,7 +85,7 @@ class Lane:
         self._offered: dict[str, int] = {}
         self._paused = False
         self._wake = asyncio.Event()
-        self._stopping = False
+        self.stopping = False
         self._task: asyncio.Task[None] | None = None
         self._writer: Writer | None = None
 
@@ -138,11 +139,29 @@ class Lane:
 
     def start(self, generation: int) -> None:
         """Begins to open the lane in its own task; its sources are paused already."""
-        self._stopping = False
+        self.stopping = False
         self._wake.clear()
         self.enter("opening")
         self._task = asyncio.get_running_loop().create_task(self._run(generation), name=self.name)
         self._task.add_done_callback(self._ended)
+
+    def follow(self) -> None:
+        """Begins to keep the table of another worker's lane, so as to take over soon (standby)."""
+        self.stopping = False
+        self.enter("standby")
+        self._task = asyncio.get_running_loop().create_task(self._follow(), name=self.name)
+        self._task.add_done_callback(self._ended)
+
+    async def _follow(self) -> None:
+        while not self.stopping:
+            try:
+                await reopen(self, self._owner.source)
+                await follow(self, self._owner.source)
+            except RETRIED as error:
+                self.counts.failures += 1
+                log.error("%s: as standby: %r; again in %.1f s", self.name, error,
+                          self._owner.settings.max_backoff)  # fmt: skip
+                await self._sleep(self._owner.settings.max_backoff)
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
@@ -151,7 +170,7 @@ class Lane:
 
     async def stop(self) -> None:
         """Ends the transaction under way, or abandons it after `grace`; the table stays."""
-        self._stopping = True
+        self.stopping = True
         self._wake.set()
         task, self._task = self._task, None
         if task is not None and not task.done():
@@ -174,7 +193,7 @@ class Lane:
 
     async def _run(self, generation: int) -> None:
         backoff = self._owner.settings.backoff
-        while not self._stopping:
+        while not self.stopping:
             done = self.counts.transactions
             try:
                 if not await self._open(generation):
@@ -199,7 +218,7 @@ class Lane:
     async def _sleep(self, seconds: float) -> None:
         """Sleeps, but not beyond a stop."""
         deadline = monotonic() + seconds
-        while not self._stopping and (left := deadline - monotonic()) > 0:
+        while not self.stopping and (left := deadline - monotonic()) > 0:
             await asyncio.sleep(min(left, 0.1))
 
     async def _open(self, generation: int) -> bool:
@@ -222,7 +241,7 @@ class Lane:
         await reopen(self, owner.source)
         await restore(self, owner.source)
         offsets = await resume_point(self, owner.source)
-        if self._stopping:
+        if self.stopping:
             return True
         for topic, at in self.sources.items():
             owner.source.seek(at, offsets[topic])
@@ -235,7 +254,7 @@ class Lane:
         return True
 
     async def _serve(self) -> None:
-        while not self._stopping:
+        while not self.stopping:
             if not self._gathering:
                 self._wake.clear()
                 await self._wake.wait()

@@ -109,8 +109,13 @@ class Lanes:
                     f"agent {plan.agent}: its topics need the same number of partitions: {found}"
                 )
 
-    def assign(self, assigned: Iterable[TopicPartition], generation: int) -> None:
-        """Starts the lanes of these partitions, forgets all others.
+    def assign(
+        self,
+        assigned: Iterable[TopicPartition],
+        generation: int,
+        standbys: Iterable[TopicPartition] = (),
+    ) -> None:
+        """Starts the lanes of these partitions, follows those of `standbys`, forgets all others.
 
         Raises:
             ConfigurationError: a lane without all its sources.
@@ -118,7 +123,8 @@ class Lanes:
         assigned = set(assigned)
         self.source.pause(assigned)
         wanted = {(self._plan(at).agent, at.partition): self._plan(at) for at in assigned}
-        for key in self.lanes.keys() - wanted.keys():
+        followed = {(self._plan(at).agent, at.partition): self._plan(at) for at in standbys}
+        for key in self.lanes.keys() - wanted.keys() - followed.keys():
             gone = self.lanes.pop(key)
             gone.rows.close()
             self._gone = _added(self._gone, gone.counts)
@@ -131,11 +137,18 @@ class Lanes:
                     f"{agent}-{partition}: {', '.join(missing)} went to another worker; "
                     "all workers of a group need the same agents"
                 )
-            lane = self.lanes.get((agent, partition))
-            if lane is None:
-                lane = self.lanes[agent, partition] = Lane(plan, partition, self)
+            lane = self._lane(plan, partition)
             self._active.update(dict.fromkeys(lane.sources.values(), lane))
             lane.start(generation)
+        for (_, partition), plan in followed.items():
+            self._lane(plan, partition).follow()
+
+    def _lane(self, plan: Plan, partition: int) -> Lane:
+        """The lane, with what it has; a new one where there is none."""
+        lane = self.lanes.get((plan.agent, partition))
+        if lane is None:
+            lane = self.lanes[plan.agent, partition] = Lane(plan, partition, self)
+        return lane
 
     def _plan(self, at: TopicPartition) -> Plan:
         plan = self._plan_of.get(at.topic)
@@ -145,9 +158,8 @@ class Lanes:
 
     async def revoke(self) -> None:
         """Ends what every lane does. Tables stay: a rebalance revokes even what comes back."""
-        lanes = set(self._active.values())
         self._active.clear()
-        await asyncio.gather(*(lane.stop() for lane in lanes))
+        await asyncio.gather(*(lane.stop() for lane in self.lanes.values()))
 
     async def close(self) -> None:
         await self.revoke()

@@ -10,6 +10,7 @@ drop what they have already.
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping
+from contextlib import aclosing
 from itertools import islice
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any, Protocol
@@ -97,24 +98,38 @@ async def _useless(lane: "Lane", source: Source) -> str | None:
     standing = lane.standing
     if standing.marker is None:
         return "they were left in the middle of a restore"
-    async for chunk in changelog.read(lane.changelog, standing.marker_at, source.connection):
-        if chunk.end < standing.position:
-            return f"they stand at {standing.position}, the changelog ends at {chunk.end}"
-        if chunk.end > standing.position + 1 and time() - standing.written > AWAY:
-            return "they are so old that the changelog has forgotten what was deleted since"
-        if not chunk.markers:
-            continue
-        at, marker = chunk.markers[0]
-        if marker.log != standing.marker.log or not _follows(marker, standing.marker):
-            return f"they are of another changelog than {lane.changelog.topic} is now"
-        if at == standing.marker_at and marker != standing.marker:
-            return "the changelog was cut and written anew"
-        return None
+    reading = changelog.read(lane.changelog, standing.marker_at, source.connection)
+    async with aclosing(reading):
+        async for chunk in reading:
+            if chunk.end < standing.position:
+                return f"they stand at {standing.position}, the changelog ends at {chunk.end}"
+            if chunk.end > standing.position + 1 and time() - standing.written > AWAY:
+                return "they are so old that the changelog has forgotten what was deleted since"
+            if chunk.markers:
+                return _unlike(standing, *chunk.markers[0])
     return f"the changelog has no marker from offset {standing.marker_at} on"
 
 
-def _follows(marker: Marker, other: Marker) -> bool:
-    return all(marker.offsets.get(topic, 0) >= at for topic, at in other.offsets.items())
+def _unlike(standing: Standing, at: int, first: Marker) -> str | None:
+    """Why the first marker from the standing's own on is none that could follow it."""
+    newest = standing.marker
+    assert newest is not None
+    went_back = any(first.offsets.get(topic, 0) < mark for topic, mark in newest.offsets.items())
+    if first.log != newest.log or went_back or (at == standing.marker_at and first != newest):
+        return f"at {at} is a marker of another changelog, or of one that was cut since"
+    return None
+
+
+async def follow(lane: "Lane", source: Source) -> None:
+    """Keeps up with the changelog that another worker writes, until the lane is stopped."""
+    start = lane.standing.position
+    reading = changelog.read(lane.changelog, start, source.connection, forever=True)
+    async with aclosing(reading):
+        async for chunk in reading:
+            _take(lane, chunk)
+            lane.counts.followed_rows += len(chunk.rows)
+            if lane.stopping:
+                return
 
 
 async def restore(lane: "Lane", source: Source, stop: int | None = None) -> None:
@@ -131,13 +146,7 @@ async def restore(lane: "Lane", source: Source, stop: int | None = None) -> None
                 f"{lane.changelog.topic}, partition {lane.partition}: ends at {chunk.end}, but was "
                 f"read up to {first}: it was made anew; start the worker again"
             )
-        for at, marker in chunk.markers:
-            lane.standing.saw(at, marker)
-        lane.standing.position = max(lane.standing.position, chunk.position)
-        if chunk.rows or chunk.markers:
-            lane.processor.restore(chunk.rows)
-            lane.rows.commit(lane.standing)
-            lane.passes("restored some")
+        _take(lane, chunk)
         rows += len(chunk.rows)
         lane.counts.restored_rows += len(chunk.rows)
         if chunk.rows or chunk.markers:
@@ -149,6 +158,16 @@ async def restore(lane: "Lane", source: Source, stop: int | None = None) -> None
     newest = lane.standing.marker
     lane.processor.restored(newest.note if newest else {})
     log.info("%s: restored %d rows in %.2f s", lane.name, rows, monotonic() - started)
+
+
+def _take(lane: "Lane", chunk: changelog.Chunk) -> None:
+    for at, marker in chunk.markers:
+        lane.standing.saw(at, marker)
+    lane.standing.position = max(lane.standing.position, chunk.position)
+    if chunk.rows or chunk.markers:
+        lane.processor.restore(chunk.rows)
+        lane.rows.commit(lane.standing)
+        lane.passes("restored some")
 
 
 def _tell(name: str, chunk: changelog.Chunk, first: int, rows: int, seconds: float) -> None:

@@ -101,12 +101,15 @@ class Processor(Protocol):
 @dataclass(frozen=True, slots=True)
 class Plan:
     """An agent as the transport sees it: `sources` have the same number of partitions, as has
-    `changelog`; `processor` makes the processor of one partition, over its rows."""
+    `changelog`, that of the table named `table`; `processor` makes the processor of one partition,
+    over its rows."""
 
     agent: str
     sources: tuple[str, ...]
     changelog: str
     processor: Callable[[int, RowStore], Processor]
+    table: str
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)

