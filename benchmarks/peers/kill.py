@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -57,18 +57,28 @@ class Tally(NamedTuple):
 
 
 class Fed:
-    """Sends turns and remembers what becomes of them."""
+    """The turns that were sent, as the contexts they make: each one's, and each session's last."""
+
+    def __init__(self) -> None:
+        self.outputs: dict[Identity, job.Context] = {}
+        self.contexts: dict[str, job.Context] = {}
+
+    def add(self, turn: bytes) -> None:
+        context = fold(self.contexts, turn)
+        self.outputs[_identity(context)] = context
+
+
+class Feeder:
+    """Sends turns, and remembers them."""
 
     def __init__(self, producer: AIOKafkaProducer, turns: Iterator[Turn]) -> None:
         self._producer, self._turns = producer, turns
-        self.contexts: dict[str, job.Context] = {}
-        self.outputs: dict[Identity, job.Context] = {}
+        self.fed = Fed()
 
     async def send(self, count: int) -> None:
         for key, value in islice(self._turns, count):
             await self._producer.send(SOURCE, key=key, value=value)
-            context = fold(self.contexts, value)
-            self.outputs[_identity(context)] = context
+            self.fed.add(value)
         await self._producer.flush()
 
     async def trickle(self, count: int) -> None:
@@ -114,32 +124,38 @@ async def kill(bootstrap: str, peer: str, kills: int, turns: int, seed: int, fol
         Outputs(bootstrap, OUTPUT) as outputs,
     ):
         portion = turns // (kills + 1)
-        fed = Fed(producer, job.turns(portion * (kills + 1)))
+        feeder = Feeder(producer, job.turns(portion * (kills + 1)))
         victim = Victim(peer, bootstrap, folder)
         try:
-            await _rounds(fed, outputs, victim, portion, kills, random.Random(seed))
-            await fed.send(portion)
+            await _rounds(feeder, outputs, victim, portion, kills, random.Random(seed))
+            await feeder.send(portion)
             await _await_new(outputs, victim)
             while await _is_new(outputs, victim, QUIET):
                 pass
         finally:
             victim.end()
-        return await _tally(outputs, fed, kills)
+        rows = [one.value async for records in outputs.read() for one in records]
+        return tally(map(job.decode_row, rows), feeder.fed, kills)
 
 
 async def _rounds(
-    fed: Fed, outputs: Outputs, victim: Victim, portion: int, kills: int, chance: random.Random
+    feeder: Feeder,
+    outputs: Outputs,
+    victim: Victim,
+    portion: int,
+    kills: int,
+    chance: random.Random,
 ) -> None:
     for number in range(1, kills + 1):
-        await fed.send(portion // 2)
+        await feeder.send(portion // 2)
         await _await_new(outputs, victim)
-        others = asyncio.create_task(fed.trickle(portion - portion // 2))
+        others = asyncio.create_task(feeder.trickle(portion - portion // 2))
         await asyncio.sleep(chance.uniform(0, WITHIN))
         victim.check()
         victim.end()
         victim.start()
         await others
-        note(f"{number} kills, {len(fed.outputs):,} turns")
+        note(f"{number} kills, {len(feeder.fed.outputs):,} turns")
 
 
 async def _await_new(outputs: Outputs, victim: Victim) -> None:
@@ -158,17 +174,16 @@ async def _is_new(outputs: Outputs, victim: Victim, within: float) -> bool:
     return True
 
 
-async def _tally(outputs: Outputs, fed: Fed, kills: int) -> Tally:
+def tally(contexts: Iterable[job.Context], fed: Fed, kills: int) -> Tally:
+    """Compares all outputs, a session's in their order, with those that should be."""
     seen: Counter[Identity] = Counter()
     last: dict[str, job.Context] = {}
     wrong = 0
-    async for records in outputs.read():
-        for record in records:
-            context = job.decode_row(record.value)
-            identity = _identity(context)
-            seen[identity] += 1
-            last[context.session_id] = context
-            wrong += fed.outputs.get(identity) != context
+    for context in contexts:
+        identity = _identity(context)
+        seen[identity] += 1
+        last[context.session_id] = context
+        wrong += fed.outputs.get(identity) != context
     return Tally(
         turns=len(fed.outputs),
         kills=kills,
