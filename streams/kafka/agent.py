@@ -63,7 +63,7 @@ class Agent(ABC):
         return Batch(self.outbox.outputs, self.table.changes(), self._pending)
 
     def read(self, record: Any) -> Any:
-        return read(record)
+        return read(record, self.partitions)
 
     def apply(self, record: Any, given: Any) -> str:
         """What one record ends as."""

@@ -1,7 +1,8 @@
 """A Kafka record to a validated one, a dead letter, or nothing (withheld).
 
 What `streams.runtime.decode` asks of the bytes, and what Kafka adds: a value, a key that is the
-payload's, the right topic, CloudEvents headers that say what the payload says (design 03).
+payload's, its partition, the right topic, CloudEvents headers that say what the payload says
+(design 03).
 """
 
 from base64 import b64encode
@@ -11,6 +12,7 @@ from typing import Any
 from schemas.time import parse_time
 from streams.folds.rows import Input
 from streams.kafka.encoding import to_json
+from streams.kafka.partitions import partition_of
 from streams.runtime.apply import owner_of
 from streams.runtime.decode import Dead, Withheld, decode
 from streams.topology import RECURSIONS, TURNS, USER_SIGNALS, WRITE_PLANS
@@ -22,6 +24,11 @@ KINDS: dict[str, tuple[tuple[str, str], ...]] = {
     USER_SIGNALS.name: (("signal", "users"),),
 }
 """What a topic takes: type, and whose (a signal goes by its scope)."""
+
+WRONG_PARTITION = (
+    "partition {}: this key's is {}, by murmur2; elsewhere its owner's rows would be kept twice. "
+    "Of a producer built on librdkafka set partitioner=murmur2_random; `dlq replay` sends it right"
+)
 
 HEADERS_KEPT = 64_000
 """Characters of a dead letter's headers; with more it may fit no topic."""
@@ -35,8 +42,9 @@ _IDS = {
 }
 
 
-def read(record: Any) -> Input | Dead | Withheld:
-    """One record as the broker gave it (`streams.kafka.processing.Record`)."""
+def read(record: Any, partitions: int) -> Input | Dead | Withheld:
+    """One record as the broker gave it (`streams.kafka.processing.Record`), of a topic with so
+    many partitions."""
     value: bytes | None = record.value
     if value is None:
         return Dead("null_value", "no value: a record is one JSON object", b"")
@@ -48,6 +56,9 @@ def read(record: Any) -> Input | Dead | Withheld:
     key = f"{said.tenant}/{owner}"
     if record.key != key.encode():
         return _dead(given, value, key, *_wrong_key(record.key, key))
+    if record.partition != (right := partition_of(record.key, partitions)):
+        detail = WRONG_PARTITION.format(record.partition, right)
+        return _dead(given, value, key, "wrong_partition", detail)
     if (said.type, table) not in KINDS[record.topic]:
         known = " and ".join(kind for kind, _ in KINDS[record.topic])
         whose = "a session" if table == "sessions" else "a user"

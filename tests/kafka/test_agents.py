@@ -3,6 +3,7 @@
 from base64 import urlsafe_b64decode
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import msgspec
 from aiokafka.partitioner import DefaultPartitioner
@@ -58,7 +59,7 @@ def hops(batch: Batch, first: int = 0) -> list[Record]:
 
 
 def test_a_batch_that_was_aborted_is_done_again_alike() -> None:
-    agent = SessionAgent(0, MemoryRows(), 4, None)
+    agent = SessionAgent(0, MemoryRows(), 1, None)
     agent.process(turns(0, on(0, "a")))
     agent.committed()
     records = turns(1, on(1, "b"), on(2, "c", session_id="other"), on(1, "b"))
@@ -70,13 +71,13 @@ def test_a_batch_that_was_aborted_is_done_again_alike() -> None:
 
 
 def test_rows_restored_go_on_as_those_that_stayed() -> None:
-    stayed = SessionAgent(0, MemoryRows(), 4, RETENTION)
+    stayed = SessionAgent(0, MemoryRows(), 1, RETENTION)
     changelog: list[Row] = []
     for number in range(5):
         batch = stayed.process(turns(number, on(number, f"e{number}")))
         stayed.committed()
         changelog += batch.changelog
-    restored = SessionAgent(0, MemoryRows(), 4, RETENTION)
+    restored = SessionAgent(0, MemoryRows(), 1, RETENTION)
     restored.restore(changelog)
     restored.restored(batch.note)
     last = turns(5, on(5, "e5"), on(1, "e1"))
@@ -84,7 +85,7 @@ def test_rows_restored_go_on_as_those_that_stayed() -> None:
 
 
 def test_every_output_has_a_place_of_its_own() -> None:
-    batch = SessionAgent(0, MemoryRows(), 4, None).process(
+    batch = SessionAgent(0, MemoryRows(), 1, None).process(
         turns(0, on(0, "a", task_id="t"), on(1, "b"))
     )
     places = [(*one.headers[-4:], one.topic) for one in batch.outputs if one.topic != "history"]
@@ -98,7 +99,7 @@ def test_every_output_has_a_place_of_its_own() -> None:
 
 def test_sessions_past_their_retention_end_with_a_tombstone() -> None:
     kept = MemoryRows()
-    agent = SessionAgent(0, kept, 4, RETENTION)
+    agent = SessionAgent(0, kept, 1, RETENTION)
     step = {"type": "recursion", "session_id": "old", "task_id": "t/1", "trace_id": "r",
             "iteration_index": 0, "action": {"action_type": "REFLECT"},
             "occurred_at": format_time(START)}  # fmt: skip
@@ -125,7 +126,7 @@ def test_sessions_past_their_retention_end_with_a_tombstone() -> None:
 
 
 def test_a_record_past_its_retention_is_history_alone() -> None:
-    agent = SessionAgent(0, MemoryRows(), 4, RETENTION)
+    agent = SessionAgent(0, MemoryRows(), 1, RETENTION)
     agent.process(turns(0, on(100, "now")))
     agent.committed()
     batch = agent.process(turns(1, on(3, "late", session_id="old")))
@@ -136,7 +137,7 @@ def test_a_record_past_its_retention_is_history_alone() -> None:
 
 
 def test_one_wrong_date_expires_nobody() -> None:
-    agent = SessionAgent(0, MemoryRows(), 4, RETENTION)
+    agent = SessionAgent(0, MemoryRows(), 1, RETENTION)
     agent.process(turns(0, on(399.9, "a")))
     agent.committed()
     batch = agent.process(turns(1, on(4000, "wrong", session_id="other"), on(399.95, "b")))
@@ -146,7 +147,7 @@ def test_one_wrong_date_expires_nobody() -> None:
 
 def test_many_sessions_past_their_retention_go_some_at_a_time() -> None:
     kept = MemoryRows()
-    agent = SessionAgent(0, kept, 4, RETENTION)
+    agent = SessionAgent(0, kept, 1, RETENTION)
     many = AT_ONCE + 10
     agent.process(turns(0, *(on(0, f"e{n}", session_id=f"s{n}") for n in range(many))))
     agent.committed()
@@ -159,7 +160,7 @@ def test_many_sessions_past_their_retention_go_some_at_a_time() -> None:
 
 
 def test_a_hop_said_again_counts_once() -> None:
-    sessions, users = SessionAgent(0, MemoryRows(), 4, None), MemoryAgent(0, MemoryRows(), 4)
+    sessions, users = SessionAgent(0, MemoryRows(), 1, None), MemoryAgent(0, MemoryRows(), 1)
     said = turns(0, on(0, "a", topic="algebra", metadata={"correct_rate": 0.4}), on(1, "b"))
     batch = sessions.process(said)
     once = users.process(hops(batch))
@@ -174,7 +175,7 @@ def test_a_hop_said_again_counts_once() -> None:
 
 
 def test_what_a_turn_causes_carries_its_recorded_at() -> None:
-    sessions, users = SessionAgent(0, MemoryRows(), 4, None), MemoryAgent(0, MemoryRows(), 4)
+    sessions, users = SessionAgent(0, MemoryRows(), 1, None), MemoryAgent(0, MemoryRows(), 1)
     felt = {"vad": {"v": 0.5, "a": 0, "d": 0}, "text": "glad"}
     batch = sessions.process(turns(0, on(0, "a", affect=felt, recorded_at="2030-01-01T00:00:00Z")))
     made = users.process([one._replace(timestamp=NOW_MS + 5) for one in hops(batch)])
@@ -184,7 +185,7 @@ def test_what_a_turn_causes_carries_its_recorded_at() -> None:
 
 
 def test_a_row_that_no_topic_takes_is_a_dead_letter_and_leaves_nothing() -> None:
-    agent = SessionAgent(0, MemoryRows(), 4, None)
+    agent = SessionAgent(0, MemoryRows(), 1, None)
     loud = '\\"' * 120_000  # escaped in the row, and again in its `doc`
     fields = {"user_input": loud, "agent_answer": loud, "metadata": {"again": loud}}
     batch = agent.process(turns(0, on(0, "a", **fields)))
@@ -195,7 +196,7 @@ def test_a_row_that_no_topic_takes_is_a_dead_letter_and_leaves_nothing() -> None
 
 
 def test_a_result_that_fits_nothing_becomes_a_dead_letter_of_its_own_place() -> None:
-    agent = SessionAgent(0, MemoryRows(), 4, None)
+    agent = SessionAgent(0, MemoryRows(), 1, None)
     ids = {"session_id": "s", "task_id": "t", "trace_id": "r", "occurred_at": format_time(START)}
     result = {**ids, "type": "tool_result", "call_index": 7, "result": "x", "success": True}
     step = {**ids, "type": "recursion", "iteration_index": 0,
@@ -214,11 +215,32 @@ def test_a_result_that_fits_nothing_becomes_a_dead_letter_of_its_own_place() -> 
 
 
 def test_a_user_s_signals_go_to_one_partition_whatever_the_producer_knows() -> None:
-    said = [on(n, f"e{n}", session_id=f"s{n}", user_id="u") for n in range(4)]
-    batches = [
-        SessionAgent(lane, MemoryRows(), 4, None).process(turns(0, said[lane])) for lane in range(4)
-    ]
-    every = [one for batch in batches for one in of(batch, "user-signals")]
     every_partition = range(4)
+    said = [on(n, f"e{n}", session_id=f"s{n}", user_id="u") for n in range(20)]
+    every, lanes = [], set()
+    for record in turns(0, *said):
+        lane = DefaultPartitioner()(record.key, every_partition, every_partition)
+        agent = SessionAgent(lane, MemoryRows(), 4, None)
+        every += of(agent.process([record._replace(partition=lane)]), "user-signals")
+        lanes.add(lane)
     expected = DefaultPartitioner()(b"default/u", every_partition, every_partition)
-    assert {one.partition for one in every} == {expected}
+    assert (len(every), {one.partition for one in every}) == (20, {expected})
+    assert lanes == set(every_partition)
+
+
+def test_a_record_in_another_partition_than_its_key_s_is_refused() -> None:
+    """By librdkafka's own hash, a CRC32, a session would have rows in two lanes."""
+    said = [on(n, f"e{n}", session_id=f"s{n}") for n in range(20)]
+    for record in turns(0, *said):
+        right = DefaultPartitioner()(record.key, range(4), range(4))
+        other = crc32(record.key or b"") % 4
+        agent = SessionAgent(other, MemoryRows(), 4, None)
+        batch = agent.process([record._replace(partition=other)])
+        if other == right:
+            assert batch.note["counts"] == {"read": 1, "applied": 1}
+            continue
+        assert batch.note["counts"] == {"read": 1, "dead": 1}
+        (letter,) = of(batch, "dead-letters")
+        row = decode(letter.value or b"")
+        assert row["reason"] == "wrong_partition"
+        assert f"partition {other}: this key's is {right}" in row["detail"]

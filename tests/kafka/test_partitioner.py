@@ -1,0 +1,65 @@
+"""Producers that put keys elsewhere: librdkafka's own way is a CRC32, everybody else's murmur2."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from zlib import crc32
+
+import pytest
+from aiokafka import AIOKafkaProducer
+
+from streams import sample
+from streams.broker import Broker
+from tests.command import turnstone
+from tests.kafka.counting import PARTITIONS
+from tests.kafka.test_worker import lines_of, same_documents, same_memory
+from tests.kafka.working import Given, Working, message
+
+SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
+
+
+@pytest.fixture
+def working(tmp_path: Path) -> Iterator[Working]:
+    with Broker.start(short_lived=True) as broker:
+        made = Working(broker.bootstrap, tmp_path)
+        try:
+            yield made
+        finally:
+            made.stop()
+
+
+async def send_by_crc32(bootstrap: str, messages: list[Given]) -> None:
+    async with AIOKafkaProducer(bootstrap_servers=bootstrap) as producer:
+        for topic, key, value, headers in messages:
+            to = crc32(key or b"") % PARTITIONS
+            await producer.send(topic, value, key, headers=list(headers), partition=to)
+
+
+def replay(working: Working) -> None:
+    done = turnstone("dlq", "replay", "--from-topic", "--bootstrap", working.bootstrap, "--json")
+    assert done.code == 0, done.err
+    working.sent += done.json()["sent"]
+
+
+def test_records_in_wrong_partitions_are_refused_and_a_replay_puts_them_right(
+    working: Working, tmp_path: Path
+) -> None:
+    working.start()
+    working.await_ready()
+    sent = [message(line) for line in lines_of(SAMPLE)]
+    asyncio.run(send_by_crc32(working.bootstrap, sent))
+    working.sent = len(sent)
+    first = working.await_done()
+    letters = working.dead_letters()
+    refused = [one for one in letters if one["reason"] == "wrong_partition"]
+    assert len(refused) > len(sent) / 2
+    assert all("partitioner=murmur2_random" in one["detail"] for one in refused)
+    replay(working)
+    second = working.await_done()
+    assert second["dead"] == first["dead"] + len(letters) - len(refused)
+    same_memory(working, SAMPLE, tmp_path)
+    same_documents(working, tmp_path / "by-file")
+    replay(working)
+    third = working.await_done()
+    assert (third["applied"], third["dead"]) == (second["applied"], second["dead"])
+    assert third["duplicate"] == second["duplicate"] + len(refused)
