@@ -99,9 +99,13 @@ class Directory(Row, frozen=True):
 
 def insert_turn(rows: Rows, client: str, entry: Entry) -> Gap:
     """Puts a turn into the order of one client ("" for all); returns its neighbours."""
-    newest: Newest = rows.get("o/" + client) or Newest()
+    name = "o/" + client
+    newest: Newest = rows.get(name) or Newest()
     entries = newest.entries
     at, before = len(entries), None
+    if entries and entry > entries[-1] and at < BLOCK:  # nearly always
+        rows.put(name, Newest((*entries, entry), newest.blocks))
+        return entries[-1], None
     if entries and entry < entries[-1]:
         at = bisect_left(entries, _order(entry), key=_order)
     if at:
@@ -114,9 +118,9 @@ def insert_turn(rows: Rows, client: str, entry: Entry) -> Gap:
     entries = (*entries[:at], entry, *entries[at:])
     if len(entries) > BLOCK:
         _add_block(rows, client, entries[:BLOCK])
-        rows.put("o/" + client, Newest(entries[BLOCK:], True))
+        rows.put(name, Newest(entries[BLOCK:], True))
     else:
-        rows.put("o/" + client, Newest(entries, newest.blocks))
+        rows.put(name, Newest(entries, newest.blocks))
     return before, after
 
 
