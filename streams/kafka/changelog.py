@@ -7,7 +7,8 @@ from aiokafka import AIOKafkaConsumer
 from aiokafka.structs import TopicPartition
 
 from streams.kafka.marker import MARKER_KEY, Marker, decode
-from streams.kafka.processing import Row
+from streams.kafka.raw import answer_raw
+from streams.kafka.rows import Row
 
 FETCH_BYTES = 8 * 1024 * 1024
 CHUNK = 10_000
@@ -50,6 +51,7 @@ async def read(
         fetch_max_wait_ms=100,
     )
     await consumer.start()
+    answer_raw(consumer)
     try:
         consumer.assign([at])
         first = (await consumer.beginning_offsets([at]))[at]

@@ -8,6 +8,7 @@ away costs time and nothing else.
 import logging
 import shutil
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from time import time
 
@@ -138,7 +139,8 @@ class DiskRows:
         self._batch = WriteBatch(raw_mode=True)
         db, self._db = self._db, None
         if db is not None:
-            db.close()
+            with suppress(Exception):  # of a full disk: what was committed is safe all the same
+                db.close()
 
     def _destroy(self) -> None:
         self.close()

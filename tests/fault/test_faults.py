@@ -107,7 +107,7 @@ def test_after_no_room_for_the_store_the_next_run_goes_on(
     exactly_once(history, turns, quiet)
 
 
-def _can_mount(folder: str = "/tmp") -> bool:
+def can_mount(folder: str = "/tmp") -> bool:
     """Whether a small file system of our own can be had; the limits above do where it cannot."""
     probe = ["unshare", "--mount", "mount", "-t", "tmpfs", "none", folder]
     try:
@@ -116,7 +116,7 @@ def _can_mount(folder: str = "/tmp") -> bool:
         return False
 
 
-if _can_mount():
+if can_mount():
 
     @pytest.fixture
     def small_disk(tmp_path: Path) -> Iterator[Path]:
