@@ -4,6 +4,7 @@ Each commit carries the app transaction (app_id, version), so a batch that was w
 recognised after a crash. One writer per history: the caller holds the lock.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,6 +45,7 @@ WRITER = WriterProperties(
     compression_level=1,
     column_properties=dict.fromkeys(SELDOM_REPEATED, ColumnProperties(dictionary_enabled=False)),
 )
+DECORATION = re.compile("\x1b\\[[0-9;]*m|↳")
 UNWRITTEN = -1
 """The version of an app that has not written: Delta lowers a version but takes none back."""
 
@@ -180,10 +182,16 @@ def _refusals(table: str) -> Iterator[None]:
     try:
         yield
     except (DeltaError, OSError) as error:
-        text = str(error)
+        text = _in_a_line(error)
         if "oncurrent" in text:
             text += "; another writer is at work on this history: end one of them"
         raise HistoryWriteError(f"{table}: {text}") from error
+
+
+def _in_a_line(error: Exception) -> str:
+    """deltalake gives some causes a line each, with an arrow and colours."""
+    lines = DECORATION.sub("", str(error)).splitlines()
+    return ": ".join(line.strip() for line in lines if line.strip())
 
 
 def _commit(app_id: str, version: int) -> CommitProperties:
