@@ -102,11 +102,9 @@ def _line(name: str, runs: list[Run], idle: Run, more: int) -> tuple[Any, ...]:
 
 def real_rows() -> list[list[Row]]:
     """The rows of REAL sessions, each of TURNS turns."""
-    kept = MemoryRows()
-    agent = SessionAgent(0, kept, 1, None)  # every session is of its partition
-    agent.process(list(_records()))
+    agent = SessionAgent(0, MemoryRows(), 1, None)  # every session is of its partition
     changed: dict[bytes, list[Row]] = {}
-    for key, value in agent.table.changes() or ():
+    for key, value in agent.process(list(_records())).changelog:
         changed.setdefault(key.rpartition(b"\0")[0], []).append((key, value))
     return list(changed.values())
 
