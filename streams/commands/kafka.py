@@ -17,6 +17,11 @@ from streams.commands import options
 @options.history
 @click.option("--name", default="sink", help="Of the sinks that share a history; default sink.")
 @click.option(
+    "--instance",
+    metavar="NAME",
+    help="This sink's own name: started again under it, it has its partitions at once.",
+)
+@click.option(
     "--roll-mb", type=click.FloatRange(min=0.001), default=64.0,
     help="Write when so many MB have gathered; default 64.",
 )  # fmt: skip
@@ -32,6 +37,7 @@ def sink(
     bootstrap: str | None,
     history: Path,
     name: str,
+    instance: str | None,
     roll_mb: float,
     roll_seconds: float,
     once: bool,
@@ -42,7 +48,8 @@ def sink(
 
     Several sinks with one name share the work; killed at any moment, one started again goes on
     where the tables stand. A history that `turnstone run` writes is refused. Ends on Ctrl-C or
-    SIGTERM, when what it has read is written.
+    SIGTERM, when what it has read is written; on SIGTERM the partitions of one with an --instance
+    wait 30 s for it to come back.
 
     Example: turnstone sink --bootstrap localhost:9092 --history memory
     """
@@ -51,7 +58,7 @@ def sink(
 
     output.log_to_stderr()
     settings = KafkaSettings.load(bootstrap=bootstrap)
-    wanted = SinkOptions(name, int(roll_mb * 1_000_000), roll_seconds, once)
+    wanted = SinkOptions(name, instance, int(roll_mb * 1_000_000), roll_seconds, once)
     began = time.monotonic()
     counts = asyncio.run(_sink(settings, history, wanted))
     _say_counts({**counts, "seconds": round(time.monotonic() - began, 3)}, as_json)
@@ -72,8 +79,9 @@ async def _sink(settings: Any, history: Path, wanted: Any) -> dict[str, int]:
     whose = await owner(settings, wanted)
     with SharedHistory(history, whose) as tables:
         running = Sink(settings, tables, wanted)
-        for one in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(one, running.stop)
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, running.stop, False)
+        loop.add_signal_handler(signal.SIGINT, running.stop)
         return asdict(await running.run())
 
 

@@ -18,6 +18,9 @@ from pyarrow import json
 from schemas.rows import TABLES, Source
 from sinks.tables import SCHEMAS, TIMESTAMP
 
+BLOCK_BYTES = 500_000
+"""What a core parses at a time."""
+
 
 def parse(table: str, values: Sequence[bytes]) -> pa.Table:
     """Messages as the columns of their table, row for row.
@@ -30,7 +33,8 @@ def parse(table: str, values: Sequence[bytes]) -> pa.Table:
     text = b"\n".join((b"", *values))
     if not text.count(b"\n") == text.count(b"\n{") == len(values):
         raise ValueError(f"{table}: not one JSON object on one line")
-    options = json.ReadOptions(use_threads=False, block_size=len(text) + 1)
+    longest = max(map(len, values), default=0) + 1  # a block is never less than a message
+    options = json.ReadOptions(use_threads=True, block_size=max(BLOCK_BYTES, longest))
     try:
         buffer: Any = pa.BufferReader(text)  # pyarrow-stubs only know files
         found = json.read_json(buffer, options, shape.options)

@@ -26,6 +26,7 @@ from streams.kafka.raw import RawRecord, answer_raw
 from streams.kafka.repeats import WINDOW, Repeats
 from streams.kafka.settings import KafkaSettings
 from streams.kafka.sink_batch import Batch
+from streams.kafka.source import ConsumerSource
 from streams.kafka.topics import ensure_topics
 from streams.topology import DEAD_LETTERS, HISTORY
 
@@ -35,7 +36,11 @@ SOURCES = (HISTORY.name, DEAD_LETTERS.name)
 _NAMES = {name.encode(): name for name in TABLES}
 POLL_MS = 200
 FETCH_BYTES = 4_000_000
-SESSION_MS = 10_000
+SESSION_MS = 6_000
+"""A sink that says nothing for so long is taken for dead: the least a broker allows by default."""
+NAMED_SESSION_MS = 30_000
+"""One with a name is expected back."""
+HEARTBEAT_MS = 1_500
 REBALANCE_MS = 60_000  # a write may take its time before a partition is given up
 ASK_EVERY = 1.0  # seconds
 COLLECT_EVERY = 60.0
@@ -44,10 +49,12 @@ COLLECT_EVERY = 60.0
 
 @dataclass(frozen=True, slots=True)
 class SinkOptions:
-    """`name` is the consumer group and begins every app id. A write begins when so many bytes of
+    """`name` is the consumer group and begins every app id; `instance` that of one member, which
+    has its partitions again at once when it is started anew. A write begins when so many bytes of
     messages or seconds have gathered. `once`: end where the topics end now."""
 
     name: str = "sink"
+    instance: str | None = None
     roll_bytes: int = 64_000_000
     roll_seconds: float = 10.0
     once: bool = False
@@ -111,27 +118,32 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         self._collected = time.monotonic()
         self._failure: Exception | None = None
         self._stopping = False
+        self._leaves = options.once
         self._writing: asyncio.Task[None] | None = None
         self._flushing = asyncio.Lock()
 
-    def stop(self) -> None:
-        """Write what has gathered, leave the group, return."""
-        self._stopping = True
+    def stop(self, leave: bool = True) -> None:
+        """Write what has gathered, leave the group, return. Without `leave` the partitions of one
+        with a name wait for it to come back."""
+        self._stopping, self._leaves = True, leave
 
     async def run(self) -> SinkCounts:
         """Raises TurnstoneError, or HistoryWriteError where a table cannot be written."""
         self._consumer: Any = AIOKafkaConsumer(
             group_id=self.options.name,
+            group_instance_id=self.options.instance,
             enable_auto_commit=False,
             isolation_level="read_committed",
             auto_offset_reset="none",  # never pass over what the log has lost
             max_partition_fetch_bytes=FETCH_BYTES,
-            session_timeout_ms=SESSION_MS,
+            session_timeout_ms=NAMED_SESSION_MS if self.options.instance else SESSION_MS,
+            heartbeat_interval_ms=HEARTBEAT_MS,
             rebalance_timeout_ms=REBALANCE_MS,
             max_poll_interval_ms=REBALANCE_MS * 10,
             **self._settings.client(),
         )
         self._consumer.subscribe(SOURCES, listener=self)
+        self._group = ConsumerSource(self._consumer, {})
         try:
             await self._consumer.start()
         except KafkaError as error:
@@ -145,6 +157,8 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
             await self._flush()
             await self._written()
             await self._tell()
+            if self._leaves:
+                await self._group.leave()
         finally:
             await self._consumer.stop()
             if was_on:
@@ -291,6 +305,13 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         except Exception as error:  # aiokafka would only log it
             self._failure = error
         self._held, self._batch = None, Batch()
+        if revoked and self.options.instance and self._group.forgotten:
+            self._failure = self._failure or TurnstoneError(
+                f"sink {self.options.name}: {self.options.instance} was away too long, or another "
+                "one has its name; start it again if it is the only one"
+            )
+            # ends aiokafka's part at once: it would join again, and throw out who has the name
+            raise asyncio.CancelledError
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
         """Goes on where the tables say, whatever the group's offsets are."""

@@ -18,7 +18,7 @@ from sinks.tables import to_arrow
 from streams.kafka.history_rows import parse
 from streams.kafka.raw import RawRecord
 
-PACK_ROWS = 2_048
+PACK_ROWS = 8_192
 MESSAGE_BYTES = 1_000
 """What a message takes in memory besides its value: its headers above all."""
 MISFIT = "bad_row"

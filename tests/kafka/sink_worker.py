@@ -18,6 +18,7 @@ def main() -> None:
     parser.add_argument("--bootstrap", required=True)
     parser.add_argument("--history", type=Path, required=True)
     parser.add_argument("--name", required=True)
+    parser.add_argument("--instance")
     parser.add_argument("--roll-bytes", type=int, default=200_000)
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--kill-at")
@@ -32,7 +33,9 @@ def main() -> None:
         if point == given.kill_at and passed[point] == given.nth:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    options = SinkOptions(given.name, given.roll_bytes, 0.5, given.once, 500, observe)
+    options = SinkOptions(
+        given.name, given.instance, given.roll_bytes, 0.5, given.once, 500, observe
+    )
     asyncio.run(_run(KafkaSettings.plain(given.bootstrap), given.history, options))
 
 
@@ -40,7 +43,7 @@ async def _run(settings: KafkaSettings, history: Path, options: SinkOptions) -> 
     whose = await owner(settings, options)
     with SharedHistory(history, whose) as tables:
         sink = Sink(settings, tables, options)
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, sink.stop)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, sink.stop, False)
         counts = await sink.run()
     print(f"counts {counts}", flush=True)
 

@@ -22,7 +22,7 @@ from sinks.root import HistoryError
 from sinks.shared import SharedHistory
 from streams.broker import Broker
 from streams.kafka.settings import KafkaSettings
-from streams.kafka.sink import Sink, SinkCounts, SinkOptions, owner
+from streams.kafka.sink import NAMED_SESSION_MS, Sink, SinkCounts, SinkOptions, owner
 from streams.kafka.sink_batch import MISFIT
 from streams.kafka.topics import ensure_topics
 from streams.runtime import local
@@ -198,6 +198,35 @@ def test_a_zombie_changes_nothing(log: Log, tmp_path: Path) -> None:
         time.sleep(2)
         sleeper.process.terminate()
         sleeper.ends_with(0)
+    assert digest(history) == log.expected
+
+
+def test_a_killed_sink_with_a_name_has_its_partitions_again_at_once(
+    log: Log, tmp_path: Path
+) -> None:
+    """Nobody else takes them meanwhile: the group does not rebalance."""
+    history, often = tmp_path / "h", ("--roll-bytes", "20000")
+    first = Process(log.broker, history, "named", "--instance", "a", *often)
+    with first, Process(log.broker, history, "named", "--instance", "b", *often) as other:
+        for one in (first, other):
+            one.wait_for("named: 4 partitions")
+        first.process.kill()
+        first.process.wait()
+        began = time.monotonic()
+        with Process(log.broker, history, "named", "--instance", "a", *often) as again:
+            again.wait_for("named: 4 partitions")
+            assert time.monotonic() - began < NAMED_SESSION_MS / 1000
+            wait_until_read(log, history)
+            assert other.said().count("positioned") == other.said().count("8 partitions") + 1
+            assert "8 partitions" not in again.said()
+            with Process(log.broker, history, "named", "--instance", "a", *often) as thief:
+                thief.wait_for("named: 4 partitions")
+                again.ends_with(1)
+                assert "another one has its name" in again.said()
+                thief.process.terminate()
+                thief.ends_with(0)
+    for name in ("a", "b"):
+        run(log.settings, history, name="named", instance=name)
     assert digest(history) == log.expected
 
 

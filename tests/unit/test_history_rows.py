@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from schemas.export import full_row
 from schemas.rows import TABLES
-from streams.kafka.history_rows import parse
+from streams.kafka.history_rows import BLOCK_BYTES, parse
 from streams.kafka.sink_batch import MISFIT, PACK_ROWS, Batch
 from tests.kafka.history import message
 
@@ -132,6 +132,15 @@ def test_only_what_may_be_null_may_be_missing(table: str) -> None:
         else:
             with pytest.raises(ValueError, match=name):
                 parse(table, [value])
+
+
+def test_a_message_of_any_size_is_a_row_among_small_ones() -> None:
+    """However the text is cut for the cores."""
+    sizes = [1, 3 * BLOCK_BYTES, 10, BLOCK_BYTES, *[700] * 3_000]
+    values = [affect(event_id=f"e{at}", text="x" * size) for at, size in enumerate(sizes)]
+    found = parse("affects", values)
+    assert found["event_id"].to_pylist() == [f"e{at}" for at in range(len(sizes))]
+    assert [len(text or "") for text in found["text"].to_pylist()] == sizes
 
 
 def test_misfits_among_many_are_found_and_bury_nobody_else() -> None:
