@@ -7,11 +7,17 @@ than the log's own makes `recorded_at` what a producer claims (design 05).
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import NoError, TopicAlreadyExistsError, for_code
+from aiokafka.errors import (
+    NoError,
+    TopicAlreadyExistsError,
+    UnknownTopicOrPartitionError,
+    for_code,
+)
 
 from streams.errors import ConfigurationError
 from streams.kafka.admin import WITHIN, connected
@@ -21,6 +27,7 @@ from streams.topology import INPUT_BYTES, OUTPUT_BYTES, TOPICS, Topic
 DAY_MS = 86_400_000
 REPLICAS = 3
 KNOWN_WITHIN = 30.0  # seconds; a moment, where the machine has other things to do
+ALL_KNOW_WITHIN = 10.0
 SHOWN = 3  # differences an error names; often all topics have the same
 
 
@@ -169,7 +176,11 @@ def _differences(one: TopicSpec, partitions: int, found: Mapping[str, str]) -> l
 async def _settings(admin: AIOKafkaAdminClient, names: Iterable[str]) -> dict[str, dict[str, str]]:
     """Every setting of the topics, by topic."""
     asked = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
+    deadline = monotonic() + ALL_KNOW_WITHIN
     replies: list[Any] = await admin.describe_configs(asked)
+    while _unknown(replies) and monotonic() < deadline:  # another broker than showed the topics
+        await asyncio.sleep(0.1)
+        replies = await admin.describe_configs(asked)
     found: dict[str, dict[str, str]] = {}
     for reply in replies:
         for code, message, _, name, entries in reply.resources:
@@ -178,3 +189,9 @@ async def _settings(admin: AIOKafkaAdminClient, names: Iterable[str]) -> dict[st
                 raise ConfigurationError(f"topic {name}: its settings cannot be read: {why}")
             found[name] = {entry[0]: entry[1] for entry in entries}
     return found
+
+
+def _unknown(replies: Iterable[Any]) -> bool:
+    """Whether the broker that answered does not know one of the topics."""
+    codes = (code for reply in replies for code, *_ in reply.resources)
+    return any(for_code(code) is UnknownTopicOrPartitionError for code in codes)
