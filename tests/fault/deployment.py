@@ -13,6 +13,7 @@ from signal import SIGCONT, SIGKILL, SIGTERM, Signals
 
 from streams.broker import Broker
 from tests.command import PROGRAM, environment
+from tests.fault.kill_transport import FORGOTTEN
 
 NAMES = ("a", "b")
 SINK = "faults"
@@ -20,7 +21,7 @@ SINK = "faults"
 ROLL = ("--roll-mb", "4", "--roll-seconds", "1")
 TOO_LONG = 60.0
 GOOD_REASONS = {
-    "was away too long": "forgotten by its group",
+    FORGOTTEN: "forgotten by its group",
     "did not answer within": "the broker did not answer",
     "no broker can be reached": "no broker could be reached",
     "No space left on device": "the disk was full",

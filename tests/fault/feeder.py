@@ -1,18 +1,22 @@
-"""Sends real data by `turnstone produce`, and keeps the files for the file runner."""
+"""Sends real data as `turnstone produce` does, and keeps the files for the file runner."""
 
-import json
+import asyncio
 import queue
-import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.command import PROGRAM, environment, ndjson
+from streams.errors import Unreachable
+from streams.kafka.produce import produce
+from streams.kafka.settings import KafkaSettings
+from tests.command import ndjson
 from tests.fault.load import Record
 
-ATTEMPTS = 20
+TOO_LONG = 300.0
+PAUSE = 1.0  # seconds
 
 
 class Feeder:
@@ -77,13 +81,16 @@ class Feeder:
         return self.files[-1]
 
     def _send(self, file: Path) -> None:
-        command = [PROGRAM, "produce", str(file), "--bootstrap", self._bootstrap, "--json"]
-        for _ in range(ATTEMPTS):
-            done = subprocess.run(command, capture_output=True, env=environment(), timeout=300)
-            if done.returncode == 0:
-                counts = json.loads(done.stdout)
-                assert counts["read"] == counts["sent"], counts
-                return
-            assert done.returncode == 5, done.stderr.decode()  # the broker is away
-            self.again += 1
-        raise AssertionError(f"{file.name}: not sent: {done.stderr.decode()}")
+        settings = KafkaSettings.plain(self._bootstrap)
+        deadline = time.monotonic() + TOO_LONG
+        while True:
+            try:
+                counts = asyncio.run(produce([str(file)], settings))
+            except Unreachable:  # the broker is away
+                if time.monotonic() > deadline:
+                    raise
+                self.again += 1
+                time.sleep(PAUSE)
+                continue
+            assert counts["read"] == counts["sent"], counts
+            return

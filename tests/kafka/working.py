@@ -6,7 +6,8 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from aiokafka import AIOKafkaProducer
 
 from schemas.events import RECORD_TYPES
 from sinks.delta import History
+from streams.broker import Broker
 from streams.kafka.agents import changelog_name
 from streams.kafka.history_rows import parse
 from streams.kafka.marker import MARKER_KEY
@@ -26,7 +28,7 @@ APP = "turnstone"
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
 TOO_LONG = 90.0
 
-Given = tuple[str, bytes | None, bytes | None, Sequence[tuple[str, bytes]]]
+Given = tuple[str, bytes | None, bytes | None, Sequence[tuple[str, bytes | None]]]
 """A message to send: topic, key, value, headers."""
 
 
@@ -96,6 +98,13 @@ class Working:
                 counts.update(note["counts"])
         return counts
 
+    def await_counts(self, **least: int) -> None:
+        """Until law 3's counters are at least so high."""
+        deadline = time.monotonic() + TOO_LONG
+        while any((counts := self.counts())[name] < count for name, count in least.items()):
+            assert time.monotonic() < deadline, f"{counts}\n{self.log()[-3000:]}"
+            time.sleep(0.3)
+
     def await_done(self) -> Counter[str]:
         """Until every record sent, and every hop it made, is committed."""
         deadline = time.monotonic() + TOO_LONG
@@ -104,7 +113,7 @@ class Working:
             hops = [
                 one
                 for one in self.read(USER_SIGNALS.name)
-                if dict(one.headers).get("src_offset", b"").isdigit()
+                if (dict(one.headers).get("src_offset") or b"").isdigit()
             ]
             if counts["read"] >= self.sent and counts["hops"] + counts["hops_dead"] >= len(hops):
                 return counts
@@ -153,6 +162,17 @@ class Working:
         """SIGKILL for the newest worker."""
         self.workers[-1].send_signal(signal.SIGKILL)
         self.workers[-1].wait()
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[Working]:
+    """Workers on a broker of their own: the topology's topics have one name each."""
+    with Broker.start(short_lived=True) as broker:
+        made = Working(broker.bootstrap, folder)
+        try:
+            yield made
+        finally:
+            made.stop()
 
 
 def produced(bootstrap: str, messages: Sequence[Given]) -> int:
