@@ -61,12 +61,13 @@ def main() -> None:
     """Workers with few and with many sessions, in memory and on disk."""
     parser = common.arguments(__doc__)
     parser.add_argument("--sessions", type=int, nargs=2, default=(40_000, 100_000))
+    parser.add_argument("--stores", nargs="+", default=["memory", "rocksdb"])
     given = parser.parse_args()
     few, many = given.sessions
     lines = []
     with common.work_folder(given.work) as folder, Broker.start(heap_mb=512) as broker:
         idle = restored(broker.bootstrap, "idle", folder)
-        for store in ("memory", "rocksdb"):
+        for store in given.stores:
             runs = []
             for sessions in (few, many):
                 name = f"{store}{sessions}"
@@ -77,8 +78,8 @@ def main() -> None:
                 runs.append(restored(broker.bootstrap, name, folder, *options))
                 common.note(f"{name}: {runs[-1]}")
             lines.append(_line(store, runs, idle, many - few))
-        again = restored(broker.bootstrap, name, folder, *options)
-        lines.append(_line("rocksdb, again", [again], idle, 0))
+            again = restored(broker.bootstrap, name, folder, *options)
+            lines.append(_line(f"{store}, again", [again], idle, 0))
     head = ("", "rows", "rows/s", "CPU µs a row", "MB", "KB a session")
     common.show(f"tables: {many:,} sessions of {TURNS} turns; idle {idle.megabytes:.0f} MB", head,
                 lines)  # fmt: skip

@@ -130,6 +130,9 @@ class DiskRows:
         except Exception as error:
             raise self._fault(error) from None
 
+    def settle(self) -> None:
+        """They lie on disk already."""
+
     def clear(self) -> None:
         self._destroy()
         self._open()

@@ -154,6 +154,7 @@ async def restore(lane: "Lane", source: Source, stop: int | None = None) -> None
         if monotonic() - told >= TELL_EVERY:
             told = monotonic()
             _tell(lane.name, chunk, first, rows, told - started)
+    lane.rows.settle()
     lane.counts.restores += 1
     newest = lane.standing.marker
     lane.processor.restored(newest.note if newest else {})

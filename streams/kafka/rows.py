@@ -15,7 +15,7 @@ from streams.kafka.marker import Standing
 Row = tuple[bytes, bytes | None]
 """A changelog row: its key, and its value or None where the row is gone."""
 
-WARM = 8_192
+WARM = 4_096
 """Entities in memory whose rows are not packed; the same as a table keeps at hand."""
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -59,6 +59,10 @@ class RowStore(Protocol):
 
     def commit(self, standing: Standing) -> None:
         """What was put since the last commit, and where that stands, at once."""
+        ...
+
+    def settle(self) -> None:
+        """All was restored, and nobody speaks yet: no entity is in use."""
         ...
 
     def clear(self) -> None:
@@ -119,9 +123,14 @@ class MemoryRows:
 
     def commit(self, standing: Standing) -> None:
         """Packs the half that became warm first, where there are too many."""
-        if len(self._warm) <= WARM:
-            return
-        for where in list(self._warm)[: WARM // 2]:
+        if len(self._warm) > WARM:
+            self._cool(WARM // 2)
+
+    def settle(self) -> None:
+        self._cool(len(self._warm))
+
+    def _cool(self, count: int) -> None:
+        for where in list(self._warm)[:count]:
             rows = self._warm.pop(where)
             if rows:
                 self._packed[where] = _pack(rows)
