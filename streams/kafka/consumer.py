@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 
 DEFAULT_PORT = 9092
 GETMANY_MS = 1_000
+OFFSETS_EVERY = 0.2
+"""Seconds by which the group's committed offsets may trail the markers."""
 FETCH_WAIT_MS = 100
 FETCH_BYTES = 2 * 1024 * 1024
 
@@ -50,6 +52,7 @@ class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
         try:
             await consumer.app.lanes.revoke()
             consumer.check_membership(bool(revoked))
+            await consumer.tell_offsets()
             await consumer.on_partitions_revoked(ensure_TPset(revoked))
         except Exception as error:
             await self._end(error)
@@ -112,14 +115,30 @@ class Consumer(base.Consumer):
         )
         await self.kafka.start()
         self.source = ConsumerSource(self.kafka, connection)
+        self._untold: dict[TopicPartition, int] = {}
+        self._telling = asyncio.create_task(self._tell_offsets(), name="offsets")
         self.app.lanes.attach(self.source, self._crash, self._stands)
 
     def _crash(self, error: BaseException) -> None:
         self.app.add_future(self.app.crash(error))
 
     def _stands(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Faust's sensors hear what is committed."""
+        """Faust's sensors hear what is committed, the group a moment later."""
         self.app.monitor.on_tp_commit({TP(*at): offset for at, offset in offsets.items()})
+        self._untold.update(offsets)
+
+    async def _tell_offsets(self) -> None:
+        while True:
+            await asyncio.sleep(OFFSETS_EVERY)
+            await self.tell_offsets()
+
+    async def tell_offsets(self) -> None:
+        """Commits to the group what has changed. Lanes go by their markers, and tell where they
+        stand when they open: these offsets are for `lag` and other tools alone, and a transaction
+        that holds them takes almost twice as long."""
+        untold, self._untold = self._untold, {}
+        if untold and not await self.source.commit(untold):
+            self._untold = {**untold, **self._untold}
 
     def check_membership(self, had_partitions: bool) -> None:
         """A worker with a name (static membership) that the group has forgotten ends: aiokafka
@@ -139,6 +158,8 @@ class Consumer(base.Consumer):
         """Lanes end their transactions, then the group is left: their next owner need not wait. A
         worker with a name only leaves when told to (`App.leaves`): it is expected back."""
         await self.app.lanes.close()
+        self._telling.cancel()
+        await self.tell_offsets()
         if self.app.leaves:
             await self.source.leave()
         await self.kafka.stop()

@@ -11,7 +11,7 @@ from schemas.base import Micros
 from schemas.rows import TABLES, Source
 from schemas.time import format_time
 
-Headers = tuple[tuple[str, bytes], ...]
+Headers = list[tuple[str, bytes]]
 
 to_json = msgspec.json.Encoder().encode
 time_text = lru_cache(10_000)(format_time)  # what comes together was recorded together
@@ -58,7 +58,7 @@ def key_of(*parts: str) -> bytes:
 
 
 @lru_cache(1000)
-def _place(topic: str, partition: int) -> Headers:
+def _place(topic: str, partition: int) -> tuple[tuple[str, bytes], ...]:
     return (("src_topic", topic.encode()), ("src_partition", b"%d" % partition))
 
 
@@ -75,10 +75,7 @@ class Origin:
         topic, partition, offset = record.topic, record.partition, record.offset
         self.recorded_at = time_text(recorded_at)
         self.suffix: Any = (tenant, self.recorded_at, topic, partition, offset)
-        self._source: Headers = (
-            *_place(topic, partition),
-            ("src_offset", b"%d" % offset),
-        )
+        self._source = (*_place(topic, partition), ("src_offset", b"%d" % offset))
         self._ordinal = 0
 
     def headers(self, table: str | None = None) -> Headers:
@@ -87,5 +84,5 @@ class Origin:
         self._ordinal += 1
         ordinal = _ORDINALS[number] if number < 256 else ("ordinal", b"%d" % number)
         if table is None:
-            return (*self._source, ordinal)
-        return (_TABLES[table], *self._source, ordinal)
+            return [*self._source, ordinal]
+        return [_TABLES[table], *self._source, ordinal]

@@ -4,6 +4,13 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+FOLD_WITHIN = 0.3
+"""Seconds a batch may take to fold. Meanwhile the whole worker stands still, its heartbeats and the
+answers to other lanes too; a slow machine would lose its place in the group over it."""
+FIRST = 500
+FEWEST = 20
+"""Records of the first batch, and of the smallest there is."""
+
 
 class Chunk(NamedTuple):
     """One fetch of a partition. `start` is the `end` of the fetch before: a hole between two
@@ -18,11 +25,13 @@ class Chunk(NamedTuple):
 
 
 class Gathering:
-    """A lane's queue of chunks; `records` and `bytes` (of values) say how much waits."""
+    """A lane's queue of chunks; `records` and `bytes` (of values) say how much waits, `most`
+    how many records the next batch takes."""
 
     def __init__(self, max_records: int, max_bytes: int) -> None:
         self.records = self.bytes = 0
         self._max_records, self._max_bytes = max_records, max_bytes
+        self.most = min(FIRST, max_records)
         self._chunks: deque[Chunk] = deque()
 
     def __bool__(self) -> bool:
@@ -43,15 +52,21 @@ class Gathering:
             self.records >= batches * self._max_records or self.bytes >= batches * self._max_bytes
         )
 
+    def took(self, records: int, seconds: float) -> None:
+        """How long a batch took to fold: the next is as large as fits, at most twice the size."""
+        fit = int(records * FOLD_WITHIN / max(seconds, 1e-6))
+        if fit < self.most or records == self.most:
+            self.most = min(max(fit, FEWEST), 2 * self.most, self._max_records)
+
     def take(self, offsets: Mapping[str, int]) -> tuple[list[Any], dict[str, int]]:
         """The next batch, and the sources' `offsets` moved to behind it. A chunk too large is cut;
         of the first one, one record is taken at least."""
         taken: list[Any] = []
         following = dict(offsets)
         room = self._max_bytes
-        while self._chunks and len(taken) < self._max_records and room > 0:
+        while self._chunks and len(taken) < self.most and room > 0:
             chunk = self._chunks.popleft()
-            records = _fitting(chunk.records, self._max_records - len(taken), room, not taken)
+            records = _fitting(chunk.records, self.most - len(taken), room, not taken)
             used = size(records)
             room -= used
             self.records -= len(records)

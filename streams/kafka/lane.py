@@ -230,9 +230,7 @@ class Lane:
         owner = self._owner
         self.state = "opening"
         owner.source.pause(self.sources.values())
-        self._writer = Writer(
-            f"{owner.group}-{self.name}", owner.group, owner.source.connection, owner.settings
-        )
+        self._writer = Writer(f"{owner.group}-{self.name}", owner.source.connection, owner.settings)
         await self._writer.start()
         if not await owner.source.still_ours(generation):
             return False
@@ -246,6 +244,8 @@ class Lane:
         for topic, at in self.sources.items():
             owner.source.seek(at, offsets[topic])
         self.standing.offsets = offsets
+        if self.standing.marker is not None:
+            self._tell_offsets()
         self._fetched, self._offered = dict(offsets), dict(offsets)
         self._paused = False
         self.enter("ready")
@@ -271,19 +271,19 @@ class Lane:
 
     async def _commit(self, records: list[Any], offsets: dict[str, int]) -> None:
         assert self._writer is not None
-        owner, started = self._owner, monotonic()
+        started = monotonic()
         self.enter("committing")
         log_id = self.standing.marker.log if self.standing.marker else new_log()
         try:
             batch = self.processor.process(records)
             processed = monotonic()
+            self._gathering.took(len(records), processed - started)
             marker = Marker(offsets, batch.note, log_id)
             self.passes("before commit")
             written = await self._writer.commit(
                 batch.outputs,
                 self.changelog,
                 [*batch.changelog, (MARKER_KEY, marker.encode())],
-                {self.sources[topic]: offset for topic, offset in offsets.items()},
             )
             self.passes("committed")
         except BaseException:
@@ -295,7 +295,7 @@ class Lane:
         self.standing.offsets = offsets
         self.rows.commit(self.standing)
         self.passes("stored")
-        owner.stands({self.sources[topic]: offset for topic, offset in offsets.items()})
+        self._tell_offsets()
         self.why = ""
         counts = self.counts
         counts.records += len(records)
@@ -305,6 +305,11 @@ class Lane:
         counts.busy_seconds += processed - started
         counts.commit_seconds += monotonic() - processed
         self.enter("ready")
+
+    def _tell_offsets(self) -> None:
+        """Not before there is a marker: a group with offsets and no marker lost its changelog."""
+        offsets = self.standing.offsets
+        self._owner.stands({self.sources[topic]: offset for topic, offset in offsets.items()})
 
     def describe(self) -> str:
         """For the log: what it does, since when, where it stands, and why it failed last."""

@@ -1,10 +1,7 @@
 """How a lane finds where it stands: what is missing of its table, and where to read on (design 05).
 
-The marker in the changelog is the truth, since it lies beside the rows it belongs to. The group's
-committed offset and the outputs lie elsewhere. A commit whose reply was lost can tear an old-style
-transaction: then the marker is ahead of the committed offset, outputs may be missing, and the lane
-goes back to the marker before and does that batch again. Outputs carry their source, so readers
-drop what they have already.
+The marker in the changelog is the truth, since it is of the same transaction as the rows beside it
+and the outputs. The group's committed offsets are told a moment later, for tools alone.
 """
 
 import asyncio
@@ -27,8 +24,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-TEAR_LASTS = 2.0
-"""Seconds that marker and committed offsets may differ after a transaction."""
 AWAY = 43_200.0
 """Seconds after which rows on disk miss tombstones: brokers keep them for a day."""
 HEADS = 2_000
@@ -184,61 +179,17 @@ async def resume_point(lane: "Lane", source: Source) -> dict[str, int]:
         ConfigurationError: the group has committed offsets but the changelog has no marker.
     """
     marker = lane.standing.marker
-    committed = await _settled(lane, source)
+    committed = {topic: await source.committed(at) for topic, at in lane.sources.items()}
     if marker is None and any(offset is not None for offset in committed.values()):
         raise ConfigurationError(
             f"{lane.changelog.topic}, partition {lane.partition}: empty, but the group has read "
             f"{committed}; restore the topic, or delete the group's offsets to fold all again"
         )
-    if marker is not None and _torn(marker, committed):
-        marker = await _go_back(lane, source, marker, committed)
     known = marker.offsets if marker else {}
     return {
         topic: _within(lane.name, at, known.get(topic), await source.beginning(at))
         for topic, at in lane.sources.items()
     }
-
-
-async def _settled(lane: "Lane", source: Source) -> dict[str, int | None]:
-    """The group's committed offsets. The coordinator shows those of a transaction a moment after
-    it has ended, so a tear has to last before it is believed."""
-    deadline = monotonic() + TEAR_LASTS
-    while True:
-        committed = {topic: await source.committed(at) for topic, at in lane.sources.items()}
-        marker = lane.standing.marker
-        if marker is None or not _torn(marker, committed) or monotonic() > deadline:
-            return committed
-        await asyncio.sleep(0.1)
-
-
-def _torn(marker: Marker, committed: Mapping[str, int | None]) -> bool:
-    """Whether the rows stand but the offsets do not. Offsets that the broker forgot (a group that
-    was away for long) are no sign."""
-    return any(
-        offset is not None and offset < marker.offsets.get(topic, 0)
-        for topic, offset in committed.items()
-    )
-
-
-async def _go_back(
-    lane: "Lane", source: Source, newest: Marker, committed: Mapping[str, int | None]
-) -> Marker:
-    """Restores to the marker before the newest one, where there still is one."""
-    standing, before = lane.standing, lane.standing.before
-    log.error(
-        "%s: a torn transaction: the changelog stands at %s, the group at %s; %s",
-        lane.name, dict(newest.offsets), dict(committed),
-        f"does again what follows {dict(before.offsets)}" if before
-        else "no marker before is left, outputs may be missing",
-    )  # fmt: skip
-    if before is None:
-        return newest
-    stop = standing.before_at + 1
-    lane.processor.reset()
-    lane.rows.clear()
-    lane.standing = Standing()
-    await restore(lane, source, stop)
-    return before
 
 
 def _within(name: str, at: TopicPartition, offset: int | None, beginning: int) -> int:

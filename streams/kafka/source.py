@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from time import time
 from typing import Any
@@ -15,6 +16,7 @@ from aiokafka.errors import (
     UnknownMemberIdError,
     for_code,
 )
+from aiokafka.protocol.commit import OffsetCommitRequest
 from aiokafka.protocol.group import HeartbeatRequest, LeaveGroupRequest
 from aiokafka.structs import TopicPartition
 
@@ -22,6 +24,7 @@ log = logging.getLogger(__name__)
 
 NOT_OURS = (IllegalGenerationError, UnknownMemberIdError)
 NO_GENERATION = -1
+COMMIT_WITHIN = 2.0
 ASK_AGAIN = 0.2
 """Seconds between two questions to a coordinator that does not answer."""
 
@@ -51,6 +54,36 @@ class ConsumerSource:
     async def committed(self, partition: TopicPartition) -> int | None:
         offset: int | None = await self._kafka.committed(partition)
         return offset
+
+    async def commit(self, offsets: Mapping[TopicPartition, int]) -> bool:
+        """Whether the group has taken the offsets, or will not take them from us any more. One
+        request within `COMMIT_WITHIN` seconds: aiokafka's own commit asks for ever, and joins the
+        group again."""
+        group = self._kafka._coordinator
+        if group.generation == NO_GENERATION:
+            return True
+        topics: defaultdict[str, list[tuple[int, int, str]]] = defaultdict(list)
+        for at, offset in offsets.items():
+            topics[at.topic].append((at.partition, offset, ""))
+        request = OffsetCommitRequest(
+            group.group_id,
+            group.generation,
+            group.member_id,
+            OffsetCommitRequest.DEFAULT_RETENTION_TIME,
+            list(topics.items()),
+        )
+        try:
+            async with asyncio.timeout(COMMIT_WITHIN):
+                await group.ensure_coordinator_known()
+                answer = await group._send_req(request)
+        except (KafkaError, OSError, TimeoutError) as error:
+            log.info("the group's offsets: %r; later", error)
+            return False
+        errors = {for_code(code) for _, partitions in answer.topics for _, code in partitions}
+        if errors - {NoError, RebalanceInProgressError, *NOT_OURS}:
+            group.coordinator_dead()
+            return False
+        return True
 
     async def beginning(self, partition: TopicPartition) -> int:
         offsets: dict[TopicPartition, int] = await self._kafka.beginning_offsets([partition])

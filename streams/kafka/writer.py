@@ -1,192 +1,152 @@
-"""A lane's producer: one Kafka transaction a batch (design 05)."""
+"""What a lane writes: a batch's outputs and changed rows as one Kafka transaction (design 05)."""
 
 import asyncio
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import zip_longest
+from time import time
 from typing import Any, NamedTuple
 
-from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
-from aiokafka.producer import sender
-from aiokafka.structs import OffsetAndMetadata, TopicPartition
+from aiokafka.structs import TopicPartition
 
 from streams.kafka.partitions import partition_of
 from streams.kafka.processing import LaneSettings, Output, Row
+from streams.kafka.transaction import Transactions
 
 BATCH_BYTES = 900_000
 """A record batch before compression; brokers take 1 MiB unless told otherwise. A single record
 may be larger where its topic allows it."""
-REQUEST_TIMEOUT_MS = 10_000
-
-# The coordinator still ends one transaction when the next one begins; aiokafka then waits 20 ms
-# before it asks again, six times what the end takes. tests/kafka/test_transport_recovery.py
-# watches that this name still does so.
-sender.BACKOFF_OVERRIDE = 0.001
 
 
 class TransactionFailed(Exception):  # noqa: N818 - what happened
-    """The batch may or may not stand; a new producer, and the changelog, will tell."""
+    """The batch may or may not stand; a new writer, and the changelog, will tell."""
 
 
 class Written(NamedTuple):
-    """What a committed transaction wrote. `position`: the changelog's next offset after it."""
+    """What a committed transaction wrote. `position`: the changelog's next offset after it;
+    `bytes` as they went to the broker."""
 
     position: int
     records: int
     bytes: int
 
 
+class Batches:
+    """Records on their way to one partition, as record batches in the order given."""
+
+    __slots__ = ("_begin", "append", "count", "done", "open")
+
+    def __init__(self, begin: Callable[[], Any]) -> None:
+        self._begin = begin
+        self.done: list[tuple[Any, int]] = []  # each with its number of records
+        self.open = begin()
+        self.append = self.open.append
+        self.count = 0
+
+    def next(self) -> Any:
+        """Another batch, where one is full; how to append to it. The first record always fits."""
+        self.done.append((self.open, self.count))
+        self.open, self.count = self._begin(), 0
+        self.append = self.open.append
+        return self.append
+
+    def all(self) -> list[tuple[Any, int]]:
+        return [*self.done, (self.open, self.count)]
+
+
 class Writer:
-    """A transactional producer, used for one batch at a time and thrown away on any error."""
+    """Used for one batch at a time, and thrown away on any error."""
 
     def __init__(
-        self,
-        transactional_id: str,
-        group: str,
-        connection: Mapping[str, Any],
-        settings: LaneSettings,
+        self, transactional_id: str, connection: Mapping[str, Any], settings: LaneSettings
     ) -> None:
         self.transactional_id = transactional_id
-        self._group = group
-        self._in_transaction = False
+        self._compression = settings.compression
         self._known: set[str] = set()  # topics whose partitions were asked for
-        self._producer = AIOKafkaProducer(
-            **connection,
-            client_id=transactional_id,
-            transactional_id=transactional_id,
-            transaction_timeout_ms=int(settings.transaction_timeout * 1000),
-            compression_type=settings.compression,
-            max_batch_size=BATCH_BYTES,
-            max_request_size=100_000_000,
-            request_timeout_ms=REQUEST_TIMEOUT_MS,
+        self._transactions = Transactions(
+            transactional_id, connection, settings.transaction_timeout
         )
 
     async def start(self) -> None:
-        """Connects, fences every older producer of this id, and waits until its transaction ended.
+        """Connects, fences every older writer of this id, waits until its transaction ended.
 
         Raises:
             KafkaError: the broker cannot be reached or refuses.
         """
-        await self._producer.start()
+        await self._transactions.start()
 
     async def commit(
-        self,
-        outputs: Sequence[Output],
-        changelog: TopicPartition,
-        rows: Sequence[Row],
-        offsets: Mapping[TopicPartition, int],
+        self, outputs: Sequence[Output], changelog: TopicPartition, rows: Sequence[Row]
     ) -> Written:
-        """Sends `outputs`, `rows` and the sources' `offsets` in one transaction.
+        """Writes `outputs` and `rows` in one transaction.
 
         Raises:
             TransactionFailed: whatever went wrong; the writer is of no more use then.
         """
         try:
-            for topic in {one.topic for one in outputs if one.partition is None} - self._known:
-                await self._producer.partitions_for(topic)
-                self._known.add(topic)
-            self._in_transaction = True
-            await self._producer.begin_transaction()
+            topics = {one.topic for one in outputs} | {changelog.topic}
+            if not topics <= self._known:
+                await self._transactions.know(topics - self._known)
+                self._known |= topics
             batches = self._batches(outputs, changelog, rows)
-            written = await self._send(batches, offsets)
-            await self._producer.commit_transaction()
-            self._in_transaction = False
-        # aiokafka also fails its own assertions when a transaction dies under it
-        except (KafkaError, OSError, AssertionError) as error:
+            await self._transactions.add(batches.keys())
+            written = await self._send(batches)
+            position = written[changelog]
+            await self._transactions.commit()
+        except (KafkaError, OSError, TimeoutError) as error:
             raise TransactionFailed(f"{self.transactional_id}: {error!r}") from error
+        every = [one for them in batches.values() for one in them]
         return Written(
-            position=written[changelog],
-            records=sum(one.record_count() for them in batches.values() for one in them),
-            bytes=sum(one.size() for them in batches.values() for one in them),
+            position, sum(count for _, count in every), sum(batch.size() for batch, _ in every)
         )
 
     def _batches(
-        self, outputs: Iterable[Output], changelog: TopicPartition, rows: Sequence[Row]
-    ) -> dict[TopicPartition, list[Any]]:
-        """Record batches by where they go, each list in the order given."""
-        create = self._producer.create_batch
-        batches: dict[TopicPartition, list[Any]] = {}
-        appends: dict[tuple[str, int], Any] = {}
+        self, outputs: Sequence[Output], changelog: TopicPartition, rows: Sequence[Row]
+    ) -> dict[TopicPartition, list[tuple[Any, int]]]:
+        """Record batches by where they go."""
+        now = int(time() * 1000)
+        begin = partial(self._transactions.batch, self._compression, BATCH_BYTES)
+        found: dict[tuple[str, int], Batches] = {}
         for topic, partition, key, value, headers, timestamp in outputs:
             if partition is None:
                 partition = self._hashed(topic, key)
-            append = appends.get((topic, partition))
-            if append is None or not append(
-                timestamp=timestamp, key=key, value=value, headers=list(headers)
-            ):
-                batch = create()
-                batches.setdefault(TopicPartition(topic, partition), []).append(batch)
-                append = appends[topic, partition] = batch.append
-                append(timestamp=timestamp, key=key, value=value, headers=list(headers))
-        batch = create()
-        kept = batches.setdefault(changelog, [])
-        kept.append(batch)
+            batches = found.get((topic, partition))
+            if batches is None:
+                batches = found[topic, partition] = Batches(begin)
+            at = now if timestamp is None else timestamp
+            if batches.append(batches.count, at, key, value, headers) is None:
+                batches.next()(0, at, key, value, headers)
+            batches.count += 1
+        batches = found[changelog] = Batches(begin)
         for key, value in rows:
-            if not batch.append(timestamp=None, key=key, value=value):
-                batch = create()
-                kept.append(batch)
-                batch.append(timestamp=None, key=key, value=value)
-        return batches
+            if batches.append(batches.count, now, key, value, []) is None:
+                batches.next()(0, now, key, value, [])
+            batches.count += 1
+        return {TopicPartition(*at): batches.all() for at, batches in found.items()}
 
     async def _send(
-        self, batches: Mapping[TopicPartition, list[Any]], offsets: Mapping[TopicPartition, int]
+        self, batches: Mapping[TopicPartition, list[tuple[Any, int]]]
     ) -> dict[TopicPartition, int]:
-        """Sends everything, then the offsets. The next offset of each partition.
-
-        One after the other: while the coordinator notes the offsets' group, the broker cannot
-        verify that a produce request belongs to the transaction, and aiokafka tries again 100 ms
-        later.
-        """
-        sends = (self._send_to(at, them) for at, them in batches.items())
+        """The next offset of each partition. A request takes one batch of each."""
         following: dict[TopicPartition, int] = {}
-        for outcome in await asyncio.gather(*sends, return_exceptions=True):
-            if isinstance(outcome, BaseException):
-                raise outcome
-            following[outcome[0]] = outcome[1]
-        marks = {at: OffsetAndMetadata(offset, "") for at, offset in offsets.items()}
-        await self._producer.send_offsets_to_transaction(marks, self._group)
+        for some in zip_longest(*batches.values()):
+            turn = {at: one for at, one in zip(batches, some, strict=True) if one is not None}
+            offsets = await self._transactions.send(turn)
+            following |= {at: offset + turn[at][1] for at, offset in offsets.items()}
         return following
-
-    async def _send_to(self, at: TopicPartition, batches: list[Any]) -> tuple[TopicPartition, int]:
-        following = 0
-        for batch in batches:
-            batch.close()
-            delivery = await self._producer.send_batch(batch, at.topic, partition=at.partition)
-            following = (await delivery).offset + batch.record_count()
-        return at, following
 
     def _hashed(self, topic: str, key: bytes | None) -> int:
         """The partition of a key; records without one go to the first."""
-        if key is None:
-            return 0
-        return partition_of(key, len(self._producer.client.cluster.partitions_for_topic(topic)))
+        return 0 if key is None else partition_of(key, self._transactions.partitions(topic))
 
     async def close(self, grace: float) -> None:
-        """Aborts what is open and disconnects, each within `grace` seconds, or just disconnects:
-        the next owner's start ends the transaction then, or its timeout. Called again after it was
-        cancelled, it only disconnects."""
-        self._hear_out()
-        if self._producer._closed:
-            await self._abandon(grace)
-            return
-        failures = (KafkaError, OSError, AssertionError, TimeoutError)
-        if self._in_transaction:
+        """Aborts what is open, within `grace` seconds, and disconnects: else the next owner's
+        start ends the transaction, or its timeout."""
+        failures = (KafkaError, OSError, TimeoutError)
+        if self._transactions.is_open:
             with contextlib.suppress(*failures):
-                await asyncio.wait_for(self._producer.abort_transaction(), grace)
-        try:
-            await asyncio.wait_for(self._producer.stop(), grace)
-        except failures:
-            await self._abandon(grace)
-
-    def _hear_out(self) -> None:
-        """Takes note of aiokafka's own copy of an error, or asyncio complains that nobody did."""
-        waiter = self._producer._txn_manager._transaction_waiter
-        if waiter is not None and waiter.done() and not waiter.cancelled():
-            waiter.exception()
-
-    async def _abandon(self, grace: float) -> None:
-        """Cuts the connections, which ends every request aiokafka waits for."""
-        with contextlib.suppress(KafkaError, OSError, TimeoutError):
-            await asyncio.wait_for(self._producer.client.close(), grace)
-        with contextlib.suppress(KafkaError, OSError, TimeoutError, AssertionError):
-            await asyncio.wait_for(self._producer._sender.close(), grace)
+                await asyncio.wait_for(self._transactions.abort(), grace)
+        with contextlib.suppress(*failures):
+            await asyncio.wait_for(self._transactions.close(), grace)

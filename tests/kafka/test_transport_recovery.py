@@ -2,19 +2,18 @@
 
 import asyncio
 import signal
-from types import SimpleNamespace
 
 import pytest
-from aiokafka import AIOKafkaProducer
-from aiokafka.errors import ConcurrentTransactions
-from aiokafka.producer import sender
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.codec import zstd_encode
+from aiokafka.errors import KafkaError
+from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.structs import TopicPartition
 
-from streams.kafka.marker import MARKER_KEY, Marker, decode
 from streams.kafka.processing import LaneSettings, Output
+from streams.kafka.transaction import Transactions
 from streams.kafka.writer import TransactionFailed, Writer
 from tests.kafka.counting import Counting, read_all
-from tests.kafka.counting_worker import HEAD
 
 
 def _end(counting: Counting) -> None:
@@ -23,43 +22,43 @@ def _end(counting: Counting) -> None:
     assert worker.wait(10) == 0
 
 
-async def _tear(counting: Counting) -> None:
-    """Writes rows and marker of one more batch, as if its outputs and offsets had been lost: the
-    marker says that a record was read that nobody has counted, its row says so too."""
-    records = await read_all(counting.bootstrap, counting.changelog)
-    newest = [one for one in records if one.partition == 0 and one.key == MARKER_KEY][-1]
-    marker = decode(newest.value)
-    table = {one.key: one.value for one in records if one.partition == 0}
-    rest = [
-        one
-        for one in await read_all(counting.bootstrap, counting.clicks)
-        if one.partition == 0 and one.offset >= marker.offsets[counting.clicks]
-    ]
-    first = rest[0]
-    count = int(table.get(first.key + HEAD, 0)) + 1
-    offsets = {**marker.offsets, counting.clicks: first.offset + 1}
-    torn = Marker(offsets, {"seen": marker.note["seen"] + 1}).encode()
-    producer = AIOKafkaProducer(
-        bootstrap_servers=counting.bootstrap, transactional_id=f"{counting.group}-tears"
+def test_offsets_of_the_group_that_trail_do_nobody_harm(counting: Counting) -> None:
+    counting.produce(1_000)
+    counting.start()
+    counting.wait_done()
+    _end(counting)
+    asyncio.run(_set_back(counting))
+    assert counting.done() == 0
+    counting.produce(1_000)
+    counting.start()
+    counting.wait_done()
+    _end(counting)
+    assert counting.totals()["records"] == 1_000
+    assert counting.problems() == []
+
+
+def test_offsets_of_the_group_are_told_though_nothing_comes(counting: Counting) -> None:
+    counting.produce(1_000)
+    counting.start()
+    counting.wait_done()
+    _end(counting)
+    asyncio.run(_set_back(counting))
+    counting.start()
+    counting.wait_done()
+    _end(counting)
+    assert counting.totals()["records"] == 0
+
+
+async def _set_back(counting: Counting) -> None:
+    """The group's committed offsets back to the beginning, as if nobody had told them."""
+    consumer = AIOKafkaConsumer(
+        bootstrap_servers=counting.bootstrap, group_id=counting.group, enable_auto_commit=False
     )
-    async with producer, producer.transaction():
-        await producer.send(counting.changelog, b"%d" % count, first.key + HEAD, partition=0)
-        await producer.send(counting.changelog, torn, MARKER_KEY, partition=0)
-
-
-def test_a_torn_transaction_is_done_again(counting: Counting) -> None:
-    counting.produce(1_000)
-    counting.start()
-    counting.wait_done()
-    _end(counting)
-    counting.produce(1_000)
-    asyncio.run(_tear(counting))
-    counting.start()
-    counting.wait_done()
-    _end(counting)
-    assert "a torn transaction" in counting.log()
-    # the batch done again may be cut otherwise, and its marker then stand before the torn one
-    assert set(counting.problems()) <= {"offsets went back 1 times"}
+    async with consumer:
+        topics = (counting.clicks, counting.taps)
+        at = [TopicPartition(topic, one) for topic in topics for one in range(4)]
+        consumer.assign(at)
+        await consumer.commit(dict.fromkeys(at, 0))
 
 
 def test_a_lost_changelog_is_refused(counting: Counting) -> None:
@@ -118,14 +117,13 @@ def test_a_lane_takes_no_more_than_it_can_hold(counting: Counting) -> None:
 def test_an_output_the_broker_refuses_fails_the_whole_transaction(counting: Counting) -> None:
     async def try_it() -> None:
         writer = Writer(
-            f"{counting.group}-x", counting.group,
-            {"bootstrap_servers": counting.bootstrap}, LaneSettings(),
-        )  # fmt: skip
+            f"{counting.group}-x", {"bootstrap_servers": counting.bootstrap}, LaneSettings()
+        )
         await writer.start()
         small, large = (Output(counting.counts, 0, b"k", b"x" * size) for size in (10, 2_000_000))
-        at, source = TopicPartition(counting.changelog, 0), TopicPartition(counting.clicks, 0)
+        at = TopicPartition(counting.changelog, 0)
         with pytest.raises(TransactionFailed, match="MessageSizeTooLarge"):
-            await writer.commit([small, large], at, [(b"row", b"1")], {source: 1})
+            await writer.commit([small, large], at, [(b"row", b"1")])
         await writer.close(2)
         assert await read_all(counting.bootstrap, counting.counts) == []
         assert await read_all(counting.bootstrap, counting.changelog) == []
@@ -136,13 +134,12 @@ def test_an_output_the_broker_refuses_fails_the_whole_transaction(counting: Coun
 def test_the_position_after_a_transaction_is_the_next_to_read(counting: Counting) -> None:
     async def try_it() -> None:
         writer = Writer(
-            f"{counting.group}-y", counting.group,
-            {"bootstrap_servers": counting.bootstrap}, LaneSettings(),
-        )  # fmt: skip
+            f"{counting.group}-y", {"bootstrap_servers": counting.bootstrap}, LaneSettings()
+        )
         await writer.start()
-        at, source = TopicPartition(counting.changelog, 0), TopicPartition(counting.clicks, 0)
+        at = TopicPartition(counting.changelog, 0)
         rows = [(b"%d" % number, b"x" * 1_000) for number in range(2_500)]
-        written = await writer.commit([], at, rows, {source: 1})
+        written = await writer.commit([], at, rows)
         await writer.close(2)
         read = await read_all(counting.bootstrap, counting.changelog)
         assert [(one.key, one.value) for one in read] == rows
@@ -152,13 +149,44 @@ def test_the_position_after_a_transaction_is_the_next_to_read(counting: Counting
     asyncio.run(try_it())
 
 
-def test_aiokafka_still_waits_as_long_as_this_name_says() -> None:
-    """The override in writer.py: what the installed version waits when a transaction follows hard
-    on the last (its coordinator says CONCURRENT_TRANSACTIONS)."""
-    at = TopicPartition("counts", 0)
-    producer = SimpleNamespace(
-        _retry_backoff=0.1, _txn_manager=SimpleNamespace(txn_partitions=set())
-    )
-    answer = SimpleNamespace(errors=[(at.topic, [(at.partition, ConcurrentTransactions.errno)])])
-    handler = sender.AddPartitionsToTxnHandler(producer, [at])
-    assert handler.handle_response(answer) == sender.BACKOFF_OVERRIDE == 0.001
+def test_a_late_end_is_not_that_of_the_next_transaction(counting: Counting) -> None:
+    """What an aiokafka producer does when the answer to its commit is lost: it asks again, and
+    the first one then ends whatever came after."""
+
+    async def try_it() -> None:
+        at, name = TopicPartition(counting.counts, 0), f"{counting.group}-z"
+        connection = {"bootstrap_servers": counting.bootstrap}
+        late, next_ = (Transactions(name, connection, 10) for _ in range(2))
+        await late.start()
+        await _write(late, at, b"aborted")
+        await next_.start()  # as a lane does, whatever went wrong
+        await _write(next_, at, b"stands")
+        with pytest.raises(KafkaError):
+            await late.commit()
+        with pytest.raises(KafkaError):
+            await _write(late, at, b"aborted")
+        assert await read_all(counting.bootstrap, counting.counts) == []
+        await next_.commit()
+        await asyncio.gather(late.close(), next_.close())
+        (one,) = await read_all(counting.bootstrap, counting.counts)
+        assert one.value == b"stands"
+
+    asyncio.run(try_it())
+
+
+async def _write(transactions: Transactions, at: TopicPartition, value: bytes) -> None:
+    await transactions.know({at.topic})
+    batch = transactions.batch(None, 1_000)
+    batch.append(0, None, b"key", value, [])
+    await transactions.add([at])
+    await transactions.send({at: (batch, 1)})
+
+
+def test_zstd_is_told_its_level() -> None:
+    """The override in transaction.py: what stands behind a batch's header of 61 bytes."""
+    packed, plain = (DefaultRecordBatchBuilder(2, codec, 1, 1, 1, 0, 10_000) for codec in (4, 0))
+    for number in range(100):
+        for batch in (packed, plain):
+            batch.append(number, 0, b"key", b"value %d" % (number * 7_919), [])
+    records = bytes(plain.build())[61:]
+    assert bytes(packed.build())[61:] == zstd_encode(records, 1) != zstd_encode(records, 3)

@@ -1,0 +1,234 @@
+"""The whole topology in one worker: both hops, all tables and outputs, exactly once.
+
+    python -m benchmarks.topology --turns 100000 --repeat 3
+    python -m benchmarks.topology --rate 5000 --seconds 20
+
+Without a rate: turns a second and CPU a turn of a worker that finds all turns there (SGD, always a
+thousand dialogues side by side). With one: from a turn's production to its session's context
+under `read_committed`. A session's turns that come together make one context, the newest's.
+`--worker FOLDER` (again and again) takes the worker of another checkout, in turn with the others.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaError
+
+from benchmarks.common import machine, median, note, sgd_records
+from benchmarks.peers.__main__ import cpu_seconds
+from schemas.time import format_time, parse_time
+from streams.broker import Broker
+from streams.kafka.settings import KafkaSettings
+from streams.runtime.worker import WorkerSettings, prepare
+from streams.topology import SESSION_CONTEXTS, TURNS, USER_SIGNALS
+
+APP = WorkerSettings().app_id
+PARTITIONS = KafkaSettings().partitions
+SIDE_BY_SIDE = 1_000
+WARM = 15.0
+"""Seconds at the beginning that do not count: the broker's JVM compiles, the worker starts."""
+STEP = 0.005
+TOO_LONG = 600.0
+
+Turn = tuple[bytes, dict[str, object]]
+encode = msgspec.json.Encoder().encode
+
+
+def turns(wanted: int) -> Iterator[Turn]:
+    """Keys and turns; a thousand sessions speak in turn."""
+    sessions: dict[str, list[dict[str, object]]] = {}
+    for record in sgd_records(wanted):
+        sessions.setdefault(record["session_id"], []).append(record)
+    waiting = list(sessions.values())
+    for start in range(0, len(waiting), SIDE_BY_SIDE):
+        some = zip_longest(*waiting[start : start + SIDE_BY_SIDE])
+        for record in chain.from_iterable(some):
+            if record is not None:
+                yield f"default/{record['session_id']}".encode(), record
+
+
+class Worker:
+    """A worker process of a checkout, on topics of its own broker."""
+
+    def __init__(self, checkout: Path, bootstrap: str, folder: Path) -> None:
+        program = "import sys; from streams.cli import main; sys.exit(main())"
+        self.log = folder / "worker.log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", program, "worker", "--bootstrap", bootstrap],
+                cwd=checkout, stdout=log, stderr=log, env={**os.environ, "TMPDIR": str(folder)},
+            )  # fmt: skip
+
+    def cpu(self) -> float:
+        if self.process.poll() is not None:
+            sys.exit(f"the worker ended: {self.log.read_text()[-3000:]}")
+        return cpu_seconds(self.process.pid)
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+class Result(NamedTuple):
+    """Turns a second, CPU µs a turn."""
+
+    rate: float
+    cpu: float
+
+
+# --- throughput -------------------------------------------------------------------------------
+
+
+async def fill(bootstrap: str, wanted: int) -> None:
+    producer = AIOKafkaProducer(
+        bootstrap_servers=bootstrap, linger_ms=20, max_batch_size=500_000, acks="all"
+    )
+    async with producer:
+        for key, turn in turns(wanted):
+            await producer.send(TURNS.name, key=key, value=encode(turn))
+
+
+async def watch(bootstrap: str, worker: Worker, wanted: int) -> Result:
+    """From a twentieth of the turns done until all are, and the signals they made."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    await admin.start()
+    consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, isolation_level="read_committed")
+    await consumer.start()
+    hops = [TopicPartition(USER_SIGNALS.name, number) for number in range(PARTITIONS)]
+    first: tuple[int, float, float] | None = None
+    deadline = time.monotonic() + TOO_LONG
+    try:
+        while time.monotonic() < deadline:
+            now, cpu = time.perf_counter(), worker.cpu()
+            try:
+                found = await admin.list_consumer_group_offsets(APP)
+            except KafkaError:  # the broker makes its coordinator topics at the first use
+                found = {}
+            done = sum(max(one.offset, 0) for at, one in found.items() if at.topic == TURNS.name)
+            if first is None and done >= wanted // 20:
+                first = (done, now, cpu)
+            if first is not None and done >= wanted:
+                ends = await consumer.end_offsets(hops)
+                if all(at in found and found[at].offset >= end for at, end in ends.items()):
+                    before, began, used = first
+                    return Result(
+                        (wanted - before) / (now - began), (cpu - used) / (wanted - before) * 1e6
+                    )
+            await asyncio.sleep(0.05)
+    finally:
+        await consumer.stop()
+        await admin.close()
+    sys.exit(f"took too long; it says: {worker.log.read_text()[-3000:]}")
+
+
+# --- latency ----------------------------------------------------------------------------------
+
+
+async def produce(bootstrap: str, given: Iterator[Turn], rate: int, seconds: float) -> None:
+    """Each turn is stamped when it is handed to the producer."""
+    async with AIOKafkaProducer(bootstrap_servers=bootstrap, acks="all") as producer:
+        sent, began = 0, time.monotonic()
+        while (passed := time.monotonic() - began) < seconds:
+            while sent < passed * rate:
+                key, turn = next(given)
+                turn["occurred_at"] = format_time(time.time_ns() // 1_000)
+                await producer.send(TURNS.name, key=key, value=encode(turn))
+                sent += 1
+            await asyncio.sleep(STEP)
+
+
+async def read(bootstrap: str, latencies: list[tuple[float, float]]) -> None:
+    """Appends (when it was produced, seconds until it was here) of every context."""
+    consumer = AIOKafkaConsumer(
+        SESSION_CONTEXTS.name, bootstrap_servers=bootstrap, isolation_level="read_committed",
+        auto_offset_reset="earliest", fetch_max_wait_ms=100,
+    )  # fmt: skip
+    async with consumer:
+        while True:
+            fetched = await consumer.getmany(timeout_ms=500)
+            now = time.time()
+            for records in fetched.values():
+                for record in records:
+                    sent = parse_time(json.loads(record.value)["updated_at"]) / 1e6
+                    latencies.append((sent, now - sent))
+
+
+async def measure(bootstrap: str, worker: Worker, rate: int, seconds: float) -> None:
+    latencies: list[tuple[float, float]] = []
+    reader = asyncio.create_task(read(bootstrap, latencies))
+    given = turns(int((2 * WARM + seconds) * rate) + rate)
+    await produce(bootstrap, given, 200, WARM)
+    began = time.time() + WARM
+    cpu = worker.cpu()
+    await produce(bootstrap, given, rate, WARM + seconds)
+    cpu = worker.cpu() - cpu
+    await asyncio.sleep(3)
+    reader.cancel()
+    await asyncio.gather(reader, return_exceptions=True)
+    found = sorted(took for at, took in latencies if at > began)
+    p50, p99 = (found[len(found) * part // 100] * 1e3 for part in (50, 99))
+    used = cpu / (WARM + seconds) / rate * 1e6
+    sys.stdout.write(
+        f"{rate:>6,}/s  p50 {p50:6.1f}  p99 {p99:6.1f} ms  {used:.0f} µs CPU a turn, "
+        f"{len(found):,} contexts\n"
+    )
+
+
+# --- command line -----------------------------------------------------------------------------
+
+
+def run(checkout: Path, given: argparse.Namespace) -> Result | None:
+    """One worker of a checkout on a broker of its own: topics have one name each."""
+    with Broker.start(short_lived=True) as broker, tempfile.TemporaryDirectory() as folder:
+        prepare(KafkaSettings.plain(broker.bootstrap), WorkerSettings())
+        if not given.rate:
+            asyncio.run(fill(broker.bootstrap, given.turns))
+        worker = Worker(checkout, broker.bootstrap, Path(folder))
+        try:
+            if not given.rate:
+                return asyncio.run(watch(broker.bootstrap, worker, given.turns))
+            asyncio.run(measure(broker.bootstrap, worker, given.rate, given.seconds))
+            return None
+        finally:
+            worker.stop()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
+    parser.add_argument("--turns", type=int, default=100_000)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--rate", type=int, help="turns a second: measures latency")
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--worker", type=Path, action="append", help="another checkout's")
+    given = parser.parse_args()
+    checkouts = given.worker or [Path(__file__).parents[1]]
+    results: dict[Path, list[Result]] = {checkout: [] for checkout in checkouts}
+    for _ in range(given.repeat):
+        for checkout in checkouts:
+            note(f"{checkout.name}:")
+            result = run(checkout, given)
+            if result is not None:
+                results[checkout].append(result)
+                note(f"{result.rate:,.0f} turns/s, {result.cpu:.1f} µs")
+    for checkout, them in results.items():
+        if them:
+            rate, cpu = median(one.rate for one in them), median(one.cpu for one in them)
+            sys.stdout.write(f"{checkout.name}: {rate:,.0f} turns/s, {cpu:.1f} µs CPU a turn\n")
+    sys.stdout.write(machine() + "\n")
+
+
+if __name__ == "__main__":
+    main()
