@@ -96,7 +96,7 @@ async def ensure_topics(
         created = await create(admin, specs, settings.replication)
     async with connected(settings, max(within, KNOWN_WITHIN)) as admin:
         await _until_known(admin, [one.name for one in specs])
-        await check(admin, specs)
+        await check(admin, specs, ALL_KNOW_WITHIN)
     return created
 
 
@@ -136,12 +136,17 @@ async def create(
     return created
 
 
-async def check(admin: AIOKafkaAdminClient, specs: Iterable[TopicSpec]) -> None:
-    """Raises ConfigurationError naming topics that are not as their specs say, and how."""
+async def check(
+    admin: AIOKafkaAdminClient, specs: Iterable[TopicSpec], patience: float = 0.0
+) -> None:
+    """Raises ConfigurationError naming topics that are not as their specs say, and how.
+
+    `patience`: seconds until every broker of the cluster knows topics that were just made.
+    """
     wanted = {one.name: one for one in specs}
     described = await admin.describe_topics(list(wanted))
     partitions = {one["topic"]: len(one["partitions"]) for one in described}
-    found = await _settings(admin, wanted)
+    found = await _settings(admin, wanted, patience)
     wrong = [
         line
         for name, one in wanted.items()
@@ -173,10 +178,12 @@ def _differences(one: TopicSpec, partitions: int, found: Mapping[str, str]) -> l
     return lines
 
 
-async def _settings(admin: AIOKafkaAdminClient, names: Iterable[str]) -> dict[str, dict[str, str]]:
+async def _settings(
+    admin: AIOKafkaAdminClient, names: Iterable[str], patience: float
+) -> dict[str, dict[str, str]]:
     """Every setting of the topics, by topic."""
     asked = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
-    deadline = monotonic() + ALL_KNOW_WITHIN
+    deadline = monotonic() + patience
     replies: list[Any] = await admin.describe_configs(asked)
     while _unknown(replies) and monotonic() < deadline:  # another broker than showed the topics
         await asyncio.sleep(0.1)
