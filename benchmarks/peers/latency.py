@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
+from benchmarks.common import note
 from benchmarks.peers import job
 from benchmarks.peers.outputs import create
 from benchmarks.peers.workers import PEERS, start
@@ -72,7 +73,7 @@ async def _read(bootstrap: str, output: str, latencies: list[tuple[float, float]
 
 
 async def measure(bootstrap: str, peer: str, run: int, rate: int, seconds: float) -> list[float]:
-    """Latencies in seconds, sorted."""
+    """Latencies in seconds, sorted; none where the peer does not keep up."""
     group = f"{peer}-{run}"
     source, output, changelog = (f"{group}-{kind}" for kind in ("in", "out", "changelog"))
     await create(bootstrap, source, output, changelog)
@@ -88,7 +89,8 @@ async def measure(bootstrap: str, peer: str, run: int, rate: int, seconds: float
         deadline = time.monotonic() + PATIENCE
         while len(latencies) < sent:
             if time.monotonic() > deadline:
-                sys.exit(f"{peer}: {len(latencies)} of {sent} came through in time")
+                note(f"{peer}: {len(latencies)} of {sent} came through in time")
+                return []
             await asyncio.sleep(0.1)
         return sorted(took for at, took in latencies if at > began)
     finally:
@@ -97,6 +99,13 @@ async def measure(bootstrap: str, peer: str, run: int, rate: int, seconds: float
         worker.kill()
         worker.wait()
         folder.cleanup()
+
+
+def _percentiles(found: list[float]) -> str:
+    if not found:
+        return "does not keep up"
+    p50, p99 = (found[len(found) * part // 100] * 1e3 for part in (50, 99))
+    return f"p50 {p50:6.1f}  p99 {p99:6.1f} ms"
 
 
 def main() -> None:
@@ -112,8 +121,8 @@ def main() -> None:
                 found = asyncio.run(
                     measure(broker.bootstrap, peer, next(runs), rate, given.seconds)
                 )
-                p50, p99 = (found[len(found) * part // 100] * 1e3 for part in (50, 99))
-                sys.stdout.write(f"{peer:32} {rate:>6,}/s  p50 {p50:6.1f}  p99 {p99:6.1f} ms\n")
+                sys.stdout.write(f"{peer:32} {rate:>6,}/s  {_percentiles(found)}\n")
+                sys.stdout.flush()
 
 
 if __name__ == "__main__":
