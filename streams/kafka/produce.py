@@ -52,7 +52,11 @@ class Feed:
             request_timeout_ms=REQUEST_MS,
             **self._settings.client(),
         )
-        await self._producer.start()
+        try:
+            await self._producer.start()
+        except KafkaError as error:  # it was there for the topics
+            await self._producer.stop()
+            raise Unreachable(f"Kafka: {self._settings.bootstrap}: {error}") from None
         return self
 
     async def __aexit__(self, *_: object) -> None:
