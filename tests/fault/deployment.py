@@ -102,6 +102,14 @@ class Deployment:
         for role in self.roles:
             role.start()
 
+    def await_ready(self) -> None:
+        """Until a worker has a lane that is ready."""
+        deadline = time.monotonic() + TOO_LONG
+        while not any(": restored " in role.said() for role in self.workers.values()):
+            self.supervise()
+            assert time.monotonic() < deadline, [role.end_of() for role in self.roles]
+            time.sleep(0.1)
+
     def supervise(self) -> None:
         """Starts again who has ended by himself. There are few good reasons to."""
         for role in self.roles:
