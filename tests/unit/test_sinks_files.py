@@ -123,6 +123,14 @@ def test_a_table_without_a_log_has_no_files(tmp_path: Path) -> None:
     assert files.data_files(_duckdb.connect(), tmp_path / "events") == []
 
 
+def test_a_table_whose_making_broke_off_has_no_files(tmp_path: Path) -> None:
+    """A full disk leaves the folder of the log, and what was not yet a commit."""
+    log = tmp_path / "events" / "_delta_log"
+    log.mkdir(parents=True)
+    (log / "_commit_1.json.tmp").touch()
+    assert files.data_files(_duckdb.connect(), tmp_path / "events") == []
+
+
 def test_a_log_with_more_to_it_is_left_to_the_library(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
