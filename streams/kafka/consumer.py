@@ -6,6 +6,7 @@ since offsets are part of the lanes' transactions.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from aiokafka.abc import ConsumerRebalanceListener
 from aiokafka.errors import (
     ConsumerStoppedError,
     IllegalStateError,
+    KafkaError,
     UnknownTopicOrPartitionError,
 )
 from aiokafka.structs import TopicPartition
@@ -207,10 +209,17 @@ class Consumer(base.Consumer):
         self.kafka.subscribe(topics=names, listener=Listener(self))
 
     async def _partitions(self, topic: str) -> int:
-        try:
-            return len(await self.kafka._client._wait_on_metadata(topic))
-        except UnknownTopicOrPartitionError:
-            return 0
+        """0 where a broker says that there is none; without a broker it asks on."""
+        client = self.kafka._client
+        while True:
+            try:
+                return len(await client._wait_on_metadata(topic))
+            except UnknownTopicOrPartitionError:
+                with contextlib.suppress(KafkaError):
+                    known = await client.fetch_all_metadata()
+                    return len(known.partitions_for_topic(topic) or ())
+            log.warning("no broker says what %s is; asks again", topic)
+            await asyncio.sleep(1.0)
 
     async def perform_seek(self) -> None:
         """Faust would go back to the committed offsets; lanes have gone where they stand."""

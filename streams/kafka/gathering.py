@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-FOLD_WITHIN = 0.3
+FOLD_WITHIN = 1.0
 """Seconds a batch may take to fold. Meanwhile the whole worker stands still, its heartbeats and the
 answers to other lanes too; a slow machine would lose its place in the group over it."""
 FIRST = 500

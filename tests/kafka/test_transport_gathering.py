@@ -80,6 +80,6 @@ def test_batches_are_as_large_as_can_be_folded_in_time() -> None:
     for seconds_each in [0.000_01] * 5 + [0.001] * 2 + [1.0] * 2 + [0.000_01] * 2:
         sizes.append(gathering.most)
         gathering.took(gathering.most, gathering.most * seconds_each)
-    assert sizes == [500, 1_000, 2_000, 4_000, 4_000, 4_000, 300, 300, 20, 20, 40]
+    assert sizes == [500, 1_000, 2_000, 4_000, 4_000, 4_000, 1_000, 1_000, 20, 20, 40]
     gathering.took(1, 0.000_01)  # a small batch shows nothing of a large one
     assert gathering.most == 80
