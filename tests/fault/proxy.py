@@ -1,6 +1,7 @@
 """A TCP proxy in front of a broker: it delays, stalls, half-closes and drops connections.
 
-    with Proxy(port, node.ports["PROXIED"]) as proxy:
+    with Proxy(port) as proxy, Broker.start(security=Security(advertised=[port])) as broker:
+        proxy.target = broker.nodes[0].ports["PROXIED"]
         proxy.delay = 0.05
 
 It runs on an event loop of its own thread. `counts` says what it really did to whom.
@@ -21,13 +22,14 @@ BROKEN = (ConnectionError, OSError)
 
 
 class Proxy:
-    """Clients connect to `port`, the broker listens on `target`; both on the loopback.
+    """Clients connect to `port`, the broker listens on `target`; both on the loopback. It listens
+    before there is a broker, so that nobody takes its port.
 
     `delay`: seconds that every piece of data waits, in both directions.
     """
 
-    def __init__(self, port: int, target: int) -> None:
-        self.port, self.target = port, target
+    def __init__(self, port: int) -> None:
+        self.port, self.target = port, 0
         self.delay = 0.0
         self.counts: Counter[str] = Counter()
         self._pairs: set[tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = set()

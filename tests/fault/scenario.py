@@ -78,12 +78,12 @@ class Scenario:
 
     def _start(self, stack: ExitStack) -> tuple[Deployment, Faults]:
         """Broker, proxies, disk, workers and sinks, until the stack is closed."""
-        enter, advertised = stack.enter_context, ports.free(self._nodes)
+        enter = stack.enter_context
+        proxies = [enter(Proxy(port)) for port in ports.free(self._nodes)]
+        advertised = [proxy.port for proxy in proxies]
         broker = enter(Broker.start(nodes=self._nodes, security=Security(advertised=advertised)))
-        proxies = [
-            enter(Proxy(port, node.ports["PROXIED"]))
-            for port, node in zip(advertised, broker.nodes, strict=True)
-        ]
+        for proxy, node in zip(proxies, broker.nodes, strict=True):
+            proxy.target = node.ports["PROXIED"]
         disk = enter(small_disk(self.folder / "disk", self._megabytes))
         through = ",".join(f"127.0.0.1:{port}" for port in advertised)
         run = Deployment(broker, self.folder, disk.folder / "history", through)

@@ -9,7 +9,6 @@ from tests.shared_data import shared
 
 ONCE = (
     "worker killed: before commit",
-    "sink killed",
     "poison",
     "worker killed: committed",
     "connections stalled",
