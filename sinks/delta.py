@@ -13,6 +13,7 @@ from typing import Self
 
 import pyarrow as pa
 from deltalake import (
+    BloomFilterProperties,
     ColumnProperties,
     CommitProperties,
     DeltaTable,
@@ -40,10 +41,23 @@ SELDOM_REPEATED = (
 )  # fmt: skip
 """Columns whose values a dictionary does not make smaller; without it a batch takes an eighth less
 time and a tenth less room."""
+ASKED_FOR = {"event_id": 8192, "session_id": 2048, "entity_id": 2048}
+"""Columns by whose value a row is looked up, and about how many values a batch has of each: Bloom
+filters tell DuckDB which files hold none of those asked for."""
+
+
+def _column(name: str) -> ColumnProperties:
+    values = ASKED_FOR.get(name)
+    return ColumnProperties(
+        dictionary_enabled=name not in SELDOM_REPEATED,
+        bloom_filter_properties=BloomFilterProperties(True, 0.01, values) if values else None,
+    )
+
+
 WRITER = WriterProperties(
     compression="ZSTD",
     compression_level=1,
-    column_properties=dict.fromkeys(SELDOM_REPEATED, ColumnProperties(dictionary_enabled=False)),
+    column_properties={name: _column(name) for name in (*SELDOM_REPEATED, *ASKED_FOR)},
 )
 DECORATION = re.compile("\x1b\\[[0-9;]*m|↳")
 UNWRITTEN = -1

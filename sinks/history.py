@@ -232,13 +232,6 @@ def select(table: str, files: list[str], *, tenant: str | None = None, more: boo
     return rows if tenant is None else f"{rows} WHERE t.tenant = {quoted(tenant)}"
 
 
-def one_of(column: str, texts: Iterable[str]) -> str:
-    """SQL of a condition: the column is one of these."""
-    listed = ", ".join(map(quoted, texts))
-    # DuckDB tests a CASE before it reads the other columns, a plain IN after
-    return f"CASE WHEN {column} IN ({listed}) THEN true ELSE false END" if listed else "false"
-
-
 def _newest(table: str, rows: str, key: str) -> str:
     # commit_order, not a time: a late record's document is newer than what it replaces
     names = ", ".join(f'"{name}"' for name in columns(table))

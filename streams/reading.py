@@ -12,7 +12,7 @@ import msgspec
 from _duckdb import DuckDBPyConnection
 
 from schemas.time import DAY, EPOCH, format_time, parse_time
-from sinks.history import connect, define, one_of, read
+from sinks.history import connect, define, quoted, read
 from sinks.root import find_root
 from streams.errors import DataRefused, UsageError
 from streams.folds.expiry import EXPIRY, expire
@@ -191,9 +191,9 @@ def why(root: Path, tenant: str, entity_id: str) -> list[dict[str, Any]]:
         sql = "CREATE TEMP TABLE revisions AS FROM main.revisions WHERE entity_id = ?"
         db.execute(sql, [entity_id])
         cited = db.execute("SELECT DISTINCT unnest(evidence_event_ids) FROM revisions").fetchall()
-        told = one_of("event_id", (event_id for (event_id,) in cited))
+        told = ", ".join(quoted(event_id) for (event_id,) in cited) or "NULL"
         db.execute("ALTER VIEW events RENAME TO all_events")
-        db.execute(f"CREATE VIEW events AS FROM all_events WHERE {told}")
+        db.execute(f"CREATE VIEW events AS FROM all_events WHERE event_id IN ({told})")
         found = rows(db, "SELECT * FROM why(?)", entity_id)
     if not found:
         raise DataRefused(f"nothing in this history ever changed {entity_id!r}")

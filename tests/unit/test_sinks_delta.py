@@ -65,6 +65,26 @@ def test_a_torn_batch_is_undone_and_can_be_written_again(tmp_path: Path) -> None
         assert db.execute("SELECT plan_id FROM plans").fetchall() == [("p",)]
 
 
+def test_a_file_without_what_is_asked_for_is_not_read(tmp_path: Path) -> None:
+    with History(tmp_path / "history") as history:
+        history.append("events", events(*(f"e{n}" for n in range(1000))), "app", 1)
+        delta = history.table("events")
+        assert delta is not None
+        (file,) = delta.file_uris()
+    filters = "SELECT path_in_schema FROM parquet_metadata(?) WHERE bloom_filter_offset IS NOT NULL"
+    looks = "FROM parquet_bloom_probe(?, 'event_id', ?)"
+    with connect(tmp_path / "history") as db:
+        assert {name for (name,) in db.execute(filters, [file]).fetchall()} == {
+            "event_id",
+            "session_id",
+        }
+        left_out = [
+            db.execute(f"SELECT bool_and(bloom_filter_excludes) {looks}", [file, one]).fetchone()
+            for one in ("e7", "e7x")
+        ]
+    assert left_out == [(False,), (True,)]
+
+
 def test_restore_to_a_version_that_never_was_is_refused(tmp_path: Path) -> None:
     with History(tmp_path / "history") as history:
         history.append("events", events("a"), "app", 1)
