@@ -29,10 +29,9 @@ async def read(
     at: TopicPartition,
     start: int,
     connection: Mapping[str, Any],
-    stop: int | None = None,
     forever: bool = False,
 ) -> AsyncGenerator[Chunk, None]:
-    """The committed rows from offset `start` on, up to `stop` or the end; at least one chunk.
+    """The committed rows from offset `start` on, up to its end; at least one chunk.
     `forever`: beyond the end as they come; without new ones an empty chunk ten times a second.
 
     Goes by the consumer's position: after the last record stands the transaction's own control
@@ -56,15 +55,12 @@ async def read(
         consumer.assign([at])
         first = (await consumer.beginning_offsets([at]))[at]
         end = (await consumer.end_offsets([at]))[at]
-        end = end if stop is None else min(stop, end)
         position = max(first, start)
         consumer.seek(at, position)
         yield Chunk([], [], position, end)
         while forever or position < end:
             fetched = await consumer.getmany(at, timeout_ms=100, max_records=CHUNK)
             records = fetched.get(at, ())
-            if stop is not None:
-                records = [record for record in records if record.offset < stop]
             position = await consumer.position(at)
             rows = [(one.key, one.value) for one in records if one.key != MARKER_KEY]
             markers = [(one.offset, decode(one.value)) for one in records if one.key == MARKER_KEY]

@@ -43,18 +43,14 @@ def decode(value: bytes | None) -> Marker:
 
 @dataclass(slots=True)
 class Standing:
-    """Where a lane's table stands: the changelog's offset after its newest row, the newest marker
-    and the one before, each with its offset there. `written`: when a store on disk had it, in
-    seconds since 1970."""
+    """Where a lane's table stands: the changelog's offset after its newest row, and the newest
+    marker with its offset there. `written`: when a store on disk had it, in seconds since 1970."""
 
     position: int = 0
     offsets: dict[str, int] = field(default_factory=dict)
     marker: Marker | None = None
     marker_at: int = -1
-    before: Marker | None = None
-    before_at: int = -1
     written: float = 0.0
 
     def saw(self, at: int, marker: Marker) -> None:
-        self.before, self.before_at = self.marker, self.marker_at
         self.marker, self.marker_at = marker, at

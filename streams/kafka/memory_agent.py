@@ -53,8 +53,8 @@ class MemoryAgent(Agent):
         return super().apply(record, given)
 
     def feel(self, record: Any, given: hop.Given) -> str:
-        """A hop: no input record, so law 3 counts it apart. After a torn transaction the other
-        agent may say again what it said before."""
+        """A hop: no input record, so law 3 counts it apart. An agent that folds its topics anew
+        says again what it said before."""
         if given.offset <= self.hops.get(given.source, -1):
             return "hops_repeated"
         self.hops[given.source] = given.offset

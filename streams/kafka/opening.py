@@ -127,16 +127,16 @@ async def follow(lane: "Lane", source: Source) -> None:
                 return
 
 
-async def restore(lane: "Lane", source: Source, stop: int | None = None) -> None:
-    """Reads the changelog from where the table stands, to offset `stop` or the end.
+async def restore(lane: "Lane", source: Source) -> None:
+    """Reads the changelog from where the table stands to its end.
 
     Raises:
         ConfigurationError: the changelog is shorter than what was read of it before.
     """
     started = told = monotonic()
     rows, first = 0, lane.standing.position
-    async for chunk in changelog.read(lane.changelog, first, source.connection, stop):
-        if chunk.end < first and stop is None:
+    async for chunk in changelog.read(lane.changelog, first, source.connection):
+        if chunk.end < first:
             raise ConfigurationError(
                 f"{lane.changelog.topic}, partition {lane.partition}: ends at {chunk.end}, but was "
                 f"read up to {first}: it was made anew; start the worker again"

@@ -18,7 +18,7 @@ from streams.folds.rows import Effects, Input, Late, Outcome, Refused
 from streams.folds.session_state import visible
 from streams.runtime.decode import Dead, decode
 from streams.runtime.sources import Given
-from streams.runtime.store import Entity, Store
+from streams.runtime.store import Entity, Store, StoreError
 
 Row = tuple[Any, ...]
 Place = tuple[str, int, int]
@@ -81,6 +81,8 @@ class Applier:
                 user = self.store.entity("users", tenant, signal.user_id)
                 users.append(user)
                 memory.fold_signal(user, signal, out)
+        except StoreError:  # of no record's making
+            raise
         except Exception as error:
             return self._refuse(*verdict(error), given, line, (entity, *users))
         self._collect(entity, users, given, out)

@@ -70,7 +70,7 @@ Where = tuple[str, str, str]  # table, tenant, and the session's or user's id
 
 
 class StoreError(TurnstoneError):
-    """The fold's tables cannot be written: a full disk, most likely. Nothing half-written."""
+    """The fold's tables cannot be written (nothing is half-written), or not be read."""
 
 
 class Entity:
@@ -195,14 +195,24 @@ class Store:
 
     def _read(self, prefix: bytes) -> dict[str, bytes]:
         cursor, rows, length = self._cursor, {}, len(prefix)
-        cursor.seek(prefix)
-        while cursor.valid():
-            key = cursor.key()
-            if not key.startswith(prefix):
-                break
-            rows[key[length:].decode()] = cursor.value()
-            cursor.next()
+        try:
+            cursor.seek(prefix)
+            while cursor.valid():
+                key = cursor.key()
+                if not key.startswith(prefix):
+                    return rows
+                rows[key[length:].decode()] = cursor.value()
+                cursor.next()
+            cursor.status()  # an unreadable block looks like the end
+        except Exception as error:  # rocksdict raises bare Exceptions
+            raise self._unreadable(error) from None
         return rows
+
+    def _unreadable(self, error: Exception) -> StoreError:
+        return StoreError(
+            f"{self._path}: the fold's tables cannot be read: {error}; take the folder from a "
+            "copy, or fold the same files into a new history"
+        )
 
     def commit(self, values: dict[str, Any]) -> None:
         """Writes all changed rows and the given values at once; a None value is removed."""
@@ -250,7 +260,10 @@ class Store:
 
     def value(self, name: str) -> Any:
         """One of the runner's own values, or None."""
-        encoded = self._db.get(b"m\0" + name.encode())
+        try:
+            encoded = self._db.get(b"m\0" + name.encode())
+        except Exception as error:
+            raise self._unreadable(error) from None
         return None if encoded is None else msgspec.msgpack.decode(encoded)
 
     def adopt(self, entity: Entity) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from schemas.events import RECORD_TYPES
 from streams.runtime.apply import Applier
-from streams.runtime.store import Store
+from streams.runtime.store import Store, StoreError
 from tests.property.strategies import events, write_plans
 from tests.property.test_law_2 import final
 from tests.property.world import Json, World, fact, plan, turn, world
@@ -48,6 +48,25 @@ def test_rows_survive_the_disk_at_any_point(data: st.DataObject) -> None:
             assert dict(stored.scan("")) == dict(kept.scan(""))
         assert final(made, once.store.entities) == final(once)
         made.store.close()
+
+
+def test_rows_that_cannot_be_read_are_no_missing_rows(tmp_path: Path) -> None:
+    made = World(Store(tmp_path))
+    made.say(*(turn(f"e{n}", n, session_id=f"s{n}", user_id="u1") for n in range(300)))
+    made.store.commit({})
+    made.store._db.flush()
+    made.store.close()
+    files = list(tmp_path.glob("*.sst"))
+    assert files
+    for file in files:
+        content = bytearray(file.read_bytes())
+        content[3000:-3000] = bytes(len(content) - 6000)  # all but the first block and the index
+        file.write_bytes(content)
+    made = World(Store(tmp_path))
+    with pytest.raises(StoreError, match="cannot be read"):
+        made.say(*(turn(f"f{n}", n, session_id=f"s{n}", user_id="u1") for n in range(300)))
+    assert not made.rows["dead_letters"]
+    made.store.close()
 
 
 def test_every_kind_of_record_is_drawn() -> None:
