@@ -194,7 +194,8 @@ class Store:
                 yield tenant.decode(), name.decode()
 
     def _read(self, prefix: bytes) -> dict[str, bytes]:
-        cursor, rows, length = self._cursor, {}, len(prefix)
+        cursor, length = self._cursor, len(prefix)
+        rows: dict[str, bytes] = {}
         try:
             cursor.seek(prefix)
             while cursor.valid():
