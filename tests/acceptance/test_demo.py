@@ -57,7 +57,7 @@ def test_the_dead_letter_is_listed_and_shown_with_its_bytes(history: Path) -> No
     assert [one["reason"] for one in listed] == ["invalid"]
     assert "metadata.correct_rate" in listed[0]["detail"]
     line = next(n for n, record in enumerate(RECORDS, 1) if record.get("event_id") == BAD)
-    assert listed[0]["id"].endswith(f"conversations.ndjson:{line}")
+    assert listed[0]["id"].endswith(f"conversations.ndjson:0:{line}")
     shown = turnstone("dlq", "show", listed[0]["id"], "--history", history, "--json").json()
     assert shown["payload"] == LINES[line - 1]
 
