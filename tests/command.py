@@ -3,9 +3,11 @@
 import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,13 +57,15 @@ def turnstone(*args: str | Path, input: bytes | None = None, **options: Any) -> 
 
 
 def start(*args: str | Path, **options: Any) -> "subprocess.Popen[bytes]":
-    """Starts the command and leaves it running, its output in pipes."""
+    """Starts the command and leaves it running, its output in pipes; Ctrl-C is for it, although a
+    shell that runs the tests in the background has it ignored."""
     return subprocess.Popen(
         [PROGRAM, *map(str, args)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment(),
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         **options,
     )
 

@@ -88,8 +88,12 @@ def test_every_output_has_a_place_of_its_own() -> None:
     batch = SessionAgent(0, MemoryRows(), 1, None).process(
         turns(0, on(0, "a", task_id="t"), on(1, "b"))
     )
-    places = [(*one.headers[-4:], one.topic) for one in batch.outputs if one.topic != "history"]
-    rows = [one.headers[-4:] for one in of(batch, "history")]
+    places = [
+        (*map(tuple, one.headers[-4:]), one.topic)
+        for one in batch.outputs
+        if one.topic != "history"
+    ]
+    rows = [tuple(map(tuple, one.headers[-4:])) for one in of(batch, "history")]
     assert len(set(rows)) == len(rows)
     assert len(set(places)) == len(places)
     tables = [dict(one.headers)["table"] for one in of(batch, "history")]
