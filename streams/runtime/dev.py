@@ -3,7 +3,7 @@
 import signal
 import subprocess
 import sys
-import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,8 +24,7 @@ def run(
 
     `kafka` keeps the broker's data: the sink's history knows offsets of its topics.
     """
-    stop = threading.Event()
-    with _signals(stop), Broker.start(keep=kafka, port=port, say=say) as broker:
+    with _signals() as came, Broker.start(keep=kafka, port=port, say=say) as broker:
         settings = KafkaSettings.load(bootstrap=broker.bootstrap, partitions=partitions)
         prepare(settings, WorkerSettings.load())
         parts = {
@@ -37,8 +36,9 @@ def run(
             for name, command in parts.items()
         }
         say(f"Kafka at {broker.bootstrap}; memory goes into {history}; Ctrl-C ends all")
+        say(f"  turnstone produce FILE.ndjson --bootstrap {broker.bootstrap}")
         try:
-            return _watch(running, stop, say)
+            return _watch(running, came, say)
         finally:
             for name, part in running.items():  # the worker first: the sink writes what it said
                 _end(name, part, say)
@@ -50,9 +50,10 @@ def _start(command: list[str]) -> "subprocess.Popen[bytes]":
 
 
 def _watch(
-    running: dict[str, "subprocess.Popen[bytes]"], stop: threading.Event, say: Callable[[str], None]
+    running: dict[str, "subprocess.Popen[bytes]"], came: list[int], say: Callable[[str], None]
 ) -> int:
-    while not stop.wait(WATCH_EVERY):
+    while not came:
+        time.sleep(WATCH_EVERY)
         for name, part in running.items():
             code = part.poll()
             if code is not None:
@@ -72,13 +73,16 @@ def _end(name: str, part: "subprocess.Popen[bytes]", say: Callable[[str], None])
 
 
 @contextmanager
-def _signals(stop: threading.Event) -> Iterator[None]:
-    """SIGINT and SIGTERM set `stop`."""
+def _signals() -> Iterator[list[int]]:
+    """The SIGINTs and SIGTERMs that came. No Event: it has a lock, and a handler that asks for it
+    while the thread it has interrupted holds it waits for ever."""
+    came: list[int] = []
     before: dict[signal.Signals, Any] = {
-        one: signal.signal(one, lambda *_: stop.set()) for one in (signal.SIGINT, signal.SIGTERM)
+        one: signal.signal(one, lambda number, _: came.append(number))
+        for one in (signal.SIGINT, signal.SIGTERM)
     }
     try:
-        yield
+        yield came
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
