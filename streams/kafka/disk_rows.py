@@ -17,7 +17,7 @@ from rocksdict import Rdict, RdictIter, WriteBatch
 
 from streams.kafka.marker import Standing
 from streams.kafka.rows import Row
-from streams.runtime.store import StoreError, options
+from streams.runtime.store import StoreError, options, rows_under
 
 log = logging.getLogger(__name__)
 
@@ -78,21 +78,10 @@ class DiskRows:
 
     def read(self, where: bytes) -> dict[str, bytes]:
         assert self._cursor is not None
-        prefix = where + b"\0"
-        cursor, length = self._cursor, len(prefix)
-        rows: dict[str, bytes] = {}
         try:
-            cursor.seek(prefix)
-            while cursor.valid():
-                key = cursor.key()
-                if not key.startswith(prefix):
-                    return rows
-                rows[key[length:].decode()] = cursor.value()
-                cursor.next()
-            cursor.status()  # an unreadable block looks like the end
+            return rows_under(self._cursor, where + b"\0")
         except Exception as error:
             raise self._fault(error) from None
-        return rows
 
     def named(self, name: bytes) -> Iterator[Row]:
         """Seeks from entity to entity."""

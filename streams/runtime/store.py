@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from rocksdict import BlockBasedOptions, Cache, DBCompressionType, Options, Rdict, WriteBatch
+from rocksdict import (
+    BlockBasedOptions,
+    Cache,
+    DBCompressionType,
+    Options,
+    Rdict,
+    RdictIter,
+    WriteBatch,
+)
 
 from streams.errors import ConfigurationError, TurnstoneError
 from streams.folds import (
@@ -194,20 +202,10 @@ class Store:
                 yield tenant.decode(), name.decode()
 
     def _read(self, prefix: bytes) -> dict[str, bytes]:
-        cursor, length = self._cursor, len(prefix)
-        rows: dict[str, bytes] = {}
         try:
-            cursor.seek(prefix)
-            while cursor.valid():
-                key = cursor.key()
-                if not key.startswith(prefix):
-                    return rows
-                rows[key[length:].decode()] = cursor.value()
-                cursor.next()
-            cursor.status()  # an unreadable block looks like the end
+            return rows_under(self._cursor, prefix)
         except Exception as error:  # rocksdict raises bare Exceptions
             raise self._unreadable(error) from None
-        return rows
 
     def _unreadable(self, error: Exception) -> StoreError:
         return StoreError(
@@ -290,6 +288,24 @@ class Store:
         del self._cursor
         with suppress(Exception):
             self._db.close()
+
+
+def rows_under(cursor: RdictIter, prefix: bytes) -> dict[str, bytes]:
+    """The rows whose keys begin so, by what follows.
+
+    Raises what rocksdict raises of a block that cannot be read: a bare Exception.
+    """
+    rows: dict[str, bytes] = {}
+    length = len(prefix)
+    cursor.seek(prefix)
+    while cursor.valid():
+        key = cursor.key()
+        if not key.startswith(prefix):
+            return rows
+        rows[key[length:].decode()] = cursor.value()
+        cursor.next()
+    cursor.status()  # an unreadable block looks like the end
+    return rows
 
 
 def _prefix(where: Where) -> bytes:
