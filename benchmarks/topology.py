@@ -29,6 +29,7 @@ from aiokafka.errors import KafkaError
 
 from benchmarks.common import machine, median, note, sgd_records
 from benchmarks.peers.__main__ import cpu_seconds
+from benchmarks.peers.latency import WARM, percentiles, produce, read
 from schemas.time import format_time, parse_time
 from streams.broker import Broker
 from streams.kafka.settings import KafkaSettings
@@ -38,9 +39,6 @@ from streams.topology import SESSION_CONTEXTS, TURNS, USER_SIGNALS
 APP = WorkerSettings().app_id
 PARTITIONS = KafkaSettings().partitions
 SIDE_BY_SIDE = 1_000
-WARM = 15.0
-"""Seconds at the beginning that do not count: the broker's JVM compiles, the worker starts."""
-STEP = 0.005
 TOO_LONG = 600.0
 
 Turn = tuple[bytes, dict[str, object]]
@@ -137,53 +135,33 @@ async def watch(bootstrap: str, worker: Worker, wanted: int) -> Result:
 # --- latency ----------------------------------------------------------------------------------
 
 
-async def produce(bootstrap: str, given: Iterator[Turn], rate: int, seconds: float) -> None:
-    """Each turn is stamped when it is handed to the producer."""
-    async with AIOKafkaProducer(bootstrap_servers=bootstrap, acks="all") as producer:
-        sent, began = 0, time.monotonic()
-        while (passed := time.monotonic() - began) < seconds:
-            while sent < passed * rate:
-                key, turn = next(given)
-                turn["occurred_at"] = format_time(time.time_ns() // 1_000)
-                await producer.send(TURNS.name, key=key, value=encode(turn))
-                sent += 1
-            await asyncio.sleep(STEP)
+def stamped(given: Iterator[Turn]) -> Iterator[tuple[bytes, bytes]]:
+    """Turns that are said when they are asked for."""
+    for key, turn in given:
+        turn["occurred_at"] = format_time(time.time_ns() // 1_000)
+        yield key, encode(turn)
 
 
-async def read(bootstrap: str, latencies: list[tuple[float, float]]) -> None:
-    """Appends (when it was produced, seconds until it was here) of every context."""
-    consumer = AIOKafkaConsumer(
-        SESSION_CONTEXTS.name, bootstrap_servers=bootstrap, isolation_level="read_committed",
-        auto_offset_reset="earliest", fetch_max_wait_ms=100,
-    )  # fmt: skip
-    async with consumer:
-        while True:
-            fetched = await consumer.getmany(timeout_ms=500)
-            now = time.time()
-            for records in fetched.values():
-                for record in records:
-                    sent = parse_time(json.loads(record.value)["updated_at"]) / 1e6
-                    latencies.append((sent, now - sent))
+def stamp(context: bytes) -> float:
+    return parse_time(json.loads(context)["updated_at"]) / 1e6
 
 
 async def measure(bootstrap: str, worker: Worker, rate: int, seconds: float) -> None:
     latencies: list[tuple[float, float]] = []
-    reader = asyncio.create_task(read(bootstrap, latencies))
-    given = turns(int((2 * WARM + seconds) * rate) + rate)
-    await produce(bootstrap, given, 200, WARM)
+    reader = asyncio.create_task(read(bootstrap, SESSION_CONTEXTS.name, stamp, latencies))
+    given = stamped(turns(int((2 * WARM + seconds) * rate) + rate))
+    await produce(bootstrap, TURNS.name, given, 200, WARM)
     began = time.time() + WARM
     cpu = worker.cpu()
-    await produce(bootstrap, given, rate, WARM + seconds)
+    await produce(bootstrap, TURNS.name, given, rate, WARM + seconds)
     cpu = worker.cpu() - cpu
     await asyncio.sleep(3)
     reader.cancel()
     await asyncio.gather(reader, return_exceptions=True)
     found = sorted(took for at, took in latencies if at > began)
-    p50, p99 = (found[len(found) * part // 100] * 1e3 for part in (50, 99))
     used = cpu / (WARM + seconds) / rate * 1e6
     sys.stdout.write(
-        f"{rate:>6,}/s  p50 {p50:6.1f}  p99 {p99:6.1f} ms  {used:.0f} µs CPU a turn, "
-        f"{len(found):,} contexts\n"
+        f"{rate:>6,}/s  {percentiles(found)}  {used:.0f} µs CPU a turn, {len(found):,} contexts\n"
     )
 
 

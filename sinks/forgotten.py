@@ -44,9 +44,7 @@ class Forgotten:
         for kind, owners in (("users", users), ("sessions", sessions)):
             for where in owners:
                 self._until[kind][_hash("/".join(where))] = until
-        fresh = self._file.with_name(f".{FILE}")
-        fresh.write_text(json.dumps(self._until) + "\n", encoding="utf-8")
-        fresh.replace(self._file)
+        _write(self._file, self._until)
 
     def kept(self, table: str, rows: pa.Table) -> Sequence[int] | None:
         """The places of rows that may be written; None for all of them."""
@@ -96,12 +94,17 @@ class Unfinished:
         self.whole |= set(whole)
         self.shared |= set(shared)
         every = {"whole": sorted(self.whole), "shared": sorted(self.shared)}
-        fresh = self._file.with_name(f".{self._file.name}")
-        fresh.write_text(json.dumps(every), encoding="utf-8")
-        fresh.replace(self._file)
+        _write(self._file, every)
 
     def end(self) -> None:
         self._file.unlink()
+
+
+def _write(file: Path, value: Any) -> None:
+    """The old or the new text stands, never a part."""
+    fresh = file.with_name(f".{file.name}")
+    fresh.write_text(json.dumps(value) + "\n", encoding="utf-8")
+    fresh.replace(file)
 
 
 def _hash(text: str) -> str:

@@ -11,7 +11,7 @@ import asyncio
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
@@ -43,23 +43,35 @@ def _stamped() -> Iterator[tuple[bytes, bytes]]:
         yield key, job.encode(turn)
 
 
-async def _produce(bootstrap: str, source: str, rate: int, seconds: float) -> int:
-    turns, sent = _stamped(), 0
+def _stamp(row: bytes) -> float:
+    return float(job.decode_row(row).updated_at)
+
+
+async def produce(
+    bootstrap: str, topic: str, turns: Iterator[tuple[bytes, bytes]], rate: int, seconds: float
+) -> int:
+    """Sends turns, stamped when they are asked for, at that rate; how many."""
+    sent = 0
     async with AIOKafkaProducer(bootstrap_servers=bootstrap, acks="all") as producer:
         began = time.monotonic()
         while (passed := time.monotonic() - began) < seconds:
             while sent < passed * rate:
                 key, value = next(turns)
-                await producer.send(source, key=key, value=value)
+                await producer.send(topic, key=key, value=value)
                 sent += 1
             await asyncio.sleep(STEP)
     return sent
 
 
-async def _read(bootstrap: str, output: str, latencies: list[tuple[float, float]]) -> None:
-    """Appends (when it was produced, seconds until it was here) of every context."""
+async def read(
+    bootstrap: str,
+    topic: str,
+    stamp: Callable[[bytes], float],
+    latencies: list[tuple[float, float]],
+) -> None:
+    """Appends (when it was produced, seconds until it was here) of every context, by its stamp."""
     consumer = AIOKafkaConsumer(
-        output, bootstrap_servers=bootstrap, isolation_level="read_committed",
+        topic, bootstrap_servers=bootstrap, isolation_level="read_committed",
         auto_offset_reset="earliest", fetch_max_wait_ms=100,
     )  # fmt: skip
     async with consumer:
@@ -68,7 +80,7 @@ async def _read(bootstrap: str, output: str, latencies: list[tuple[float, float]
             now = time.time()
             for records in fetched.values():
                 for record in records:
-                    sent = float(job.decode_row(record.value).updated_at)
+                    sent = stamp(record.value)
                     latencies.append((sent, now - sent))
 
 
@@ -80,12 +92,14 @@ async def measure(bootstrap: str, peer: str, run: int, rate: int, seconds: float
     folder = tempfile.TemporaryDirectory()
     worker = start(peer, Path(folder.name), bootstrap, group, source, output, changelog)
     latencies: list[tuple[float, float]] = []
-    reader = asyncio.create_task(_read(bootstrap, output, latencies))
+    reader = asyncio.create_task(read(bootstrap, output, _stamp, latencies))
     try:
         jvm = PEERS[peer].compiles
-        before = await _produce(bootstrap, source, *((JVM_RATE, JVM_WARM) if jvm else (200, WARM)))
+        before = await produce(
+            bootstrap, source, _stamped(), *((JVM_RATE, JVM_WARM) if jvm else (200, WARM))
+        )
         began = time.time() + WARM
-        sent = before + await _produce(bootstrap, source, rate, WARM + seconds)
+        sent = before + await produce(bootstrap, source, _stamped(), rate, WARM + seconds)
         deadline = time.monotonic() + PATIENCE
         while len(latencies) < sent:
             if time.monotonic() > deadline:
@@ -101,7 +115,8 @@ async def measure(bootstrap: str, peer: str, run: int, rate: int, seconds: float
         folder.cleanup()
 
 
-def _percentiles(found: list[float]) -> str:
+def percentiles(found: list[float]) -> str:
+    """Of sorted seconds, in ms."""
     if not found:
         return "does not keep up"
     p50, p99 = (found[len(found) * part // 100] * 1e3 for part in (50, 99))
@@ -121,7 +136,7 @@ def main() -> None:
                 found = asyncio.run(
                     measure(broker.bootstrap, peer, next(runs), rate, given.seconds)
                 )
-                sys.stdout.write(f"{peer:32} {rate:>6,}/s  {_percentiles(found)}\n")
+                sys.stdout.write(f"{peer:32} {rate:>6,}/s  {percentiles(found)}\n")
                 sys.stdout.flush()
 
 

@@ -116,7 +116,7 @@ class Agent(ABC):
 
     def committed(self) -> None:
         self._note = self._pending
-        self.table.committed()
+        self.found(self.table.committed())
 
     def rolled_back(self) -> None:
         self.table.rolled_back()
@@ -124,9 +124,10 @@ class Agent(ABC):
 
     def restore(self, rows: Sequence[Row]) -> None:
         self.table.restore(rows)
+        self.found(rows)
 
     def found(self, heads: Sequence[Row]) -> None:  # noqa: B027 - most want nothing of it
-        """Nothing is kept beside the rows."""
+        """Rows that are the table's now. Nothing is kept beside them."""
 
     def restored(self, note: Mapping[str, Any]) -> None:
         self._note = note

@@ -2,7 +2,7 @@
 
 It drives aiokafka on the app's own loop: Faust's driver has a thread for it, and every fetch then
 crosses two queues. Faust keeps assignment, agents and flow control; its acks and commits are off,
-since offsets are part of the lanes' transactions.
+since lanes go by the markers in their transactions.
 """
 
 import asyncio

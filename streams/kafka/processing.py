@@ -8,30 +8,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from streams.kafka.raw import RawRecord
 from streams.kafka.rows import MemoryRows, RowStore
 from streams.kafka.rows import Row as Row
 
 Headers = Sequence[tuple[str, bytes]]
 
 
-class Record(Protocol):
-    """A record as the broker gave it; aiokafka's ConsumerRecord is one. `timestamp` is in
-    milliseconds UTC, in a topic with LogAppendTime the broker's."""
+class Record(RawRecord, Protocol):
+    """A record that says where it is from; aiokafka's ConsumerRecord is one. `timestamp` is, in a
+    topic with LogAppendTime, the broker's."""
 
     @property
     def topic(self) -> str: ...
     @property
     def partition(self) -> int: ...
-    @property
-    def offset(self) -> int: ...
-    @property
-    def timestamp(self) -> int: ...
-    @property
-    def key(self) -> bytes | None: ...
-    @property
-    def value(self) -> bytes | None: ...
-    @property
-    def headers(self) -> Headers: ...
     @property
     def serialized_value_size(self) -> int: ...
 

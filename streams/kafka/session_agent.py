@@ -137,14 +137,6 @@ class SessionAgent(Agent):
         note["stream_time"] = self.retention.stream_time
         return note
 
-    def committed(self) -> None:
-        self._note = self._pending
-        self.found(self.table.committed())
-
-    def restore(self, rows: Sequence[Row]) -> None:
-        super().restore(rows)
-        self.found(rows)
-
     def found(self, heads: Sequence[Row]) -> None:
         for key, header in heads:
             if key.endswith(b"\0h"):

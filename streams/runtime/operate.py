@@ -5,6 +5,7 @@ tables are the workers'.
 """
 
 import time
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ def forget(history: Path, tenant: str, user_id: str) -> dict[str, Any]:
             store.erase("sessions", *where)
         store.compact()
     with writing(root) as (store, tables):
-        kept = [entity for where in sorted(theirs) if (entity := _refolded(root, *where))]
+        kept = _refolded(root, theirs)
         if kept:
             for entity in kept:
                 store.adopt(entity)
@@ -73,7 +74,7 @@ def _forget_in_sinks(root: Path, tenant: str, user_id: str) -> dict[str, Any]:
         now = time.time_ns() // 1000
         Forgotten(root).add([(tenant, user_id)], left.whole, now)
         done = maintenance.forget(root, tenant, user_id)
-        kept = [entity for where in sorted(left.shared) if (entity := _refolded(root, *where))]
+        kept = _refolded(root, left.shared)
         if kept:
             with History(root) as tables:
                 tables.append("sessions", _documents(kept), "forget", now)
@@ -81,10 +82,10 @@ def _forget_in_sinks(root: Path, tenant: str, user_id: str) -> dict[str, Any]:
     return {**done.receipt, "elsewhere": ELSEWHERE}
 
 
-def _refolded(root: Path, tenant: str, session_id: str) -> Entity | None:
-    """A shared session's rows from the records that are left."""
-    entity = refold(root, tenant, session_id)
-    return None if entity.get("h") is None else entity
+def _refolded(root: Path, sessions: Iterable[tuple[str, str]]) -> list[Entity]:
+    """The rows of those sessions of which records are left, from these."""
+    folded = (refold(root, *where) for where in sorted(sessions))
+    return [entity for entity in folded if entity.get("h") is not None]
 
 
 def _documents(sessions: list[Entity]) -> pa.Table:

@@ -50,10 +50,30 @@ def _mount(options: str, folder: Path) -> bool:
 @contextmanager
 def small_disk(folder: Path, megabytes: int) -> Iterator[Disk]:
     """A disk of so many megabytes at `folder`, which is made; or any disk, where we may not."""
-    folder.mkdir(parents=True)
-    mounted = os.geteuid() == 0 and _mount(f"size={megabytes}m", folder)
+    if can_mount():
+        with mounted(folder, megabytes):
+            yield Disk(folder, megabytes)
+    else:
+        folder.mkdir(parents=True)
+        yield Disk(folder, 0)
+
+
+def can_mount() -> bool:
+    """Whether a small file system of our own can be had."""
+    probe = ["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/tmp"]
     try:
-        yield Disk(folder, megabytes if mounted else 0)
+        return subprocess.run(probe, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def mounted(folder: Path, megabytes: int) -> Iterator[Path]:
+    """A file system of so many megabytes at `folder`, which is made."""
+    folder.mkdir(parents=True)
+    if not _mount(f"size={megabytes}m", folder):
+        raise OSError(f"{folder}: tmpfs cannot be mounted")
+    try:
+        yield folder
     finally:
-        if mounted:
-            subprocess.run(["umount", "--lazy", str(folder)], check=True)
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)

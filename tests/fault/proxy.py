@@ -12,7 +12,6 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, Self
 
 from streams.broker.config import HOST
@@ -43,12 +42,7 @@ class Proxy:
         self._server = self._call(asyncio.start_server(self._serve, HOST, self.port))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._call(self._end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

@@ -28,6 +28,7 @@ from tests.command import (
     turnstone,
 )
 from tests.conftest import SGD
+from tests.fault.disk import can_mount, mounted
 from tests.fault.kill_run import found
 from tests.shared_data import shared
 
@@ -107,26 +108,13 @@ def test_after_no_room_for_the_store_the_next_run_goes_on(
     exactly_once(history, turns, quiet)
 
 
-def can_mount(folder: str = "/tmp") -> bool:
-    """Whether a small file system of our own can be had; the limits above do where it cannot."""
-    probe = ["unshare", "--mount", "mount", "-t", "tmpfs", "none", folder]
-    try:
-        return subprocess.run(probe, capture_output=True, check=False).returncode == 0
-    except FileNotFoundError:
-        return False
-
-
-if can_mount():
+if can_mount():  # the limits above do where it cannot be
 
     @pytest.fixture
     def small_disk(tmp_path: Path) -> Iterator[Path]:
         """A file system of 1 MB."""
-        folder = tmp_path / "disk"
-        folder.mkdir()
-        mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(folder)]
-        subprocess.run(mount, capture_output=True, check=True)
-        yield folder
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+        with mounted(tmp_path / "disk", 1) as folder:
+            yield folder
 
     def test_a_full_disk_is_said_and_with_more_room_the_next_run_goes_on(
         small_disk: Path, turns: Path, quiet: dict[str, object]

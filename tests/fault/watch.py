@@ -4,7 +4,6 @@ import asyncio
 import threading
 from collections import Counter
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Self
 
 from aiokafka.errors import KafkaError
@@ -38,12 +37,7 @@ class Watch:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join()
 

@@ -11,6 +11,7 @@ import pytest
 from streams.broker import Broker, Security
 from streams.kafka.settings import KafkaSettings
 from tests.kafka.counting import Counting
+from tests.kafka.working import Working, alone
 
 USER, PASSWORD = "alice", "wonderland"
 numbers = count()
@@ -39,6 +40,13 @@ def counting(broker: Broker, tmp_path: Path) -> Iterator[Counting]:
     made.create()
     yield made
     made.stop()
+
+
+@pytest.fixture
+def working(tmp_path: Path) -> Iterator[Working]:
+    """Workers on a broker of their own."""
+    with alone(tmp_path) as made:
+        yield made
 
 
 @pytest.fixture

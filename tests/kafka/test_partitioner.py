@@ -1,31 +1,18 @@
 """Producers that put keys elsewhere: librdkafka's own way is a CRC32, everybody else's murmur2."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from zlib import crc32
 
-import pytest
 from aiokafka import AIOKafkaProducer
 
 from streams import sample
-from streams.broker import Broker
 from tests.command import turnstone
 from tests.kafka.counting import PARTITIONS
 from tests.kafka.test_worker import lines_of, same_documents, same_memory
 from tests.kafka.working import Given, Working, message
 
 SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
-
-
-@pytest.fixture
-def working(tmp_path: Path) -> Iterator[Working]:
-    with Broker.start(short_lived=True) as broker:
-        made = Working(broker.bootstrap, tmp_path)
-        try:
-            yield made
-        finally:
-            made.stop()
 
 
 async def send_by_crc32(bootstrap: str, messages: list[Given]) -> None:

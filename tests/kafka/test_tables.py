@@ -21,7 +21,7 @@ from streams.kafka.app import App
 from streams.kafka.disk_rows import STANDING_KEY, DiskRows
 from streams.kafka.marker import MARKER_KEY, Standing
 from streams.kafka.partitions import partition_of
-from tests.fault.test_faults import can_mount
+from tests.fault.disk import can_mount, mounted
 from tests.kafka.counting import PARTITIONS, Counting, read_all
 from tests.kafka.counting_worker import plan
 
@@ -310,12 +310,8 @@ if can_mount():
     @pytest.fixture
     def small_disk(tmp_path: Path) -> Iterator[Path]:
         """A file system of 8 MB."""
-        folder = tmp_path / "disk"
-        folder.mkdir()
-        mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "none", str(folder)]
-        subprocess.run(mount, capture_output=True, check=True)
-        yield folder
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+        with mounted(tmp_path / "disk", 8) as folder:
+            yield folder
 
     def test_a_full_disk_ends_the_worker_and_loses_nothing(
         counting: Counting, small_disk: Path

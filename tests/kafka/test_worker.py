@@ -6,18 +6,16 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from sinks.digest import digest
 from streams import sample
-from streams.broker import Broker
 from streams.topology import TOPICS
 from tests.acceptance import ledger, sgd
 from tests.command import environment, folded, ndjson, rows, turn, turnstone
@@ -28,17 +26,6 @@ from tests.shared_data import shared
 KILLS = 3
 SECRET = "violet-giraffe"
 encode = msgspec.json.Encoder().encode
-
-
-@pytest.fixture
-def working(tmp_path: Path) -> Iterator[Working]:
-    """A broker of its own: the topology's topics have one name each."""
-    with Broker.start(short_lived=True) as broker:
-        made = Working(broker.bootstrap, tmp_path)
-        try:
-            yield made
-        finally:
-            made.stop()
 
 
 def lines_of(file: Path) -> list[bytes]:
