@@ -27,7 +27,8 @@ from streams.topology import INPUT_BYTES, OUTPUT_BYTES, TOPICS, Topic
 DAY_MS = 86_400_000
 REPLICAS = 3
 KNOWN_WITHIN = 30.0  # seconds; a moment, where the machine has other things to do
-ALL_KNOW_WITHIN = 10.0
+ALL_KNOW_WITHIN = 20.0
+ASKED_AGAIN = 0.1
 SHOWN = 3  # differences an error names; often all topics have the same
 
 
@@ -95,15 +96,8 @@ async def ensure_topics(
     async with connected(settings, within) as admin:
         created = await create(admin, specs, settings.replication)
     async with connected(settings, max(within, KNOWN_WITHIN)) as admin:
-        await _until_known(admin, [one.name for one in specs])
         await check(admin, specs, ALL_KNOW_WITHIN)
     return created
-
-
-async def _until_known(admin: AIOKafkaAdminClient, names: list[str]) -> None:
-    """A broker needs a moment until it shows what it, or another worker, has just created."""
-    while not all(one["partitions"] for one in await admin.describe_topics(names)):
-        await asyncio.sleep(0.1)  # `connected` ends it
 
 
 async def create(
@@ -141,12 +135,13 @@ async def check(
 ) -> None:
     """Raises ConfigurationError naming topics that are not as their specs say, and how.
 
-    `patience`: seconds until every broker of the cluster knows topics that were just made.
+    `patience`: seconds for every broker of the cluster to know the topics: any of them may answer,
+    one that has just started knows none, and none knows at once what another has created.
     """
     wanted = {one.name: one for one in specs}
-    described = await admin.describe_topics(list(wanted))
-    partitions = {one["topic"]: len(one["partitions"]) for one in described}
-    found = await _settings(admin, wanted, patience)
+    deadline = monotonic() + patience
+    partitions = await _partitions(admin, list(wanted), deadline)
+    found = await _settings(admin, wanted, deadline)
     wrong = [
         line
         for name, one in wanted.items()
@@ -178,15 +173,26 @@ def _differences(one: TopicSpec, partitions: int, found: Mapping[str, str]) -> l
     return lines
 
 
+async def _partitions(
+    admin: AIOKafkaAdminClient, names: list[str], deadline: float
+) -> dict[str, int]:
+    """How many partitions each topic has; 0 where it is still not known at the deadline."""
+    while True:
+        described = await admin.describe_topics(names)
+        found = {one["topic"]: len(one["partitions"]) for one in described}
+        if all(found.values()) or monotonic() >= deadline:
+            return found
+        await asyncio.sleep(ASKED_AGAIN)
+
+
 async def _settings(
-    admin: AIOKafkaAdminClient, names: Iterable[str], patience: float
+    admin: AIOKafkaAdminClient, names: Iterable[str], deadline: float
 ) -> dict[str, dict[str, str]]:
     """Every setting of the topics, by topic."""
     asked = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
-    deadline = monotonic() + patience
     replies: list[Any] = await admin.describe_configs(asked)
-    while _unknown(replies) and monotonic() < deadline:  # another broker than showed the topics
-        await asyncio.sleep(0.1)
+    while _unknown(replies) and monotonic() < deadline:
+        await asyncio.sleep(ASKED_AGAIN)
         replies = await admin.describe_configs(asked)
     found: dict[str, dict[str, str]] = {}
     for reply in replies:
