@@ -19,7 +19,8 @@ from _duckdb import DuckDBPyConnection, Statement, StatementType
 
 import schemas
 from sinks.files import data_files
-from sinks.root import HistoryError, find_root
+from sinks.generation import find_tables
+from sinks.root import HistoryError
 from sinks.views import ALL_VIEWS, MACROS, SNAPSHOT_KEYS, VIEWS, needs
 
 ROWS = Path(schemas.__file__).parent / "generated" / "rows"
@@ -80,7 +81,7 @@ def connect(
     is a convenience there, not a wall: the files hold all tenants.
     Raises HistoryError where there is no history.
     """
-    folder = find_root(root)
+    folder = find_tables(root)
     connection = _duckdb.connect()
     connection.execute(SETTINGS)
     define(connection, folder, views, tenant=tenant)
@@ -193,7 +194,7 @@ def catalog(root: str | Path, file: str | Path, tenant: str | None = None) -> No
     They name the history's files by absolute path: run it again when the history has grown, was
     compacted or moved. Raises HistoryError where `file` is something else than a database.
     """
-    folder = find_root(root)
+    folder = find_tables(root)
     try:
         with _duckdb.connect(str(file)) as connection:
             connection.execute("BEGIN")

@@ -12,8 +12,8 @@ import msgspec
 from _duckdb import DuckDBPyConnection
 
 from schemas.time import DAY, EPOCH, format_time, parse_time
+from sinks.generation import find_tables
 from sinks.history import connect, define, quoted, read
-from sinks.root import find_root
 from streams.errors import DataRefused, UsageError
 from streams.folds.expiry import EXPIRY, expire
 
@@ -66,7 +66,7 @@ def session(root: Path, tenant: str, session_id: str, as_of: int | None, now: in
         document = _document(_one(rows(db, sql, tenant, session_id), f"session {session_id!r}"))
         if document["status"] == "closed":
             return document
-        define(db, find_root(root), ["events"], tenant=tenant)
+        define(db, find_tables(root), ["events"], tenant=tenant)
         latest = _latest_turn(db, session_id, now - EXPIRY)
     if latest is None and document["conversation_count"]:
         latest = 0  # some time before `since`

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from uuid import uuid4
 
 import pyarrow as pa
@@ -26,7 +26,8 @@ from rocksdict import WriteBatch
 
 from schemas.base import DAY
 from sinks.delta import History
-from sinks.root import HistoryWriteError
+from sinks.generation import LIVE, find
+from sinks.root import HistoryWriteError, open_root
 from sinks.tables import to_arrow
 from streams.errors import ConfigurationError, TurnstoneError
 from streams.runtime import sources
@@ -43,6 +44,21 @@ FORMAT = 2  # of the rows in the store; raised when a fold keeps them otherwise
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
 
 Progress = Callable[[str, int, int, int], None]  # path, bytes read, bytes in all, records
+
+
+class Readable(Protocol):
+    """Where records come from: `streams.runtime.sources.Source`, or a history being replayed."""
+
+    topic: str
+    size: int
+
+    @property
+    def position(self) -> Position: ...
+
+    @property
+    def progress(self) -> int: ...
+
+    def chunks(self) -> Iterator[list[Given]]: ...
 
 
 class Truncated(TurnstoneError):  # noqa: N818 - what the file is
@@ -70,14 +86,17 @@ def run(
     root = Path(history)
     with writing(root) as (store, tables):
         retention = None if retention_days is None else int(retention_days * DAY)
-        runner = _Runner(store, tables, Applier(store, retention), progress)
+        runner = Runner(store, tables, Applier(store, retention), progress)
         return runner.run(files)
 
 
 @contextmanager
 def writing(root: Path) -> Iterator[tuple[Store, History]]:
-    """The history's tables and store, for one writer at a time."""
-    tables = History(root)
+    """The tables and store of a history's live generation, for one writer at a time.
+
+    Which one is live is looked up under the lock: `promote` holds it, too.
+    """
+    open_root(root)
     with (root / "turnstone.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -85,7 +104,9 @@ def writing(root: Path) -> Iterator[tuple[Store, History]]:
             raise ConfigurationError(
                 f"{root}: another turnstone is writing this history; wait for it to end"
             ) from None
-        path = root / "_store"
+        folder = find(root, LIVE)
+        tables = History(folder)
+        path = folder / "_store"
         if not path.exists() and tables.delta_versions():
             raise ConfigurationError(
                 f"{path} is missing, so the history cannot be continued without doubling rows; "
@@ -136,7 +157,9 @@ def _repair(store: Store, tables: History) -> None:
         store.write_values({"writer": str(uuid4())})
 
 
-class _Runner:
+class Runner:
+    """Folds sources into the store and the tables, a batch at a time."""
+
     def __init__(
         self, store: Store, tables: History, applier: Applier, progress: Progress | None
     ) -> None:
@@ -157,25 +180,39 @@ class _Runner:
         self.batch_began = 0.0
 
     def run(self, files: list[str]) -> dict[str, Any]:
+        """Reads files on from where they ended; returns the counts."""
         began = time.monotonic()
         truncated: list[str] = []
-        with self.writer:
+        with self.committing():
             for path in files:
                 try:
                     self._read(path)
                 except TruncatedError as error:
                     truncated.append(str(error))
-            self._commit()
-            self._wait()
         counts = self.counts(time.monotonic() - began)
         if truncated:
             raise Truncated("; ".join(truncated), counts)
         return counts
 
+    @contextmanager
+    def committing(self) -> Iterator[None]:
+        """Writes what was read meanwhile, the last batch too."""
+        with self.writer:
+            yield
+            self._commit()
+            self._wait()
+
     def _read(self, path: str) -> None:
         topic = path if path == "-" else str(Path(path).resolve())
         known = self.positions.get(topic) or self.store.value(f"file/{topic}")
-        source = Source(path, Position(*known) if known and path != "-" else None)
+        self.read(Source(path, Position(*known) if known and path != "-" else None), path)
+
+    def read(self, source: Readable, shown: str) -> None:
+        """Folds what the source has, a batch after the other; the last one waits for more.
+
+        `shown` is its name for `progress`.
+        """
+        topic = source.topic
         self.batch_began = self.batch_began or time.monotonic()
         try:
             for chunk in source.chunks():
@@ -185,7 +222,7 @@ class _Runner:
                     self._commit()
                 if self.progress:
                     read = self.applier.counts["read"]
-                    self.progress(path, source.progress, source.size, read)
+                    self.progress(shown, source.progress, source.size, read)
         finally:
             self.positions[topic] = source.position
 

@@ -1,0 +1,142 @@
+"""Which generation of a history is live, and where each lies (docs/backfill.md).
+
+A generation is a history of its own, in `generations/NAME` of the history's folder; the tables
+beside it, which `run` made first, are the generation `root`. One small file names the live one; it
+is replaced as a whole, so a reader sees the old or the new. Imports nothing slow.
+"""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from sinks.root import MARKER, HistoryError, HistoryWriteError, find_root
+
+FOLDER = "generations"
+FILE = "generation.json"
+ROOT = "root"
+LIVE = "live"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+RESERVED = frozenset({ROOT, LIVE, "previous"})
+
+Stamp = tuple[int, int]
+"""The pointer's inode and time of change in ns; (0, 0) where there is none yet."""
+
+
+class Pointer(NamedTuple):
+    """The live generation, and the one before it, which `rollback` goes back to."""
+
+    current: str = ROOT
+    previous: str | None = None
+
+
+def pointer(root: Path) -> Pointer:
+    """Which generation is live. Raises HistoryError where the file says nothing of use."""
+    try:
+        found = Pointer(**json.loads((root / FILE).read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return Pointer()
+    except (ValueError, TypeError) as error:
+        raise HistoryError(
+            f"{root / FILE}: not readable; it holds "
+            '{"current": NAME, "previous": NAME or null}, without it `root` is live'
+        ) from error
+    return found
+
+
+def stamp(root: str | Path) -> Stamp:
+    """Changes when another generation goes live: cheap enough for a server to ask each time."""
+    try:
+        found = (Path(root) / FILE).stat()
+    except FileNotFoundError:
+        return 0, 0
+    return found.st_ino, found.st_mtime_ns
+
+
+def switch(root: Path, to: Pointer) -> None:
+    """Makes another generation live, in one step. On disk when it returns."""
+    fresh = root / f".{FILE}"
+    try:
+        with fresh.open("w", encoding="utf-8") as file:
+            file.write(json.dumps(to._asdict()) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(root / FILE)
+        sync(root)
+    except OSError as error:
+        raise HistoryWriteError(f"{root / FILE}: {error.strerror or error}") from error
+
+
+def sync(folder: Path) -> None:
+    """Puts a folder's names on disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def names(root: Path) -> list[str]:
+    """All generations, `root` first."""
+    made = (path.name for path in (root / FOLDER).glob("*") if (path / MARKER).exists())
+    return [ROOT, *sorted(made)]
+
+
+def folder_of(root: Path, name: str) -> Path:
+    """Where a generation's tables lie, whether it exists or not.
+
+    Raises HistoryError for a name that is none.
+    """
+    if name == ROOT:
+        return root
+    if name in RESERVED or not NAME.fullmatch(name):
+        raise HistoryError(
+            f"{name!r} cannot name a generation: use 1 to 64 letters, digits, _ . - beginning "
+            f"with a letter or digit, but not {', '.join(sorted(RESERVED))}"
+        )
+    return root / FOLDER / name
+
+
+def find(root: Path, name: str) -> Path:
+    """An existing generation's folder; `live` is the live one, `previous` the one before.
+
+    Raises HistoryError where there is none of that name.
+    """
+    at = pointer(root)
+    if name in (LIVE, "previous"):
+        known = at.current if name == LIVE else at.previous
+        if known is None:
+            raise HistoryError(f"{root}: no generation was live before {at.current!r}")
+        name = known
+    folder = folder_of(root, name)
+    if not (folder / MARKER).exists():
+        raise HistoryError(
+            f"{root}: no generation {name!r}; there are {', '.join(names(root))} "
+            f"(`turnstone backfill --history {root} --generation {name}` would make it)"
+        )
+    return folder
+
+
+def named(path: str | Path, name: str | None) -> Path:
+    """A path that means this generation wherever a history is asked for; None: the live one.
+
+    Raises HistoryError where there is no such history or generation.
+    """
+    if name is None:
+        return Path(path)
+    root = find_root(path)
+    return root / FOLDER / ROOT if name == ROOT else find(root, name)
+
+
+def find_tables(path: str | Path) -> Path:
+    """The folder whose tables answer for a path: a history's live generation, or the generation
+    that the path itself names (`DIR/generations/NAME`, for `root` too).
+
+    Raises HistoryError where there is no history.
+    """
+    given = Path(path).absolute()
+    if given.parent.name == FOLDER and given.name == ROOT:
+        return find_root(given.parent.parent)
+    root = find_root(given)
+    return find(root, LIVE) if (root / FILE).exists() else root
