@@ -23,6 +23,10 @@ from streams.runtime.decode import Dead
 
 log = logging.getLogger(__name__)
 
+STEP = 128
+"""Records that are decoded, then folded, then told of: each finds its code and data in the
+cache."""
+
 
 class Waited(NamedTuple):
     """A record that was applied and turned out to fit nothing, as another one showed."""
@@ -53,9 +57,11 @@ class Agent(ABC):
 
     def process(self, records: Sequence[Any]) -> Batch:
         self.outbox = Outbox(self.partition, self.partitions)
-        for record, given in zip(records, [self.read(one) for one in records], strict=True):
-            outcome = self.apply(record, given)
-            self.counts[outcome] += 1
+        for at in range(0, len(records), STEP):
+            some = records[at : at + STEP]
+            for record, given in zip(some, [self.read(one) for one in some], strict=True):
+                self.counts[self.apply(record, given)] += 1
+            self.tell()
         self.finish()
         if self.outbox.left_out:
             self.warnings["too_large_left_out"] += self.outbox.left_out
@@ -75,6 +81,9 @@ class Agent(ABC):
     @abstractmethod
     def fold(self, record: Any, given: Input) -> str:
         """What a record ends as that could be read."""
+
+    def tell(self) -> None:  # noqa: B027 - for those that do not tell at once
+        """The messages of the records folded since."""
 
     @abstractmethod
     def finish(self) -> None:

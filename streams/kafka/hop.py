@@ -23,6 +23,9 @@ class _Metadata(msgspec.Struct, omit_defaults=True):
     correct_rate: float | None = None
 
 
+_NOTHING_KNOWN = _Metadata()
+
+
 class _Vad(msgspec.Struct):
     v: float
     a: float
@@ -108,17 +111,17 @@ def read(record: Any) -> Given | None:
     Raises:
         ValueError: somebody else wrote it, with headers as if it were the agent's.
     """
-    found = {name: value for name, value in record.headers if value is not None}
-    topic = found.get("src_topic", b"").decode("utf-8", "replace")
-    if topic not in SOURCES:
+    found = dict(record.headers)
+    source = _source(found.get("src_topic"), found.get("src_partition"))
+    if source is None:
         return None
-    if not {"src_partition", "src_offset"} <= found.keys():
-        raise ValueError("headers: src_partition and src_offset are missing")
-    source = f"{topic}/{int(found['src_partition'])}"
+    offset = found.get("src_offset")
+    if offset is None:
+        raise ValueError("headers: src_offset is missing")
     hop = _decode(record.value)
     return Given(
         source,
-        int(found["src_offset"]),
+        int(offset),
         hop.tenant,
         _time(hop.recorded_at),
         Cause(hop.signal_id, hop.status),
@@ -126,8 +129,19 @@ def read(record: Any) -> Given | None:
     )
 
 
+@lru_cache(1000)
+def _source(topic: bytes | None, partition: bytes | None) -> str | None:
+    """Where a hop comes from by its headers; None where they name no source of the agent."""
+    name = (topic or b"").decode("utf-8", "replace")
+    if name not in SOURCES:
+        return None
+    if partition is None:
+        raise ValueError("headers: src_partition is missing")
+    return f"{name}/{int(partition)}"
+
+
 def _signal(hop: Hop) -> UserSignal:
-    at, felt, known = parse_time(hop.occurred_at), hop.affect, hop.metadata or _Metadata()
+    at, felt, known = parse_time(hop.occurred_at), hop.affect, hop.metadata or _NOTHING_KNOWN
     moment = None
     if felt is not None:
         numbers = (felt.vad.v, felt.vad.a, felt.vad.d, felt.confidence)

@@ -64,7 +64,7 @@ class MemoryAgent(Agent):
         out = Effects(key, (tenant, "users", key), given.cause)  # type: ignore[arg-type]
         try:
             memory.fold_signal(entity, given.signal, out)
-            self.outbox.rows(out.rows, key, origin)
+            self.outbox.outputs += self.outbox.rows(out.rows, key, origin)
         except Exception as error:
             self.refuse(record, entity, given.signal.occurred_at, error)
             return "hops_dead"
@@ -82,7 +82,7 @@ class MemoryAgent(Agent):
         out = Effects(key, (tenant, "users", key), said)
         try:
             outcome: Outcome = memory.fold(entity, replace(given, recorded_at=recorded_at), out)
-            self.outbox.rows(out.rows, key, origin)
+            self.outbox.outputs += self.outbox.rows(out.rows, key, origin)
         except Exception as error:
             return self.refuse(record, entity, said.occurred_at, error)
         self.keep(record, entity, out)

@@ -2,6 +2,7 @@
 
 import logging
 from base64 import urlsafe_b64encode
+from collections.abc import Sequence
 from typing import Any
 
 from schemas.time import DAY
@@ -30,6 +31,9 @@ def shortened(text: str, kept: int) -> str:
     return text if len(text) <= kept else f"{text[:kept]}… ({len(text)} characters)"
 
 
+HistoryRow = tuple[str, int, tuple[Any, ...]]  # table, occurred_at, values
+
+
 class TooLarge(ValueError):  # noqa: N818 - what the row is
     """A message no topic takes."""
 
@@ -43,15 +47,14 @@ class Outbox:
         self.outputs: list[Output] = []
         self.left_out = 0
 
-    def rows(
-        self, rows: list[tuple[str, int, tuple[Any, ...]]], owner: str, origin: Origin
-    ) -> None:
-        """The history rows of one record of `owner` (`Effects.rows`), all or none.
+    def rows(self, rows: Sequence[HistoryRow], owner: str, origin: Origin) -> list[Output]:
+        """The history rows of one record of `owner` (`Effects.rows`) as messages, to be sent.
 
         Raises:
             TooLarge: one is larger than its topic's messages may be.
         """
-        suffix, made, key, lane = origin.suffix, [], origin.key, self.partition
+        suffix, key, lane = origin.suffix, origin.key, self.partition
+        made: list[Output] = []
         for table, at, values in rows:
             value = ROW_ENCODERS[table]((*values, *suffix, at // DAY))
             if len(value) > LARGEST:
@@ -65,7 +68,7 @@ class Outbox:
                     other = key_of(suffix[0], values[OWNER])
                     to = partition_of(other, self.partitions)
                     made.append(Output(table, to, other, value, headers))
-        self.outputs += made
+        return made
 
     def document_row(self, table: str, row: tuple[Any, ...], key: bytes, origin: Origin) -> None:
         """A document's history row; its key is the entity's."""

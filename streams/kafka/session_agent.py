@@ -10,15 +10,23 @@ from streams.folds.rows import Effects, Input, Outcome
 from streams.kafka import hop
 from streams.kafka.agent import Agent
 from streams.kafka.encoding import Origin, key_of, to_json
-from streams.kafka.processing import Batch, Row
+from streams.kafka.processing import Batch, Output, Row
 from streams.kafka.retention import Retention
 from streams.kafka.rows import RowStore
 from streams.kafka.table import Held
 from streams.runtime.apply import session_row, task_row
-from streams.topology import SESSION_CONTEXTS, SESSIONS, TASKS, USER_SIGNALS
+from streams.topology import OUTPUT_BYTES, SESSION_CONTEXTS, SESSIONS, TASKS, USER_SIGNALS
 
 SESSION_DOC = list(TABLES["sessions"].model_fields).index("doc")
 TASK_DOC = list(TABLES["tasks"].model_fields).index("doc")
+
+SURELY_FITS = OUTPUT_BYTES // 16
+"""Characters of a plain turn's JSON: its row has at most a dozen bytes for each."""
+
+
+def _surely_fits(given: Input) -> bool:
+    """Whether no row of a record can be too large, so that its encoding can wait."""
+    return given.plain and len(given.doc) <= SURELY_FITS
 
 
 class SessionAgent(Agent):
@@ -34,6 +42,7 @@ class SessionAgent(Agent):
         self._sessions: dict[Held, Origin] = {}
         self._tasks: dict[tuple[Held, str], Origin] = {}
         self._dropped: dict[tuple[Held, str | None], Origin] = {}
+        self._untold: list[tuple[Effects, Origin, list[Output] | None]] = []
 
     def fold(self, record: Any, given: Input) -> str:
         said: Any = given.record
@@ -48,14 +57,11 @@ class SessionAgent(Agent):
         try:
             known = replace(given, recorded_at=recorded_at, horizon=horizon)
             outcome: Outcome = session.fold(entity, known, out)
-            self.outbox.rows(out.rows, key, origin)
+            rows = None if _surely_fits(given) else self.outbox.rows(out.rows, key, origin)
         except Exception as error:
             return self.refuse(record, entity, said.occurred_at, error)
         self.keep(record, entity, out)
-        for signal in out.signals:
-            value = hop.encode(signal, tenant, said.status, origin.recorded_at)
-            user = key_of(tenant, signal.user_id)
-            self.outbox.hashed(USER_SIGNALS.name, user, value, origin)
+        self._untold.append((out, origin, rows))
         if out.session:
             self._sessions[entity] = origin
         for task_id in out.tasks:
@@ -66,8 +72,18 @@ class SessionAgent(Agent):
         return outcome
 
     def process(self, records: Sequence[Any]) -> Batch:
-        self._sessions, self._tasks, self._dropped = {}, {}, {}
+        self._sessions, self._tasks, self._dropped, self._untold = {}, {}, {}, []
         return super().process(records)
+
+    def tell(self) -> None:
+        outbox = self.outbox
+        for out, origin, rows in self._untold:
+            outbox.outputs += outbox.rows(out.rows, out.owner, origin) if rows is None else rows
+            for signal in out.signals:
+                tenant, said = out.scope[0], out.record
+                value = hop.encode(signal, tenant, said.status, origin.recorded_at)  # type: ignore[attr-defined]
+                outbox.hashed(USER_SIGNALS.name, key_of(tenant, signal.user_id), value, origin)
+        self._untold.clear()
 
     # --- retention ------------------------------------------------------------------------------
 
