@@ -118,6 +118,12 @@ def find(root: Path, name: str) -> Path:
     return folder
 
 
+def own(folder: str | Path) -> Path:
+    """A path that means the tables in this very folder, whichever generation is live."""
+    at = Path(folder)
+    return at / FOLDER / ROOT if (at / FILE).exists() else at
+
+
 def named(path: str | Path, name: str | None) -> Path:
     """A path that means this generation wherever a history is asked for; None: the live one.
 

@@ -16,6 +16,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from sinks.delta import WRITER, History
 from sinks.erasure import ERASED_LAST, conditions, scope
+from sinks.generation import own
 from sinks.history import COMMIT_ORDER, connect, quoted, select
 from sinks.tables import STORED
 from sinks.views import SNAPSHOT_KEYS
@@ -64,7 +65,7 @@ def compact(root: str | Path, retention_hours: int = SAFE_HOURS) -> Report:
 
 def _keep_newest(root: str | Path, name: str, key: str, table: DeltaTable) -> int:
     newest = f"row_number() OVER (PARTITION BY {key}, date ORDER BY {COMMIT_ORDER} DESC) = 1"
-    with connect(root, views=[name]) as db:
+    with connect(own(root), views=[name]) as db:
         rows = f"SELECT *, {newest} AS newest FROM ({select(name, paths(table), more=True)})"
         days = db.execute(
             f"SELECT date, count(*) FROM ({rows}) WHERE NOT newest GROUP BY date"
@@ -85,7 +86,7 @@ class Sessions(NamedTuple):
 
 def sessions_of(root: str | Path, tenant: str, user_id: str) -> Sessions:
     """Where a person's turns are."""
-    with connect(root, tenant=tenant) as db:
+    with connect(own(root), tenant=tenant) as db:
         scope(db, tenant, user_id)
         return _sessions(db, tenant)
 
@@ -106,7 +107,7 @@ def forget(root: str | Path, tenant: str, user_id: str) -> Forgotten:
     ends the work: what the scope is read from is erased last.
     """
     erased: Report = {}
-    with History(root) as history, connect(root, tenant=tenant) as db:
+    with History(root) as history, connect(own(root), tenant=tenant) as db:
         scope(db, tenant, user_id)
         tables = history.tables()
         for name in sorted(tables, key=lambda one: (ERASED_LAST.get(one, 0), one)):

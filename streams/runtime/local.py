@@ -97,6 +97,13 @@ def writing(root: Path) -> Iterator[tuple[Store, History]]:
     Which one is live is looked up under the lock: `promote` holds it, too.
     """
     open_root(root)
+    with locked(root), opened(find(root, LIVE)) as both:
+        yield both
+
+
+@contextmanager
+def locked(root: Path) -> Iterator[None]:
+    """The lock of a history's one writer. Raises ConfigurationError where it is taken."""
     with (root / "turnstone.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -104,22 +111,27 @@ def writing(root: Path) -> Iterator[tuple[Store, History]]:
             raise ConfigurationError(
                 f"{root}: another turnstone is writing this history; wait for it to end"
             ) from None
-        folder = find(root, LIVE)
-        tables = History(folder)
-        path = folder / "_store"
-        if not path.exists() and tables.delta_versions():
-            raise ConfigurationError(
-                f"{path} is missing, so the history cannot be continued without doubling rows; "
-                "run into a new folder"
-            )
-        store = Store(path)
-        try:
-            _check_format(store, path)
-            _repair(store, tables)
-            with _few_collections(), tables:
-                yield store, tables
-        finally:
-            store.close()
+        yield
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[tuple[Store, History]]:
+    """A generation's tables and store, for who holds the lock."""
+    tables = History(folder)
+    path = folder / "_store"
+    if not path.exists() and tables.delta_versions():
+        raise ConfigurationError(
+            f"{path} is missing, so the history cannot be continued without doubling rows; "
+            "run into a new folder"
+        )
+    store = Store(path)
+    try:
+        _check_format(store, path)
+        _repair(store, tables)
+        with _few_collections(), tables:
+            yield store, tables
+    finally:
+        store.close()
 
 
 @contextmanager

@@ -4,9 +4,10 @@ A history is `turnstone run`'s, with the fold's tables beside it, or that of sin
 tables are the workers'.
 """
 
+import shutil
 import time
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,15 @@ import pyarrow as pa
 from sinks import maintenance
 from sinks.delta import History
 from sinks.forgotten import Forgotten, Unfinished
+from sinks.generation import LIVE, find, folder_of, names, own
 from sinks.root import find_root
 from sinks.shared import alone, is_shared
 from sinks.tables import to_arrow
+from streams.errors import ConfigurationError
 from streams.folds.session_state import visible
+from streams.generations.generation import load
 from streams.runtime.apply import session_row
-from streams.runtime.local import writing
+from streams.runtime.local import locked, opened, writing
 from streams.runtime.refold import refold
 from streams.runtime.store import Entity
 
@@ -30,9 +34,11 @@ ELSEWHERE = "Kafka's topics and the workers' tables still hold them: docs/sink.m
 def compact(history: Path) -> dict[str, Any]:
     """Merges small files; table -> what was done. Raises HistoryError where there is none."""
     root = find_root(history)
-    lock: AbstractContextManager[Any] = alone(root) if is_shared(root) else writing(root)
-    with lock:
-        return dict(maintenance.compact(history))
+    if is_shared(root):
+        with alone(root):
+            return dict(maintenance.compact(root))
+    with writing(root) as (_, tables):
+        return dict(maintenance.compact(tables.root))
 
 
 def forget(history: Path, tenant: str, user_id: str) -> dict[str, Any]:
@@ -41,20 +47,56 @@ def forget(history: Path, tenant: str, user_id: str) -> dict[str, Any]:
     A session that others took part in is folded again from what they said.
     """
     root = find_root(history)
-    if is_shared(root):
-        return _forget_in_sinks(root, tenant, user_id)
-    with writing(root) as (store, _):
+    with alone(root) if is_shared(root) else locked(root):
+        others = _forget_in_others(root, tenant, user_id)
+        if is_shared(root):
+            receipt = _forget_in_sinks(root, tenant, user_id)
+        else:
+            receipt = _forget(find(root, LIVE), tenant, user_id)
+    return {**receipt, "generations": others} if others else receipt
+
+
+def _forget_in_others(root: Path, tenant: str, user_id: str) -> dict[str, Any]:
+    """The same in all generations that are not live: name -> its tables. One that has never been
+    finished is dropped: its gathered records hold everybody, and `backfill` makes it again."""
+    done: dict[str, Any] = {}
+    live = find(root, LIVE)
+    for name in names(root):
+        folder = folder_of(root, name)
+        if folder == live:
+            continue
+        with nullcontext() if folder == root else locked(folder):
+            done[name] = _forget_aside(name, folder, tenant, user_id)
+    return done
+
+
+def _forget_aside(name: str, folder: Path, tenant: str, user_id: str) -> Any:
+    made = load(folder)
+    if made is None or made.stage == "complete":
+        return _forget(folder, tenant, user_id)["tables"]
+    if made.ended_at is not None:
+        raise ConfigurationError(
+            f"generation {name!r}: its catching up was cut short; end it first (backfill, promote "
+            "or rollback, as you did), or drop it"
+        )
+    shutil.rmtree(folder)
+    return "dropped: it was not finished"
+
+
+def _forget(folder: Path, tenant: str, user_id: str) -> dict[str, Any]:
+    """In one generation; the receipt."""
+    with opened(folder) as (store, _):
         known = {tuple(where) for where in store.value("forgetting") or ()}
-        found = maintenance.sessions_of(root, tenant, user_id)
+        found = maintenance.sessions_of(folder, tenant, user_id)
         theirs = known.union(found.whole, found.shared)
         store.write_values({"forgetting": sorted(theirs)})  # killed half-way, the next call goes on
-        done = maintenance.forget(root, tenant, user_id)
+        done = maintenance.forget(folder, tenant, user_id)
         store.erase("users", tenant, user_id)
         for where in theirs:
             store.erase("sessions", *where)
         store.compact()
-    with writing(root) as (store, tables):
-        kept = _refolded(root, theirs)
+    with opened(folder) as (store, tables):
+        kept = _refolded(folder, theirs)
         if kept:
             for entity in kept:
                 store.adopt(entity)
@@ -68,23 +110,22 @@ def forget(history: Path, tenant: str, user_id: str) -> dict[str, Any]:
 def _forget_in_sinks(root: Path, tenant: str, user_id: str) -> dict[str, Any]:
     """The same in a history of sinks, which must not run: what they have yet to read of this
     person, of records from before now, they will leave out."""
-    with alone(root):
-        left = Unfinished(root)
-        left.begin(*maintenance.sessions_of(root, tenant, user_id))
-        now = time.time_ns() // 1000
-        Forgotten(root).add([(tenant, user_id)], left.whole, now)
-        done = maintenance.forget(root, tenant, user_id)
-        kept = _refolded(root, left.shared)
-        if kept:
-            with History(root) as tables:
-                tables.append("sessions", _documents(kept), "forget", now)
-        left.end()
+    left = Unfinished(root)
+    left.begin(*maintenance.sessions_of(root, tenant, user_id))
+    now = time.time_ns() // 1000
+    Forgotten(root).add([(tenant, user_id)], left.whole, now)
+    done = maintenance.forget(root, tenant, user_id)
+    kept = _refolded(root, left.shared)
+    if kept:
+        with History(root) as tables:
+            tables.append("sessions", _documents(kept), "forget", now)
+    left.end()
     return {**done.receipt, "elsewhere": ELSEWHERE}
 
 
 def _refolded(root: Path, sessions: Iterable[tuple[str, str]]) -> list[Entity]:
     """The rows of those sessions of which records are left, from these."""
-    folded = (refold(root, *where) for where in sorted(sessions))
+    folded = (refold(own(root), *where) for where in sorted(sessions))
     return [entity for entity in folded if entity.get("h") is not None]
 
 

@@ -265,6 +265,12 @@ class Store:
             raise self._unreadable(error) from None
         return None if encoded is None else msgspec.msgpack.decode(encoded)
 
+    def values(self, prefix: str) -> dict[str, Any]:
+        """The runner's own values whose names begin so."""
+        whole = b"m\0" + prefix.encode()
+        found = self._read(whole)
+        return {prefix + rest: msgspec.msgpack.decode(value) for rest, value in found.items()}
+
     def adopt(self, entity: Entity) -> None:
         """Takes over an entity that was folded elsewhere; the next commit writes it."""
         entity.keep()

@@ -1,0 +1,152 @@
+"""Tables that share their Parquet files: hard links, and the commit that names them.
+
+A file is written once and never changed, so two generations may hold the same one; what `compact`
+or `forget` rewrites in the one leaves the other as it was. Where the file system has no hard links
+the files are copied.
+"""
+
+from __future__ import annotations  # pyarrow-stubs: as in sinks.tables
+
+import errno
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import date
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from deltalake import DeltaTable, Schema
+from deltalake.exceptions import DeltaError
+from deltalake.transaction import AddAction, RemoveAction
+
+from sinks.delta import CONFIGURATION, History
+from sinks.root import HistoryError, HistoryWriteError
+from sinks.tables import STORED
+
+UNLINKED = {errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EMLINK}
+"""Another file system, or one without hard links, or a file that has too many."""
+
+
+class DataFile(NamedTuple):
+    """One Parquet file of a table: its path below the table, bytes, rows and time (ms)."""
+
+    path: str
+    size: int
+    rows: int
+    modified: int
+
+    @property
+    def day(self) -> date:
+        """The day whose rows it holds."""
+        return date.fromisoformat(_partition(self.path))
+
+
+def files_at(table: Path, version: int | None = None) -> list[DataFile]:
+    """The files of a table at a Delta version (default: now); none where there is no table.
+
+    Raises HistoryError where it cannot be read.
+    """
+    try:
+        if not DeltaTable.is_deltatable(str(table)):
+            return []
+        return _files(DeltaTable(str(table), version=version))
+    except (DeltaError, OSError) as error:
+        raise HistoryError(f"{table}: the table cannot be read: {error}") from error
+
+
+def _files(table: DeltaTable) -> list[DataFile]:
+    found: Any = pa.table(table.get_add_actions())
+    names = ("path", "size_bytes", "num_records", "modification_time")
+    columns = (found.column(name).to_pylist() for name in names)
+    return sorted(DataFile(*one) for one in zip(*columns, strict=True))
+
+
+def version_of(table: Path) -> int:
+    """The table's newest Delta version, -1 where there is no table."""
+    if not DeltaTable.is_deltatable(str(table)):
+        return -1
+    return DeltaTable(str(table)).version()
+
+
+def missing(table: Path) -> list[str]:
+    """The table's files that are not there, or not whole."""
+    return [
+        one.path
+        for one in files_at(table)
+        if not (path := table / one.path).exists() or path.stat().st_size != one.size
+    ]
+
+
+def adopt(history: History, name: str, source: Path, files: Iterable[DataFile]) -> None:
+    """Makes a table consist of these files of the table at `source`, in one commit.
+
+    Called again after a kill it ends the work. Raises HistoryWriteError.
+    """
+    target = Path(history.root) / name
+    wanted = {one.path: one for one in files}
+    try:
+        share(source, target, wanted)
+        table = history.table(name) or (_made(target, name) if wanted else None)
+        if table is not None:
+            _commit(table, name, wanted, {one.path: one for one in _files(table)})
+    except (DeltaError, OSError) as error:
+        raise HistoryWriteError(f"{name}: {error}") from error
+
+
+def share(source: Path, target: Path, files: Iterable[str]) -> None:
+    """Links files of one table into the folder of another, which does not know of them yet.
+
+    Raises OSError.
+    """
+    for path in files:
+        if not (target / path).exists():
+            _link(source / path, target / path)
+
+
+def _link(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with suppress(FileExistsError):
+            os.link(source, target)
+    except OSError as error:
+        if error.errno not in UNLINKED:
+            raise
+        fresh = target.with_name(f".{target.name}")
+        shutil.copy2(source, fresh)
+        fresh.replace(target)
+
+
+def _made(target: Path, name: str) -> DeltaTable:
+    return DeltaTable.create(
+        str(target), STORED[name], partition_by=["date"], configuration=CONFIGURATION
+    )
+
+
+def _commit(
+    table: DeltaTable, name: str, wanted: Mapping[str, DataFile], present: Mapping[str, DataFile]
+) -> None:
+    added = [_added(wanted[path]) for path in sorted(wanted.keys() - present.keys())]
+    removed = [_removed(present[path]) for path in sorted(present.keys() - wanted.keys())]
+    if added or removed:
+        table.create_write_transaction(
+            [*added, *removed], "append", Schema.from_arrow(STORED[name]), ["date"]
+        )
+
+
+def _added(file: DataFile) -> AddAction:
+    stats = json.dumps({"numRecords": file.rows})
+    partition = {"date": _partition(file.path)}
+    return AddAction(file.path, file.size, partition, file.modified, True, stats)
+
+
+def _removed(file: DataFile) -> RemoveAction:
+    now = time.time_ns() // 1_000_000
+    return RemoveAction(file.path, True, now, file.size, {"date": _partition(file.path)})
+
+
+def _partition(path: str) -> str:
+    return path.partition("/")[0].removeprefix("date=")

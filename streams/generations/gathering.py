@@ -1,0 +1,247 @@
+"""A history's records in the order in which they are folded again, as one Parquet file.
+
+Law 2 makes events free of order. Write plans apply in the order of their partition; where a user's
+came by several (files run one after the other), in the order that the revisions they made show.
+All goes by `recorded_at`, so that what was known when stays as it was; what belongs together, users
+and the sessions they share, lies together: it is folded once and written once.
+
+DuckDB joins and sorts, on disk where memory does not suffice.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from schemas.events import MAX_RECORD_BYTES
+from sinks.history import quoted, select
+from sinks.links import files_at
+from sinks.tables import STORED
+from streams.generations.generation import Settings
+from streams.generations.snapshot import SAID, Snapshot
+
+RECORDS, LETTERS = "records.parquet", "letters.parquet"
+MEMORY_LIMIT = "1GB"
+ROW_GROUP = 4096
+LETTERS_AT_ONCE = 10_000
+
+PLACE = "src_topic, src_partition, src_offset"
+OFFSET = "IF(src_topic = '-', recorded_at, NULL) NULLS FIRST, src_offset"
+"""Of stdin each run counts its lines from 1."""
+GAINED = len(',"recorded_at":"2026-01-01T00:00:00.000000Z"')
+KNOWN = f"""
+    CASE WHEN recorded_at = occurred_at OR strlen(doc) + {GAINED} > {MAX_RECORD_BYTES} THEN ''
+    ELSE ',"recorded_at":"' || lpad(strftime(recorded_at, '%Y'), 4, '0')
+        || strftime(recorded_at, '-%m-%dT%H:%M:%S.%fZ"') END
+"""
+"""What a line says besides its `doc`: when it was recorded, unless that makes it too large."""
+IMAGES = """CASE WHEN len(image_summaries) = 0 THEN ''
+    ELSE ',"image_summaries":' || CAST(to_json(image_summaries) AS VARCHAR) END"""
+
+SPEAKERS = """
+CREATE TEMP TABLE speaker AS
+SELECT DISTINCT tenant, session_id, user_id FROM (
+    SELECT tenant, session_id, user_id FROM events
+    UNION ALL SELECT tenant, session_id, user_id FROM signals WHERE scope = 'session'
+) WHERE user_id IS NOT NULL
+"""
+GROUPS = """
+SELECT tenant, list(DISTINCT user_id) FROM speaker
+GROUP BY tenant, session_id HAVING count(DISTINCT user_id) > 1
+"""
+HOMES = """
+CREATE TEMP TABLE home AS
+SELECT tenant, session_id AS id, true AS is_session,
+    min(hash(tenant, coalesce(leader, user_id))) AS home
+FROM speaker LEFT JOIN led USING (tenant, user_id) GROUP BY ALL
+UNION ALL SELECT tenant, user_id, false, hash(tenant, leader) FROM led
+"""
+
+LED = ("tenant", "user_id", "leader")
+
+PLAN_ORDER = f"""
+CREATE TEMP TABLE plan_order AS
+WITH made AS (
+    SELECT tenant, plan_id, owner_id AS user_id, min(seq) AS seq FROM revisions
+    WHERE plan_id IS NOT NULL GROUP BY ALL
+), placed AS (
+    SELECT tenant, user_id, plan_id, recorded_at, {PLACE}, max(coalesce(seq, -1)) OVER (
+        PARTITION BY tenant, user_id, src_topic, src_partition ORDER BY {OFFSET}
+        ROWS UNBOUNDED PRECEDING
+    ) AS after_seq
+    FROM plans LEFT JOIN made USING (tenant, user_id, plan_id)
+)
+SELECT tenant, plan_id, row_number() OVER of_user AS number, max(recorded_at) OVER of_user AS due
+FROM placed WINDOW of_user AS (
+    PARTITION BY tenant, user_id ORDER BY after_seq, src_topic, src_partition, {OFFSET}
+    ROWS UNBOUNDED PRECEDING
+)
+"""
+
+RECORDS_IN_ORDER = f"""
+WITH told AS (
+    SELECT tenant, session_id AS id, true AS is_session, recorded_at AS due, 0 AS number,
+        doc, {IMAGES} || {KNOWN} AS more, {PLACE} FROM events
+    UNION ALL SELECT tenant, session_id, true, recorded_at, 0, doc, {KNOWN}, {PLACE} FROM recursions
+    UNION ALL
+    SELECT tenant, session_id, true, recorded_at, 0, doc, {KNOWN}, {PLACE} FROM tool_results
+    UNION ALL
+    SELECT tenant, IF(scope = 'session', session_id, user_id), scope = 'session', recorded_at, 0,
+        doc, {KNOWN}, {PLACE} FROM signals
+    UNION ALL
+    SELECT tenant, user_id, false, due, number, doc, {KNOWN}, {PLACE}
+    FROM plans JOIN plan_order USING (tenant, plan_id)
+)
+SELECT coalesce(home, hash(tenant, id)) AS home,
+    encode(IF(more = '', doc, doc[:-2] || more || '}}')) AS line, {PLACE}
+FROM told LEFT JOIN home USING (tenant, id, is_session)
+ORDER BY 1, due, number, {PLACE}
+"""
+
+
+PLAN_OF_LETTER = "TRY_CAST(TRY(decode(payload)) AS JSON) ->> '$.plan_id'"
+
+
+class Gathered(NamedTuple):
+    """How many records are to be folded, and how many plans were left out."""
+
+    records: int
+    left_out: int
+
+
+def gather(
+    source: Path, folder: Path, snapshot: Snapshot, settings: Settings, into: Path
+) -> Gathered:
+    """Writes what of a snapshot of `source` the generation in `folder` has not read yet.
+
+    Into the folder `into`: the records to fold, and all dead letters of the source.
+    """
+    with _database(into) as db:
+        for name in SAID:
+            _view_unread(db, name, folder, source, snapshot, settings)
+        letters = select("dead_letters", _paths(source, "dead_letters", snapshot))
+        _copy(db, letters, into / LETTERS)
+        plans = select("plans", _paths(source, "plans", snapshot))
+        _view(db, "every_plan", plans)
+        _view(db, "read_plan", _plans_read(folder))
+        left_out = ", ".join(map(quoted, settings.left_out)) or "''"
+        _view(db, "plans", f"""
+            SELECT * FROM every_plan ANTI JOIN read_plan USING (tenant, plan_id)
+            WHERE extractor_name NOT IN ({left_out})
+        """)  # fmt: skip
+        _view(db, "revisions", _whole("revisions", source))
+        db.execute(PLAN_ORDER)
+        _find_homes(db)
+        _copy(db, RECORDS_IN_ORDER, into / RECORDS)
+        omitted = f"SELECT count(*) FROM every_plan WHERE extractor_name IN ({left_out})"
+        ((left,),) = db.execute(omitted).fetchall()
+    return Gathered(rows_in(into / RECORDS), left)
+
+
+def unknown_letters(file: Path, folder: Path) -> Iterator[pa.Table]:
+    """The gathered dead letters that the generation does not have, some at a time; not those of
+    plans that it has applied."""
+    schema = STORED["dead_letters"]
+    names = ", ".join(f'"{name}"' for name in schema.names)
+    sql = (
+        f"SELECT {names} FROM read_parquet({quoted(str(file))}) "
+        f"WHERE {PLAN_OF_LETTER} IS NULL OR (tenant, {PLAN_OF_LETTER}) NOT IN "
+        f"(SELECT (tenant, plan_id) FROM ({_whole('plans', folder)})) "
+        f"EXCEPT ALL SELECT {names} FROM ({_whole('dead_letters', folder)})"
+    )
+    with _database(file.parent) as db:
+        for batch in db.sql(sql).to_arrow_reader(LETTERS_AT_ONCE):
+            if batch.num_rows:
+                yield pa.Table.from_batches([batch.cast(schema)])
+
+
+def rows_in(file: Path) -> int:
+    """How many rows a Parquet file has."""
+    with pq.ParquetFile(file) as opened:
+        return opened.metadata.num_rows
+
+
+@contextmanager
+def _database(work: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as db:
+        db.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
+        db.execute(f"SET temp_directory = {quoted(str(work / 'sorting'))}")
+        db.execute("SET TimeZone = 'UTC'")
+        db.execute("SET enable_progress_bar = false")
+        yield db
+
+
+def _view(db: duckdb.DuckDBPyConnection, name: str, sql: str) -> None:
+    db.execute(f"CREATE TEMP VIEW {name} AS {sql}")
+
+
+def _copy(db: duckdb.DuckDBPyConnection, sql: str, file: Path) -> None:
+    db.execute(f"COPY ({sql}) TO {quoted(str(file))} (FORMAT parquet, ROW_GROUP_SIZE {ROW_GROUP})")
+
+
+def _view_unread(
+    db: duckdb.DuckDBPyConnection,
+    name: str,
+    folder: Path,
+    source: Path,
+    snapshot: Snapshot,
+    settings: Settings,
+) -> None:
+    """The rows in files that the generation does not share yet; without those that stood in files
+    it has and the source no more: they were read before they were rewritten."""
+    known = {one.path for one in files_at(folder / name) if settings.covers(one.day)}
+    now = {one.path for one in snapshot.get(name, ())}
+    _view(db, f"fresh_{name}", select(name, _below(source / name, now - known)))
+    _view(db, f"gone_{name}", select(name, _below(folder / name, known - now)))
+    unread = f"FROM fresh_{name} ANTI JOIN gone_{name} USING (tenant, {PLACE}, doc)"
+    _view(db, name, unread if known - now else f"FROM fresh_{name}")
+
+
+def _plans_read(folder: Path) -> str:
+    """SQL of the plans that were folded or refused here."""
+    return f"""
+        SELECT tenant, plan_id FROM ({_whole("plans", folder)})
+        UNION ALL SELECT tenant, {PLAN_OF_LETTER}
+        FROM ({_whole("dead_letters", folder)})
+    """
+
+
+def _whole(name: str, folder: Path) -> str:
+    return select(name, _below(folder / name, {one.path for one in files_at(folder / name)}))
+
+
+def _paths(source: Path, name: str, snapshot: Snapshot) -> list[str]:
+    return _below(source / name, {one.path for one in snapshot.get(name, ())})
+
+
+def _below(table: Path, files: set[str]) -> list[str]:
+    return sorted(str(table / one) for one in files)
+
+
+def _find_homes(db: duckdb.DuckDBPyConnection) -> None:
+    """Users who ever met in a session have one home, which is that of their sessions, too."""
+    db.execute(SPEAKERS)
+    leaders: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def leader(of: tuple[str, str]) -> tuple[str, str]:
+        while (above := leaders.get(of, of)) != of:
+            leaders[of] = leaders.get(above, above)
+            of = above
+        return of
+
+    groups = db.execute(GROUPS)
+    while some := groups.fetchmany(1000):
+        for tenant, users in some:
+            first, *others = sorted({leader((tenant, user)) for user in users})
+            leaders.update(dict.fromkeys(others, first))
+            leaders.setdefault(first, first)
+    found = [(*user, leader(user)[1]) for user in leaders]
+    led = pa.table(
+        {name: pa.array([one[n] for one in found], pa.string()) for n, name in enumerate(LED)}
+    )
+    db.register("led", led)
+    db.execute(HOMES)

@@ -1,0 +1,115 @@
+"""What a generation is made with and how far it is: `_generation.json` in its folder."""
+
+import os
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from sinks.generation import sync
+from streams.errors import ConfigurationError, TurnstoneError
+
+FILE = "_generation.json"
+FORMAT = 1
+Stage = Literal["reading", "folding", "complete"]
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """How a generation is to differ from its source.
+
+    `extractor`: None replays the stored plans; "none" leaves those of rules out; "rules" does,
+    and extracts anew. `without`: plans of these extractors are left out, too. `first` and `last`:
+    the days (UTC) whose records are read, both included. `constants`: name -> value.
+    """
+
+    extractor: str | None = None
+    extractor_version: str | None = None
+    without: tuple[str, ...] = ()
+    first: date | None = None
+    last: date | None = None
+    constants: dict[str, float] = {}
+
+    @property
+    def left_out(self) -> list[str]:
+        """The extractors whose stored plans are not replayed."""
+        replaced = {"rules"} if self.extractor is not None else set()
+        return sorted(replaced.union(self.without))
+
+    @property
+    def whole(self) -> bool:
+        """Whether all days are read."""
+        return self.first is None and self.last is None
+
+    def covers(self, day: date) -> bool:
+        """Whether a day's records are read."""
+        return (self.first or date.min) <= day <= (self.last or date.max)
+
+    def differs_from(self, other: "Settings") -> list[str]:
+        """`name: this, not that` for each setting that differs."""
+        mine, theirs = msgspec.to_builtins(self), msgspec.to_builtins(other)
+        return [f"{name}: {mine[name]!r}, not {theirs[name]!r}"
+                for name in mine if mine[name] != theirs[name]]  # fmt: skip
+
+
+class Generation(msgspec.Struct, kw_only=True):
+    """A generation that `backfill` makes.
+
+    `passes` counts how often it has read on from its source; `records` what the last pass folds.
+    `counts` are those of all passes: `read` is what was folded, `left_out` plans that were not.
+    `ended_at` is when a pass last ended: None before the first has. Times are microseconds UTC.
+    """
+
+    name: str
+    settings: Settings
+    started_at: int
+    stage: Stage = "reading"
+    source: str = ""
+    passes: int = 0
+    records: int = 0
+    ended_at: int | None = None
+    seconds: float = 0.0
+    counts: dict[str, int] = {}
+    format: int = FORMAT
+
+
+def load(folder: Path) -> Generation | None:
+    """What a folder's generation says of itself; None where `backfill` has not made it.
+
+    Raises ConfigurationError for a file that cannot be read.
+    """
+    file = folder / FILE
+    try:
+        found = msgspec.json.decode(file.read_bytes(), type=Generation)
+    except FileNotFoundError:
+        return None
+    except (msgspec.MsgspecError, OSError) as error:
+        raise ConfigurationError(
+            f"{file}: not readable: {error}; drop the generation and run backfill again"
+        ) from None
+    if found.format != FORMAT:
+        raise ConfigurationError(
+            f"{file}: format {found.format}, this version reads {FORMAT}; drop the generation "
+            "and run backfill again"
+        )
+    return found
+
+
+def save(folder: Path, generation: Generation) -> None:
+    """Replaces the file in one step; on disk when it returns. Raises TurnstoneError."""
+    fresh = folder / f".{FILE}"
+    try:
+        with fresh.open("wb") as file:
+            file.write(msgspec.json.format(msgspec.json.encode(generation)) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(folder / FILE)
+        sync(folder)
+    except OSError as error:
+        raise TurnstoneError(f"{folder / FILE}: {error.strerror or error}") from None
+
+
+def as_json(generation: Generation) -> dict[str, Any]:
+    """For programs."""
+    said: dict[str, Any] = msgspec.to_builtins(generation)
+    return said

@@ -1,0 +1,171 @@
+"""Records of a history through the same folds, into a generation beside it.
+
+A pass has two stages, noted in `_generation.json`:
+1. *reading*: what is new in the source since the last pass is written to `_source`, in order, and
+   its files are linked into the generation. Killed here, it is done again from the start.
+2. *folding*: the records of `_source` are folded like a file's, a batch at a time, with the place
+   reached in the store. Killed here, it goes on exactly once.
+"""
+
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import pyarrow.parquet as pq
+
+from sinks.delta import UNWRITTEN, History, written
+from sinks.generation import find, folder_of, pointer
+from sinks.links import adopt, share
+from sinks.root import find_root
+from streams.errors import ConfigurationError
+from streams.generations import snapshot
+from streams.generations.gathering import LETTERS, PLACE, RECORDS, gather, unknown_letters
+from streams.generations.generation import Generation, Settings, load, save
+from streams.generations.snapshot import SAID, Snapshot
+from streams.runtime.apply import Applier, Row
+from streams.runtime.local import Progress, Runner, writing
+from streams.runtime.sources import Given, Position
+from streams.runtime.store import Store
+
+WORK = "_source"
+FILES = "files.json"
+CHUNK = 512
+COLUMNS = ("line", *PLACE.split(", "))
+
+
+def backfill(
+    history: str | Path, name: str, settings: Settings, progress: Progress | None = None
+) -> Generation:
+    """Makes a generation out of the live one, goes on with it, or reads on what came since.
+
+    Raises HistoryError for a name that is none, ConfigurationError for one that is live, that is
+    being written, or was begun with other settings.
+    """
+    root = find_root(history)
+    folder = folder_of(root, name)
+    live = pointer(root).current
+    if name == live:
+        raise ConfigurationError(f"{name!r} is live; name another generation, or a new one")
+    folder.parent.mkdir(exist_ok=True)
+    with writing(folder) as (store, tables):
+        generation = _begun(folder, name, settings, tables)
+        read_on(Source(live, find(root, live)), folder, generation, store, tables, progress)
+    return generation
+
+
+def _begun(folder: Path, name: str, settings: Settings, tables: History) -> Generation:
+    known = load(folder)
+    if known is None:
+        if tables.tables():
+            raise ConfigurationError(f"{folder}: no generation of backfill's; name another")
+        known = Generation(name=name, settings=settings, started_at=time.time_ns() // 1000)
+        save(folder, known)
+    elif wrong := settings.differs_from(known.settings):
+        raise ConfigurationError(
+            f"generation {name!r} was begun otherwise ({'; '.join(wrong)}): give the same "
+            "settings to go on, or name a new generation"
+        )
+    return known
+
+
+class Source(NamedTuple):
+    """The generation that another one is made of."""
+
+    name: str
+    folder: Path
+
+
+def read_on(
+    source: Source,
+    folder: Path,
+    generation: Generation,
+    store: Store,
+    tables: History,
+    progress: Progress | None = None,
+) -> None:
+    """One pass: folds what the source has and the generation has not; ends one that was begun."""
+    began = time.monotonic()
+    work = folder / WORK
+    if generation.stage != "folding":
+        _gather(source, folder, generation, work)
+    files = msgspec.json.decode((work / FILES).read_bytes(), type=Snapshot)
+    for name in SAID:
+        adopt(tables, name, source.folder / name, files.get(name, ()))
+    refold = _Refold(store, tables, Applier(store), progress)
+    records = _Records(work / RECORDS, f"backfill/{generation.passes}", store)
+    with refold.committing():
+        refold.read(records, generation.name)
+    _copy_letters(work / LETTERS, tables)
+    generation.stage, generation.ended_at = "complete", time.time_ns() // 1000
+    generation.seconds = round(generation.seconds + time.monotonic() - began, 3)
+    generation.counts |= store.value("counts")
+    save(folder, generation)
+    store.write_values({f"file/{records.topic}": None})
+    shutil.rmtree(work)
+
+
+def _gather(source: Source, folder: Path, generation: Generation, work: Path) -> None:
+    """The stage of reading."""
+    generation.stage, generation.source = "reading", source.name
+    save(folder, generation)
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    files = snapshot.take(source.folder, generation.settings)
+    found = gather(source.folder, folder, files, generation.settings, work)
+    for name in SAID:
+        share(source.folder / name, folder / name, (one.path for one in files.get(name, ())))
+    (work / FILES).write_bytes(msgspec.json.encode(files))
+    generation.stage, generation.records = "folding", found.records
+    generation.passes += 1
+    generation.counts["left_out"] = found.left_out
+    save(folder, generation)
+
+
+class _Refold(Runner):
+    """The file runner, but for the rows of input records: the generation shares their files."""
+
+    def _pack(self, rows: dict[str, list[Row]]) -> None:
+        super()._pack({name: some for name, some in rows.items() if name not in SAID})
+
+
+class _Records:
+    """The gathered records as a source of the file runner; its position counts rows."""
+
+    def __init__(self, file: Path, topic: str, store: Store) -> None:
+        self.topic = topic
+        self._file = pq.ParquetFile(file)
+        self.size = self._file.metadata.num_rows
+        known = store.value(f"file/{topic}")
+        self.progress = Position(*known).lines if known else 0
+
+    @property
+    def position(self) -> Position:
+        return Position(self.progress, self.progress)
+
+    def chunks(self) -> Iterator[list[Given]]:
+        skip = self.progress
+        groups: list[int] = []
+        for group in range(self._file.num_row_groups):
+            rows = self._file.metadata.row_group(group).num_rows
+            if not groups and skip >= rows:
+                skip -= rows
+            else:
+                groups.append(group)
+        for batch in self._file.iter_batches(CHUNK, groups):
+            fresh = batch.slice(skip)
+            skip = max(0, skip - batch.num_rows)
+            lines, *place = [fresh.column(name).to_pylist() for name in COLUMNS]
+            self.progress += fresh.num_rows
+            given: Any = zip(lines, zip(*place, strict=True), strict=True)
+            yield list(given)
+
+
+def _copy_letters(file: Path, tables: History) -> None:
+    """The source's dead letters, but for those that are here already."""
+    for rows in unknown_letters(file, Path(tables.root)):
+        table = tables.table("dead_letters")
+        last = UNWRITTEN if table is None else written(table, LETTERS)
+        tables.append("dead_letters", rows, LETTERS, last + 1)

@@ -1,0 +1,204 @@
+"""`promote`, `rollback`, `drop`: which generation is live, and that no record is lost by it.
+
+Whoever writes a history holds its lock. So does a switch: under it the generation reads what has
+come since it last did, takes over how far input files were read, and goes live by one `os.replace`.
+Before that the old one is live, whole; after it the new one is.
+"""
+
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from schemas.rows import TABLES
+from sinks.delta import History
+from sinks.generation import FOLDER, LIVE, ROOT, Pointer, find, folder_of, names, pointer, switch
+from sinks.links import missing
+from sinks.root import find_root
+from sinks.shared import is_shared
+from streams.errors import ConfigurationError
+from streams.generations.generation import Generation, Settings, load
+from streams.generations.rebuild import Source, read_on
+from streams.runtime.local import Progress, locked, opened, writing
+from streams.runtime.store import Store
+
+
+class Switched(NamedTuple):
+    """Who is live now, who was, and how many records were caught up with."""
+
+    current: str
+    previous: str | None
+    caught_up: int
+    seconds: float
+
+
+def promote(history: str | Path, name: str, progress: Progress | None = None) -> Switched:
+    """Makes a generation live. Raises HistoryError, ConfigurationError; nothing is switched then.
+
+    Refused: a generation that is not finished, damaged, or of some days only; a sink's history.
+    """
+    root = find_root(history)
+    if is_shared(root):
+        raise ConfigurationError(
+            f"{root}: workers go on writing this history from their own tables, which no "
+            "generation changes: backfill and diff work here, promote does not"
+        )
+    began = time.monotonic()
+    with writing(root) as (live_store, _):
+        at = pointer(root)
+        if name == at.current:
+            return Switched(*at, 0, 0.0)
+        folder = find(root, name)
+        with _target(root, folder) as (store, tables):
+            generation = load(folder) or _root(folder, tables, find(root, LIVE))
+            _check(generation, folder)
+            caught_up = _catch_up(root, at, folder, generation, store, tables, progress)
+            _take_positions(live_store, store)
+        switch(root, Pointer(name, at.current))
+    return Switched(name, at.current, caught_up, round(time.monotonic() - began, 3))
+
+
+def rollback(history: str | Path, progress: Progress | None = None) -> Switched:
+    """Makes the generation live that was before, with what has come since. Raises as `promote`."""
+    root = find_root(history)
+    at = pointer(root)
+    if at.previous is None:
+        raise ConfigurationError(f"{root}: no generation was live before {at.current!r}")
+    return promote(root, at.previous, progress)
+
+
+@contextmanager
+def _target(root: Path, folder: Path) -> Iterator[tuple[Store, History]]:
+    """The generation's tables and store; those of `root` are under the lock already held."""
+    if folder == root:
+        with opened(root) as both:
+            yield both
+    else:
+        with writing(folder) as both:
+            yield both
+
+
+def _root(folder: Path, tables: History, live: Path) -> Generation:
+    """What `run` wrote first, as a generation: with rules' plans if it ever had any; else without
+    them, if they came with the generation that is live."""
+    plans = tables.table("plans")
+    made_by = set() if plans is None else _extractors(plans)
+    now = load(live)
+    extractor = now.settings.extractor if now else None
+    if extractor is not None:
+        extractor = "rules" if "rules" in made_by else "none"
+    return Generation(
+        name=ROOT, settings=Settings(extractor=extractor), started_at=0, ended_at=0,
+        stage="complete",
+    )  # fmt: skip
+
+
+def _extractors(plans: Any) -> set[str]:
+    import pyarrow.compute as pc
+
+    found = plans.to_pyarrow_table(columns=["extractor_name"]).column(0)
+    return set(pc.unique(found).to_pylist())
+
+
+def _check(generation: Generation, folder: Path) -> None:
+    name = generation.name
+    if generation.ended_at is None:
+        raise ConfigurationError(
+            f"generation {name!r} is not finished: `turnstone backfill --generation {name}` with "
+            "the same settings goes on"
+        )
+    if not generation.settings.whole:
+        raise ConfigurationError(
+            f"generation {name!r} has some days only (--from, --to): with it live the others "
+            "would be lost. Make one of all days to promote"
+        )
+    for table in TABLES:
+        if lost := missing(folder / table):
+            raise ConfigurationError(
+                f"generation {name!r} is damaged: {len(lost)} files of {table} are missing or "
+                f"cut short, such as {lost[0]}; drop it and run backfill again"
+            )
+
+
+def _catch_up(
+    root: Path,
+    at: Pointer,
+    folder: Path,
+    generation: Generation,
+    store: Store,
+    tables: History,
+    progress: Progress | None,
+) -> int:
+    source = Source(at.current, find(root, at.current))
+    caught_up = 0
+    if generation.stage == "folding":  # a catching up that was killed
+        read_on(source, folder, generation, store, tables, progress)
+        caught_up += generation.records
+    read_on(source, folder, generation, store, tables, progress)
+    return caught_up + generation.records
+
+
+def _take_positions(live: Store, store: Store) -> None:
+    """How far input files were read, and the stream's time."""
+    watermark = max(live.value("watermark") or 0, store.value("watermark") or 0)
+    store.write_values({**live.values("file/"), "watermark": watermark or None})
+
+
+def drop(history: str | Path, name: str) -> None:
+    """Removes a generation that is not live. Raises HistoryError, ConfigurationError."""
+    root = find_root(history)
+    folder = find(root, name)
+    if folder == root:
+        raise ConfigurationError(f"{ROOT!r} cannot be dropped")
+    with locked(folder):
+        if find(root, LIVE) == folder:
+            raise ConfigurationError(f"{name!r} is live; promote another one first")
+        gone = folder.with_name(f".{folder.name}")
+        folder.rename(gone)
+    shutil.rmtree(gone)
+
+
+def listed(history: str | Path) -> list[dict[str, Any]]:
+    """All generations with what they were made with, and their bytes on disk: `own_bytes` would
+    be free if it were dropped, `shared_bytes` not."""
+    root = find_root(history)
+    at = pointer(root)
+    return [_described(name, folder_of(root, name), at) for name in names(root)]
+
+
+def _described(name: str, folder: Path, at: Pointer) -> dict[str, Any]:
+    made = load(folder)
+    settings = made.settings if made else Settings()
+    own, shared = _bytes(folder)
+    role = {at.current: "live", at.previous: "previous"}.get(name, "")
+    return {
+        "name": name,
+        "role": role,
+        "stage": made.stage if made else "complete",
+        "extractor": settings.extractor,
+        "left_out": settings.left_out,
+        "first": settings.first,
+        "last": settings.last,
+        "constants": settings.constants,
+        "counts": made.counts if made else {},
+        "passes": made.passes if made else 0,
+        "started_at": made.started_at if made and made.started_at else None,
+        "ended_at": made.ended_at if made and made.ended_at else None,
+        "own_bytes": own,
+        "shared_bytes": shared,
+    }
+
+
+def _bytes(folder: Path) -> tuple[int, int]:
+    own = shared = 0
+    for path in folder.rglob("*"):
+        if FOLDER in path.relative_to(folder).parts[:1] or not path.is_file():
+            continue
+        found = path.stat()
+        if found.st_nlink > 1:
+            shared += found.st_size
+        else:
+            own += found.st_size
+    return own, shared
