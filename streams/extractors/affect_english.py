@@ -1,0 +1,201 @@
+"""English affect: a linear model over words, pairs of words and the look of the sentence.
+
+`scripts/affect` trains it (streams/extractors/affect_training.py) and writes `affect_en.tsv.gz`.
+A sentence's value on an axis is
+
+    bias + sum(looks) + sum(distinct words and pairs) / sqrt(tokens)
+
+in -1..+1, that is (x - 3) / 2 of EmoBank's 1..5.
+"""
+
+import gzip
+import math
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import NamedTuple
+
+Axes = tuple[float, float, float]
+
+UNIT = 10_000
+BIAS, ERROR = "<bias>", "<error>"
+NEGATED = "¬"
+NEGATION_REACH = 3  # words after a negation that it turns round
+KNOWN_SHARE = 0.5  # of the words, below which a text is hardly English
+
+TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|\d+|[!?]|\.\.+|[^\w\s]")
+NEGATIONS = {
+    "not", "no", "never", "without", "nor", "neither", "hardly", "barely", "scarcely", "nobody",
+    "nothing", "cannot",
+}  # fmt: skip
+ENDINGS = (
+    ("ies", "y"), ("sses", "ss"), ("ied", "y"), ("ing", ""), ("edly", ""), ("ed", ""),
+    ("ly", ""), ("es", ""), ("s", ""), ("er", ""),
+)  # fmt: skip
+
+
+class Model(NamedTuple):
+    """What each feature adds to (valence, arousal, dominance), the bias, and the expected error.
+
+    `error`: standard deviation of estimate - human value on sentences not trained on.
+    """
+
+    weights: dict[str, Axes]
+    bias: Axes
+    error: Axes
+
+
+class Features(NamedTuple):
+    """A sentence as the model sees it; `words` are distinct."""
+
+    words: list[str]
+    looks: list[str]
+    tokens: int
+
+
+# --- words ------------------------------------------------------------------------------------
+
+
+def tokens(text: str) -> list[str]:
+    """Words, numbers and marks, in lower case."""
+    return TOKEN.findall(text.lower().replace("’", "'"))
+
+
+@lru_cache(maxsize=1 << 16)
+def stem(word: str) -> str:
+    """A word without its regular ending; related words need only meet, not be spelled right."""
+    for ending, instead in ENDINGS:
+        if not word.endswith(ending) or len(word) - len(ending) < 3:
+            continue
+        if ending == "s" and word.endswith(("ss", "us", "is")):
+            continue
+        word = word[: -len(ending)] + instead
+        if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lse":
+            word = word[:-1]
+        break
+    return word[:-1] if len(word) > 4 and word.endswith("e") else word
+
+
+def _marked(words: list[str]) -> Iterator[str]:
+    """The stems; those that a negation reaches are marked."""
+    negation = -NEGATION_REACH - 1
+    for at, word in enumerate(words):
+        stemmed = stem(word)
+        yield NEGATED + stemmed if at - negation <= NEGATION_REACH else stemmed
+        if word in NEGATIONS or word.endswith("n't"):
+            negation = at
+
+
+def features(text: str) -> Features:
+    """Stems (`good`, `¬good`), pairs of neighbours (`so good`), and the look of the sentence."""
+    found = tokens(text)
+    stems = [stem(word) for word in found]
+    pairs = map(" ".join, pairwise(stems))
+    words = list(dict.fromkeys([*_marked(found), *pairs]))
+    return Features(words, looks(text, len(found)), len(found))
+
+
+# --- the look of a sentence -------------------------------------------------------------------
+# Thermometers: three exclamation marks have `!1 !2 !3`, so that each can add its own share.
+
+
+COUNTED = (
+    ("!", 3), ("?", 3), ("..", 3), (",", 5), ("(", 2), (";", 1), (":", 2), ("-", 3), ("'", 3),
+)  # fmt: skip
+DIGITS = re.compile(r"\d+")
+
+
+def _steps(name: str, value: float, most: int) -> Iterator[str]:
+    return (f"<{name}{step}>" for step in range(1, min(int(value), most) + 1))
+
+
+def looks(text: str, count: int) -> list[str]:
+    """Length, marks and capitals, for a text of so many tokens."""
+    found: list[str] = []
+    for mark, most in COUNTED:
+        if mark in text:
+            found += _steps(mark, text.count(mark), most)
+    parts = text.split()
+    found += _steps('"', text.count('"') + text.count("“"), 3)
+    found += _steps("digits", len(DIGITS.findall(text)), 4)
+    found += _steps("length", 4 * math.log(count + 1), 20)
+    found += _steps("word", 2 * len(text) / max(1, count), 16)
+    found += _steps("shout", sum(len(one) > 1 and one.isupper() for one in parts), 4)
+    capitals = sum(one[:1].isupper() for one in parts) / max(1, len(parts))
+    found += _steps("capitals", 8 * capitals, 8)
+    found += _steps("upper", 40 * sum(map(str.isupper, text)) / max(1, len(text)), 10)
+    found += _edges(text.strip())
+    if all(one[:1].isupper() or len(one) < 5 for one in parts):
+        found.append("<title>")
+    return found
+
+
+def _edges(text: str) -> Iterator[str]:
+    first, last = text[:1], text[-1:]
+    yield (
+        "<begins A>"
+        if first.isupper()
+        else "<begins a>"
+        if first.isalpha()
+        else f"<begins {first}>"
+    )
+    if last and not last.isalnum():
+        yield f"<ends {last}>"
+        if not text[-2:-1].isalnum():
+            yield f"<ends {text[-2:]}>"
+
+
+# --- estimate ---------------------------------------------------------------------------------
+
+
+@cache
+def model() -> Model:
+    """The trained weights; read once."""
+    packed = files("streams.extractors").joinpath("affect_en.tsv.gz").read_bytes()
+    weights: dict[str, Axes] = {}
+    for line in gzip.decompress(packed).decode("utf-8").splitlines():
+        feature, *numbers = line.split("\t")
+        v, a, d = (int(number) / UNIT for number in numbers)
+        weights[feature] = v, a, d
+    return Model(weights, weights.pop(BIAS), weights.pop(ERROR))
+
+
+def known(words: Iterable[str], weights: dict[str, Axes]) -> bool:
+    """Whether enough of the words are ones that the model has seen, alone or in its lexicon."""
+    stems = {word.lstrip(NEGATED) for word in words if " " not in word}
+    letters = [one for one in stems if one[:1].isalpha()]
+    seen = sum(one in weights for one in letters)
+    return seen > 0 and seen >= KNOWN_SHARE * len(letters)
+
+
+def axes(text: str, by: Model) -> Axes | None:
+    """(valence, arousal, dominance), each about -1..+1; None where too few words are known."""
+    found = features(text)
+    if not known(found.words, by.weights):
+        return None
+    return value(found, by)
+
+
+def value(found: Features, by: Model) -> Axes:
+    """The sum of what the features add."""
+    weights = by.weights
+    v = a = d = 0.0
+    for word in found.words:
+        added = weights.get(word)
+        if added is None and word.startswith(NEGATED):
+            added = weights.get(word[1:])
+        if added is not None:
+            v += added[0]
+            a += added[1]
+            d += added[2]
+    size = math.sqrt(max(1, found.tokens))
+    v, a, d = v / size + by.bias[0], a / size + by.bias[1], d / size + by.bias[2]
+    for look in found.looks:
+        added = weights.get(look)
+        if added is not None:
+            v += added[0]
+            a += added[1]
+            d += added[2]
+    return v, a, d
