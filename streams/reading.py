@@ -15,7 +15,8 @@ from schemas.time import DAY, EPOCH, format_time, parse_time
 from sinks.generation import find_tables
 from sinks.history import connect, define, quoted, read
 from streams.errors import DataRefused, UsageError
-from streams.folds.expiry import EXPIRY, expire
+from streams.folds.constants import CONSTANTS
+from streams.folds.expiry import expire
 
 LIMIT = 1000
 PLACE = "src_topic || ':' || src_partition || ':' || src_offset"
@@ -67,7 +68,7 @@ def session(root: Path, tenant: str, session_id: str, as_of: int | None, now: in
         if document["status"] == "closed":
             return document
         define(db, find_tables(root), ["events"], tenant=tenant)
-        latest = _latest_turn(db, session_id, now - EXPIRY)
+        latest = _latest_turn(db, session_id, now - CONSTANTS.session_expiry)
     if latest is None and document["conversation_count"]:
         latest = 0  # some time before `since`
     return expire(document, latest, now)

@@ -11,13 +11,10 @@ from typing import Any, NamedTuple
 from schemas.base import format_time
 from schemas.events import Affect
 from schemas.row import Row, replace
+from streams.folds.constants import CONSTANTS
 from streams.folds.rows import Moment
 
-MAX_MOMENTS = 64
 MAX_WORDS = 16
-BASELINE_HALFLIFE = 24 * 3600.0
-SHOCK_HALFLIFE = 3600.0
-SHOCK_HALFLIFE_RANGE = 23 * 3600.0
 
 Axes = tuple[float, float, float]
 
@@ -28,7 +25,7 @@ class Mood(Row, frozen=True):
     last_at: int | None = None
     baseline: Axes = (0.0, 0.0, 0.0)
     shock: Axes = (0.0, 0.0, 0.0)
-    halflife: float = SHOCK_HALFLIFE
+    halflife: float = 3600.0
     severity: float = 0.0
     text: str = ""
     confidence: float = 0.0
@@ -80,18 +77,18 @@ def feel(mood: Mood, moment: Moment) -> Mood:
         return mood
     now: Axes = (moment.v, moment.a, moment.d)
     if mood.last_at is None:
-        mood = Mood(baseline=now)
+        mood = Mood(baseline=now, halflife=CONSTANTS.shock_halflife_hours * 3600)
         return replace(mood, **_told(moment))
     seconds = (moment.occurred_at - mood.last_at) / 1e6
-    pull = (1 - decay(seconds, BASELINE_HALFLIFE)) * sure
+    pull = (1 - decay(seconds, CONSTANTS.baseline_halflife_hours * 3600)) * sure
     baseline = _axes(b + (m - b) * pull for b, m in zip(mood.baseline, now, strict=True))
     away = _axes(m - b for b, m in zip(baseline, now, strict=True))
     severity = max(abs(one) for one in away) / 2
-    blow = (0.6 + 0.3 * severity) * sure
+    blow = (CONSTANTS.shock_weight + CONSTANTS.shock_weight_range * severity) * sure
     left = decay(seconds, mood.halflife)
     shock = _axes(s * left + (d - s * left) * blow for s, d in zip(mood.shock, away, strict=True))
-    halflife = SHOCK_HALFLIFE + SHOCK_HALFLIFE_RANGE * severity**2
-    numbers = Mood(moment.occurred_at, baseline, shock, halflife, severity)
+    hours = CONSTANTS.shock_halflife_hours + CONSTANTS.shock_halflife_range_hours * severity**2
+    numbers = Mood(moment.occurred_at, baseline, shock, hours * 3600, severity)
     return replace(numbers, **_told(moment))
 
 
@@ -142,7 +139,7 @@ def put_moment(row: MoodRow, moment: Moment) -> tuple[MoodRow, Moment | None] | 
 
 def trim(row: MoodRow) -> MoodRow:
     """At most 64 moments; the oldest goes into the checkpoint."""
-    if len(row.felt) <= MAX_MOMENTS:
+    if len(row.felt) <= CONSTANTS.max_moments:
         return row
     oldest = row.felt[0]
     return replace(row, checkpoint=oldest.mood, before=_order(oldest), felt=row.felt[1:])

@@ -4,12 +4,12 @@ from typing import Any
 
 from schemas.base import format_time
 from streams.folds import session_memory, task
+from streams.folds.constants import CONSTANTS
 from streams.folds.ids import short_hash
 from streams.folds.index import find_id
 from streams.folds.machine import settle
 from streams.folds.rows import Rows
 from streams.folds.session_state import (
-    MAX_CONVERSATIONS,
     Conversation,
     Facts,
     Session,
@@ -80,7 +80,7 @@ def _conversations(
     order = list(shown)  # the window's, unless a running turn changes it
     if base.running:
         order.sort(key=lambda task_id: (*shown[task_id].first, task_id))
-    over = max(0, len(order) - MAX_CONVERSATIONS)
+    over = max(0, len(order) - CONSTANTS.max_conversations)
     older = base.older + over
     return older, [
         _conversation(rows, older + place, task_id, shown[task_id], latest)

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 from schemas.base import DAY, format_time
 from schemas.row import Row
+from streams.folds.constants import CONSTANTS
 from streams.folds.rows import Rows, UserSignal
 
-MAX_TOPICS = 500
-MAX_AGE_DAYS = 360
 QUARTERS = {"easy": 3, "medium": 4, "hard": 5, None: 4}  # difficulty weights 0.75, 1, 1.25
 QUIZ_INTENTS = frozenset({"quiz", "quiz_session", "take_quiz"})
 HOMEWORK_INTENTS = frozenset({"homework", "homework_help"})
@@ -25,7 +24,6 @@ ARTIFACT_KINDS = {
     "flashcards": "flashcards",
     "flashcard_set": "flashcards",
 }
-USES_NEEDED = 3
 NEVER = -(2**62)
 
 
@@ -97,7 +95,7 @@ def _visit(rows: Rows, topics: int, name: str, key: tuple[int, str], lesson: Use
     topic: Topic | None = rows.get(f"y/{name}")
     if topic is None:
         topics += 1
-        if topics > MAX_TOPICS:
+        if topics > CONSTANTS.max_topics:
             topics -= 1
             oldest = min((row for _, row in rows.scan("y/")), key=lambda row: row.first)
             if key < oldest.first:
@@ -121,7 +119,7 @@ def _answered(days: tuple[Answers, ...], day: int, lesson: UserSignal) -> tuple[
     weighted = old.weighted + weight * round(lesson.correct_rate * 1_000_000)
     by_day[day] = Answers(day, weighted, old.weight + weight)
     latest = max(by_day)
-    return tuple(by_day[one] for one in sorted(by_day) if latest - one <= MAX_AGE_DAYS)
+    return tuple(by_day[one] for one in sorted(by_day) if latest - one <= CONSTANTS.mastery_days)
 
 
 def _used(
@@ -143,7 +141,7 @@ def score(days: tuple[Answers, ...]) -> float | None:
     latest = days[-1].day
     top, bottom = 0.5, 1.0
     for one in days:
-        fading = 0.5 ** ((latest - one.day) / 30) / 4
+        fading = 0.5 ** ((latest - one.day) / CONSTANTS.mastery_halflife_days) / 4
         top += one.weighted * fading / 1_000_000
         bottom += one.weight * fading
     return round(top / bottom, 9)
@@ -151,7 +149,9 @@ def score(days: tuple[Answers, ...]) -> float | None:
 
 def mastery(p: float) -> str:
     """weak < 0.5 <= medium < 0.8 <= strong."""
-    return "weak" if p < 0.5 else "medium" if p < 0.8 else "strong"
+    if p < CONSTANTS.weak_below:
+        return "weak"
+    return "medium" if p < CONSTANTS.strong_from else "strong"
 
 
 def favourite(uses: tuple[tuple[str, Use], ...]) -> tuple[str | None, str | None]:
@@ -160,7 +160,7 @@ def favourite(uses: tuple[tuple[str, Use], ...]) -> tuple[str | None, str | None
         return None, None
     name, use = max(uses, key=lambda one: (one[1].times, one[1].latest))
     share = use.times / sum(one.times for _, one in uses)
-    if use.times < USES_NEEDED or share < 0.5:
+    if use.times < CONSTANTS.uses_needed or share < CONSTANTS.uses_share:
         return None, None
     return name, "strong" if share >= 0.75 else "medium" if share >= 0.6 else "weak"
 

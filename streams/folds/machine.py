@@ -8,14 +8,10 @@ turn answers a CLARIFY (design 04, Task).
 from typing import Any
 
 from schemas.row import Row, replace
+from streams.folds.constants import CONSTANTS
 from streams.folds.ids import canonical, short_hash
 
-DEFAULT_MAX_ITERATION = 10
-MAX_SHORT_TERM = 50
-MAX_PLAN = 100
 MAX_CLAIMS = 200
-STALL = 3
-ERRORS = 3
 FORCED_ERROR = "max_iteration reached"
 
 Key = tuple[int, str]  # iteration_index, trace_id
@@ -33,7 +29,7 @@ class Machine(Row, frozen=True):
     """Everything of a task but the recursions themselves."""
 
     iteration: int = 0
-    max_iteration: int = DEFAULT_MAX_ITERATION
+    max_iteration: int | None = None  # None: none was said
     last: tuple[int, str, str] | None = None  # iteration_index, trace_id, status
     end: Key | None = None
     outcome: str | None = None  # completed, failed
@@ -81,6 +77,11 @@ def status_of(machine: Machine, latest: int | None) -> str:
     return "running"
 
 
+def limit_of(machine: Machine) -> int:
+    """How many iterations the task may have."""
+    return machine.max_iteration or CONSTANTS.max_iteration
+
+
 def _context(machine: Machine, step: dict[str, Any]) -> Machine:
     action = step["action"]
     appended = step.get("short_term_memory_append") or ()
@@ -92,7 +93,7 @@ def _context(machine: Machine, step: dict[str, Any]) -> Machine:
         max_iteration=step.get("max_iteration") or machine.max_iteration,
         objective=step.get("objective", machine.objective),
         constraints=machine.constraints if constraints is None else tuple(constraints),
-        short_term=short_term[-MAX_SHORT_TERM:],
+        short_term=short_term[-CONSTANTS.max_short_term :],
     )
     plan = step.get("plan")
     if action["action_type"] == "RE_PLAN" and step.get("status") != "error":
@@ -108,7 +109,7 @@ def _replan(machine: Machine, plan: list[Any]) -> Machine:
     known = {one.step_id: one for one in machine.plan}
     claims = dict(machine.claims)
     steps: dict[str, PlannedStep] = {}
-    for listed in plan[:MAX_PLAN]:
+    for listed in plan[: CONSTANTS.max_plan_steps]:
         if not isinstance(listed, dict) or not isinstance(listed.get("step_id"), str):
             continue
         step_id = listed["step_id"]
@@ -118,7 +119,7 @@ def _replan(machine: Machine, plan: list[Any]) -> Machine:
             if step_id in claims:
                 claims[step_id] = 0  # the plan says otherwise than the errors before it
         else:
-            status = "error" if claims.get(step_id, 0) >= ERRORS else old.status
+            status = "error" if claims.get(step_id, 0) >= CONSTANTS.step_errors else old.status
         if status == "pending" and step_id in claims:
             status = "running"
         description = listed.get("description")
@@ -138,7 +139,7 @@ def _claim(machine: Machine, step_id: str | None, status: str) -> Machine:
     for at, step in enumerate(plan):
         if step.step_id == step_id:
             now = "running" if step.status == "pending" else step.status
-            now = "error" if status == "error" and errors >= ERRORS else now
+            now = "error" if status == "error" and errors >= CONSTANTS.step_errors else now
             if now != step.status:
                 plan = (*plan[:at], replace(step, status=now), *plan[at + 1 :])
     return replace(machine, plan=plan, claims=tuple(claims.items())[-MAX_CLAIMS:])
@@ -181,7 +182,7 @@ def _count(machine: Machine, step: dict[str, Any]) -> Machine:
         return replace(machine, end=key, outcome="completed")
     if status == "error" and step.get("final"):
         return replace(machine, end=key, outcome="failed", error=step.get("error"))
-    if machine.iteration < machine.max_iteration:
+    if machine.iteration < limit_of(machine):
         return machine
     if asks and machine.held is None:
         return replace(machine, held=(step["occurred_at"], *key))

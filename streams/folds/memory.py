@@ -7,13 +7,11 @@ Rows of a user: `u` the header, `s/{state_id}` states, `p/{id}` preferences, `k/
 from schemas.events import Signal, WritePlan, first_intent
 from schemas.row import Row, replace
 from streams.folds import affect, graph, learner, log, preferences, states
+from streams.folds.constants import CONSTANTS
 from streams.folds.ids import make_id, short_hash
 from streams.folds.index import Seen, find_id, put_id
 from streams.folds.revisions import revise
 from streams.folds.rows import Effects, Input, Moment, Outcome, Refused, Rows, UserSignal
-
-TIDY_FIRST = 10
-TIDY_EVERY = 200
 
 
 class User(Row, frozen=True):
@@ -108,7 +106,7 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
         moment = affect.moment_of(plan.occurred_at, event_id, felt, True)
         _feel(rows, moment, plan.session_id, plan, out)
     plans = header.plans + 1
-    if plans == TIDY_FIRST or plans % TIDY_EVERY == 0:
+    if plans == CONSTANTS.tidy_first or plans % CONSTANTS.tidy_every == 0:
         states.tidy(rows, plan, out)
     return replace(header, plans=plans)
 

@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from schemas.base import format_time
+from streams.folds.constants import CONSTANTS
 from streams.folds.ids import canonical, make_id, short_hash
 from streams.folds.rows import Effects
-
-MAX_EVIDENCE = 20
 
 
 def revise(
@@ -63,7 +62,7 @@ def record_id(record: Any) -> tuple[str, ...]:
 def add_evidence(known: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:
     """Newest last, each once, at most 20."""
     fresh = tuple(dict.fromkeys(new))
-    return (*(one for one in known if one not in fresh), *fresh)[-MAX_EVIDENCE:]
+    return (*(one for one in known if one not in fresh), *fresh)[-CONSTANTS.max_evidence :]
 
 
 def time_or_none(micros: int | None) -> str | None:

@@ -16,7 +16,7 @@ from schemas.events import Recursion, Signal, ToolResult, Turn, first_intent
 from schemas.row import replace
 from streams.folds import log, session_memory, task
 from streams.folds.affect import moment_of
-from streams.folds.expiry import EXPIRY
+from streams.folds.constants import CONSTANTS
 from streams.folds.ids import short_hash
 from streams.folds.index import RUNNING, Gap, Place, Seen, find_id, put_id
 from streams.folds.links import link
@@ -24,9 +24,6 @@ from streams.folds.revisions import revise
 from streams.folds.rows import Effects, Input, Outcome, Refused, Rows, UserSignal
 from streams.folds.session_state import (
     FAR,
-    MAX_CONVERSATIONS,
-    MAX_INTENTS,
-    MAX_RUNNING,
     Conversation,
     Facts,
     Said,
@@ -123,7 +120,7 @@ def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -
     was_placed = replaced or (facts if known is not None else None)
     neighbours = link(rows, facts, was_placed, out)
     after = replace(header, seen=seen, seq=out.seq, **changes)
-    if len(after.running) > MAX_RUNNING:
+    if len(after.running) > CONSTANTS.max_running:
         after = _end_oldest(rows, after, out)
     shown = visible(rows, after) if after.running else after
     if after.waiting:
@@ -157,7 +154,7 @@ def _append(
     previous, _ = link(rows, facts, None, out)
     intents = header.intents
     if turn.intent:
-        intents = (*intents[1 - MAX_INTENTS :], (at, event_id, turn.intent))  # type: ignore[arg-type]
+        intents = (*intents[1 - CONSTANTS.max_intents :], (at, event_id, turn.intent))  # type: ignore[arg-type]
     now, was = turn.session_status, header.latest
     after = Session(
         min(at, header.created_at),
@@ -177,7 +174,8 @@ def _append(
         window,
         older,
     )
-    if (previous and at - previous[0] > EXPIRY) or now == "closed" or (was and was[2] == "closed"):
+    expired = previous and at - previous[0] > CONSTANTS.session_expiry
+    if expired or now == "closed" or (was and was[2] == "closed"):
         _revise_turn(header, after, facts, (previous, None), out)
         after = replace(after, seq=out.seq)
     rows.put("h", after)
@@ -241,7 +239,7 @@ def _converse(
     window = (*window, first)
     if len(window) > 1 and first < window[-2]:
         window = tuple(sorted(window))
-    if len(window) > MAX_CONVERSATIONS:
+    if len(window) > CONSTANTS.max_conversations:
         rows.delete(f"c/{window[0][2]}")
         window, older = window[1:], older + 1
     return seen, window, older
@@ -266,10 +264,10 @@ def _revise_turn(
     at, evidence = turn.occurred_at, [turn.event_id]
     was, now = status_of(before), status_of(after)
     previous, follower = neighbours
-    if previous and at - previous[0] > EXPIRY and was != "closed":
+    if previous and at - previous[0] > CONSTANTS.session_expiry and was != "closed":
         _revise_gap(out, "active" if follower else was, previous[0], at, evidence)
         was = was if follower else "active"
-    if follower and follower[0] - at > EXPIRY:
+    if follower and follower[0] - at > CONSTANTS.session_expiry:
         _revise_gap(out, "active", at, follower[0], evidence)
     if was != now:
         reason = "the latest turn says so" if now == "closed" else "a turn came"
@@ -293,9 +291,9 @@ def _revise_turn(
 def _revise_gap(out: Effects, was: str, left: int, back: int, evidence: list[str]) -> None:
     """Nobody wrote the expiry when it came; the turn that ends the gap tells of it."""
     expired = _status("closed", "expired")
-    _revise_status(
-        out, _status(was), expired, "expire", "no turn for 24 h", evidence, left + EXPIRY
-    )
+    reason = f"no turn for {CONSTANTS.session_expiry_hours:g} h"
+    end = left + CONSTANTS.session_expiry
+    _revise_status(out, _status(was), expired, "expire", reason, evidence, end)
     _revise_status(
         out, expired, _status("active"), "reopen", "a turn after the gap", evidence, back
     )
@@ -361,7 +359,7 @@ def _step(
     asked = task.question(rows, record.task_id)
     waiting = tuple(one for one in header.waiting if one[0] != record.task_id)
     if asked is not None and (latest is None or latest <= asked[0]):
-        waiting = (*waiting, (record.task_id, *asked))[-MAX_RUNNING:]
+        waiting = (*waiting, (record.task_id, *asked))[-CONSTANTS.max_running :]
     header = replace(header, seen=seen)
     header = _touched(replace(header, waiting=waiting), record.occurred_at)
     after = status_of(replace(shown, waiting=waiting))

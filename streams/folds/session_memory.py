@@ -9,14 +9,12 @@ from typing import Any, NamedTuple
 
 from schemas.events import MemoryItemPatch, MemoryItemWrite, Observation, Turn
 from schemas.row import Row, replace
+from streams.folds.constants import CONSTANTS
 from streams.folds.ids import make_id, normalise
-from streams.folds.revisions import MAX_EVIDENCE, revise
+from streams.folds.revisions import revise
 from streams.folds.rows import Effects, Rows
 
-MAX_ITEMS = 200
-MAX_CANDIDATES = 100
 MAX_OPS = 32
-SHOWINGS_NEEDED = 3
 
 Key = tuple[int, str]  # occurred_at, event_id
 NEVER: Key = (-(2**62), "")
@@ -158,7 +156,7 @@ def _shown(entry: MemoryEntry, showing: Showing) -> MemoryEntry:
     return replace(
         entry,
         first=min(entry.first, key),
-        showings=tuple(sorted(showings, key=lambda one: one[:2]))[-MAX_EVIDENCE:],
+        showings=tuple(sorted(showings, key=lambda one: one[:2]))[-CONSTANTS.max_evidence :],
         times=entry.times + (same is None),
         surest=max(entry.surest, showing.confidence),
         stated=stated,
@@ -252,7 +250,7 @@ def _is_opposed(
 def _merged(item: Item, other: Item) -> Item:
     evidence = list(dict.fromkeys((*item["evidence"], *other["evidence"])))
     confidence = max(item["confidence"], other["confidence"])
-    return {**item, "confidence": confidence, "evidence": evidence[-MAX_EVIDENCE:]}
+    return {**item, "confidence": confidence, "evidence": evidence[-CONSTANTS.max_evidence :]}
 
 
 def _item(entry: MemoryEntry) -> Item | None:
@@ -263,7 +261,7 @@ def _item(entry: MemoryEntry) -> Item | None:
     for op in entry.ops:
         if op[:2] <= deleted or (item is None and op.op == "update"):
             continue
-        evidence = [*(item["evidence"] if item else ()), op.event_id][-MAX_EVIDENCE:]
+        evidence = [*(item["evidence"] if item else ()), op.event_id][-CONSTANTS.max_evidence :]
         if item is None or op.op == "add":  # an add is the whole item, an update a part
             item = {"id": entry.id, "content": "", "confidence": 0.5}
         item = {**item, **op.fields, "evidence": evidence}
@@ -287,7 +285,7 @@ def _observed(entry: MemoryEntry, deleted: Key) -> Item | None:
         times = entry.times if after == NEVER else len(recent)
         confidence = 1 - (1 - entry.surest) * 0.5 ** (times - 1)
     elif stated is None and (
-        entry.type in ("decision", "constraint") or len(recent) < SHOWINGS_NEEDED
+        entry.type in ("decision", "constraint") or len(recent) < CONSTANTS.showings_needed
     ):
         return None  # a candidate
     if stated is not None:
@@ -314,8 +312,8 @@ def _over_cap(entries: dict[str, MemoryEntry], shown: dict[str, Item]) -> list[s
     weakest = sorted(shown, key=lambda one: (shown[one]["confidence"], _age(entries[one])))
     hidden = [one for one in sorted(entries.values(), key=_age) if one.id not in shown]
     return [
-        *weakest[: max(0, len(shown) - MAX_ITEMS)],
-        *(one.id for one in hidden[: max(0, len(hidden) - MAX_CANDIDATES)]),
+        *weakest[: max(0, len(shown) - CONSTANTS.max_memory_items)],
+        *(one.id for one in hidden[: max(0, len(hidden) - CONSTANTS.max_candidates)]),
     ]
 
 

@@ -9,12 +9,10 @@ from typing import Any
 
 from schemas.events import Claim, Turn, first_intent
 from schemas.row import Row, replace
+from streams.folds.constants import CONSTANTS
 from streams.folds.index import Seen
 from streams.folds.rows import Rows
 
-MAX_INTENTS = 10
-MAX_CONVERSATIONS = 20
-MAX_RUNNING = 64
 FAR = 2**62  # a time later than any
 
 Said = tuple[int, str, str]  # occurred_at, id, value: the latest by (occurred_at, id) stands
@@ -157,7 +155,8 @@ def contextualise(
             intents = (*intents, said)
         else:
             intents = tuple(sorted({*intents, said}))
-        changes["intents"] = intents if len(intents) <= MAX_INTENTS else intents[-MAX_INTENTS:]
+        most = CONSTANTS.max_intents
+        changes["intents"] = intents if len(intents) <= most else intents[-most:]
     if topic:
         said, known = (at, said_by, topic), header.topic
         if known is None or said > known:

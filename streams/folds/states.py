@@ -10,12 +10,12 @@ from typing import Any, Protocol
 from schemas.base import format_time
 from schemas.events import StateUpdate, WritePlan
 from schemas.row import Row, replace
+from streams.folds.constants import CONSTANTS
 from streams.folds.ids import canonical, make_id
 from streams.folds.revisions import add_evidence, revise, time_or_none
 from streams.folds.rows import Effects, Refused, Rows
 
 MAX_VERSIONS = 16
-MAX_TIDY = 200
 DEFAULT_CONFIDENCE = 0.5
 
 
@@ -243,7 +243,7 @@ def tidy(rows: Rows, plan: WritePlan, out: Effects) -> None:
     closed = 0
     for same in groups.values():
         oldest, *rest = sorted(same, key=lambda state: (state.created_at, state.state_id))
-        rest = rest[: MAX_TIDY - closed]
+        rest = rest[: CONSTANTS.max_tidied - closed]
         closed += len(rest)
         if rest:
             _merge(rows, plan, oldest, rest, out)

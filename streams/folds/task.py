@@ -13,13 +13,11 @@ from typing import Any, NamedTuple
 from schemas.base import format_time, parse_time
 from schemas.events import Recursion, ToolResult
 from schemas.row import Row, asdict, replace
+from streams.folds.constants import CONSTANTS
 from streams.folds.ids import canonical, short_hash
 from streams.folds.index import Seen, find_id, put_id
-from streams.folds.machine import STALL, Key, Machine, advance, settle, status_of
+from streams.folds.machine import Key, Machine, advance, limit_of, settle, status_of
 from streams.folds.rows import Effects, Input, Late, Outcome, Refused, Rows
-
-MAX_RECURSIONS = 200
-MAX_PENDING = 64
 
 
 class Task(Row, frozen=True):
@@ -164,7 +162,7 @@ def _recursion(
         out.warnings.append("recursion_after_end")
     if ended:
         task = _settle_results(rows, task, record, old is None or not old.ended, out)
-    if len(task.order) > MAX_RECURSIONS:
+    if len(task.order) > CONSTANTS.max_recursions:
         task, seen = _evict(rows, task, seen, latest)
     rows.put(f"t/{task.task_id}", task)
     return "applied", seen
@@ -252,10 +250,10 @@ def _tool_result(
     if any(_rank(one) >= _rank(result) for one in same):
         return "duplicate", seen
     if not same and calls is None:
-        if task.pending >= MAX_PENDING:
+        if task.pending >= CONSTANTS.max_waiting_results:
             raise Refused(
                 "too_many_waiting_results",
-                f"{MAX_PENDING} results of task {task.task_id} wait for their recursions",
+                f"{task.pending} results of task {task.task_id} wait for their recursions",
             )
         task = replace(task, pending=task.pending + 1)
     rows.put(name, (*(one for one in results if one not in same), result))
@@ -328,12 +326,12 @@ def document(rows: Rows, task_id: str, latest: int | None) -> dict[str, Any]:
             claimed = content.get("step_id")
             (top if claimed is None else steps.get(claimed, top)).append(content)
     last = machine.last
-    stalled = machine.repeated >= STALL
+    stalled = machine.repeated >= CONSTANTS.stalled_after
     return {
         "global": {
             "task_id": task_id,
             "iteration": machine.iteration,
-            "max_iteration": machine.max_iteration,
+            "max_iteration": limit_of(machine),
             "status": status_of(machine, latest),
             "error": machine.error,
             "forced": machine.forced,

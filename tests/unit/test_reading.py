@@ -9,7 +9,7 @@ import pytest
 from schemas.time import HOUR, MINUTE, parse_time
 from sinks.history import connect, read
 from streams import reading
-from streams.folds import expiry
+from streams.folds.constants import CONSTANTS
 from streams.runtime import local
 from streams.sample import CONVERSATIONS
 
@@ -28,7 +28,7 @@ def asked(root: Path, sql: str) -> list[dict[str, Any]]:
 
 
 def test_one_day_of_expiry() -> None:
-    assert expiry.EXPIRY == 24 * HOUR
+    assert CONSTANTS.session_expiry == 24 * HOUR
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import pytest
 
 from schemas.base import HOUR, parse_time
 from streams.folds import affect, session
-from streams.folds.affect import MAX_MOMENTS, Mood, decay, mood_at
+from streams.folds.affect import Mood, decay, mood_at
+from streams.folds.constants import CONSTANTS
 from streams.folds.memory import mood_id
 from streams.folds.rows import Effects, Refused
 from streams.runtime.store import Entity
@@ -268,7 +269,7 @@ def fill(user: Memory, count: int) -> None:
 
 
 def test_the_newest_64_moments_are_kept_before_them_a_checkpoint(user: Memory) -> None:
-    fill(user, MAX_MOMENTS + 6)
+    fill(user, CONSTANTS.max_moments + 6)
     row: affect.MoodRow = user.rows.get("a")
     assert [one.moment.event_id for one in row.felt] == [f"e{n:03}" for n in range(6, 70)]
     other = Memory()
@@ -279,7 +280,7 @@ def test_the_newest_64_moments_are_kept_before_them_a_checkpoint(user: Memory) -
 def test_a_moment_older_than_the_checkpoint_is_kept_and_counted_and_moves_nothing(
     user: Memory,
 ) -> None:
-    fill(user, MAX_MOMENTS + 1)
+    fill(user, CONSTANTS.max_moments + 1)
     before = user.rows.get("a")
     assert user.warnings == []
     assert feel(user, -1, at=1, event_id="old") == []
@@ -290,9 +291,9 @@ def test_a_moment_older_than_the_checkpoint_is_kept_and_counted_and_moves_nothin
 
 def test_a_late_moment_after_the_checkpoint_is_put_in_its_place() -> None:
     late, in_order = Memory(), Memory()
-    fill(late, MAX_MOMENTS + 6)
+    fill(late, CONSTANTS.max_moments + 6)
     feel(late, 0.9, 2 + 20.5 / 24, "late")
-    for number in range(MAX_MOMENTS + 6):
+    for number in range(CONSTANTS.max_moments + 6):
         feel(in_order, (-1) ** number * 0.5, 2 + number / 24, f"e{number:03}")
         if number == 20:
             feel(in_order, 0.9, 2 + 20.5 / 24, "late")

@@ -9,6 +9,7 @@ import pytest
 
 from schemas.base import parse_time
 from schemas.learner import UserLearningProfile, UserUpdate
+from streams.folds.constants import CONSTANTS
 from streams.folds import learner
 from streams.folds.rows import Refused
 from streams.runtime.apply import Applier
@@ -204,7 +205,7 @@ def test_topics_are_in_order_of_first_visit(user: Memory) -> None:
 def travelled() -> Memory:
     """A learner who visited 500 topics, one every hour from day 2 on."""
     user = Memory()
-    for number in range(learner.MAX_TOPICS):
+    for number in range(CONSTANTS.max_topics):
         learn(user, 2 + number / 24, topic=f"t{number:03}")
     return user
 
