@@ -1,0 +1,178 @@
+"""The rule extractor: what users say of themselves, as write plans (docs/extractors.md).
+
+It sees one turn and nothing that is remembered, so any worker may run it in any order. Hence its
+operations are total: none names a state that has to be there. What has one value at a time keeps
+one state id, made of its slot; a later statement ends the old version and begins a new one.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from schemas.base import JsonObject, format_time
+from streams.extractors.chinese import CHINESE
+from streams.extractors.engine import Finding, Language
+from streams.extractors.english import ENGLISH
+from streams.extractors.japanese import JAPANESE
+from streams.folds.ids import make_id, normalise
+
+NAME = "rules"
+VERSION = "1"
+OWN_WORDS = "chat"  # the one source in which a user speaks
+DOMAIN = "general"
+LANGUAGES = {"en": ENGLISH, "zh": CHINESE, "ja": JAPANESE}
+STATE_KINDS = {"task": "task", "task_done": "task"}  # all else is a fact
+
+Estimate = Callable[[str], tuple[float, float, float, float] | None]
+
+_KANA = re.compile("[ぁ-んァ-ヶ]")
+_HAN = re.compile("[一-鿿]")
+
+
+class Turn(Protocol):
+    """What the extractor reads of a turn (schemas.events.Turn, streams.runtime.plain.PlainTurn)."""
+
+    tenant: str
+    event_id: str
+    session_id: str
+    user_id: str | None
+    source: str
+    status: Any  # running, done or error
+    occurred_at: int
+    user_input: str
+
+
+def language_of(text: str) -> Language:
+    """By script: kana is Japanese, other Han characters are Chinese, all else English."""
+    if text.isascii():
+        return ENGLISH
+    if _KANA.search(text):
+        return JAPANESE
+    return CHINESE if _HAN.search(text) else ENGLISH
+
+
+def extract(turn: Turn, affect: Estimate | None = None) -> JsonObject | None:
+    """The write plan of an ended chat turn, as JSON; None where nothing was found.
+
+    `affect` estimates (valence, arousal, dominance, confidence) of a sentence; without it no moment
+    of feeling is written.
+    """
+    if turn.source != OWN_WORDS or turn.status == "running" or turn.user_id is None:
+        return None
+    found = language_of(turn.user_input).find(turn.user_input)
+    return _plan(turn, turn.user_id, found, affect) if found else None
+
+
+def _plan(
+    turn: Turn, user_id: str, found: list[Finding], affect: Estimate | None
+) -> JsonObject | None:
+    plan: JsonObject = {
+        "type": "write_plan",
+        "tenant": turn.tenant,
+        "plan_id": make_id("plan", NAME, turn.tenant, turn.event_id),
+        "user_id": user_id,
+        "session_id": turn.session_id,
+        "event_id": turn.event_id,
+        "occurred_at": format_time(turn.occurred_at),
+        "extractor": {"name": NAME, "version": VERSION},
+    }
+    key = language_of(turn.user_input).key
+    states = [_state(turn, one, key) for one in found if _is_state(one)]
+    likes = [_preference(turn, one) for one in found if _is_preference(one)]
+    felt = _moment(found, affect) if affect else None
+    if states:
+        plan["state_updates"] = states
+    if likes:
+        plan["preference_updates"] = likes
+    if felt:
+        plan["event_affect"] = felt
+    return plan if states or likes or felt else None
+
+
+def _is_preference(found: Finding) -> bool:
+    """A favourite has one value at a time and is a state; other likes stand side by side."""
+    return found.rule.kind == "preference" and not _slot(found)
+
+
+def _is_state(found: Finding) -> bool:
+    return found.rule.kind != "feeling" and not _is_preference(found)
+
+
+def _slot(found: Finding) -> str:
+    """The name of what has one value at a time; "" where its topic is not said."""
+    slot = found.rule.slot
+    if "{topic}" not in slot:
+        return slot
+    return slot.format(topic=normalise(found.topic)) if found.topic else ""
+
+
+def _state(turn: Turn, found: Finding, key: Callable[[str, bool], str]) -> JsonObject:
+    rule = found.rule
+    slot = _slot(found)
+    kind = STATE_KINDS.get(rule.kind, "fact")
+    if kind == "task":
+        name = (
+            ("slot", slot)
+            if slot
+            else ("task", normalise(key(found.value, rule.kind == "task_done")))
+        )
+    else:
+        name = ("slot", slot) if slot else (rule.kind, normalise(found.old or found.value))
+    payload: JsonObject = {
+        "category": rule.kind,
+        "value": found.value,
+        "corrects": found.old,
+        "evidence": found.sentence,
+    }
+    if slot:
+        payload["slot"] = slot
+    if rule.polarity:
+        payload["polarity"] = rule.polarity
+    if found.why:
+        payload["rationale"] = found.why
+    if kind == "task":
+        payload["status"] = "done" if rule.kind == "task_done" else "open"
+    return {
+        "kind": kind,
+        "state_id": make_id("rules", turn.tenant, turn.user_id or "", *name),
+        "body_text": rule.says.format(value=found.value, old=found.old or "", topic=found.topic),
+        "payload": payload,
+        "confidence": rule.confidence,
+        "valid_from": format_time(turn.occurred_at),
+        "evidence_event_ids": [turn.event_id],
+        "reason": _reason(found),
+    }
+
+
+def _preference(turn: Turn, found: Finding) -> JsonObject:
+    return {
+        "op": "confirm",
+        "domain": DOMAIN,
+        "polarity": found.rule.polarity,
+        "subject": found.value,
+        "confidence": found.rule.confidence,
+        "note": found.sentence,
+        "evidence_event_ids": [turn.event_id],
+        "reason": _reason(found),
+        "payload": {"corrects": found.old, "evidence": found.sentence},
+    }
+
+
+def _reason(found: Finding) -> str:
+    """Which rule, by its example."""
+    return f"the user said it as in: {found.rule.example}"
+
+
+def _moment(found: Iterable[Finding], affect: Estimate) -> JsonObject | None:
+    """The first feeling shown, with the labels of all of them."""
+    shown = [one for one in found if one.rule.kind == "feeling"]
+    felt = affect(shown[0].sentence) if shown else None
+    if felt is None:
+        return None
+    v, a, d, confidence = felt
+    return {
+        "text": shown[0].sentence,
+        "labels": list(dict.fromkeys(one.rule.slot for one in shown))[:6],
+        "vad": {"v": v, "a": a, "d": d},
+        "confidence": confidence,
+    }

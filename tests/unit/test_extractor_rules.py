@@ -1,0 +1,179 @@
+"""The rule extractor: every rule by its example, what is no evidence, and what a plan holds."""
+
+import pytest
+
+from schemas.base import JsonObject
+from schemas.events import WritePlan
+from streams.extractors import rules
+from streams.extractors.engine import Language, Rule
+from tests.acceptance.utterances import extractions, turn
+
+RULES = [(language, rule) for language in rules.LANGUAGES.values() for rule in language.rules]
+CALM = (0.1, 0.2, 0.3, 0.5)
+
+
+def extract(text: str, **changed: object) -> JsonObject | None:
+    return rules.extract(turn(text).model_copy(update=changed))
+
+
+def state(text: str) -> JsonObject:
+    plan = extract(text)
+    assert plan is not None, text
+    (update,) = plan["state_updates"]
+    found: JsonObject = update
+    return found
+
+
+@pytest.mark.parametrize(
+    ("language", "rule"), RULES, ids=[f"{rule.kind}: {rule.example}" for _, rule in RULES]
+)
+def test_each_rule_finds_its_example_and_no_other_rule_does(
+    language: Language, rule: Rule
+) -> None:
+    (found,) = language.find(rule.example)
+    assert found.rule == rule
+    assert found.value == (rule.finds or found.value)
+    assert rules.language_of(rule.example) is language
+
+
+@pytest.mark.parametrize("rule", [rule for _, rule in RULES], ids=lambda rule: rule.example)
+def test_the_plan_of_each_example_validates(rule: Rule) -> None:
+    plan = rules.extract(turn(rule.example), affect=lambda text: CALM)
+    assert plan is not None
+    made = WritePlan.model_validate(plan)
+    assert (made.extractor.name, made.extractor.version) == (rules.NAME, rules.VERSION)
+    assert made.event_id == "e1"
+    assert bool(made.event_affect) == (rule.kind == "feeling")
+    for update in made.state_updates:
+        assert update.payload
+        assert update.payload["evidence"] == rule.example
+        assert update.evidence_event_ids == ["e1"]
+        assert update.op == "upsert"
+        assert update.valid_from == made.occurred_at
+        assert update.body_text
+        assert update.reason
+    for preference in made.preference_updates:
+        assert preference.op == "confirm"
+        assert preference.note == rule.example
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("user_id", None),
+        ("status", "running"),
+        ("source", "notification"),
+        ("source", "reminder"),
+        ("source", "desktop_watch"),
+        ("source", "vision_detail"),
+        ("source", "meta_proactive"),
+        ("source", "meta_request"),
+    ],
+)
+def test_only_an_ended_chat_turn_of_a_known_user_counts(field: str, value: object) -> None:
+    assert extract("I live in Porto.") is not None
+    assert extract("I live in Porto.", **{field: value}) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "> I live in Porto.\nWhat do you make of that?",
+        "```\nI live in Porto.\n```",
+        "```\nI live in Porto.",
+        'She said "I live in Porto." and left.',
+        "Here is what Anna wrote:\nI live in Porto. My name is Anna.",
+        "Translate into French. I live in Porto.",
+        "If I live in Porto, I save money.",
+        "You said I live in Porto.",
+        "Do I live in Porto?",
+        "他说我住在上海。",
+        "如果我住在上海，我就不买车。",
+        "把这句话翻译成英文：我住在上海。",
+        "「札幌に住んでいます」と書いてあります。",
+        "もし札幌に住んでいたら楽しいのに。",
+        "英語に訳して。札幌に住んでいます。",
+        "",
+    ],
+)
+def test_what_is_not_the_users_own_statement_is_no_evidence(text: str) -> None:
+    assert extract(text) is None
+
+
+def test_what_the_assistant_says_is_no_evidence() -> None:
+    assert extract("Thanks.", agent_answer="I live in Porto. My name is Anna.") is None
+
+
+def test_a_slot_keeps_its_id_so_that_a_later_value_replaces_it() -> None:
+    first, second = (
+        state("I live in Porto."),
+        state("I don't live in Porto any more, I live in Rome."),
+    )
+    assert first["state_id"] == second["state_id"]
+    assert (second["payload"]["corrects"], second["payload"]["value"]) == ("Porto", "Rome")
+    assert first["payload"]["corrects"] is None
+
+
+def test_a_favourite_is_one_state_and_other_likes_are_preferences() -> None:
+    tea, coffee = state("My favourite drink is tea."), state("My favourite drink is coffee.")
+    assert tea["state_id"] == coffee["state_id"]
+    assert tea["state_id"] != state("My favourite colour is tea.")["state_id"]
+    plan = extract("I love tea.")
+    assert plan is not None
+    (like,) = plan["preference_updates"]
+    assert (like["subject"], like["polarity"]) == ("tea", "like")
+
+
+@pytest.mark.parametrize(
+    ("told", "done"),
+    [
+        ("I need to submit the grant report by Friday.", "I finished the grant report."),
+        ("月底前要交季度报告。", "季度报告终于写完了。"),
+        ("金曜までに奨学金の書類を出さないといけない。", "奨学金の書類、提出しました。"),
+    ],
+)
+def test_a_task_and_its_completion_are_one_state(told: str, done: str) -> None:
+    open_, closed = state(told), state(done)
+    assert (open_["kind"], closed["kind"]) == ("task", "task")
+    assert open_["state_id"] == closed["state_id"]
+    assert (open_["payload"]["status"], closed["payload"]["status"]) == ("open", "done")
+
+
+def test_a_decision_keeps_its_rationale() -> None:
+    decision = state("We've decided to use Postgres because it handles JSON well.")
+    assert decision["payload"]["category"] == "decision"
+    assert decision["payload"]["rationale"] == "it handles JSON well"
+
+
+def test_ids_depend_on_tenant_user_and_event() -> None:
+    plans = [
+        extract("I live in Porto.", **changed)
+        for changed in ({}, {"event_id": "e2"}, {"tenant": "t2"}, {"user_id": "u2"})
+    ]
+    assert len({plan["plan_id"] for plan in plans if plan}) == 3, "a user's event is the tenant's"
+    states = [plan["state_updates"][0]["state_id"] for plan in plans if plan]
+    assert states[0] == states[1]
+    assert len(set(states)) == 3
+
+
+def test_a_feeling_is_a_moment_only_where_somebody_estimates_it() -> None:
+    text = "I'm so happy today!"
+    assert extract(text) is None
+    assert rules.extract(turn(text), affect=lambda said: None) is None
+    plan = rules.extract(turn(text), affect=lambda said: CALM)
+    assert plan is not None
+    assert plan["event_affect"] == {
+        "text": text,
+        "labels": ["joy"],
+        "vad": {"v": 0.1, "a": 0.2, "d": 0.3},
+        "confidence": 0.5,
+    }
+    assert rules.extract(turn("The train leaves at six."), affect=lambda said: CALM) is None
+
+
+def test_the_evidence_is_the_sentence_as_the_user_wrote_it() -> None:
+    text = "Hi there! By the way, I’m allergic to Brazil Nuts. Thanks!"
+    found = state(text)
+    assert found["payload"]["evidence"] == "By the way, I’m allergic to Brazil Nuts."
+    (one,) = extractions(extract(text))
+    assert one.value == "Brazil Nuts"
