@@ -18,7 +18,7 @@ def _now() -> int:
 
 @click.command()
 @options.argument("query", help="A SELECT over the tables and views.")
-@options.history
+@options.asked_history
 @click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table")
 @options.any_tenant
 @options.as_json
@@ -47,7 +47,7 @@ def sql(query: str, history: Path, format: str, tenant: str | None, as_json: boo
 
 @click.command()
 @options.argument("session_id")
-@options.history
+@options.asked_history
 @options.as_of
 @options.tenant
 @options.as_json
@@ -66,7 +66,7 @@ def session(session_id: str, history: Path, as_of: str | None, tenant: str, as_j
 
 @click.command()
 @options.argument("task_id")
-@options.history
+@options.asked_history
 @click.option("--session", help="Which session's.")
 @options.tenant
 @options.as_json
@@ -81,7 +81,7 @@ def task(task_id: str, history: Path, session: str | None, tenant: str, as_json:
 
 @click.command()
 @options.argument("user_id")
-@options.history
+@options.asked_history
 @options.as_of
 @options.tenant
 @options.as_json
@@ -96,7 +96,7 @@ def user(user_id: str, history: Path, as_of: str | None, tenant: str, as_json: b
 
 
 @click.command()
-@options.history
+@options.asked_history
 @click.option("--user", help="Whose; default everybody's.")
 @options.as_of
 @options.known_at
@@ -124,7 +124,7 @@ def state(
 
 @click.command()
 @options.argument("entity_id")
-@options.history
+@options.asked_history
 @options.tenant
 @options.as_json
 @options.fails_in_a_line
@@ -138,7 +138,7 @@ def why(entity_id: str, history: Path, tenant: str, as_json: bool) -> None:
 
 @click.command()
 @options.argument("key", help="A session's or a user's id.")
-@options.history
+@options.asked_history
 @options.tenant
 @options.as_json
 @options.fails_in_a_line

@@ -15,7 +15,7 @@ def dlq() -> None:
 
 
 @dlq.command("list")
-@options.history
+@options.asked_history
 @click.option("--reason", help="Only this reason.")
 @options.any_tenant
 @options.as_json
@@ -33,7 +33,7 @@ def dlq_list(history: Path, reason: str | None, tenant: str | None, as_json: boo
 
 @dlq.command("show")
 @options.argument("letter", help="The id that `dlq list` shows.")
-@options.history
+@options.asked_history
 @options.any_tenant
 @options.as_json
 @options.fails_in_a_line

@@ -9,7 +9,7 @@ from streams.commands import options
 
 
 @click.command()
-@options.history
+@options.asked_history
 @options.any_tenant
 @options.as_json
 @options.fails_in_a_line
@@ -27,7 +27,7 @@ def digest(history: Path, tenant: str | None, as_json: bool) -> None:
 
 @click.command()
 @options.argument("file", type=options.FOLDER)
-@options.history
+@options.asked_history
 @options.any_tenant
 @options.as_json
 @options.fails_in_a_line

@@ -8,6 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import click
 
+from sinks.generation import named
 from sinks.root import HistoryError
 from streams import output
 from streams.errors import TurnstoneError
@@ -37,6 +38,9 @@ history = click.option(
     required=True,
     type=FOLDER,
     help="The history's folder.",
+)
+_generation = click.option(
+    "--generation", metavar="NAME", help="Which generation's memory; default the live one's."
 )
 tenant = click.option("--tenant", default="default", help="Whose rows.")
 any_tenant = click.option("--tenant", help="Whose rows; default all.")
@@ -83,3 +87,15 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
             raise click.exceptions.Exit(130) from None
 
     return wrapped
+
+
+def asked_history(function: Callable[..., R]) -> Callable[..., R]:
+    """`--history` and `--generation` of a command that reads: its `history` means what they say."""
+
+    @fails_in_a_line
+    @functools.wraps(function)
+    def wrapped(history: Path, generation: str | None, **given: Any) -> R:
+        return function(history=named(history, generation), **given)
+
+    with_both: Callable[..., R] = history(_generation(wrapped))
+    return with_both

@@ -147,14 +147,16 @@ def unknown_letters(file: Path, folder: Path) -> Iterator[pa.Table]:
     plans that it has applied."""
     schema = STORED["dead_letters"]
     names = ", ".join(f'"{name}"' for name in schema.names)
-    sql = (
-        f"SELECT {names} FROM read_parquet({quoted(str(file))}) "
-        f"WHERE {PLAN_OF_LETTER} IS NULL OR (tenant, {PLAN_OF_LETTER}) NOT IN "
-        f"(SELECT (tenant, plan_id) FROM ({_whole('plans', folder)})) "
-        f"EXCEPT ALL SELECT {names} FROM ({_whole('dead_letters', folder)})"
-    )
     with _database(file.parent) as db:
-        for batch in db.sql(sql).to_arrow_reader(LETTERS_AT_ONCE):
+        _view(db, "dead_letters", _whole("dead_letters", folder))
+        _view(db, "plans", _whole("plans", folder))
+        _view(db, "gathered", f"FROM read_parquet({quoted(str(file))})")
+        found = db.sql(f"""
+            SELECT {names} FROM gathered WHERE coalesce(
+                (tenant, {PLAN_OF_LETTER}) NOT IN (SELECT (tenant, plan_id) FROM plans), true
+            ) EXCEPT ALL SELECT {names} FROM dead_letters
+        """)
+        for batch in found.to_arrow_reader(LETTERS_AT_ONCE):
             if batch.num_rows:
                 yield pa.Table.from_batches([batch.cast(schema)])
 

@@ -45,6 +45,7 @@ def promote(history: str | Path, name: str, progress: Progress | None = None) ->
             f"{root}: workers go on writing this history from their own tables, which no "
             "generation changes: backfill and diff work here, promote does not"
         )
+    find(root, name)
     began = time.monotonic()
     with writing(root) as (live_store, _):
         at = pointer(root)

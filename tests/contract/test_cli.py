@@ -27,8 +27,10 @@ COMMANDS = (
     "run", "import", "demo", "sql", "session", "task", "user", "state", "why", "timeline",
     "digest", "catalog", "compact", "forget", "topology", "schema", "dlq", "dlq list", "dlq show",
     "dlq replay", "broker", "broker start", "broker stop", "broker status", "worker", "sink",
-    "produce", "lag", "dev",
+    "produce", "lag", "dev", "backfill", "diff", "promote", "rollback", "generations",
+    "generations list", "generations drop",
 )  # fmt: skip
+GROUPS = ((), ("dlq",), ("broker",), ("generations",))
 HELP_SECONDS = 0.7
 
 
@@ -117,7 +119,7 @@ def loaded_by(*words: str) -> set[str]:
 
 
 def test_the_help_names_every_command() -> None:
-    shown = "".join(turnstone(*group, "--help").out for group in ((), ("dlq",), ("broker",)))
+    shown = "".join(turnstone(*group, "--help").out for group in GROUPS)
     assert [name for name in COMMANDS if name.split()[-1] not in shown] == []
 
 

@@ -1,0 +1,237 @@
+"""Memory made anew beside the live one: `backfill`, `diff`, `promote`, `rollback` and more."""
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import click
+
+from streams import output
+from streams.commands import options
+from streams.errors import UsageError
+
+SHOWN = 100  # characters of a value in a sample
+
+
+class _Day(click.ParamType):
+    name = "date"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> date:
+        """YYYY-MM-DD."""
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a date such as 2026-01-31", param, ctx)
+
+
+@click.command()
+@options.history
+@click.option("--generation", "name", required=True, help="The new generation's name.")
+@click.option(
+    "--extractor",
+    type=click.Choice(["none"]),
+    help="none: leave out the plans that rules made. Default: replay them as they are.",
+)
+@click.option(
+    "--drop-plans-of",
+    "without",
+    multiple=True,
+    metavar="EXTRACTOR",
+    help="Leave out this extractor's plans, too; may be repeated.",
+)
+@click.option("--from", "first", type=_Day(), help="The first day (UTC); default all.")
+@click.option("--to", "last", type=_Day(), help="The last day (UTC); default all.")
+@options.as_json
+@options.fails_in_a_line
+def backfill(
+    history: Path,
+    name: str,
+    extractor: str | None,
+    without: tuple[str, ...],
+    first: date | None,
+    last: date | None,
+    as_json: bool,
+) -> None:
+    """Fold the history again into a generation beside the live one.
+
+    The same command goes on with what was interrupted, and later reads what has come since. The
+    live memory stays as it is, and may be written meanwhile.
+
+    Example: turnstone backfill --history memory --generation new --extractor none
+    """
+    from streams.generations.generation import Settings
+    from streams.generations.generation import as_json as said
+    from streams.generations.rebuild import backfill as rebuild
+    from streams.progress import progress_bar
+
+    if first and last and first > last:
+        raise UsageError(f"--from {first} is after --to {last}")
+    settings = Settings(
+        extractor=extractor, without=tuple(sorted(set(without))), first=first, last=last
+    )
+    with progress_bar() as progress:
+        made = rebuild(history, name, settings, progress)
+    if as_json:
+        output.say_json(said(made))
+        return
+    for what in ("read", "applied", "duplicate", "dead", "left_out"):
+        output.say_count(what, made.counts.get(what, 0))
+    output.say_count("seconds", made.seconds)
+    output.note(f"turnstone diff live {name} --history {history} says what would change")
+
+
+@click.command()
+@options.argument("a", help="A generation of --history (live: the current one), or a folder.")
+@options.argument("b", help="The other one.")
+@click.option(
+    "--history", envvar="TURNSTONE_HISTORY", type=options.FOLDER, help="The history's folder."
+)
+@click.option("--samples", default=3, type=click.IntRange(0, 1000), help="Of each kind and change.")
+@click.option("--fail-on-change", is_flag=True, help="Exit 4 if anything differs.")
+@options.any_tenant
+@options.as_json
+@options.fails_in_a_line
+def diff(
+    a: str,
+    b: str,
+    history: Path | None,
+    samples: int,
+    fail_on_change: bool,
+    tenant: str | None,
+    as_json: bool,
+) -> None:
+    """What B remembers otherwise than A: added, gone and changed by kind, with evidence.
+
+    Example: turnstone diff live new --history memory
+    """
+    from sinks.diff import diff as compare
+
+    found = compare(_side(a, history), _side(b, history), samples=samples, tenant=tenant)
+    if as_json:
+        output.say_json({"a": a, "b": b, **found})
+    else:
+        _say_diff(found)
+    if fail_on_change and any(row[one] for row in found["kinds"] for one in CHANGES):
+        raise click.exceptions.Exit(4)
+
+
+CHANGES = ("added", "gone", "changed")
+
+
+def _side(name: str, history: Path | None) -> Path:
+    """The folder that a name, or a path, means."""
+    from sinks.generation import find, find_tables
+    from sinks.root import HistoryError, find_root
+
+    if history is not None:
+        try:
+            return find(find_root(history), name)
+        except HistoryError:
+            if not Path(name).is_dir():
+                raise
+    elif not Path(name).is_dir():
+        raise UsageError(f"{name}: no such folder; to name a generation give --history, too")
+    return find_tables(name)
+
+
+def _say_diff(found: dict[str, Any]) -> None:
+    output.table(found["kinds"], ["kind", *CHANGES, "same"])
+    for one in found["samples"]:
+        output.say(f"\n{one['change']}  {one['kind']}  {' / '.join(map(str, one['key'].values()))}")
+        for line in _differences(one["before"], one["after"]):
+            output.say(f"    {line}")
+        for told in one["evidence"]:
+            output.say(f"    {told['event_id']}: {_short(told['text'])}")
+
+
+def _differences(before: Any, after: Any) -> list[str]:
+    """The fields that differ; of what was added or is gone those that say something."""
+    if before is None or after is None:
+        whole = before or after
+        return [f"{name}: {_short(value)}" for name, value in whole.items()
+                if value not in (None, [], {}, "")]  # fmt: skip
+    return [
+        f"{name}: {_short(before.get(name))} → {_short(after.get(name))}"
+        for name in dict.fromkeys((*before, *after))
+        if before.get(name) != after.get(name)
+    ]
+
+
+def _short(value: Any) -> str:
+    from streams.people import short
+
+    if value is None:
+        return "none"
+    return short(value if isinstance(value, str) else output.json_text(value, indent=0), SHOWN)
+
+
+@click.command()
+@options.argument("name", help="The generation that is to be live.")
+@options.history
+@options.as_json
+@options.fails_in_a_line
+def promote(name: str, history: Path, as_json: bool) -> None:
+    """Make a generation live: every command and reader goes over to it.
+
+    First it reads what has come since its backfill, so nothing is lost. `run` must not be at work.
+    """
+    from streams.generations.switching import promote as switch
+
+    _say_switched(switch(history, name), as_json)
+
+
+@click.command()
+@options.history
+@options.as_json
+@options.fails_in_a_line
+def rollback(history: Path, as_json: bool) -> None:
+    """Make the generation live again that was before, with what has come since."""
+    from streams.generations.switching import rollback as switch
+
+    _say_switched(switch(history), as_json)
+
+
+def _say_switched(done: Any, as_json: bool) -> None:
+    if as_json:
+        output.say_json(done._asdict())
+    else:
+        output.say(
+            f"live: {done.current}, before: {done.previous or 'none'} "
+            f"({done.caught_up:,} records caught up with, {done.seconds} s)"
+        )
+
+
+@click.group(no_args_is_help=True)
+def generations() -> None:
+    """The generations of a history."""
+
+
+@generations.command("list")
+@options.history
+@options.as_json
+@options.fails_in_a_line
+def generations_list(history: Path, as_json: bool) -> None:
+    """What there is, how it was made, and what it takes on disk.
+
+    Own bytes would be free if it were dropped; shared ones lie in several generations.
+    """
+    from streams.generations.switching import listed
+
+    found = listed(history)
+    if as_json:
+        output.say_json(found)
+    else:
+        output.table(found, ["name", "role", "stage", "extractor", "own_bytes", "shared_bytes"])
+
+
+@generations.command("drop")
+@options.argument("name", help="A generation that is not live.")
+@options.history
+@options.as_json
+@options.fails_in_a_line
+def generations_drop(name: str, history: Path, as_json: bool) -> None:
+    """Remove a generation for good."""
+    from streams.generations.switching import drop
+
+    drop(history, name)
+    output.say_json({"dropped": name}) if as_json else output.say(f"dropped: {name}")

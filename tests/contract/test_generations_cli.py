@@ -1,0 +1,299 @@
+"""`backfill`, `diff`, `promote`, `rollback`, `generations` as commands: answers and refusals."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams.sample import CONVERSATIONS
+from tests.command import Done, folded, ndjson, rows, snapshot, turn, turnstone
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample's history with a generation `again`; nobody writes into it."""
+    root = tmp_path_factory.mktemp("generations") / "history"
+    folded(str(CONVERSATIONS), history=root)
+    answer("backfill", "--history", root, "--generation", "again")
+    return root
+
+
+@pytest.fixture
+def history(sample: Path, tmp_path: Path) -> Path:
+    """A copy of it to write into."""
+    return Path(shutil.copytree(sample, tmp_path / "history"))
+
+
+def answer(*args: str | Path) -> Any:
+    """A command's one JSON document."""
+    done = turnstone(*args, "--json")
+    assert done.code == 0, done.err
+    return done.json()
+
+
+def refused(*args: str | Path, code: int = 3) -> str:
+    """What a command says that refuses, in one line."""
+    done = turnstone(*args)
+    assert done.code == code, (done.code, done.err)
+    assert not done.out and done.err.count("\n") == 1, done.err
+    return done.err
+
+
+def digest(history: Path, generation: str | None = None) -> Any:
+    asked = ["--generation", generation] if generation else []
+    return answer("digest", "--history", history, *asked)
+
+
+def plan(plan_id: str, body: str, *, extractor: str = "llm", state: str = "home") -> dict[str, Any]:
+    """A write plan of user `u` that says where they live."""
+    update = {"op": "upsert", "state_id": state, "kind": "fact", "body_text": body}
+    return {
+        "type": "write_plan", "plan_id": plan_id, "user_id": "u", "event_id": "e1",
+        "occurred_at": "2026-01-01T00:00:00Z", "extractor": {"name": extractor, "version": "1"},
+        "state_updates": [update | {"evidence_event_ids": ["e1"]}], "preference_updates": [],
+    }  # fmt: skip
+
+
+# --- what is answered -------------------------------------------------------------------------
+
+
+def test_a_backfill_without_changes_is_the_live_memory(sample: Path) -> None:
+    assert digest(sample, "again") == digest(sample, "root") == digest(sample)
+    found = answer("diff", "live", "again", "--history", sample)
+    assert found["samples"] == []
+    assert sum(kind["same"] for kind in found["kinds"]) > 80
+    assert not any(kind[one] for kind in found["kinds"] for one in ("added", "gone", "changed"))
+
+
+def test_every_dead_letter_is_in_the_generation(history: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.ndjson"
+    bad.write_text('not json\n{"type": "none"}\nnot json\n')
+    folded(bad, history=history)
+    answer("backfill", "--history", history, "--generation", "again")
+    shown = [
+        answer("dlq", "list", "--history", history, "--generation", name)
+        for name in ("root", "again")
+    ]
+    assert shown[0] == shown[1] and len(shown[0]) == 1 + 3  # the sample has one
+
+
+def test_a_diff_says_what_changed_on_which_evidence(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    said = [
+        turn("e1", user_input="I moved to York"),
+        plan("p1", "lives in Leeds"),
+        plan("p2", "lives in York", extractor="rules"),
+        plan("p3", "has a cat", extractor="rules", state="pet"),
+    ]
+    folded(ndjson(tmp_path / "said.ndjson", said), history=history)
+    made = answer("backfill", "--history", history, "--generation", "plain", "--extractor", "none")
+    assert made["counts"] == {"left_out": 2, "read": 2, "applied": 2, "revisions": 1}
+    found = answer("diff", "live", "plain", "--history", history)
+    facts = next(kind for kind in found["kinds"] if kind["kind"] == "state/fact")
+    assert facts == {"kind": "state/fact", "added": 0, "gone": 1, "changed": 1, "same": 0}
+    changed, gone = found["samples"]
+    assert changed["key"] == {"tenant": "default", "owner_id": "u", "state_id": "home"}
+    assert changed["before"]["body_text"] == "lives in York"
+    assert changed["after"]["body_text"] == "lives in Leeds"
+    assert changed["evidence"] == [{"event_id": "e1", "text": "I moved to York"}]
+    assert gone["change"] == "gone" and gone["after"] is None
+    text = turnstone("diff", "live", "plain", "--history", history)
+    assert "body_text: lives in York → lives in Leeds" in text.out
+    assert "e1: I moved to York" in text.out
+
+
+def test_a_diff_can_fail_on_a_change(history: Path, tmp_path: Path) -> None:
+    words = ("diff", "again", "live", "--history", history, "--fail-on-change")
+    assert turnstone(*words).code == 0
+    folded(ndjson(tmp_path / "more.ndjson", [turn("e1")]), history=history)
+    assert turnstone(*words).code == 4
+
+
+def test_a_diff_compares_folders(sample: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    folded(ndjson(tmp_path / "some.ndjson", [turn("e1")]), history=other)
+    found = answer("diff", sample, other)
+    sessions = next(kind for kind in found["kinds"] if kind["kind"] == "session")
+    assert (sessions["added"], sessions["gone"], sessions["same"]) == (1, 7, 0)
+
+
+def test_the_same_under_another_id_is_no_change(tmp_path: Path) -> None:
+    folders = []
+    for name in ("a", "b"):
+        said = [turn("e1"), plan("p1", "lives in York", state=f"home-{name}")]
+        folders.append(tmp_path / name)
+        folded(ndjson(tmp_path / f"{name}.ndjson", said), history=folders[-1])
+    found = answer("diff", *folders)
+    facts = next(kind for kind in found["kinds"] if kind["kind"] == "state/fact")
+    assert facts == {"kind": "state/fact", "added": 0, "gone": 0, "changed": 0, "same": 1}
+    assert found["samples"] == []
+
+
+def test_only_the_days_asked_for_are_read(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    days = [turn(f"e{day}", occurred_at=f"2026-01-0{day}T00:00:00Z") for day in range(1, 6)]
+    folded(ndjson(tmp_path / "days.ndjson", days), history=history)
+    made = answer(
+        "backfill", "--history", history, "--generation", "some",
+        "--from", "2026-01-02", "--to", "2026-01-04",
+    )  # fmt: skip
+    assert made["counts"]["read"] == 3
+    sql = "SELECT event_id FROM events ORDER BY 1"
+    assert rows(history / "generations" / "some", sql) == [("e2",), ("e3",), ("e4",)]
+    (session,) = rows(
+        history / "generations" / "some",
+        "SELECT doc ->> '$.conversation_count' FROM session_current",
+    )
+    assert session == ("3",)
+    assert "some days only" in refused("promote", "some", "--history", history)
+
+
+def test_readers_and_run_follow_the_switch(history: Path, tmp_path: Path) -> None:
+    file = ndjson(tmp_path / "more.ndjson", [turn("e1", session_id="new")])
+    done = answer("promote", "again", "--history", history)
+    assert (done["current"], done["previous"], done["caught_up"]) == ("again", "root", 0)
+    folded(file, history=history)
+    sql = ("sql", "SELECT count(*) n FROM events WHERE session_id = 'new'", "--history", history)
+    assert answer(*sql) == [{"n": 1}]
+    assert answer(*sql, "--generation", "root") == [{"n": 0}]
+    assert folded(str(CONVERSATIONS), history=history)["read"] == 0
+    done = answer("rollback", "--history", history)
+    assert (done["current"], done["previous"], done["caught_up"]) == ("root", "again", 1)
+    assert answer(*sql) == [{"n": 1}]
+    assert folded(file, history=history)["read"] == 0
+    assert digest(history, "root") == digest(history, "again")
+
+
+def test_promoting_what_is_live_changes_nothing(history: Path) -> None:
+    answer("promote", "again", "--history", history)
+    before = (history / "generation.json").read_bytes()
+    assert answer("promote", "again", "--history", history)["previous"] == "root"
+    assert (history / "generation.json").read_bytes() == before
+
+
+def test_generations_are_listed_with_what_they_take(sample: Path) -> None:
+    root, again = answer("generations", "list", "--history", sample)
+    assert (root["name"], root["role"], again["name"], again["role"]) == (
+        "root",
+        "live",
+        "again",
+        "",
+    )
+    assert again["stage"] == "complete" and again["counts"]["read"] == 63
+    assert again["shared_bytes"] == root["shared_bytes"] > 0
+    assert turnstone("generations", "list", "--history", sample).code == 0
+
+
+def test_a_dropped_generation_is_gone(history: Path) -> None:
+    before = digest(history)
+    assert answer("generations", "drop", "again", "--history", history) == {"dropped": "again"}
+    assert [one["name"] for one in answer("generations", "list", "--history", history)] == ["root"]
+    assert not list((history / "generations").iterdir())
+    assert digest(history) == before
+
+
+# --- what is refused --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", "", "live", "root", "previous", "-x", "x" * 65])
+def test_a_name_that_is_none_is_refused(sample: Path, name: str) -> None:
+    before = snapshot(sample)
+    assert refused("backfill", "--history", sample, f"--generation={name}")
+    assert snapshot(sample) == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("promote", "nobody"),
+        ("generations", "drop", "nobody"),
+        ("digest", "--generation", "nobody"),
+        ("diff", "live", "nobody"),
+        ("rollback",),
+        ("generations", "drop", "root"),
+    ],
+)
+def test_what_is_not_there_is_refused(sample: Path, words: tuple[str, ...]) -> None:
+    before = snapshot(sample)
+    said = refused(*words, "--history", sample)
+    assert "nobody" in said or "root" in said
+    assert snapshot(sample) == before
+
+
+def test_no_history_is_refused(tmp_path: Path) -> None:
+    assert "no history here" in refused(
+        "backfill", "--history", tmp_path / "none", "--generation", "x"
+    )
+    assert not (tmp_path / "none").exists()
+
+
+def test_other_settings_are_refused(history: Path) -> None:
+    said = refused("backfill", "--history", history, "--generation", "again", "--extractor", "none")
+    assert "extractor: 'none', not None" in said
+
+
+def test_days_in_the_wrong_order_are_refused(sample: Path) -> None:
+    words = ("--generation", "x", "--from", "2026-02-01", "--to", "2026-01-01")
+    assert "is after" in refused("backfill", "--history", sample, *words, code=2)
+
+
+def test_a_date_that_is_none_is_refused(sample: Path) -> None:
+    done = turnstone("backfill", "--history", sample, "--generation", "x", "--from", "2026-02-30")
+    assert done.code == 2 and "2026-02-30" in done.err
+
+
+def test_the_live_generation_is_not_made_anew_nor_dropped(history: Path) -> None:
+    answer("promote", "again", "--history", history)
+    assert "is live" in refused("backfill", "--history", history, "--generation", "again")
+    assert "is live" in refused("generations", "drop", "again", "--history", history)
+
+
+def test_a_damaged_generation_is_not_promoted(history: Path) -> None:
+    files = sorted((history / "generations" / "again" / "revisions").rglob("*.parquet"))
+    files[0].unlink()
+    assert "damaged" in refused("promote", "again", "--history", history)
+    assert not (history / "generation.json").exists()
+
+
+def test_an_unfinished_generation_is_not_promoted(history: Path) -> None:
+    meta = history / "generations" / "again" / "_generation.json"
+    text = meta.read_text()
+    meta.write_text(text.replace('"stage": "complete"', '"stage": "folding"'))
+    assert '"folding"' in meta.read_text()
+    lines = [line for line in meta.read_text().splitlines() if "ended_at" not in line]
+    meta.write_text("\n".join(lines))
+    assert "not finished" in refused("promote", "again", "--history", history)
+    assert digest(history)
+
+
+def test_a_pointer_that_cannot_be_read_is_named(history: Path) -> None:
+    (history / "generation.json").write_text("{")
+    assert "generation.json" in refused("digest", "--history", history)
+
+
+def test_a_generation_that_is_written_is_left_alone(history: Path) -> None:
+    from streams.runtime.local import locked
+
+    with locked(history / "generations" / "again"):
+        for words in (
+            ("backfill", "--generation", "again"),
+            ("generations", "drop", "again"),
+            ("promote", "again"),
+            ("forget", "emma", "--yes"),
+        ):
+            assert "another turnstone" in refused(*words, "--history", history)
+
+
+def test_a_history_that_is_written_is_not_switched(history: Path) -> None:
+    from streams.runtime.local import locked
+
+    with locked(history):
+        assert "another turnstone" in refused("promote", "again", "--history", history)
+        answer("backfill", "--history", history, "--generation", "again")
+
+
+def test_a_side_of_a_diff_that_is_none_is_refused(sample: Path, tmp_path: Path) -> None:
+    assert refused("diff", sample, tmp_path / "none", code=2)
+    done: Done = turnstone("diff", "live", "again")
+    assert done.code == 2 and "--history" in done.err
