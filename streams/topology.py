@@ -131,8 +131,8 @@ SESSION_AGENT = Agent(
     sources=(TURNS, RECURSIONS),
     fold="streams.folds.session:fold",
     table=Table("session-rows", SESSION, (SessionDocument, SessionContext, TaskDocument)),
-    outputs=(SESSIONS, SESSION_CONTEXTS, TASKS, REVISIONS, LINKS, USER_SIGNALS, HISTORY,
-             DEAD_LETTERS),
+    outputs=(SESSIONS, SESSION_CONTEXTS, TASKS, REVISIONS, LINKS, USER_SIGNALS, WRITE_PLANS,
+             HISTORY, DEAD_LETTERS),
     history=("events", "recursions", "tool_results", "signals", "tasks", "sessions", "revisions",
              "links"),
 )  # fmt: skip

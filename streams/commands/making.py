@@ -9,6 +9,7 @@ import click
 from streams import output
 from streams.commands import options
 from streams.errors import DataRefused
+from streams.extractors.naming import NAMES, named
 
 
 @click.command()
@@ -16,7 +17,7 @@ from streams.errors import DataRefused
 @options.history
 @click.option(
     "--extractor",
-    type=click.Choice(["none"]),
+    type=click.Choice(NAMES),
     default="none",
     help="How to find memory in turns; none: as the records say.",
 )
@@ -47,7 +48,11 @@ def run(
     with progress_bar() as progress:
         try:
             counts = local.run(
-                list(files), history, retention_days=retention_days, progress=progress
+                list(files),
+                history,
+                extract=named(extractor),
+                retention_days=retention_days,
+                progress=progress,
             )
         except local.Truncated as error:
             _say_counts(error.counts, as_json)
@@ -68,7 +73,7 @@ def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
     warnings = counts["warnings"]
     for name, value in counts.items():
         if name != "warnings" and (value or name != "after_retention"):
-            output.say_count(name, value)
+            output.say_count(name.replace("_", " "), value)
     for name, value in warnings.items():
         output.note(f"warning: {name.replace('_', ' ')}: {value}")
 

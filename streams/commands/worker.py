@@ -6,6 +6,7 @@ import click
 
 from streams import output
 from streams.commands import options
+from streams.extractors.naming import NAMES
 
 
 @click.command()
@@ -21,6 +22,11 @@ from streams.commands import options
     "--retention-days",
     type=click.FloatRange(min=0),
     help="A session's rows go so long after its latest turn. Default 30; 0: never.",
+)
+@click.option(
+    "--extractor",
+    type=click.Choice(NAMES),
+    help="Finds memory in turns, and sends it to write-plans. Default none.",
 )
 @click.option("--max-records", type=click.IntRange(min=1), help="Of one transaction. Default 4000.")
 @click.option(
@@ -47,6 +53,7 @@ def worker(
     app_id: str | None,
     instance: str | None,
     retention_days: float | None,
+    extractor: str | None,
     max_records: int | None,
     compression: str | None,
     store: str | None,
@@ -73,6 +80,7 @@ def worker(
         app_id=app_id,
         instance=instance,
         retention_days=retention_days,
+        extractor=extractor,
         max_records=max_records,
         compression=compression,
         store=store,

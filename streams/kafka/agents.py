@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from streams import topology
+from streams.extractors.naming import Extract
 from streams.kafka.memory_agent import MemoryAgent
 from streams.kafka.processing import Plan, Processor
 from streams.kafka.rows import RowStore
@@ -14,10 +15,12 @@ ROW_BYTES = 100_000_000
 """A row larger than its topic allows would block its lane for ever: caps count items, not bytes."""
 
 
-def plans(app_id: str, partitions: int, retention: int | None) -> list[Plan]:
+def plans(
+    app_id: str, partitions: int, retention: int | None, extract: Extract | None = None
+) -> list[Plan]:
     """Both agents. `partitions`: of every topic. `retention`: microseconds after its latest turn
-    when a session goes, None for never."""
-    sessions = partial(SessionAgent, partitions=partitions, retention=retention)
+    when a session goes, None for never. `extract` finds memory in turns."""
+    sessions = partial(SessionAgent, partitions=partitions, retention=retention, extract=extract)
     return [
         _plan(app_id, topology.SESSION_AGENT, sessions),
         _plan(app_id, topology.MEMORY_AGENT, partial(MemoryAgent, partitions=partitions)),

@@ -5,6 +5,7 @@ from typing import Any
 
 from schemas.row import replace
 from schemas.rows import TABLES
+from streams.extractors.naming import Extract
 from streams.folds import documents, session
 from streams.folds.rows import Effects, Input, Outcome
 from streams.kafka import hop
@@ -15,7 +16,14 @@ from streams.kafka.retention import Retention
 from streams.kafka.rows import RowStore
 from streams.kafka.table import Held
 from streams.runtime.apply import session_row, task_row
-from streams.topology import OUTPUT_BYTES, SESSION_CONTEXTS, SESSIONS, TASKS, USER_SIGNALS
+from streams.topology import (
+    OUTPUT_BYTES,
+    SESSION_CONTEXTS,
+    SESSIONS,
+    TASKS,
+    USER_SIGNALS,
+    WRITE_PLANS,
+)
 
 SESSION_DOC = list(TABLES["sessions"].model_fields).index("doc")
 TASK_DOC = list(TABLES["tasks"].model_fields).index("doc")
@@ -30,15 +38,22 @@ def _surely_fits(given: Input) -> bool:
 
 
 class SessionAgent(Agent):
-    """Turns, recursions, tool results, session signals. `retention`: see `Retention`."""
+    """Turns, recursions, tool results, session signals. `retention`: see `Retention`; `extract`
+    finds memory in turns, as write plans that go with what else the turn causes."""
 
     table_name = "sessions"
 
     def __init__(
-        self, partition: int, rows: RowStore, partitions: int, retention: int | None
+        self,
+        partition: int,
+        rows: RowStore,
+        partitions: int,
+        retention: int | None,
+        extract: Extract | None = None,
     ) -> None:
         super().__init__(partition, rows, partitions)
         self.retention = Retention(retention)
+        self.extract = extract
         self._sessions: dict[Held, Origin] = {}
         self._tasks: dict[tuple[Held, str], Origin] = {}
         self._dropped: dict[tuple[Held, str | None], Origin] = {}
@@ -62,6 +77,8 @@ class SessionAgent(Agent):
             return self.refuse(record, entity, said.occurred_at, error)
         self.keep(record, entity, out)
         self._untold.append((out, origin, rows))
+        if self.extract is not None and outcome == "applied" and said.type == "turn":
+            self._extract(self.extract, said, origin)
         if out.session:
             self._sessions[entity] = origin
         for task_id in out.tasks:
@@ -70,6 +87,13 @@ class SessionAgent(Agent):
             self.counts["after_retention"] += 1
             return "applied"
         return outcome
+
+    def _extract(self, extract: Extract, turn: Any, origin: Origin) -> None:
+        plan = extract(turn)
+        if plan is not None:
+            user = key_of(turn.tenant, turn.user_id)
+            self.outbox.hashed(WRITE_PLANS.name, user, to_json(plan), origin)
+            self.counts["extracted"] += 1
 
     def process(self, records: Sequence[Any]) -> Batch:
         self._sessions, self._tasks, self._dropped, self._untold = {}, {}, {}, []

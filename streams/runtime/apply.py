@@ -13,6 +13,7 @@ import msgspec
 from schemas.base import DAY
 from schemas.events import Record
 from schemas.row import replace
+from streams.extractors.naming import Extract
 from streams.folds import documents, learner, memory, session, task
 from streams.folds.rows import Effects, Input, Late, Outcome, Refused
 from streams.folds.session_state import visible
@@ -25,6 +26,9 @@ Place = tuple[str, int, int]
 Suffix = tuple[str, int, str, int, int]  # tenant, recorded_at, src_topic, src_partition, src_offset
 TENANT = -6  # where a row has it: the suffix and the date stand at its end
 
+EXTRACTED = "extracted_"
+"""Before what a plan ended as that was made of a turn here: no input record."""
+
 _json = msgspec.json.Encoder().encode
 
 
@@ -32,11 +36,15 @@ class Applier:
     """Folds records into `store`, collecting history rows and counts until they are taken.
 
     `retention` in microseconds: sessions whose latest turn is older are dropped (None: never).
+    `extract` finds memory in turns; its plans come behind their turns.
     """
 
-    def __init__(self, store: Store, retention: int | None = None) -> None:
+    def __init__(
+        self, store: Store, retention: int | None = None, extract: Extract | None = None
+    ) -> None:
         self.store = store
         self.retention = retention
+        self.extract = extract
         self.watermark: int = store.value("watermark") or 0
         self.counts: Counter[str] = Counter()
         self.warnings: Counter[str] = Counter()
@@ -89,7 +97,23 @@ class Applier:
         if outcome == "after_retention":
             self.counts["after_retention"] += 1
             return "applied"
+        if self.extract is not None and outcome == "applied" and record.type == "turn":
+            self._extract(self.extract, given)
         return outcome
+
+    def _extract(self, extract: Extract, given: Input) -> None:
+        """What a turn says that is worth remembering. No input record, so law 3 counts it apart."""
+        plan = extract(given.record)
+        if plan is None:
+            return
+        line = _json(plan)
+        made = decode(line, given.source)
+        if type(made) is Input:
+            outcome = self._fold(replace(made, recorded_at=given.recorded_at), line)
+        else:
+            assert isinstance(made, Dead)
+            outcome = self._bury(made, given.source, given.recorded_at)
+        self.counts[EXTRACTED + outcome] += 1
 
     def _with_horizon(self, given: Input, entity: Entity) -> Input:
         """Garbage control: the stream's time goes on, and may drop the session (design 04)."""

@@ -30,8 +30,9 @@ from sinks.generation import LIVE, find
 from sinks.root import HistoryWriteError, open_root
 from sinks.tables import to_arrow
 from streams.errors import ConfigurationError, TurnstoneError
+from streams.extractors.naming import Extract
 from streams.runtime import sources
-from streams.runtime.apply import Applier, Row
+from streams.runtime.apply import EXTRACTED, Applier, Row
 from streams.runtime.sources import Given, Position, Source, TruncatedError
 from streams.runtime.store import Store
 
@@ -75,10 +76,12 @@ def run(
     files: list[str],
     history: str | Path,
     *,
+    extract: Extract | None = None,
     retention_days: float | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Folds files of input records into the history; returns the counts of design 03.
+    """Folds files of input records into the history; returns the counts of design 03, and with
+    `extract` how many plans it made.
 
     Raises TurnstoneError: 3 for a folder that is not a history, 4 for a truncated file.
     """
@@ -86,7 +89,7 @@ def run(
     root = Path(history)
     with writing(root) as (store, tables):
         retention = None if retention_days is None else int(retention_days * DAY)
-        runner = Runner(store, tables, Applier(store, retention), progress)
+        runner = Runner(store, tables, Applier(store, retention, extract), progress)
         return runner.run(files)
 
 
@@ -317,5 +320,6 @@ class Runner:
             "revisions": counts["revisions"],
             "seconds": round(seconds, 3),
             "after_retention": counts["after_retention"],
+            **{name: count for name, count in counts.items() if name.startswith(EXTRACTED)},
             "warnings": dict(sorted(self.applier.warnings.items())),
         }

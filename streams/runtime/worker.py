@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from schemas.base import DAY
+from streams.extractors.naming import named
 from streams.kafka import agents
 from streams.kafka.app import App
 from streams.kafka.disk_rows import DiskRows
@@ -49,6 +50,12 @@ class WorkerSettings(Settings):
         float,
         Field(ge=0, description="A session's rows go so long after its latest turn; 0: never."),
     ] = 30.0
+    extractor: Annotated[
+        Literal["none", "rules"],
+        Field(
+            description="Finds memory in turns and sends it to write-plans with what they cause."
+        ),
+    ] = "none"
     max_records: Annotated[int, Field(ge=1, description="Of one transaction.")] = 4_000
     compression: Annotated[
         Literal["none", "gzip", "snappy", "lz4", "zstd"],
@@ -87,7 +94,7 @@ def make_app(kafka: KafkaSettings, worker: WorkerSettings) -> App:
     """The Faust app of both agents. The topics have to be there: `prepare`."""
     return App(
         worker.app_id,
-        agents.plans(worker.app_id, kafka.partitions, worker.retention),
+        agents.plans(worker.app_id, kafka.partitions, worker.retention, named(worker.extractor)),
         bootstrap=kafka.bootstrap,
         datadir=Path(gettempdir()) / f"{worker.app_id}-faust",
         broker_credentials=kafka.faust_credentials(),

@@ -9,7 +9,9 @@ import msgspec
 from aiokafka.partitioner import DefaultPartitioner
 
 from schemas.base import DAY, format_time, parse_time
+from streams.extractors.naming import named
 from streams.kafka.memory_agent import MemoryAgent
+from streams.kafka.partitions import partition_of
 from streams.kafka.processing import Batch, Output, Row
 from streams.kafka.retention import AT_ONCE
 from streams.kafka.rows import MemoryRows
@@ -186,6 +188,30 @@ def test_what_a_turn_causes_carries_its_recorded_at() -> None:
     rows = [decode(one.value or b"") for one in (*of(batch, "history"), *of(made, "history"))]
     assert {row["recorded_at"] for row in rows} == {format_time(NOW_MS * 1000)}
     assert of(made, "affects") and of(made, "revisions") and of(made, "moods")
+
+
+def test_what_a_turn_says_goes_to_write_plans_with_what_it_causes() -> None:
+    said = on(0, "a", user_id="ann/2", user_input="I live in Oslo. I love green tea.")
+    silent = on(1, "b", user_id="ann/2", user_input="What time is it?")
+    running = on(2, "c", user_id="ann/2", user_input="I live in Rome.", status="running")
+    given = turns(0, said, silent, running, said)
+    lane = partition_of(given[0].key or b"", 4)
+    sessions = SessionAgent(lane, MemoryRows(), 4, None, named("rules"))
+    batch = sessions.process([one._replace(partition=lane) for one in given])
+    assert batch.note["counts"] == {"read": 4, "applied": 3, "duplicate": 1, "extracted": 1}
+    (plan,) = of(batch, "write-plans")
+    assert plan.key == b"default/ann/2"
+    assert plan.partition == partition_of(plan.key, 4)
+    assert ("src_offset", b"0") in plan.headers
+    users = MemoryAgent(plan.partition, MemoryRows(), 4)
+    sent = Record("write-plans", 0, plan.key, plan.value, plan.headers, NOW_MS, plan.partition)
+    made = users.process([sent, sent._replace(offset=1)])
+    assert made.note["counts"] == {"read": 2, "applied": 1, "duplicate": 1}
+    (state,) = [decode(one.value or b"") for one in of(made, "states")]
+    assert "Oslo" in state["body_text"]
+    assert state["evidence_event_ids"] == ["a"]
+    (preference,) = [decode(one.value or b"") for one in of(made, "preferences")]
+    assert preference["subject"] == "green tea"
 
 
 def test_a_row_that_no_topic_takes_is_a_dead_letter_and_leaves_nothing() -> None:

@@ -1,0 +1,21 @@
+"""Extractors by name."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from schemas.base import JsonObject
+
+Extract = Callable[[Any], JsonObject | None]
+"""A turn to the write plan that it gives rise to, as JSON, or None."""
+
+NAMES = ("none", "rules")
+
+
+def named(name: str) -> Extract | None:
+    """The extractor of that name; None for "none"."""
+    if name == "none":
+        return None
+    from streams.extractors import affect, rules
+
+    return partial({"rules": rules.extract}[name], affect=affect.estimate)

@@ -1,0 +1,93 @@
+"""Extraction as the file runner has it: plans behind their turns, counted apart, once."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.base import JsonObject
+from sinks.history import connect
+from streams import reading
+from streams.extractors.naming import NAMES, named
+from streams.runtime import local
+from tests.property.world import Json, World, micros, turn, when
+
+RULES = named("rules")
+
+
+def said(event_id: str, at: float, text: str, **fields: Any) -> Json:
+    return turn(event_id, at, user_id="u1", user_input=text, **fields)
+
+
+def extracting() -> World:
+    made = World()
+    made.applier.extract = RULES
+    return made
+
+
+def test_a_plan_comes_behind_its_turn_and_is_no_input_record() -> None:
+    made = extracting()
+    assert made.say(said("a", 0, "I live in Oslo.")) == ["applied"]
+    assert made.counts["read"] == made.counts["applied"] == 1
+    assert made.counts["extracted_applied"] == 1
+    ((version,),) = made.states().values()
+    assert "Oslo" in version["body_text"]
+    assert version["evidence_event_ids"] == ["a"]
+    (plan,) = made.rows["plans"]
+    assert (plan["extractor_name"], plan["event_id"]) == ("rules", "a")
+    assert (plan["src_topic"], plan["src_offset"]) == ("test", 1)
+
+
+def test_a_running_or_repeated_turn_gives_none() -> None:
+    made = extracting()
+    running = said("a", 0, "I live in Oslo.", status="running")
+    ended = said("a", 0, "I live in Oslo.", agent_answer="Nice!")
+    assert made.say(running, ended, ended) == ["applied", "applied", "duplicate"]
+    assert len(made.rows["plans"]) == 1
+
+
+def test_a_later_word_ends_what_was_said_before() -> None:
+    made = extracting()
+    made.say(
+        said("a", 0, "I live in Oslo."),
+        said("b", 60, "I don't live in Oslo any more, I live in Bergen."),
+    )
+    ((old, new),) = made.states().values()
+    assert ("Oslo" in old["body_text"], old["valid_from"]) == (True, when(0))
+    assert ("Bergen" in new["body_text"], new["valid_from"]) == (True, when(60))
+    (change,) = [one for one in made.revisions("state") if one["before"]]
+    assert list(change["evidence_event_ids"]) == ["b"]
+
+
+def test_a_plan_that_cannot_be_applied_is_a_dead_letter_and_the_turn_stays() -> None:
+    def wrong(turn: Any) -> JsonObject:
+        return {"type": "write_plan", "plan_id": "p", "user_id": "u1", "occurred_at": "2026-01-01"}
+
+    made = World()
+    made.applier.extract = wrong
+    assert made.say(said("a", 0, "I live in Oslo.")) == ["applied"]
+    assert made.counts["extracted_dead"] == 1
+    assert made.reasons == ["invalid"]
+    assert len(made.rows["events"]) == 1
+
+
+def test_the_names_are_those_of_extractors() -> None:
+    assert [named(name) is None for name in NAMES] == [True, False]
+    with pytest.raises(KeyError):
+        named("magic")
+
+
+def test_a_run_extracts_once(tmp_path: Path) -> None:
+    file, history = tmp_path / "turns.ndjson", tmp_path / "history"
+    records = [said("a", 0, "I live in Oslo."), said("b", 1, "What is the time?")]
+    file.write_text("".join(json.dumps(one) + "\n" for one in records))
+    first = local.run([str(file)], history, extract=RULES)
+    again = local.run([str(file)], history, extract=RULES)
+    assert (first["applied"], first["extracted_applied"]) == (2, 1)
+    assert again["read"] == 0
+    assert "extracted_applied" not in again
+    (state,) = reading.states(history, "default", "u1", micros(60), None)
+    assert "Oslo" in state["body_text"]
+    with connect(history, tenant="default", views=["plans"]) as db:
+        assert db.execute("SELECT count(*) FROM plans").fetchall() == [(1,)]
