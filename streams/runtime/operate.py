@@ -104,6 +104,7 @@ def _forget(folder: Path, tenant: str, user_id: str) -> dict[str, Any]:
             tables.append("sessions", _documents(kept), store.value("writer"), number)
             store.commit({"batch": number})
         store.commit({"forgetting": None})
+        store.compact()  # the note named their sessions
     return done.receipt
 
 

@@ -1,0 +1,176 @@
+"""Law 1 and 2 for a backfill: the memory made anew of real data is the memory that was live.
+
+And that no record is lost or doubled by a switch, whatever is written meanwhile.
+"""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sinks.digest import digest
+from sinks.generation import named, stamp
+from sinks.maintenance import compact
+from streams.generations.generation import Settings
+from streams.generations.rebuild import backfill
+from streams.generations.switching import listed, promote, rollback
+from streams.runtime import local, operate
+from streams.sample import CONVERSATIONS
+from tests.command import checked, files_holding, ndjson, rows, turn, turnstone
+
+SAME = Settings()
+
+
+@pytest.fixture(params=["sample", "tau", "ledger", "reflexion", "sgd"])
+def history(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A copy of a history of real data."""
+    copy = tmp_path / "history"
+    if request.param == "sample":
+        local.run([str(CONVERSATIONS)], copy)
+    elif request.param == "tau":
+        items = request.getfixturevalue("tau_items") / "items.jsonl"
+        made = turnstone("import", "openai-chat", items)
+        (tmp_path / "tau.ndjson").write_text(made.out)
+        local.run([str(tmp_path / "tau.ndjson")], copy)
+    else:
+        shutil.copytree(request.getfixturevalue(f"{request.param}_run") / "history", copy)
+    return copy
+
+
+def differing(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
+    """The tables whose rows differ."""
+    return {name for name in one["tables"] if one["tables"][name] != other["tables"][name]}
+
+
+def test_law_1_a_backfill_makes_the_memory_that_was_live(history: Path) -> None:
+    live = digest(history)
+    made = backfill(history, "again", SAME)
+    assert made.counts["read"] == made.counts["applied"] + made.counts.get("duplicate", 0) > 0
+    again = digest(named(history, "again"))
+    assert differing(live, again) == set()
+    assert again["memory"] == live["memory"]
+    assert digest(history) == live
+
+
+def test_a_second_pass_reads_nothing_and_changes_nothing(history: Path) -> None:
+    first = backfill(history, "again", SAME).counts
+    before = digest(named(history, "again"))
+    assert backfill(history, "again", SAME).counts == first
+    assert digest(named(history, "again")) == before
+
+
+@pytest.fixture
+def growing(sgd_run: Path, tmp_path: Path) -> Iterator[Any]:
+    """A function that folds so many more turns of SGD into `history`."""
+    lines = (sgd_run / "records.ndjson").read_bytes().splitlines(True)
+    file = tmp_path / "turns.ndjson"
+    read = 0
+
+    def more(count: int) -> None:
+        nonlocal read
+        with file.open("ab") as out:
+            out.writelines(lines[read : read + count])
+        read += count
+        counts = checked(local.run([str(file)], tmp_path / "history"))
+        assert counts["read"] == counts["applied"] == count
+
+    yield more
+
+
+def test_no_record_is_lost_or_doubled_by_switches(growing: Any, tmp_path: Path) -> None:
+    history, quiet = tmp_path / "history", tmp_path / "quiet"
+    growing(3_000)
+    backfill(history, "again", SAME)
+    growing(1_000)
+    assert backfill(history, "again", SAME).counts["read"] == 4_000
+    growing(500)
+    assert promote(history, "again").caught_up == 500
+    growing(500)
+    compact(named(history, "again"))
+    growing(500)
+    assert rollback(history).caught_up == 1_000
+    growing(500)
+    operate.compact(history)
+    assert rollback(history).caught_up == 500
+    growing(500)
+    assert promote(history, "root").caught_up == 500
+    local.run([str(tmp_path / "turns.ndjson")], quiet)
+    expected = digest(quiet)
+    for name in ("root", "again"):
+        assert differing(expected, digest(named(history, name))) == set()
+        sql = "SELECT count(*), count(DISTINCT event_id) FROM events"
+        assert rows(named(history, name), sql) == [(6_500, 6_500)]
+
+
+def test_a_server_sees_a_switch_by_the_stamp(growing: Any, tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    growing(100)
+    backfill(history, "again", SAME)
+    seen = [stamp(history)]
+    promote(history, "again")
+    seen.append(stamp(history))
+    rollback(history)
+    seen.append(stamp(history))
+    assert seen[0] == (0, 0) and len(set(seen)) == 3
+
+
+def test_generations_share_what_was_said(growing: Any, tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    growing(2_000)
+    backfill(history, "again", SAME)
+    root, again = listed(history)
+    events = sum(path.stat().st_size for path in (history / "events").rglob("*.parquet"))
+    assert again["shared_bytes"] == root["shared_bytes"] == events
+
+
+def test_compact_in_one_leaves_the_other(growing: Any, tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    growing(1_000)
+    growing(1_000)
+    backfill(history, "again", SAME)
+    before = digest(named(history, "again"))
+    compact(history, retention_hours=0)
+    assert len(list((history / "events").glob("date=*/*.parquet"))) == 1
+    assert digest(named(history, "again")) == before
+    assert backfill(history, "again", SAME).counts["read"] == 2_000
+    assert listed(history)[1]["shared_bytes"] == listed(history)[0]["shared_bytes"] > 0
+
+
+def test_law_8_forget_erases_in_all_generations(growing: Any, tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    growing(2_000)
+    said = [turn("e1", user_id="zaphod", session_id="zaphod-1", user_input="I am zaphod")]
+    local.run([str(ndjson(tmp_path / "said.ndjson", said))], history)
+    backfill(history, "again", SAME)
+    backfill(history, "third", SAME)
+    promote(history, "again")
+    assert files_holding(history, "zaphod")
+    receipt = operate.forget(history, "default", "zaphod")
+    assert set(receipt["generations"]) == {"root", "third"}
+    assert files_holding(history, "zaphod") == []
+    for name in ("root", "third"):
+        assert digest(named(history, name))["memory"] == digest(history)["memory"]
+    assert rollback(history).caught_up == 0
+    assert files_holding(history, "zaphod") == []
+
+
+def test_law_8_forget_drops_what_was_never_finished(
+    growing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = tmp_path / "history"
+    growing(1_000)
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("streams.generations.rebuild.adopt", full)
+        with pytest.raises(OSError, match="No space"):
+            backfill(history, "again", SAME)
+    ((user,),) = rows(history, "SELECT user_id FROM events LIMIT 1")
+    receipt = operate.forget(history, "default", user)
+    assert receipt["generations"] == {"again": "dropped: it was not finished"}
+    assert backfill(history, "again", SAME).counts["read"] > 0
+    assert differing(digest(history), digest(named(history, "again"))) == set()
