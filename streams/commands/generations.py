@@ -9,6 +9,7 @@ import click
 from streams import output
 from streams.commands import options
 from streams.errors import UsageError
+from streams.extractors.naming import NAMES
 
 SHOWN = 100  # characters of a value in a sample
 
@@ -29,8 +30,8 @@ class _Day(click.ParamType):
 @click.option("--generation", "name", required=True, help="The new generation's name.")
 @click.option(
     "--extractor",
-    type=click.Choice(["none"]),
-    help="none: leave out the plans that rules made. Default: replay them as they are.",
+    type=click.Choice(NAMES),
+    help="none: leave out the plans that rules made; rules: make them anew. Default: replay all.",
 )
 @click.option(
     "--drop-plans-of",
@@ -41,6 +42,13 @@ class _Day(click.ParamType):
 )
 @click.option("--from", "first", type=_Day(), help="The first day (UTC); default all.")
 @click.option("--to", "last", type=_Day(), help="The last day (UTC); default all.")
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="CONSTANT=VALUE",
+    help="Another value for a constant of docs/constants.md; may be repeated.",
+)
 @options.as_json
 @options.fails_in_a_line
 def backfill(
@@ -50,6 +58,7 @@ def backfill(
     without: tuple[str, ...],
     first: date | None,
     last: date | None,
+    changes: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Fold the history again into a generation beside the live one.
@@ -67,7 +76,12 @@ def backfill(
     if first and last and first > last:
         raise UsageError(f"--from {first} is after --to {last}")
     settings = Settings(
-        extractor=extractor, without=tuple(sorted(set(without))), first=first, last=last
+        extractor=extractor,
+        extractor_version=_version(extractor),
+        without=tuple(sorted(set(without))),
+        first=first,
+        last=last,
+        constants=_constants(changes),
     )
     with progress_bar() as progress:
         made = rebuild(history, name, settings, progress)
@@ -78,6 +92,31 @@ def backfill(
         output.say_count(what, made.counts.get(what, 0))
     output.say_count("seconds", made.seconds)
     output.note(f"turnstone diff live {name} --history {history} says what would change")
+
+
+def _version(extractor: str | None) -> str | None:
+    """So that a backfill of one version is not continued by another."""
+    if extractor != "rules":
+        return None
+    from streams.extractors.rules import VERSION
+
+    return VERSION
+
+
+def _constants(changes: tuple[str, ...]) -> dict[str, int | float]:
+    """`name=value` texts as a mapping. Raises UsageError."""
+    from streams.folds.constants import checked
+
+    given = {}
+    for text in changes:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"--set {text}: expected CONSTANT=VALUE")
+        given[name.strip()] = value.strip()
+    try:
+        return checked(given)
+    except ValueError as error:
+        raise UsageError(f"--set {error}") from None
 
 
 @click.command()

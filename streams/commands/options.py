@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import click
 
-from sinks.generation import named
+from sinks.generation import find_tables, named
 from sinks.root import HistoryError
 from streams import output
 from streams.errors import TurnstoneError
@@ -56,7 +56,10 @@ bootstrap = click.option(
 known_at = click.option("--known-at", metavar="TIME", help="Only what had been learnt by then.")
 
 
-EXTRAS = {"aiokafka": "kafka", "faust": "kafka", "mode": "kafka", "pydantic_settings": "kafka"}
+EXTRAS = {
+    "aiokafka": "kafka", "faust": "kafka", "mode": "kafka", "pydantic_settings": "kafka",
+    "httpx": "llm", "tenacity": "llm",
+}  # fmt: skip
 """Modules that the core install leaves out, and what brings them."""
 
 
@@ -90,12 +93,17 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def asked_history(function: Callable[..., R]) -> Callable[..., R]:
-    """`--history` and `--generation` of a command that reads: its `history` means what they say."""
+    """`--history` and `--generation` of a command that reads: its `history` means what they say,
+    read under that generation's constants."""
 
     @fails_in_a_line
     @functools.wraps(function)
     def wrapped(history: Path, generation: str | None, **given: Any) -> R:
-        return function(history=named(history, generation), **given)
+        from streams.generations.generation import use_constants
+
+        asked = named(history, generation)
+        use_constants(find_tables(asked))
+        return function(history=asked, **given)
 
     with_both: Callable[..., R] = history(_generation(wrapped))
     return with_both

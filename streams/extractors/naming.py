@@ -4,9 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from schemas.base import JsonObject
-
-Extract = Callable[[Any], JsonObject | None]
+Extract = Callable[[Any], dict[str, Any] | None]
 """A turn to the write plan that it gives rise to, as JSON, or None."""
 
 NAMES = ("none", "rules")

@@ -9,6 +9,7 @@ import msgspec
 
 from sinks.generation import sync
 from streams.errors import ConfigurationError, TurnstoneError
+from streams.folds import constants
 
 FILE = "_generation.json"
 FORMAT = 1
@@ -20,7 +21,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     `extractor`: None replays the stored plans; "none" leaves those of rules out; "rules" does,
     and extracts anew. `without`: plans of these extractors are left out, too. `first` and `last`:
-    the days (UTC) whose records are read, both included. `constants`: name -> value.
+    the days (UTC) whose records are read, both included. `constants`: name -> value, those of the
+    generation that was live included.
     """
 
     extractor: str | None = None
@@ -28,7 +30,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     without: tuple[str, ...] = ()
     first: date | None = None
     last: date | None = None
-    constants: dict[str, float] = {}
+    constants: dict[str, int | float] = {}
 
     @property
     def left_out(self) -> list[str]:
@@ -57,7 +59,8 @@ class Generation(msgspec.Struct, kw_only=True):
 
     `passes` counts how often it has read on from its source; `records` what the last pass folds.
     `counts` are those of all passes: `read` is what was folded, `left_out` plans that were not.
-    `ended_at` is when a pass last ended: None before the first has. Times are microseconds UTC.
+    `inherited` are constants of the generation that was live when this one was begun. `ended_at`
+    is when a pass last ended: None before the first has. Times are microseconds UTC.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Generation(msgspec.Struct, kw_only=True):
     started_at: int
     stage: Stage = "reading"
     source: str = ""
+    inherited: dict[str, int | float] = {}
     passes: int = 0
     records: int = 0
     ended_at: int | None = None
@@ -93,6 +97,12 @@ def load(folder: Path) -> Generation | None:
             "and run backfill again"
         )
     return found
+
+
+def use_constants(folder: Path) -> None:
+    """This process folds and reads under the constants of a generation from now on."""
+    made = load(folder)
+    constants.use(made.settings.constants if made else {})
 
 
 def save(folder: Path, generation: Generation) -> None:

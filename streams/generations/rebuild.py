@@ -15,15 +15,17 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow.parquet as pq
+from msgspec.structs import replace
 
 from sinks.delta import UNWRITTEN, History, written
 from sinks.generation import find, folder_of, pointer
 from sinks.links import adopt, share
 from sinks.root import find_root
 from streams.errors import ConfigurationError
+from streams.extractors.naming import named
 from streams.generations import snapshot
 from streams.generations.gathering import LETTERS, PLACE, RECORDS, gather, unknown_letters
-from streams.generations.generation import Generation, Settings, load, save
+from streams.generations.generation import Generation, Settings, load, save, use_constants
 from streams.generations.snapshot import SAID, Snapshot
 from streams.runtime.apply import Applier, Row
 from streams.runtime.local import Progress, Runner, writing
@@ -51,19 +53,26 @@ def backfill(
         raise ConfigurationError(f"{name!r} is live; name another generation, or a new one")
     folder.parent.mkdir(exist_ok=True)
     with writing(folder) as (store, tables):
-        generation = _begun(folder, name, settings, tables)
+        generation = _begun(folder, name, settings, tables, live=find(root, live))
+        use_constants(folder)
         read_on(Source(live, find(root, live)), folder, generation, store, tables, progress)
     return generation
 
 
-def _begun(folder: Path, name: str, settings: Settings, tables: History) -> Generation:
+def _begun(folder: Path, name: str, settings: Settings, tables: History, live: Path) -> Generation:
     known = load(folder)
     if known is None:
         if tables.tables():
             raise ConfigurationError(f"{folder}: no generation of backfill's; name another")
-        known = Generation(name=name, settings=settings, started_at=time.time_ns() // 1000)
+        above = load(live)
+        inherited = above.settings.constants if above else {}
+        settings = replace(settings, constants=inherited | settings.constants)
+        now = time.time_ns() // 1000
+        known = Generation(name=name, settings=settings, inherited=inherited, started_at=now)
         save(folder, known)
-    elif wrong := settings.differs_from(known.settings):
+        return known
+    settings = replace(settings, constants=known.inherited | settings.constants)
+    if wrong := settings.differs_from(known.settings):
         raise ConfigurationError(
             f"generation {name!r} was begun otherwise ({'; '.join(wrong)}): give the same "
             "settings to go on, or name a new generation"
@@ -94,7 +103,8 @@ def read_on(
     files = msgspec.json.decode((work / FILES).read_bytes(), type=Snapshot)
     for name in SAID:
         adopt(tables, name, source.folder / name, files.get(name, ()))
-    refold = _Refold(store, tables, Applier(store), progress)
+    extract = named(generation.settings.extractor or "none")
+    refold = _Refold(store, tables, Applier(store, extract=extract), progress)
     records = _Records(work / RECORDS, f"backfill/{generation.passes}", store)
     with refold.committing():
         refold.read(records, generation.name)

@@ -31,6 +31,7 @@ from sinks.root import HistoryWriteError, open_root
 from sinks.tables import to_arrow
 from streams.errors import ConfigurationError, TurnstoneError
 from streams.extractors.naming import Extract
+from streams.generations.generation import use_constants
 from streams.runtime import sources
 from streams.runtime.apply import EXTRACTED, Applier, Row
 from streams.runtime.sources import Given, Position, Source, TruncatedError
@@ -119,7 +120,8 @@ def locked(root: Path) -> Iterator[None]:
 
 @contextmanager
 def opened(folder: Path) -> Iterator[tuple[Store, History]]:
-    """A generation's tables and store, for who holds the lock."""
+    """A generation's tables and store, for who holds the lock; its constants are in use."""
+    use_constants(folder)
     tables = History(folder)
     path = folder / "_store"
     if not path.exists() and tables.delta_versions():

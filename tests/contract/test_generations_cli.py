@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from streams.extractors.rules import VERSION
 from streams.sample import CONVERSATIONS
 from tests.command import Done, folded, ndjson, rows, snapshot, turn, turnstone
 
@@ -101,6 +102,59 @@ def test_a_diff_says_what_changed_on_which_evidence(tmp_path: Path) -> None:
     text = turnstone("diff", "live", "plain", "--history", history)
     assert "body_text: lives in York → lives in Leeds" in text.out
     assert "e1: I moved to York" in text.out
+
+
+def test_rules_are_made_anew(tmp_path: Path) -> None:
+    history, file = tmp_path / "history", tmp_path / "said.ndjson"
+    ndjson(file, [turn("e1", user_input="I live in York."), plan("p1", "likes tea", state="tea")])
+    folded(file, history=history)
+    words = ("--history", history, "--generation", "ruled", "--extractor", "rules")
+    made = answer("backfill", *words)
+    assert made["settings"]["extractor_version"] == VERSION
+    extracted = tmp_path / "extracted"
+    done = turnstone("run", file, "--history", extracted, "--extractor", "rules")
+    assert done.code == 0
+    assert digest(history, "ruled") == digest(extracted)
+    assert digest(history, "ruled")["memory"] != digest(history)["memory"]
+    plans = rows(history / "generations" / "ruled", "SELECT extractor_name FROM plans ORDER BY 1")
+    assert plans == [("llm",), ("rules",)]
+    folded(ndjson(tmp_path / "more.ndjson", [turn("e2", user_input="I live in Leeds.")]),
+           history=history)  # fmt: skip
+    assert answer("backfill", *words)["counts"]["read"] == 3
+    answer("backfill", "--history", history, "--generation", "plain", "--extractor", "none")
+    answer("promote", "ruled", "--history", history)
+    assert digest(history)["memory"] != digest(history, "plain")["memory"]
+    answer("backfill", "--history", history, "--generation", "bare", "--extractor", "none")
+    assert digest(history, "bare") == digest(history, "plain") == digest(history, "root")
+
+
+def test_a_constant_is_set_for_whoever_folds_and_reads(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    file = tmp_path / "said.ndjson"
+    said = [turn(f"e{n}", intent=f"i{n}", occurred_at=f"2026-01-0{n}T00:00:00Z") for n in (1, 2, 3)]
+    folded(ndjson(file, said), history=history)
+    words = ("--history", history, "--generation", "short")
+    made = answer("backfill", *words, "--set", "max_intents=2", "--set", "session_expiry_hours=0.5")
+    assert made["settings"]["constants"] == {"max_intents": 2, "session_expiry_hours": 0.5}
+    answer("promote", "short", "--history", history)
+    said.append(turn("e4", intent="i4", occurred_at="2026-01-04T00:00:00Z"))
+    folded(ndjson(file, said), history=history)
+    document = answer("session", "s", "--history", history, "--as-of", "2026-01-04T00:20:00Z")
+    assert document["context"]["recent_intents"] == ["i3", "i4"]
+    assert document["status"] == "active"
+    later = ("--history", history, "--as-of", "2026-01-03T12:00:00Z")
+    assert answer("session", "s", *later)["status"] == "closed"
+    assert answer("session", "s", *later, "--generation", "root")["status"] == "active"
+    heir = answer(
+        "backfill", "--history", history, "--generation", "heir", "--set", "max_intents=1"
+    )
+    assert heir["settings"]["constants"] == {"max_intents": 1, "session_expiry_hours": 0.5}
+
+
+@pytest.mark.parametrize("change", ["max_intents", "max_intents=x", "nothing=1", "max_intents=0"])
+def test_a_constant_that_is_none_is_refused(sample: Path, change: str) -> None:
+    words = ("--history", sample, "--generation", "x", "--set", change)
+    assert f"--set {change.partition('=')[0]}" in refused("backfill", *words, code=2)
 
 
 def test_a_diff_can_fail_on_a_change(history: Path, tmp_path: Path) -> None:
