@@ -354,6 +354,23 @@ class PlanAffect(Affect):
     event_id: Id | None = None
 
 
+class Extraction(Wire):
+    """How a model made a plan: the turns it saw, its calls, their tokens and cost.
+
+    With `error` there is no plan: the record says that none came of these turns, and ends as a
+    dead letter, reason `extraction_failed`. `answer` is what the model said last.
+    """
+
+    event_ids: list[Id] = Field(default_factory=list, max_length=1000)
+    calls: int = Field(default=0, ge=0)
+    prompt_tokens: int = Field(default=0, ge=0)
+    completion_tokens: int = Field(default=0, ge=0)
+    cost: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    made_at: Micros | None = None
+    error: Text | None = None
+    answer: Text | None = None
+
+
 class WritePlan(Record):
     """What should be remembered of an event (seed 003 §4). Applies whole or not at all.
 
@@ -366,6 +383,7 @@ class WritePlan(Record):
     session_id: Id | None = None
     event_id: Id | None = None
     extractor: Extractor
+    extraction: Extraction | None = None
     state_updates: list[StateUpdate] = Field(default_factory=list, max_length=200)
     preference_updates: list[PreferenceUpdate] = Field(default_factory=list, max_length=200)
     event_affect: PlanAffect | None = None
@@ -408,6 +426,7 @@ __all__ = [
     "Claim",
     "ContextUpdates",
     "EventAnnotations",
+    "Extraction",
     "Extractor",
     "InputRecord",
     "LinkUpdate",

@@ -87,6 +87,8 @@ def _lesson(rows: Rows, signal: Signal) -> None:
 
 def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
     """All of a plan; whatever refuses it refuses the whole (the runtime takes the writes back)."""
+    if plan.extraction and plan.extraction.error:
+        raise Refused("extraction_failed", plan.extraction.error)
     for ordinal, update in enumerate(plan.state_updates):
         if update.kind == "long_mood_state" and update.op == "upsert":
             _mood_words(rows, plan, update.body_text, update, out)
