@@ -13,6 +13,7 @@ from streams.commands.options import SETTINGS
 COMMANDS = {
     "run": "making:run",
     "import": "making:import_",
+    "extract": "extract:extract",
     "demo": "making:demo",
     "sql": "asking:sql",
     "session": "asking:session",

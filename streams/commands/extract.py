@@ -1,0 +1,72 @@
+"""The command `extract`."""
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import click
+
+from streams import output
+from streams.commands import options
+
+
+@click.command()
+@click.option(
+    "--history",
+    envvar="TURNSTONE_HISTORY",
+    required=True,
+    type=options.FOLDER,
+    help="The history's folder: its turns are read, its memory is shown to the model.",
+)
+@click.option("--model", help="The model's name.")
+@click.option("--base-url", metavar="URL", help="The API's address, as far as /chat/completions.")
+@click.option("--turns", type=click.IntRange(1, 100), help="Of a request, at most. Default 6.")
+@click.option(
+    "--idle-seconds", type=click.FloatRange(0.001), help="A group is closed after. Default 60."
+)
+@click.option("--concurrency", type=click.IntRange(1, 256), help="Requests at a time. Default 4.")
+@click.option("--budget-tokens", type=click.IntRange(1), help="Most tokens of this run.")
+@click.option("--budget-cost", type=click.FloatRange(0), help="Most cost of this run.")
+@click.option("--hourly-tokens", type=click.IntRange(1), help="Most tokens of any hour.")
+@click.option("--hourly-cost", type=click.FloatRange(0), help="Most cost of any hour.")
+@click.option("--again", is_flag=True, help="Also what failed before.")
+@click.option("--strict", is_flag=True, help="Exit 4 if a request came to nothing.")
+@options.as_json
+@options.fails_in_a_line
+def extract(history: Path, again: bool, strict: bool, as_json: bool, **given: Any) -> None:
+    """Ask a model what of the turns is worth remembering, and remember it.
+
+    Any OpenAI-compatible endpoint will do. The key comes from TURNSTONE_LLM_API_KEY; every other
+    setting may stand in the environment, too: TURNSTONE_LLM_BASE_URL, TURNSTONE_LLM_MODEL, ….
+    Turns that were extracted by this model before are not sent again; killed at any moment, it goes
+    on where it was.
+
+    Example: turnstone extract --history memory --base-url http://localhost:11434/v1 --model qwen3
+    """
+    from streams.extractors.llm.files import extract as run
+    from streams.extractors.llm.settings import LlmSettings
+    from streams.progress import progress_bar
+
+    settings = LlmSettings.load(**given)
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    with progress_bar() as progress:
+        counts = run(history, settings, again=again, progress=progress)
+    _say_counts(counts, as_json)
+    if counts["stopped"]:
+        output.note(f"stopped: {counts['stopped']}; run it again to go on")
+    if counts["failed"]:
+        output.note(
+            f"{counts['failed']} requests came to nothing: turnstone dlq list --history {history} "
+            "--reason extraction_failed"
+        )
+        if strict:
+            raise click.exceptions.Exit(4)
+
+
+def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        output.say(output.json_text(counts, indent=0))
+        return
+    for name, value in counts.items():
+        if name != "stopped":
+            output.say_count(name, value)

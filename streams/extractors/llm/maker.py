@@ -1,0 +1,107 @@
+"""A group's record: the model is asked, its answer judged, repaired once; then it is a failure."""
+
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+from schemas.base import JsonObject
+from streams.extractors.llm import plans, prompt
+from streams.extractors.llm.budget import Budget
+from streams.extractors.llm.client import Client, Rejected, Reply
+from streams.extractors.llm.groups import Group
+from streams.extractors.llm.known import Known, Row, choose
+from streams.extractors.llm.plans import Author, Fault, Usage
+from streams.extractors.llm.settings import LlmSettings
+
+MICROS = 1_000_000
+
+
+class Remembered(NamedTuple):
+    """All that was known of a user as of a group's last turn, newest first."""
+
+    states: list[Row]
+    preferences: list[Row]
+
+
+NOTHING = Remembered([], [])
+
+
+class Extractor:
+    """Makes records of groups, and counts what that takes."""
+
+    def __init__(self, settings: LlmSettings, client: Client, author: Author) -> None:
+        self.author = author
+        self.counts: Counter[str] = Counter()
+        self.cost = 0.0
+        self._settings = settings
+        self._client = client
+
+    async def make(self, group: Group, remembered: Remembered) -> JsonObject:
+        """The record of a group: a plan, or what says that there is none.
+
+        Raises ConfigurationError, Unreachable, BudgetSpent: the group is then as it was.
+        """
+        known = self._known(group, remembered)
+        messages = prompt.messages(group, known, self._settings.max_text)
+        replies: list[Reply] = []
+        error = ""
+        for _ in range(2):
+            try:
+                reply = await self._client.ask(messages)
+            except Rejected as refused:
+                error = str(refused)
+                break
+            replies.append(reply)
+            self._count(reply)
+            try:
+                return self._made(group, known, replies)
+            except Fault as fault:
+                error = str(fault)
+                messages = [*messages, *prompt.repair(reply.text[: plans.ANSWER_KEPT], error)]
+        self.counts["groups"] += 1
+        self.counts["failed"] += 1
+        text = replies[-1].text if replies else ""
+        return plans.failure(error, text, group, self.author, self._usage(replies))
+
+    def _known(self, group: Group, remembered: Remembered) -> Known:
+        told = self._settings
+        said = "\n".join(turn.user_input for turn in group.turns)
+        return choose(*remembered, said, told.max_states, told.max_state_bytes)
+
+    def _made(self, group: Group, known: Known, replies: list[Reply]) -> JsonObject:
+        reply = replies[-1]
+        if reply.fault:
+            raise Fault(reply.fault)
+        usage = self._usage(replies)
+        record = plans.plan(reply.text, group, known, self.author, usage)
+        self.counts["groups"] += 1
+        self.counts["repaired"] += len(replies) > 1
+        return record
+
+    def _usage(self, replies: list[Reply]) -> Usage:
+        sent = sum(reply.prompt_tokens for reply in replies)
+        received = sum(reply.completion_tokens for reply in replies)
+        cost = round(self._settings.cost(sent, received), 9)
+        return Usage(len(replies), sent, received, cost, int(time.time() * MICROS))
+
+    def _count(self, reply: Reply) -> None:
+        self.counts["calls"] += 1
+        self.counts["prompt_tokens"] += reply.prompt_tokens
+        self.counts["completion_tokens"] += reply.completion_tokens
+        self.cost += self._settings.cost(reply.prompt_tokens, reply.completion_tokens)
+
+    def summary(self) -> dict[str, int | float]:
+        """What has been done and spent."""
+        names = ("groups", "calls", "repaired", "failed", "prompt_tokens", "completion_tokens")
+        return {**{name: self.counts[name] for name in names}, "cost": round(self.cost, 6)}
+
+
+@asynccontextmanager
+async def extractor(
+    settings: LlmSettings, budget: Budget, *, timed: bool, patient: bool
+) -> AsyncIterator[Extractor]:
+    """An extractor with an open connection."""
+    async with Client(settings, budget, patient=patient) as client:
+        yield Extractor(settings, client, Author(settings.extractor, prompt.VERSION, timed))

@@ -1,0 +1,82 @@
+"""Records on their way into a history: appended and on disk at once, folded, then gone.
+
+A call that was paid for is in the spool before anything else happens. What a killed run left there
+is folded by the next one; a line that was being written then is no record and is cut off. Once
+folded a spool is removed: the history has it all, and `forget` need not look anywhere else.
+"""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from schemas.base import JsonObject
+from streams.errors import ConfigurationError
+from streams.runtime import local
+
+FOLDER = "_extract"
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+class Spool:
+    """One run's file. `fold` takes what is new in it into the history."""
+
+    def __init__(self, history: Path) -> None:
+        self._history = history
+        self._folder = history / FOLDER
+        self._path = self._folder / f"{time.time_ns() // 1000}.ndjson"
+
+    def append(self, record: JsonObject) -> None:
+        """On disk when it returns."""
+        handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            os.write(handle, _encode(record) + b"\n")
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def fold(self) -> int:
+        """Takes all spools there are into the history; how many records became plans."""
+        applied = 0
+        for path in sorted(self._folder.glob("*.ndjson")):
+            _cut_torn(path)
+            applied += local.run([str(path)], self._history)["applied"]
+            if path != self._path:
+                path.unlink()
+        return applied
+
+    def close(self) -> None:
+        """Removes this run's file, all of which is folded."""
+        self._path.unlink(missing_ok=True)
+
+
+@contextmanager
+def spooling(history: Path) -> Iterator[Spool]:
+    """A spool for the one extractor of a history. Raises ConfigurationError where one runs."""
+    folder = history / FOLDER
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ConfigurationError(
+                f"{history}: another `turnstone extract` runs here; wait for it to end"
+            ) from None
+        spool = Spool(history)
+        spool.fold()
+        try:
+            yield spool
+        finally:
+            spool.fold()
+            spool.close()
+
+
+def _cut_torn(path: Path) -> None:
+    with path.open("rb+") as file:
+        content = file.read()
+        if not content.endswith(b"\n"):
+            file.truncate(content.rfind(b"\n") + 1)

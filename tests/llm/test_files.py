@@ -1,0 +1,347 @@
+"""`extract` over a history: each turn once, what is paid for is kept, the state as of the event."""
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.time import format_time
+from streams.extractors.llm.files import extract, waves
+from streams.extractors.llm.groups import Group, Turn
+from tests.command import PROGRAM, environment, rows, turn
+from tests.llm.endpoint import Endpoint, Hang, Reply, Request, completion, error, in_turn, model
+
+MINUTE = 60_000_000
+START = 1_767_225_600_000_000
+Start = Callable[..., Endpoint]
+Folded = Callable[[list[dict[str, Any]]], Path]
+
+
+def told(number: int, minute: float, text: str, **fields: Any) -> dict[str, Any]:
+    at = format_time(START + int(minute * MINUTE))
+    return turn(f"e{number}", occurred_at=at, user_input=text, agent_answer="I see.", **fields)
+
+
+def talk(users: int, turns: int) -> list[dict[str, Any]]:
+    """Users side by side, each with so many turns, ten seconds apart."""
+    return [
+        told(n * 100 + user, n / 6, f"fact: user {user} said {n}", session_id=f"s{user}",
+             user_id=f"u{user}")
+        for n in range(turns)
+        for user in range(users)
+    ]  # fmt: skip
+
+
+def test_turns_become_plans_with_their_cost(endpoint: Start, folded: Folded) -> None:
+    history = folded(talk(users=3, turns=8))
+    counts = extract(history, endpoint().settings())
+    assert counts["turns"] == counts["done"] == 24
+    assert (counts["groups"], counts["calls"], counts["failed"]) == (6, 6, 0)
+    assert (counts["prompt_tokens"], counts["completion_tokens"]) == (4200, 180)
+    assert counts["cost"] == pytest.approx(6 * (700 * 1.0 + 30 * 10.0) / 1e6)
+    found = rows(
+        history,
+        "SELECT extractor_name, extractor_version, count(*), "
+        "sum(CAST(doc ->> '$.extraction.prompt_tokens' AS INT)), "
+        "sum(CAST(doc ->> '$.extraction.cost' AS DOUBLE)) FROM plans GROUP BY ALL",
+    )
+    assert found == [("llm/test", "1", 6, 4200, pytest.approx(0.006))]
+    facts = rows(history, "SELECT body_text, evidence_event_ids FROM state_current")
+    assert len(facts) == 24
+    assert ("user 2 said 7", ["e702"]) in facts, "evidence is the turn, not the whole group"
+    assert list((history / "_extract").glob("*.ndjson")) == []
+
+
+def test_a_second_time_nothing_is_asked(endpoint: Start, folded: Folded) -> None:
+    history = folded(talk(users=3, turns=8))
+    asked = endpoint()
+    extract(history, asked.settings())
+    before = rows(history, "SELECT plan_id FROM plans ORDER BY 1")
+    assert extract(history, asked.settings())["turns"] == 0
+    assert len(asked.requests) == 6
+    assert rows(history, "SELECT plan_id FROM plans ORDER BY 1") == before
+
+
+def test_new_turns_alone_are_asked_about(endpoint: Start, folded: Folded) -> None:
+    history = folded([told(1, 0, "fact: one")])
+    asked = endpoint()
+    extract(history, asked.settings())
+    folded([told(1, 0, "fact: one"), told(2, 1, "fact: two")])
+    assert extract(history, asked.settings())["turns"] == 1
+    assert asked.requests[-1].said == ["fact: two"]
+
+
+def test_another_model_is_asked_anew(endpoint: Start, folded: Folded) -> None:
+    history = folded([told(1, 0, "fact: one")])
+    asked = endpoint()
+    extract(history, asked.settings())
+    assert extract(history, asked.settings(model="other"))["groups"] == 1
+    names = rows(history, "SELECT extractor_name FROM plans ORDER BY 1")
+    assert names == [("llm/other",), ("llm/test",)]
+
+
+def test_only_what_a_user_says_is_sent(endpoint: Start, folded: Folded) -> None:
+    history = folded(
+        [
+            told(1, 0, "fact: mine"),
+            told(2, 0.1, "a reminder", source="reminder"),
+            told(3, 0.2, "of its own accord", source="meta_proactive"),
+            told(4, 0.3, "not ended", status="running"),
+            told(5, 0.4, " \n "),
+            told(6, 0.5, "nobody's", user_id=None),
+            told(7, 0.6, "withheld", source="meta_request"),
+        ]
+    )
+    asked = endpoint()
+    assert extract(history, asked.settings())["turns"] == 1
+    assert [one.said for one in asked.requests] == [["fact: mine"]]
+
+
+def test_in_a_group_chat_each_user_has_a_request(endpoint: Start, folded: Folded) -> None:
+    history = folded(
+        [told(n, n / 10, f"fact: {n}", user_id="ann" if n % 2 else "bob") for n in range(4)]
+    )
+    asked = endpoint()
+    extract(history, asked.settings())
+    assert sorted(one.said for one in asked.requests) == [
+        ["fact: 0", "fact: 2"],
+        ["fact: 1", "fact: 3"],
+    ]
+    owners = rows(history, "SELECT DISTINCT owner_id, body_text FROM state_current ORDER BY ALL")
+    assert owners == [("ann", "1"), ("ann", "3"), ("bob", "0"), ("bob", "2")]
+
+
+# --- the state as of the event ----------------------------------------------------------------
+
+
+def plan(number: int, minute: float, text: str, **fields: Any) -> dict[str, Any]:
+    at = format_time(START + int(minute * MINUTE))
+    update = {"kind": "fact", "state_id": "home", "body_text": text, "valid_from": at,
+              "evidence_event_ids": ["e0"]}  # fmt: skip
+    given = {"type": "write_plan", "plan_id": f"p{number}", "user_id": "u", "occurred_at": at}
+    return given | {"extractor": {"name": "hand"}, "state_updates": [update]} | fields
+
+
+def test_the_state_shown_is_the_one_as_of_the_event(endpoint: Start, folded: Folded) -> None:
+    """Both clocks: what holds later, and what was learnt later of that time, is not shown."""
+    learnt_late = {"recorded_at": format_time(START + 90 * MINUTE)}
+    history = folded(
+        [
+            told(0, 0, "hello"),
+            plan(1, 1, "lives in Kyoto"),
+            told(1, 30, "what do you know?"),
+            plan(2, 60, "lives in Osaka"),
+            plan(3, 20, "lives in Nara", **learnt_late),
+            told(2, 100, "and now?"),
+        ]
+    )
+    asked = endpoint()
+    extract(history, asked.settings())
+    shown = {
+        request.said[0]: [one["body_text"] for one in request.data["states"]]
+        for request in asked.requests
+    }
+    assert shown["hello"] == []
+    assert shown["what do you know?"] == ["lives in Kyoto"]
+    assert shown["and now?"] == ["lives in Osaka"]
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_a_request_sees_what_the_ones_before_have_left(
+    endpoint: Start, folded: Folded, concurrency: int
+) -> None:
+    """Whatever the number of requests at a time: of one user one after the other."""
+    history = folded(talk(users=4, turns=12))
+    asked = endpoint()
+    extract(history, asked.settings(turns=3, concurrency=concurrency))
+    for request in asked.requests:
+        _, user, _, number = request.said[0].removeprefix("fact: ").split()
+        known = {state["body_text"] for state in request.data["states"]}
+        assert known == {f"user {user} said {n}" for n in range(int(number))}
+
+
+def test_a_wave_holds_each_user_once_and_keeps_their_order() -> None:
+    groups = [Group((Turn("t", f"s{n % 3}", f"u{n % 5 % 3}", f"e{n}", n, n),)) for n in range(30)]
+    seen: dict[Any, list[int]] = {}
+    for wave in waves(groups, 2):
+        owners = [group.owner for group in wave]
+        assert len(set(owners)) == len(owners) <= 2
+        for group in wave:
+            seen.setdefault(group.owner, []).append(group.valid_at)
+    assert sum(map(len, seen.values())) == 30
+    assert all(times == sorted(times) for times in seen.values())
+
+
+# --- killed, stopped, failed ------------------------------------------------------------------
+
+
+def command(asked: Endpoint, history: Path, *more: str) -> "subprocess.Popen[bytes]":
+    """The real command as a process."""
+    env = environment(
+        TURNSTONE_LLM_API_KEY="sk-secret", TURNSTONE_LLM_BASE_URL=asked.url,
+        TURNSTONE_LLM_MODEL="test", TURNSTONE_LLM_RETRY_SECONDS="0.2",
+        TURNSTONE_LLM_BREAKER_SECONDS="0.1",
+    )  # fmt: skip
+    return subprocess.Popen(
+        [PROGRAM, "extract", "--history", str(history), "--json", *more],
+        env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
+    )  # fmt: skip
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def reached(asked: Endpoint, requests: int) -> bool:
+    return len(asked.requests) >= requests
+
+
+def slowly(request: Request) -> Reply:
+    time.sleep(0.05)
+    return model(request)
+
+
+def test_killed_in_the_middle_nothing_is_lost_doubled_or_paid_twice(
+    endpoint: Start, folded: Folded
+) -> None:
+    history = folded(talk(users=8, turns=18))  # 24 groups
+    asked = endpoint(slowly)
+    spooled = history / "_extract"
+    for goal in (5, 10, 15):
+        running = command(asked, history, "--concurrency", "2")
+        wait_until(partial(reached, asked, goal))
+        running.kill()
+        running.communicate()
+    with (spooled / "1.ndjson").open("ab") as torn:
+        torn.write(b'{"type": "write_plan", "plan_')  # as a crash in the middle of a write leaves
+    running = command(asked, history)
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == 0, err
+    # at most what was on its way when it was killed is asked again: two requests a kill
+    assert 24 <= len(asked.requests) <= 24 + 3 * 2
+    assert rows(history, "SELECT count(*), count(DISTINCT plan_id) FROM plans") == [(24, 24)]
+    assert rows(history, "SELECT count(*) FROM state_current") == [(144,)]
+    assert rows(history, "SELECT count(*) FROM dead_letters") == [(0,)]
+    assert list(spooled.glob("*.ndjson")) == []
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_within_seconds_and_keeps_what_it_has(
+    endpoint: Start, folded: Folded, sent: signal.Signals
+) -> None:
+    history = folded(talk(users=6, turns=3))
+    asked = endpoint(in_turn(model, model, then=lambda _: Hang(20)))
+    running = command(asked, history, "--concurrency", "3")
+    wait_until(lambda: len(asked.requests) >= 5)
+    began = time.monotonic()
+    running.send_signal(sent)
+    out, err = running.communicate(timeout=10)
+    assert time.monotonic() - began < 5
+    assert running.returncode == 130, (out, err)
+    assert b"run again to go on" in err
+    assert rows(history, "SELECT count(*) FROM plans") == [(2,)]
+
+
+def test_of_two_at_once_one_is_refused(endpoint: Start, folded: Folded) -> None:
+    history = folded([told(1, 0, "fact: one")])
+    asked = endpoint(lambda _: Hang(20))
+    first = command(asked, history)
+    wait_until(lambda: len(asked.requests) >= 1)
+    second = command(asked, history)
+    _, err = second.communicate(timeout=20)
+    assert second.returncode == 3
+    assert b"another `turnstone extract` runs here" in err
+    first.kill()
+    first.communicate()
+    assert len(asked.requests) == 1
+
+
+def test_the_key_is_sent_and_never_shown(endpoint: Start, folded: Folded) -> None:
+    history = folded([told(1, 0, "fact: one")])
+    asked = endpoint(lambda _: error(401, "no such key: sk-secret"))
+    running = command(asked, history)
+    out, err = running.communicate(timeout=20)
+    assert asked.requests[0].headers["Authorization"] == "Bearer sk-secret"
+    assert running.returncode == 3
+    assert b"HTTP 401" in err and b"TURNSTONE_LLM_API_KEY" in err
+    assert b"sk-secret" not in out + err
+    settings = asked.settings(api_key="sk-secret")
+    assert "sk-secret" not in repr(settings) + str(settings) + settings.model_dump_json()
+
+
+def test_an_endpoint_that_is_not_there(folded: Folded) -> None:
+    history = folded([told(1, 0, "fact: one")])
+    with Endpoint() as gone:
+        pass
+    running = command(gone, history)
+    _, err = running.communicate(timeout=30)
+    assert running.returncode == 5
+    assert b"does not answer: ConnectError" in err
+
+
+def test_a_failure_is_a_dead_letter_and_asked_about_again_only_if_told(
+    endpoint: Start, folded: Folded
+) -> None:
+    history = folded([told(1, 0, "fact: one"), told(2, 30, "fact: two")])
+    nonsense = completion("I would rather not.")
+    asked = endpoint(in_turn(nonsense, nonsense))
+    counts = extract(history, asked.settings(concurrency=1))
+    assert (counts["failed"], counts["done"], counts["calls"]) == (1, 2, 3)
+    ((reason, detail, payload),) = rows(history, "SELECT reason, detail, payload FROM dead_letters")
+    assert reason == "extraction_failed"
+    assert "not JSON" in detail
+    assert b"I would rather not." in payload and b'"prompt_tokens":1400' in payload
+    assert extract(history, asked.settings())["turns"] == 0
+    assert extract(history, asked.settings(), again=True)["done"] == 1
+    assert len(rows(history, "SELECT * FROM plans")) == 2
+
+
+def test_the_budget_of_a_run_stops_it_and_the_next_goes_on(endpoint: Start, folded: Folded) -> None:
+    history = folded(talk(users=5, turns=1))
+    asked = endpoint()
+    # a call comes to 730 tokens; what it may come to is reserved beforehand
+    settings = asked.settings(budget_tokens=6_000, max_output_tokens=2_000, concurrency=1)
+    counts = extract(history, settings)
+    assert 0 < counts["done"] < 5
+    assert "the budget of this run is used up" in counts["stopped"]
+    assert counts["prompt_tokens"] + counts["completion_tokens"] <= 6_000
+    while counts["stopped"]:
+        counts = extract(history, settings)
+    assert len(asked.requests) == 5
+    assert rows(history, "SELECT count(*) FROM plans") == [(5,)]
+
+
+def test_the_budget_of_an_hour_counts_what_earlier_runs_spent(
+    endpoint: Start, folded: Folded
+) -> None:
+    history = folded(talk(users=2, turns=1))
+    asked = endpoint()
+    one = {"max_output_tokens": 100, "concurrency": 1}
+    extract(history, asked.settings(**one, budget_tokens=4000))
+    spent = 730 * len(asked.requests)
+    counts = extract(history, asked.settings(**one, hourly_tokens=spent + 1))
+    assert (counts["done"], len(asked.requests)) == (2 - spent // 730, spent // 730)
+    assert "an hour" in (counts["stopped"] or "an hour")
+
+
+def test_a_plan_cannot_be_read_while_it_is_secret(endpoint: Start, folded: Folded) -> None:
+    """The spool holds what users said: only its owner may read it."""
+    history = folded([told(1, 0, "fact: one"), told(2, 30, "fact: two")])
+    seen: list[int] = []
+
+    def look(request: Request) -> Reply:
+        spools = (history / "_extract").glob("*.ndjson")
+        seen.extend(one.stat().st_mode & 0o777 for one in spools)
+        return model(request)
+
+    extract(history, endpoint(look).settings(concurrency=1))
+    assert set(seen) == {0o600}
