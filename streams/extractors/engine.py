@@ -8,7 +8,7 @@ has the length of the text, so that a match's span cuts the value from what the 
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, count
 from typing import Literal, NamedTuple
 
@@ -68,16 +68,20 @@ class Finding(NamedTuple):
 
 
 class Clause(NamedTuple):
-    """Where a clause lies in the text, and the sentence it is of."""
+    """Where a clause lies in the text, and the sentence it is of. `asked`: it ends a question."""
 
     start: int
     end: int
     begin: int
     stop: int
+    asked: bool
+
+
+Hits = list[tuple[int, tuple[int, ...]]]
 
 
 class Language:
-    """The tables of one language, compiled."""
+    """The tables of one language, compiled. Most turns hold no cue and cost one search."""
 
     def __init__(
         self,
@@ -101,7 +105,7 @@ class Language:
         self.fold = fold
         self.key = key  # a task's text, whether it is done -> what it is recognised by
         self._lead = re.compile(rf"(?:{lead})*[\s\W_]*")
-        self._sentence = re.compile(sentence)
+        self._split = re.compile(f"(?P<end>{sentence})|{clause}")
         self._clause = re.compile(clause)
         self._joins = re.compile(joins)
         self._foreign = re.compile(foreign)
@@ -110,80 +114,96 @@ class Language:
         self._request = re.compile(request)
         self._empty = re.compile(empty)
         self._patterns = [re.compile(_spelled(rule.pattern + tail, words)) for rule in rules]
-        by_cue: dict[str, list[int]] = {}
-        for number, rule in enumerate(rules):
-            for cue in rule.cues.split("|"):
-                by_cue.setdefault(cue, []).append(number)
-        self._by_cue = list(by_cue.items())
-        self._cues = re.compile("|".join(map(re.escape, sorted(by_cue))))
+        self._by_cue = _rules_by_cue(rules)
+        self._cues = re.compile(either(self._by_cue))
 
     def find(self, text: str) -> list[Finding]:
         """What the user says of themselves in a text, in order."""
         if len(text) > MAX_TEXT:
             return []
         said = self.fold(text)
-        if self._cues.search(said) is None or self._request.search(said):
+        first = self._cues.search(said)
+        if first is None:
             return []
+        hits = list(self._hits(said, first))
         if _MAY_QUOTE.search(said):
             said = _QUOTED.sub(lambda match: BLANK * len(match[0]), said)
         if shown := _INTRODUCED.search(said):
             said = said[: shown.start()]
-        return list(self._findings(text, said))
+        found = list(self._findings(text, said, hits))
+        return [] if found and self._request.search(said) else found
 
-    def _findings(self, text: str, said: str) -> Iterator[Finding]:
+    def _hits(
+        self, said: str, match: re.Match[str] | None
+    ) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """Where cues stand (they may overlap), and the numbers of the rules that have them."""
+        while match:
+            yield match.start(), self._by_cue[match[0]]
+            match = self._cues.search(said, match.start() + 1)
+
+    def _findings(self, text: str, said: str, hits: Hits) -> Iterator[Finding]:
         """A clause alone, or with the one or two after it where it wants them."""
         clauses = list(self._clauses(said))
         taken = 0
         for number, clause in enumerate(clauses):
-            if clause.start < taken:
+            near = clauses[number : number + 3]
+            if clause.start < taken or not _rules_in(hits, clause.start, near[-1].end):
                 continue
             if self._lead.fullmatch(said, clause.start, clause.end):
                 continue
-            near = clauses[number : number + 3]
             wide = 3 if self._joins.search(said, clause.start, near[-1].end) else 1
             for last in reversed(near[:wide]):
-                found = self._match(text, said, clause, last)
+                found = self._match(text, said, clause, last, hits)
                 if found:
                     taken = last.end
                     yield found
                     break
 
     def _clauses(self, said: str) -> Iterator[Clause]:
-        """The clauses of the sentences that are the user's own; a question has its last one."""
-        start = 0
-        for match in chain(self._sentence.finditer(said), (None,)):
-            end, stop = (match.start(), match.end()) if match else (len(said), len(said))
-            begin, start = start, stop
-            if end - begin > MAX_SENTENCE or self._foreign.search(said, begin, end):
-                continue
-            ends = [(one.start(), one.end()) for one in self._clause.finditer(said, begin, end)]
-            at = ends[-1][1] if ends else begin
-            if not (match and ("?" in match[0] or "？" in match[0])) or self._asks.match(said, at):
-                ends.append((end, stop))
-            at = begin
-            for upto, after in ends:
-                if not self._doubt.search(said, at, upto):
-                    yield Clause(at, upto, begin, stop)
-                at = after
+        """All clauses of all sentences."""
+        begin = start = 0
+        ends: list[tuple[int, int]] = []
+        for match in chain(self._split.finditer(said), (None,)):
+            end, after = match.span() if match else (len(said), len(said))
+            if start < end:
+                ends.append((start, end))
+            start = after
+            if match is None or match["end"] is not None:
+                asked = match is not None and ("?" in match[0] or "？" in match[0])
+                for one in ends:
+                    yield Clause(*one, begin, after, asked and one is ends[-1])
+                begin, ends = after, []
 
-    def _match(self, text: str, said: str, first: Clause, last: Clause) -> Finding | None:
+    def _match(
+        self, text: str, said: str, first: Clause, last: Clause, hits: Hits
+    ) -> Finding | None:
         if last.end - first.start > MAX_CLAUSE:
+            return None
+        numbers = _rules_in(hits, first.start, last.end)
+        if not numbers:
             return None
         lead = self._lead.match(said, first.start, last.end)
         start = lead.end() if lead else first.start
         clause = said[start : last.end].rstrip(MARKS)
-        fitting = {number for cue, numbers in self._by_cue if cue in clause for number in numbers}
-        for number in sorted(fitting):
-            if match := self._patterns[number].fullmatch(clause):
-                found = self._finding(
-                    text[start : last.end],
-                    match,
-                    self.rules[number],
-                    text[first.begin : last.stop].strip(),
-                )
+        for number in numbers:
+            match = self._patterns[number].fullmatch(clause)
+            if match and not self._is_foreign(said, first, last):
+                sentence = text[first.begin : last.stop].strip()
+                found = self._finding(text[start:], match, self.rules[number], sentence)
                 if found:
                     return found
         return None
+
+    def _is_foreign(self, said: str, first: Clause, last: Clause) -> bool:
+        """Whether the clause asks, or its sentence is not the user's own statement."""
+        if last.asked and not self._asks.match(said, last.start):
+            return True
+        if last.stop - first.begin > MAX_SENTENCE or self._foreign.search(
+            said, first.begin, last.stop
+        ):
+            return True
+        clause = said[first.start : last.end].strip()
+        return not self._asks.match(clause) and self._doubt.search(clause) is not None
 
     def _finding(
         self, written: str, match: re.Match[str], rule: Rule, sentence: str
@@ -202,6 +222,37 @@ class Language:
             return None
         topic = self.fold(parts.get("topic", ""))
         return Finding(rule, value, sentence, parts.get("old"), parts.get("why"), topic)
+
+
+def _rules_by_cue(rules: tuple[Rule, ...]) -> dict[str, tuple[int, ...]]:
+    """The numbers of the rules of each cue, with those of the cues it begins with: a search finds
+    the longest one only."""
+    own: dict[str, list[int]] = {}
+    for number, rule in enumerate(rules):
+        for cue in rule.cues.split("|"):
+            own.setdefault(cue, []).append(number)
+    return {
+        cue: tuple(sorted({n for other in own if cue.startswith(other) for n in own[other]}))
+        for cue in own
+    }
+
+
+def _rules_in(hits: Hits, start: int, end: int) -> list[int]:
+    """The numbers of the rules that have a cue between two places, in the table's order."""
+    return sorted({number for at, numbers in hits if start <= at < end for number in numbers})
+
+
+def either(texts: Iterable[str]) -> str:
+    """A pattern of the longest of some texts that stands at a place, written as a trie: a search
+    through it takes as long for hundreds as for a few."""
+    branches: dict[str, list[str]] = {}
+    for text in texts:
+        branches.setdefault(text[:1], []).append(text[1:])
+    ends = branches.pop("", None) is not None
+    if not branches:
+        return ""
+    made = [re.escape(first) + either(rest) for first, rest in sorted(branches.items())]
+    return f"(?:{'|'.join(made)}){'?' if ends else ''}"
 
 
 def _spelled(pattern: str, words: dict[str, str]) -> str:

@@ -21,6 +21,14 @@ VERSION = "1"
 OWN_WORDS = "chat"  # the one source in which a user speaks
 DOMAIN = "general"
 LANGUAGES = {"en": ENGLISH, "zh": CHINESE, "ja": JAPANESE}
+TOPICS = {  # one name for what people of all three languages speak of
+    **dict.fromkeys(("飲み物", "ドリンク", "饮料", "饮品", "飲料", "beverage"), "drink"),
+    **dict.fromkeys(("食べ物", "料理", "食物", "菜", "dish", "meal"), "food"),
+    **dict.fromkeys(("色", "颜色", "顏色", "color"), "colour"),
+    **dict.fromkeys(("映画", "电影", "電影", "film"), "movie"),
+    **dict.fromkeys(("音楽", "音乐", "音樂"), "music"),
+    **dict.fromkeys(("本", "书", "書"), "book"),
+}
 STATE_KINDS = {"task": "task", "task_done": "task"}  # all else is a fact
 
 Estimate = Callable[[str], tuple[float, float, float, float] | None]
@@ -78,7 +86,12 @@ def _plan(
     }
     key = language_of(turn.user_input).key
     states = [_state(turn, one, key) for one in found if _is_state(one)]
-    likes = [_preference(turn, one) for one in found if _is_preference(one)]
+    likes = [
+        update
+        for one in found
+        if one.rule.kind == "preference"
+        for update in _preferences(turn, one)
+    ]
     felt = _moment(found, affect) if affect else None
     if states:
         plan["state_updates"] = states
@@ -89,13 +102,10 @@ def _plan(
     return plan if states or likes or felt else None
 
 
-def _is_preference(found: Finding) -> bool:
-    """A favourite has one value at a time and is a state; other likes stand side by side."""
-    return found.rule.kind == "preference" and not _slot(found)
-
-
 def _is_state(found: Finding) -> bool:
-    return found.rule.kind != "feeling" and not _is_preference(found)
+    """A like is a preference; only a favourite has one value at a time and is a state as well."""
+    kind = found.rule.kind
+    return bool(_slot(found)) if kind == "preference" else kind != "feeling"
 
 
 def _slot(found: Finding) -> str:
@@ -103,7 +113,8 @@ def _slot(found: Finding) -> str:
     slot = found.rule.slot
     if "{topic}" not in slot:
         return slot
-    return slot.format(topic=normalise(found.topic)) if found.topic else ""
+    topic = normalise(found.topic)
+    return slot.format(topic=TOPICS.get(topic, topic)) if topic else ""
 
 
 def _state(turn: Turn, found: Finding, key: Callable[[str, bool], str]) -> JsonObject:
@@ -144,18 +155,24 @@ def _state(turn: Turn, found: Finding, key: Callable[[str, bool], str]) -> JsonO
     }
 
 
-def _preference(turn: Turn, found: Finding) -> JsonObject:
-    return {
-        "op": "confirm",
+def _preferences(turn: Turn, found: Finding) -> list[JsonObject]:
+    """The like or dislike, confirmed. One that it takes the place of is revoked, and before that
+    made a candidate: what is not known cannot be revoked, and here nothing is known."""
+    rule = found.rule
+    common = {
         "domain": DOMAIN,
-        "polarity": found.rule.polarity,
-        "subject": found.value,
-        "confidence": found.rule.confidence,
+        "polarity": rule.polarity,
+        "confidence": rule.confidence,
         "note": found.sentence,
         "evidence_event_ids": [turn.event_id],
         "reason": _reason(found),
-        "payload": {"corrects": found.old, "evidence": found.sentence},
     }
+    said = {"corrects": found.old, "evidence": found.sentence}
+    new = common | {"op": "confirm", "subject": found.value, "payload": said}
+    if not found.old or normalise(found.old) == normalise(found.value):
+        return [new]
+    ended = [common | {"op": op, "subject": found.old} for op in ("upsert_candidate", "revoke")]
+    return [*ended, new]
 
 
 def _reason(found: Finding) -> str:

@@ -94,6 +94,8 @@ def extractions(plan: JsonObject | None) -> list[Extraction]:
         payload = update["payload"]
         found.append(_extraction(payload["category"], payload["value"], payload))
     for update in plan.get("preference_updates", ()):
+        if update["op"] != "confirm":
+            continue  # the other side of a correction
         payload = update["payload"] | {"polarity": update["polarity"]}
         found.append(_extraction("preference", update["subject"], payload))
     return found

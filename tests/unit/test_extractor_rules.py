@@ -27,9 +27,7 @@ def state(text: str) -> JsonObject:
 @pytest.mark.parametrize(
     ("language", "rule"), RULES, ids=[f"{rule.kind}: {rule.example}" for _, rule in RULES]
 )
-def test_each_rule_finds_its_example_and_no_other_rule_does(
-    language: Language, rule: Rule
-) -> None:
+def test_each_rule_finds_its_example_and_no_other_rule_does(language: Language, rule: Rule) -> None:
     (found,) = language.find(rule.example)
     assert found.rule == rule
     assert found.value == (rule.finds or found.value)
@@ -52,9 +50,9 @@ def test_the_plan_of_each_example_validates(rule: Rule) -> None:
         assert update.valid_from == made.occurred_at
         assert update.body_text
         assert update.reason
-    for preference in made.preference_updates:
-        assert preference.op == "confirm"
-        assert preference.note == rule.example
+    ops = [preference.op for preference in made.preference_updates]
+    assert ops in ([], ["confirm"], ["upsert_candidate", "revoke", "confirm"])
+    assert all(preference.note == rule.example for preference in made.preference_updates)
 
 
 @pytest.mark.parametrize(
@@ -114,12 +112,29 @@ def test_a_slot_keeps_its_id_so_that_a_later_value_replaces_it() -> None:
     assert first["payload"]["corrects"] is None
 
 
+def test_what_a_like_takes_the_place_of_is_revoked_after_it_was_made_known() -> None:
+    plan = extract("I don't drink coffee any more, I prefer green tea.")
+    assert plan is not None
+    changes = [(one["op"], one["subject"]) for one in plan["preference_updates"]]
+    assert changes == [
+        ("upsert_candidate", "coffee"),
+        ("revoke", "coffee"),
+        ("confirm", "green tea"),
+    ]
+
+
+def test_a_favourite_is_a_state_too_and_topics_meet_across_languages() -> None:
+    english, japanese = state("My favourite drink is tea."), state("好きな飲み物は緑茶です。")
+    assert english["state_id"] == japanese["state_id"]
+
+
 def test_a_favourite_is_one_state_and_other_likes_are_preferences() -> None:
     tea, coffee = state("My favourite drink is tea."), state("My favourite drink is coffee.")
     assert tea["state_id"] == coffee["state_id"]
     assert tea["state_id"] != state("My favourite colour is tea.")["state_id"]
     plan = extract("I love tea.")
     assert plan is not None
+    assert "state_updates" not in plan
     (like,) = plan["preference_updates"]
     assert (like["subject"], like["polarity"]) == ("tea", "like")
 
