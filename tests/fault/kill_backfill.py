@@ -1,0 +1,171 @@
+"""Kills `turnstone backfill`, `promote` and `rollback` while a history grows, and compares.
+
+    python -m tests.fault.kill_backfill --kills 40
+
+Each attempt folds more turns into the live generation, starts a command on the other one, and sends
+it SIGKILL: at a random moment, while it gathers, or at the n-th commit of the generation's tables.
+In the end both generations must be what one quiet run over the same file makes. Exits 1 where they
+are not. Needs the shared data.
+"""
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from itertools import cycle, islice
+from pathlib import Path
+from typing import NamedTuple
+
+from sinks.digest import digest
+from sinks.generation import ROOT, find, named, pointer
+from streams.generations.generation import load
+from streams.runtime import local
+from tests.command import checked, rows, start, turnstone
+from tests.fault.kill_run import lines
+
+NAME = "again"
+MEANT = ("random", "gathering", "commit 1", "random", "commit 3", "gathered", "commit 4")
+STEP = 4_000
+TOO_LONG = 120.0
+
+
+class Result(NamedTuple):
+    """Where kills struck (command and stage), and what is wrong in the end."""
+
+    struck: Counter[str]
+    turns: int
+    problems: list[str]
+
+
+class _History:
+    """A history that grows, and its other generation."""
+
+    def __init__(self, source: Path, folder: Path) -> None:
+        self.root = folder / "killed"
+        self.file = folder / "turns.ndjson"
+        self.turns = 0
+        self._lines = lines(source)
+
+    def grow(self, count: int) -> None:
+        """Folds more turns into the live generation, in this process."""
+        with self.file.open("ab") as out:
+            out.writelines(islice(self._lines, count))
+        self.turns += count
+        counts = checked(local.run([str(self.file)], self.root))
+        assert counts["applied"] == count, counts
+
+    @property
+    def other(self) -> str:
+        """The generation that is not live."""
+        return ROOT if pointer(self.root).current == NAME else NAME
+
+    @property
+    def folder(self) -> Path:
+        """Of the other one, which may not exist yet."""
+        return self.root if self.other == ROOT else self.root / "generations" / NAME
+
+    def commits(self) -> int:
+        """How many commits the other generation's tables have, together."""
+        return len([*self.folder.glob("*/_delta_log/*.json")])
+
+    def stage(self) -> str:
+        """How far it is."""
+        made = load(self.folder)
+        return "not begun" if made is None else made.stage
+
+
+def attempt(history: _History, words: tuple[str, ...], meant: str, chance: random.Random) -> bool:
+    """Starts a command and kills it as meant; False where it ended first."""
+    before = history.commits()
+    work = history.folder / "_source"
+    process = start(*words, "--history", history.root)
+    deadline = time.monotonic() + (chance.uniform(0.2, 2.5) if meant == "random" else TOO_LONG)
+    while process.poll() is None and time.monotonic() < deadline:
+        if meant == "gathering" and work.exists():
+            break
+        if meant == "gathered" and (work / "files.json").exists():
+            break
+        if meant.startswith("commit") and history.commits() >= before + int(meant[-1]):
+            break
+        time.sleep(0.0005)
+    process.kill()
+    _, error = process.communicate()
+    assert process.returncode in (0, -9), error.decode()
+    return process.returncode == -9
+
+
+def kill_backfill(source: Path, folder: Path, kills: int, seed: int) -> Result:
+    """Kills backfills, then switches; ends both and compares with a quiet run."""
+    history, chance = _History(source, folder), random.Random(seed)
+    struck: Counter[str] = Counter()
+    history.grow(STEP)
+    words: tuple[str, ...] = ("backfill", "--generation", NAME)
+    for meant in cycle(MEANT):
+        if sum(struck.values()) >= kills // 2 and words[0] == "backfill":
+            _end(history, *words)
+            words = ("promote", NAME)
+        history.grow(STEP)
+        if attempt(history, words, meant, chance):
+            struck[f"{words[0]}, {history.stage()}"] += 1
+        if sum(struck.values()) >= kills:
+            break
+        if words[0] != "backfill":
+            words = ("promote", history.other)
+    _end(history, "promote", history.other)
+    history.grow(STEP)
+    _end(history, "rollback")
+    return Result(struck, history.turns, _compare(history, folder / "quiet"))
+
+
+def _end(history: _History, *words: str) -> None:
+    done = turnstone(*words, "--history", history.root)
+    assert done.code == 0, done.err
+
+
+def _compare(history: _History, quiet: Path) -> list[str]:
+    """What is wrong; empty where nothing is. The one that is not live lacks what came last."""
+    wrong = []
+    checked(local.run([str(history.file)], quiet))
+    _end(history, "promote", history.other)  # nothing comes since: both have everything now
+    expected = digest(quiet)
+    for name in (ROOT, NAME):
+        found = digest(named(history.root, name))
+        differing = [
+            one for one in expected["tables"] if found["tables"][one] != expected["tables"][one]
+        ]
+        if differing or found["log"] != expected["log"]:
+            wrong.append(f"{name} differs from the quiet run's: {differing}")
+        sql = "SELECT count(*), count(DISTINCT event_id), max(src_offset) FROM events"
+        events = rows(named(history.root, name), sql)
+        if events != [(history.turns,) * 3]:
+            wrong.append(f"{name}: events {events}, not {history.turns} of each")
+        if left := [path for path in (find(history.root, name) / "_source",) if path.exists()]:
+            wrong.append(f"{name}: left behind: {left}")
+    return wrong
+
+
+def main() -> int:
+    """The long form, for people."""
+    from tests.conftest import SGD
+    from tests.shared_data import ROOT as SHARED
+
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
+    parser.add_argument("--kills", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    source = SHARED.parent.joinpath("shared", *SGD)
+    if not source.exists():
+        sys.exit("needs the shared data: SGD is not beside the project")
+    with tempfile.TemporaryDirectory() as folder:
+        result = kill_backfill(source, Path(folder), given.kills, given.seed)
+    sys.stdout.write(f"{result.turns:,} turns, {sum(result.struck.values())} kills\n")
+    for name, count in sorted(result.struck.items()):
+        sys.stdout.write(f"{count:>6}  {name}\n")
+    sys.stdout.write("\n".join(result.problems or ["both generations as undisturbed"]) + "\n")
+    return 1 if result.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

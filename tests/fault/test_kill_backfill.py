@@ -1,0 +1,16 @@
+"""Law 3 for backfill and switches under SIGKILL: real processes, while the live memory grows."""
+
+from pathlib import Path
+
+from tests.conftest import SGD
+from tests.fault.kill_backfill import kill_backfill
+from tests.shared_data import shared
+
+
+def test_law_3_backfill_and_switches_killed_at_any_moment_lose_nothing(tmp_path: Path) -> None:
+    result = kill_backfill(shared(*SGD), tmp_path, kills=12, seed=7)
+    assert result.problems == []
+    assert sum(result.struck.values()) == 12
+    stages = {name.partition(", ")[2] for name in result.struck}
+    assert {"reading", "folding"} <= stages, f"kills struck in too few places: {result.struck}"
+    assert {name.partition(",")[0] for name in result.struck} == {"backfill", "promote"}
