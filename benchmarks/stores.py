@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
-from rocksdict import Rdict, WriteBatch
+from rocksdict import WriteBatch
 
 from benchmarks import common
 from benchmarks.common import median, spread
-from streams.runtime.store import options
+from streams.runtime.store import open_database
 
 BATCH = 20_000
 CACHE_KB = 64_000  # as much as the store gives RocksDB
@@ -39,7 +39,7 @@ class Rocks:
     """RocksDB with the store's own options."""
 
     def __init__(self, folder: Path) -> None:
-        self._db = Rdict(str(folder / "rocks"), options())
+        self._db = open_database(folder / "rocks")
         self.get = self._db.get
         self.close = self._db.close
 

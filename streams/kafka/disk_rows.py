@@ -17,7 +17,7 @@ from rocksdict import Rdict, RdictIter, WriteBatch
 
 from streams.kafka.marker import Standing
 from streams.kafka.rows import Row
-from streams.runtime.store import StoreError, options, rows_under
+from streams.runtime.store import StoreError, open_database, rows_under
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ class DiskRows:
     def _open(self) -> Standing:
         self._folder.parent.mkdir(parents=True, exist_ok=True)
         try:
-            self._db = Rdict(str(self._folder), options(WRITE_BUFFER, BLOCK_CACHE))
+            self._db = open_database(self._folder, WRITE_BUFFER, BLOCK_CACHE)
             self._cursor = self._db.iter()
             kept = self._db.get(STANDING_KEY)
             if kept is None and not _empty(self._cursor):

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 from rocksdict import (
+    BlockBasedIndexType,
     BlockBasedOptions,
     Cache,
     DBCompressionType,
@@ -157,7 +158,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            self._db = Rdict(str(path), options())
+            self._db = open_database(path)
         except Exception as error:  # rocksdict raises bare Exceptions
             if "IO error" in str(error) and "lock" not in str(error).lower():
                 raise StoreError(f"{path}: {error}") from None
@@ -331,8 +332,20 @@ def _put(batch: WriteBatch, key: bytes, value: bytes | None) -> None:
         batch.put(key, value)
 
 
-def options(write_buffer: int = WRITE_BUFFER, block_cache: int = BLOCK_CACHE) -> Options:
-    """How our databases are made; both sizes in bytes, up to two write buffers are in use."""
+def open_database(
+    path: Path, write_buffer: int = WRITE_BUFFER, block_cache: int = BLOCK_CACHE
+) -> Rdict:
+    """A database made and read in our way; both sizes in bytes, up to two write buffers are in use.
+
+    Raises what rocksdict raises: a bare Exception.
+    """
+    made = _options(write_buffer, block_cache)
+    # said of the column family as well: else one that exists is read with the options it was
+    # written with, which do not hold the cache, and 8 MB of it for want of any
+    return Rdict(str(path), made, column_families={"default": made})
+
+
+def _options(write_buffer: int, block_cache: int) -> Options:
     made = Options(raw_mode=True)
     made.create_if_missing(True)
     made.set_write_buffer_size(write_buffer)
@@ -342,7 +355,10 @@ def options(write_buffer: int = WRITE_BUFFER, block_cache: int = BLOCK_CACHE) ->
     made.set_keep_log_file_num(2)
     table = BlockBasedOptions()
     table.set_block_cache(Cache(block_cache))
-    table.set_bloom_filter(10, block_based=False)
+    # Rows are sought by prefix, where a filter is of no use. An index in one piece is larger than
+    # a shard of the cache takes: it would be read and unpacked again for each entity.
+    table.set_index_type(BlockBasedIndexType.two_level_index_search())
+    table.set_pin_top_level_index_and_filter(True)
     table.set_cache_index_and_filter_blocks(True)
     made.set_block_based_table_factory(table)
     return made

@@ -1,5 +1,6 @@
 """Rows on disk: a store closed and opened again at any point goes on as if nothing had been."""
 
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from schemas.events import RECORD_TYPES
 from streams.runtime.apply import Applier
-from streams.runtime.store import Store, StoreError
+from streams.runtime.store import BLOCK_CACHE, Store, StoreError
 from tests.property.strategies import events, write_plans
 from tests.property.test_law_2 import final
 from tests.property.world import Json, World, fact, plan, turn, world
@@ -95,3 +96,12 @@ def test_a_large_integer_does_not_stop_the_stream(tmp_path: Path, record: Json) 
     made = World(Store(tmp_path / "store"))
     assert made.say(record) in (["applied"], ["dead"])
     made.store.commit({})
+
+
+def test_a_store_that_exists_is_read_as_one_that_is_new(tmp_path: Path) -> None:
+    """rocksdict would open it with an index in one piece and a cache too small to hold that."""
+    for _ in range(2):
+        Store(tmp_path).close()
+        log = (tmp_path / "LOG").read_text()
+        assert re.findall(r"capacity : (\d+)", log) == [str(BLOCK_CACHE)]
+        assert re.findall(r"\bindex_type: (\d)", log) == ["2"]  # two levels
