@@ -8,6 +8,7 @@ has the length of the text, so that a match's span cuts the value from what the 
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, count
 from typing import Literal, NamedTuple
@@ -41,7 +42,8 @@ class Rule(NamedTuple):
     groups; `cues` are texts of which every match contains one, with `|` between them.
 
     `slot` names what has one value at a time ("" where each value stands for itself); `{topic}` in
-    it is what the pattern's group `topic` holds. `says` is the state's text. A feeling's slot is
+    it is what the pattern's group `topic` holds. A rule spans several clauses if its example does.
+    `says` is the state's text. A feeling's slot is
     its label.
     """
 
@@ -77,7 +79,7 @@ class Clause(NamedTuple):
     asked: bool
 
 
-Hits = list[tuple[int, tuple[int, ...]]]
+Hits = list[tuple[int, tuple[int, ...]]]  # where a cue stands, and the rules that have it
 
 
 class Language:
@@ -92,7 +94,6 @@ class Language:
         tail: str,
         sentence: str,
         clause: str,
-        joins: str,
         foreign: str,
         doubt: str,
         asks: str,
@@ -107,13 +108,13 @@ class Language:
         self._lead = re.compile(rf"(?:{lead})*[\s\W_]*")
         self._split = re.compile(f"(?P<end>{sentence})|{clause}")
         self._clause = re.compile(clause)
-        self._joins = re.compile(joins)
         self._foreign = re.compile(foreign)
         self._doubt = re.compile(doubt)
         self._asks = re.compile(asks)
         self._request = re.compile(request)
         self._empty = re.compile(empty)
         self._patterns = [re.compile(_spelled(rule.pattern + tail, words)) for rule in rules]
+        self._wide = {n for n, rule in enumerate(rules) if self._split.search(rule.example[:-1])}
         self._by_cue = _rules_by_cue(rules)
         self._cues = re.compile(either(self._by_cue))
 
@@ -142,7 +143,7 @@ class Language:
             match = self._cues.search(said, match.start() + 1)
 
     def _findings(self, text: str, said: str, hits: Hits) -> Iterator[Finding]:
-        """A clause alone, or with the one or two after it where it wants them."""
+        """A clause with the one or two after it, where a rule spans so many, or else alone."""
         clauses = list(self._clauses(said))
         taken = 0
         for number, clause in enumerate(clauses):
@@ -151,9 +152,11 @@ class Language:
                 continue
             if self._lead.fullmatch(said, clause.start, clause.end):
                 continue
-            wide = 3 if self._joins.search(said, clause.start, near[-1].end) else 1
-            for last in reversed(near[:wide]):
-                found = self._match(text, said, clause, last, hits)
+            for last in reversed(near):
+                rules = _rules_in(hits, clause.start, last.end)
+                if last is not clause:
+                    rules &= self._wide
+                found = self._match(text, said, clause, last, rules) if rules else None
                 if found:
                     taken = last.end
                     yield found
@@ -175,17 +178,14 @@ class Language:
                 begin, ends = after, []
 
     def _match(
-        self, text: str, said: str, first: Clause, last: Clause, hits: Hits
+        self, text: str, said: str, first: Clause, last: Clause, rules: set[int]
     ) -> Finding | None:
         if last.end - first.start > MAX_CLAUSE:
-            return None
-        numbers = _rules_in(hits, first.start, last.end)
-        if not numbers:
             return None
         lead = self._lead.match(said, first.start, last.end)
         start = lead.end() if lead else first.start
         clause = said[start : last.end].rstrip(MARKS)
-        for number in numbers:
+        for number in sorted(rules):
             match = self._patterns[number].fullmatch(clause)
             if match and not self._is_foreign(said, first, last):
                 sentence = text[first.begin : last.stop].strip()
@@ -203,7 +203,7 @@ class Language:
         ):
             return True
         clause = said[first.start : last.end].strip()
-        return not self._asks.match(clause) and self._doubt.search(clause) is not None
+        return self._doubt.search(clause) is not None and not self._asks.match(clause)
 
     def _finding(
         self, written: str, match: re.Match[str], rule: Rule, sentence: str
@@ -237,9 +237,10 @@ def _rules_by_cue(rules: tuple[Rule, ...]) -> dict[str, tuple[int, ...]]:
     }
 
 
-def _rules_in(hits: Hits, start: int, end: int) -> list[int]:
-    """The numbers of the rules that have a cue between two places, in the table's order."""
-    return sorted({number for at, numbers in hits if start <= at < end for number in numbers})
+def _rules_in(hits: Hits, start: int, end: int) -> set[int]:
+    """The numbers of the rules that have a cue between two places."""
+    near = hits[bisect_left(hits, (start,)) : bisect_left(hits, (end,))]
+    return {number for _, numbers in near for number in numbers}
 
 
 def either(texts: Iterable[str]) -> str:

@@ -4,7 +4,7 @@
 
 import re
 
-from streams.extractors.engine import Language, Rule
+from streams.extractors.engine import Language, Rule, either
 
 # within a clause: a comma or a dot is not its end inside a number, a name or an initial
 _ANY = r"(?:[^.,!?;:]|\.(?=\d|(?:js|net|com|org|io|py|go|csv|json)\b)|(?<=[ .][a-z])\.|(?<=\d)[,:](?=\d))+?"
@@ -154,14 +154,15 @@ RULES = (
     # --- decisions ----------------------------------------------------------------------------
     Rule("decision", "decided|chosen|chose|settled|opted|made up|concluded|picked|agreed|gone with", r"(?:so,? )?<we> (?:<ly>|all )*(?:decided (?!to ask you)(?:to |on |that |against |in favou?r of |we'll |i'll )?|chosen (?:to )?|chose (?:to )?|settled on |opted (?:for |to )|made up my mind(?: to| that|:|,)? (?:i'm |i'll |i am |we're )?|concluded that |picked (?!up)|agreed (?:to|on|that) |gone with )<value><why>", "We've decided to use Postgres because it handles JSON well.", "use Postgres", _DECIDED),
     Rule("decision", "let's|we'll|i'll|we will|i will|we're going|i'm going|i am going|we are going", r"(?:(?:so|then|alright|all right|ok|okay),? )*(?:let's|we'll|i'll|we will|i will|(?:we're|i'm|i am|we are) going to) (?:<ly>|definitely )*(?P<value>(?:go|stick|stay|move forward|proceed|move ahead) with (?!that|this|it\b|the (?:first|second|third|last|one)|these|those|your|them)<any>)<why>", "Let's go with the blue logo because it reads better.", "go with the blue logo", _DECIDED),
-    Rule("decision", "going with|sticking with|switching to", r"(?:we're|i'm|i am|we are) (?:<ly>)(?:going with|sticking with|switching to) (?!that|this|it\b|these|my|two|three|\d|people|friends|him|her|them|a friend|the (?:first|second))<value><why>", "We're going with the smaller venue.", "the smaller venue", _DECIDED),
+    Rule("decision", "going with|sticking with|switching to", r"(?:we're|i'm|i am|we are) (?:<ly>)(?:going with|sticking with|switching to) (?!that|this|it\b|these|my|two|three|\d|people|friends|him|her|them|a friend|the (?:first|second))<value><why>", "We're going with the smaller venue because it has a garden.", "the smaller venue", _DECIDED),
     Rule("decision", "let's|we'll|we will", r"(?:(?:so|then|alright|ok|okay),? )*(?:let's|we'll|we will) (?P<value>(?:use|settle on|switch to|adopt|drop|keep (?!looking|going|searching|in|it|on)|ship|target|migrate to|build on|standardi[sz]e on|host|deploy|name it|call it|store|write it in|skip|postpone|cancel) (?!it\b|that\b|this\b|these\b)<any>)<why>", "Let's use SQLite because it needs no server.", "use SQLite", _DECIDED),
     Rule("decision", "decision", r"(?:my|our|the)? ?(?:final )?decision(?: is(?: to| that|:)?|:| -| made[:,.]?) (?:(?:we|i)(?:'ll| will| are going to)? )?<value><why>", "Final decision: two-factor login for everyone.", "two-factor login for everyone", _DECIDED),
     Rule("decision", "it's settled|it's decided|that settles it|final answer", r"(?:it's settled|it's decided|that settles it|final answer)[:,;.]? (?:we|i)(?:'ll|'re| will| are|'m)? (?:going (?:to|with) )?<value><why>", "It's settled, we'll paint the hall yellow.", "paint the hall yellow", _DECIDED),
 
     # --- tasks --------------------------------------------------------------------------------
     Rule("task", "remind me|forget to|remember to", r"(?:please |can you |could you )?(?:remind me (?:(?:tomorrow|tonight|later|on <day>|next week|at [\w: ]+?|in [\w ]+?|in the [\w ]+?|this [\w]+),? )?(?:that i (?:need|have) )?(?:to|about)|don't let me forget (?:to|about)|(?:i|we) (?:need to|must|have to|should|want to) remember to|(?:i|we) (?:can't|mustn't|must not|shouldn't|cannot) forget (?:to|about)|note to self:?) <value>", "Remind me to call the plumber tomorrow.", "call the plumber tomorrow", _TODO),
-    Rule("task", "to-do|todo|to do list|task list|shopping list|my list", r"(?:please |can you )?(?:(?:add|put) <value> (?:to|on|onto) (?:my|the|our) (?:[\w-]+ )?(?:list|to-?dos?|tasks)|(?:my )?(?:to-?do|next task|task)(?: for \w+)?(?: is(?: to)?|:| -) (?P<value2><any>)|on my (?:to-?do list|list)(?: is(?: to)?|:) (?P<value3><any>))", "Add book the vet to my to-do list.", "book the vet", _TODO),
+    Rule("task", "to-do|todo|to do:|task:|task for|next task", r"(?:my )?(?:to-?do|to do|(?:next )?task)(?: for \w+)?(?: is(?: to)?| -|:) <value>", "To-do: book the vet.", "book the vet", _TODO),
+    Rule("task", "to-do|todo|to do list|task list|shopping list|my list", r"(?:please |can you )?(?:(?:add|put) <value> (?:to|on|onto) (?:my|the|our) (?:[\w-]+ )?(?:list|to-?dos?|tasks)|on my (?:to-?do list|list)(?: is(?: to)?|:) (?P<value3><any>))", "Add book the vet to my to-do list.", "book the vet", _TODO),
     Rule("task", "need to|have to|must|got to|gotta|should|supposed to", r"(?:i|we)(?:'ve got to| still need to| still have to| need to| have to| must|'m supposed to| am supposed to| also need to| also have to| really need to| really have to| should| gotta) (?!find|book a|get a|know|see|search|look|reserve|make|go|leave|travel|fly|be |check|take a|rent|transfer|use|keep|avoid|catch|find|stay|depart|arrive|return (?:on|by|to|home)|eat|have|change|observe|watch|purchase|plan|view|schedule a (?:ride|cab|taxi)|listen|hear|visit|move|attend|spend|buy (?:a |\\d |two |three )?(?:bus |train )?tickets?|get(?: a| to| there)|set up an app|open|play|come|do|work|start|choose|decide|figure|think|ask|talk|say)(?!get\b|schedule\b|urge\b|enjoy\b|buy \d|head\b|\w+ (?:it|this|that)\b|pick (?:it|up the car|the car)|do\b)(?P<value>\w+ (?:<any>)?<when>)", "I need to submit the grant report by Friday.", "submit the grant report by Friday", _TODO),
     Rule("task", "still need to|still have to|haven't|promised", r"(?:i|we) (?:(?:still )(?:need|have) to|promised(?: \w+){0,3} to|have yet to) (?!find|book a|get|know|see|go|be|think|decide|figure)<value>", "I still need to renew my passport.", "renew my passport", _TODO),
     Rule("task", "due", r"(?:my|our|the) (?P<value>[\w' -]+? (?:is|are) due (?:by|on|in|next|this|tomorrow|at)? ?(?:<any>)?)", "My tax return is due on 15 April.", "tax return is due on 15 April", _TODO),
@@ -183,14 +184,18 @@ RULES = (
 )  # fmt: skip
 
 _EMOJI = "\u2600-\u27bf\U0001f300-\U0001faff\ufe0f\u200d"
-_HEDGE = (
-    r"\b(?:if|unless|suppos(?:e|ing)|imagine|pretend|assum(?:e|ing)|hypothetical(?:ly)?|in case|whether|"
-    r"wish|maybe|perhaps|might|not sure|i guess|wonder|someday|one day|probably|possibly|"
-    r"said|says?|saying|told|tells|asked|asks|thinks|claims?|claimed|wrote|writes|according to|heard|"
-    r"you (?:said|mentioned|told|think|know|remember|wrote|noted|listed|showed)|apparently|"
-    r"when i was|as a (?:kid|child|teenager)|back then|back when|would(?:n't)? have|lol|lmao|jk|kidding|the (?:song|movie|book|film|line)|"
-    r"not that|it's not like|don't you|yeah right|oh sure|lyrics|quote|supposedly)\b|\bi think(?! best)"
-)
+_HEDGES = (
+    " if ", "if i ", "if you ", "if we ", "if it ", "unless", "suppose", "supposing", "imagine",
+    "pretend", "assume", "assuming", "hypothetical", "in case", "whether", "wish", "maybe",
+    "perhaps", " might ", "not sure", "i guess", "wonder", "someday", "one day", "probably",
+    "possibly", " said", " say ", " says", "saying", " told ", " tells ", " asked ", " asks ",
+    "thinks", " claim", "wrote", " writes", "according to", " heard", "you said", "you mention",
+    "you told", "you think", "you know", "you remember", "you noted", "you listed", "you showed",
+    "apparently", "when i was", "as a kid", "as a child", "as a teenager", "back then", "back when",
+    "would have", "wouldn't have", " lol", "lmao", "kidding", "the song", "the movie", "the book",
+    "the film", "the line ", "not that", "it's not like", "don't you", "yeah right", "oh sure",
+    "lyrics", "supposedly", "i think ", "i thought",
+)  # fmt: skip
 
 
 def _fold(text: str) -> str:
@@ -211,6 +216,29 @@ def _key(task: str, done: bool) -> str:
     return " ".join(words if done else words[1:] or words)
 
 
+_TEXTS = (
+    r"(?:story|poem|monolog|dialog|song|scene|essay|letter|e-?mail|tweet|script|character|speech|joke"
+    r"|haiku|limerick|post|bio|message|review|caption|sentence|play|chapter|reply|ad\b|slogan|"
+    r"conversation|lyrics|toast|sketch|novel|diary|quote)"
+)
+_REQUEST = "|".join(
+    (
+        r"translat|proofread|proof-read|rewrite|rephrase|paraphras|summari[sz]e|role-?play|pretend|"
+        r" act as |act like|fix the grammar|fix my grammar|grammar|how do you say|how do i say|"
+        r"what does .{1,80} mean|in character|example sentence|the sentence|the phrase|following text|"
+        r"following sentence|following paragraph|following e-?mail|following message|🙄|🙃| /s\b|"
+        r"play the role|play the part|you are an? |you are now|you're my |you're an? |be my |"
+        r"from the perspective|subtitle|act as (?:an?|my|if) ",
+        *(
+            rf"{verb} (?:me )?(?:an?|the|some|this|my|our|two|three|\d+) (?:\w+ ){{0,3}}?{_TEXTS}"
+            for verb in (
+                "write", "compose", "draft", "create", "make up", "tell", "finish", "continue",
+                "generate",
+            )
+        ),
+    )
+)  # fmt: skip
+
 ENGLISH = Language(
     RULES,
     words=WORDS,
@@ -230,17 +258,10 @@ ENGLISH = Language(
     r"for now|(?:last|this) (?:year|month|week|summer|spring|autumn|fall|winter)|in \d{4}|recently|(?:a|two|three|\d+|a few) (?:days?|weeks?|months?|years?) ago|for (?:\w+ ){1,2}(?:years|months)|overall|to be honest|originally|normally|especially|at all|ever|lol|haha))*",
     sentence=rf"(?<![ .][a-z])[.!?]+(?=[\s\"')]|$)|\n+|…|[{_EMOJI}]+\s*",
     clause=r"[;:()]\s*(?!\d)|\s[-–—]+\s|,(?!\d)\s*| but | and (?=i\b|i'|i?'?ve\b|my\b|we\b|our\b|please\b|don't\b|never\b|always\b)|(?<!'m)(?<! am)(?<!feel)(?<!was) so (?!far|much|many|that i can)| because | since (?=we|i\b|it|there|they|the)| although | though | while | which | except | whereas | and (?=(?:would|have|want|need|should|am|was|will|could|can|is|are|it|they|he|she|there|also|then|work|live|who|this|that|now|honestly|nothing)\b)| when (?=i\b|it\b|you\b|we\b)| especially ",
-    joins=r"\bnot\b|n't\b|no longer|used to|instead of|rather than|from .* to |because|since|changed my mind|change of plan|settle|decid|mind|to-?do|task|list|switched|decision|stopped|switched|final answer|remind|shopping|\d",
-    foreign=_HEDGE,
-    doubt=r"\?|^(?:do|does|did|is|are|was|were|what|who|how|why|when|where|which)\b|\bor not\b",
+    foreign=either(_HEDGES),
+    doubt=r"\?",
     asks=r"\s*(?:(?:hey|hi|please|ok|also|and|so),? )*(?:can|could|would|will) you (?:please )?(?:remind me to|add|put|call me|mark|cross)",
-    request=r"\btranslat|proof-?read|\brewrite|rephrase|paraphras|summari[sz]e|role-?play|\bpretend|\bact as\b|"
-    r"\bact like\b|\bfix (?:the |my )?grammar|grammar|how do (?:you|i) say|what does .{1,80} mean|in character|"
-    r"\b(?:write|compose|draft|create|make up|tell|finish|continue|generate) (?:me )?(?:an?|the|some|this|my|our|two|three|\d+) (?:\w+ ){0,3}?(?:story|poem|monologue|dialog|dialogue|"
-    r"song|scene|essay|letter|e-?mail|tweet|script|character|speech|joke|haiku|limerick|post|bio|message|"
-    r"review|caption|sentence|play|chapter|reply|ad|slogan|conversation|lyrics|toast|sketch|novel|diary|quote)|"
-    r"example sentence|the sentence|the phrase|following (?:text|sentence|paragraph|email|message)|"
-    r"🙄|🙃|(?<=\s)/s\b|\bplay the (?:role|part)|you are (?:now )?an? |\byou're (?:my|an?) |be my |from the perspective|subtitle",
+    request=_REQUEST,
     empty=r"(?:(?:i|we|okay|ok|right now|it|that|this|these|those|them|him|her|you|your|his|their|its|me|us|one|what|how|when|where|who|why|"
     r"both|either|neither|all|everything|nothing|something|anything|any|to know|to (?:see|hear|ask|think|get|have|book|find|be|go|say|make|do)|knowing|"
     r"being able|here|there|same|another|each|some|so|not|none|either way|help)\b.*|the (?:first|second|third|last|next|other|one|idea|"

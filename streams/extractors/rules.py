@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from schemas.base import JsonObject, format_time
 from streams.extractors.chinese import CHINESE
+from streams.extractors.engine import MAX_TEXT as MAX_TEXT
 from streams.extractors.engine import Finding, Language
 from streams.extractors.english import ENGLISH
 from streams.extractors.japanese import JAPANESE

@@ -1,0 +1,84 @@
+"""The rule extractor on any text: total, deterministic, valid plans, time linear in the length."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.base import format_time
+from schemas.events import WritePlan
+from streams.extractors import rules
+from streams.runtime.plain import PlainTurn
+from tests.acceptance.utterances import turn, utterances
+
+KNOWN = tuple(dict.fromkeys([one.text for one in utterances()]))
+EXAMPLES = tuple(rule.example for language in rules.LANGUAGES.values() for rule in language.rules)
+CUES = tuple(
+    cue
+    for language in rules.LANGUAGES.values()
+    for rule in language.rules
+    for cue in rule.cues.split("|")
+)
+MARKS = ("\n", ". ", "，", "、", "?", '"', "「", "> ", "```")
+PIECES = st.sampled_from((*KNOWN, *EXAMPLES, *CUES, *MARKS))
+TEXTS = st.one_of(st.text(), st.lists(PIECES, max_size=12).map("".join), st.sampled_from(KNOWN))
+LONG = 100_000
+
+
+@settings(max_examples=400, deadline=None)
+@given(TEXTS)
+def test_any_text_gives_no_plan_or_one_that_validates(text: str) -> None:
+    plan = rules.extract(turn(text), affect=lambda said: (-0.5, 0.5, 0.0, 0.7))
+    assert plan == rules.extract(turn(text), affect=lambda said: (-0.5, 0.5, 0.0, 0.7))
+    if plan is None:
+        return
+    made = WritePlan.model_validate(plan)
+    assert made.state_updates or made.preference_updates or made.event_affect
+    for update in made.state_updates:
+        assert update.payload
+        assert update.payload["evidence"] in text, "evidence is the user's own words"
+        assert update.payload["value"] in text
+        assert {update.op} == {"upsert"}, "total: nothing that needs a known state"
+    known: set[tuple[str, str]] = set()
+    for preference in made.preference_updates:
+        assert preference.op != "revoke" or (preference.subject, preference.polarity) in known
+        known.add((preference.subject, preference.polarity))
+
+
+@settings(max_examples=100, deadline=None)
+@given(TEXTS)
+def test_the_quick_turn_and_the_model_give_the_same_plan(text: str) -> None:
+    slow = turn(text)
+    quick = PlainTurn(
+        type="turn",
+        event_id=slow.event_id,
+        session_id=slow.session_id,
+        user_id=slow.user_id,
+        occurred_at=slow.occurred_at,
+        user_input=text,
+    )
+    assert rules.extract(quick) == rules.extract(slow)
+    plan = rules.extract(slow)
+    assert plan is None or plan["occurred_at"] == format_time(slow.occurred_at)
+
+
+HOSTILE = (*CUES, *EXAMPLES, *KNOWN, "a", "は", "，", '"', "`", ">", ":\n", "not not ", "i i ")
+
+
+@pytest.mark.parametrize("language", rules.LANGUAGES)
+def test_no_text_takes_long(language: str) -> None:
+    """100 KB of whatever the tables react to, and as much as is looked at of it, again and again.
+
+    A pattern that backtracks without end would take minutes; the bound is far above a slow machine.
+    """
+    begin = time.process_time()
+    for piece in HOSTILE:
+        if rules.language_of(piece) is not rules.LANGUAGES[language]:
+            continue
+        for size in (LONG, rules.MAX_TEXT):
+            text = (piece * (size // len(piece) + 1))[:size]
+            began = time.process_time()
+            rules.extract(turn(text))
+            assert time.process_time() - began < 2, piece
+    assert time.process_time() - begin < 120
