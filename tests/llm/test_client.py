@@ -1,0 +1,416 @@
+"""The client against a server that misbehaves: what is tried again, when, and what is not."""
+
+import asyncio
+import itertools
+import json
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from streams.errors import ConfigurationError, Unreachable
+from streams.extractors.llm.breaker import Breaker
+from streams.extractors.llm.budget import HOUR, Budget, BudgetSpent
+from streams.extractors.llm.groups import Group, Turn
+from streams.extractors.llm.maker import NOTHING, Extractor, Remembered, extractor
+from streams.extractors.llm.settings import LlmSettings
+from tests.llm.endpoint import (
+    SENT,
+    CutChunks,
+    Endpoint,
+    Hang,
+    Reply,
+    Request,
+    completion,
+    error,
+    facts,
+    half,
+    in_turn,
+    model,
+)
+
+Start = Callable[..., Endpoint]
+GROUP = Group((Turn("default", "s", "u", "e1", 0, 0, user_input="fact: has a cat"),))
+WHOLE = json.dumps({"state_updates": []})
+
+
+def group(number: int) -> Group:
+    return Group((GROUP.turns[0]._replace(event_id=f"e{number}", user_input=f"fact: {number}"),))
+
+
+def ask(
+    asked: Endpoint, *groups: Group, patient: bool = False, **settings: Any
+) -> tuple[list[Any], Extractor]:
+    """Asks about groups side by side: their records, or what was raised; and who asked."""
+
+    async def inside() -> tuple[list[Any], Extractor]:
+        told = asked.settings(**settings)
+        async with extractor(told, Budget(told), timed=True, patient=patient) as asking:
+            calls = (asking.make(one, NOTHING) for one in groups or (GROUP,))
+            return await asyncio.gather(*calls, return_exceptions=True), asking
+
+    return asyncio.run(inside())
+
+
+def only(asked: Endpoint, **settings: Any) -> Any:
+    """What comes of one group."""
+    ((found,), _) = ask(asked, **settings)
+    return found
+
+
+def is_plan(record: Any) -> bool:
+    return isinstance(record, dict) and "error" not in record["extraction"]
+
+
+TIMES = {
+    "429": error(429),
+    "500": error(500),
+    "503": error(503),
+    "half a body": half(WHOLE),
+    "half a chunk": CutChunks(200, b"x" * 1000),
+    "a page": Reply(200, b"<html>hello</html>"),
+    "no choices": Reply(200, b'{"choices": []}'),
+    "null": Reply(200, b"null"),
+    "hangs up": Hang(0),
+}
+
+
+@pytest.mark.parametrize("failure", TIMES.values(), ids=TIMES)
+def test_what_passes_is_tried_again(endpoint: Start, failure: Reply) -> None:
+    asked = endpoint(in_turn(failure, failure))
+    assert is_plan(only(asked))
+    assert len(asked.requests) == 3
+
+
+def test_who_hangs_is_left_and_asked_again(endpoint: Start) -> None:
+    asked = endpoint(in_turn(Hang(5)))
+    began = time.monotonic()
+    assert is_plan(only(asked, read_seconds=0.3))
+    assert time.monotonic() - began < 4
+
+
+def test_an_answer_that_trickles_has_a_largest_time(endpoint: Start) -> None:
+    """Each piece comes within the time for one; the whole would take for ever."""
+
+    class Trickle(Reply):
+        def write(self, handler: Any) -> None:
+            handler.send_response(200)
+            handler.send_header("Content-Length", "1000")
+            handler.end_headers()
+            for _ in range(50):
+                handler.wfile.write(b" ")
+                handler.wfile.flush()
+                time.sleep(0.1)
+
+    asked = endpoint(in_turn(Trickle(200, b"")))
+    began = time.monotonic()
+    assert is_plan(only(asked, total_seconds=0.5))
+    assert time.monotonic() - began < 4
+
+
+@pytest.mark.parametrize("form", ["seconds", "date"])
+def test_retry_after_is_honoured(endpoint: Start, form: str) -> None:
+    later = datetime.now(UTC) + timedelta(seconds=2)
+    said = "1" if form == "seconds" else format_datetime(later, usegmt=True)
+    asked = endpoint(in_turn(error(429, Retry_After=said)))
+    assert is_plan(only(asked, retry_seconds=3))
+    first, second = (request.at for request in asked.requests)
+    assert second - first >= 0.95
+
+
+def test_retry_after_holds_for_all_requests(endpoint: Start) -> None:
+    asked = endpoint(in_turn(error(429, Retry_After="1")))
+    found, _ = ask(asked, *map(group, range(4)), concurrency=4, retry_seconds=3)
+    assert all(map(is_plan, found))
+    told = asked.requests[0].at
+    # those already under way could not know
+    assert [one for one in asked.requests[4:] if one.at - told < 0.95] == []
+
+
+def test_an_endpoint_that_asks_for_too_much_patience(endpoint: Start) -> None:
+    asked = endpoint(lambda _: error(429, "quota", Retry_After="3600"))
+    found = only(asked)
+    assert isinstance(found, Unreachable) and "HTTP 429" in str(found) and "quota" in str(found)
+    assert len(asked.requests) == 1
+
+
+@pytest.mark.parametrize(("status", "tries"), [(401, 1), (403, 1), (404, 1), (302, 1), (400, 2)])
+def test_what_no_retry_will_change(endpoint: Start, status: int, tries: int) -> None:
+    """A 400 is asked once more without a JSON Schema: some endpoints do not know it."""
+    asked = endpoint(lambda _: error(status, "no such thing: sk-1", Location="http://127.0.0.1:1"))
+    found = only(asked, api_key="sk-1")
+    assert isinstance(found, ConfigurationError)
+    assert f"HTTP {status}" in str(found) and "sk-1" not in str(found)
+    assert len(asked.requests) == tries
+
+
+def test_an_endpoint_without_json_schema(endpoint: Start) -> None:
+    def plain(request: Request) -> Reply:
+        if request.body["response_format"]["type"] == "json_schema":
+            return error(400, "response_format: json_schema is not supported")
+        return model(request)
+
+    asked = endpoint(plain)
+    found, _ = ask(asked, GROUP)
+    assert is_plan(found[0])
+    forms = [request.body["response_format"]["type"] for request in asked.requests]
+    assert forms == ["json_schema", "json_object"]
+
+
+def test_what_is_asked(endpoint: Start) -> None:
+    asked = endpoint()
+    only(asked, body={"seed": 7, "temperature": None}, max_output_tokens=99)
+    (request,) = asked.requests
+    body = request.body
+    assert (body["model"], body["seed"], body["max_tokens"]) == ("test", 7, 99)
+    assert "temperature" not in body
+    assert body["response_format"]["json_schema"]["strict"] is True
+    assert "Authorization" not in request.headers
+    said = json.dumps(body)
+    assert '"u"' not in said and '"default"' not in said, "ids of users are nobody's business"
+
+
+# --- answers that are none --------------------------------------------------------------------
+
+
+WRONG = {
+    "not JSON": completion("Here is what I found:"),
+    "another shape": completion('{"facts": ["has a cat"]}'),
+    "another user's event": completion(json.dumps({"state_updates": [
+        {"kind": "fact", "body_text": "x", "evidence_event_ids": ["of-bob"]}]})),
+    "an unknown state": completion(json.dumps({"state_updates": [
+        {"op": "close", "state_id": "of-bob", "evidence_event_ids": ["e1"]}]})),
+    "another user": completion('{"user_id": "bob", "state_updates": []}'),
+    "cut off": completion('{"state_updates": [', finish_reason="length"),
+    "refused": completion("", refusal="I cannot"),
+    "huge": completion("x" * 2_000_000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_a_wrong_answer_is_repaired_once(endpoint: Start, wrong: Reply) -> None:
+    asked = endpoint(in_turn(wrong))
+    found, asking = ask(asked)
+    assert is_plan(found[0])
+    assert found[0]["extraction"]["calls"] == 2
+    assert asking.summary()["repaired"] == 1
+    first, second = asked.requests
+    assert not first.is_repair and second.is_repair
+    *_, answer, faults = second.body["messages"]
+    assert (answer["role"], faults["role"]) == ("assistant", "user")
+    assert "cannot be used: " in faults["content"]
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_wrong_twice_is_a_failure_with_its_cost(endpoint: Start, wrong: Reply) -> None:
+    asked = endpoint(in_turn(wrong, wrong))
+    found, asking = ask(asked)
+    extraction = found[0]["extraction"]
+    assert extraction["error"] and extraction["calls"] == 2
+    assert extraction["prompt_tokens"] >= 2 * min(SENT, extraction["prompt_tokens"])
+    assert extraction["cost"] > 0
+    assert len(json.dumps(found[0])) < 50_000
+    assert asking.summary()["failed"] == 1
+    assert len(asked.requests) == 2
+
+
+def test_a_request_that_breaks_the_endpoint_does_not_stop_the_others(endpoint: Start) -> None:
+    """500 whenever this one comes: it is not the endpoint that is down."""
+
+    def allergic(request: Request) -> Reply:
+        return error(500, "boom") if "fact: 2" in request.said else model(request)
+
+    asked = endpoint(allergic)
+    groups = [group(number) for number in range(5)]
+
+    async def inside() -> list[Any]:
+        told = asked.settings(attempts=4)
+        async with extractor(told, Budget(told), timed=True, patient=False) as asking:
+            poisoned = asyncio.create_task(asking.make(groups[2], NOTHING))
+            for one in groups[:2] + groups[3:]:
+                assert is_plan(await asking.make(one, NOTHING))
+                await asyncio.sleep(0.05)
+            return [await poisoned]
+
+    (found,) = asyncio.run(inside())
+    assert "HTTP 500" in found["extraction"]["error"] and "4 times" in found["extraction"]["error"]
+    assert found["extraction"]["calls"] == 0
+
+
+def test_a_400_after_answers_is_about_this_request(endpoint: Start) -> None:
+    asked = endpoint(in_turn(model, then=lambda _: error(400, "context length exceeded")))
+
+    async def inside() -> Any:
+        told = asked.settings()
+        async with extractor(told, Budget(told), timed=True, patient=False) as asking:
+            await asking.make(group(1), NOTHING)
+            return await asking.make(group(2), NOTHING)
+
+    assert "context length exceeded" in asyncio.run(inside())["extraction"]["error"]
+
+
+def test_tokens_are_estimated_where_the_endpoint_does_not_count(endpoint: Start) -> None:
+    reply = json.loads(completion(WHOLE).body)
+    del reply["usage"]
+    asked = endpoint(lambda _: Reply(200, json.dumps(reply).encode()))
+    extraction = only(asked)["extraction"]
+    assert extraction["prompt_tokens"] > 1000, "the rules alone have as many"
+    assert 10 < extraction["completion_tokens"] < 200
+
+
+def test_states_given_are_shown_and_may_be_changed(endpoint: Start) -> None:
+    home = {"state_id": "home", "kind": "fact", "body_text": "lives in Kyoto", "confidence": 0.9,
+            "valid_from": "2025-01-01T00:00:00Z", "last_confirmed_at": "2025-01-01T00:00:00Z",
+            "status": "active"}  # fmt: skip
+    update = {"op": "close", "state_id": "home", "evidence_event_ids": ["e1"]}
+    asked = endpoint(lambda _: completion(json.dumps({"state_updates": [update]})))
+
+    async def inside() -> Any:
+        told = asked.settings()
+        async with extractor(told, Budget(told), timed=True, patient=False) as asking:
+            return await asking.make(GROUP, Remembered([home], []))
+
+    assert asyncio.run(inside())["state_updates"][0]["state_id"] == "home"
+    assert asked.requests[0].data["states"][0]["body_text"] == "lives in Kyoto"
+
+
+def test_so_many_requests_at_a_time(endpoint: Start) -> None:
+    """Bounded by the connections, whoever calls."""
+    now, most = 0, 0
+
+    def busy(request: Request) -> Reply:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        time.sleep(0.1)
+        now -= 1
+        return completion(json.dumps(facts(request)))
+
+    found, _ = ask(endpoint(busy), *map(group, range(12)), concurrency=3)
+    assert all(map(is_plan, found))
+    assert most == 3
+
+
+# --- the breaker ------------------------------------------------------------------------------
+
+
+def test_an_endpoint_that_is_down_is_left_alone_and_found_again(endpoint: Start) -> None:
+    asked = endpoint(in_turn(*[error(503)] * 5))
+    settings = {"breaker_failures": 3, "breaker_seconds": 0.3, "attempts": 50}
+    found, _ = ask(asked, *map(group, range(4)), patient=True, **settings)
+    assert all(map(is_plan, found))
+    times = [request.at for request in asked.requests]
+    gaps = [later - sooner for sooner, later in itertools.pairwise(times)]
+    assert sum(gap > 0.25 for gap in gaps) >= 2, "open: then one probe after the other"
+
+
+def test_who_is_not_patient_gives_up_on_it(endpoint: Start) -> None:
+    asked = endpoint(lambda _: error(503, "maintenance"))
+    found, _ = ask(asked, *map(group, range(4)), breaker_failures=3)
+    assert [one for one in found if not isinstance(one, Unreachable)] == []
+    assert "maintenance" in str(found[0])
+
+
+def test_the_breaker_by_itself() -> None:
+    now = 0.0
+    breaker = Breaker(failures=2, seconds=10, clock=lambda: now)
+    breaker.failed()
+    breaker.succeeded()
+    breaker.failed()
+    assert breaker.state == "closed", "not in a row"
+    breaker.failed()
+    assert breaker.state == "open" and not breaker.may_pass()
+    now = 10.0
+    assert breaker.state == "half-open"
+    assert breaker.may_pass() and not breaker.may_pass(), "one probe"
+    breaker.failed()
+    now = 29.9
+    assert breaker.state == "open", "for twice as long"
+    now = 30.0
+    assert breaker.may_pass()
+    breaker.gave_up()
+    assert breaker.may_pass(), "a probe without an outcome leaves room for another"
+    breaker.succeeded()
+    assert breaker.state == "closed" and breaker.may_pass() and breaker.may_pass()
+
+
+# --- the budget -------------------------------------------------------------------------------
+
+
+def told(**settings: Any) -> LlmSettings:
+    given = {"base_url": "http://x/v1", "model": "m", "max_output_tokens": 100, "price_input": 1.0}
+    return LlmSettings(**{**given, **settings})
+
+
+def test_calls_side_by_side_do_not_overspend() -> None:
+    budget = Budget(told(budget_tokens=450))
+    first, _ = budget.reserve(300), budget.reserve(300)  # 100 sent and 100 received each
+    with pytest.raises(BudgetSpent, match="this run"):
+        budget.reserve(300)
+    budget.settle(first, 50, 0.0)
+    budget.reserve(300)
+
+
+def test_an_hour_passes() -> None:
+    now = 10_000.0
+    budget = Budget(told(hourly_tokens=300), clock=lambda: now)
+    budget.recall(now - HOUR - 1, 5000, 1.0)
+    budget.recall(now - 1800, 200, 1.0)
+    with pytest.raises(BudgetSpent, match="an hour") as caught:
+        budget.reserve(300)
+    assert caught.value.seconds == 1800
+    now += 1800
+    budget.reserve(300)
+
+
+def test_a_budget_too_small_for_one_call_is_never_enough() -> None:
+    with pytest.raises(BudgetSpent) as caught:
+        Budget(told(hourly_tokens=10)).reserve(300)
+    assert caught.value.seconds is None
+
+
+def test_a_budget_of_cost() -> None:
+    budget = Budget(told(budget_cost=0.00015, price_output=0.0))
+    budget.settle(budget.reserve(300), 100, 0.0001)
+    with pytest.raises(BudgetSpent, match="cost"):
+        budget.reserve(300)
+
+
+def test_nothing_is_asked_without_a_budget(endpoint: Start) -> None:
+    asked = endpoint()
+    assert isinstance(only(asked, budget_tokens=10), BudgetSpent)
+    assert asked.requests == []
+
+
+# --- settings ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"base_url": "localhost:11434/v1"}, "TURNSTONE_LLM_BASE_URL: expected http"),
+        ({"base_url": "https://me:sk-1@host/v1"}, "put the key into TURNSTONE_LLM_API_KEY"),
+        ({"model": ""}, "TURNSTONE_LLM_MODEL"),
+        ({"budget_cost": 1.0, "price_input": 0.0}, "needs price_input and price_output"),
+        ({"body": {"model": "another"}}, "body: model is set by Turnstone"),
+        ({"sources": ("chat", "meta_request")}, "meta_request is never what a user says"),
+    ],
+)
+def test_settings_that_are_wrong(wrong: dict[str, Any], why: str) -> None:
+    given = {"base_url": "http://x/v1", "model": "m"}
+    with pytest.raises(ConfigurationError) as caught:
+        LlmSettings.load(**{**given, **wrong})
+    assert why in str(caught.value) and "sk-1" not in str(caught.value)
+
+
+def test_settings_that_are_missing() -> None:
+    with pytest.raises(ConfigurationError, match="TURNSTONE_LLM_BASE_URL: Field required"):
+        LlmSettings.load(model="m")
+
+
+def test_the_address_may_be_that_of_the_method() -> None:
+    settings = LlmSettings.load(base_url="http://x/v1/chat/completions/", model="m")
+    assert settings.base_url == "http://x/v1"
