@@ -90,6 +90,7 @@ class Language:
         rules: tuple[Rule, ...],
         *,
         words: dict[str, str],
+        border: str,
         lead: str,
         tail: str,
         sentence: str,
@@ -116,7 +117,7 @@ class Language:
         self._patterns = [re.compile(_spelled(rule.pattern + tail, words)) for rule in rules]
         self._wide = {n for n, rule in enumerate(rules) if self._split.search(rule.example[:-1])}
         self._by_cue = _rules_by_cue(rules)
-        self._cues = re.compile(either(self._by_cue))
+        self._cues = re.compile(border + either(self._by_cue))
 
     def find(self, text: str) -> list[Finding]:
         """What the user says of themselves in a text, in order."""

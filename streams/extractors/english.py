@@ -96,7 +96,7 @@ RULES = (
     Rule("preference", "favo", r"my (?P<least>least )favou?rite (?P<topic>[\w ]+?) <is> <value>", "My least favourite vegetable is celery.", "celery", "The user's least favourite {topic}: {value}.", "disliked {topic}", "dislike"),
     Rule("preference", "favo", r"my (?:all-time |absolute |current |new )?favou?rite (?P<topic>[\w ]+?) (?:<is>|has to be|would be) (?:<ly>)<value>", "My favourite colour is dark green.", "dark green", "The user's favourite {topic}: {value}.", "favourite {topic}", "like"),
     Rule("preference", "favo", r"<value> (?:is|are) (?:<ly>)my (?:all-time |absolute )?favou?rite(?: (?P<topic>[\w ]+?))?(?: ever| of all(?: time)?)?", "Jazz is my favourite.", "Jazz", _LIKES, polarity="like"),
-    Rule("preference", "i like|i love|i enjoy|i adore|ly like|ly love|ly enjoy|so like|so love|still like|still love|ays love|ays like|just love|just like|do like|do love|do enjoy|also enjoy|both love|both like|still enjoy", r"i (?:<ly>)(?:love|like|enjoy|adore) (?!(?:it|that|this|these|those|them|you|your|the|how|when|what|where|to (?:know|think|see|get|have|book|make|eat|watch|go|buy|hear|listen|travel|find))\b)<value>(?: best| more)?", "I really enjoy long train rides.", "long train rides", _LIKES, polarity="like"),
+    Rule("preference", "i like|i love|i enjoy|i adore|so like|so love|still like|still love|always love|always like|just love|just like|do like|do love|do enjoy|also enjoy|both love|both like|still enjoy|i really|i absolutely|i usually|i generally|i truly|i totally|i personally|i genuinely|i definitely|i especially|i honestly|i actually|i particularly|i mostly|i typically", r"i (?:<ly>)(?:love|like|enjoy|adore) (?!(?:it|that|this|these|those|them|you|your|the|how|when|what|where|to (?:know|think|see|get|have|book|make|eat|watch|go|buy|hear|listen|travel|find))\b)<value>(?: best| more)?", "I really enjoy long train rides.", "long train rides", _LIKES, polarity="like"),
     Rule("preference", "i prefer|i much prefer|always prefer|usually prefer|generally prefer|really prefer|still prefer", r"i (?:<ly>)prefer (?!(?:it|that|this|these|those|them|the|you|\d|if|not)\b)<value>(?: (?:to|over|rather than|instead of|more than) (?P<than><any>))?", "I prefer aisle seats to window seats.", "aisle seats", "The user prefers {value}.", polarity="like"),
     Rule("preference", "my preference", r"my preference is (?:for |to )?<value>", "My preference is for short answers.", "short answers", "The user prefers {value}.", polarity="like"),
     Rule("preference", "fan of|into |fond of|crazy about|obsessed with|keen on|partial to|sucker for|passionate about|addicted to", r"(?:<am> (?:<ly>)|(?=(?:big|huge|massive) fan))(?:(?:a )?(?:big |huge |massive |real |great )?(?:fan of|sucker for)|into|fond of|crazy about|obsessed with|keen on|partial to|passionate about|addicted to) <value>", "I'm a big fan of old maps.", "old maps", _LIKES, polarity="like"),
@@ -130,15 +130,15 @@ RULES = (
     Rule("background", "name", r"(?:hi,? |hello,? )?my (?:first |full |real |given )?name(?:'s| is) (?:<ly>)(?P<value>[\w.'-]+(?: [\w.'-]+){0,2})", "My name is Priya.", "Priya", "The user is called {value}.", "name"),
     Rule("background", "call me|go by|known as", r"(?:(?:please|you can|just|everyone|everybody|people|my friends|friends|they|most people) (?:just |usually |all )?(?:call|can call) me|call me|i go by|<am> known as) (?P<value>[\w.'-]+(?: [\w.'-]+){0,2})", "You can call me Max.", "Max", "The user wants to be called {value}.", "name"),
     Rule("background", "live|based|living|moved|relocated|reside", r"(?:i (?:<ly>)(?:live|reside)|<am> (?:<ly>)(?:based|living|located)|i(?:'ve|ve| have) (?:<ly>)(?:been living|lived)|(?:i|we)(?:'ve| have| just| recently|'ve just)* (?:moved|relocated)|we live) (?:(?:in|to|at|near|on|outside)|just outside(?: of)?|out in|over in|back to) (?:(?:a|an|the) (?:small |little |big )?(?:city|town|village|suburb) (?:of|called|near) )?<value>", "I live in Porto.", "Porto", "The user lives in {value}.", "home"),
-    Rule("background", "i'm from|i am from|im from|ly from|i come from|grew up|raised|born", r"(?:<am> (?:<ly>)(?:originally )?from|i come from|i grew up in|i was (?:born(?: and raised)?|raised) in|<am> originally from) (?!now\b)<value>", "I'm originally from Kenya.", "Kenya", "The user comes from {value}.", "origin"),
-    Rule("background", "i work|working|employed|ly work|i've worked|have worked|also work|now work|still work", r"(?:i (?:<ly>)work|<am> (?:<ly>)(?:working|employed)|i've (?:<ly>)(?:been working|worked)|i have (?:worked|been working)) (?:part[- ]time |full[- ]time |remotely )?(?P<value>(?:as|at|for|in|from home|night shifts?|nights|remotely|the night shift|shifts)(?: <any>)?)", "I work as a nurse in a children's ward.", "as a nurse in a children's ward", "The user works {value}.", "work"),
+    Rule("background", "i'm from|i am from|im from|originally from|actually from|i come from|grew up|raised|born", r"(?:<am> (?:<ly>)(?:originally )?from|i come from|i grew up in|i was (?:born(?: and raised)?|raised) in|<am> originally from) (?!now\b)<value>", "I'm originally from Kenya.", "Kenya", "The user comes from {value}.", "origin"),
+    Rule("background", "i work|working|employed|currently work|actually work|mostly work|i've worked|have worked|also work|now work|still work", r"(?:i (?:<ly>)work|<am> (?:<ly>)(?:working|employed)|i've (?:<ly>)(?:been working|worked)|i have (?:worked|been working)) (?:part[- ]time |full[- ]time |remotely )?(?P<value>(?:as|at|for|in|from home|night shifts?|nights|remotely|the night shift|shifts)(?: <any>)?)", "I work as a nurse in a children's ward.", "as a nurse in a children's ward", "The user works {value}.", "work"),
     Rule("background", "job|profession|occupation|living|major", r"(?:my (?:day )?(?:job|profession|occupation|major)(?: title)? is (?:to be )?(?:an? )?<value>|i (?P<value2>\w+ (?:<any>)?) for a living)", "My job is teaching chemistry.", "teaching chemistry", "The user's occupation: {value}.", "job"),
-    Rule("background", "i'm a|i am a|im a|ve been a|ly a", r"(?:<am>|i've been|i have been) (?:<ly>)an? (?P<value>(?!bit |big fan|little )<post>)", "I'm a civil engineer in Lyon.", "civil engineer in Lyon", "The user is: {value}.", "job"),
+    Rule("background", "i'm a|i am a|im a|ve been a|currently a|actually a|originally a|really a", r"(?:<am>|i've been|i have been) (?:<ly>)an? (?P<value>(?!bit |big fan|little )<post>)", "I'm a civil engineer in Lyon.", "civil engineer in Lyon", "The user is: {value}.", "job"),
     Rule("background", "years old|year old|year-old|turned|turning", r"(?:<am> (?:<ly>)(?:an? )?(?P<value>\d{1,3}|[a-z]+(?:-[a-z]+)?)[ -]years?[ -]old(?: .+)?|i(?:'ve)? (?:<ly>|just )*turned (?P<value2>\d{1,3}|[a-z]+)(?: .+)?)", "I'm 34 years old.", "34", "The user is {value} years old.", "age"),
     Rule("background", "i'm 1|i am 1|im 1|i'm 2|i am 2|im 2|i'm 3|i am 3|im 3|i'm 4|i am 4|im 4|i'm 5|i am 5|im 5|i'm 6|i am 6|im 6|i'm 7|i am 7|im 7|i'm 8|i am 8|im 8|i'm 9|i am 9|im 9", r"<am> (?P<value>[1-9]\d)(?: and .+)?", "I'm 34.", "34", "The user is {value} years old.", "age"),
     Rule("background", "birthday|was born on|time zone|timezone", r"(?:my (?P<topic>birthday|time ?zone) is (?:on |in )?|i was born (?:on|in) (?=.*\d)|<am> in the (?=.*time ?zone))<value>(?: time ?zone)?", "My birthday is on 4 May.", "4 May", "The user's birthday or time zone: {value}.", "{topic}"),
     Rule("background", "native language|mother tongue|first language|native tongue", r"(?:my (?:native language|mother tongue|first language|native tongue) is <value>|(?P<value2>\w+) is my (?:native language|mother tongue|first language|native tongue))", "My mother tongue is Tamil.", "Tamil", "The user's first language: {value}.", "first language"),
-    Rule("background", "i speak|i also speak|fluent in|ly speak", r"(?:i (?:<ly>)speak|<am> (?:<ly>)fluent in) (?P<value>(?!to|for|up|with|about)<any>)", "I speak Danish and some Dutch.", "Danish and some Dutch", "The user speaks {value}."),
+    Rule("background", "i speak|i also speak|fluent in|actually speak", r"(?:i (?:<ly>)speak|<am> (?:<ly>)fluent in) (?P<value>(?!to|for|up|with|about)<any>)", "I speak Danish and some Dutch.", "Danish and some Dutch", "The user speaks {value}."),
     Rule("background", "i study|studying|i studied|major|learning|i teach|i taught|teaching|degree|graduated|phd|master|enrolled", r"(?:i (?:<ly>)(?:study|studied|majored in|teach|taught|graduated (?:from|in|with)|have (?:a|an|my) (?=.*(?:degree|phd|master|bachelor))|did my (?=.*(?:degree|phd|master|bachelor)))|<am> (?:<ly>)(?:studying|majoring in|learning|teaching|enrolled (?:in|at)|doing my|doing a|pursuing (?:a|my))|i've been (?:studying|learning|teaching)) (?!for|how|about|that|to|from|hard|a lot)<value>", "I'm studying marine biology.", "marine biology", "The user's studies: {value}."),
     Rule("background", "kid| child| son|daughter| dog| cat|twin|brother|sister|sibling| pet|rabbit|parrot|toddler|baby|horse|chicken|hamster|grandchild|grandkid", r"(?:i|we)(?:'ve got| have| have got|'ve|'m the (?:mother|father) of)(?: got)? (?P<value>(?:an?|one|two|three|four|five|six|\d+|twin|no)(?: [\w'-]+){0,4} (?:kids?|child(?:ren)?|sons?|daughters?|dogs?|cats?|twins?|brothers?|sisters?|siblings?|pets?|rabbits?|parrots?|toddlers?|bab(?:y|ies)|horses?|chickens?|hamsters?|boys?|girls?|grand\w+|retriever|puppy|kitten)(?:(?: and|,) [^.!?;]+| (?:named|called|who|aged|under|over|in) [^.!?;]+)?)", "I have two kids.", "two kids", "The user has {value}."),
     Rule("background", "married|single|divorced|engaged|widowed|retired|unemployed|left-handed|left handed|self-employed|introvert|dating|freelanc", r"(?:<am> (?:<ly>)(?P<value>(?:happily )?(?:married|single|divorced|engaged|widowed|retired|unemployed|left[- ]handed|self-employed|a freelancer|introverted|ambidextrous|near-?sighted)(?: (?:to|with|and|for|from|since) [^.!?;]+)?)|i (?P<value2>retired [^.!?;]+|freelance[^.!?;]*|got (?:married|divorced|engaged)[^.!?;]*))", "I'm retired.", "retired", "The user is {value}."),
@@ -221,37 +221,56 @@ _TEXTS = (
     r"|haiku|limerick|post|bio|message|review|caption|sentence|play|chapter|reply|ad\b|slogan|"
     r"conversation|lyrics|toast|sketch|novel|diary|quote)"
 )
-_REQUEST = "|".join(
-    (
-        r"translat|proofread|proof-read|rewrite|rephrase|paraphras|summari[sz]e|role-?play|pretend|"
-        r" act as |act like|fix the grammar|fix my grammar|grammar|how do you say|how do i say|"
-        r"what does .{1,80} mean|in character|example sentence|the sentence|the phrase|following text|"
-        r"following sentence|following paragraph|following e-?mail|following message|🙄|🙃| /s\b|"
-        r"play the role|play the part|you are an? |you are now|you're my |you're an? |be my |"
-        r"from the perspective|subtitle|act as (?:an?|my|if) ",
-        *(
-            rf"{verb} (?:me )?(?:an?|the|some|this|my|our|two|three|\d+) (?:\w+ ){{0,3}}?{_TEXTS}"
-            for verb in (
-                "write", "compose", "draft", "create", "make up", "tell", "finish", "continue",
-                "generate",
-            )
-        ),
-    )
+_LABOURS = (
+    "translat", "proofread", "proof-read", "rewrite", "rephrase", "paraphras", "summarise",
+    "summarize", "role-play", "roleplay", "role play", "pretend", "act as a", "act as my",
+    "act as if", "act like", "grammar", "how do you say", "how do i say", "in character",
+    "example sentence", "the sentence", "the phrase", "following text", "following sentence",
+    "following paragraph", "following email", "following message", "play the role",
+    "play the part", "you are a ", "you are an ", "you are now", "you're my ", "you're a ",
+    "you're an ", "be my ", "from the perspective", "subtitle",
 )  # fmt: skip
+_WRITE = (
+    "write",
+    "compose",
+    "draft",
+    "create",
+    "make up",
+    "tell",
+    "finish",
+    "continue",
+    "generate",
+)
+_REQUEST = (
+    rf"\b(?:{either(_LABOURS)}|what does .{{1,80}} mean|{either(_WRITE)} (?:me )?"
+    rf"(?:an?|the|some|this|my|our|two|three|\d+) (?:\w+ ){{0,3}}?{_TEXTS})|🙄|🙃| /s\b"
+)
+_OPENINGS = (  # what may stand before a statement
+    "ok", "okay", "well", "so", "and", "but", "also", "plus", "oh", "hi", "hi there", "hey",
+    "hello", "actually", "by the way", "btw", "fyi", "tbh", "imo", "honestly", "to be honest",
+    "personally", "for the record", "for what it's worth", "just so you know", "yes", "yeah",
+    "yep", "no,", "no.", "nope", "sorry", "correction", "note", "note that", "please note",
+    "please note that", "remember", "remember that", "please remember", "please remember that",
+    "keep in mind", "keep in mind that", "bear in mind", "bear in mind that", "because", "since",
+    "though", "although", "while", "then", "still", "as you know", "as you may know", "anyway",
+    "right", "sure", "thanks", "thank you", "great", "good news", "update", "as for me", "for me",
+    "unfortunately", "sadly", "luckily", "turns out", "wait", "heads up", "quick note",
+    "to clarify", "reminder", "typo", "i mean", "in general", "usually", "these days", "nowadays",
+    "lately", "currently", "at work", "at home", "frankly", "let me correct that", "let me clarify",
+    "let me correct myself", "scratch that", "small correction", "one more thing", "first",
+    "today", "yesterday", "this morning", "this week", "as a rule", "as of today", "as of now",
+    "important", "ps", "p.s", "next topic",
+)  # fmt: skip
+_LEAD = (
+    rf"[\s\W_]*(?:{either(_OPENINGS)}(?![\w'])|after (?:the|a|some|much|long|last) [\w ]{{3,30}}?"
+    r"(?=,? (?:i|we)\b))[\s,:;.!…-]*"
+)
 
 ENGLISH = Language(
     RULES,
     words=WORDS,
-    lead=r"[\s\W_]*(?:(?:ok(?:ay)?|well|so|and|but|also|plus|oh|hi|hey|hello|actually|by the way|btw|fyi|tbh|imo|"
-    r"honestly|to be honest|personally|for the record|for what it's worth|just so you know|yes|yeah|"
-    r"yep|no(?=[,.!])|nope|sorry|correction|note|please note(?: that)?|remember(?: that)?|please remember(?: that)?|"
-    r"keep in mind(?: that)?|bear in mind(?: that)?|because|since|though|although|while|then|still|"
-    r"as you (?:may|might) know|anyway|right|sure|thanks|thank you|great|good news|update|"
-    r"as for me|for me|unfortunately|sadly|luckily|turns out|wait|heads up|quick note|to clarify|reminder|"
-    r"typo|i mean|in general|usually|these days|nowadays|lately|currently|at work|at home|frankly|"
-    r"let me (?:correct|clarify)(?: that| myself)?|scratch that|small correction|one more thing|first|"
-    r"after (?:the|a|some|much|long|last) [\w ]{3,30}?(?=,? (?:i|we)\b)|today|yesterday|this (?:morning|week)|as a rule|as of (?:today|now|\w+)|important|ps|p\.s|next topic)"
-    r"(?=[\s\W]|$)[\s,:;.!…-]*)",
+    border=r"\b",
+    lead=_LEAD,
     tail=r"(?:,? (?:now|these days|a lot|very much|so much|too|as well|lately|anyway|though|actually|"
     r"by the way|btw|at the moment|right now|currently|in general|the most|more than anything|please|"
     r"instead|again|already|nowadays|since then|of course|honestly|tbh|ok|okay|thanks|thank you|"
