@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from streams.extractors import affect_english as english
 from streams.extractors import affect_lexicon as lexicon
-from streams.extractors.affect_english import Axes
+from streams.extractors.affect_english import FACE, Axes
 
 KANA = re.compile(r"[\u3041-\u3096\u30a1-\u30fa]")
 HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
-LATIN = re.compile(r"[A-Za-z]+(?:['’-][A-Za-z]+)*")
+LATIN = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*")
 LETTERS_A_CHARACTER = 4  # so many Latin letters weigh as much as one character
-ERROR_OF_A_LIST = 0.4  # of valence from a list; no ratings to measure it by (docs/affect.md)
+DOUBT_OF_A_LIST = 0.4  # of valence from a list; no ratings to measure it by (docs/affect.md)
 SURE_WORD = 0.5  # the confidence from which an English word among others counts
 
 
@@ -24,7 +24,7 @@ class Estimate(NamedTuple):
     """Each axis in -1..+1 ((x - 3) / 2 of EmoBank's 1..5), 0 neutral; confidence in 0..1.
 
     Confidence is 2p - 1, with p the chance that people would put the valence on the same side
-    of neutral, given how far estimates lie from their ratings.
+    of neutral, which grows with the distance from neutral (docs/affect.md says how it is measured).
     """
 
     valence: float
@@ -39,9 +39,9 @@ def estimate(text: str) -> Estimate | None:
     return _english(text) if language is None else _listed(text, language)
 
 
-def certainty(value: float, error: float) -> float:
+def certainty(value: float, doubt: float) -> float:
     """2p - 1, p the chance that the true value has the sign of this one; normal errors."""
-    return math.erf(abs(value) / (error * math.sqrt(2)))
+    return math.erf(abs(value) / (doubt * math.sqrt(2)))
 
 
 def _language(text: str) -> lexicon.Language | None:
@@ -58,16 +58,16 @@ def _language(text: str) -> lexicon.Language | None:
 def _english(text: str) -> Estimate | None:
     by = english.model()
     axes = english.axes(text, by)
-    return None if axes is None else _bounded(axes, by.error[0])
+    return None if axes is None else _bounded(axes, by.doubt[0])
 
 
 def _listed(text: str, language: lexicon.Language) -> Estimate | None:
     said = lexicon.felt(text, language)
-    mixed = [_english(word) for word in LATIN.findall(text)]
+    mixed = [_english(word) for word in (*LATIN.findall(text), *FACE.findall(text))]
     said += [one[:3] for one in mixed if one is not None and one.confidence >= SURE_WORD]
-    return _bounded(lexicon.mean(said), ERROR_OF_A_LIST) if said else None
+    return _bounded(lexicon.mean(said), DOUBT_OF_A_LIST) if said else None
 
 
-def _bounded(axes: Axes, error: float) -> Estimate:
+def _bounded(axes: Axes, doubt: float) -> Estimate:
     v, a, d = (min(1.0, max(-1.0, value)) for value in axes)
-    return Estimate(v, a, d, certainty(v, error))
+    return Estimate(v, a, d, certainty(v, doubt))

@@ -32,6 +32,15 @@ def test_arousal_tells_fireworks_from_a_nap() -> None:
     assert loud.arousal > still.arousal + 0.2
 
 
+@pytest.mark.parametrize(("good", "bad"), [("😀", "😭"), (":)", ":("), ("ok <3", "ok 💔")])
+def test_faces_count(good: str, bad: str) -> None:
+    bright, dark = estimate(good), estimate(bad)
+    assert bright is not None
+    assert dark is not None
+    assert bright.valence > 0.1
+    assert dark.valence < bright.valence - 0.2
+
+
 @pytest.mark.parametrize("text", ["", " ", "?!", "123", "asdf qwer", "¿Dónde está la biblioteca?"])
 def test_nothing_to_go_by_is_none(text: str) -> None:
     assert estimate(text) is None
