@@ -93,31 +93,46 @@ def words(code: str) -> dict[str, Axes]:
     return found
 
 
+@cache
+def reach(code: str) -> dict[str, int]:
+    """First character -> length of the longest word that begins with it."""
+    found: dict[str, int] = {}
+    for word in words(code):
+        found[word[0]] = max(len(word), found.get(word[0], 0))
+    return found
+
+
 def felt(text: str, by: Language) -> list[Axes]:
     """What each word of feeling says where it stands."""
     if by is CHINESE:
         text = text.translate(SIMPLIFIED)
-    listed = words(by.code)
-    found = ((start, end, listed[text[start:end]]) for start, end in _matches(text, listed))
-    return [_here(text, start, end, axes, by) for start, end, axes in found if any(axes)]
+    said: list[Axes] = []
+    behind = 0
+    for start, end, axes in _matches(text, words(by.code), reach(by.code)):
+        if any(axes):
+            # What stands before the word felt last belongs to that one.
+            said.append(_here(text[max(behind, start - 8) : start], text[end : end + 12], axes, by))
+        behind = end
+    return said
 
 
-def _matches(text: str, listed: dict[str, Axes]) -> Iterator[tuple[int, int]]:
-    """(start, end) of the longest words, from left to right."""
-    longest = max(map(len, listed))
+def _matches(
+    text: str, listed: dict[str, Axes], reach: dict[str, int]
+) -> Iterator[tuple[int, int, Axes]]:
+    """(start, end, values) of the longest words, from left to right."""
     start = 0
     while start < len(text):
-        ends = range(min(len(text), start + longest), start, -1)
-        end = next((end for end in ends if text[start:end] in listed), None)
-        if end is not None:
-            yield start, end
-        start = end or start + 1
+        length = reach.get(text[start], 0)
+        while length and text[start : start + length] not in listed:
+            length -= 1
+        if length:
+            yield start, start + length, listed[text[start : start + length]]
+        start += length or 1
 
 
-def _here(text: str, start: int, end: int, axes: Axes, by: Language) -> Axes:
+def _here(before: str, behind: str, axes: Axes, by: Language) -> Axes:
     """A word's values after what stands before and behind it in its clause."""
-    before = BREAK.split(text[max(0, start - 8) : start])[-1]
-    behind = text[end : end + 12]
+    before = BREAK.split(before)[-1]
     factor = next(
         (degree.factor for degree in by.degrees for word in degree.words if word in before[-5:]),
         1.0,

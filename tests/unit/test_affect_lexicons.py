@@ -55,6 +55,10 @@ def test_a_negation_turns_round(text: str, denied: str) -> None:
     assert abs(felt(denied).valence) < felt(text).valence
 
 
+def test_a_negation_turns_one_word_round() -> None:
+    assert felt("我不开心也难过").valence < felt("我不开心").valence
+
+
 @pytest.mark.parametrize(
     ("less", "plain", "more"),
     [("有点难过", "难过", "非常难过"), ("少し悲しい", "悲しい", "とても悲しい")],
