@@ -215,7 +215,7 @@ class Language:
             for name, given in match.groupdict().items()
             if given is not None
         }
-        value = parts.get("value", rule.finds)
+        value = parts.get("value", "")
         said = self.fold(value)
         if rule.finds and (not 0 < len(value) <= MAX_VALUE or self._empty.fullmatch(said)):
             return None

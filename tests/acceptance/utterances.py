@@ -98,7 +98,7 @@ def extractions(plan: JsonObject | None) -> list[Extraction]:
             continue  # the other side of a correction
         payload = update["payload"] | {"polarity": update["polarity"]}
         found.append(_extraction("preference", update["subject"], payload))
-    return found
+    return list(dict.fromkeys(found))  # a favourite is a state and a preference
 
 
 def _extraction(kind: str, value: str, payload: JsonObject) -> Extraction:
