@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import erfc, log, sqrt
-from operator import mul
+from statistics import correlation
 from typing import NamedTuple
 
 from streams.extractors.affect_english import Axes, axes_of
@@ -51,16 +51,8 @@ def cross_validate(
 def correlations(predicted: Sequence[Axes], true: Sequence[Axes]) -> Axes:
     """Pearson's r on each axis."""
     return axes_of(
-        pearson([p[axis] for p in predicted], [t[axis] for t in true]) for axis in range(3)
+        correlation([p[axis] for p in predicted], [t[axis] for t in true]) for axis in range(3)
     )
-
-
-def pearson(xs: Sequence[float], ys: Sequence[float]) -> float:
-    """Pearson's r; 0 where one side does not vary."""
-    mx, my = sum(xs) / len(xs), sum(ys) / len(ys)
-    dx, dy = [x - mx for x in xs], [y - my for y in ys]
-    size = sqrt(sum(map(mul, dx, dx)) * sum(map(mul, dy, dy)))
-    return sum(map(mul, dx, dy)) / size if size else 0.0
 
 
 def doubt(predicted: Sequence[Axes], true: Sequence[Axes]) -> Axes:
