@@ -148,6 +148,21 @@ MEMORY_AGENT = Agent(
 AGENTS: tuple[Agent, ...] = (SESSION_AGENT, MEMORY_AGENT)
 
 
+# --- generations ------------------------------------------------------------------------------
+
+
+def name_in(topic: Topic, generation: str | None) -> str:
+    """A topic's name in a generation, which reads the same inputs and has all else of its own."""
+    if generation is None or topic.direction == "input":
+        return topic.name
+    return f"{topic.name}.{generation}"
+
+
+def own_plans(generation: str) -> str:
+    """The topic of the plans that a generation's extractor makes: none reaches the live memory."""
+    return f"{WRITE_PLANS.name}.{generation}"
+
+
 def topic_of(record: Record) -> Topic:
     """Where an input record goes: by its type, a signal by its scope."""
     if isinstance(record, Signal):

@@ -29,6 +29,11 @@ from streams.commands import options
     "--roll-seconds", type=click.FloatRange(min=0.01), default=10.0,
     help="Or after so many seconds; default 10.",
 )  # fmt: skip
+@click.option(
+    "--generation",
+    metavar="NAME",
+    help="Write what the workers of this generation say, into the history's generation NAME.",
+)
 @click.option("--once", is_flag=True, help="End when all that is there now is written.")
 @click.option("--strict", is_flag=True, help="Exit 4 if a message was no row.")
 @options.as_json
@@ -40,6 +45,7 @@ def sink(
     instance: str | None,
     roll_mb: float,
     roll_seconds: float,
+    generation: str | None,
     once: bool,
     strict: bool,
     as_json: bool,
@@ -53,12 +59,17 @@ def sink(
 
     Example: turnstone sink --bootstrap localhost:9092 --history memory
     """
+    from sinks.generation import folder_of
     from streams.kafka.settings import KafkaSettings
     from streams.kafka.sink import SinkOptions
 
     output.log_to_stderr()
     settings = KafkaSettings.load(bootstrap=bootstrap)
-    wanted = SinkOptions(name, instance, int(roll_mb * 1_000_000), roll_seconds, once)
+    size = int(roll_mb * 1_000_000)
+    wanted = SinkOptions(name, instance, size, roll_seconds, once, generation=generation)
+    if generation is not None:
+        history = folder_of(history, generation)
+        history.parent.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     counts = asyncio.run(_sink(settings, history, wanted))
     _say_counts({**counts, "seconds": round(time.monotonic() - began, 3)}, as_json)

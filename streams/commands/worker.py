@@ -28,6 +28,11 @@ from streams.extractors.naming import NAMES
     type=click.Choice(NAMES),
     help="Finds memory in turns, and sends it to write-plans. Default none.",
 )
+@click.option(
+    "--generation",
+    metavar="NAME",
+    help="Make memory anew from the inputs, beside the live one: in topics that end in .NAME.",
+)
 @click.option("--max-records", type=click.IntRange(min=1), help="Of one transaction. Default 4000.")
 @click.option(
     "--compression",
@@ -54,6 +59,7 @@ def worker(
     instance: str | None,
     retention_days: float | None,
     extractor: str | None,
+    generation: str | None,
     max_records: int | None,
     compression: str | None,
     store: str | None,
@@ -81,6 +87,7 @@ def worker(
         instance=instance,
         retention_days=retention_days,
         extractor=extractor,
+        generation=generation,
         max_records=max_records,
         compression=compression,
         store=store,

@@ -40,13 +40,10 @@ def promote(history: str | Path, name: str, progress: Progress | None = None) ->
     Refused: a generation that is not finished, damaged, or of some days only; a sink's history.
     """
     root = find_root(history)
-    if is_shared(root):
-        raise ConfigurationError(
-            f"{root}: workers go on writing this history from their own tables, which no "
-            "generation changes: backfill and diff work here, promote does not"
-        )
-    find(root, name)
+    folder = find(root, name)
     began = time.monotonic()
+    if is_shared(root):
+        return _promote_shared(root, folder, name)
     with writing(root) as (live_store, _):
         at = pointer(root)
         if name == at.current:
@@ -59,6 +56,21 @@ def promote(history: str | Path, name: str, progress: Progress | None = None) ->
             _take_positions(live_store, store)
         switch(root, Pointer(name, at.current))
     return Switched(name, at.current, caught_up, round(time.monotonic() - began, 3))
+
+
+def _promote_shared(root: Path, folder: Path, name: str) -> Switched:
+    """Each generation of a sink's history has workers and sinks of its own, which read the inputs
+    as they come: nothing is to be caught up with."""
+    if not is_shared(folder):
+        raise ConfigurationError(
+            f"{root}: workers go on writing this history from their own tables, which `backfill` "
+            f"does not change. Let a worker and a sink run with --generation {name} instead: what "
+            "they write can go live"
+        )
+    at = pointer(root)
+    if name != at.current:
+        switch(root, Pointer(name, at.current))
+    return Switched(name, at.previous if name == at.current else at.current, 0, 0.0)
 
 
 def rollback(history: str | Path, progress: Progress | None = None) -> Switched:

@@ -44,8 +44,15 @@ class Agent(ABC):
 
     table_name: ClassVar[str]
 
-    def __init__(self, partition: int, rows: RowStore, partitions: int) -> None:
+    def __init__(
+        self,
+        partition: int,
+        rows: RowStore,
+        partitions: int,
+        topics: Mapping[str, str] | None = None,
+    ) -> None:
         self.partition, self.partitions = partition, partitions
+        self.topics = topics or {}  # of sources with a name of their own: the topology's
         self.table = Table(self.table_name, rows)
         self.outbox = Outbox(partition, partitions)
         self.counts: Counter[str] = Counter()
@@ -69,7 +76,7 @@ class Agent(ABC):
         return Batch(self.outbox.outputs, self.table.changes(), self._pending)
 
     def read(self, record: Any) -> Any:
-        return read(record, self.partitions)
+        return read(record, self.partitions, self.topics.get(record.topic))
 
     def apply(self, record: Any, given: Any) -> str:
         """What one record ends as."""

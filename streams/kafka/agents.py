@@ -1,6 +1,7 @@
 """The agents of streams/topology.py as plans of the transport."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from streams import topology
@@ -9,37 +10,59 @@ from streams.kafka.memory_agent import MemoryAgent
 from streams.kafka.processing import Plan, Processor
 from streams.kafka.rows import RowStore
 from streams.kafka.session_agent import SessionAgent
-from streams.kafka.topics import TopicSpec, spec
+from streams.kafka.topics import TopicSpec, spec, spec_of
 
 ROW_BYTES = 100_000_000
 """A row larger than its topic allows would block its lane for ever: caps count items, not bytes."""
 
 
 def plans(
-    app_id: str, partitions: int, retention: int | None, extract: Extract | None = None
+    app_id: str,
+    partitions: int,
+    retention: int | None,
+    extract: Extract | None = None,
+    generation: str | None = None,
 ) -> list[Plan]:
     """Both agents. `partitions`: of every topic. `retention`: microseconds after its latest turn
-    when a session goes, None for never. `extract` finds memory in turns."""
+    when a session goes, None for never. `extract` finds memory in turns. `generation`: all topics
+    but the inputs are its own."""
     sessions = partial(SessionAgent, partitions=partitions, retention=retention, extract=extract)
+    own = {name: topic.name for topic, name in own_topics(generation)}
+    users = partial(MemoryAgent, partitions=partitions, topics=own)
     return [
-        _plan(app_id, topology.SESSION_AGENT, sessions),
-        _plan(app_id, topology.MEMORY_AGENT, partial(MemoryAgent, partitions=partitions)),
+        _plan(app_id, topology.SESSION_AGENT, generation, sessions),
+        _plan(app_id, topology.MEMORY_AGENT, generation, users),
     ]
 
 
 def _plan(
-    app_id: str, agent: topology.Agent, processor: Callable[[int, RowStore], Processor]
+    app_id: str,
+    agent: topology.Agent,
+    generation: str | None,
+    processor: Callable[[int, RowStore], Processor],
 ) -> Plan:
-    sources = tuple(topic.name for topic in agent.sources)
+    sources = [topology.name_in(topic, generation) for topic in agent.sources]
+    if generation is not None and topology.WRITE_PLANS in agent.sources:
+        sources.append(topology.own_plans(generation))
     documents = ", ".join(model.__name__ for model in agent.table.documents)
     return Plan(
         agent.name,
-        sources,
+        tuple(sources),
         changelog_name(app_id, agent),
         processor,
         agent.table.name,
         f"rows by {agent.table.key} that are read as {documents}",
     )
+
+
+def own_topics(generation: str | None) -> list[tuple[topology.Topic, str]]:
+    """The topics that a generation has of its own, and what they are called: all that its workers
+    write."""
+    if generation is None:
+        return []
+    written = [topic for topic in topology.TOPICS if topic.direction != "input"]
+    named = [(topic, topology.name_in(topic, generation)) for topic in written]
+    return [*named, (topology.WRITE_PLANS, topology.own_plans(generation))]
 
 
 def changelog_name(app_id: str, agent: topology.Agent) -> str:
@@ -52,4 +75,11 @@ def changelogs(app_id: str, partitions: int) -> list[TopicSpec]:
     return [
         spec(changelog_name(app_id, agent), partitions, compacted=True, max_bytes=ROW_BYTES)
         for agent in topology.AGENTS
+    ]
+
+
+def own_specs(generation: str | None, partitions: int) -> list[TopicSpec]:
+    """The topics of a generation."""
+    return [
+        replace(spec_of(topic, partitions), name=name) for topic, name in own_topics(generation)
     ]

@@ -42,9 +42,9 @@ _IDS = {
 }
 
 
-def read(record: Any, partitions: int) -> Input | Dead | Withheld:
+def read(record: Any, partitions: int, topic: str | None = None) -> Input | Dead | Withheld:
     """One record as the broker gave it (`streams.kafka.processing.Record`), of a topic with so
-    many partitions."""
+    many partitions. `topic`: which one of the topology it is, if not by its name."""
     value: bytes | None = record.value
     if value is None:
         return Dead("null_value", "no value: a record is one JSON object", b"")
@@ -59,8 +59,9 @@ def read(record: Any, partitions: int) -> Input | Dead | Withheld:
     if record.partition != (right := partition_of(record.key, partitions)):
         detail = WRONG_PARTITION.format(record.partition, right)
         return _dead(given, value, key, "wrong_partition", detail)
-    if (said.type, table) not in KINDS[record.topic]:
-        known = " and ".join(kind for kind, _ in KINDS[record.topic])
+    kinds = KINDS[topic or record.topic]
+    if (said.type, table) not in kinds:
+        known = " and ".join(kind for kind, _ in kinds)
         whose = "a session" if table == "sessions" else "a user"
         detail = f"{record.topic} takes {known}, not a {said.type} of {whose}"
         return _dead(given, value, key, "wrong_topic", detail)

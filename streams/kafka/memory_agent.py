@@ -6,6 +6,7 @@ from typing import Any
 from schemas.base import parse_time
 from schemas.row import replace
 from schemas.rows import TABLES
+from streams.extractors.naming import NAMES
 from streams.folds import affect, memory, preferences, states
 from streams.folds.rows import Effects, Input, Outcome
 from streams.kafka import hop
@@ -23,12 +24,21 @@ FAR = 2**62  # an earlier time than any, when negative
 
 
 class MemoryAgent(Agent):
-    """What turns mean for their users, posted signals, write plans."""
+    """What turns mean for their users, posted signals, write plans.
+
+    In a generation, whose sources `topics` names, the plans that an extractor made for the live
+    memory are left out: it has its own."""
 
     table_name = "users"
 
-    def __init__(self, partition: int, rows: RowStore, partitions: int) -> None:
-        super().__init__(partition, rows, partitions)
+    def __init__(
+        self,
+        partition: int,
+        rows: RowStore,
+        partitions: int,
+        topics: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(partition, rows, partitions, topics)
         self.hops: dict[str, int] = {}  # the newest hop of each source partition
         self._profiles: dict[Held, Origin] = {}
         self._changed: dict[tuple[Held, str, str], Origin] = {}
@@ -38,7 +48,8 @@ class MemoryAgent(Agent):
         return super().process(records)
 
     def read(self, record: Any) -> Any:
-        if record.topic == USER_SIGNALS.name and record.headers and record.value is not None:
+        topic = self.topics.get(record.topic, record.topic)
+        if topic == USER_SIGNALS.name and record.headers and record.value is not None:
             try:
                 given = hop.read(record)
             except ValueError as error:
@@ -77,6 +88,11 @@ class MemoryAgent(Agent):
         said: Any = given.record
         tenant, key = said.tenant, said.user_id
         recorded_at = record.timestamp * 1000
+        if self.topics and said.type == "write_plan":
+            if record.topic in self.topics:  # its own: learnt when the turn was recorded
+                recorded_at = given.recorded_at
+            elif said.extractor.name in NAMES:
+                return "left_out"
         entity = self.table.entity(tenant, key)
         origin = Origin(record, tenant, recorded_at)
         out = Effects(key, (tenant, "users", key), said)

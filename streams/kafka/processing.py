@@ -124,6 +124,8 @@ class LaneSettings:
     """No progress for so long, with work to do: an error in the log, again and again."""
     rows: Callable[[str], RowStore] = lambda lane: MemoryRows()
     """Where the rows of a lane lie, by its name."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What topics are called that outputs go to, where not as the processor names them."""
     observe: Callable[[str, str], None] = lambda lane, point: None
     """Called with a lane's name and the point it passes: restoring, restored some, ready, before
     commit, committed, stored. For tests and traces."""

@@ -92,7 +92,8 @@ class SessionAgent(Agent):
         plan = extract(turn)
         if plan is not None:
             user = key_of(turn.tenant, turn.user_id)
-            self.outbox.hashed(WRITE_PLANS.name, user, to_json(plan), origin)
+            value = to_json({**plan, "recorded_at": origin.recorded_at})
+            self.outbox.hashed(WRITE_PLANS.name, user, value, origin)
             self.counts["extracted"] += 1
 
     def process(self, records: Sequence[Any]) -> Batch:

@@ -22,17 +22,18 @@ from schemas.rows import TABLES
 from sinks.shared import SharedHistory
 from streams.errors import ConfigurationError, DataRefused, TurnstoneError, Unreachable
 from streams.kafka.admin import connected
+from streams.kafka.agents import own_specs
 from streams.kafka.raw import RawRecord, answer_raw
 from streams.kafka.repeats import WINDOW, Repeats
 from streams.kafka.settings import KafkaSettings
 from streams.kafka.sink_batch import Batch
 from streams.kafka.source import ConsumerSource
 from streams.kafka.topics import ensure_topics
-from streams.topology import DEAD_LETTERS, HISTORY
+from streams.topology import DEAD_LETTERS, HISTORY, name_in
 
 log = logging.getLogger(__name__)
 
-SOURCES = (HISTORY.name, DEAD_LETTERS.name)
+SOURCES = (HISTORY, DEAD_LETTERS)
 _NAMES = {name.encode(): name for name in TABLES}
 POLL_MS = 200
 FETCH_BYTES = 4_000_000
@@ -62,6 +63,18 @@ class SinkOptions:
     observe: Callable[[str], None] = lambda point: None
     """Called with the points it passes: positioned, before TABLE, after TABLE, written, committed.
     For tests and traces."""
+    generation: str | None = None
+    """Whose topics are read; None: the live memory's."""
+
+    @property
+    def group(self) -> str:
+        """The consumer group."""
+        return f"{self.name}.{self.generation}" if self.generation else self.name
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """What is read."""
+        return tuple(name_in(topic, self.generation) for topic in SOURCES)
 
 
 @dataclass(slots=True)
@@ -80,7 +93,7 @@ async def owner(settings: KafkaSettings, options: SinkOptions) -> dict[str, str]
 
     Creates the topics that are missing. Raises ConfigurationError or Unreachable.
     """
-    await ensure_topics(settings)
+    await ensure_topics(settings, own_specs(options.generation, settings.partitions))
     async with connected(settings) as admin:
         cluster = await admin.describe_cluster()
     return {"sink": options.name, "cluster": str(cluster["cluster_id"])}
@@ -130,7 +143,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
     async def run(self) -> SinkCounts:
         """Raises TurnstoneError, or HistoryWriteError where a table cannot be written."""
         self._consumer: Any = AIOKafkaConsumer(
-            group_id=self.options.name,
+            group_id=self.options.group,
             group_instance_id=self.options.instance,
             enable_auto_commit=False,
             isolation_level="read_committed",
@@ -142,7 +155,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
             max_poll_interval_ms=REBALANCE_MS * 10,
             **self._settings.client(),
         )
-        self._consumer.subscribe(SOURCES, listener=self)
+        self._consumer.subscribe(self.options.topics, listener=self)
         self._group = ConsumerSource(self._consumer, {})
         try:
             await self._consumer.start()
@@ -190,7 +203,8 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
 
     def _take(self, held: _Held, at: TopicPartition, records: Iterable[RawRecord]) -> None:
         repeats, start, batch = held.repeats[at], held.starts[at], self._batch
-        default = b"dead_letters" if at.topic == DEAD_LETTERS.name else b"none"
+        letters = name_in(DEAD_LETTERS, self.options.generation)
+        default = b"dead_letters" if at.topic == letters else b"none"
         for record in records:
             headers = dict(record.headers)
             said = headers.get("table") or default

@@ -64,6 +64,7 @@ class Writer:
     ) -> None:
         self.transactional_id = transactional_id
         self._compression = settings.compression
+        self._names = settings.names
         self._known: set[str] = set()  # topics whose partitions were asked for
         self._transactions = Transactions(
             transactional_id, connection, settings.transaction_timeout
@@ -86,7 +87,8 @@ class Writer:
             TransactionFailed: whatever went wrong; the writer is of no more use then.
         """
         try:
-            topics = {one.topic for one in outputs} | {changelog.topic}
+            names = self._names
+            topics = {names.get(one.topic, one.topic) for one in outputs} | {changelog.topic}
             if not topics <= self._known:
                 await self._transactions.know(topics - self._known)
                 self._known |= topics
@@ -124,7 +126,11 @@ class Writer:
             if batches.append(batches.count, now, key, value, []) is None:
                 batches.next()(0, now, key, value, [])
             batches.count += 1
-        return {TopicPartition(*at): batches.all() for at, batches in found.items()}
+        names = self._names
+        return {
+            TopicPartition(names.get(topic, topic), partition): batches.all()
+            for (topic, partition), batches in found.items()
+        }
 
     async def _send(
         self, batches: Mapping[TopicPartition, list[tuple[Any, int]]]
@@ -139,7 +145,9 @@ class Writer:
 
     def _hashed(self, topic: str, key: bytes | None) -> int:
         """The partition of a key; records without one go to the first."""
-        return 0 if key is None else partition_of(key, self._transactions.partitions(topic))
+        if key is None:
+            return 0
+        return partition_of(key, self._transactions.partitions(self._names.get(topic, topic)))
 
     async def close(self, grace: float) -> None:
         """Aborts what is open, within `grace` seconds, and disconnects: else the next owner's

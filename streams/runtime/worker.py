@@ -56,6 +56,13 @@ class WorkerSettings(Settings):
             description="Finds memory in turns and sends it to write-plans with what they cause."
         ),
     ] = "none"
+    generation: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$",
+            description="Makes memory anew from the inputs, in topics that bear this name.",
+        ),
+    ] = None
     max_records: Annotated[int, Field(ge=1, description="Of one transaction.")] = 4_000
     compression: Annotated[
         Literal["none", "gzip", "snappy", "lz4", "zstd"],
@@ -81,22 +88,33 @@ class WorkerSettings(Settings):
         return self
 
     @property
+    def group(self) -> str:
+        """The consumer group, whose name the changelogs and transactions bear."""
+        return f"{self.app_id}.{self.generation}" if self.generation else self.app_id
+
+    @property
     def retention(self) -> int | None:
         """In microseconds; None for never."""
         return int(self.retention_days * DAY) or None
 
     def rows(self, lane: str) -> RowStore:
         """The rows of a lane, by its name."""
-        return MemoryRows() if self.data is None else DiskRows(self.data / self.app_id / lane)
+        return MemoryRows() if self.data is None else DiskRows(self.data / self.group / lane)
 
 
 def make_app(kafka: KafkaSettings, worker: WorkerSettings) -> App:
     """The Faust app of both agents. The topics have to be there: `prepare`."""
     return App(
-        worker.app_id,
-        agents.plans(worker.app_id, kafka.partitions, worker.retention, named(worker.extractor)),
+        worker.group,
+        agents.plans(
+            worker.group,
+            kafka.partitions,
+            worker.retention,
+            named(worker.extractor),
+            worker.generation,
+        ),
         bootstrap=kafka.bootstrap,
-        datadir=Path(gettempdir()) / f"{worker.app_id}-faust",
+        datadir=Path(gettempdir()) / f"{worker.group}-faust",
         broker_credentials=kafka.faust_credentials(),
         consumer_group_instance_id=worker.instance,
         standbys=worker.standbys,
@@ -104,6 +122,7 @@ def make_app(kafka: KafkaSettings, worker: WorkerSettings) -> App:
             max_records=worker.max_records,
             compression=None if worker.compression == "none" else worker.compression,
             rows=worker.rows,
+            names={topic.name: name for topic, name in agents.own_topics(worker.generation)},
         ),
     )
 
@@ -115,8 +134,9 @@ def prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
         ConfigurationError: a topic is not as it should be, or the broker refuses us.
         Unreachable: no broker answers.
     """
-    more = agents.changelogs(worker.app_id, kafka.partitions)
-    return asyncio.run(ensure_topics(kafka, more))
+    changelogs = agents.changelogs(worker.group, kafka.partitions)
+    own = agents.own_specs(worker.generation, kafka.partitions)
+    return asyncio.run(ensure_topics(kafka, [*changelogs, *own]))
 
 
 def work(kafka: KafkaSettings, worker: WorkerSettings) -> int:
