@@ -49,6 +49,7 @@ class Turn(Protocol):
     status: Any  # running, done or error
     occurred_at: int
     user_input: str
+    affect: Any
 
 
 def language_of(text: str) -> Language:
@@ -64,12 +65,14 @@ def extract(turn: Turn, affect: Estimate | None = None) -> JsonObject | None:
     """The write plan of an ended chat turn, as JSON; None where nothing was found.
 
     `affect` estimates (valence, arousal, dominance, confidence) of a sentence; without it no moment
-    of feeling is written.
+    of feeling is written, nor where the turn brings its own, which is better than a guess.
     """
     if turn.source != OWN_WORDS or turn.status == "running" or turn.user_id is None:
         return None
     found = language_of(turn.user_input).find(turn.user_input)
-    return _plan(turn, turn.user_id, found, affect) if found else None
+    if not found:
+        return None
+    return _plan(turn, turn.user_id, found, affect if turn.affect is None else None)
 
 
 def _plan(

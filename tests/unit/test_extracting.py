@@ -11,7 +11,7 @@ from sinks.history import connect
 from streams import reading
 from streams.extractors.naming import NAMES, named
 from streams.runtime import local
-from tests.property.world import Json, World, micros, turn, when
+from tests.property.world import Json, World, feeling, micros, turn, when
 
 RULES = named("rules")
 
@@ -37,6 +37,17 @@ def test_a_plan_comes_behind_its_turn_and_is_no_input_record() -> None:
     (plan,) = made.rows["plans"]
     assert (plan["extractor_name"], plan["event_id"]) == ("rules", "a")
     assert (plan["src_topic"], plan["src_offset"]) == ("test", 1)
+
+
+def test_a_feeling_that_the_turn_brings_stands() -> None:
+    made = extracting()
+    made.say(
+        said("a", 0, "I am so happy today!", affect=feeling(0.2)),
+        said("b", 1, "I am so happy today!"),
+    )
+    assert [row["event_id"] for row in made.rows["affects"]] == ["a", "b"]
+    assert [row["event_id"] for row in made.rows["plans"]] == ["b"]
+    assert made.rows["affects"][0]["v"] == 0.2
 
 
 def test_a_running_or_repeated_turn_gives_none() -> None:
