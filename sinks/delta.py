@@ -74,6 +74,8 @@ class History:
     def __init__(self, root: str | Path, storage_options: dict[str, str] | None = None) -> None:
         self.root = str(root).rstrip("/") if is_url(root) else str(open_root(root))
         self.storage_options = storage_options
+        self.places_before = 0
+        """Versions that `commit_order` counts less: what is merged later stands before the rest."""
         self._open: dict[str, DeltaTable] = {}
 
     def __enter__(self) -> Self:
@@ -122,7 +124,7 @@ class History:
         with self._writing(table):
             write_deltalake(
                 delta or f"{self.root}/{table}",
-                in_commit_order(table, rows, place),
+                in_commit_order(table, rows, place - self.places_before),
                 mode="append",
                 partition_by=None if delta else ["date"],
                 configuration=None if delta else CONFIGURATION,

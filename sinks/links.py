@@ -86,10 +86,19 @@ def adopt(history: History, name: str, source: Path, files: Iterable[DataFile]) 
 
     Called again after a kill it ends the work. Raises HistoryWriteError.
     """
+    whole = list(files)
+    try:
+        share(source, Path(history.root) / name, (one.path for one in whole))
+    except OSError as error:
+        raise HistoryWriteError(f"{name}: {error}") from error
+    hold(history, name, whole)
+
+
+def hold(history: History, name: str, files: Iterable[DataFile]) -> None:
+    """Makes a table consist of these files, which lie in its folder. Raises HistoryWriteError."""
     target = Path(history.root) / name
     wanted = {one.path: one for one in files}
     try:
-        share(source, target, wanted)
         table = history.table(name) or (_made(target, name) if wanted else None)
         if table is not None:
             _commit(table, name, wanted, {one.path: one for one in _files(table)})

@@ -161,6 +161,19 @@ def unknown_letters(file: Path, folder: Path) -> Iterator[pa.Table]:
                 yield pa.Table.from_batches([batch.cast(schema)])
 
 
+def parts_of(file: Path, most: int) -> tuple[int, ...]:
+    """Where each of about equal parts of the records ends; no home lies in two."""
+    rows = rows_in(file)
+    ends = set()
+    with duckdb.connect() as db:
+        _view(db, "gathered", f"FROM read_parquet({quoted(str(file))})")
+        for number in range(1, most):
+            cut = f"SELECT home FROM gathered LIMIT 1 OFFSET {rows * number // most}"
+            ((end,),) = db.execute(f"SELECT count(*) FROM gathered WHERE home < ({cut})").fetchall()
+            ends.add(int(end))
+    return tuple(sorted((ends | {rows}) - {0}))
+
+
 def rows_in(file: Path) -> int:
     """How many rows a Parquet file has."""
     with pq.ParquetFile(file) as opened:

@@ -57,7 +57,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 class Generation(msgspec.Struct, kw_only=True):
     """A generation that `backfill` makes.
 
-    `passes` counts how often it has read on from its source; `records` what the last pass folds.
+    `passes` counts how often it has read on from its source; `records` what the last pass folds;
+    `parts` where each part of them ends, if several processes do.
     `counts` are those of all passes: `read` is what was folded, `left_out` plans that were not.
     `inherited` are constants of the generation that was live when this one was begun. `ended_at`
     is when a pass last ended: None before the first has. Times are microseconds UTC.
@@ -71,6 +72,7 @@ class Generation(msgspec.Struct, kw_only=True):
     inherited: dict[str, int | float] = {}
     passes: int = 0
     records: int = 0
+    parts: tuple[int, ...] = ()
     ended_at: int | None = None
     seconds: float = 0.0
     counts: dict[str, int] = {}

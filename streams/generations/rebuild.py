@@ -7,14 +7,13 @@ A pass has two stages, noted in `_generation.json`:
    reached in the store. Killed here, it goes on exactly once.
 """
 
+import os
 import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
-import pyarrow.parquet as pq
 from msgspec.structs import replace
 
 from sinks.delta import UNWRITTEN, History, written
@@ -22,20 +21,19 @@ from sinks.generation import find, folder_of, pointer
 from sinks.links import adopt, share
 from sinks.root import find_root
 from streams.errors import ConfigurationError
-from streams.extractors.naming import named
 from streams.generations import snapshot
-from streams.generations.gathering import LETTERS, PLACE, RECORDS, gather, unknown_letters
+from streams.generations.folding import Reading, fold, fold_parts
+from streams.generations.gathering import LETTERS, RECORDS, gather, parts_of, unknown_letters
 from streams.generations.generation import Generation, Settings, load, save, use_constants
 from streams.generations.snapshot import SAID, Snapshot
-from streams.runtime.apply import Applier, Row
-from streams.runtime.local import Progress, Runner, writing
-from streams.runtime.sources import Given, Position
+from streams.runtime.local import Progress, writing
 from streams.runtime.store import Store
 
 WORK = "_source"
 FILES = "files.json"
-CHUNK = 512
-COLUMNS = ("line", *PLACE.split(", "))
+WORTH_PARTS = 50_000
+"""Records of a first pass that several processes fold: each takes two seconds to start."""
+PROCESSES = min(len(os.sched_getaffinity(0)), 4)
 
 
 def backfill(
@@ -103,11 +101,11 @@ def read_on(
     files = msgspec.json.decode((work / FILES).read_bytes(), type=Snapshot)
     for name in SAID:
         adopt(tables, name, source.folder / name, files.get(name, ()))
-    extract = named(generation.settings.extractor or "none")
-    refold = _Refold(store, tables, Applier(store, extract=extract), progress)
-    records = _Records(work / RECORDS, f"backfill/{generation.passes}", store)
-    with refold.committing():
-        refold.read(records, generation.name)
+    records = Reading(work / RECORDS, f"backfill/{generation.passes}")
+    if len(generation.parts) > 1:
+        fold_parts(work, records, generation, store, tables, progress)
+    else:
+        fold(records, generation.settings, store, tables, progress)
     _copy_letters(work / LETTERS, tables)
     generation.stage, generation.ended_at = "complete", time.time_ns() // 1000
     generation.seconds = round(generation.seconds + time.monotonic() - began, 3)
@@ -131,46 +129,9 @@ def _gather(source: Source, folder: Path, generation: Generation, work: Path) ->
     generation.stage, generation.records = "folding", found.records
     generation.passes += 1
     generation.counts["left_out"] = found.left_out
+    first = generation.passes == 1 and found.records >= WORTH_PARTS
+    generation.parts = parts_of(work / RECORDS, PROCESSES) if first else ()
     save(folder, generation)
-
-
-class _Refold(Runner):
-    """The file runner, but for the rows of input records: the generation shares their files."""
-
-    def _pack(self, rows: dict[str, list[Row]]) -> None:
-        super()._pack({name: some for name, some in rows.items() if name not in SAID})
-
-
-class _Records:
-    """The gathered records as a source of the file runner; its position counts rows."""
-
-    def __init__(self, file: Path, topic: str, store: Store) -> None:
-        self.topic = topic
-        self._file = pq.ParquetFile(file)
-        self.size = self._file.metadata.num_rows
-        known = store.value(f"file/{topic}")
-        self.progress = Position(*known).lines if known else 0
-
-    @property
-    def position(self) -> Position:
-        return Position(self.progress, self.progress)
-
-    def chunks(self) -> Iterator[list[Given]]:
-        skip = self.progress
-        groups: list[int] = []
-        for group in range(self._file.num_row_groups):
-            rows = self._file.metadata.row_group(group).num_rows
-            if not groups and skip >= rows:
-                skip -= rows
-            else:
-                groups.append(group)
-        for batch in self._file.iter_batches(CHUNK, groups):
-            fresh = batch.slice(skip)
-            skip = max(0, skip - batch.num_rows)
-            lines, *place = [fresh.column(name).to_pylist() for name in COLUMNS]
-            self.progress += fresh.num_rows
-            given: Any = zip(lines, zip(*place, strict=True), strict=True)
-            yield list(given)
 
 
 def _copy_letters(file: Path, tables: History) -> None:

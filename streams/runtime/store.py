@@ -35,6 +35,7 @@ from streams.folds import (
     states,
     task,
 )
+from streams.runtime import exchange
 
 CACHE_BYTES = 8_000_000  # of encoded rows; decoded they take about five times as much
 BLOCK_CACHE = 48_000_000
@@ -66,6 +67,7 @@ ROW_TYPES: dict[str, dict[str, Any]] = {
 }
 """The type of a row by its table and the first letter of its name; seen ids (RAW) are bytes."""
 
+VALUES = b"m\0"  # before the names of the runner's own values
 RAW = "i"  # rows that are bytes themselves
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -261,14 +263,14 @@ class Store:
     def value(self, name: str) -> Any:
         """One of the runner's own values, or None."""
         try:
-            encoded = self._db.get(b"m\0" + name.encode())
+            encoded = self._db.get(VALUES + name.encode())
         except Exception as error:
             raise self._unreadable(error) from None
         return None if encoded is None else msgspec.msgpack.decode(encoded)
 
     def values(self, prefix: str) -> dict[str, Any]:
         """The runner's own values whose names begin so."""
-        whole = b"m\0" + prefix.encode()
+        whole = VALUES + prefix.encode()
         found = self._read(whole)
         return {prefix + rest: msgspec.msgpack.decode(value) for rest, value in found.items()}
 
@@ -289,6 +291,19 @@ class Store:
         """Rewrites the files, so that nothing deleted is left in them."""
         self._db.flush()
         self._db.compact_range(None, None)
+
+    def export(self, folder: Path) -> None:
+        """Writes all rows into files that `ingest` takes; not the runner's values."""
+        cursor = self._db.iter()
+        exchange.export(cursor, folder, VALUES)
+
+    def ingest(self, files: list[Path]) -> None:
+        """Takes over what another store has exported; the files go. Raises StoreError."""
+        try:
+            exchange.ingest(self._db, files)
+        except Exception as error:
+            raise StoreError(f"{self._path}: {error}; make room and run again") from None
+        self._cursor = self._db.iter()
 
     def close(self) -> None:
         """Closes the database. What `write` has written is safe whatever happens here."""
@@ -322,7 +337,7 @@ def _prefix(where: Where) -> bytes:
 
 def _put_values(batch: WriteBatch, values: dict[str, Any]) -> None:
     for name, value in values.items():
-        _put(batch, b"m\0" + name.encode(), None if value is None else _encode(value))
+        _put(batch, VALUES + name.encode(), None if value is None else _encode(value))
 
 
 def _put(batch: WriteBatch, key: bytes, value: bytes | None) -> None:

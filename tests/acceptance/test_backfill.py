@@ -13,6 +13,7 @@ import pytest
 from sinks.digest import digest
 from sinks.generation import named, stamp
 from sinks.maintenance import compact
+from streams.generations import rebuild
 from streams.generations.generation import Settings
 from streams.generations.rebuild import backfill
 from streams.generations.switching import listed, promote, rollback
@@ -52,6 +53,37 @@ def test_law_1_a_backfill_makes_the_memory_that_was_live(history: Path) -> None:
     assert differing(live, again) == set()
     assert again["memory"] == live["memory"]
     assert digest(history) == live
+
+
+def test_law_1_several_processes_make_the_same(
+    history: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rebuild, "WORTH_PARTS", 1)
+    monkeypatch.setattr(rebuild, "PROCESSES", 3)
+    live = digest(history)
+    made = backfill(history, "again", SAME)
+    ((users,),) = rows(history, "SELECT count(DISTINCT user_id) FROM events")
+    assert made.parts[-1] == made.counts["read"]
+    assert (len(made.parts) > 1) == (users > 1)  # what is one user's lies in one part
+    again = digest(named(history, "again"))
+    assert differing(live, again) == set()
+    assert again["log"] == live["log"]
+    assert promote(history, "again").caught_up == 0
+    assert backfill(history, "heir", SAME).counts["read"] == made.counts["read"]
+    assert digest(named(history, "heir"))["memory"] == live["memory"]
+
+
+def test_what_is_folded_on_after_several_processes_stands_after_it(
+    growing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rebuild, "WORTH_PARTS", 1)
+    history, quiet = tmp_path / "history", tmp_path / "quiet"
+    growing(2_003)  # in the middle of a session
+    backfill(history, "again", SAME)
+    promote(history, "again")
+    growing(1_000)
+    local.run([str(tmp_path / "turns.ndjson")], quiet)
+    assert differing(digest(quiet), digest(history)) == set()
 
 
 def test_a_second_pass_reads_nothing_and_changes_nothing(history: Path) -> None:

@@ -1,0 +1,212 @@
+"""The records that were gathered, folded: in this process, or in several that have a part each.
+
+Parts do not touch each other: what belongs together lies together (streams.generations.gathering).
+Each process has tables and a store of its own below `_source`; in the end the generation takes over
+their files.
+"""
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from multiprocessing.sharedctypes import SynchronizedArray
+from pathlib import Path
+from signal import SIG_IGN, SIGINT, signal
+from typing import Any, NamedTuple
+
+import pyarrow.parquet as pq
+
+from schemas.rows import TABLES
+from sinks.delta import History
+from sinks.links import files_at, hold, share
+from streams.errors import ConfigurationError, TurnstoneError
+from streams.extractors.naming import named
+from streams.folds import constants
+from streams.generations.gathering import PLACE
+from streams.generations.generation import Generation, Settings
+from streams.generations.snapshot import SAID
+from streams.runtime.apply import Applier, Row
+from streams.runtime.local import Progress, Runner, writing
+from streams.runtime.sources import Given, Position
+from streams.runtime.store import Store
+
+CHUNK = 512
+COLUMNS = ("line", *PLACE.split(", "))
+EXPORTED = "exported"
+PLACES = 1 << 30
+"""Versions by which a part's documents stand before what is written after them."""
+LOCK_SECONDS = 10.0
+"""A process whose parent was killed ends itself within a chunk."""
+
+
+class Reading(NamedTuple):
+    """Which rows of the gathered records are to be folded, and by what name the store knows it."""
+
+    file: Path
+    topic: str
+    first: int = 0
+    end: int | None = None
+
+
+def fold(
+    reading: Reading,
+    settings: Settings,
+    store: Store,
+    tables: History,
+    progress: Progress | None = None,
+) -> None:
+    """Folds the rows, from where the store says it has come to."""
+    constants.use(settings.constants)
+    applier = Applier(store, extract=named(settings.extractor or "none"))
+    refold = _Refold(store, tables, applier, progress)
+    with refold.committing():
+        refold.read(_Records(reading, store), "backfill")
+
+
+class _Refold(Runner):
+    """The file runner, but for the rows of input records: the generation shares their files."""
+
+    def _pack(self, rows: dict[str, list[Row]]) -> None:
+        super()._pack({name: some for name, some in rows.items() if name not in SAID})
+
+
+class _Records:
+    """Gathered records as a source of the file runner; its position counts those folded."""
+
+    def __init__(self, reading: Reading, store: Store) -> None:
+        self.topic = reading.topic
+        self._file = pq.ParquetFile(reading.file)
+        end = self._file.metadata.num_rows if reading.end is None else reading.end
+        self._first = reading.first
+        self.size = end - reading.first
+        known = store.value(f"file/{reading.topic}")
+        self.progress = Position(*known).lines if known else 0
+
+    @property
+    def position(self) -> Position:
+        return Position(self.progress, self.progress)
+
+    def chunks(self) -> Iterator[list[Given]]:
+        skip = self._first + self.progress
+        groups: list[int] = []
+        for group in range(self._file.num_row_groups):
+            rows = self._file.metadata.row_group(group).num_rows
+            if not groups and skip >= rows:
+                skip -= rows
+            else:
+                groups.append(group)
+        for batch in self._file.iter_batches(CHUNK, groups):
+            fresh = batch.slice(skip, self.size - self.progress)
+            skip = max(0, skip - batch.num_rows)
+            lines, *place = [fresh.column(name).to_pylist() for name in COLUMNS]
+            self.progress += fresh.num_rows
+            given: Any = zip(lines, zip(*place, strict=True), strict=True)
+            yield list(given)
+            if self.progress == self.size:
+                break
+
+
+# --- in several processes ---------------------------------------------------------------------
+
+
+def fold_parts(
+    work: Path,
+    reading: Reading,
+    generation: Generation,
+    store: Store,
+    tables: History,
+    progress: Progress | None = None,
+) -> None:
+    """Folds a first pass in a process for each part; killed, each goes on where it was."""
+    ends = generation.parts
+    firsts = (0, *ends[:-1])
+    parts = [work / f"part-{number}" for number in range(len(ends))]
+    spawn = get_context("spawn")
+    done: SynchronizedArray[int] = spawn.Array("q", len(ends) + 1)
+    pool = ProcessPoolExecutor(len(ends), spawn, _begin, (done, os.getpid()))
+    try:
+        running = [
+            pool.submit(_fold_part, number, parts[number], reading._replace(first=first, end=end),
+                        generation.settings)
+            for number, (first, end) in enumerate(zip(firsts, ends, strict=True))
+        ]  # fmt: skip
+        _watch(running, lambda: sum(done[: len(ends)]), ends[-1], generation.name, progress)
+    except BrokenProcessPool:
+        raise TurnstoneError(
+            "a process that folded was killed, perhaps for want of memory; run again to go on"
+        ) from None
+    finally:
+        done[len(ends)] = 1  # an end for those that still fold
+        pool.shutdown()
+    _merge(parts, store, tables)
+
+
+def _watch(
+    running: list[Future[None]],
+    folded: Callable[[], int],
+    whole: int,
+    name: str,
+    progress: Progress | None,
+) -> None:
+    left = set(running)
+    while left:
+        ended, left = wait(left, 0.2, "FIRST_COMPLETED")
+        for one in ended:
+            one.result()
+        if progress:
+            progress(name, folded(), whole, folded())
+
+
+_done: Any = None
+_parent = 0
+
+
+def _begin(done: Any, parent: int) -> None:
+    global _done, _parent
+    _done, _parent = done, parent
+    signal(SIGINT, SIG_IGN)  # the parent has it, too, and tells us
+
+
+def _fold_part(number: int, part: Path, reading: Reading, settings: Settings) -> None:
+    def told(_: str, folded: int, __: int, ___: int) -> None:
+        _done[number] = folded
+        if _done[-1] or os.getppid() != _parent:
+            os._exit(1)  # as safe as a kill
+
+    part.mkdir(exist_ok=True)
+    _wait_for(part)
+    with writing(part) as (store, tables):
+        tables.places_before = PLACES
+        fold(reading, settings, store, tables, told)
+        store.export(part / EXPORTED)
+
+
+def _wait_for(part: Path) -> None:
+    """Until the process of a killed backfill has seen that it is alone."""
+    deadline = time.monotonic() + LOCK_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            with writing(part):
+                return
+        except ConfigurationError:
+            time.sleep(0.1)
+
+
+def _merge(parts: list[Path], store: Store, tables: History) -> None:
+    """The parts' files as the generation's; called again after a kill it does the same."""
+    for name in (name for name in TABLES if name not in SAID):
+        files = {part: files_at(part / name) for part in parts}
+        for part, some in files.items():
+            share(part / name, Path(tables.root) / name, (one.path for one in some))
+        hold(tables, name, (one for some in files.values() for one in some))
+    counts: Counter[str] = Counter()
+    watermark = 0
+    for part in parts:
+        with writing(part) as (folded, _):
+            counts.update(folded.value("counts"))
+            watermark = max(watermark, folded.value("watermark") or 0)
+        store.ingest(sorted((part / EXPORTED).glob("*.sst")))
+    store.write_values({"counts": dict(counts), "watermark": watermark or None})
