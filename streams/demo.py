@@ -4,22 +4,31 @@ from importlib.resources import as_file
 from pathlib import Path
 
 from schemas.base import parse_time
+from sinks.history import connect
 from streams import reading
+from streams.extractors.naming import named
 from streams.output import say
 from streams.people import short
 from streams.runtime import local
 from streams.sample import CONVERSATIONS
 
 TENANT = "default"
+FOUND = """
+SELECT user_id, strftime(occurred_at, '%Y-%m-%d'), coalesce(
+    doc ->> '$.state_updates[0].payload.evidence', doc ->> '$.preference_updates[0].note',
+    doc ->> '$.event_affect.text'
+) FROM plans WHERE extractor_name = 'rules' ORDER BY occurred_at
+"""
 BEFORE, AFTER = "2026-03-05T23:59:59Z", "2026-03-14T23:59:59Z"
 
 
 def show(history: Path) -> None:
     """Folds the sample into `history` and prints what it remembers, why and as of when."""
     with as_file(CONVERSATIONS) as sample:
-        counts = local.run([str(sample)], history)
+        counts = local.run([str(sample)], history, extract=named("rules"))
     _counts(counts, history)
     _remembered(history)
+    _found(history)
     _reasons(history)
     _agents(history)
     _feelings(history)
@@ -54,6 +63,14 @@ def _remembered(history: Path) -> None:
     _title("What it remembers, as of when")
     for at in (BEFORE, AFTER):
         say(f"  {at[:10]}  {_homes(history, at)}")
+
+
+def _found(history: Path) -> None:
+    _title("What rules found in their own words (no model asked)")
+    with connect(history, tenant=TENANT, views=["plans"]) as db:
+        said = db.execute(FOUND).fetchall()
+    for user, day, text in said:
+        say(f"  {day}  {user:5} {short(text, 80)}")
 
 
 def _reasons(history: Path) -> None:
