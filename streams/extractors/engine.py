@@ -151,13 +151,15 @@ class Language:
             near = clauses[number : number + 3]
             if clause.start < taken or not _rules_in(hits, clause.start, near[-1].end):
                 continue
-            if self._lead.fullmatch(said, clause.start, clause.end):
+            lead = self._lead.match(said, clause.start, clause.end)
+            start = lead.end() if lead else clause.start
+            if start == clause.end:
                 continue
             for last in reversed(near):
                 rules = _rules_in(hits, clause.start, last.end)
                 if last is not clause:
                     rules &= self._wide
-                found = self._match(text, said, clause, last, rules) if rules else None
+                found = self._match(text, said, start, clause, last, rules) if rules else None
                 if found:
                     taken = last.end
                     yield found
@@ -179,12 +181,10 @@ class Language:
                 begin, ends = after, []
 
     def _match(
-        self, text: str, said: str, first: Clause, last: Clause, rules: set[int]
+        self, text: str, said: str, start: int, first: Clause, last: Clause, rules: set[int]
     ) -> Finding | None:
         if last.end - first.start > MAX_CLAUSE:
             return None
-        lead = self._lead.match(said, first.start, last.end)
-        start = lead.end() if lead else first.start
         clause = said[start : last.end].rstrip(MARKS)
         for number in sorted(rules):
             match = self._patterns[number].fullmatch(clause)

@@ -252,6 +252,25 @@ _REQUEST = (
     rf"\b(?:{either(_LABOURS)}|what does .{{1,80}} mean|{either(_WRITE)} (?:me )?"
     rf"(?:an?|the|some|this|my|our|two|three|\d+) (?:\w+ ){{0,3}}?{_TEXTS})|🙄|🙃| /s\b"
 )
+_ANAPHORA = (  # what begins so points at something else
+    "i", "we", "okay", "ok", "right now", "it", "that", "this", "these", "those", "them", "him",
+    "her", "you", "your", "his", "their", "its", "me", "us", "one", "what", "how", "when", "where",
+    "who", "why", "both", "either", "neither", "all", "everything", "nothing", "something",
+    "anything", "any", "to know", "to see", "to hear", "to ask", "to think", "to get", "to have",
+    "to book", "to find", "to be", "to go", "to say", "to make", "to do", "knowing", "being able",
+    "here", "there", "same", "another", "each", "some", "so", "none", "either way", "help",
+    "on one", "on my own", "up", "out",
+)  # fmt: skip
+_SHOWN = (
+    "first", "second", "third", "last", "next", "other", "one", "idea", "way", "sound", "look",
+    "option", "answer", "result", "new", "same", "latest", "suggestion", "response", "example",
+    "previous", "above", "plan", "design", "name", "title", "tone", "style", "ending", "part",
+    "fact", "color scheme",
+)  # fmt: skip
+_EMPTY = (
+    rf"{either(_ANAPHORA)}\b.*|the {either(_SHOWN)}\b.*|.* (?:one|ones|option)"
+    r"|done|more|less|good|great|fine|well|."
+)
 _OPENINGS = (  # what may stand before a statement
     "ok", "okay", "well", "so", "and", "but", "also", "plus", "oh", "hi", "hi there", "hey",
     "hello", "actually", "ugh", "by the way", "btw", "fyi", "tbh", "imo", "honestly", "to be honest",
@@ -289,11 +308,7 @@ ENGLISH = Language(
     doubt=r"\?",
     asks=r"\s*(?:(?:hey|hi|please|ok|also|and|so),? )*(?:can|could|would|will) you (?:please )?(?:remind me to|add|put|call me|mark|cross)",
     request=_REQUEST,
-    empty=r"(?:(?:i|we|okay|ok|right now|it|that|this|these|those|them|him|her|you|your|his|their|its|me|us|one|what|how|when|where|who|why|"
-    r"both|either|neither|all|everything|nothing|something|anything|any|to know|to (?:see|hear|ask|think|get|have|book|find|be|go|say|make|do)|knowing|"
-    r"being able|here|there|same|another|each|some|so|none|either way|help)\b.*|the (?:first|second|third|last|next|other|one|idea|"
-    r"way|sound|look|option|answer|result|new|same|latest|suggestion|response|example|previous|above|plan|design|"
-    r"name|title|tone|style|ending|part|fact|color scheme)\b.*|on one .*|on my own .*|up .*|out .*|.* (?:one|ones|option)|done|more|less|good|great|fine|well|.)",
+    empty=_EMPTY,
     key=_key,
     fold=_fold,
 )
