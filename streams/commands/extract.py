@@ -1,5 +1,6 @@
 """The command `extract`."""
 
+import asyncio
 import signal
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,17 @@ from streams.commands import options
 @click.option(
     "--history",
     envvar="TURNSTONE_HISTORY",
-    required=True,
     type=options.FOLDER,
     help="The history's folder: its turns are read, its memory is shown to the model.",
 )
+@click.option(
+    "--bootstrap",
+    metavar="HOST:PORT",
+    help="Read the topic turns and write write-plans there, until stopped; --history is a sink's.",
+)
+@click.option("--group", metavar="NAME", help="The consumer group. Default: by model and prompt.")
+@click.option("--latest", is_flag=True, help="A new group begins with what comes from now on.")
+@click.option("--once", is_flag=True, help="With --bootstrap: end when what is there is extracted.")
 @click.option("--model", help="The model's name.")
 @click.option("--base-url", metavar="URL", help="The API's address, as far as /chat/completions.")
 @click.option("--turns", type=click.IntRange(1, 100), help="Of a request, at most. Default 6.")
@@ -33,34 +41,74 @@ from streams.commands import options
 @click.option("--strict", is_flag=True, help="Exit 4 if a request came to nothing.")
 @options.as_json
 @options.fails_in_a_line
-def extract(history: Path, again: bool, strict: bool, as_json: bool, **given: Any) -> None:
+def extract(
+    history: Path | None,
+    bootstrap: str | None,
+    group: str | None,
+    latest: bool,
+    once: bool,
+    again: bool,
+    strict: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
     """Ask a model what of the turns is worth remembering, and remember it.
 
     Any OpenAI-compatible endpoint will do. The key comes from TURNSTONE_LLM_API_KEY; every other
     setting may stand in the environment, too: TURNSTONE_LLM_BASE_URL, TURNSTONE_LLM_MODEL, ….
     Turns that were extracted by this model before are not sent again; killed at any moment, it goes
-    on where it was.
+    on where it was. With --bootstrap it runs beside a worker, which does not wait for it.
 
     Example: turnstone extract --history memory --base-url http://localhost:11434/v1 --model qwen3
     """
-    from streams.extractors.llm.files import extract as run
     from streams.extractors.llm.settings import LlmSettings
-    from streams.progress import progress_bar
 
     settings = LlmSettings.load(**given)
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    with progress_bar() as progress:
-        counts = run(history, settings, again=again, progress=progress)
+    if bootstrap is not None:
+        counts = _follow(bootstrap, settings, group, history, latest, once)
+    elif history is not None:
+        counts = _catch_up(history, settings, again)
+    else:
+        raise click.UsageError("whose turns are extracted: --history DIR or --bootstrap HOST:PORT")
     _say_counts(counts, as_json)
     if counts["stopped"]:
         output.note(f"stopped: {counts['stopped']}; run it again to go on")
     if counts["failed"]:
         output.note(
-            f"{counts['failed']} requests came to nothing: turnstone dlq list --history {history} "
-            "--reason extraction_failed"
+            f"{counts['failed']} requests came to nothing: "
+            "turnstone dlq list --reason extraction_failed"
         )
         if strict:
             raise click.exceptions.Exit(4)
+
+
+def _catch_up(history: Path, settings: Any, again: bool) -> dict[str, Any]:
+    from streams.extractors.llm.files import extract as run
+    from streams.progress import progress_bar
+
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    with progress_bar() as progress:
+        return run(history, settings, again=again, progress=progress)
+
+
+def _follow(
+    bootstrap: str, settings: Any, group: str | None, history: Path | None, latest: bool, once: bool
+) -> dict[str, Any]:
+    from sinks.root import find_root
+    from streams.extractors.llm.stream import Stream, StreamOptions
+    from streams.kafka.settings import KafkaSettings
+
+    async def follow() -> dict[str, Any]:
+        running = Stream(kafka, settings, StreamOptions(group, root, latest, once))
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, running.stop)
+        loop.add_signal_handler(signal.SIGINT, running.stop)
+        return await running.run()
+
+    output.log_to_stderr()
+    kafka = KafkaSettings.load(bootstrap=bootstrap)
+    root = None if history is None else find_root(history)
+    return asyncio.run(follow())
 
 
 def _say_counts(counts: dict[str, Any], as_json: bool) -> None:

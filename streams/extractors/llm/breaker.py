@@ -1,7 +1,8 @@
 """A circuit breaker: an endpoint that fails again and again is left alone for a while.
 
 closed -> open after so many failures in a row -> half-open after so many seconds: one request is
-let through; its success closes the circuit, its failure opens it again, for twice as long.
+let through; its success closes the circuit, its failure opens it again, for twice as long, up to
+eight times.
 """
 
 import asyncio
@@ -9,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
-LONGEST = 600.0
+DOUBLED = 3  # times, at most
 LOOK_EVERY = 0.2  # seconds, of those who wait
 
 
@@ -55,7 +56,7 @@ class Breaker:
         """It did not."""
         self._failures += 1
         if self._probing or (not self.opened and self._failures >= self._limit):
-            self._until = self._clock() + min(LONGEST, self._seconds * 2**self.opened)
+            self._until = self._clock() + self._seconds * 2 ** min(self.opened, DOUBLED)
             self.opened += 1
             self._probing = False
 

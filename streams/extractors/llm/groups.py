@@ -65,8 +65,10 @@ class Told(Protocol):
 
     user_id: str | None
     source: str
-    status: str
     user_input: str
+
+    @property
+    def status(self) -> str: ...
 
 
 def speaks(turn: Told, sources: Collection[str]) -> bool:
