@@ -169,6 +169,26 @@ def test_killed_again_and_again_no_turn_is_lost_or_extracted_twice(
     assert flowing.await_done()["dead"] == 0
 
 
+def test_the_states_shown_are_those_of_the_sinks_history(
+    flowing: Working, start: Start, tmp_path: Path
+) -> None:
+    home = {"kind": "fact", "body_text": "lives in Kyoto", "evidence_event_ids": ["e"]}
+    known = {"type": "write_plan", "plan_id": "p", "user_id": "u0", "extractor": {"name": "hand"},
+             "occurred_at": "2025-12-01T00:00:00Z", "state_updates": [home]}  # fmt: skip
+    flowing.send([message(encode(known))])
+    flowing.await_done()
+    history = flowing.history(tmp_path / "history")
+    flowing.send(talk(0, 1))
+    with Endpoint() as asked:
+        start(asked, "--once", "--history", str(history)).end()
+    shown = {
+        request.data["turns"][0]["event_id"]: [one["body_text"] for one in request.data["states"]]
+        for request in asked.requests
+    }
+    assert shown.pop("e0-0") == ["lives in Kyoto"]
+    assert set(map(tuple, shown.values())) == {()} and len(shown) == USERS - 1
+
+
 def test_what_fails_is_a_dead_letter_and_the_rest_goes_on(flowing: Working, start: Start) -> None:
     def stubborn(request: Request) -> Reply:
         return completion("No.") if request.said[0] == "fact: 0" else model(request)
@@ -195,6 +215,6 @@ def test_a_configuration_error_ends_it_with_its_reason(flowing: Working, start: 
 
 
 def test_groups_are_named_after_model_and_prompt(settings: KafkaSettings) -> None:
-    told = LlmSettings(base_url="http://x/v1", model="qwen3")
+    told = LlmSettings.load(base_url="http://x/v1", model="qwen3")
     assert Stream(settings, told, StreamOptions()).group == "llm/qwen3-1"
     assert Stream(settings, told, StreamOptions(group="mine")).group == "mine"

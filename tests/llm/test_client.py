@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -417,3 +418,13 @@ def test_settings_that_are_missing() -> None:
 def test_the_address_may_be_that_of_the_method() -> None:
     settings = LlmSettings.load(base_url="http://x/v1/chat/completions/", model="m")
     assert settings.base_url == "http://x/v1"
+
+
+def test_the_docs_name_every_setting_with_its_default() -> None:
+    page = Path(__file__).parents[2] / "docs" / "extract.md"
+    rows = [line.split("|")[1:4] for line in page.read_text("utf-8").splitlines()]
+    listed = {row[0].strip(" `"): row[1].strip(" `") for row in rows if len(row) == 3}
+    for name, field in LlmSettings.model_fields.items():
+        default = field.get_default(call_default_factory=True, validated_data={})
+        told = "needed" if field.is_required() else json.dumps(default).strip('"')
+        assert listed[name] == ("" if told in ("null", "{}") else told), name

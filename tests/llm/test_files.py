@@ -13,7 +13,8 @@ import pytest
 from schemas.time import format_time
 from streams.extractors.llm.files import extract, waves
 from streams.extractors.llm.groups import Group, Turn
-from tests.command import PROGRAM, environment, rows, turn
+from streams.runtime import local
+from tests.command import PROGRAM, environment, ndjson, rows, turn
 from tests.llm.endpoint import Endpoint, Hang, Reply, Request, completion, error, in_turn, model
 
 MINUTE = 60_000_000
@@ -163,6 +164,19 @@ def test_a_request_sees_what_the_ones_before_have_left(
         _, user, _, number = request.said[0].removeprefix("fact: ").split()
         known = {state["body_text"] for state in request.data["states"]}
         assert known == {f"user {user} said {n}" for n in range(int(number))}
+
+
+def test_memory_does_not_depend_on_how_many_ask_at_a_time(endpoint: Start, tmp_path: Path) -> None:
+    records = ndjson(tmp_path / "turns.ndjson", talk(users=5, turns=11))
+    memories = []
+    for concurrency in (1, 7):
+        history = tmp_path / f"history-{concurrency}"
+        local.run([str(records)], history)
+        extract(history, endpoint().settings(concurrency=concurrency, turns=2))
+        sql = "SELECT revision_id, seq, after, epoch_us(recorded_at) FROM revisions ORDER BY ALL"
+        memories.append(rows(history, sql))
+    assert memories[0] == memories[1]
+    assert len(memories[0]) == 55
 
 
 def test_a_wave_holds_each_user_once_and_keeps_their_order() -> None:
