@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -139,8 +140,12 @@ def _commits(history: Path) -> int:
 
 
 def _log_bytes(history: Path) -> int:
-    """Bytes of the store's write-ahead log."""
-    return sum(path.stat().st_size for path in (history / "_store").glob("*.log"))
+    """Of the store's write-ahead logs, which come and go while one looks."""
+    size = 0
+    for path in (history / "_store").glob("*.log"):
+        with suppress(FileNotFoundError):
+            size += path.stat().st_size
+    return size
 
 
 def lines(source: Path) -> Iterator[bytes]:
