@@ -159,6 +159,8 @@ def test_an_endpoint_without_json_schema(endpoint: Start) -> None:
     assert is_plan(found[0])
     forms = [request.body["response_format"]["type"] for request in asked.requests]
     assert forms == ["json_schema", "json_object"]
+    rules = [request.body["messages"][0]["content"] for request in asked.requests]
+    assert ['evidence_event_ids":{' in one for one in rules] == [False, True]
 
 
 def test_what_is_asked(endpoint: Start) -> None:

@@ -152,6 +152,40 @@ def test_the_state_shown_is_the_one_as_of_the_event(endpoint: Start, folded: Fol
     assert shown["and now?"] == ["lives in Osaka"]
 
 
+def like(number: int, minute: float, op: str, **fields: Any) -> dict[str, Any]:
+    update = {"op": op, "domain": "food", "polarity": "like", "subject": "tea",
+              "evidence_event_ids": ["e0"]}  # fmt: skip
+    return plan(number, minute, "", state_updates=[], preference_updates=[update]) | fields
+
+
+def test_the_likes_shown_are_those_known_at_the_event(endpoint: Start, folded: Folded) -> None:
+    learnt_late = {"recorded_at": format_time(START + 90 * MINUTE)}
+    history = folded(
+        [
+            told(0, 0, "hello"),
+            like(1, 1, "upsert_candidate"),
+            like(2, 10, "confirm", user_id="v"),
+            told(1, 30, "what do I like?"),
+            like(3, 20, "confirm", **learnt_late),
+            told(2, 100, "and now?"),
+            like(4, 110, "revoke"),
+            told(3, 200, "and in the end?"),
+        ]
+    )
+    asked = endpoint()
+    extract(history, asked.settings())
+    shown = {
+        request.said[0]: [one["status"] for one in request.data["preferences"]]
+        for request in asked.requests
+    }
+    assert shown == {
+        "hello": [],
+        "what do I like?": ["candidate"],
+        "and now?": ["confirmed"],
+        "and in the end?": [],
+    }
+
+
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_a_request_sees_what_the_ones_before_have_left(
     endpoint: Start, folded: Folded, concurrency: int

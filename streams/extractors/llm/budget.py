@@ -42,10 +42,12 @@ class Budget:
         self._reserved = [0.0, 0.0]
         self._spent = [0.0, 0.0]
         self._recent: deque[tuple[float, float, float]] = deque()  # when, tokens, cost
+        self._hour = [0.0, 0.0]  # of these together
 
     def recall(self, at: float, tokens: int, cost: float) -> None:
         """What an earlier run has spent counts for the hour; oldest first."""
         self._recent.append((at, tokens, cost))
+        self._hour = [self._hour[0] + tokens, self._hour[1] + cost]
 
     def reserve(self, request_bytes: int) -> tuple[float, float]:
         """Tokens and cost of a call about to be made. Raises BudgetSpent."""
@@ -64,7 +66,7 @@ class Budget:
         self._reserved = [have - was for have, was in zip(self._reserved, reserved, strict=True)]
         self._spent = [self._spent[0] + tokens, self._spent[1] + cost]
         if tokens:
-            self._recent.append((self._clock(), tokens, cost))
+            self.recall(self._clock(), tokens, cost)
 
     def _until_free(self) -> float:
         """Seconds until something of the last hour is older, or a call may have come back."""
@@ -72,8 +74,9 @@ class Budget:
 
     def _last_hour(self) -> list[float]:
         while self._recent and self._recent[0][0] <= self._clock() - HOUR:
-            self._recent.popleft()
-        return [sum(one[1] for one in self._recent), sum(one[2] for one in self._recent)]
+            _, tokens, cost = self._recent.popleft()
+            self._hour = [self._hour[0] - tokens, self._hour[1] - cost]
+        return self._hour
 
     def _check(
         self, limit: Spent, spent: list[float], planned: list[float], of: str, left: float | None

@@ -31,7 +31,7 @@ from schemas.base import JsonObject
 from streams.errors import ConfigurationError, Unreachable
 from streams.extractors.llm.breaker import Breaker
 from streams.extractors.llm.budget import BYTES_A_TOKEN, Budget
-from streams.extractors.llm.prompt import Message, response_formats
+from streams.extractors.llm.prompt import Message, response_formats, with_schema
 from streams.extractors.llm.settings import PREFIX, LlmSettings
 
 PATH = "/chat/completions"
@@ -175,7 +175,7 @@ class Client:
         told = self._settings
         body: JsonObject = {
             "model": told.model,
-            "messages": messages,
+            "messages": with_schema(messages) if response_format else messages,
             "temperature": 0,
             "max_tokens": told.max_output_tokens,
             "response_format": response_formats()[response_format],

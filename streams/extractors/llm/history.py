@@ -13,6 +13,7 @@ from schemas.time import format_time
 from sinks.history import connect, read
 from sinks.views import STANDING_EVENT
 from streams.extractors.llm.groups import Group, Turn
+from streams.extractors.llm.known import Row
 from streams.extractors.llm.maker import Remembered
 from streams.extractors.llm.plans import Author
 
@@ -61,18 +62,23 @@ SELECT * FROM state_as_of(CAST(? AS TIMESTAMPTZ), CAST(? AS TIMESTAMPTZ))
 WHERE tenant = ? AND owner_id = ? ORDER BY last_confirmed_at DESC, state_id
 """
 PREFERENCES = """
-SELECT domain, polarity, subject, status, confidence FROM (
-    SELECT unnest(from_json("after", '{"domain": "VARCHAR", "polarity": "VARCHAR",
+-- of each group of `wanted`: what its user liked as far as was known at its time
+WITH learnt AS (
+    SELECT tenant, owner_id, entity_id, seq, "after", max(recorded_at) OVER (
+        PARTITION BY tenant, owner_id, entity_id ORDER BY seq ROWS UNBOUNDED PRECEDING
+    ) AS learnt_at
+    FROM revisions WHERE entity_type = 'preference'
+), known AS (
+    SELECT number, entity_id, from_json("after", '{"domain": "VARCHAR", "polarity": "VARCHAR",
         "subject": "VARCHAR", "status": "VARCHAR", "confidence": "DOUBLE",
-        "updated_at": "VARCHAR"}')), entity_id
-    FROM (
-        SELECT *, max(recorded_at) OVER (
-            PARTITION BY entity_id ORDER BY seq ROWS UNBOUNDED PRECEDING
-        ) AS learnt_at
-        FROM revisions WHERE tenant = ? AND owner_id = ? AND entity_type = 'preference'
-    ) WHERE learnt_at <= CAST(? AS TIMESTAMPTZ)
-    QUALIFY row_number() OVER (PARTITION BY entity_id ORDER BY seq DESC) = 1
-) WHERE status <> 'revoked' ORDER BY updated_at DESC, entity_id
+        "updated_at": "VARCHAR"}') AS preference
+    FROM wanted JOIN learnt USING (tenant, owner_id)
+    WHERE learnt_at <= CAST(known_at AS TIMESTAMPTZ)
+    QUALIFY row_number() OVER (PARTITION BY number, entity_id ORDER BY seq DESC) = 1
+)
+SELECT number, preference.domain, preference.polarity, preference.subject, preference.status,
+    preference.confidence
+FROM known WHERE preference.status <> 'revoked' ORDER BY preference.updated_at DESC, entity_id
 """
 
 
@@ -123,22 +129,26 @@ def _told(turn: Turn, said: dict[Any, Any]) -> Turn:
 def remembered(root: Path, groups: Sequence[Group]) -> list[Remembered]:
     """What was true at each group's time, as far as was known when its last turn was recorded."""
     with connect(root, views=["state_as_of"]) as db:
-        _wanted(db, "tenant, owner_id", sorted({one.owner for one in groups}))
+        wanted = [
+            (str(number), *one.owner, format_time(one.known_at))
+            for number, one in enumerate(groups)
+        ]
+        _wanted(db, "number, tenant, owner_id, known_at", wanted)
         # the views read `revisions`: of these users alone, each file is gone through once
         db.execute("ALTER VIEW revisions RENAME TO all_revisions")
         db.execute(
             "CREATE TABLE revisions AS FROM all_revisions SEMI JOIN wanted "
             "USING (tenant, owner_id) WHERE entity_type IN ('state', 'preference')"
         )
-        return [_remembered(db, one) for one in groups]
+        found = [Remembered(_states(db, one), []) for one in groups]
+        for like in read(db, PREFERENCES).objects():
+            found[int(like.pop("number"))].preferences.append(like)
+        return found
 
 
-def _remembered(db: DuckDBPyConnection, group: Group) -> Remembered:
+def _states(db: DuckDBPyConnection, group: Group) -> list[Row]:
     at, known_at = format_time(group.valid_at), format_time(group.known_at)
-    return Remembered(
-        read(db, STATES, at, known_at, *group.owner).objects(),
-        read(db, PREFERENCES, *group.owner, known_at).objects(),
-    )
+    return read(db, STATES, at, known_at, *group.owner).objects()
 
 
 def _wanted(db: DuckDBPyConnection, columns: str, rows: Sequence[tuple[str, ...]]) -> None:

@@ -44,7 +44,7 @@ def messages(group: Group, known: Known, max_text: int) -> list[Message]:
         "turns": [_turn(turn, max_text) for turn in group.turns],
     }
     return [
-        {"role": "system", "content": f"{rules()}\n{_schema_text()}"},
+        {"role": "system", "content": rules()},
         {"role": "user", "content": _encode(data).decode()},
     ]
 
@@ -59,10 +59,11 @@ def repair(answer: str, faults: str) -> list[Message]:
     return [{"role": "assistant", "content": answer}, {"role": "user", "content": again}]
 
 
-@cache
-def _schema_text() -> str:
-    """For servers that do not hand the schema to the model."""
-    return f"JSON Schema of the answer:\n{_encode(strict_schema()).decode()}"
+def with_schema(asked: list[Message]) -> list[Message]:
+    """The same messages for an endpoint that takes no schema: the rules hold it, too."""
+    system, *rest = asked
+    schema = _encode(strict_schema()).decode()
+    return [{**system, "content": f"{system['content']}\nThe schema:\n{schema}"}, *rest]
 
 
 def _turn(turn: Turn, max_text: int) -> JsonObject:
