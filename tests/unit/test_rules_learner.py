@@ -9,8 +9,8 @@ import pytest
 
 from schemas.base import parse_time
 from schemas.learner import UserLearningProfile, UserUpdate
-from streams.folds.constants import CONSTANTS
 from streams.folds import learner
+from streams.folds.constants import CONSTANTS
 from streams.folds.rows import Refused
 from streams.runtime.apply import Applier
 from streams.runtime.store import Store
