@@ -15,6 +15,7 @@ from multiprocessing import get_context
 from multiprocessing.sharedctypes import SynchronizedArray
 from pathlib import Path
 from signal import SIG_IGN, SIGINT, signal
+from threading import Thread
 from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
@@ -39,7 +40,7 @@ EXPORTED = "exported"
 PLACES = 1 << 30
 """Versions by which a part's documents stand before what is written after them."""
 LOCK_SECONDS = 10.0
-"""A process whose parent was killed ends itself within a chunk."""
+"""A process whose parent was killed ends itself long before."""
 
 
 class Reading(NamedTuple):
@@ -134,12 +135,14 @@ def fold_parts(
             for number, (first, end) in enumerate(zip(firsts, ends, strict=True))
         ]  # fmt: skip
         _watch(running, lambda: sum(done[: len(ends)]), ends[-1], generation.name, progress)
-    except BrokenProcessPool:
-        raise TurnstoneError(
-            "a process that folded was killed, perhaps for want of memory; run again to go on"
-        ) from None
-    finally:
+    except BaseException as error:
         done[len(ends)] = 1  # an end for those that still fold
+        if isinstance(error, BrokenProcessPool):
+            raise TurnstoneError(
+                "a process that folded was killed, perhaps for want of memory; run again to go on"
+            ) from None
+        raise
+    finally:
         pool.shutdown()
     _merge(parts, store, tables)
 
@@ -161,20 +164,25 @@ def _watch(
 
 
 _done: Any = None
-_parent = 0
 
 
 def _begin(done: Any, parent: int) -> None:
-    global _done, _parent
-    _done, _parent = done, parent
+    global _done
+    _done = done
     signal(SIGINT, SIG_IGN)  # the parent has it, too, and tells us
+    Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """Ends this process when its parent has given up or was killed: as safe as a kill."""
+    while not _done[-1] and os.getppid() == parent:
+        time.sleep(0.2)
+    os._exit(1)
 
 
 def _fold_part(number: int, part: Path, reading: Reading, settings: Settings) -> None:
     def told(_: str, folded: int, __: int, ___: int) -> None:
         _done[number] = folded
-        if _done[-1] or os.getppid() != _parent:
-            os._exit(1)  # as safe as a kill
 
     part.mkdir(exist_ok=True)
     _wait_for(part)

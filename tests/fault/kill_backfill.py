@@ -10,6 +10,7 @@ are not. Needs the shared data.
 
 import argparse
 import random
+import subprocess
 import sys
 import tempfile
 import time
@@ -27,8 +28,19 @@ from tests.fault.kill_run import lines
 
 NAME = "again"
 MEANT = ("random", "gathering", "commit 1", "random", "commit 3", "gathered", "commit 4")
+IN_PARTS = ("gathered", "part 1", "merge", "random", "part 4", "merge")
 STEP = 4_000
-TOO_LONG = 120.0
+BEGIN = 12_000
+SEVERAL = """
+import sys
+from streams.generations import rebuild
+from streams.generations.generation import Settings
+rebuild.WORTH_PARTS, rebuild.PROCESSES = 1, 2
+rebuild.backfill(sys.argv[1], "again", Settings())
+"""
+"""A backfill that is folded by two processes, however little there is."""
+PART = "part-*/links/_delta_log/*.json"
+TOO_LONG = 300.0
 
 
 class Result(NamedTuple):
@@ -78,14 +90,24 @@ class _History:
 
 def attempt(history: _History, words: tuple[str, ...], meant: str, chance: random.Random) -> bool:
     """Starts a command and kills it as meant; False where it ended first."""
+    return struck_down(start(*words, "--history", history.root), history, meant, chance)
+
+
+def struck_down(
+    process: "subprocess.Popen[bytes]", history: _History, meant: str, chance: random.Random
+) -> bool:
+    """Kills a process as meant; False where it ended first."""
     before = history.commits()
     work = history.folder / "_source"
-    process = start(*words, "--history", history.root)
     deadline = time.monotonic() + (chance.uniform(0.2, 2.5) if meant == "random" else TOO_LONG)
     while process.poll() is None and time.monotonic() < deadline:
         if meant == "gathering" and work.exists():
             break
         if meant == "gathered" and (work / "files.json").exists():
+            break
+        if meant.startswith("part") and len([*work.glob(PART)]) >= int(meant[-1]):
+            break
+        if meant == "merge" and len([*work.glob("part-*/exported")]) == 2:
             break
         if meant.startswith("commit") and history.commits() >= before + int(meant[-1]):
             break
@@ -94,6 +116,28 @@ def attempt(history: _History, words: tuple[str, ...], meant: str, chance: rando
     _, error = process.communicate()
     assert process.returncode in (0, -9), error.decode()
     return process.returncode == -9
+
+
+def kill_parts(source: Path, folder: Path, seed: int) -> Result:
+    """Kills a first pass that several processes fold, then ends it; there are no other kills."""
+    history, chance = _History(source, folder), random.Random(seed)
+    history.grow(BEGIN)
+    struck: Counter[str] = Counter()
+    for meant in IN_PARTS:
+        if struck_down(_several(history.root), history, meant, chance):
+            struck[meant.split()[0]] += 1
+    last = _several(history.root)
+    _, error = last.communicate()
+    assert last.returncode == 0, error.decode()
+    _end(history, "promote", NAME)
+    history.grow(STEP)
+    return Result(struck, history.turns, _compare(history, folder / "quiet"))
+
+
+def _several(root: Path) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [sys.executable, "-c", SEVERAL, str(root)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
 
 
 def kill_backfill(source: Path, folder: Path, kills: int, seed: int) -> Result:

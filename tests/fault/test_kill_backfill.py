@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.conftest import SGD
-from tests.fault.kill_backfill import kill_backfill
+from tests.fault.kill_backfill import kill_backfill, kill_parts
 from tests.shared_data import shared
 
 
@@ -14,3 +14,10 @@ def test_law_3_backfill_and_switches_killed_at_any_moment_lose_nothing(tmp_path:
     stages = {name.partition(", ")[2] for name in result.struck}
     assert {"reading", "folding"} <= stages, f"kills struck in too few places: {result.struck}"
     assert {name.partition(",")[0] for name in result.struck} == {"backfill", "promote"}
+
+
+def test_law_3_several_processes_killed_with_their_parent_lose_nothing(tmp_path: Path) -> None:
+    """The parent is killed; those that fold for it must end by themselves."""
+    result = kill_parts(shared(*SGD), tmp_path, seed=7)
+    assert result.problems == []
+    assert result.struck["part"] and result.struck["merge"], result.struck

@@ -1,0 +1,120 @@
+"""A history folded again, a switch, and a diff: seconds, CPU, memory and what the disk holds.
+
+python -m benchmarks.backfill --turns 1000000 --states 1000000
+"""
+
+import resource
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.common import arguments, note, sgd_records, show, work_folder, write_ndjson
+from schemas.base import JsonObject
+from sinks.digest import digest
+from sinks.generation import named
+from streams.generations.switching import listed
+from streams.runtime import local
+from tests.command import PROGRAM, environment
+
+STATES_OF_A_PLAN = 10
+USERS = 50_000
+
+
+class Took(NamedTuple):
+    """A command's wall and CPU seconds (its processes together), and its largest process in MB."""
+
+    seconds: float
+    cpu: float
+    peak: float
+
+
+def command(*words: str | Path) -> Took:
+    """Runs a command to its end."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run([PROGRAM, *map(str, words)], check=True, capture_output=True, env=environment())
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Took(time.perf_counter() - began, cpu, after.ru_maxrss / 1024)
+
+
+def plans(states: int, *, every: int = 0) -> Iterator[JsonObject]:
+    """Write plans that make so many states; the text of each `every`th differs."""
+    for number in range(states // STATES_OF_A_PLAN):
+        updates = [
+            {
+                "op": "upsert",
+                "state_id": f"s{number}-{n}",
+                "kind": "fact",
+                "body_text": f"user {number} likes thing {n}"
+                + (" very much" if every and (number * STATES_OF_A_PLAN + n) % every == 0 else ""),
+                "evidence_event_ids": [f"e{number}"],
+            }
+            for n in range(STATES_OF_A_PLAN)
+        ]
+        yield {
+            "type": "write_plan",
+            "plan_id": f"p{number}",
+            "user_id": f"u{number % USERS}",
+            "event_id": f"e{number}",
+            "occurred_at": "2026-01-01T00:00:00Z",
+            "extractor": {"name": "hand", "version": "1"},
+            "state_updates": updates,
+            "preference_updates": [],
+        }
+
+
+def backfills(work: Path, turns: int) -> None:
+    """The same history folded again in three ways, each from a first pass."""
+    file, history = work / "turns.ndjson", work / "history"
+    write_ndjson(file, sgd_records(turns))
+    took = command("run", file, "--history", history)
+    lines: list[tuple[str, ...]] = [("run", *_cells(took), "", "")]
+    for extractor in ("", "none", "rules"):
+        name = f"with-{extractor or 'all'}"
+        words = ["--extractor", extractor] if extractor else []
+        note(f"backfill {name}")
+        took = command("backfill", "--history", history, "--generation", name, *words)
+        made = next(one for one in listed(history) if one["name"] == name)
+        disk = [f"{made[kind] / 1e6:,.0f}" for kind in ("own_bytes", "shared_bytes")]
+        lines.append((f"backfill {' '.join(words)}".rstrip(), *_cells(took), *disk))
+    assert digest(named(history, "with-all"))["memory"] == digest(history)["memory"]
+    took = command("promote", "with-rules", "--history", history)
+    lines.append(("promote", *_cells(took), "", ""))
+    head = ("command", "seconds", "CPU s", "largest process MB", "own MB", "shared MB")
+    show(f"{turns:,} turns of SGD", head, lines)
+
+
+def diffs(work: Path, states: int) -> None:
+    """Two histories with so many states, equal and with one in a hundred changed."""
+    for name, every in (("a", 0), ("b", 0), ("c", 100)):
+        note(f"states {name}")
+        write_ndjson(work / f"{name}.ndjson", plans(states, every=every))
+        local.run([str(work / f"{name}.ndjson")], work / name)
+    lines = [
+        (what, *_cells(command("diff", work / "a", work / other)))
+        for what, other in (("equal", "b"), ("1 % changed", "c"))
+    ]
+    head = ("diff", "seconds", "CPU s", "largest process MB")
+    show(f"{states:,} states on each side", head, lines)
+
+
+def _cells(took: Took) -> tuple[str, str, str]:
+    return f"{took.seconds:.1f}", f"{took.cpu:.1f}", f"{took.peak:.0f}"
+
+
+def main() -> None:
+    """Both tables."""
+    parser = arguments(__doc__)
+    parser.add_argument("--turns", type=int, default=1_000_000)
+    parser.add_argument("--states", type=int, default=1_000_000)
+    given = parser.parse_args()
+    with work_folder(given.work) as work:
+        backfills(work, given.turns)
+    with work_folder(given.work) as work:
+        diffs(work, given.states)
+
+
+if __name__ == "__main__":
+    main()
