@@ -14,7 +14,15 @@ from schemas.time import format_time
 from streams.extractors.llm.files import extract, waves
 from streams.extractors.llm.groups import Group, Turn
 from streams.runtime import local
-from tests.command import PROGRAM, environment, ndjson, rows, turn
+from tests.command import (
+    PROGRAM,
+    environment,
+    files_holding,
+    ndjson,
+    rows,
+    turn,
+    turnstone,
+)
 from tests.llm.endpoint import Endpoint, Hang, Reply, Request, completion, error, in_turn, model
 
 MINUTE = 60_000_000
@@ -280,6 +288,27 @@ def test_killed_in_the_middle_nothing_is_lost_doubled_or_paid_twice(
     assert rows(history, "SELECT count(*) FROM state_current") == [(144,)]
     assert rows(history, "SELECT count(*) FROM dead_letters") == [(0,)]
     assert list(spooled.glob("*.ndjson")) == []
+
+
+def test_who_was_forgotten_is_not_brought_back_by_what_a_killed_run_left(
+    endpoint: Start, folded: Folded
+) -> None:
+    history = folded(talk(users=2, turns=3))
+    asked = endpoint(in_turn(model, model, then=lambda _: Hang(20)))
+    running = command(asked, history, "--turns", "2", "--concurrency", "1")
+    wait_until(partial(reached, asked, 2))
+    left = history / "_extract"
+    wait_until(lambda: bool(list(left.glob("*.ndjson"))))
+    running.kill()
+    running.communicate()
+    (spool,) = left.glob("*.ndjson")
+    assert b'"user_id":"u0"' in spool.read_bytes()
+    assert turnstone("forget", "u0", "--history", history, "--yes").code == 0
+    asked.behave = model
+    extract(history, asked.settings())
+    owners = rows(history, "SELECT DISTINCT user_id FROM plans")
+    assert owners == [("u1",)]
+    assert files_holding(history, "user 0 said") == []
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])

@@ -1,8 +1,8 @@
 """Records on their way into a history: appended and on disk at once, folded, then gone.
 
 A call that was paid for is in the spool before anything else happens. What a killed run left there
-is folded by the next one; a line that was being written then is no record and is cut off. Once
-folded a spool is removed: the history has it all, and `forget` need not look anywhere else.
+is folded by the next one, less a line that was being written then, and less who was forgotten
+since. Once folded a spool is removed: the history has it all, and `forget` need not look here.
 """
 
 import fcntl
@@ -15,10 +15,12 @@ from pathlib import Path
 import msgspec
 
 from schemas.base import JsonObject
+from sinks.history import connect
 from streams.errors import ConfigurationError
 from streams.runtime import local
 
 FOLDER = "_extract"
+_decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -43,7 +45,8 @@ class Spool:
         """Takes all spools there are into the history; how many records became plans."""
         applied = 0
         for path in sorted(self._folder.glob("*.ndjson")):
-            _cut_torn(path)
+            if path != self._path:
+                _clean(path, self._history)
             applied += local.run([str(path)], self._history)["applied"]
             if path != self._path:
                 path.unlink()
@@ -75,8 +78,23 @@ def spooling(history: Path) -> Iterator[Spool]:
             spool.close()
 
 
-def _cut_torn(path: Path) -> None:
-    with path.open("rb+") as file:
-        content = file.read()
-        if not content.endswith(b"\n"):
-            file.truncate(content.rfind(b"\n") + 1)
+def _clean(path: Path, history: Path) -> None:
+    """Leaves the whole lines of users whose turns are still there. A run that is killed meanwhile
+    does it again: records folded before are duplicates."""
+    lines = [line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+    if lines:
+        lines = [line for line, known in zip(lines, _known(lines, history), strict=True) if known]
+    fresh = path.with_suffix(".fresh")
+    fresh.write_bytes(b"".join(lines))
+    fresh.replace(path)
+
+
+def _known(lines: list[bytes], history: Path) -> list[bool]:
+    """Whether a record's first turn is in the history."""
+    records = [_decode(line) for line in lines]
+    wanted = [(one["tenant"], one["user_id"], one["extraction"]["event_ids"][0]) for one in records]
+    with connect(history, views=["events"]) as db:
+        events = [event_id for *_, event_id in wanted]
+        sql = "SELECT tenant, user_id, event_id FROM events WHERE event_id IN (SELECT unnest(?))"
+        found = set(db.execute(sql, [events]).fetchall())
+    return [one in found for one in wanted]
