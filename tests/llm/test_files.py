@@ -311,6 +311,22 @@ def test_who_was_forgotten_is_not_brought_back_by_what_a_killed_run_left(
     assert files_holding(history, "user 0 said") == []
 
 
+def test_who_is_forgotten_while_it_runs_is_forgotten(endpoint: Start, folded: Folded) -> None:
+    """Before a request that would show what they said, and while one is under way."""
+    history = folded(talk(users=3, turns=3))
+
+    def forgetting(request: Request) -> Reply:
+        if len(asked.requests) == 1:
+            for user in ("u0", "u2"):
+                assert turnstone("forget", user, "--history", history, "--yes").code == 0
+        return model(request)
+
+    asked = endpoint(forgetting)
+    extract(history, asked.settings(turns=1, concurrency=1, total_seconds=60, read_seconds=60))
+    assert rows(history, "SELECT DISTINCT user_id FROM plans") == [("u1",)]
+    assert files_holding(history, "user 0 said") == files_holding(history, "user 2 said") == []
+
+
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_within_seconds_and_keeps_what_it_has(
     endpoint: Start, folded: Folded, sent: signal.Signals
@@ -410,15 +426,15 @@ def test_the_budget_of_an_hour_counts_what_earlier_runs_spent(
     assert "an hour" in (counts["stopped"] or "an hour")
 
 
-def test_a_plan_cannot_be_read_while_it_is_secret(endpoint: Start, folded: Folded) -> None:
-    """The spool holds what users said: only its owner may read it."""
-    history = folded([told(1, 0, "fact: one"), told(2, 30, "fact: two")])
+def test_what_waits_is_its_owners_alone(endpoint: Start, folded: Folded) -> None:
+    """The spool holds what users said."""
+    history = folded(talk(users=2, turns=1))
     seen: list[int] = []
 
     def look(request: Request) -> Reply:
-        spools = (history / "_extract").glob("*.ndjson")
-        seen.extend(one.stat().st_mode & 0o777 for one in spools)
+        waiting = [history / "_extract", *(history / "_extract").glob("*.ndjson")]
+        seen.extend(one.stat().st_mode & 0o777 for one in waiting)
         return model(request)
 
     extract(history, endpoint(look).settings(concurrency=1))
-    assert set(seen) == {0o600}
+    assert set(seen) == {0o700, 0o600}

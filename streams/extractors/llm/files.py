@@ -78,7 +78,8 @@ async def _in_waves(
     """How many turns were settled, and why not all, if the budget does not allow it."""
     done = 0
     for wave in waves(gather(undone.turns(), settings), settings.concurrency * WAVE):
-        told = list(zip(with_texts(root, wave), remembered(root, wave), strict=True))
+        groups = with_texts(root, wave)
+        told = list(zip(groups, remembered(root, groups), strict=True))
         try:
             settled, stopped = await _ask(asked, told, spool, settings.concurrency)
         finally:

@@ -5,7 +5,6 @@ A turn is extracted when a plan, or a dead letter, of the same model and prompt 
 
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from _duckdb import DuckDBPyConnection
 
@@ -113,21 +112,30 @@ def spent_since(root: Path, since: float) -> list[tuple[float, int, float]]:
 
 
 def with_texts(root: Path, groups: Sequence[Group]) -> list[Group]:
-    """The same groups, their turns with what was said."""
-    keys = [(turn.tenant, turn.session_id, turn.event_id) for one in groups for turn in one.turns]
+    """The same groups, their turns with what was said; without those erased meanwhile."""
+    keys = [_key(turn) for one in groups for turn in one.turns]
     with connect(root, views=["events"]) as db:
         _wanted(db, "tenant, session_id, event_id", keys)
         said = {row[:3]: row[3:] for row in db.execute(TEXTS).fetchall()}
-    return [Group(tuple(_told(turn, said) for turn in one.turns)) for one in groups]
+    told = [
+        [_told(turn, *said[_key(turn)]) for turn in one.turns if _key(turn) in said]
+        for one in groups
+    ]
+    return [Group(tuple(turns)) for turns in told if turns]
 
 
-def _told(turn: Turn, said: dict[Any, Any]) -> Turn:
-    user_input, agent_answer = said[turn.tenant, turn.session_id, turn.event_id]
+def _key(turn: Turn) -> tuple[str, str, str]:
+    return turn.tenant, turn.session_id, turn.event_id
+
+
+def _told(turn: Turn, user_input: str, agent_answer: str) -> Turn:
     return turn._replace(user_input=user_input, agent_answer=agent_answer)
 
 
 def remembered(root: Path, groups: Sequence[Group]) -> list[Remembered]:
     """What was true at each group's time, as far as was known when its last turn was recorded."""
+    if not groups:
+        return []
     with connect(root, views=["state_as_of"]) as db:
         wanted = [
             (str(number), *one.owner, format_time(one.known_at))

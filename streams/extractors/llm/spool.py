@@ -1,8 +1,8 @@
 """Records on their way into a history: appended and on disk at once, folded, then gone.
 
 A call that was paid for is in the spool before anything else happens. What a killed run left there
-is folded by the next one, less a line that was being written then, and less who was forgotten
-since. Once folded a spool is removed: the history has it all, and `forget` need not look here.
+is folded by the next one, less a line that was being written then. Who was forgotten meanwhile is
+left out. Once folded a file is removed: the history has it all, `forget` need not look here.
 """
 
 import fcntl
@@ -25,11 +25,14 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class Spool:
-    """One run's file. `fold` takes what is new in it into the history."""
+    """Where records wait; from one `fold` to the next they share a file."""
 
     def __init__(self, history: Path) -> None:
         self._history = history
         self._folder = history / FOLDER
+        self._begin()
+
+    def _begin(self) -> None:
         self._path = self._folder / f"{time.time_ns() // 1000}.ndjson"
 
     def append(self, record: JsonObject) -> None:
@@ -41,27 +44,20 @@ class Spool:
         finally:
             os.close(handle)
 
-    def fold(self) -> int:
-        """Takes all spools there are into the history; how many records became plans."""
-        applied = 0
+    def fold(self) -> None:
+        """Takes all that waits into the history, a killed run's too."""
         for path in sorted(self._folder.glob("*.ndjson")):
-            if path != self._path:
-                _clean(path, self._history)
-            applied += local.run([str(path)], self._history)["applied"]
-            if path != self._path:
-                path.unlink()
-        return applied
-
-    def close(self) -> None:
-        """Removes this run's file, all of which is folded."""
-        self._path.unlink(missing_ok=True)
+            _clean(path, self._history)
+            local.run([str(path)], self._history)
+            path.unlink()
+        self._begin()
 
 
 @contextmanager
 def spooling(history: Path) -> Iterator[Spool]:
     """A spool for the one extractor of a history. Raises ConfigurationError where one runs."""
     folder = history / FOLDER
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -75,7 +71,6 @@ def spooling(history: Path) -> Iterator[Spool]:
             yield spool
         finally:
             spool.fold()
-            spool.close()
 
 
 def _clean(path: Path, history: Path) -> None:
