@@ -169,6 +169,28 @@ def test_killed_again_and_again_no_turn_is_lost_or_extracted_twice(
     assert flowing.await_done()["dead"] == 0
 
 
+def test_two_share_the_work_and_one_that_dies_leaves_it_to_the_other(
+    flowing: Working, start: Start
+) -> None:
+    def slowly(request: Request) -> Reply:
+        time.sleep(1.0)
+        return model(request)
+
+    flowing.send(talk(0, 36))
+    with Endpoint(slowly) as asked:
+        first = start(asked)
+        wait_until(lambda: len(plans(flowing)) >= 4, first)
+        second = start(asked)
+        wait_until(lambda: second.log.count(": 2 partitions") == 2, second)
+        so_far = len(plans(flowing))
+        wait_until(lambda: len(plans(flowing)) >= so_far + 4, second)
+        first.kill()
+        wait_until(lambda: len(plans(flowing)) == 6 * USERS, second)
+        second.end(sent=signal.SIGTERM)
+    seen = [event for one in plans(flowing) for event in one["extraction"]["event_ids"]]
+    assert len(seen) == len(set(seen)) == 36 * USERS
+
+
 def test_the_states_shown_are_those_of_the_sinks_history(
     flowing: Working, start: Start, tmp_path: Path
 ) -> None:
