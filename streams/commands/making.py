@@ -18,8 +18,8 @@ from streams.extractors.naming import NAMES, named
 @click.option(
     "--extractor",
     type=click.Choice(NAMES),
-    default="none",
-    help="How to find memory in turns; none: as the records say.",
+    help="How to find memory in turns; none: as the records say. Default: as the live generation "
+    "was made, none for the first.",
 )
 @click.option(
     "--retention-days", type=float, help="Drop sessions idle for longer; default: keep all."
@@ -30,7 +30,7 @@ from streams.extractors.naming import NAMES, named
 def run(
     files: tuple[str, ...],
     history: Path,
-    extractor: str,
+    extractor: str | None,
     retention_days: float | None,
     strict: bool,
     as_json: bool,
@@ -42,6 +42,7 @@ def run(
 
     Example: turnstone run turns.ndjson.gz --history memory
     """
+    from streams.generations.generation import extractor_of
     from streams.progress import progress_bar
     from streams.runtime import local
 
@@ -50,7 +51,7 @@ def run(
             counts = local.run(
                 list(files),
                 history,
-                extract=named(extractor),
+                extract=named(extractor or extractor_of(history)),
                 retention_days=retention_days,
                 progress=progress,
             )

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from sinks.generation import sync
+from sinks.generation import ROOT, folder_of, pointer, sync
 from streams.errors import ConfigurationError, TurnstoneError
 from streams.folds import constants
 
@@ -77,6 +77,16 @@ class Generation(msgspec.Struct, kw_only=True):
     seconds: float = 0.0
     counts: dict[str, int] = {}
     format: int = FORMAT
+
+
+def extractor_of(history: Path) -> str:
+    """What turns are extracted with that come to a history: as its live generation was made.
+
+    Raises HistoryError where the history's files say nothing of use.
+    """
+    live = pointer(history).current
+    made = None if live == ROOT else load(folder_of(history, live))
+    return (made and made.settings.extractor) or "none"
 
 
 def load(folder: Path) -> Generation | None:

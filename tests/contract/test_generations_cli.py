@@ -128,6 +128,22 @@ def test_rules_are_made_anew(tmp_path: Path) -> None:
     assert digest(history, "bare") == digest(history, "plain") == digest(history, "root")
 
 
+def test_what_comes_after_a_switch_is_extracted_as_the_live_generation_was(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    first, later = turn("e1", user_id="u"), turn("e2", user_id="u", user_input="I live in Oslo.")
+    folded(ndjson(tmp_path / "first.ndjson", [first]), history=history)
+    answer("backfill", "--history", history, "--generation", "ruled", "--extractor", "rules")
+    answer("promote", "ruled", "--history", history)
+    counts = answer("run", ndjson(tmp_path / "later.ndjson", [later]), "--history", history)
+    assert counts["extracted_applied"] == 1
+    assert rows(history, "SELECT extractor_name FROM plans") == [("rules",)]
+    answer("rollback", "--history", history)
+    again = turn("e3", user_id="u", user_input="I live in Rome.")
+    counts = answer("run", ndjson(tmp_path / "again.ndjson", [again]), "--history", history)
+    assert "extracted_applied" not in counts
+    assert rows(history, "SELECT extractor_name FROM plans") == []
+
+
 def test_a_constant_is_set_for_whoever_folds_and_reads(tmp_path: Path) -> None:
     history = tmp_path / "history"
     file = tmp_path / "said.ndjson"
