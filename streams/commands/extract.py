@@ -67,7 +67,7 @@ def extract(
     if bootstrap is not None:
         counts = _follow(bootstrap, settings, group, history, latest, once)
     elif history is not None:
-        counts = _catch_up(history, settings, again)
+        counts = ask(history, settings, again)
     else:
         raise click.UsageError("whose turns are extracted: --history DIR or --bootstrap HOST:PORT")
     _say_counts(counts, as_json)
@@ -82,7 +82,8 @@ def extract(
             raise click.exceptions.Exit(4)
 
 
-def _catch_up(history: Path, settings: Any, again: bool) -> dict[str, Any]:
+def ask(history: Path, settings: Any, again: bool = False) -> dict[str, Any]:
+    """Asks the model about what it was not asked about yet; the counts."""
     from streams.extractors.llm.files import extract as run
     from streams.progress import progress_bar
 

@@ -8,8 +8,11 @@ import click
 
 from streams import output
 from streams.commands import options
+from streams.commands.extract import ask
 from streams.errors import DataRefused
 from streams.extractors.naming import NAMES, named
+
+MODEL = "llm"
 
 
 @click.command()
@@ -17,9 +20,9 @@ from streams.extractors.naming import NAMES, named
 @options.history
 @click.option(
     "--extractor",
-    type=click.Choice(NAMES),
-    help="How to find memory in turns; none: as the records say. Default: as the live generation "
-    "was made, none for the first.",
+    type=click.Choice([*NAMES, MODEL]),
+    help="How to find memory in turns; none: as the records say; llm: by a model, asked when all "
+    "is folded (as `extract` does). Default: as the live generation was made, none for the first.",
 )
 @click.option(
     "--retention-days", type=float, help="Drop sessions idle for longer; default: keep all."
@@ -46,19 +49,24 @@ def run(
     from streams.progress import progress_bar
     from streams.runtime import local
 
+    model = _model() if extractor == MODEL else None
+    rule = "none" if model else extractor or extractor_of(history)
     with progress_bar() as progress:
         try:
             counts = local.run(
                 list(files),
                 history,
-                extract=named(extractor or extractor_of(history)),
+                extract=named(rule),
                 retention_days=retention_days,
                 progress=progress,
             )
         except local.Truncated as error:
             _say_counts(error.counts, as_json)
             raise
-    _say_counts(counts, as_json)
+    try:
+        counts |= {"model": ask(history, model)} if model else {}
+    finally:
+        _say_counts(counts, as_json)
     if counts["dead"]:
         output.note(
             f"{counts['dead']} records were refused: turnstone dlq list --history {history}"
@@ -67,14 +75,27 @@ def run(
             raise click.exceptions.Exit(4)
 
 
+def _model() -> Any:
+    """The model's settings, looked at before anything is folded."""
+    from streams.extractors.llm.settings import LlmSettings
+
+    return LlmSettings.load()
+
+
 def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
     if as_json:
         output.say(output.json_text(counts, indent=0))
         return
     warnings = counts["warnings"]
     for name, value in counts.items():
-        if name != "warnings" and (value or name != "after_retention"):
+        if name not in ("warnings", "model") and (value or name != "after_retention"):
             output.say_count(name.replace("_", " "), value)
+    model = counts.get("model", {})
+    for name, value in model.items():
+        if value and name != "stopped":
+            output.say_count(name.replace("_", " "), value)
+    if model.get("stopped"):
+        output.note(f"stopped: {model['stopped']}; `turnstone extract` goes on")
     for name, value in warnings.items():
         output.note(f"warning: {name.replace('_', ' ')}: {value}")
 

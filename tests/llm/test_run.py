@@ -1,0 +1,30 @@
+"""`run --extractor llm`: folds, then asks."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.command import environment, ndjson, rows, turn, turnstone
+from tests.llm.endpoint import Endpoint
+
+Start = Callable[..., Endpoint]
+
+
+def test_a_run_asks_a_model_when_all_is_folded(endpoint: Start, tmp_path: Path) -> None:
+    file = ndjson(tmp_path / "turns.ndjson", [turn("e1", user_id="u", user_input="fact: a cat")])
+    started, history = endpoint(), tmp_path / "history"
+    told = environment(TURNSTONE_LLM_BASE_URL=started.url, TURNSTONE_LLM_MODEL="test")
+    words = ("run", file, "--history", history, "--extractor", "llm")
+    first = turnstone(*words, "--json", env=told).json()
+    assert (first["applied"], first["model"]["turns"], first["model"]["calls"]) == (1, 1, 1)
+    assert rows(history, "SELECT extractor_name FROM plans") == [("llm/test",)]
+    again = turnstone(*words, env=told)
+    assert again.code == 0, again.err
+    assert len(started.requests) == 1
+
+
+def test_without_an_endpoint_nothing_is_folded(tmp_path: Path) -> None:
+    file = ndjson(tmp_path / "turns.ndjson", [turn("e1")])
+    done = turnstone("run", file, "--history", tmp_path / "history", "--extractor", "llm")
+    assert done.code == 3
+    assert "TURNSTONE_LLM_BASE_URL" in done.err
+    assert not (tmp_path / "history").exists()
