@@ -22,6 +22,7 @@ from sinks.files import data_files
 from sinks.generation import find_tables
 from sinks.root import HistoryError
 from sinks.views import ALL_VIEWS, MACROS, SNAPSHOT_KEYS, VIEWS, needs
+from streams.folds.constants import CONSTANTS
 
 ROWS = Path(schemas.__file__).parent / "generated" / "rows"
 JSON_TYPES = {
@@ -114,7 +115,10 @@ def _definition(name: str, files: dict[str, list[str]], tenant: str | None) -> s
         table, key = SNAPSHOT_KEYS[name]
         rows = select(table, files[table], tenant=tenant, more=True)
         return f"VIEW {name} AS {_newest(table, rows, key)}"
-    return f"MACRO {name}{MACROS[name]}" if name in MACROS else f"VIEW {name} AS {VIEWS[name]}"
+    if name in MACROS:
+        return f"MACRO {name}{MACROS[name]}"
+    limit = str(CONSTANTS.max_iteration)  # of who reads: the generation's
+    return f"VIEW {name} AS {VIEWS[name].replace('$max_iteration', limit)}"
 
 
 class Result(NamedTuple):

@@ -40,7 +40,8 @@ WITH standing AS (
     SELECT *,
         status <> 'running'
             AND count(*) FILTER (status <> 'running') OVER so_far
-                >= coalesce(last_value(own_limit IGNORE NULLS) OVER so_far, 10) AS at_limit,
+                >= coalesce(last_value(own_limit IGNORE NULLS) OVER so_far, $max_iteration)
+            AS at_limit,
         status = 'done' AND action_type = 'CLARIFY' AS asks
     FROM standing
     WINDOW so_far AS (

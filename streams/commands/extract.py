@@ -61,9 +61,7 @@ def extract(
 
     Example: turnstone extract --history memory --base-url http://localhost:11434/v1 --model qwen3
     """
-    from streams.extractors.llm.settings import LlmSettings
-
-    settings = LlmSettings.load(**given)
+    settings = load_settings(**given)
     if bootstrap is not None:
         counts = _follow(bootstrap, settings, group, history, latest, once)
     elif history is not None:
@@ -80,6 +78,15 @@ def extract(
         )
         if strict:
             raise click.exceptions.Exit(4)
+
+
+def load_settings(**given: Any) -> Any:
+    """How the model is reached, and what it may spend."""
+    import httpx  # noqa: F401 - first, so that what is missing is the extra `llm`
+
+    from streams.extractors.llm.settings import LlmSettings
+
+    return LlmSettings.load(**given)
 
 
 def ask(history: Path, settings: Any, again: bool = False) -> dict[str, Any]:

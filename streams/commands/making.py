@@ -8,7 +8,7 @@ import click
 
 from streams import output
 from streams.commands import options
-from streams.commands.extract import ask
+from streams.commands.extract import ask, load_settings
 from streams.errors import DataRefused
 from streams.extractors.naming import NAMES, named
 
@@ -49,7 +49,7 @@ def run(
     from streams.progress import progress_bar
     from streams.runtime import local
 
-    model = _model() if extractor == MODEL else None
+    model = load_settings() if extractor == MODEL else None  # before anything is folded
     rule = "none" if model else extractor or extractor_of(history)
     with progress_bar() as progress:
         try:
@@ -73,13 +73,6 @@ def run(
         )
         if strict:
             raise click.exceptions.Exit(4)
-
-
-def _model() -> Any:
-    """The model's settings, looked at before anything is folded."""
-    from streams.extractors.llm.settings import LlmSettings
-
-    return LlmSettings.load()
 
 
 def _say_counts(counts: dict[str, Any], as_json: bool) -> None:

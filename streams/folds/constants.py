@@ -6,22 +6,30 @@ goes on with it, or reads it, uses the same.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from math import nan
-from typing import Any
+from typing import Any, NamedTuple
 
 from schemas.time import HOUR
 
 Number = int | float
 
 
-def _rule(default: Any, about: str, low: Number = 1, high: Number = 100_000) -> Any:
-    return field(default=default, metadata={"about": about, "low": low, "high": high})
+class Rule(NamedTuple):
+    """What a constant is unless it is set, and what it may be. One that is whole by default stays
+    so."""
+
+    default: Number
+    about: str
+    low: Number
+    high: Number
 
 
-@dataclass(slots=True)
+def _rule(default: Number, about: str, low: Number = 1, high: Number = 100_000) -> Any:
+    return Rule(default, about, low, high)
+
+
 class Constants:
-    """Each field is a constant by the name it is set by."""
+    """Each attribute is a constant by the name it is set by."""
 
     # sessions
     session_expiry_hours: float = _rule(
@@ -70,10 +78,12 @@ class Constants:
         return int(self.session_expiry_hours * HOUR)
 
 
+RULES: dict[str, Rule] = {
+    name: rule for name, rule in vars(Constants).items() if isinstance(rule, Rule)
+}
+
 CONSTANTS = Constants()
 """This process's."""
-
-_FIELDS = {one.name: one for one in fields(Constants)}
 
 
 def use(changes: Mapping[str, Any]) -> None:
@@ -82,16 +92,16 @@ def use(changes: Mapping[str, Any]) -> None:
     Raises ValueError as `checked` does; nothing is set then.
     """
     given = checked(changes)
-    for name, one in _FIELDS.items():
-        setattr(CONSTANTS, name, given.get(name, one.default))
+    for name, rule in RULES.items():
+        setattr(CONSTANTS, name, given.get(name, rule.default))
 
 
 def changed() -> dict[str, Number]:
     """Those that are not as they are by default."""
     return {
         name: getattr(CONSTANTS, name)
-        for name, one in _FIELDS.items()
-        if getattr(CONSTANTS, name) != one.default
+        for name, rule in RULES.items()
+        if getattr(CONSTANTS, name) != rule.default
     }
 
 
@@ -104,10 +114,10 @@ def checked(changes: Mapping[str, Any]) -> dict[str, Number]:
 
 
 def _checked(name: str, value: Any) -> Number:
-    one = _FIELDS.get(name)
-    if one is None:
-        raise ValueError(f"{name}: no such constant; there are {', '.join(sorted(_FIELDS))}")
-    low, high, is_whole = one.metadata["low"], one.metadata["high"], one.type is int
+    rule = RULES.get(name)
+    if rule is None:
+        raise ValueError(f"{name}: no such constant; there are {', '.join(sorted(RULES))}")
+    low, high, is_whole = rule.low, rule.high, type(rule.default) is int
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -116,3 +126,6 @@ def _checked(name: str, value: Any) -> Number:
         what = "a whole number" if is_whole else "a number"
         raise ValueError(f"{name}: expected {what} from {low:g} to {high:g}, not {value!r}")
     return int(number) if is_whole else number
+
+
+use({})

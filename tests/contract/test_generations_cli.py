@@ -9,6 +9,7 @@ import pytest
 from streams.extractors.rules import VERSION
 from streams.sample import CONVERSATIONS
 from tests.command import Done, folded, ndjson, rows, snapshot, turn, turnstone
+from tests.property.world import recursion
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +103,17 @@ def test_a_diff_says_what_changed_on_which_evidence(tmp_path: Path) -> None:
     text = turnstone("diff", "live", "plain", "--history", history)
     assert "body_text: lives in York → lives in Leeds" in text.out
     assert "e1: I moved to York" in text.out
+
+
+def test_views_follow_a_generation_s_constants(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    steps = [recursion(f"r{n}", n, n, status="done") for n in range(4)]
+    folded(ndjson(tmp_path / "steps.ndjson", steps), history=history)
+    words = ("--history", history, "--generation", "short")
+    answer("backfill", *words, "--set", "max_iteration=2")
+    late = "SELECT trace_id FROM recursion_current WHERE after_finish ORDER BY 1"
+    assert answer("sql", "--history", history, late) == []
+    assert answer("sql", *words, late) == [{"trace_id": "r2"}, {"trace_id": "r3"}]
 
 
 def test_rules_are_made_anew(tmp_path: Path) -> None:
