@@ -59,7 +59,8 @@ def sink(
 
     Example: turnstone sink --bootstrap localhost:9092 --history memory
     """
-    from sinks.generation import folder_of
+    from sinks.generation import RESERVED, folder_of
+    from sinks.root import open_root
     from streams.kafka.settings import KafkaSettings
     from streams.kafka.sink import SinkOptions
 
@@ -68,8 +69,10 @@ def sink(
     size = int(roll_mb * 1_000_000)
     wanted = SinkOptions(name, instance, size, roll_seconds, once, generation=generation)
     if generation is not None:
-        history = folder_of(history, generation)
-        history.parent.mkdir(parents=True, exist_ok=True)
+        if generation in RESERVED:
+            raise click.UsageError(f"--generation {generation}: a word for another; name a new one")
+        history = folder_of(open_root(history), generation)
+        history.parent.mkdir(exist_ok=True)
     began = time.monotonic()
     counts = asyncio.run(_sink(settings, history, wanted))
     _say_counts({**counts, "seconds": round(time.monotonic() - began, 3)}, as_json)

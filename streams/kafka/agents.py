@@ -42,8 +42,9 @@ def _plan(
     processor: Callable[[int, RowStore], Processor],
 ) -> Plan:
     sources = [topology.name_in(topic, generation) for topic in agent.sources]
-    if generation is not None and topology.WRITE_PLANS in agent.sources:
-        sources.append(topology.own_plans(generation))
+    if generation is not None and agent is topology.MEMORY_AGENT:
+        # what was posted stands among the live memory's hops
+        sources += [topology.USER_SIGNALS.name, topology.own_plans(generation)]
     documents = ", ".join(model.__name__ for model in agent.table.documents)
     return Plan(
         agent.name,

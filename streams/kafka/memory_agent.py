@@ -26,8 +26,8 @@ FAR = 2**62  # an earlier time than any, when negative
 class MemoryAgent(Agent):
     """What turns mean for their users, posted signals, write plans.
 
-    In a generation, whose sources `topics` names, the plans that an extractor made for the live
-    memory are left out: it has its own."""
+    In a generation, whose sources `topics` names, what was made for the live memory is left out,
+    hops and an extractor's plans: it has its own."""
 
     table_name = "users"
 
@@ -60,6 +60,8 @@ class MemoryAgent(Agent):
 
     def apply(self, record: Any, given: Any) -> str:
         if type(given) is hop.Given:
+            if self.topics and record.topic not in self.topics:
+                return "hops_left_out"
             return self.feel(record, given)
         return super().apply(record, given)
 

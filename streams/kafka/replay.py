@@ -48,6 +48,8 @@ def chosen(
             passed["not_named"] += 1
         elif _mark(one) is not None:
             passed["replays"] += 1
+        elif _is_a_generation_s(one.src_topic):
+            passed["of_a_generation"] += 1
         elif one.reason == MISFIT or (reasons and one.reason not in reasons):
             passed["other_reason"] += 1
         elif one.place in came_back and not again:
@@ -74,6 +76,13 @@ async def replay(found: Iterable[Letter], settings: KafkaSettings) -> dict[str, 
             counts["sent" if fits else "too_large"] += 1
         await feed.flush()
     return dict(counts)
+
+
+def _is_a_generation_s(topic: str) -> bool:
+    """Whether a letter comes from a generation's own topic: what it says is not for the live
+    memory, whose topics replays go to."""
+    stem, dot, _ = topic.partition(".")
+    return bool(dot) and stem in _INPUTS
 
 
 def _is_changed(payload: bytes) -> bool:

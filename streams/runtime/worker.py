@@ -23,6 +23,7 @@ from streams.kafka.rows import MemoryRows, RowStore
 from streams.kafka.run import run
 from streams.kafka.settings import KafkaSettings, Settings
 from streams.kafka.topics import ensure_topics
+from streams.topology import RESERVED
 
 log = logging.getLogger(__name__)
 
@@ -83,6 +84,8 @@ class WorkerSettings(Settings):
 
     @model_validator(mode="after")
     def _together(self) -> Self:
+        if self.generation in RESERVED:
+            raise ValueError(f"generation {self.generation} is a word for another: name a new one")
         if (self.store == "rocksdb") != (self.data is not None):
             raise ValueError("store rocksdb needs data, a folder; store memory takes none")
         return self

@@ -23,14 +23,18 @@ SAID = (
     turn("said-2", user_id="ann", user_input="I don't live in Oslo any more, I live in Bergen.",
          occurred_at="2026-02-01T00:00:00Z"),
 )  # fmt: skip
+QUIZ = {
+    "type": "signal", "signal_id": "quiz-1", "scope": "user", "user_id": "ann", "topic": "fjords",
+    "occurred_at": "2026-02-02T00:00:00Z", "metadata": {"correct_rate": 1.0},
+}  # fmt: skip
 STATES = "SELECT body_text FROM state_current WHERE owner_id = 'ann' AND kind = 'fact'"
 
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    """The sample and two turns in which a rule finds something."""
+    """The sample, two turns in which a rule finds something, and a posted signal."""
     file = tmp_path / "log.ndjson"
-    said = "".join(json.dumps(one) + "\n" for one in SAID)
+    said = "".join(json.dumps(one) + "\n" for one in (*SAID, QUIZ))
     file.write_text(SAMPLE.read_text() + said)
     return file
 
@@ -82,6 +86,7 @@ def test_a_generation_is_made_from_the_topics_and_goes_live(
     working.start("--generation", "again", "--extractor", "rules", "--instance", "again")
     again = await_generation(working, "again", len(lines) + 2 * extracted)
     assert again["left_out"] == again["extracted"] == extracted
+    assert bare["hops_left_out"] > 0
     for name in ("bare", "again"):
         written(working, history, "--generation", name)
 
@@ -104,3 +109,12 @@ def test_a_generation_is_made_from_the_topics_and_goes_live(
     written(working, history)  # the live sink goes on in its own tables
     turnstone("rollback", "--history", history)
     assert [text for (text,) in rows(history, STATES)] == ["The user lives in Bergen."]
+
+
+def test_a_generation_is_no_word_for_another(tmp_path: Path) -> None:
+    for name in ("root", "live", "previous"):
+        for words in (("worker",), ("sink", "--history", tmp_path / "h")):
+            done = turnstone(*words, "--bootstrap", "127.0.0.1:1", "--generation", name)
+            assert done.code in (2, 3)
+            assert "a word for another" in done.err
+    assert not (tmp_path / "h").exists()

@@ -246,3 +246,13 @@ def test_a_letter_knows_its_place(tmp_path: Path) -> None:
     assert one == Letter("turns", 1, 7, "invalid", b"{}", "default/s", None)
     assert one.place == "turns:1:7"
     assert chosen([one])[0] == [one]
+
+
+def test_a_generation_s_letters_are_not_for_the_live_memory() -> None:
+    letters = [
+        Letter(topic, 0, number, "invalid", b"{}", "default/u", None)
+        for number, topic in enumerate(("write-plans", "write-plans.bare", "user-signals.a.b"))
+    ]
+    sent, passed = chosen(letters)
+    assert [one.src_topic for one in sent] == ["write-plans"]
+    assert passed["of_a_generation"] == 2
