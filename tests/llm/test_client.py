@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import json
 import time
+import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from streams.errors import ConfigurationError, Unreachable
 from streams.extractors.llm.breaker import Breaker
@@ -400,6 +402,8 @@ def test_nothing_is_asked_without_a_budget(endpoint: Start) -> None:
         ({"base_url": "localhost:11434/v1"}, "TURNSTONE_LLM_BASE_URL: expected http"),
         ({"base_url": "https://me:sk-1@host/v1"}, "put the key into TURNSTONE_LLM_API_KEY"),
         ({"model": ""}, "TURNSTONE_LLM_MODEL"),
+        ({"api_key": "sk-1\nX-Other: 1"}, "TURNSTONE_LLM_API_KEY: it holds control"),
+        ({"api_key": "sk-1ü"}, "TURNSTONE_LLM_API_KEY: it holds control or non-ASCII"),
         ({"budget_cost": 1.0, "price_input": 0.0}, "needs price_input and price_output"),
         ({"body": {"model": "another"}}, "body: model is set by Turnstone"),
         ({"sources": ("chat", "meta_request")}, "meta_request is never what a user says"),
@@ -410,6 +414,36 @@ def test_settings_that_are_wrong(wrong: dict[str, Any], why: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         LlmSettings.load(**{**given, **wrong})
     assert why in str(caught.value) and "sk-1" not in str(caught.value)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", " "])
+def test_a_key_with_a_newline_is_the_key(endpoint: Start, end: str) -> None:
+    asked = endpoint()
+    assert is_plan(only(asked, api_key=f"sk-1{end}"))
+    assert asked.requests[0].headers["Authorization"] == "Bearer sk-1"
+
+
+def test_what_cannot_be_sent_is_not_shown(endpoint: Start) -> None:
+    """h11 quotes the header; it came past the settings' own look at it."""
+    asked = endpoint()
+    broken = asked.settings().model_copy(update={"api_key": SecretStr("sk-1\n")})
+
+    async def inside() -> Any:
+        async with extractor(broken, Budget(broken), timed=True, patient=True) as asking:
+            return await asking.make(GROUP, NOTHING)
+
+    with pytest.raises(ConfigurationError) as caught:
+        asyncio.run(inside())
+    assert "TURNSTONE_LLM_API_KEY" in str(caught.value)
+    text = "".join(traceback.format_exception(caught.value))
+    assert "sk-1" not in text
+    assert asked.requests == []
+
+
+def test_a_key_in_a_refusal_is_not_shown(endpoint: Start) -> None:
+    """A dead letter is made of it."""
+    asked = endpoint(lambda _: completion("", refusal="not for sk-1"))
+    assert "sk-1" not in json.dumps(only(asked, api_key="sk-1"))
 
 
 def test_settings_that_are_missing() -> None:

@@ -190,8 +190,13 @@ class Client:
                 raw = await _read(response, told.max_response_bytes)
         except TimeoutError:
             raise Transient(f"no answer within {told.total_seconds:g} s") from None
+        except httpx.LocalProtocolError:  # its text quotes the header that is wrong
+            raise ConfigurationError(
+                f"the request cannot be sent as HTTP; is {PREFIX}API_KEY a key and nothing else?"
+            ) from None
         except (httpx.TransportError, httpx.DecodingError) as error:
-            raise Transient(f"{type(error).__name__}: {error}".rstrip(": ")) from None
+            text = f"{type(error).__name__}: {error}".rstrip(": ")
+            raise Transient(told.redacted(text)) from None
         if not response.is_success:
             raise self._refusal(response, raw)
         if len(raw) > told.max_response_bytes:
@@ -201,7 +206,8 @@ class Client:
 
     def _refusal(self, response: httpx.Response, raw: bytes) -> Exception:
         status = response.status_code
-        text = f"HTTP {status} {response.reason_phrase}: {self._said(raw)}".rstrip(": ")
+        text = f"HTTP {status} {response.reason_phrase}: {_said(raw)}".rstrip(": ")
+        text = self._settings.redacted(text)[:SHOWN]
         if status in PASSING or status >= 500:
             return Transient(text, _retry_after(response), alive=status == 429)
         if status in (401, 403):
@@ -212,17 +218,16 @@ class Client:
             )
         return Rejected(text)
 
-    def _said(self, raw: bytes) -> str:
-        """What the endpoint says of an error; it may repeat the key."""
-        text = raw[: 10 * SHOWN].decode("utf-8", "replace")
-        try:
-            error = _decode(raw)["error"]
-            text = str(error["message"] if isinstance(error, dict) else error)
-        except (ValueError, LookupError, TypeError):
-            pass
-        if self._settings.api_key:
-            text = text.replace(self._settings.api_key.get_secret_value(), "***")
-        return " ".join(text.split())[:SHOWN]
+
+def _said(raw: bytes) -> str:
+    """What the endpoint says of an error."""
+    text = raw[: 10 * SHOWN].decode("utf-8", "replace")
+    try:
+        error = _decode(raw)["error"]
+        text = str(error["message"] if isinstance(error, dict) else error)
+    except (ValueError, LookupError, TypeError):
+        pass
+    return " ".join(text.split())
 
 
 async def _read(response: httpx.Response, most: int) -> bytes:

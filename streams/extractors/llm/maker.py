@@ -63,6 +63,7 @@ class Extractor:
         self.counts["groups"] += 1
         self.counts["failed"] += 1
         text = replies[-1].text if replies else ""
+        error = self._settings.redacted(error)
         return plans.failure(error, text, group, self.author, self._usage(replies))
 
     def _known(self, group: Group, remembered: Remembered) -> Known:

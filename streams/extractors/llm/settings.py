@@ -73,6 +73,23 @@ class LlmSettings(Settings):
             raise ValueError(f"put the key into {PREFIX}API_KEY, not into the address")
         return value.rstrip("/").removesuffix("/chat/completions")
 
+    @field_validator("api_key")
+    @classmethod
+    def _sendable(cls, value: SecretStr | None) -> SecretStr | None:
+        """A file's last newline is not of the key. What no header can hold is refused here, where
+        no error text repeats it."""
+        key = value.get_secret_value().strip() if value else ""
+        if not key.isascii() or not key.isprintable():
+            raise ValueError("it holds control or non-ASCII characters; give the key alone")
+        return SecretStr(key) if key else None
+
+    def redacted(self, text: str) -> str:
+        """The text without the key, plain or as Python would quote it."""
+        if self.api_key is None:
+            return text
+        key = self.api_key.get_secret_value()
+        return text.replace(key, "***").replace(repr(key)[1:-1], "***")
+
     @model_validator(mode="after")
     def _fit_together(self) -> "LlmSettings":
         if (self.budget_cost or self.hourly_cost) and not (self.price_input or self.price_output):
