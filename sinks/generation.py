@@ -55,7 +55,11 @@ def stamp(root: str | Path) -> Stamp:
 
 
 def switch(root: Path, to: Pointer) -> None:
-    """Makes another generation live, in one step. On disk when it returns."""
+    """Makes another generation live, in one step. On disk when it returns.
+
+    Raises HistoryError for a name that is none, HistoryWriteError.
+    """
+    folder_of(root, to.current)
     fresh = root / f".{FILE}"
     try:
         with fresh.open("w", encoding="utf-8") as file:
@@ -98,17 +102,26 @@ def folder_of(root: Path, name: str) -> Path:
     return root / FOLDER / name
 
 
+def resolve(root: Path, name: str) -> str:
+    """A generation's own name: `live` is the live one, `previous` the one before.
+
+    Raises HistoryError where none was before.
+    """
+    if name not in (LIVE, "previous"):
+        return name
+    at = pointer(root)
+    known = at.current if name == LIVE else at.previous
+    if known is None:
+        raise HistoryError(f"{root}: no generation was live before {at.current!r}")
+    return known
+
+
 def find(root: Path, name: str) -> Path:
-    """An existing generation's folder; `live` is the live one, `previous` the one before.
+    """An existing generation's folder; `live` and `previous` as `resolve` says.
 
     Raises HistoryError where there is none of that name.
     """
-    at = pointer(root)
-    if name in (LIVE, "previous"):
-        known = at.current if name == LIVE else at.previous
-        if known is None:
-            raise HistoryError(f"{root}: no generation was live before {at.current!r}")
-        name = known
+    name = resolve(root, name)
     folder = folder_of(root, name)
     if not (folder / MARKER).exists():
         raise HistoryError(

@@ -14,7 +14,18 @@ from typing import Any, NamedTuple
 
 from schemas.rows import TABLES
 from sinks.delta import History
-from sinks.generation import FOLDER, LIVE, ROOT, Pointer, find, folder_of, names, pointer, switch
+from sinks.generation import (
+    FOLDER,
+    LIVE,
+    ROOT,
+    Pointer,
+    find,
+    folder_of,
+    names,
+    pointer,
+    resolve,
+    switch,
+)
 from sinks.links import missing
 from sinks.root import find_root
 from sinks.shared import is_shared
@@ -40,6 +51,7 @@ def promote(history: str | Path, name: str, progress: Progress | None = None) ->
     Refused: a generation that is not finished, damaged, or of some days only; a sink's history.
     """
     root = find_root(history)
+    name = resolve(root, name)
     folder = find(root, name)
     began = time.monotonic()
     if is_shared(root):

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from sinks.generation import Pointer, switch
+from sinks.root import HistoryError
 from streams.extractors.rules import VERSION
 from streams.sample import CONVERSATIONS
 from tests.command import Done, folded, ndjson, rows, snapshot, turn, turnstone
@@ -252,6 +254,22 @@ def test_promoting_what_is_live_changes_nothing(history: Path) -> None:
     before = (history / "generation.json").read_bytes()
     assert answer("promote", "again", "--history", history)["previous"] == "root"
     assert (history / "generation.json").read_bytes() == before
+
+
+def test_an_alias_is_promoted_by_the_name_it_stands_for(history: Path) -> None:
+    answer("promote", "again", "--history", history)
+    done = answer("promote", "previous", "--history", history)
+    assert (done["current"], done["previous"]) == ("root", "again")
+    assert answer("promote", "live", "--history", history)["current"] == "root"
+    assert digest(history) == digest(history, "previous") == digest(history, "again")
+
+
+def test_an_alias_never_becomes_the_pointer(history: Path) -> None:
+    for name in ("live", "previous", "a/b"):
+        with pytest.raises(HistoryError, match="cannot name a generation"):
+            switch(history, Pointer(name))
+    switch(history, Pointer("root"))
+    assert digest(history) == digest(history, "root")
 
 
 def test_generations_are_listed_with_what_they_take(sample: Path) -> None:
