@@ -1,5 +1,6 @@
 """`extract` over a history: each turn once, what is paid for is kept, the state as of the event."""
 
+import json
 import signal
 import subprocess
 import time
@@ -379,6 +380,17 @@ def test_an_endpoint_that_is_not_there(folded: Folded) -> None:
     _, err = running.communicate(timeout=30)
     assert running.returncode == 5
     assert b"does not answer: ConnectError" in err
+
+
+def test_what_had_ended_before_it_was_told_is_history(endpoint: Start, folded: Folded) -> None:
+    history = folded([told(1, 0, "I lived in Oslo until 2019")])
+    past = {"kind": "fact", "body_text": "lived in Oslo", "valid_to": "2019-12-31T00:00:00Z",
+            "evidence_event_ids": ["e1"]}  # fmt: skip
+    asked = endpoint(lambda _: completion(json.dumps({"state_updates": [past]})))
+    assert extract(history, asked.settings())["failed"] == 0
+    found = "SELECT after ->> '$.valid_to', after ->> '$.status' FROM revisions"
+    assert rows(history, found) == [("2019-12-31T00:00:00Z", "closed")]
+    assert rows(history, "SELECT body_text FROM state_current") == []
 
 
 def test_a_failure_is_a_dead_letter_and_asked_about_again_only_if_told(

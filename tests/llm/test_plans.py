@@ -109,6 +109,24 @@ def test_what_ends_held_until_the_turn_that_says_so() -> None:
     assert update.valid_to == NOON
 
 
+def test_of_what_had_ended_before_only_the_end_is_known() -> None:
+    """I lived in Oslo until 2019."""
+    ended = parse_time("2019-12-31T00:00:00Z")
+    past = {**NEW, "body_text": "lived in Oslo", "valid_to": "2019-12-31T00:00:00Z"}
+    (update,) = made(state_updates=[past]).state_updates
+    assert (update.valid_from, update.valid_to) == (ended, ended)
+
+
+def test_what_ends_before_it_began_ends_as_it_begins() -> None:
+    later = format_time(NOON + 3_600_000_000)
+    (update,) = made(
+        state_updates=[
+            {"op": "close", "state_id": "home", "valid_from": later, "evidence_event_ids": ["e1"]}
+        ]
+    ).state_updates
+    assert update.valid_to == update.valid_from
+
+
 def test_a_correction_stays_one() -> None:
     """With a `valid_from` it would begin a new version."""
     (update,) = made(state_updates=[{**NEW, "state_id": "home"}]).state_updates

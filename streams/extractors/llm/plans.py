@@ -117,16 +117,21 @@ def _read(text: str) -> Answer:
 
 
 def _date(update: StateSaid, answer: Answer, group: Group) -> None:
-    """What is new was true from the first turn that says so, what ends until the last."""
+    """What is new was true from the first turn that says so, what ends until the last.
+
+    Of what had ended by then only the end is known: an empty interval there.
+    """
     notes = answer.event_annotations
     at = {turn.event_id: turn.occurred_at for turn in group.turns}
     said = sorted(at[event_id] for event_id in update.evidence_event_ids)
     if update.op == "upsert":
         is_new = update.state_id is None and update.kind != "long_mood_state"
         if is_new and update.valid_from is None and not (notes and notes.about_start):
-            update.valid_from = said[0]
+            ended = said[0] if update.valid_to is None else update.valid_to
+            update.valid_from = min(said[0], ended)
     elif update.op == "close" and update.valid_to is None and not (notes and notes.about_end):
-        update.valid_to = said[-1]
+        began = said[-1] if update.valid_from is None else update.valid_from
+        update.valid_to = max(said[-1], began)
 
 
 # --- what an answer may touch -----------------------------------------------------------------
