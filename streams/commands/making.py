@@ -50,13 +50,13 @@ def run(
     from streams.runtime import local
 
     model = load_settings() if extractor == MODEL else None  # before anything is folded
-    rule = "none" if model else extractor or extractor_of(history)
+    rule = "none" if model else extractor
     with progress_bar() as progress:
         try:
             counts = local.run(
                 list(files),
                 history,
-                extract=named(rule),
+                choose=lambda: named(rule or extractor_of(history)),
                 retention_days=retention_days,
                 progress=progress,
             )

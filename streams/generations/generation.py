@@ -62,6 +62,7 @@ class Generation(msgspec.Struct, kw_only=True):
     `counts` are those of all passes: `read` is what was folded, `left_out` plans that were not.
     `inherited` are constants of the generation that was live when this one was begun. `ended_at`
     is when a pass last ended: None before the first has. Times are microseconds UTC.
+    `run_extractor` is what the generation that was live then extracted with, if it said so.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Generation(msgspec.Struct, kw_only=True):
     stage: Stage = "reading"
     source: str = ""
     inherited: dict[str, int | float] = {}
+    run_extractor: str | None = None
     passes: int = 0
     records: int = 0
     parts: tuple[int, ...] = ()
@@ -77,6 +79,11 @@ class Generation(msgspec.Struct, kw_only=True):
     seconds: float = 0.0
     counts: dict[str, int] = {}
     format: int = FORMAT
+
+    @property
+    def extracts(self) -> str | None:
+        """What turns are extracted with that come to it: a replay goes on as its source did."""
+        return self.settings.extractor or self.run_extractor
 
 
 def extractor_of(history: Path) -> str:
@@ -86,7 +93,7 @@ def extractor_of(history: Path) -> str:
     """
     live = pointer(history).current
     made = None if live == ROOT else load(folder_of(history, live))
-    return (made and made.settings.extractor) or "none"
+    return (made and made.extracts) or "none"
 
 
 def load(folder: Path) -> Generation | None:

@@ -17,16 +17,16 @@ import msgspec
 from msgspec.structs import replace
 
 from sinks.delta import UNWRITTEN, History, written
-from sinks.generation import find, folder_of, pointer
+from sinks.generation import ROOT, find, folder_of, pointer
 from sinks.links import adopt, share
-from sinks.root import find_root
+from sinks.root import find_root, open_root
 from streams.errors import ConfigurationError
 from streams.generations import snapshot
 from streams.generations.folding import Reading, fold, fold_parts
 from streams.generations.gathering import LETTERS, RECORDS, gather, parts_of, unknown_letters
 from streams.generations.generation import Generation, Settings, load, save, use_constants
 from streams.generations.snapshot import SAID, Snapshot
-from streams.runtime.local import Progress, writing
+from streams.runtime.local import Progress, locked, opened
 from streams.runtime.store import Store
 
 WORK = "_source"
@@ -46,27 +46,50 @@ def backfill(
     """
     root = find_root(history)
     folder = folder_of(root, name)
-    live = pointer(root).current
-    if name == live:
-        raise ConfigurationError(f"{name!r} is live; name another generation, or a new one")
+    if name == ROOT:
+        raise ConfigurationError(f"{ROOT!r} is what `run` wrote; name another generation")
+    _source_of(root, name)
     folder.parent.mkdir(exist_ok=True)
-    with writing(folder) as (store, tables):
-        generation = _begun(folder, name, settings, tables, live=find(root, live))
-        use_constants(folder)
-        read_on(Source(live, find(root, live)), folder, generation, store, tables, progress)
+    open_root(folder)
+    with locked(folder):
+        source = _source_of(root, name)  # again: `promote` holds this lock, too
+        with opened(folder) as (store, tables):
+            generation = _begun(folder, name, settings, tables, source)
+            use_constants(folder)
+            read_on(source, folder, generation, store, tables, progress)
     return generation
 
 
-def _begun(folder: Path, name: str, settings: Settings, tables: History, live: Path) -> Generation:
+class Source(NamedTuple):
+    """The generation that another one is made of."""
+
+    name: str
+    folder: Path
+
+
+def _source_of(root: Path, name: str) -> Source:
+    """The live generation. Raises ConfigurationError where it is the one to be made."""
+    live = pointer(root).current
+    if name == live:
+        raise ConfigurationError(f"{name!r} is live; name another generation, or a new one")
+    return Source(live, find(root, live))
+
+
+def _begun(
+    folder: Path, name: str, settings: Settings, tables: History, source: Source
+) -> Generation:
     known = load(folder)
     if known is None:
         if tables.tables():
             raise ConfigurationError(f"{folder}: no generation of backfill's; name another")
-        above = load(live)
+        above = None if source.name == ROOT else load(source.folder)
         inherited = above.settings.constants if above else {}
         settings = replace(settings, constants=inherited | settings.constants)
         now = time.time_ns() // 1000
-        known = Generation(name=name, settings=settings, inherited=inherited, started_at=now)
+        known = Generation(
+            name=name, settings=settings, inherited=inherited, started_at=now,
+            run_extractor=above.extracts if above else None,
+        )  # fmt: skip
         save(folder, known)
         return known
     settings = replace(settings, constants=known.inherited | settings.constants)
@@ -76,13 +99,6 @@ def _begun(folder: Path, name: str, settings: Settings, tables: History, live: P
             "settings to go on, or name a new generation"
         )
     return known
-
-
-class Source(NamedTuple):
-    """The generation that another one is made of."""
-
-    name: str
-    folder: Path
 
 
 def read_on(

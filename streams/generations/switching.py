@@ -66,7 +66,7 @@ def promote(history: str | Path, name: str, progress: Progress | None = None) ->
             _check(generation, folder)
             caught_up = _catch_up(root, at, folder, generation, store, tables, progress)
             _take_positions(live_store, store)
-        switch(root, Pointer(name, at.current))
+            switch(root, Pointer(name, at.current))  # under the lock of either
     return Switched(name, at.current, caught_up, round(time.monotonic() - began, 3))
 
 

@@ -78,17 +78,19 @@ def run(
     history: str | Path,
     *,
     extract: Extract | None = None,
+    choose: Callable[[], Extract | None] | None = None,
     retention_days: float | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Folds files of input records into the history; returns the counts of design 03, and with
-    `extract` how many plans it made.
+    `extract` how many plans it made. `choose` names `extract` once no other generation can go live.
 
     Raises TurnstoneError: 3 for a folder that is not a history, 4 for a truncated file.
     """
     sources.check(files)
     root = Path(history)
     with writing(root) as (store, tables):
+        extract = choose() if choose else extract
         retention = None if retention_days is None else int(retention_days * DAY)
         runner = Runner(store, tables, Applier(store, retention, extract), progress)
         return runner.run(files)

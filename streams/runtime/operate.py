@@ -16,7 +16,7 @@ import pyarrow as pa
 from sinks import maintenance
 from sinks.delta import History
 from sinks.forgotten import Forgotten, Unfinished
-from sinks.generation import LIVE, find, folder_of, names, own
+from sinks.generation import LIVE, ROOT, find, folder_of, names, own
 from sinks.root import find_root
 from sinks.shared import alone, is_shared
 from sinks.tables import to_arrow
@@ -75,9 +75,11 @@ def _forget_aside(name: str, folder: Path, tenant: str, user_id: str) -> Any:
     if made is None or made.stage == "complete":
         return _forget(folder, tenant, user_id)["tables"]
     if made.ended_at is not None:
+        ways = "promote or rollback" if name == ROOT else "backfill, promote or rollback"
+        drop = "" if name == ROOT else ", or drop it"
         raise ConfigurationError(
-            f"generation {name!r}: its catching up was cut short; end it first (backfill, promote "
-            "or rollback, as you did), or drop it"
+            f"generation {name!r}: its catching up was cut short; end it first ({ways}, as you "
+            f"did){drop}"
         )
     shutil.rmtree(folder)
     return "dropped: it was not finished"

@@ -11,9 +11,13 @@ from typing import Any
 import pytest
 
 from sinks.digest import digest
-from sinks.generation import named, stamp
+from sinks.generation import Pointer, named, stamp, switch
 from sinks.maintenance import compact
-from streams.generations import rebuild
+from sinks.root import open_root
+from streams.errors import ConfigurationError
+from streams.extractors.naming import Extract
+from streams.extractors.naming import named as named_extractor
+from streams.generations import rebuild, switching
 from streams.generations.generation import Settings
 from streams.generations.rebuild import backfill
 from streams.generations.switching import listed, promote, rollback
@@ -146,6 +150,51 @@ def test_a_server_sees_a_switch_by_the_stamp(growing: Any, tmp_path: Path) -> No
     rollback(history)
     seen.append(stamp(history))
     assert seen[0] == (0, 0) and len(set(seen)) == 3
+
+
+def test_a_switch_in_between_is_seen(
+    growing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = tmp_path / "history"
+    growing(10)
+    backfill(history, "again", SAME)
+
+    def switched(folder: Path) -> Path:
+        switch(history, Pointer("again", "root"))
+        return open_root(folder)
+
+    monkeypatch.setattr(rebuild, "open_root", switched)
+    with pytest.raises(ConfigurationError, match="'again' is live"):
+        backfill(history, "again", SAME)
+
+
+def test_a_switch_is_made_under_both_locks(
+    growing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = tmp_path / "history"
+    growing(10)
+    backfill(history, "again", SAME)
+
+    def guarded(root: Path, to: Pointer) -> None:
+        for folder in (history, history / "generations" / "again"):
+            with pytest.raises(ConfigurationError, match="another turnstone"), local.locked(folder):
+                pass
+        switch(root, to)
+
+    monkeypatch.setattr(switching, "switch", guarded)
+    assert promote(history, "again").current == "again"
+
+
+def test_run_chooses_its_extractor_when_no_switch_can_come_between(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+
+    def choose() -> Extract | None:
+        with pytest.raises(ConfigurationError, match="another turnstone"):
+            promote(history, "root")
+        return named_extractor("rules")
+
+    said = ndjson(tmp_path / "said.ndjson", [turn("e1", user_input="I live in Oslo.")])
+    assert local.run([str(said)], history, choose=choose)["extracted_applied"] == 1
 
 
 def test_generations_share_what_was_said(growing: Any, tmp_path: Path) -> None:

@@ -158,6 +158,16 @@ def test_what_comes_after_a_switch_is_extracted_as_the_live_generation_was(tmp_p
     assert rows(history, "SELECT extractor_name FROM plans") == []
 
 
+def test_a_replay_goes_on_extracting_as_its_source_did(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    folded(ndjson(tmp_path / "first.ndjson", [turn("e1", user_id="u")]), history=history)
+    for words in (("ruled", "--extractor", "rules"), ("again",), ("third",)):
+        answer("backfill", "--history", history, "--generation", *words)
+        answer("promote", words[0], "--history", history)
+    later = ndjson(tmp_path / "later.ndjson", [turn("e2", user_input="I live in Oslo.")])
+    assert answer("run", later, "--history", history)["extracted_applied"] == 1
+
+
 def test_a_constant_is_set_for_whoever_folds_and_reads(tmp_path: Path) -> None:
     history = tmp_path / "history"
     file = tmp_path / "said.ndjson"
@@ -347,6 +357,14 @@ def test_the_live_generation_is_not_made_anew_nor_dropped(history: Path) -> None
     answer("promote", "again", "--history", history)
     assert "is live" in refused("backfill", "--history", history, "--generation", "again")
     assert "is live" in refused("generations", "drop", "again", "--history", history)
+
+
+def test_what_run_wrote_is_not_made_anew(history: Path) -> None:
+    answer("promote", "again", "--history", history)
+    before = snapshot(history)
+    for name in ("root", "live", "previous"):
+        assert name in refused("backfill", "--history", history, "--generation", name)
+    assert snapshot(history) == before
 
 
 def test_a_damaged_generation_is_not_promoted(history: Path) -> None:
