@@ -8,6 +8,8 @@ is replaced as a whole, so a reader sees the old or the new. Imports nothing slo
 import json
 import os
 import re
+import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,8 +85,28 @@ def sync(folder: Path) -> None:
 
 def names(root: Path) -> list[str]:
     """All generations, `root` first."""
-    made = (path.name for path in (root / FOLDER).glob("*") if (path / MARKER).exists())
-    return [ROOT, *sorted(made)]
+    found = (path for path in (root / FOLDER).glob("*") if NAME.fullmatch(path.name))
+    return [ROOT, *sorted(path.name for path in found if (path / MARKER).exists())]
+
+
+def remove(root: Path, folder: Path) -> None:
+    """Removes a generation, for who holds its lock: killed half-way, it is one no more."""
+    gone = folder.with_name(f".{folder.name}")
+    _erase(gone)
+    folder.rename(gone)
+    remove_leftovers(root)
+
+
+def remove_leftovers(root: Path) -> None:
+    """Removes what a killed `remove` left."""
+    for path in (root / FOLDER).glob(".*"):
+        _erase(path)
+
+
+def _erase(folder: Path) -> None:
+    while folder.exists():
+        with suppress(FileNotFoundError):  # another process may be at it, too
+            shutil.rmtree(folder)
 
 
 def folder_of(root: Path, name: str) -> Path:

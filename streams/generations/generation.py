@@ -12,6 +12,8 @@ from streams.errors import ConfigurationError, TurnstoneError
 from streams.folds import constants
 
 FILE = "_generation.json"
+WORK = "_source"
+"""What a pass has gathered, until it ends."""
 FORMAT = 1
 Stage = Literal["reading", "folding", "complete"]
 

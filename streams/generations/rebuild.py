@@ -24,12 +24,11 @@ from streams.errors import ConfigurationError
 from streams.generations import snapshot
 from streams.generations.folding import Reading, fold, fold_parts
 from streams.generations.gathering import LETTERS, RECORDS, gather, parts_of, unknown_letters
-from streams.generations.generation import Generation, Settings, load, save, use_constants
+from streams.generations.generation import WORK, Generation, Settings, load, save, use_constants
 from streams.generations.snapshot import SAID, Snapshot
-from streams.runtime.local import Progress, locked, opened
+from streams.runtime.local import Progress, erasing, locked, opened
 from streams.runtime.store import Store
 
-WORK = "_source"
 FILES = "files.json"
 WORTH_PARTS = 50_000
 """Records of a first pass that several processes fold: each takes two seconds to start."""
@@ -51,7 +50,7 @@ def backfill(
     _source_of(root, name)
     folder.parent.mkdir(exist_ok=True)
     open_root(folder)
-    with locked(folder):
+    with erasing(root, alone=False), locked(folder):
         source = _source_of(root, name)  # again: `promote` holds this lock, too
         with opened(folder) as (store, tables):
             generation = _begun(folder, name, settings, tables, source)

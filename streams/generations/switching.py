@@ -5,7 +5,6 @@ come since it last did, takes over how far input files were read, and goes live 
 Before that the old one is live, whole; after it the new one is.
 """
 
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +22,8 @@ from sinks.generation import (
     folder_of,
     names,
     pointer,
+    remove,
+    remove_leftovers,
     resolve,
     switch,
 )
@@ -174,15 +175,14 @@ def _take_positions(live: Store, store: Store) -> None:
 def drop(history: str | Path, name: str) -> None:
     """Removes a generation that is not live. Raises HistoryError, ConfigurationError."""
     root = find_root(history)
+    remove_leftovers(root)
     folder = find(root, name)
     if folder == root:
         raise ConfigurationError(f"{ROOT!r} cannot be dropped")
     with locked(folder):
         if find(root, LIVE) == folder:
             raise ConfigurationError(f"{name!r} is live; promote another one first")
-        gone = folder.with_name(f".{folder.name}")
-        folder.rename(gone)
-    shutil.rmtree(gone)
+        remove(root, folder)
 
 
 def listed(history: str | Path) -> list[dict[str, Any]]:

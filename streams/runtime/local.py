@@ -42,6 +42,7 @@ PACK_RECORDS = 512
 BATCH_BYTES = 32_000_000
 BATCH_ENTITIES = 10_000  # sessions and users whose rows wait to be written, twice 7 KB each
 BATCH_SECONDS = 10.0
+FORGET_LOCK = "_forget.lock"
 FORMAT = 2  # of the rows in the store; raised when a fold keeps them otherwise
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
 
@@ -116,6 +117,21 @@ def locked(root: Path) -> Iterator[None]:
         except BlockingIOError:
             raise ConfigurationError(
                 f"{root}: another turnstone is writing this history; wait for it to end"
+            ) from None
+        yield
+
+
+@contextmanager
+def erasing(root: Path, *, alone: bool) -> Iterator[None]:
+    """`forget` has this lock alone, `backfill` shares it: what the one erases is not to be found
+    among what the other has gathered. Raises ConfigurationError where it is taken."""
+    with (root / FORGET_LOCK).open("a") as lock:
+        try:
+            fcntl.flock(lock, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            other = "backfill" if alone else "forget"
+            raise ConfigurationError(
+                f"{root}: another turnstone is writing this history (`{other}`); wait for its end"
             ) from None
         yield
 

@@ -16,15 +16,15 @@ import pyarrow as pa
 from sinks import maintenance
 from sinks.delta import History
 from sinks.forgotten import Forgotten, Unfinished
-from sinks.generation import LIVE, ROOT, find, folder_of, names, own
+from sinks.generation import LIVE, ROOT, find, folder_of, names, own, remove, remove_leftovers
 from sinks.root import find_root
 from sinks.shared import alone, is_shared
 from sinks.tables import to_arrow
 from streams.errors import ConfigurationError
 from streams.folds.session_state import visible
-from streams.generations.generation import load
+from streams.generations.generation import WORK, load
 from streams.runtime.apply import session_row
-from streams.runtime.local import locked, opened, writing
+from streams.runtime.local import erasing, locked, opened, writing
 from streams.runtime.refold import refold
 from streams.runtime.store import Entity
 
@@ -47,7 +47,7 @@ def forget(history: Path, tenant: str, user_id: str) -> dict[str, Any]:
     A session that others took part in is folded again from what they said.
     """
     root = find_root(history)
-    with alone(root) if is_shared(root) else locked(root):
+    with erasing(root, alone=True), alone(root) if is_shared(root) else locked(root):
         others = _forget_in_others(root, tenant, user_id)
         if is_shared(root):
             receipt = _forget_in_sinks(root, tenant, user_id)
@@ -60,17 +60,19 @@ def _forget_in_others(root: Path, tenant: str, user_id: str) -> dict[str, Any]:
     """The same in all generations that are not live: name -> its tables. One that has never been
     finished is dropped: its gathered records hold everybody, and `backfill` makes it again."""
     done: dict[str, Any] = {}
+    remove_leftovers(root)
     live = find(root, LIVE)
     for name in names(root):
         folder = folder_of(root, name)
         if folder == live:
             continue
         with nullcontext() if folder == root else locked(folder):
-            done[name] = _forget_aside(name, folder, tenant, user_id)
+            done[name] = _forget_aside(root, name, tenant, user_id)
     return done
 
 
-def _forget_aside(name: str, folder: Path, tenant: str, user_id: str) -> Any:
+def _forget_aside(root: Path, name: str, tenant: str, user_id: str) -> Any:
+    folder = folder_of(root, name)
     made = load(folder)
     if made is None or made.stage == "complete":
         return _forget(folder, tenant, user_id)["tables"]
@@ -81,12 +83,14 @@ def _forget_aside(name: str, folder: Path, tenant: str, user_id: str) -> Any:
             f"generation {name!r}: its catching up was cut short; end it first ({ways}, as you "
             f"did){drop}"
         )
-    shutil.rmtree(folder)
+    remove(root, folder)
     return "dropped: it was not finished"
 
 
 def _forget(folder: Path, tenant: str, user_id: str) -> dict[str, Any]:
     """In one generation; the receipt."""
+    if (folder / WORK).exists():  # of a pass that was killed as it had ended
+        shutil.rmtree(folder / WORK)
     with opened(folder) as (store, _):
         known = {tuple(where) for where in store.value("forgetting") or ()}
         found = maintenance.sessions_of(folder, tenant, user_id)

@@ -3,6 +3,7 @@
 And that no record is lost or doubled by a switch, whatever is written meanwhile.
 """
 
+import importlib
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,9 +19,9 @@ from streams.errors import ConfigurationError
 from streams.extractors.naming import Extract
 from streams.extractors.naming import named as named_extractor
 from streams.generations import rebuild, switching
-from streams.generations.generation import Settings
+from streams.generations.generation import Settings, load
 from streams.generations.rebuild import backfill
-from streams.generations.switching import listed, promote, rollback
+from streams.generations.switching import drop, listed, promote, rollback
 from streams.runtime import local, operate
 from streams.sample import CONVERSATIONS
 from tests.command import checked, files_holding, ndjson, rows, turn, turnstone
@@ -255,3 +256,90 @@ def test_law_8_forget_drops_what_was_never_finished(
     assert receipt["generations"] == {"again": "dropped: it was not finished"}
     assert backfill(history, "again", SAME).counts["read"] > 0
     assert differing(digest(history), digest(named(history, "again"))) == set()
+
+
+def test_law_8_forget_erases_what_a_killed_backfill_had_gathered(
+    growing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = tmp_path / "history"
+    growing(10)
+    said = [turn("e1", user_id="zaphod", session_id="zaphod-1", user_input="I am zaphod")]
+    local.run([str(ndjson(tmp_path / "said.ndjson", said))], history)
+
+    def killed(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("streams.generations.rebuild.shutil.rmtree", _unless_called_again(killed))
+        with pytest.raises(KeyboardInterrupt):
+            backfill(history, "again", SAME)
+    assert load(history / "generations" / "again").stage == "complete"  # type: ignore[union-attr]
+    assert (history / "generations" / "again" / "_source").exists()
+    operate.forget(history, "default", "zaphod")
+    assert files_holding(history, "zaphod") == []
+
+
+def _unless_called_again(killed: Any) -> Any:
+    """Removing works when reading begins, and is killed at the end of the pass."""
+    calls: list[Any] = []
+
+    def rmtree(*given: Any, **named: Any) -> None:
+        calls.append(given)
+        if len(calls) > 1:
+            killed()
+
+    return rmtree
+
+
+def test_law_8_what_a_killed_drop_left_is_removed(growing: Any, tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    growing(10)
+    for name in ("again", "third"):
+        backfill(history, name, SAME)
+    folder = history / "generations"
+    (folder / "again").rename(folder / ".again")
+    assert [one["name"] for one in listed(history)] == ["root", "third"]
+    assert set(operate.forget(history, "default", "user-0")["generations"]) == {"third"}
+    assert not (folder / ".again").exists()
+    shutil.copytree(folder / "third", folder / ".third")
+    drop(history, "third")
+    assert list(folder.iterdir()) == []
+
+
+def test_law_8_forget_and_backfill_do_not_meet(
+    growing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = tmp_path / "history"
+    growing(10)
+    met: list[str] = []
+
+    def meeting(*_: Any) -> Any:
+        with pytest.raises(ConfigurationError, match=r"another turnstone.*`backfill`"):
+            operate.forget(history, "default", "nobody")
+        backfill(history, "third", SAME)  # others may be made meanwhile
+        met.append("forget")
+
+    _once_before(monkeypatch, "streams.generations.rebuild.gather", meeting)
+    backfill(history, "again", SAME)
+
+    def meeting_backfill(*_: Any) -> Any:
+        with pytest.raises(ConfigurationError, match=r"another turnstone.*`forget`"):
+            backfill(history, "fourth", SAME)
+        met.append("backfill")
+
+    _once_before(monkeypatch, "streams.runtime.operate._forget", meeting_backfill)
+    operate.forget(history, "default", "nobody")
+    assert met == ["forget", "backfill"]
+
+
+def _once_before(monkeypatch: pytest.MonkeyPatch, name: str, first: Any) -> None:
+    """Calls `first` once, before the named function is called."""
+    module, _, function = name.rpartition(".")
+    real = getattr(importlib.import_module(module), function)
+
+    def both(*given: Any) -> Any:
+        monkeypatch.setattr(name, real)
+        first()
+        return real(*given)
+
+    monkeypatch.setattr(name, both)
