@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -11,12 +12,14 @@ from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from pydantic import SecretStr
 
 from streams.errors import ConfigurationError, Unreachable
 from streams.extractors.llm.breaker import Breaker
 from streams.extractors.llm.budget import HOUR, Budget, BudgetSpent
+from streams.extractors.llm.client import LONGEST_WAIT, _retry_after
 from streams.extractors.llm.groups import Group, Turn
 from streams.extractors.llm.maker import NOTHING, Extractor, Remembered, extractor
 from streams.extractors.llm.settings import LlmSettings
@@ -133,6 +136,17 @@ def test_retry_after_holds_for_all_requests(endpoint: Start) -> None:
     assert [one for one in asked.requests[4:] if one.at - told < 0.95] == []
 
 
+@pytest.mark.parametrize("said", ["inf", "nan", "-inf", "1e400", "soon"])
+def test_a_retry_after_that_says_nothing(endpoint: Start, said: str) -> None:
+    asked = endpoint(in_turn(error(429, Retry_After=said)))
+    assert is_plan(only(asked))
+
+
+def test_a_retry_after_is_believed_for_an_hour() -> None:
+    for said in ("1e300", "Fri, 31 Dec 9999 23:59:59 GMT"):
+        assert _retry_after(httpx.Response(429, headers={"Retry-After": said})) == LONGEST_WAIT
+
+
 def test_an_endpoint_that_asks_for_too_much_patience(endpoint: Start) -> None:
     asked = endpoint(lambda _: error(429, "quota", Retry_After="3600"))
     found = only(asked)
@@ -140,9 +154,10 @@ def test_an_endpoint_that_asks_for_too_much_patience(endpoint: Start) -> None:
     assert len(asked.requests) == 1
 
 
-@pytest.mark.parametrize(("status", "tries"), [(401, 1), (403, 1), (404, 1), (302, 1), (400, 2)])
+@pytest.mark.parametrize(("status", "tries"), [(401, 1), (403, 1), (404, 1), (302, 1), (400, 4)])
 def test_what_no_retry_will_change(endpoint: Start, status: int, tries: int) -> None:
-    """A 400 is asked once more without a JSON Schema: some endpoints do not know it."""
+    """A 400 is asked once more without a JSON Schema: some endpoints do not know it. Then both are
+    probed: it might have been the request."""
     asked = endpoint(lambda _: error(status, "no such thing: sk-1", Location="http://127.0.0.1:1"))
     found = only(asked, api_key="sk-1")
     assert isinstance(found, ConfigurationError)
@@ -163,6 +178,27 @@ def test_an_endpoint_without_json_schema(endpoint: Start) -> None:
     assert forms == ["json_schema", "json_object"]
     rules = [request.body["messages"][0]["content"] for request in asked.requests]
     assert ['evidence_event_ids":{' in one for one in rules] == [False, True]
+
+
+def test_who_is_slow_to_hear_that_there_is_no_json_schema(endpoint: Start) -> None:
+    """The other one has been answered without by then; that was no refusal of this request."""
+    said = threading.Event()
+
+    def plain(request: Request) -> Reply:
+        if request.body["response_format"]["type"] != "json_schema":
+            return model(request)
+        if request.said == ["fact: 2"]:
+            said.wait(5)
+            time.sleep(0.3)
+        else:
+            said.set()
+        return error(400, "response_format: json_schema is not supported")
+
+    asked = endpoint(plain)
+    found, _ = ask(asked, group(1), group(2))
+    assert all(map(is_plan, found)), found
+    forms = [one.body["response_format"]["type"] for one in asked.requests]
+    assert sorted(forms) == ["json_object"] * 2 + ["json_schema"] * 2
 
 
 def test_what_is_asked(endpoint: Start) -> None:
@@ -241,7 +277,7 @@ def test_a_request_that_breaks_the_endpoint_does_not_stop_the_others(endpoint: S
             return [await poisoned]
 
     (found,) = asyncio.run(inside())
-    assert "HTTP 500" in found["extraction"]["error"] and "4 times" in found["extraction"]["error"]
+    assert "HTTP 500" in found["extraction"]["error"]
     assert found["extraction"]["calls"] == 0
 
 
@@ -255,6 +291,37 @@ def test_a_400_after_answers_is_about_this_request(endpoint: Start) -> None:
             return await asking.make(group(2), NOTHING)
 
     assert "context length exceeded" in asyncio.run(inside())["extraction"]["error"]
+
+
+@pytest.mark.parametrize("patient", [True, False])
+@pytest.mark.parametrize("status", [500, 400, 413, 422])
+def test_the_first_request_of_all_may_be_what_cannot_be_answered(
+    endpoint: Start, status: int, patient: bool
+) -> None:
+    """Nothing runs beside it: a harmless one tells that the endpoint is well."""
+
+    def allergic(request: Request) -> Reply:
+        return error(status, "too long") if "fact: 2" in request.said else model(request)
+
+    asked = endpoint(allergic)
+    (record,), _ = ask(asked, group(2), patient=patient, retry_seconds=0.05)
+    assert f"HTTP {status}" in record["extraction"]["error"]
+    assert [one.said for one in asked.requests].count([]) == 1
+
+
+def test_a_request_that_nobody_ever_finishes(endpoint: Start) -> None:
+    def endless(request: Request) -> Reply:
+        return Hang(5) if request.said else model(request)
+
+    settings = {"read_seconds": 0.1, "attempts": 2}
+    (record,), _ = ask(endpoint(endless), group(2), patient=True, **settings)
+    assert "ReadTimeout" in record["extraction"]["error"]
+
+
+@pytest.mark.parametrize("status", [500, 503, 429])
+def test_an_endpoint_that_is_ill_is_no_fault_of_the_request(endpoint: Start, status: int) -> None:
+    found = only(endpoint(lambda _: error(status)), attempts=3)
+    assert isinstance(found, Unreachable)
 
 
 def test_tokens_are_estimated_where_the_endpoint_does_not_count(endpoint: Start) -> None:
@@ -406,6 +473,8 @@ def test_nothing_is_asked_without_a_budget(endpoint: Start) -> None:
         ({"api_key": "sk-1ü"}, "TURNSTONE_LLM_API_KEY: it holds control or non-ASCII"),
         ({"budget_cost": 1.0, "price_input": 0.0}, "needs price_input and price_output"),
         ({"body": {"model": "another"}}, "body: model is set by Turnstone"),
+        ({"body": {"max_tokens": 9}}, "body: set max_output_tokens, not max_tokens"),
+        ({"body": {"max_completion_tokens": 9999}}, "body: max_completion_tokens is at most"),
         ({"sources": ("chat", "meta_request")}, "meta_request is never what a user says"),
     ],
 )

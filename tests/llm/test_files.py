@@ -390,7 +390,7 @@ def test_what_had_ended_before_it_was_told_is_history(endpoint: Start, folded: F
     assert extract(history, asked.settings())["failed"] == 0
     found = "SELECT after ->> '$.valid_to', after ->> '$.status' FROM revisions"
     assert rows(history, found) == [("2019-12-31T00:00:00Z", "closed")]
-    assert rows(history, "SELECT body_text FROM state_current") == []
+    assert rows(history, "SELECT status FROM state_current") == [("closed",)]
 
 
 def test_a_failure_is_a_dead_letter_and_asked_about_again_only_if_told(

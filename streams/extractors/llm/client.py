@@ -5,13 +5,15 @@ What an attempt can end as:
 answered        a Reply; its text may still be nonsense, which is judged elsewhere
 Transient       429, 5xx, timeouts, broken connections, half an answer: tried again, with full
                 jitter or when Retry-After says; a breaker stands before all attempts
-Rejected        this request is what the endpoint cannot take, for it has answered others
-ConfigurationError  401, 403, 404, another 4xx before anything was answered, a redirect: exit 3
+Rejected        this request is what the endpoint cannot take, for it answers others; where there
+                were none, a PROBE
+ConfigurationError  401, 403, 404, another 4xx to a probe as well, a redirect: exit 3
 Unreachable     nothing is answered any more: exit 5
 BudgetSpent     nothing was asked
 """
 
 import asyncio
+import math
 import time
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -23,7 +25,6 @@ from tenacity import (
     AsyncRetrying,
     RetryCallState,
     retry_if_exception_type,
-    stop_after_attempt,
     wait_random_exponential,
 )
 
@@ -41,6 +42,13 @@ SETTLED = frozenset({401, 403, 404, 405})
 """4xx that no other request would change."""
 OPENINGS = 2
 """Of the breaker, without an answer in between: who is not `patient` gives up."""
+LONGEST_WAIT = 3600.0
+"""Seconds that a Retry-After is believed; then it is asked again."""
+PROBE: list[Message] = [
+    {"role": "system", "content": "Answer with an empty JSON object."},
+    {"role": "user", "content": '{"turns": []}'},
+]
+"""A request that nothing can be wrong with: who answers it would answer others."""
 SHOWN = 300  # characters of what an endpoint says of an error
 
 _encode = msgspec.json.Encoder().encode
@@ -57,12 +65,21 @@ class Reply(NamedTuple):
 
 
 class Transient(Exception):  # noqa: N818 - what the failure is
-    """Try again, after so many seconds if the endpoint says when."""
+    """Try again, after so many seconds if the endpoint says when. `status` is HTTP's, if any came;
+    `timed_out`: it was still at it."""
 
-    def __init__(self, text: str, after: float | None = None, alive: bool = False) -> None:
+    def __init__(
+        self,
+        text: str,
+        after: float | None = None,
+        *,
+        status: int | None = None,
+        timed_out: bool = False,
+    ) -> None:
         super().__init__(text)
         self.after = after
-        self.alive = alive
+        self.alive = status == 429
+        self.may_be_the_request = status is not None or timed_out
 
 
 class Rejected(Exception):  # noqa: N818 - what happened to the request
@@ -97,26 +114,63 @@ class Client:
 
     async def ask(self, messages: list[Message]) -> Reply:
         """One answer. Raises as above."""
-        size = len(_encode(messages))
-        reserved = self._budget.reserve(size)
+        reserved = self._reserve(messages)
         before = self._answered
-        spent, cost = 0, 0.0
+        reply: Reply | None = None
         try:
-            reply: Reply = await AsyncRetrying(
+            answered: Reply = await AsyncRetrying(
                 retry=retry_if_exception_type(Transient),
-                stop=stop_after_attempt(self._settings.attempts),
+                stop=self._is_over,
                 wait=self._pause,
                 reraise=True,
             )(self._attempt, messages)
-            spent = reply.prompt_tokens + reply.completion_tokens
-            cost = self._settings.cost(reply.prompt_tokens, reply.completion_tokens)
-            return reply
+            reply = answered
+            return answered
         except Transient as error:
-            if self._answered > before:
-                raise Rejected(f"{error}, {self._settings.attempts} times") from None
-            raise self._unreachable(error) from None
+            if await self._answers_others(error, before):
+                raise Rejected(f"{error}, again and again") from None
+            raise Unreachable(
+                f"the model at {self._settings.base_url} does not answer: {error}"
+            ) from None
         finally:
-            self._budget.settle(reserved, spent, cost)
+            self._settle(reserved, reply)
+
+    def _reserve(self, messages: list[Message]) -> tuple[float, float]:
+        """In the longer of the formats: which one it will be may not be known yet."""
+        sizes = [len(self._content(messages, one)) for one in range(len(response_formats()))]
+        return self._budget.reserve(max(sizes))
+
+    def _settle(self, reserved: tuple[float, float], reply: Reply | None) -> None:
+        sent, received = (reply.prompt_tokens, reply.completion_tokens) if reply else (0, 0)
+        self._budget.settle(reserved, sent + received, self._settings.cost(sent, received))
+
+    async def _answers_others(self, error: Transient, before: int) -> bool:
+        """Whether it is the request: others were answered meanwhile, or one that is harmless is."""
+        if self._asks_long(error):
+            return False
+        if self._answered > before and self._breaker.opened < OPENINGS:
+            return True
+        return error.may_be_the_request and await self._answers_probe()
+
+    async def _answers_probe(self) -> bool:
+        """In which format ever; until something was answered, that is then the one."""
+        await self._held()
+        for response_format in range(self._format, len(response_formats())):
+            reserved, reply = self._reserve(PROBE), None
+            try:
+                reply = await self._call(PROBE, response_format)
+            except Rejected:
+                continue
+            except Transient:
+                return False
+            finally:
+                self._settle(reserved, reply)
+            if not self._answered:
+                self._format = response_format
+            self._answered += 1
+            self._breaker.succeeded()
+            return True
+        return False
 
     def _pause(self, state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
@@ -126,8 +180,7 @@ class Client:
     async def _attempt(self, messages: list[Message]) -> Reply:
         await self._breaker.wait()
         try:
-            if (hold := self._not_before - time.monotonic()) > 0:
-                await asyncio.sleep(hold)
+            await self._held()
             reply = await self._in_format(messages)
         except Transient as error:
             self._take_note(error)
@@ -147,21 +200,34 @@ class Client:
         if error.after is not None:
             self._not_before = max(self._not_before, time.monotonic() + error.after)
         self._breaker.succeeded() if error.alive else self._breaker.failed()
-        asks_long = error.after is not None and error.after > self._settings.retry_seconds
-        if not self._patient and (asks_long or self._breaker.opened >= OPENINGS):
-            raise self._unreachable(error) from None
 
-    def _unreachable(self, error: Transient) -> Unreachable:
-        return Unreachable(f"the model at {self._settings.base_url} does not answer: {error}")
+    async def _held(self) -> None:
+        """Until the time that the endpoint named."""
+        if (hold := self._not_before - time.monotonic()) > 0:
+            await asyncio.sleep(hold)
+
+    def _asks_long(self, error: Transient) -> bool:
+        return error.after is not None and error.after > self._settings.retry_seconds
+
+    def _is_over(self, state: RetryCallState) -> bool:
+        """Whether it is tried no more; who is not patient sees that it is hopeless."""
+        error = state.outcome.exception() if state.outcome else None
+        if state.attempt_number >= self._settings.attempts or not isinstance(error, Transient):
+            return True
+        hopeless = self._asks_long(error) or self._breaker.opened >= OPENINGS
+        return hopeless and not self._patient
 
     async def _in_format(self, messages: list[Message]) -> Reply:
         """By JSON Schema, or plain JSON where the endpoint does not take that."""
+        tried = self._format
         try:
-            return await self._call(messages, self._format)
+            return await self._call(messages, tried)
         except Rejected as refused:
+            if self._format != tried:  # another request has found out meanwhile
+                return await self._call(messages, self._format)
             if self._answered:
                 raise
-            if self._format == 0:
+            if tried == 0:
                 try:
                     reply = await self._call(messages, 1)
                 except Rejected:
@@ -169,9 +235,12 @@ class Client:
                 else:
                     self._format = 1
                     return reply
+            if self._answered or await self._answers_probe():
+                raise
             raise ConfigurationError(f"the model at {self._settings.base_url}: {refused}") from None
 
-    async def _call(self, messages: list[Message], response_format: int) -> Reply:
+    def _content(self, messages: list[Message], response_format: int) -> bytes:
+        """A request's body."""
         told = self._settings
         body: JsonObject = {
             "model": told.model,
@@ -181,7 +250,11 @@ class Client:
             "response_format": response_formats()[response_format],
             **told.body,
         }
-        content = _encode({name: one for name, one in body.items() if one is not None})
+        return _encode({name: one for name, one in body.items() if one is not None})
+
+    async def _call(self, messages: list[Message], response_format: int) -> Reply:
+        told = self._settings
+        content = self._content(messages, response_format)
         try:
             async with (
                 asyncio.timeout(told.total_seconds),
@@ -189,14 +262,16 @@ class Client:
             ):
                 raw = await _read(response, told.max_response_bytes)
         except TimeoutError:
-            raise Transient(f"no answer within {told.total_seconds:g} s") from None
+            text = f"no answer within {told.total_seconds:g} s"
+            raise Transient(text, timed_out=True) from None
         except httpx.LocalProtocolError:  # its text quotes the header that is wrong
             raise ConfigurationError(
                 f"the request cannot be sent as HTTP; is {PREFIX}API_KEY a key and nothing else?"
             ) from None
         except (httpx.TransportError, httpx.DecodingError) as error:
             text = f"{type(error).__name__}: {error}".rstrip(": ")
-            raise Transient(told.redacted(text)) from None
+            timed_out = isinstance(error, httpx.ReadTimeout)
+            raise Transient(told.redacted(text), timed_out=timed_out) from None
         if not response.is_success:
             raise self._refusal(response, raw)
         if len(raw) > told.max_response_bytes:
@@ -209,7 +284,7 @@ class Client:
         text = f"HTTP {status} {response.reason_phrase}: {_said(raw)}".rstrip(": ")
         text = self._settings.redacted(text)[:SHOWN]
         if status in PASSING or status >= 500:
-            return Transient(text, _retry_after(response), alive=status == 429)
+            return Transient(text, _retry_after(response), status=status)
         if status in (401, 403):
             return ConfigurationError(f"{text}; is {PREFIX}API_KEY right for {PREFIX}BASE_URL?")
         if status in SETTLED or status < 400:
@@ -253,7 +328,7 @@ def _reply(raw: bytes, sent: int) -> Reply:
         counted = given.get("usage") or {}
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         what = f"{type(error).__name__}: {error}"
-        raise Transient(f"the answer is no chat completion ({what})") from None
+        raise Transient(f"the answer is no chat completion ({what})", status=200) from None
     sent_tokens = _count(counted, "prompt_tokens", sent)
     return Reply(text, sent_tokens, _count(counted, "completion_tokens", len(raw)), fault)
 
@@ -278,12 +353,12 @@ def _retry_after(response: httpx.Response) -> float | None:
     if said is None:
         return None
     try:
-        return max(0.0, float(said))
+        seconds = float(said)
     except ValueError:
-        pass
-    try:
-        at = parsedate_to_datetime(said)
-    except ValueError:
-        return None
-    at = at if at.tzinfo else at.replace(tzinfo=UTC)
-    return max(0.0, (at - datetime.now(UTC)).total_seconds())
+        try:
+            at = parsedate_to_datetime(said)
+        except ValueError:
+            return None
+        at = at if at.tzinfo else at.replace(tzinfo=UTC)
+        seconds = (at - datetime.now(UTC)).total_seconds()
+    return min(max(0.0, seconds), LONGEST_WAIT) if math.isfinite(seconds) else None

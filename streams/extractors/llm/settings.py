@@ -96,6 +96,11 @@ class LlmSettings(Settings):
             raise ValueError("a budget of cost needs price_input and price_output")
         if ours := {"model", "messages", "response_format", "stream"} & self.body.keys():
             raise ValueError(f"body: {min(ours)} is set by Turnstone")
+        if self.body.get("max_tokens") is not None:
+            raise ValueError("body: set max_output_tokens, not max_tokens; budgets rest on it")
+        most = self.body.get("max_completion_tokens") or 0
+        if not isinstance(most, int) or most > self.max_output_tokens:
+            raise ValueError("body: max_completion_tokens is at most max_output_tokens")
         if withheld := [name for name in self.sources if name.startswith("meta")]:
             raise ValueError(f"sources: {withheld[0]} is never what a user says")
         return self
