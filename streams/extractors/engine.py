@@ -34,6 +34,7 @@ _QUOTED = re.compile(
 _INTRODUCED = re.compile(r"[:：][ \t]*\n")  # a line that ends so shows what follows it
 _WORD = re.compile(r"(?<!P)<([a-z]+)\d*>")
 _GROUP = re.compile(r"\(\?P<([a-z]+)\d*>")
+_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(|\)(?:[*+{])?", re.DOTALL)
 _MAY_QUOTE = re.compile(r"[`\"“「『《>'|]")
 
 
@@ -106,14 +107,14 @@ class Language:
         self.rules = rules
         self.fold = fold
         self.key = key  # a task's text, whether it is done -> what it is recognised by
-        self._lead = re.compile(rf"(?:{lead})*[\s\W_]*")
+        self._lead = re.compile(_loops_atomic(rf"(?:{lead})*[\s\W_]*"))
         self._split = re.compile(f"(?P<end>{sentence})|{clause}")
         self._clause = re.compile(clause)
-        self._foreign = re.compile(foreign)
-        self._doubt = re.compile(doubt)
-        self._asks = re.compile(asks)
-        self._request = re.compile(request)
-        self._empty = re.compile(empty)
+        self._foreign = re.compile(_loops_atomic(foreign))
+        self._doubt = re.compile(_loops_atomic(doubt))
+        self._asks = re.compile(_loops_atomic(asks))
+        self._request = re.compile(_loops_atomic(request))
+        self._empty = re.compile(_loops_atomic(empty))
         self._patterns = [re.compile(_spelled(rule.pattern + tail, words)) for rule in rules]
         self._wide = {n for n, rule in enumerate(rules) if self._split.search(rule.example[:-1])}
         self._by_cue = _rules_by_cue(rules)
@@ -262,4 +263,20 @@ def _spelled(pattern: str, words: dict[str, str]) -> str:
     while (written := _WORD.sub(lambda match: words[match[1]], pattern)) != pattern:
         pattern = written
     seen = count(1)
-    return _GROUP.sub(lambda match: f"(?P<{match[1]}{next(seen)}>", pattern)
+    return _loops_atomic(_GROUP.sub(lambda match: f"(?P<{match[1]}{next(seen)}>", pattern))
+
+
+def _loops_atomic(pattern: str) -> str:
+    """The pattern with each repeated group atomic: what a turn of a loop took is given back as a
+    whole. Words that others are made of would else be tried in all ways, 2^n of n repeats. So the
+    longer one comes first, and no turn may be empty: the loop would end with it."""
+    made = list(pattern)
+    open_groups: list[int] = []
+    for match in _TOKEN.finditer(pattern):
+        if match[0] == "(":
+            open_groups.append(match.start())
+        elif match[0][0] == ")":
+            start = open_groups.pop()
+            if len(match[0]) > 1 and pattern.startswith("(?:", start):
+                made[start + 2] = ">"
+    return "".join(made)
