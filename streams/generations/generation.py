@@ -64,6 +64,7 @@ class Generation(msgspec.Struct, kw_only=True):
     `counts` are those of all passes: `read` is what was folded, `left_out` plans that were not.
     `inherited` are constants of the generation that was live when this one was begun. `ended_at`
     is when a pass last ended: None before the first has. Times are microseconds UTC.
+    `pass_extractor` is that of the pass under way, where it is not that of `settings`.
     `run_extractor` is what the generation that was live then extracted with, if it said so.
     """
 
@@ -74,6 +75,7 @@ class Generation(msgspec.Struct, kw_only=True):
     source: str = ""
     inherited: dict[str, int | float] = {}
     run_extractor: str | None = None
+    pass_extractor: str | None = None
     passes: int = 0
     records: int = 0
     parts: tuple[int, ...] = ()
@@ -81,6 +83,13 @@ class Generation(msgspec.Struct, kw_only=True):
     seconds: float = 0.0
     counts: dict[str, int] = {}
     format: int = FORMAT
+
+    @property
+    def pass_settings(self) -> Settings:
+        """Those of the pass under way."""
+        if self.pass_extractor is None:
+            return self.settings
+        return msgspec.structs.replace(self.settings, extractor=self.pass_extractor)
 
     @property
     def extracts(self) -> str | None:
@@ -121,9 +130,17 @@ def load(folder: Path) -> Generation | None:
 
 
 def use_constants(folder: Path) -> None:
-    """This process folds and reads under the constants of a generation from now on."""
+    """This process folds and reads under the constants of a generation from now on.
+
+    Raises ConfigurationError for constants that this version does not know or allow.
+    """
     made = load(folder)
-    constants.use(made.settings.constants if made else {})
+    try:
+        constants.use(made.settings.constants if made else {})
+    except ValueError as error:
+        raise ConfigurationError(
+            f"{folder / FILE}: {error}; drop the generation and run backfill again"
+        ) from None
 
 
 def save(folder: Path, generation: Generation) -> None:

@@ -11,9 +11,11 @@ import os
 import shutil
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
+import pyarrow.compute as pc
+from deltalake import DeltaTable
 from msgspec.structs import replace
 
 from sinks.delta import UNWRITTEN, History, written
@@ -112,6 +114,7 @@ def read_on(
     began = time.monotonic()
     work = folder / WORK
     if generation.stage != "folding":
+        generation.pass_extractor = _pass_extractor(source, generation, tables)
         _gather(source, folder, generation, work)
     files = msgspec.json.decode((work / FILES).read_bytes(), type=Snapshot)
     for name in SAID:
@@ -120,14 +123,34 @@ def read_on(
     if len(generation.parts) > 1:
         fold_parts(work, records, generation, store, tables, progress)
     else:
-        fold(records, generation.settings, store, tables, progress)
+        fold(records, generation.pass_settings, store, tables, progress)
     _copy_letters(work / LETTERS, tables)
     generation.stage, generation.ended_at = "complete", time.time_ns() // 1000
+    generation.pass_extractor = None
     generation.seconds = round(generation.seconds + time.monotonic() - began, 3)
     generation.counts |= store.value("counts")
     save(folder, generation)
     store.write_values({f"file/{records.topic}": None})
     shutil.rmtree(work)
+
+
+def _pass_extractor(source: Source, generation: Generation, tables: History) -> str | None:
+    """How a generation that replays catches up with one that extracts otherwise: as that did of
+    which it was made; if that said nothing, with rules if it has plans of theirs, else without."""
+    live = None if source.name == ROOT else load(source.folder)
+    if generation.ended_at is None or generation.settings.extractor or not (live and live.extracts):
+        return None
+    if generation.run_extractor is None:
+        return "rules" if "rules" in _extractors(tables.table("plans")) else "none"
+    return None if generation.run_extractor == live.extracts else generation.run_extractor
+
+
+def _extractors(plans: DeltaTable | None) -> set[str]:
+    """Whose plans a table holds."""
+    if plans is None:
+        return set()
+    found: Any = plans.to_pyarrow_table(columns=["extractor_name"]).column(0)
+    return set(pc.unique(found).to_pylist())
 
 
 def _gather(source: Source, folder: Path, generation: Generation, work: Path) -> None:
@@ -136,8 +159,8 @@ def _gather(source: Source, folder: Path, generation: Generation, work: Path) ->
     save(folder, generation)
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
-    files = snapshot.take(source.folder, generation.settings)
-    found = gather(source.folder, folder, files, generation.settings, work)
+    files = snapshot.take(source.folder, generation.pass_settings)
+    found = gather(source.folder, folder, files, generation.pass_settings, work)
     for name in SAID:
         share(source.folder / name, folder / name, (one.path for one in files.get(name, ())))
     (work / FILES).write_bytes(msgspec.json.encode(files))

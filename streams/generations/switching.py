@@ -36,6 +36,9 @@ from streams.generations.rebuild import Source, read_on
 from streams.runtime.local import Progress, locked, opened, writing
 from streams.runtime.store import Store
 
+OF_BACKFILL = "file/backfill/"
+"""Positions in what was gathered, which no other generation reads."""
+
 
 class Switched(NamedTuple):
     """Who is live now, who was, and how many records were caught up with."""
@@ -63,7 +66,9 @@ def promote(history: str | Path, name: str, progress: Progress | None = None) ->
             return Switched(*at, 0, 0.0)
         folder = find(root, name)
         with _target(root, folder) as (store, tables):
-            generation = load(folder) or _root(folder, tables, find(root, LIVE))
+            generation = load(folder) or Generation(
+                name=ROOT, settings=Settings(), started_at=0, ended_at=0, stage="complete"
+            )
             _check(generation, folder)
             caught_up = _catch_up(root, at, folder, generation, store, tables, progress)
             _take_positions(live_store, store)
@@ -106,28 +111,6 @@ def _target(root: Path, folder: Path) -> Iterator[tuple[Store, History]]:
             yield both
 
 
-def _root(folder: Path, tables: History, live: Path) -> Generation:
-    """What `run` wrote first, as a generation: with rules' plans if it ever had any; else without
-    them, if they came with the generation that is live."""
-    plans = tables.table("plans")
-    made_by = set() if plans is None else _extractors(plans)
-    now = load(live)
-    extractor = now.settings.extractor if now else None
-    if extractor is not None:
-        extractor = "rules" if "rules" in made_by else "none"
-    return Generation(
-        name=ROOT, settings=Settings(extractor=extractor), started_at=0, ended_at=0,
-        stage="complete",
-    )  # fmt: skip
-
-
-def _extractors(plans: Any) -> set[str]:
-    import pyarrow.compute as pc
-
-    found = plans.to_pyarrow_table(columns=["extractor_name"]).column(0)
-    return set(pc.unique(found).to_pylist())
-
-
 def _check(generation: Generation, folder: Path) -> None:
     name = generation.name
     if generation.ended_at is None:
@@ -162,6 +145,8 @@ def _catch_up(
     if generation.stage == "folding":  # a catching up that was killed
         read_on(source, folder, generation, store, tables, progress)
         caught_up += generation.records
+    if generation.name == ROOT:  # an older version may have noted an extractor
+        generation.settings = Settings()
     read_on(source, folder, generation, store, tables, progress)
     return caught_up + generation.records
 
@@ -169,7 +154,10 @@ def _catch_up(
 def _take_positions(live: Store, store: Store) -> None:
     """How far input files were read, and the stream's time."""
     watermark = max(live.value("watermark") or 0, store.value("watermark") or 0)
-    store.write_values({**live.values("file/"), "watermark": watermark or None})
+    positions = {
+        name: at for name, at in live.values("file/").items() if not name.startswith(OF_BACKFILL)
+    }
+    store.write_values({**positions, "watermark": watermark or None})
 
 
 def drop(history: str | Path, name: str) -> None:

@@ -168,6 +168,55 @@ def test_a_replay_goes_on_extracting_as_its_source_did(tmp_path: Path) -> None:
     assert answer("run", later, "--history", history)["extracted_applied"] == 1
 
 
+def test_a_rollback_takes_back_what_was_extracted(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+
+    def run(name: str, text: str) -> None:
+        file = tmp_path / f"{name}.ndjson"
+        folded(ndjson(file, [turn(name, user_input=text)]), history=history)
+
+    def extracted() -> Any:
+        return answer("sql", "SELECT extractor_name n FROM plans", "--history", history)
+
+    run("e1", "I am here.")
+    answer("backfill", "--history", history, "--generation", "again")
+    answer("backfill", "--history", history, "--generation", "ruled", "--extractor", "rules")
+    answer("promote", "again", "--history", history)
+    answer("promote", "ruled", "--history", history)
+    run("e2", "I live in Oslo.")
+    assert extracted() == [{"n": "rules"}]
+    assert answer("rollback", "--history", history)["current"] == "again"
+    assert extracted() == []
+    answer("promote", "root", "--history", history)
+    run("e3", "I like tea.")
+    answer("run", ndjson(tmp_path / "e4.ndjson", [turn("e4", user_input="I live in Rome.")]),
+           "--extractor", "rules", "--history", history)  # fmt: skip
+    answer("promote", "again", "--history", history)  # root says nothing: all is replayed
+    assert extracted() == [{"n": "rules"}]
+    answer("rollback", "--history", history)
+    assert extracted() == [{"n": "rules"}]
+
+
+def test_a_replay_catches_up_with_what_it_was_made_of(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    folded(ndjson(tmp_path / "e1.ndjson", [turn("e1")]), history=history)
+    answer("backfill", "--history", history, "--generation", "ruled", "--extractor", "rules")
+    answer("promote", "ruled", "--history", history)
+    answer("backfill", "--history", history, "--generation", "again")
+    later = [turn("e2", user_input="I live in Oslo.")]
+    folded(ndjson(tmp_path / "e2.ndjson", later), history=history)
+    answer("promote", "again", "--history", history)
+    assert digest(history) == digest(history, "ruled")
+    assert rows(history, "SELECT extractor_name FROM plans") == [("rules",)]
+
+
+def test_constants_that_are_unknown_are_refused(history: Path) -> None:
+    meta = history / "generations" / "again" / "_generation.json"
+    meta.write_text(meta.read_text().replace('"constants": {}', '"constants": {"nothing": 1}', 1))
+    said = refused("digest", "--generation", "again", "--history", history)
+    assert "nothing: no such constant" in said and "_generation.json" in said
+
+
 def test_a_constant_is_set_for_whoever_folds_and_reads(tmp_path: Path) -> None:
     history = tmp_path / "history"
     file = tmp_path / "said.ndjson"
