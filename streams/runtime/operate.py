@@ -22,7 +22,7 @@ from sinks.shared import alone, is_shared
 from sinks.tables import to_arrow
 from streams.errors import ConfigurationError
 from streams.folds.session_state import visible
-from streams.generations.generation import WORK, load
+from streams.generations.generation import WORK, load, use_constants
 from streams.runtime.apply import session_row
 from streams.runtime.local import erasing, locked, opened, writing
 from streams.runtime.refold import refold
@@ -48,23 +48,24 @@ def forget(history: Path, tenant: str, user_id: str) -> dict[str, Any]:
     """
     root = find_root(history)
     with erasing(root, alone=True), alone(root) if is_shared(root) else locked(root):
-        others = _forget_in_others(root, tenant, user_id)
-        if is_shared(root):
-            receipt = _forget_in_sinks(root, tenant, user_id)
-        else:
-            receipt = _forget(find(root, LIVE), tenant, user_id)
+        last = root if is_shared(root) else find(root, LIVE)
+        others = _forget_in_others(root, last, tenant, user_id)
+        receipt = (_forget_in_sinks if is_shared(last) else _forget)(last, tenant, user_id)
     return {**receipt, "generations": others} if others else receipt
 
 
-def _forget_in_others(root: Path, tenant: str, user_id: str) -> dict[str, Any]:
-    """The same in all generations that are not live: name -> its tables. One that has never been
-    finished is dropped: its gathered records hold everybody, and `backfill` makes it again."""
+def _forget_in_others(root: Path, last: Path, tenant: str, user_id: str) -> dict[str, Any]:
+    """The same in all generations but one: name -> its tables. One that has never been finished is
+    dropped: its gathered records hold everybody, and `backfill` makes it again."""
     done: dict[str, Any] = {}
     remove_leftovers(root)
-    live = find(root, LIVE)
     for name in names(root):
         folder = folder_of(root, name)
-        if folder == live:
+        if folder == last:
+            continue
+        if is_shared(folder):
+            with alone(folder):
+                done[name] = _forget_in_sinks(folder, tenant, user_id)["tables"]
             continue
         with nullcontext() if folder == root else locked(folder):
             done[name] = _forget_aside(root, name, tenant, user_id)
@@ -117,6 +118,7 @@ def _forget(folder: Path, tenant: str, user_id: str) -> dict[str, Any]:
 def _forget_in_sinks(root: Path, tenant: str, user_id: str) -> dict[str, Any]:
     """The same in a history of sinks, which must not run: what they have yet to read of this
     person, of records from before now, they will leave out."""
+    use_constants(root)
     left = Unfinished(root)
     left.begin(*maintenance.sessions_of(root, tenant, user_id))
     now = time.time_ns() // 1000

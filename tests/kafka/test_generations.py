@@ -14,7 +14,7 @@ from streams.kafka.marker import MARKER_KEY
 from streams.kafka.marker import decode as decode_marker
 from streams.topology import AGENTS, HISTORY, USER_SIGNALS, WRITE_PLANS
 from streams.topology import STATES as STATE_TOPIC
-from tests.command import folded, rows, turn, turnstone
+from tests.command import files_holding, folded, rows, turn, turnstone
 from tests.kafka.working import TOO_LONG, Working, message
 
 SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
@@ -109,6 +109,13 @@ def test_a_generation_is_made_from_the_topics_and_goes_live(
     written(working, history)  # the live sink goes on in its own tables
     turnstone("rollback", "--history", history)
     assert [text for (text,) in rows(history, STATES)] == ["The user lives in Bergen."]
+
+    turnstone("promote", "--history", history, "again")
+    done = turnstone("forget", "ann", "--history", history, "--yes", "--json")
+    assert done.code == 0, done.err
+    for folder in (history, *(history / "generations").iterdir()):
+        assert files_holding(folder, "Oslo") == []
+        assert files_holding(folder, "fjords") == []
 
 
 def test_a_generation_is_no_word_for_another(tmp_path: Path) -> None:
