@@ -25,10 +25,15 @@ MAX_VALUE = 90
 BLANK = "\ua66e"  # a letter that nobody writes
 MARKS = " \t\r\n\"'“”‘’「」『』《》()（）*_`-–—:：,，、.。!！~～…"
 
+_UNCLOSED = r"(?:[^\n]|\n(?![ \t]*\n))*+"  # to the end of the paragraph
 _QUOTED = re.compile(
-    r"```.*?(?:```|\Z)|^[ \t]*(?:>|\|).*?$|`[^`\n]{1,200}`"
-    r"|(?<=\")[^\"\n]{1,200}(?=\")|(?<=“)[^”\n]{1,200}|(?<=「)[^」\n]{1,200}|(?<=『)[^』\n]{1,200}"
-    r"|(?<![\w'])'[^'\n]{2,200}'(?!\w)|(?<=《)[^》\n]{1,200}",
+    r"```.*?(?:```|\Z)|^[ \t]*(?:>|\|).*?$|`[^`\n]+`"
+    # a mark between a space and a letter opens, and so does not close what is open
+    rf"|\"(?:(?:[^\"]|(?<=\s)\"(?=\w))*+\"|{_UNCLOSED})"
+    + "".join(
+        rf"|{one}(?:[^{end}]*+{end}|{_UNCLOSED})" for one, end in ("“”", "「」", "『』", "《》")
+    )
+    + r"|(?<![\w'])'(?:[^'\n]|(?<=\w)'(?=\w))++'(?!\w)",
     re.DOTALL | re.MULTILINE,
 )
 _INTRODUCED = re.compile(r"[:：][ \t]*\n")  # a line that ends so shows what follows it

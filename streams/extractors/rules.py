@@ -81,7 +81,7 @@ def _plan(
     plan: JsonObject = {
         "type": "write_plan",
         "tenant": turn.tenant,
-        "plan_id": make_id("plan", NAME, turn.tenant, turn.event_id),
+        "plan_id": make_id("plan", NAME, turn.tenant, turn.session_id, turn.event_id),
         "user_id": user_id,
         "session_id": turn.session_id,
         "event_id": turn.event_id,

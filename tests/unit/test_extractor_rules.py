@@ -1,5 +1,7 @@
 """The rule extractor: every rule by its example, what is no evidence, and what a plan holds."""
 
+import time
+
 import pytest
 
 from schemas.base import JsonObject
@@ -160,6 +162,15 @@ def test_a_decision_keeps_its_rationale() -> None:
     assert decision["payload"]["rationale"] == "it handles JSON well"
 
 
+def test_an_event_id_in_two_sessions_gives_two_plans() -> None:
+    """Turns are told apart per session, so ids may meet between sessions."""
+    one, two = (extract("I live in Porto.", session_id=name) for name in ("s1", "s2"))
+    assert one is not None
+    assert two is not None
+    assert one["plan_id"] != two["plan_id"]
+    assert one["state_updates"][0]["state_id"] == two["state_updates"][0]["state_id"]
+
+
 def test_ids_depend_on_tenant_user_and_event() -> None:
     plans = [
         extract("I live in Porto.", **changed)
@@ -192,3 +203,37 @@ def test_the_evidence_is_the_sentence_as_the_user_wrote_it() -> None:
     assert found["payload"]["evidence"] == "By the way, I’m allergic to Brazil Nuts."
     (one,) = extractions(extract(text))
     assert one.value == "Brazil Nuts"
+
+
+LONG = "It was a long day, and nothing of it went as it should have gone. " * 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'My colleague answered: "{LONG}I live in Paris. I am allergic to nuts."',
+        f'My colleague answered: "{LONG}\nI live in Paris.\n\nI am allergic to nuts."',
+        f'My colleague answered: "{LONG}I live in Paris.\nI am allergic to nuts.',
+        f"My colleague answered: “{LONG}I live in Paris. I am allergic to nuts.”",
+        f"My colleague answered: “{LONG}I live in Paris.\nI am allergic to nuts.",
+        f"My colleague answered: '{LONG}I live in Paris. I'm allergic to nuts.'",
+        f'He began: "{LONG}\n\nThen she said: "I live in Paris. I am allergic to nuts."',
+        "同事回复：“" + "今天事情很多。" * 40 + "我住在上海。我对花生过敏。”",
+        "同僚の返事：「" + "今日は忙しかった。" * 40 + "札幌に住んでいます。",
+    ],
+)
+def test_a_quotation_is_not_evidence_however_long(text: str) -> None:
+    assert extract(text) is None
+
+
+def test_what_follows_a_quotation_is_the_users_own() -> None:
+    assert extract('Anna says "no". I live in Porto.') is not None
+    assert extract('He began: "and so\n\nI live in Porto.') is not None, "a paragraph of its own"
+
+
+@pytest.mark.parametrize("mark", ['"', '" ', ' "a', "“", "「 ", "'a ", "`", '"\n\n', "“\n\n"])
+def test_marks_that_close_nothing_cost_little(mark: str) -> None:
+    text = "I live in Porto. " + mark * ((rules.MAX_TEXT - 20) // len(mark))
+    began = time.process_time()
+    extract(text)
+    assert time.process_time() - began < 1
