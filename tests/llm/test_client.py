@@ -258,6 +258,41 @@ def test_wrong_twice_is_a_failure_with_its_cost(endpoint: Start, wrong: Reply) -
     assert len(asked.requests) == 2
 
 
+NONSENSE = completion("I would rather not.")
+
+
+def test_a_first_answer_is_not_forgotten_where_the_second_is_out_of_reach(endpoint: Start) -> None:
+    """Its cost stands in a dead letter: a run that asked anew would pay for it each time."""
+    asked = endpoint(in_turn(NONSENSE, then=lambda _: error(503, "maintenance")))
+    extraction = only(asked, attempts=2)["extraction"]
+    assert "not JSON" in extraction["error"] and "maintenance" in extraction["error"]
+    assert (extraction["calls"], extraction["prompt_tokens"]) == (1, SENT)
+
+
+def test_a_first_answer_is_not_forgotten_where_the_budget_ends(endpoint: Start) -> None:
+    asked = endpoint(in_turn(NONSENSE))
+    enough_for_one = int(str(only(asked, budget_tokens=1)).split()[-1])
+    extraction = only(asked, budget_tokens=enough_for_one)["extraction"]
+    assert "the budget of this run is used up" in extraction["error"]
+    assert (extraction["calls"], len(asked.requests)) == (1, 1)
+
+
+def test_who_comes_back_goes_on_with_the_first_answer(endpoint: Start) -> None:
+    asked = endpoint(in_turn(NONSENSE, error(503), error(503), error(503)))
+
+    async def inside() -> Any:
+        told = asked.settings(attempts=2)
+        async with extractor(told, Budget(told), timed=True, patient=True) as asking:
+            with pytest.raises(Unreachable):
+                await asking.make(GROUP, NOTHING)
+            return await asking.make(GROUP, NOTHING)
+
+    record = asyncio.run(inside())
+    assert is_plan(record)
+    assert record["extraction"]["calls"] == 2
+    assert [one.is_repair for one in asked.requests if one.said] == [False, True, True, True]
+
+
 def test_a_request_that_breaks_the_endpoint_does_not_stop_the_others(endpoint: Start) -> None:
     """500 whenever this one comes: it is not the endpoint that is down."""
 

@@ -7,8 +7,9 @@ from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from schemas.base import JsonObject
+from streams.errors import Unreachable
 from streams.extractors.llm import plans, prompt
-from streams.extractors.llm.budget import Budget
+from streams.extractors.llm.budget import Budget, BudgetSpent
 from streams.extractors.llm.client import Client, Rejected, Reply
 from streams.extractors.llm.groups import Group
 from streams.extractors.llm.known import Known, Row, choose
@@ -16,6 +17,8 @@ from streams.extractors.llm.plans import Author, Fault, Usage
 from streams.extractors.llm.settings import LlmSettings
 
 MICROS = 1_000_000
+CALLS = 2
+"""Of a group: the question, and once what was wrong with the answer."""
 
 
 class Remembered(NamedTuple):
@@ -29,37 +32,58 @@ NOTHING = Remembered([], [])
 
 
 class Extractor:
-    """Makes records of groups, and counts what that takes."""
+    """Makes records of groups, and counts what that takes.
 
-    def __init__(self, settings: LlmSettings, client: Client, author: Author) -> None:
+    `comes_back`: who calls asks again about a group that could not be asked about to the end.
+    """
+
+    def __init__(
+        self, settings: LlmSettings, client: Client, author: Author, *, comes_back: bool
+    ) -> None:
         self.author = author
         self.counts: Counter[str] = Counter()
         self.cost = 0.0
         self._settings = settings
         self._client = client
+        self._comes_back = comes_back
+        self._paid: dict[str, list[Reply]] = {}
+        """By plan id: first answers of groups whose second question is still to be asked."""
 
     async def make(self, group: Group, remembered: Remembered) -> JsonObject:
         """The record of a group: a plan, or what says that there is none.
 
-        Raises ConfigurationError, Unreachable, BudgetSpent: the group is then as it was.
+        Raises ConfigurationError, Unreachable, BudgetSpent: the group is then as it was, and what
+        was paid for it is kept, or the record.
         """
         known = self._known(group, remembered)
-        messages = prompt.messages(group, known, self._settings.max_text)
-        replies: list[Reply] = []
-        error = ""
-        for _ in range(2):
+        name = plans.plan_id(group, self.author)
+        question = messages = prompt.messages(group, known, self._settings.max_text)
+        replies = self._paid.pop(name, [])
+        while True:
+            if replies:
+                try:
+                    return self._made(group, known, replies)
+                except Fault as fault:
+                    error = str(fault)
+                if len(replies) == CALLS:
+                    return self._failed(error, group, replies)
+                answer = replies[-1].text[: plans.ANSWER_KEPT]
+                messages = [*question, *prompt.repair(answer, error)]
             try:
                 reply = await self._client.ask(messages)
             except Rejected as refused:
-                error = str(refused)
-                break
+                return self._failed(str(refused), group, replies)
+            except (BudgetSpent, Unreachable) as stopped:
+                if not replies:
+                    raise
+                if self._comes_back and getattr(stopped, "seconds", 0.0) is not None:
+                    self._paid[name] = replies
+                    raise
+                return self._failed(f"{error}; not asked again: {stopped}", group, replies)
             replies.append(reply)
             self._count(reply)
-            try:
-                return self._made(group, known, replies)
-            except Fault as fault:
-                error = str(fault)
-                messages = [*messages, *prompt.repair(reply.text[: plans.ANSWER_KEPT], error)]
+
+    def _failed(self, error: str, group: Group, replies: list[Reply]) -> JsonObject:
         self.counts["groups"] += 1
         self.counts["failed"] += 1
         text = replies[-1].text if replies else ""
@@ -105,4 +129,5 @@ async def extractor(
 ) -> AsyncIterator[Extractor]:
     """An extractor with an open connection."""
     async with Client(settings, budget, patient=patient) as client:
-        yield Extractor(settings, client, Author(settings.extractor, prompt.VERSION, timed))
+        author = Author(settings.extractor, prompt.VERSION, timed)
+        yield Extractor(settings, client, author, comes_back=patient)
