@@ -14,6 +14,8 @@ import pytest
 from schemas.time import format_time
 from streams.extractors.llm.files import extract, waves
 from streams.extractors.llm.groups import Group, Turn
+from streams.extractors.llm.plans import Author, Usage, failure
+from streams.extractors.llm.spool import spooling
 from streams.runtime import local
 from tests.command import (
     PROGRAM,
@@ -289,6 +291,20 @@ def test_killed_in_the_middle_nothing_is_lost_doubled_or_paid_twice(
     assert rows(history, "SELECT count(*) FROM state_current") == [(144,)]
     assert rows(history, "SELECT count(*) FROM dead_letters") == [(0,)]
     assert list(spooled.glob("*.ndjson")) == []
+
+
+def test_what_a_full_disk_left_is_passed_over(folded: Folded) -> None:
+    """Half a record in the middle; those around it are folded."""
+    history = folded([told(1, 0, "fact: one"), told(2, 30, "fact: two")])
+    author = Author("llm/test", "1", timed=True)
+    groups = [Group((Turn("default", "s", "u", f"e{n}", START, START),)) for n in (1, 2)]
+    records = [json.dumps(failure("no", "", one, author, Usage(1, 1, 1, 0, 0))) for one in groups]
+    with spooling(history) as spool:
+        lines = [records[0], records[1][:99], records[1], ""]
+        (history / "_extract" / "1.ndjson").write_text("\n".join(lines))
+        spool.fold()
+    assert rows(history, "SELECT DISTINCT reason FROM dead_letters") == [("extraction_failed",)]
+    assert rows(history, "SELECT count(*) FROM dead_letters") == [(2,)]
 
 
 def test_who_was_forgotten_is_not_brought_back_by_what_a_killed_run_left(

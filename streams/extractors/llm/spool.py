@@ -39,7 +39,9 @@ class Spool:
         """On disk when it returns."""
         handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
-            os.write(handle, _encode(record) + b"\n")
+            left = _encode(record) + b"\n"
+            while left:  # a write may be cut short
+                left = left[os.write(handle, left) :]
             os.fsync(handle)
         finally:
             os.close(handle)
@@ -76,17 +78,28 @@ def spooling(history: Path) -> Iterator[Spool]:
 def _clean(path: Path, history: Path) -> None:
     """Leaves the whole lines of users whose turns are still there. A run that is killed meanwhile
     does it again: records folded before are duplicates."""
-    lines = [line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
-    if lines:
-        lines = [line for line, known in zip(lines, _known(lines, history), strict=True) if known]
+    found = [(line, _record(line)) for line in path.read_bytes().split(b"\n")]
+    whole = [(line, record) for line, record in found if record is not None]
+    known = _known([record for _, record in whole], history)
+    lines = [line + b"\n" for (line, _), stays in zip(whole, known, strict=True) if stays]
     fresh = path.with_suffix(".fresh")
     fresh.write_bytes(b"".join(lines))
     fresh.replace(path)
 
 
-def _known(lines: list[bytes], history: Path) -> list[bool]:
+def _record(line: bytes) -> JsonObject | None:
+    """None where a full disk or a kill cut it."""
+    try:
+        record = _decode(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _known(records: list[JsonObject], history: Path) -> list[bool]:
     """Whether a record's first turn is in the history."""
-    records = [_decode(line) for line in lines]
+    if not records:
+        return []
     wanted = [(one["tenant"], one["user_id"], one["extraction"]["event_ids"][0]) for one in records]
     with connect(history, views=["events"]) as db:
         events = [event_id for *_, event_id in wanted]
