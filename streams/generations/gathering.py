@@ -75,7 +75,8 @@ WITH made AS (
     ) AS after_seq
     FROM plans LEFT JOIN made USING (tenant, user_id, plan_id)
 )
-SELECT tenant, plan_id, row_number() OVER of_user AS number, max(recorded_at) OVER of_user AS due
+SELECT tenant, user_id, plan_id,
+    row_number() OVER of_user AS number, max(recorded_at) OVER of_user AS due
 FROM placed WINDOW of_user AS (
     PARTITION BY tenant, user_id ORDER BY after_seq, src_topic, src_partition, {OFFSET}
     ROWS UNBOUNDED PRECEDING
@@ -94,7 +95,7 @@ WITH told AS (
         doc, {KNOWN}, {PLACE} FROM signals
     UNION ALL
     SELECT tenant, user_id, false, due, number, doc, {KNOWN}, {PLACE}
-    FROM plans JOIN plan_order USING (tenant, plan_id)
+    FROM plans JOIN plan_order USING (tenant, user_id, plan_id)
 )
 SELECT coalesce(home, hash(tenant, id)) AS home,
     encode(IF(more = '', doc, doc[:-2] || more || '}}')) AS line, {PLACE}
@@ -103,7 +104,9 @@ ORDER BY 1, due, number, {PLACE}
 """
 
 
-PLAN_OF_LETTER = "TRY_CAST(TRY(decode(payload)) AS JSON) ->> '$.plan_id'"
+SAID_IN_LETTER = "TRY_CAST(TRY(decode(payload)) AS JSON) ->> "
+PLAN_OF_LETTER = f"{SAID_IN_LETTER} '$.plan_id'"
+USER_OF_LETTER = f"{SAID_IN_LETTER} '$.user_id'"
 
 
 class Gathered(NamedTuple):
@@ -127,10 +130,12 @@ def gather(
         _copy(db, letters, into / LETTERS)
         plans = select("plans", _paths(source, "plans", snapshot))
         _view(db, "every_plan", plans)
-        _view(db, "read_plan", _plans_read(folder))
+        _view(db, "applied", _whole("plans", folder))
+        _view(db, "refused", _plans_refused(folder))
         left_out = ", ".join(map(quoted, settings.left_out)) or "''"
         _view(db, "plans", f"""
-            SELECT * FROM every_plan ANTI JOIN read_plan USING (tenant, plan_id)
+            SELECT * FROM every_plan ANTI JOIN applied USING (tenant, user_id, plan_id)
+            ANTI JOIN refused USING (tenant, user_id, plan_id, {PLACE})
             WHERE extractor_name NOT IN ({left_out})
         """)  # fmt: skip
         _view(db, "revisions", _whole("revisions", source))
@@ -153,7 +158,9 @@ def unknown_letters(file: Path, folder: Path) -> Iterator[pa.Table]:
         _view(db, "gathered", f"FROM read_parquet({quoted(str(file))})")
         found = db.sql(f"""
             SELECT {names} FROM gathered WHERE coalesce(
-                (tenant, {PLAN_OF_LETTER}) NOT IN (SELECT (tenant, plan_id) FROM plans), true
+                (tenant, {USER_OF_LETTER}, {PLAN_OF_LETTER}, {PLACE}) NOT IN (
+                    SELECT (tenant, user_id, plan_id, {PLACE}) FROM plans
+                ), true
             ) EXCEPT ALL SELECT {names} FROM dead_letters
         """)
         for batch in found.to_arrow_reader(LETTERS_AT_ONCE):
@@ -216,11 +223,10 @@ def _view_unread(
     _view(db, name, unread if known - now else f"FROM fresh_{name}")
 
 
-def _plans_read(folder: Path) -> str:
-    """SQL of the plans that were folded or refused here."""
+def _plans_refused(folder: Path) -> str:
+    """SQL of the plans that were refused here, each with its place: mended, it may come again."""
     return f"""
-        SELECT tenant, plan_id FROM ({_whole("plans", folder)})
-        UNION ALL SELECT tenant, {PLAN_OF_LETTER}
+        SELECT tenant, {USER_OF_LETTER} AS user_id, {PLAN_OF_LETTER} AS plan_id, {PLACE}
         FROM ({_whole("dead_letters", folder)})
     """
 

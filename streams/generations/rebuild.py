@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import duckdb
 import msgspec
 import pyarrow.compute as pc
 from deltalake import DeltaTable
@@ -22,7 +23,7 @@ from sinks.delta import UNWRITTEN, History, written
 from sinks.generation import ROOT, find, folder_of, pointer
 from sinks.links import adopt, share
 from sinks.root import find_root, open_root
-from streams.errors import ConfigurationError
+from streams.errors import ConfigurationError, TurnstoneError
 from streams.generations import snapshot
 from streams.generations.folding import Reading, fold, fold_parts
 from streams.generations.gathering import LETTERS, RECORDS, gather, parts_of, unknown_letters
@@ -110,7 +111,24 @@ def read_on(
     tables: History,
     progress: Progress | None = None,
 ) -> None:
-    """One pass: folds what the source has and the generation has not; ends one that was begun."""
+    """One pass: folds what the source has and the generation has not; ends one that was begun.
+
+    Raises TurnstoneError where files cannot be read or written.
+    """
+    try:
+        _read_on(source, folder, generation, store, tables, progress)
+    except (duckdb.Error, OSError) as error:
+        raise TurnstoneError(f"{folder}: {error}; the same command again goes on") from error
+
+
+def _read_on(
+    source: Source,
+    folder: Path,
+    generation: Generation,
+    store: Store,
+    tables: History,
+    progress: Progress | None,
+) -> None:
     began = time.monotonic()
     work = folder / WORK
     if generation.stage != "folding":

@@ -15,7 +15,7 @@ from sinks.digest import digest
 from sinks.generation import Pointer, named, stamp, switch
 from sinks.maintenance import compact
 from sinks.root import open_root
-from streams.errors import ConfigurationError
+from streams.errors import ConfigurationError, TurnstoneError
 from streams.extractors.naming import Extract
 from streams.extractors.naming import named as named_extractor
 from streams.generations import rebuild, switching
@@ -198,6 +198,27 @@ def test_run_chooses_its_extractor_when_no_switch_can_come_between(tmp_path: Pat
     assert local.run([str(said)], history, choose=choose)["extracted_applied"] == 1
 
 
+def test_positions_in_what_was_gathered_are_not_taken_over(growing: Any, tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    growing(10)
+    backfill(history, "again", SAME)
+    with local.writing(history) as (store, _):
+        store.write_values({"file/backfill/7": [3, 3]})
+    promote(history, "again")
+    with local.writing(history) as (store, _):
+        assert store.values("file/backfill/") == {}
+        assert store.values("file/")
+
+
+def test_what_duckdb_refuses_is_said(growing: Any, tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    growing(10)
+    for file in (history / "events").rglob("*.parquet"):
+        file.write_bytes(b"PAR1 is all that is left")
+    with pytest.raises(TurnstoneError, match="the same command again"):
+        backfill(history, "again", SAME)
+
+
 def test_generations_share_what_was_said(growing: Any, tmp_path: Path) -> None:
     history = tmp_path / "history"
     growing(2_000)
@@ -249,7 +270,7 @@ def test_law_8_forget_drops_what_was_never_finished(
 
     with monkeypatch.context() as patched:
         patched.setattr("streams.generations.rebuild.adopt", full)
-        with pytest.raises(OSError, match="No space"):
+        with pytest.raises(TurnstoneError, match="No space left on device"):
             backfill(history, "again", SAME)
     ((user,),) = rows(history, "SELECT user_id FROM events LIMIT 1")
     receipt = operate.forget(history, "default", user)

@@ -82,6 +82,22 @@ def test_every_dead_letter_is_in_the_generation(history: Path, tmp_path: Path) -
     assert shown[0] == shown[1] and len(shown[0]) == 1 + 3  # the sample has one
 
 
+def test_a_plan_that_was_refused_and_mended_is_caught_up_with(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    bad = plan("p1", "lives in York") | {"state_updates": "none"}
+    folded(ndjson(tmp_path / "bad.ndjson", [turn("e1"), bad]), history=history)
+    answer("backfill", "--history", history, "--generation", "again")
+    mended = [plan("p1", "lives in York"), plan("p1", "has a cat") | {"user_id": "v"}]
+    folded(ndjson(tmp_path / "mended.ndjson", mended), history=history)
+    answer("backfill", "--history", history, "--generation", "whole")
+    answer("promote", "again", "--history", history)
+    assert digest(history) == digest(history, "root") == digest(history, "whole")
+    assert rows(history, "SELECT user_id FROM plans ORDER BY 1") == [("u",), ("v",)]
+    for name in ("root", "again", "whole"):
+        words = ("dlq", "list", "--history", history, "--generation", name)
+        assert len(answer(*words)) == 1
+
+
 def test_a_diff_says_what_changed_on_which_evidence(tmp_path: Path) -> None:
     history = tmp_path / "history"
     said = [
