@@ -34,6 +34,10 @@ STATE_KINDS = {"task": "task", "task_done": "task"}  # all else is a fact
 
 Estimate = Callable[[str], tuple[float, float, float, float] | None]
 
+_CHOOSING = re.compile(  # what is said of any choice, around what is chosen
+    r"^(?:(?:use|go with|stick with|stick to|adopt|pick|choose) (?:the )?|the |采用|使用|选用|用)"
+    r"|(?:を(?:使う|採用する|採用|選ぶ))$"
+)
 _KANA = re.compile("[ぁ-んァ-ヶ]")
 _HAN = re.compile("[一-鿿]")
 
@@ -132,7 +136,7 @@ def _state(turn: Turn, found: Finding, key: Callable[[str, bool], str]) -> JsonO
             else ("task", normalise(key(found.value, rule.kind == "task_done")))
         )
     else:
-        name = ("slot", slot) if slot else (rule.kind, normalise(found.old or found.value))
+        name = ("slot", slot) if slot else _unslotted(found)
     payload: JsonObject = {
         "category": rule.kind,
         "value": found.value,
@@ -157,6 +161,15 @@ def _state(turn: Turn, found: Finding, key: Callable[[str, bool], str]) -> JsonO
         "evidence_event_ids": [turn.event_id],
         "reason": _reason(found),
     }
+
+
+def _unslotted(found: Finding) -> tuple[str, str]:
+    """What tells a fact of no slot from others. A correction of no topic takes the place of the
+    decision for its old value: "we switched from MySQL" ends "let's use MySQL"."""
+    kind, said = found.rule.kind, normalise(found.old or found.value)
+    if kind in ("decision", "correction"):
+        return "decision", _CHOOSING.sub("", said) or said
+    return kind, said
 
 
 def _preferences(turn: Turn, found: Finding) -> list[JsonObject]:

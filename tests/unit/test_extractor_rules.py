@@ -162,6 +162,34 @@ def test_a_decision_keeps_its_rationale() -> None:
     assert decision["payload"]["rationale"] == "it handles JSON well"
 
 
+@pytest.mark.parametrize(
+    ("told", "corrected", "slot"),
+    [
+        ("I'm 53.", "I'm 35, not 53.", "age"),
+        ("I live in Oslo.", "I actually live in Bergen, not Oslo.", "home"),
+        ("I no longer work at Shell, I'm at Acme now.", "I work at Globex, not Acme.", "employer"),
+        ("Let's use MySQL because we know it.", "We switched from MySQL to Postgres.", None),
+        ("We've decided to go with MySQL.", "We switched from MySQL to Postgres.", None),
+    ],
+)
+def test_a_correction_takes_the_place_of_what_it_corrects(
+    told: str, corrected: str, slot: str | None
+) -> None:
+    before, after = state(told), state(corrected)
+    assert before["state_id"] == after["state_id"]
+    assert after["payload"].get("slot") == slot
+    assert after["payload"]["corrects"] in told
+
+
+def test_a_switch_leaves_other_decisions_alone() -> None:
+    switched = state("We switched from MySQL to Postgres.")
+    for other in (
+        "Let's use MySQL Workbench because it is free.",
+        "Let's use Redis because it is fast.",
+    ):
+        assert state(other)["state_id"] != switched["state_id"]
+
+
 def test_an_event_id_in_two_sessions_gives_two_plans() -> None:
     """Turns are told apart per session, so ids may meet between sessions."""
     one, two = (extract("I live in Porto.", session_id=name) for name in ("s1", "s2"))
