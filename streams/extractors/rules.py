@@ -164,12 +164,10 @@ def _state(turn: Turn, found: Finding, key: Callable[[str, bool], str]) -> JsonO
 
 
 def _unslotted(found: Finding) -> tuple[str, str]:
-    """What tells a fact of no slot from others. A correction of no topic takes the place of the
-    decision for its old value: "we switched from MySQL" ends "let's use MySQL"."""
+    """What tells a fact of no slot from others: a decision's object, the old one where it is taken
+    back, so that "we switched from MySQL" ends "let's use MySQL"."""
     kind, said = found.rule.kind, normalise(found.old or found.value)
-    if kind in ("decision", "correction"):
-        return "decision", _CHOOSING.sub("", said) or said
-    return kind, said
+    return kind, (_CHOOSING.sub("", said) or said) if kind == "decision" else said
 
 
 def _preferences(turn: Turn, found: Finding) -> list[JsonObject]:

@@ -190,6 +190,11 @@ def test_a_switch_leaves_other_decisions_alone() -> None:
         assert state(other)["state_id"] != switched["state_id"]
 
 
+def test_a_correction_of_no_topic_ends_no_decision() -> None:
+    decided = state("Let's go with Tuesday because it is quiet.")
+    assert state("It's actually Thursday, not Tuesday.")["state_id"] != decided["state_id"]
+
+
 def test_an_event_id_in_two_sessions_gives_two_plans() -> None:
     """Turns are told apart per session, so ids may meet between sessions."""
     one, two = (extract("I live in Porto.", session_id=name) for name in ("s1", "s2"))
