@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+WHOLE_WITHIN = 10.0
+"""Seconds for a broker that comes back to show all of a changelog."""
+
 AWAY = 43_200.0
 """Seconds after which rows on disk miss tombstones: brokers keep them for a day."""
 HEADS = 2_000
@@ -127,6 +130,25 @@ async def follow(lane: "Lane", source: Source) -> None:
                 return
 
 
+async def _await_end(lane: "Lane", source: Source, first: int) -> None:
+    """A broker that was killed shows less of a log, for a moment, than it has."""
+    deadline = monotonic() + WHOLE_WITHIN
+    while (end := await _end(lane, source, first)) < first:
+        if monotonic() > deadline:
+            raise ConfigurationError(
+                f"{lane.changelog.topic}, partition {lane.partition}: ends at {end}, but was "
+                f"read up to {first}: it was made anew; start the worker again"
+            )
+        await asyncio.sleep(0.2)
+
+
+async def _end(lane: "Lane", source: Source, first: int) -> int:
+    async with aclosing(changelog.read(lane.changelog, first, source.connection)) as reading:
+        async for chunk in reading:
+            return chunk.end
+    return first
+
+
 async def restore(lane: "Lane", source: Source) -> None:
     """Reads the changelog from where the table stands to its end.
 
@@ -135,12 +157,8 @@ async def restore(lane: "Lane", source: Source) -> None:
     """
     started = told = monotonic()
     rows, first = 0, lane.standing.position
+    await _await_end(lane, source, first)
     async for chunk in changelog.read(lane.changelog, first, source.connection):
-        if chunk.end < first:
-            raise ConfigurationError(
-                f"{lane.changelog.topic}, partition {lane.partition}: ends at {chunk.end}, but was "
-                f"read up to {first}: it was made anew; start the worker again"
-            )
         _take(lane, chunk)
         rows += len(chunk.rows)
         lane.counts.restored_rows += len(chunk.rows)
