@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sinks.root import replace
 from sinks.tables import SCHEMAS, TIMESTAMP
 
 FILE = "_forgotten.json"
@@ -101,10 +102,7 @@ class Unfinished:
 
 
 def _write(file: Path, value: Any) -> None:
-    """The old or the new text stands, never a part."""
-    fresh = file.with_name(f".{file.name}")
-    fresh.write_text(json.dumps(value) + "\n", encoding="utf-8")
-    fresh.replace(file)
+    replace(file, json.dumps(value) + "\n")
 
 
 def _hash(text: str) -> str:

@@ -6,14 +6,13 @@ is replaced as a whole, so a reader sees the old or the new. Imports nothing slo
 """
 
 import json
-import os
 import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from sinks.root import MARKER, HistoryError, HistoryWriteError, find_root
+from sinks.root import MARKER, HistoryError, HistoryWriteError, find_root, replace
 
 FOLDER = "generations"
 FILE = "generation.json"
@@ -62,25 +61,10 @@ def switch(root: Path, to: Pointer) -> None:
     Raises HistoryError for a name that is none, HistoryWriteError.
     """
     folder_of(root, to.current)
-    fresh = root / f".{FILE}"
     try:
-        with fresh.open("w", encoding="utf-8") as file:
-            file.write(json.dumps(to._asdict()) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(root / FILE)
-        sync(root)
+        replace(root / FILE, json.dumps(to._asdict()) + "\n")
     except OSError as error:
         raise HistoryWriteError(f"{root / FILE}: {error.strerror or error}") from error
-
-
-def sync(folder: Path) -> None:
-    """Puts a folder's names on disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def names(root: Path) -> list[str]:

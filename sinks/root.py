@@ -1,6 +1,7 @@
 """Where a history lies, and whether a folder is one. Imports nothing slow: readers use it too."""
 
 import json
+import os
 from pathlib import Path
 
 MARKER = "turnstone.json"
@@ -21,6 +22,24 @@ class HistoryWriteError(HistoryError):
     exit_code = 1
 
 
+def replace(file: Path, text: str) -> None:
+    """Writes a file so that the old or the new text stands, never a part; on disk when it returns.
+
+    Raises OSError.
+    """
+    fresh = file.with_name(f".{file.name}")
+    with fresh.open("w", encoding="utf-8") as opened:
+        opened.write(text)
+        opened.flush()
+        os.fsync(opened.fileno())
+    fresh.replace(file)
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
 def is_url(path: str | Path) -> bool:
     """Whether the history lies in an object store (`s3://…`)."""
     return "://" in str(path)
@@ -35,9 +54,7 @@ def open_root(path: str | Path) -> Path:
     if not (root / MARKER).exists():
         try:
             root.mkdir(parents=True, exist_ok=True)
-            fresh = root / f".{MARKER}"
-            fresh.write_text(json.dumps({"format": FORMAT}) + "\n", encoding="utf-8")
-            fresh.replace(root / MARKER)
+            replace(root / MARKER, json.dumps({"format": FORMAT}) + "\n")
         except OSError as error:
             raise HistoryWriteError(f"{root}: {error.strerror or error}") from error
     return root

@@ -8,7 +8,6 @@ commit whose partition another process has written meanwhile; the file locks onl
 
 from __future__ import annotations  # pyarrow-stubs: as in sinks.tables
 
-import fcntl
 import json
 import logging
 import os
@@ -23,6 +22,7 @@ from typing import IO, NamedTuple
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
+from sinks import locks
 from sinks.delta import CONFIGURATION, UNWRITTEN, WRITER, History, in_commit_order, written
 from sinks.forgotten import Forgotten
 from sinks.root import HistoryError, HistoryWriteError, is_url
@@ -31,7 +31,6 @@ from sinks.tables import SCHEMAS, STORED
 log = logging.getLogger(__name__)
 
 OWNER = "_sink.json"
-LOCK = "turnstone.lock"
 LOCKS = "_locks"
 WHOLE = "/whole"
 """Behind an app id: up to which offset all tables had their rows when this commit was made."""
@@ -216,11 +215,11 @@ class SharedHistory(History):
         with (folder / table).open("w") as lock:
             patience = self._patience.get(table, LOCK_WITHIN)
             deadline = time.monotonic() + patience
-            while not (taken := _taken(lock, fcntl.LOCK_EX)) and time.monotonic() < deadline:
+            while not (ours := locks.taken(lock)) and time.monotonic() < deadline:
                 time.sleep(0.01)
-            if not taken and patience == LOCK_WITHIN:
+            if not ours and patience == LOCK_WITHIN:
                 log.warning("%s: its lock is held for %g s; going on", table, patience)
-            self._patience[table] = LOCK_WITHIN if taken else 0.0  # its holder may never come back
+            self._patience[table] = LOCK_WITHIN if ours else 0.0  # its holder may never come back
             yield
 
 
@@ -260,30 +259,21 @@ def is_shared(root: Path) -> bool:
 @contextmanager
 def alone(root: Path) -> Iterator[None]:
     """The history of sinks that are not running, for one process. Raises HistoryError."""
-    with (root / LOCK).open("a") as lock:
-        if not _taken(lock, fcntl.LOCK_EX):
-            raise HistoryError(
-                f"{root}: a sink is writing this history; end all its sinks (Ctrl-C or SIGTERM), "
-                "call this again, then start them: they go on where they ended"
-            )
+    refusal = (
+        f"{root}: a sink is writing this history; end all its sinks (Ctrl-C or SIGTERM), call this "
+        "again, then start them: they go on where they ended"
+    )
+    with locks.held(root / locks.HISTORY, HistoryError(refusal)):
         yield
 
 
 def _guard(root: Path) -> IO[str]:
     """Keeps out who must have the history for himself: `run`, `compact`, `forget`."""
-    lock = (root / LOCK).open("a")
-    if not _taken(lock, fcntl.LOCK_SH):
+    lock = (root / locks.HISTORY).open("a")
+    if not locks.taken(lock, shared=True):
         lock.close()
         raise HistoryError(f"{root}: another turnstone is writing this history; wait for its end")
     return lock
-
-
-def _taken(lock: IO[str], how: int) -> bool:
-    try:
-        fcntl.flock(lock, how | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _claim(root: Path, owner: Mapping[str, str]) -> None:

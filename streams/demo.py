@@ -25,7 +25,7 @@ BEFORE, AFTER = "2026-03-05T23:59:59Z", "2026-03-14T23:59:59Z"
 def show(history: Path) -> None:
     """Folds the sample into `history` and prints what it remembers, why and as of when."""
     with as_file(CONVERSATIONS) as sample:
-        counts = local.run([str(sample)], history, extract=named("rules"))
+        counts = local.run([str(sample)], history, choose=lambda: named("rules"))
     _counts(counts, history)
     _remembered(history)
     _found(history)

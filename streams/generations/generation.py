@@ -1,13 +1,13 @@
 """What a generation is made with and how far it is: `_generation.json` in its folder."""
 
-import os
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from sinks.generation import ROOT, folder_of, pointer, sync
+from sinks.generation import ROOT, folder_of, pointer
+from sinks.root import replace
 from streams.errors import ConfigurationError, TurnstoneError
 from streams.folds import constants
 
@@ -145,14 +145,9 @@ def use_constants(folder: Path) -> None:
 
 def save(folder: Path, generation: Generation) -> None:
     """Replaces the file in one step; on disk when it returns. Raises TurnstoneError."""
-    fresh = folder / f".{FILE}"
+    text = msgspec.json.format(msgspec.json.encode(generation).decode())
     try:
-        with fresh.open("wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(generation)) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(folder / FILE)
-        sync(folder)
+        replace(folder / FILE, text + "\n")
     except OSError as error:
         raise TurnstoneError(f"{folder / FILE}: {error.strerror or error}") from None
 

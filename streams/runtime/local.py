@@ -10,7 +10,6 @@ and goes on from the store, which knows nothing of that batch (docs/decisions.md
 not forward).
 """
 
-import fcntl
 import gc
 import time
 from collections import Counter
@@ -25,6 +24,7 @@ import pyarrow as pa
 from rocksdict import WriteBatch
 
 from schemas.base import DAY
+from sinks import locks
 from sinks.delta import History
 from sinks.generation import LIVE, find
 from sinks.root import HistoryWriteError, open_root
@@ -78,22 +78,20 @@ def run(
     files: list[str],
     history: str | Path,
     *,
-    extract: Extract | None = None,
-    choose: Callable[[], Extract | None] | None = None,
+    choose: Callable[[], Extract | None] = lambda: None,
     retention_days: float | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Folds files of input records into the history; returns the counts of design 03, and with
-    `extract` how many plans it made. `choose` names `extract` once no other generation can go live.
+    """Folds files of input records into the history; returns the counts of design 03, and how
+    many plans an extractor made. `choose` says which, once no other generation can go live.
 
     Raises TurnstoneError: 3 for a folder that is not a history, 4 for a truncated file.
     """
     sources.check(files)
     root = Path(history)
     with writing(root) as (store, tables):
-        extract = choose() if choose else extract
         retention = None if retention_days is None else int(retention_days * DAY)
-        runner = Runner(store, tables, Applier(store, retention, extract), progress)
+        runner = Runner(store, tables, Applier(store, retention, choose()), progress)
         return runner.run(files)
 
 
@@ -111,13 +109,8 @@ def writing(root: Path) -> Iterator[tuple[Store, History]]:
 @contextmanager
 def locked(root: Path) -> Iterator[None]:
     """The lock of a history's one writer. Raises ConfigurationError where it is taken."""
-    with (root / "turnstone.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ConfigurationError(
-                f"{root}: another turnstone is writing this history; wait for it to end"
-            ) from None
+    refusal = f"{root}: another turnstone is writing this history; wait for it to end"
+    with locks.held(root / locks.HISTORY, ConfigurationError(refusal)):
         yield
 
 
@@ -125,14 +118,9 @@ def locked(root: Path) -> Iterator[None]:
 def erasing(root: Path, *, alone: bool) -> Iterator[None]:
     """`forget` has this lock alone, `backfill` shares it: what the one erases is not to be found
     among what the other has gathered. Raises ConfigurationError where it is taken."""
-    with (root / FORGET_LOCK).open("a") as lock:
-        try:
-            fcntl.flock(lock, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-        except BlockingIOError:
-            other = "backfill" if alone else "forget"
-            raise ConfigurationError(
-                f"{root}: another turnstone is writing this history (`{other}`); wait for its end"
-            ) from None
+    other = "backfill" if alone else "forget"
+    refusal = f"{root}: another turnstone is writing this history (`{other}`); wait for its end"
+    with locks.held(root / FORGET_LOCK, ConfigurationError(refusal), shared=not alone):
         yield
 
 

@@ -5,7 +5,6 @@ is folded by the next one, less a line that was being written then. Who was forg
 left out. Once folded a file is removed: the history has it all, `forget` need not look here.
 """
 
-import fcntl
 import os
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from schemas.base import JsonObject
+from sinks import locks
 from sinks.history import connect
 from streams.errors import ConfigurationError
 from streams.runtime import local
@@ -60,13 +60,8 @@ def spooling(history: Path) -> Iterator[Spool]:
     """A spool for the one extractor of a history. Raises ConfigurationError where one runs."""
     folder = history / FOLDER
     folder.mkdir(mode=0o700, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ConfigurationError(
-                f"{history}: another `turnstone extract` runs here; wait for it to end"
-            ) from None
+    refusal = f"{history}: another `turnstone extract` runs here; wait for it to end"
+    with locks.held(folder / "lock", ConfigurationError(refusal)):
         spool = Spool(history)
         spool.fold()
         try:
