@@ -1,0 +1,37 @@
+"""Who waits for which session or user to change (the event stream of a session)."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+Where = tuple[str, str, str]
+"""Table, tenant, and the session's or user's id."""
+
+
+class Changes:
+    """Wakes those who wait for an entity, once a commit changed it. One event loop's own: other
+    threads go through `loop.call_soon_threadsafe`."""
+
+    def __init__(self) -> None:
+        self._waiting: defaultdict[Where, set[asyncio.Event]] = defaultdict(set)
+
+    @contextmanager
+    def of(self, where: Where) -> Iterator[asyncio.Event]:
+        """An event that is set at each commit that changes the entity; who waits clears it."""
+        event = asyncio.Event()
+        self._waiting[where].add(event)
+        try:
+            yield event
+        finally:
+            self._waiting[where].discard(event)
+            if not self._waiting[where]:
+                del self._waiting[where]
+
+    def tell(self, changed: Iterable[Where]) -> None:
+        """These entities were changed by a commit."""
+        if not self._waiting:
+            return
+        for where in changed:
+            for event in self._waiting.get(where, ()):
+                event.set()

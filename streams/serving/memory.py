@@ -1,0 +1,78 @@
+"""What the HTTP API asks of the tier beneath it: rows of one entity, records to apply, readiness.
+
+`streams.serving.embedded` answers from a history's store on this machine, `streams.serving.replica`
+from the changelogs of a worker's tables. All else (documents, expiry, problems, tenants) is the
+API's own and the same for both.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
+
+from streams.errors import TurnstoneError
+from streams.folds.rows import Rows
+from streams.serving.changes import Changes
+
+Table = Literal["sessions", "users"]
+Ending = Literal["applied", "duplicate", "dead", "withheld", "accepted"]
+
+
+class Outcome(NamedTuple):
+    """What a record ended as (law 3), in a transaction that has committed; `accepted`: it is in
+    the log for good, and what it ends as was not known in time."""
+
+    ending: Ending
+    reason: str | None = None
+    detail: str | None = None
+
+
+class Readiness(NamedTuple):
+    """`done` of `total` rows or bytes are restored, where a restore is under way; `about` says it
+    in words."""
+
+    ready: bool
+    about: str
+    done: int = 0
+    total: int = 0
+
+
+class NotReady(TurnstoneError):  # noqa: N818 - a state, not a fault
+    """Nobody here can answer for that key now: 503 with Retry-After, never an empty answer."""
+
+    exit_code = 5
+    retry_after = 1
+    """Seconds."""
+
+
+class Busy(TurnstoneError):  # noqa: N818
+    """More waits to be applied than is good: 429 with Retry-After. Nothing of the call was taken."""
+
+    exit_code = 1
+    retry_after = 1
+
+
+class Memory(Protocol):
+    """One tier's committed memory. Methods are called on the event loop's thread."""
+
+    history: Path | None
+    """Where questions to the past are asked; None: there is no history here."""
+
+    changes: Changes
+    """Who waits for an entity to change."""
+
+    async def rows(self, table: Table, tenant: str, key: str) -> Rows:
+        """The committed rows of one session or user, for reading; empty where it is unknown.
+
+        Raises NotReady.
+        """
+
+    async def submit(self, records: Sequence[bytes], within: float) -> list[Outcome]:
+        """Appends input records (one JSON object each, checked by the caller) to the log as one,
+        and waits so many seconds at most for the transactions that apply them. After it returned
+        no record is lost, whatever dies.
+
+        Raises NotReady, Busy.
+        """
+
+    def readiness(self) -> Readiness:
+        """The truth, during a restore, too."""
