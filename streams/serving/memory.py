@@ -45,7 +45,7 @@ class NotReady(TurnstoneError):  # noqa: N818 - a state, not a fault
 
 
 class Busy(TurnstoneError):  # noqa: N818
-    """More waits to be applied than is good: 429 with Retry-After. Nothing of the call was taken."""
+    """More waits to be applied than is good: 429 with Retry-After; nothing was taken."""
 
     exit_code = 1
     retry_after = 1
