@@ -5,12 +5,13 @@ From the environment (TURNSTONE_KAFKA_BOOTSTRAP, …) or from the arguments of `
 
 import ssl
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic_settings import SettingsConfigDict
 
 from streams.errors import ConfigurationError
+from streams.settings import Settings
 
 if TYPE_CHECKING:
     from faust.types.auth import CredentialsT
@@ -19,28 +20,6 @@ PREFIX = "TURNSTONE_KAFKA_"
 
 Protocol = Literal["PLAINTEXT", "SASL_PLAINTEXT", "SSL", "SASL_SSL"]
 Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
-
-
-class Settings(BaseSettings):
-    """Settings from the environment, or given. `about` begins their errors."""
-
-    about: ClassVar[str]
-
-    @classmethod
-    def load(cls, **given: Any) -> Self:
-        """The environment's settings, with those given that are not None.
-
-        Raises ConfigurationError naming each setting that is wrong, and why.
-        """
-        try:
-            return cls(**{name: value for name, value in given.items() if value is not None})
-        except ValidationError as error:
-            prefix = cls.model_config["env_prefix"]
-            wrong = "; ".join(
-                f"{_name(prefix, one['loc'])}: {one['msg'].removeprefix('Value error, ')}"
-                for one in error.errors(include_input=False)
-            )
-            raise ConfigurationError(f"{cls.about}: {wrong}") from None
 
 
 class KafkaSettings(Settings):
@@ -180,10 +159,6 @@ class KafkaSettings(Settings):
                 files = self.tls_key or self.tls_certificate
                 raise ConfigurationError(_unusable("tls_certificate", files, error)) from None
         return context
-
-
-def _name(prefix: str, loc: tuple[int | str, ...]) -> str:
-    return f"{prefix}{str(loc[0]).upper()}" if loc else prefix + "*"
 
 
 def _unusable(field: str, path: Path | None, error: OSError) -> str:

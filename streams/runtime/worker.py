@@ -21,8 +21,9 @@ from streams.kafka.disk_rows import DiskRows
 from streams.kafka.processing import LaneSettings
 from streams.kafka.rows import MemoryRows, RowStore
 from streams.kafka.run import run
-from streams.kafka.settings import KafkaSettings, Settings
+from streams.kafka.settings import KafkaSettings
 from streams.kafka.topics import ensure_topics
+from streams.settings import Settings
 from streams.topology import RESERVED
 
 log = logging.getLogger(__name__)

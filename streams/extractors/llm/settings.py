@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from streams.kafka.settings import Settings
+from streams.settings import Settings
 
 PREFIX = "TURNSTONE_LLM_"
 MILLION = 1_000_000
