@@ -20,6 +20,7 @@ ROOT = "root"
 LIVE = "live"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 RESERVED = frozenset({ROOT, LIVE, "previous"})
+"""What no generation may be called: words for one where a history is asked."""
 
 Stamp = tuple[int, int]
 """The pointer's inode and time of change in ns; (0, 0) where there is none yet."""

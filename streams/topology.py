@@ -158,10 +158,6 @@ def name_in(topic: Topic, generation: str | None) -> str:
     return f"{topic.name}.{generation}"
 
 
-RESERVED = frozenset({"root", "live", "previous"})
-"""What no generation may be called: words for one where a history is asked."""
-
-
 def own_plans(generation: str) -> str:
     """The topic of the plans that a generation's extractor makes: none reaches the live memory."""
     return f"{WRITE_PLANS.name}.{generation}"

@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from schemas.base import DAY
+from sinks.generation import RESERVED
 from streams.extractors.naming import named
 from streams.kafka import agents
 from streams.kafka.app import App
@@ -24,7 +25,6 @@ from streams.kafka.run import run
 from streams.kafka.settings import KafkaSettings
 from streams.kafka.topics import ensure_topics
 from streams.settings import Settings
-from streams.topology import RESERVED
 
 log = logging.getLogger(__name__)
 
