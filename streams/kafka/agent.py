@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 from streams.folds.rows import Effects, Input
 from streams.kafka.edge import read
 from streams.kafka.encoding import Origin
+from streams.kafka.ends import NOTED, Ends
 from streams.kafka.outbox import Outbox, TooLarge
 from streams.kafka.processing import Batch, Row
 from streams.kafka.rows import RowStore
@@ -57,21 +58,27 @@ class Agent(ABC):
         self.outbox = Outbox(partition, partitions)
         self.counts: Counter[str] = Counter()
         self.warnings: Counter[str] = Counter()
+        self.reasons: Counter[str] = Counter()
+        self.ends = Ends()
         self._note: Mapping[str, Any] = {}
         self._pending: Mapping[str, Any] = {}
 
     # --- one batch ------------------------------------------------------------------------------
 
     def process(self, records: Sequence[Any]) -> Batch:
-        self.outbox = Outbox(self.partition, self.partitions)
+        self.outbox, self.ends = Outbox(self.partition, self.partitions), Ends()
         for at in range(0, len(records), STEP):
             some = records[at : at + STEP]
             for record, given in zip(some, [self.read(one) for one in some], strict=True):
-                self.counts[self.apply(record, given)] += 1
+                ending = self.apply(record, given)
+                self.counts[ending] += 1
+                if ending == "duplicate":
+                    self.ends.duplicate(record.topic, record.offset)
             self.tell()
         self.finish()
         if self.outbox.left_out:
             self.warnings["too_large_left_out"] += self.outbox.left_out
+        self.reasons.update(self.outbox.reasons)
         self._pending = self.note()
         return Batch(self.outbox.outputs, self.table.changes(), self._pending)
 
@@ -99,6 +106,7 @@ class Agent(ABC):
     def bury(self, record: Any, dead: Dead) -> str:
         origin = Origin(record, dead.tenant, record.timestamp * 1000)
         self.outbox.dead(dead, record, origin)
+        self.ends.dead(record.topic, record.offset, dead.reason, dead.detail)
         return "dead"
 
     def refuse(self, record: Any, entity: Held, occurred_at: int, error: Exception) -> str:
@@ -121,6 +129,7 @@ class Agent(ABC):
             waited = Waited(*late.source, record.key, record.timestamp)
             place = Origin(waited, entity.tenant, record.timestamp * 1000)
             self.outbox.dead(dead_of(late, entity.tenant), waited, place)
+            self.ends.dead(late.source[0], late.source[2], late.reason, late.detail)
             self.counts["applied"] -= 1
             self.counts["dead"] += 1
 
@@ -128,7 +137,12 @@ class Agent(ABC):
 
     def note(self) -> dict[str, Any]:
         """What the marker keeps."""
-        return {"counts": dict(self.counts), "warnings": dict(self.warnings)}
+        return {
+            "counts": dict(self.counts),
+            "warnings": dict(self.warnings),
+            "reasons": dict(self.reasons),
+            NOTED: self.ends.runs,
+        }
 
     def committed(self) -> None:
         self._note = self._pending
@@ -149,6 +163,7 @@ class Agent(ABC):
         self._note = note
         self.counts = Counter(note.get("counts", {}))
         self.warnings = Counter(note.get("warnings", {}))
+        self.reasons = Counter(note.get("reasons", {}))
 
     def reset(self) -> None:
         self.table.forget()

@@ -1,0 +1,47 @@
+"""What the records of a transaction ended as that were not applied, as its marker's note says it.
+
+Whoever has sent a record and follows the changelog learns by it what became of the record, in the
+transaction that decided it. Most are applied: of those the note says nothing.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+SAID = 100
+"""Dead letters of a transaction whose detail the note has; that of others is in their topic."""
+DETAIL_KEPT = 300
+
+NOTED = "ends"
+"""The name in the note: topic -> [first offset, last offset, ending], a dead letter's with reason
+and detail."""
+
+Ending = tuple[Any, ...]
+"""("duplicate",) or ("dead", reason, detail or None)."""
+
+
+class Ends:
+    """Collects them, by source topic: of a lane they are all of one partition."""
+
+    def __init__(self) -> None:
+        self.runs: dict[str, list[list[Any]]] = {}
+        self._said = 0
+
+    def duplicate(self, topic: str, offset: int) -> None:
+        runs = self.runs.setdefault(topic, [])
+        if runs and runs[-1][1:] == [offset - 1, "duplicate"]:
+            runs[-1][1] = offset
+        else:
+            runs.append([offset, offset, "duplicate"])
+
+    def dead(self, topic: str, offset: int, reason: str, detail: str) -> None:
+        self._said += 1
+        kept = detail[:DETAIL_KEPT] if self._said <= SAID else None
+        self.runs.setdefault(topic, []).append([offset, offset, "dead", reason, kept])
+
+
+def found(note: Mapping[str, Any]) -> Iterator[tuple[str, int, Ending]]:
+    """Topic, offset and ending of each record that a marker's note speaks of."""
+    for topic, runs in note.get(NOTED, {}).items():
+        for first, last, *ending in runs:
+            for offset in range(first, last + 1):
+                yield topic, offset, tuple(ending)

@@ -1,0 +1,171 @@
+"""Follows all changelog partitions of a worker's tables with one consumer (docs/serving.md).
+
+Whatever goes wrong ends that consumer: the next one goes on where each lane's newest whole
+transaction ended. A broker that comes back after a crash may show less of a log, for a moment, than
+it has; only one that stays short, or has markers of another log, is another changelog.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from time import monotonic, time
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer
+from aiokafka.errors import KafkaError
+from aiokafka.structs import TopicPartition
+
+from streams.kafka.changelog import FETCH_BYTES
+from streams.kafka.opening import WHOLE_WITHIN
+from streams.kafka.raw import answer_raw
+from streams.kafka.source import ConsumerSource
+from streams.serving.replica_lane import Remade, ReplicaLane
+
+log = logging.getLogger(__name__)
+
+RETRIED = (KafkaError, OSError, TimeoutError)
+BACKOFF, MAX_BACKOFF = 0.2, 2.0
+FETCH_WAIT_MS = 100
+RECORDS = 2_000
+"""Of one partition at once: some 10 ms of the event loop's time, which requests wait for."""
+LOOK_EVERY = 0.05
+
+
+class Absent(Exception):  # noqa: N818 - what it is
+    """The changelogs are not there, or not all of them are there yet."""
+
+
+class Following:
+    """`topics` are the changelogs; `made` makes the lanes, once it is known how many there are of
+    each. `why` says what it waits for while it does not follow."""
+
+    def __init__(
+        self,
+        connection: Mapping[str, Any],
+        topics: Iterable[str],
+        made: Callable[[int], Iterable[ReplicaLane]],
+    ) -> None:
+        self.lanes: dict[TopicPartition, ReplicaLane] = {}
+        self.partitions = 0
+        self.why = "starting"
+        self._connection = connection
+        self._topics = tuple(topics)
+        self._made = made
+        self._short: dict[TopicPartition, float] = {}
+
+    async def run(self) -> None:
+        """For ever."""
+        backoff = BACKOFF
+        while True:
+            began = monotonic()
+            try:
+                await self._follow()
+            except (*RETRIED, Absent) as error:
+                backoff = BACKOFF if monotonic() - began > MAX_BACKOFF else backoff
+                if (why := str(error) or repr(error)) != self.why:
+                    log.error("changelogs: %s; tries again", why)
+                self.why = why
+            await asyncio.sleep(backoff)
+            backoff = min(2 * backoff, MAX_BACKOFF)
+
+    async def _follow(self) -> None:
+        consumer = AIOKafkaConsumer(
+            **self._connection,
+            isolation_level="read_committed",
+            auto_offset_reset="none",
+            enable_auto_commit=False,
+            max_partition_fetch_bytes=FETCH_BYTES,
+            fetch_max_wait_ms=FETCH_WAIT_MS,
+            request_timeout_ms=5_000,
+        )
+        await consumer.start()
+        try:
+            await self._know(consumer)
+            answer_raw(consumer)
+            consumer.assign(list(self.lanes))
+            await self._seek(consumer)
+            self.why = ""
+            await self._take(consumer)
+        finally:
+            await consumer.stop()
+
+    async def _know(self, consumer: AIOKafkaConsumer) -> None:
+        """How many partitions there are; makes the lanes.
+
+        Raises:
+            Absent: the topics are not all there, or have other numbers of partitions than before.
+        """
+        cluster = await consumer._client.fetch_all_metadata()
+        counts = {topic: len(cluster.partitions_for_topic(topic) or ()) for topic in self._topics}
+        count = self.partitions or max(counts.values())
+        if set(counts.values()) != {count} or not count:
+            found = ", ".join(f"{topic} has {number}" for topic, number in counts.items())
+            raise Absent(
+                f"partitions of the changelogs: {found}; expected {count or 'some'} each: is the "
+                "app id that of the workers, and has one of them been started?"
+            )
+        if not self.partitions:
+            self.lanes = {lane.at: lane for lane in self._made(count)}
+            self.partitions = count
+
+    async def _seek(self, consumer: AIOKafkaConsumer) -> None:
+        every = list(self.lanes)
+        beginnings = await consumer.beginning_offsets(every)
+        ends = await consumer.end_offsets(every)
+        for at, lane in self.lanes.items():
+            try:
+                self._check_length(lane, ends[at])
+                lane.begin(beginnings[at], ends[at])
+            except Remade as error:
+                _begin_anew(lane, error)
+                lane.begin(beginnings[at], ends[at])
+            consumer.seek(at, lane.position)
+
+    def _check_length(self, lane: ReplicaLane, end: int) -> None:
+        """Whether the changelog has what was read of it.
+
+        Raises:
+            OSError: not now.
+            Remade: it has not got it back for `WHOLE_WITHIN` seconds.
+        """
+        if end >= lane.standing.position:
+            self._short.pop(lane.at, None)
+            return
+        since = self._short.setdefault(lane.at, monotonic())
+        said = f"{lane.at.topic}/{lane.at.partition} ends at {end}, was read up to {lane.position}"
+        if monotonic() - since < WHOLE_WITHIN:
+            raise OSError(said)
+        del self._short[lane.at]
+        raise Remade(said)
+
+    async def _take(self, consumer: AIOKafkaConsumer) -> None:
+        source = ConsumerSource(consumer, self._connection)
+        looked = 0.0
+        while True:
+            fetched = await consumer.getmany(timeout_ms=FETCH_WAIT_MS, max_records=RECORDS)
+            due = monotonic() - looked > LOOK_EVERY
+            for at in self.lanes if due else fetched:
+                self._look(self.lanes[at], source, fetched.get(at, ()))
+            if due:
+                looked = monotonic()
+            await asyncio.sleep(0)  # a restore leaves requests their turn
+
+    def _look(self, lane: ReplicaLane, source: ConsumerSource, records: Any) -> None:
+        """What was fetched of a partition, and what the broker said of its end.
+
+        Raises:
+            OSError: it is another changelog; the lane has begun anew.
+        """
+        state = source.state(lane.at)
+        try:
+            lane.take(records, state.position)
+        except Remade as error:
+            _begin_anew(lane, error)
+            raise OSError(f"{lane.at.topic}/{lane.at.partition}: {error}") from None
+        if state.timestamp and state.lso is not None:
+            lane.heard(state.lso, monotonic() - (time() - state.timestamp / 1000))
+
+
+def _begin_anew(lane: ReplicaLane, error: Remade) -> None:
+    log.error("%s, partition %d: %s: its rows are read anew", *lane.at, error)
+    lane.forget()
