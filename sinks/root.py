@@ -22,12 +22,13 @@ class HistoryWriteError(HistoryError):
     exit_code = 1
 
 
-def replace(file: Path, text: str) -> None:
+def replace(file: Path, text: str, *, mode: int = 0o666) -> None:
     """Writes a file so that the old or the new text stands, never a part; on disk when it returns.
 
-    Raises OSError.
+    `mode` is the new file's, less the process's umask. Raises OSError.
     """
     fresh = file.with_name(f".{file.name}")
+    fresh.touch(mode)
     with fresh.open("w", encoding="utf-8") as opened:
         opened.write(text)
         opened.flush()

@@ -40,6 +40,7 @@ COMMANDS = {
     "sink": "kafka:sink",
     "produce": "kafka:produce",
     "lag": "kafka:lag",
+    "keys": "keys:keys",
 }
 """Name -> module in streams.commands : attribute."""
 

@@ -1,0 +1,94 @@
+"""The commands `keys add`, `keys list` and `keys revoke`."""
+
+from pathlib import Path
+
+import click
+
+from streams import output
+from streams.commands import options
+
+file = click.option(
+    "--keys",
+    "file",
+    envvar="TURNSTONE_SERVE_KEYS",
+    required=True,
+    type=options.FOLDER,
+    metavar="FILE",
+    help="The file of keys that `serve --keys` reads.",
+)
+
+
+@click.group(no_args_is_help=True)
+def keys() -> None:
+    """Who may use the HTTP API: tokens, each with a tenant and a role.
+
+    A running server follows the file within a second.
+    """
+
+
+@keys.command()
+@file
+@click.option("--tenant", required=True, help="Whose memory it opens; '*' for an admin: all.")
+@click.option(
+    "--role",
+    required=True,
+    type=click.Choice(["read", "write", "admin"]),
+    help="What it may: read; write, too; admin: dead letters with what is in them, too.",
+)
+@click.option("--expires", metavar="TIME", help="From then on it is refused; default never.")
+@click.option("--note", default="", help="What it is for; shown by `keys list`.")
+@options.as_json
+@options.fails_in_a_line
+def add(file: Path, tenant: str, role: str, expires: str | None, note: str, as_json: bool) -> None:
+    """Make a key and print its token, once: the file keeps only a hash of it.
+
+    \b
+    turnstone keys add --keys keys.json --tenant acme --role write --note "chat platform"
+    """
+    from streams.reading import parse_moment
+    from streams.serving.keys import changed, make
+
+    token, key = make(tenant, role, parse_moment(expires), note)  # type: ignore[arg-type]
+    with changed(file) as held:
+        held.append(key)
+    if as_json:
+        output.say_json({"token": token, "id": key.id, "tenant": tenant, "role": role})
+    else:
+        output.say(token)
+        output.note(f"key {key.id}: {role} of tenant {tenant}; the token is not shown again")
+
+
+@keys.command("list")
+@file
+@options.as_json
+@options.fails_in_a_line
+def list_(file: Path, as_json: bool) -> None:
+    """The keys of the file, without what is secret."""
+    import msgspec
+
+    from streams.serving.keys import read
+
+    shown = ["id", "tenant", "role", "created_at", "expires_at", "note"]
+    found = [{name: getattr(key, name) for name in shown} for key in read(file)]
+    if as_json:
+        output.say_json(msgspec.to_builtins(found))
+    else:
+        output.table(found, shown)
+
+
+@keys.command()
+@file
+@options.argument("key_id", metavar="ID", help="The key's id: the token's part between the `_`.")
+@options.as_json
+@options.fails_in_a_line
+def revoke(file: Path, key_id: str, as_json: bool) -> None:
+    """Take a key out of the file: a running server refuses it within a second."""
+    from streams.serving.keys import changed
+    from streams.serving.keys import revoke as take_out
+
+    with changed(file) as held:
+        key = take_out(held, key_id)
+    if as_json:
+        output.say_json({"revoked": key.id})
+    else:
+        output.say(f"revoked {key.id}: {key.role} of tenant {key.tenant}")

@@ -1,0 +1,139 @@
+"""One connection: what uvicorn's parser in C leaves unbounded is bounded here.
+
+That is the size and number of a request's headers, the time until they are here (also of a
+connection that says nothing at all), and the time a client takes to read the last of a reply.
+"""
+
+import asyncio
+import resource
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from streams.serving.access import NO_STORE, SECURITY_HEADERS
+from streams.serving.refusal import problem
+
+HEAD_BYTES = 32_768
+"""Of a request's line and headers."""
+HEADERS = 100
+HEAD_SECONDS = 10.0
+"""Until they are here."""
+READ_SECONDS = 30.0
+"""Until a client that we have left has read what was sent."""
+OPEN_FILES = 65_536
+
+UVICORN: dict[str, Any] = {
+    "ws": "none",
+    "server_header": False,
+    "proxy_headers": False,  # nothing here goes by a client's address
+    "log_config": None,
+    "backlog": 4096,
+}
+"""Settings of `uvicorn.Config` besides `http=Connection`."""
+
+
+def raise_file_limit() -> None:
+    """As many open connections as this process may have; the usual limit of 1,024 is soon full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+class Connection(HttpToolsProtocol):
+    """For `uvicorn.Config(http=Connection)`."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.access_log = False  # it writes paths, which hold ids; `Access` has one without
+        self._head = 0  # bytes of a head that is not all here
+        self._in_head = False
+        self._late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_is_here()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.transport.is_closing() or not self._awaits_head():
+            return
+        self._head += len(data)
+        if self._head > HEAD_BYTES:
+            self._refuse(431, "Headers too large", f"at most {HEAD_BYTES} bytes")
+        else:
+            self._expect_head()
+
+    def on_message_begin(self) -> None:
+        self._in_head = True
+        self._head = 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._head_is_here()
+        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        if size > HEAD_BYTES or len(self.headers) > HEADERS:
+            detail = f"at most {HEADERS} of {HEAD_BYTES} bytes together"
+            self._refuse(431, "Headers too large", detail)
+        else:
+            self._in_head = False
+            super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(400, "Not HTTP", "the request could not be read")
+
+    def timeout_keep_alive_handler(self) -> None:
+        super().timeout_keep_alive_handler()
+        self._leave()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.transport.is_closing():
+            self._leave()
+
+    def _leave(self) -> None:
+        """Closing waits for the last bytes to be read; who never reads them is not waited for."""
+        if self.transport.get_write_buffer_size():
+            self.loop.call_later(READ_SECONDS, self.transport.abort)
+
+    def _awaits_head(self) -> bool:
+        return self._in_head or self.cycle is None or self.cycle.response_complete
+
+    def _expect_head(self) -> None:
+        if self._late is None:
+            self._late = self.loop.call_later(HEAD_SECONDS, self._too_late)
+
+    def _head_is_here(self) -> None:
+        self._head = 0
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _too_late(self) -> None:
+        self._refuse(408, "Request timeout", f"headers were not here after {HEAD_SECONDS:g} s")
+
+    def _refuse(self, status: int, title: str, detail: str) -> None:
+        """Answers where an answer is waited for, and closes: it may be blank lines, the rest of
+        a body that nobody wanted, or a request behind one that is being answered."""
+        if self.transport.is_closing():
+            return
+        if self._in_head and (self.cycle is None or self.cycle.response_complete):
+            self._write(status, title, detail)
+        self.transport.close()
+        self._leave()
+
+    def _write(self, status: int, title: str, detail: str) -> None:
+        body = problem(status, title, detail)
+        headers = [
+            (b"content-type", b"application/problem+json"),
+            (b"content-length", b"%d" % len(body)),
+            (b"connection", b"close"),
+            *SECURITY_HEADERS,
+            NO_STORE,
+        ]
+        lines = b"".join(b"%s: %s\r\n" % header for header in headers)
+        self.transport.write(STATUS_LINE[status] + lines + b"\r\n" + body)

@@ -1,0 +1,49 @@
+"""A request that is refused before the application sees it, said as a problem document."""
+
+from collections.abc import Sequence
+
+import msgspec
+from starlette.types import Message, Send
+
+Header = tuple[bytes, bytes]
+
+
+class Refusal(Exception):  # noqa: N818 - an answer, not a fault
+    """Answered as RFC 9457 says. `detail` repeats nothing of what was sent.
+
+    `close`: the rest of the request is not read, so the connection goes with it.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        title: str,
+        detail: str,
+        *headers: Header,
+        close: bool = False,
+    ) -> None:
+        super().__init__(title)
+        self.status = status
+        self.headers = [*headers, (b"connection", b"close")] if close else list(headers)
+        self.body = problem(status, title, detail)
+
+    async def answer(self, send: Send) -> None:
+        """Sends it whole."""
+        await send(start(self.status, self.body, self.headers))
+        await send({"type": "http.response.body", "body": self.body})
+
+
+def problem(status: int, title: str, detail: str) -> bytes:
+    """The document; its type is the title in small letters, under /problems."""
+    kind = "/problems/" + title.lower().replace(" ", "-")
+    said = {"type": kind, "title": title, "status": status, "detail": detail}
+    return msgspec.json.encode(said)
+
+
+def start(status: int, body: bytes, headers: Sequence[Header]) -> Message:
+    """The reply's beginning."""
+    own = [
+        (b"content-type", b"application/problem+json"),
+        (b"content-length", b"%d" % len(body)),
+    ]
+    return {"type": "http.response.start", "status": status, "headers": [*own, *headers]}

@@ -1,0 +1,105 @@
+"""A small application behind the layers that guard every request, served over real sockets."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from typing import NamedTuple
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from streams.serving.connection import UVICORN, Connection
+
+
+async def _who(request: Request) -> Response:
+    return JSONResponse(list(request.state.caller))
+
+
+async def _size(request: Request) -> Response:
+    body = await request.body()
+    return JSONResponse({"bytes": len(body), "sha256": sha256(body).hexdigest()})
+
+
+async def _ticks() -> AsyncIterator[bytes]:
+    while True:
+        yield b": still here\n\n"
+        await asyncio.sleep(0.05)
+
+
+async def _events(_: Request) -> Response:
+    return StreamingResponse(_ticks(), media_type="text/event-stream")
+
+
+async def _broken(request: Request) -> Response:
+    raise ValueError((await request.body()).decode())
+
+
+async def _large(_: Request) -> Response:
+    return Response(b"x" * 30_000_000)
+
+
+def small_app() -> Starlette:
+    """Paths like those of the HTTP API; each tells what it was given."""
+    return Starlette(
+        routes=[
+            Route("/healthz", _who),
+            Route("/metrics", _who),
+            Route("/v1/sessions/{session_id}", _who),
+            Route("/v1/sessions/{session_id}/events", _events),
+            Route("/v1/dead-letters", _who),
+            Route("/v1/records", _size, methods=["POST"]),
+            Route("/v1/broken/{what}", _broken, methods=["POST"]),
+            Route("/v1/large", _large),
+        ]
+    )
+
+
+class Served(NamedTuple):
+    """Where an application listens."""
+
+    port: int
+    server: uvicorn.Server
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def connect(self, sent: bytes = b"", seconds: float = 20.0) -> socket.socket:
+        """A bare connection on which so many bytes were sent."""
+        opened = socket.create_connection(("127.0.0.1", self.port), timeout=seconds)
+        opened.sendall(sent)
+        return opened
+
+    def ask(self, sent: bytes) -> bytes:
+        """What comes back for these bytes, until the server closes the connection."""
+        with self.connect(sent) as opened:
+            return everything(opened)
+
+
+def everything(opened: socket.socket) -> bytes:
+    """All that comes until the other side closes."""
+    pieces = iter(lambda: opened.recv(65536), b"")
+    return b"".join(pieces)
+
+
+@contextmanager
+def served(app: ASGIApp) -> Iterator[Served]:
+    """Serves it from a thread, with the settings of `turnstone serve`."""
+    with socket.create_server(("127.0.0.1", 0), backlog=4096) as listening:
+        config = uvicorn.Config(app, http=Connection, timeout_graceful_shutdown=1, **UVICORN)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+        thread.start()
+        try:
+            yield Served(listening.getsockname()[1], server)
+        finally:
+            server.should_exit = True
+            thread.join(10)
+            assert not thread.is_alive()
