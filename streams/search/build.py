@@ -1,0 +1,172 @@
+"""Making an index of a tenant's part of a history, and keeping it up to date.
+
+Under `_search` beside the tables lie `TENANT.N.sqlite`, TENANT being a hash. The greatest N is
+the index; it is written under another name and gets its own when it is whole, so a killed build
+leaves the one before. One process updates, others go on with what they find.
+"""
+
+import hashlib
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from _duckdb import DuckDBPyConnection
+
+from sinks.locks import taken
+from streams.errors import TurnstoneError
+from streams.search import source
+from streams.search.source import Change, News
+from streams.search.store import FOREVER, FORMAT, Doc, Index
+
+FOLDER = "_search"
+GROWTH = 1.2
+"""Of the documents: then it is counted again how common a term is."""
+
+
+class NotIndexed(TurnstoneError):  # noqa: N818 - a state, not a fault
+    """Nothing is indexed yet, and it was not to be built now."""
+
+    exit_code = 5
+
+
+def current(folder: Path, tenant: str) -> Path | None:
+    """The newest whole index of a tenant, if there is one."""
+    found = folder.joinpath(FOLDER).glob(f"{_hash(tenant)}.*.sqlite")
+    return max(found, key=_number, default=None)
+
+
+def update(folder: Path, tenant: str, *, rebuild: bool = False) -> Path:
+    """The index of a tenant as the tables stand now, in a generation's folder.
+
+    Where another process is at it, the index that there is; the first one is waited for.
+    """
+    folder.joinpath(FOLDER).mkdir(exist_ok=True)
+    with _lock(folder, tenant, wait=rebuild or current(folder, tenant) is None) as ours:
+        at = current(folder, tenant)
+        if not ours:
+            assert at is not None, "the first is waited for"
+            return at
+        if at is not None and not rebuild and _brought_up(folder, tenant, at):
+            return at
+        return _built(folder, tenant, at)
+
+
+def forget(folder: Path, tenant: str) -> None:
+    """Removes a tenant's index with all that it leaves on disk; the next search makes it anew.
+
+    To be called when the tables have been erased from: what is built later holds nothing of it.
+    """
+    if folder.joinpath(FOLDER).exists():
+        with _lock(folder, tenant, wait=True):
+            _remove(folder, tenant)
+
+
+@contextmanager
+def _lock(folder: Path, tenant: str, *, wait: bool) -> Iterator[bool]:
+    """Whether the lock is ours; `wait` until it is."""
+    with folder.joinpath(FOLDER, f"{_hash(tenant)}.lock").open("a") as lock:
+        while not (ours := taken(lock)) and wait:
+            time.sleep(0.02)
+        yield ours
+
+
+def _brought_up(folder: Path, tenant: str, path: Path) -> bool:
+    """Adds what the tables have gained; False where it has to be built anew."""
+    with closing(Index(path)) as index:
+        if index.value("format") != FORMAT:
+            return False
+        found = {name: source.news(folder / name, index.value(name)) for name in source.TABLES}
+        gained = {name: one for name, one in found.items() if one is not None}
+        if len(gained) < len(found):
+            return False
+        if any(one.version != index.value(name) for name, one in gained.items()):
+            with source.opened() as db:
+                _add(db, index, tenant, gained)
+        return True
+
+
+def _built(folder: Path, tenant: str, before: Path | None) -> Path:
+    number = _number(before) + 1 if before else 0
+    path = folder / FOLDER / f"{_hash(tenant)}.{number}.sqlite"
+    making = path.with_suffix(".making")
+    making.unlink(missing_ok=True)
+    with source.opened() as db, closing(Index.create(making)) as index:
+        found = {name: source.whole(db, folder / name) for name in source.TABLES}
+        index.note("format", FORMAT)
+        _add(db, index, tenant, found)
+        index.finish()
+    making.replace(path)
+    _remove(folder, tenant, but=path)
+    return path
+
+
+def _remove(folder: Path, tenant: str, but: Path | None = None) -> None:
+    for file in folder.joinpath(FOLDER).glob(f"{_hash(tenant)}.*"):
+        if file.suffix != ".lock" and (but is None or not file.name.startswith(but.name)):
+            with suppress(FileNotFoundError):  # SQLite removes some itself
+                file.unlink()
+
+
+def _add(db: DuckDBPyConnection, index: Index, tenant: str, found: dict[str, News]) -> None:
+    """All of it or, killed, nothing: the tables' versions are part of the transaction."""
+    index.db.execute("BEGIN IMMEDIATE")
+    for docs in source.events(db, found["events"].files, tenant):
+        _add_events(index, docs)
+    revisions = found["revisions"].files
+    for changes in source.changes(db, revisions, tenant):
+        for change in changes:
+            _apply(index, change)
+    sql = "INSERT OR IGNORE INTO thread VALUES (?, ?)"
+    index.db.executemany(sql, source.threads(db, revisions, tenant))
+    for name, one in found.items():
+        index.note(name, one.version)
+    index.note("docs", index.docs)
+    if index.docs > GROWTH * (index.value("counted") or 0):
+        index.count()
+    index.db.execute("COMMIT")
+
+
+def _add_events(index: Index, docs: list[Doc]) -> None:
+    """New ones are added; an ended one takes the place of the same that was running."""
+    fresh: dict[tuple[int, str], Doc] = {}
+    for doc in docs:
+        where = index.owner(doc), doc.key
+        known = fresh.get(where)
+        if known is None:
+            stored = index.versions("event", *where)
+            if not stored:
+                fresh[where] = doc
+            elif doc.seq > stored[0].seq:
+                index.replace(stored[0].number, doc)
+        elif doc.seq > known.seq:
+            fresh[where] = doc
+    index.add(fresh.values())
+
+
+def _apply(index: Index, change: Change) -> None:
+    """One revision. Of a state, a version is known by its valid_from; of the rest, each new text
+    is one, true until the next."""
+    doc, gone = change
+    owner = index.owner(doc)
+    known = index.versions(doc.kind, owner, doc.key)
+    if any(one.seq >= doc.seq for one in known):
+        return  # read before
+    if doc.kind == "state":
+        same = [one for one in known if one.since == doc.since]
+    else:
+        same = [one for one in known[-1:] if one.ends == FOREVER and (gone or one.text == doc.text)]
+        doc = doc._replace(since=same[0].since) if same and not gone else doc
+    if not gone:
+        index.replace(same[0].number, doc) if same else index.add([doc])
+    for one in same if gone else ():
+        index.drop(one.number) if doc.kind == "state" else index.end(one.number, doc.at)
+    index.bound(doc.kind, owner, doc.key)
+
+
+def _number(path: Path) -> int:
+    return int(path.name.split(".")[1])
+
+
+def _hash(tenant: str) -> str:
+    return hashlib.sha256(tenant.encode()).hexdigest()[:32]

@@ -1,0 +1,84 @@
+"""What is asked of the search, and what it answers with. Times are RFC 3339 text outside.
+
+Apart from the rest, so that the API can name these types without opening SQLite.
+"""
+
+import base64
+from typing import Literal
+
+import msgspec
+
+from streams.errors import UsageError
+
+Kind = Literal["event", "state", "preference", "session_memory"]
+KINDS: tuple[Kind, ...] = ("event", "state", "preference", "session_memory")
+MAX_LIMIT = 100
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """`text` and what narrows it; times are microseconds since 1970-01-01 UTC.
+
+    `as_of`: events up to then, and of the rest what was true then; without it, events of all times
+    and the newest version of the rest. `now` is what recency counts from. `cursor` is that of the
+    page before.
+    """
+
+    text: str
+    now: int
+    user_id: str | None = None
+    session_id: str | None = None
+    kinds: tuple[Kind, ...] = KINDS
+    since: int | None = None
+    until: int | None = None
+    as_of: int | None = None
+    limit: int = 10
+    cursor: str | None = None
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """One event, state, preference or item of session memory.
+
+    `text` is at most `EXCERPT` characters of it, around what matched; `matches` are the parts of
+    `text` that did, as [start, end) in code points. `why`: part -> what it adds to `score`.
+    `valid_to`: when it ceased to be true, if it did.
+    """
+
+    kind: Kind
+    id: str
+    session_id: str | None
+    user_id: str | None
+    at: str
+    valid_to: str | None
+    text: str
+    matches: list[tuple[int, int]]
+    score: float
+    why: dict[str, float]
+
+
+class Page(msgspec.Struct, frozen=True):
+    """The best hits, and the cursor of the next page; None: there are no more."""
+
+    hits: list[Hit]
+    cursor: str | None
+
+
+class Cursor(msgspec.Struct, frozen=True, array_like=True):
+    """Where a page ended: the next begins below this score and place."""
+
+    now: int
+    score: float
+    place: int
+
+
+def encode(cursor: Cursor) -> str:
+    """A cursor as text that needs no escaping in a URL."""
+    return base64.urlsafe_b64encode(msgspec.json.encode(cursor)).rstrip(b"=").decode()
+
+
+def decode(text: str) -> Cursor:
+    """The cursor that `encode` made. Raises UsageError for any other text."""
+    try:
+        padded = text.encode("ascii") + b"=" * (-len(text) % 4)
+        return msgspec.json.decode(base64.urlsafe_b64decode(padded), type=Cursor)
+    except ValueError as error:
+        raise UsageError("cursor: not one of a page's; ask again without it") from error

@@ -1,0 +1,151 @@
+"""What is searched, read from a history's tables: events, and the versions of what is held.
+
+Delta only appends, so an index is brought up to date from the files that were added since. Files
+that were taken away (`forget`, a batch undone after a crash) mean that it is built anew; what
+`compact` merges is known by `dataChange`, and is nothing new.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+import _duckdb
+import msgspec
+from _duckdb import DuckDBPyConnection
+
+from schemas.time import parse_time
+from sinks.files import data_files
+from sinks.history import SETTINGS, select
+from streams.search.store import FOREVER, Doc
+
+TABLES = ("events", "revisions")
+HELD = ("state", "preference", "session_memory")
+BATCH = 10_000
+CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+SHOWN = {"state": ("body_text",), "preference": ("subject", "note"), "session_memory": ("content",)}
+
+
+class News(NamedTuple):
+    """A table's version, and the files added to it since another."""
+
+    version: int
+    files: list[str]
+
+
+class Change(NamedTuple):
+    """A revision of something held: how it is from then on, or how it was when it went."""
+
+    doc: Doc
+    gone: bool
+
+
+def whole(db: DuckDBPyConnection, table: Path) -> News:
+    """All files of a table. Its version first: what is added in between is read twice, and then
+    known by its ids."""
+    return News(_latest(table / "_delta_log"), data_files(db, table))
+
+
+def news(table: Path, known: int) -> News | None:
+    """What a table has gained since a version; None where files went, or its log is another."""
+    log, files, version = table / "_delta_log", list[str](), known
+    if known >= 0 and not _commit(log, known).exists():
+        return None
+    while (commit := _commit(log, version + 1)).exists():
+        version += 1
+        for action in map(json.loads, commit.read_text(encoding="utf-8").splitlines()):
+            if action.get("remove", {}).get("dataChange"):
+                return None
+            if action.get("add", {}).get("dataChange"):
+                files.append(str(table / unquote(action["add"]["path"])))
+    merged_since = not all(Path(file).exists() for file in files)
+    return None if merged_since else News(version, files)
+
+
+def _commit(log: Path, version: int) -> Path:
+    return log / f"{version:020}.json"
+
+
+def _latest(log: Path) -> int:
+    """The newest version; -1 without any."""
+    try:
+        last = json.loads((log / "_last_checkpoint").read_text(encoding="utf-8"))
+        version = int(last["version"])
+    except FileNotFoundError:
+        version = -1
+    while _commit(log, version + 1).exists():
+        version += 1
+    return version
+
+
+def opened() -> DuckDBPyConnection:
+    """DuckDB, for reading."""
+    db = _duckdb.connect()
+    db.execute(SETTINGS)
+    return db
+
+
+def events(db: DuckDBPyConnection, files: list[str], tenant: str) -> Iterator[list[Doc]]:
+    """The events in files, in batches; `seq` is 0 for a running one, 1 for an ended."""
+    sql = (
+        "SELECT event_id, session_id, user_id, epoch_us(occurred_at), status <> 'running', "
+        "user_input, agent_answer, image_summaries, error, topic, intent, artifact "
+        f"FROM ({select('events', files, tenant=tenant)})"
+    )
+    for rows in _batches(db, sql):
+        yield [_event(row) for row in rows]
+
+
+def _event(row: tuple[Any, ...]) -> Doc:
+    key, session, user, at, ended, said, answered, images, error, *labels = row
+    text = "\n".join(one for one in (said, answered, *(images or ()), error) if one)
+    hidden = " ".join(CAMEL.sub(" ", one).replace("_", " ") for one in labels if one)
+    return Doc("event", key, session, user, at, at, FOREVER, int(ended), text, hidden, [])
+
+
+def changes(db: DuckDBPyConnection, files: list[str], tenant: str) -> Iterator[list[Change]]:
+    """The revisions in files, of an owner in the order in which they were made."""
+    sql = (
+        "SELECT owner_id, entity_type, entity_id, seq, epoch_us(occurred_at), kind, "
+        'coalesce("after", "before"), "after" IS NULL '
+        f"FROM ({select('revisions', files, tenant=tenant)}) "
+        f"WHERE entity_type IN {HELD} AND kind IS DISTINCT FROM 'long_mood_state' ORDER BY seq"
+    )
+    for rows in _batches(db, sql):
+        yield [_change(row) for row in rows]
+
+
+def threads(db: DuckDBPyConnection, files: list[str], tenant: str) -> Iterator[tuple[str, str]]:
+    """(thread, event) of the revisions in files that put an event into a thread."""
+    sql = (
+        """SELECT "after" ->> '$.thread_key', "after" ->> '$.event_id' """
+        f"FROM ({select('revisions', files, tenant=tenant)}) "
+        """WHERE entity_type = 'thread' AND "after" IS NOT NULL"""
+    )
+    for rows in _batches(db, sql):
+        yield from rows
+
+
+def _change(row: tuple[Any, ...]) -> Change:
+    owner, kind, key, seq, at, of, text, gone = row
+    value: dict[str, Any] = msgspec.json.decode(text)
+    session = owner if kind == "session_memory" else None
+    since = parse_time(value["valid_from"]) if kind == "state" else at
+    ended = value.get("valid_to") if kind == "state" else None
+    shown = (value.get(name) for name in (*SHOWN[kind], "decision", "rationale"))
+    doc = Doc(
+        kind, key, session, None if session else owner, at, since,
+        parse_time(ended) if ended else FOREVER, seq,
+        "\n".join(dict.fromkeys(one for one in shown if one)),
+        " ".join([*(value.get("entities") or ()), of or "", value.get("polarity") or ""]),
+        list(value.get("evidence_event_ids") or value.get("evidence") or ()),
+    )  # fmt: skip
+    return Change(doc, gone)
+
+
+def _batches(db: DuckDBPyConnection, sql: str) -> Iterator[list[tuple[Any, ...]]]:
+    answer = db.execute(sql)
+    while rows := answer.fetchmany(BATCH):
+        yield rows

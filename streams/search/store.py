@@ -1,0 +1,262 @@
+"""The index of one tenant: an SQLite file with what is searched and an FTS5 table of its terms.
+
+Up to `STRETCH` consecutive documents of one session are a *passage*, and a document's number is
+its passage's times `STRETCH` and its place there: so what stands together is found together. What
+is held of a user (states, preferences) fills passages of its own.
+
+The FTS5 table knows which document has which terms and nothing else (`detail=none`, no content):
+terms come from `tokens`, counts and places are taken from the text of the few that are ranked.
+Next to its words a document has a term for its kind, its session and its user, so that a search
+of one user costs what that user said.
+"""
+
+import sqlite3
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from streams.search.query import Kind
+from streams.search.tokens import terms
+
+FORMAT = 1
+"""Of the file, and of the terms in it: another one is built anew."""
+STRETCH = 16
+MOST_TERMS = 4000
+"""Terms of one document that are indexed: the first ones."""
+COMMON = 0.002
+"""A term in more than this share of all documents is listed with their number."""
+FOREVER = (1 << 63) - 1
+
+SCHEMA = f"""
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE name (no INTEGER PRIMARY KEY, kind TEXT, name TEXT, UNIQUE (kind, name));
+CREATE TABLE passage (
+    no INTEGER PRIMARY KEY, session INTEGER, person INTEGER, size INTEGER,
+    earliest INTEGER, latest INTEGER
+);
+CREATE INDEX passage_owner ON passage (session, person);
+CREATE TABLE doc (
+    id INTEGER PRIMARY KEY, -- passage * {STRETCH} + place
+    kind TEXT, owner INTEGER, key TEXT, -- owner: a name's number; key: the id there
+    person INTEGER, at INTEGER, since INTEGER, ends INTEGER, until INTEGER, newest INTEGER,
+    seq INTEGER, length INTEGER, text TEXT, hidden TEXT, evidence TEXT
+);
+CREATE INDEX doc_key ON doc (key, kind, owner, since);
+CREATE TABLE thread (key TEXT, event TEXT, PRIMARY KEY (event, key)) WITHOUT ROWID;
+CREATE TABLE common (term TEXT PRIMARY KEY, docs INTEGER) WITHOUT ROWID;
+CREATE VIRTUAL TABLE term USING fts5(
+    terms, content='', columnsize=0, detail='none', tokenize="ascii tokenchars '.:-'"
+);
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab(term, row);
+"""
+
+
+class Doc(NamedTuple):
+    """One text to be found; times are microseconds.
+
+    True from `since` to `ends`, or to the next version. `seq` counts an owner's revisions.
+    `hidden` is found, too, but not shown.
+    """
+
+    kind: Kind
+    key: str
+    session: str | None
+    user: str | None
+    at: int
+    since: int
+    ends: int
+    seq: int
+    text: str
+    hidden: str
+    evidence: list[str]
+
+
+class Version(NamedTuple):
+    """What is known of a document that is there."""
+
+    number: int
+    since: int
+    ends: int
+    seq: int
+    text: str
+
+
+class Index:
+    """One tenant's index, open; the caller commits."""
+
+    def __init__(self, path: Path) -> None:
+        self.db = connected(path)
+        self._passages: dict[tuple[int | None, int | None], tuple[int, int]] = {}
+        self.name = lru_cache(maxsize=50_000)(self._name)
+        self.docs: int = self.value("docs") or 0
+
+    @classmethod
+    def create(cls, path: Path) -> "Index":
+        """A new file, which is no index before its last commit: written without a journal."""
+        db = sqlite3.connect(path, isolation_level=None)
+        db.executescript(
+            "PRAGMA page_size = 8192; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + SCHEMA
+        )
+        db.close()
+        return cls(path)
+
+    def value(self, key: str) -> Any:
+        """A note of ours, or None."""
+        found = self.db.execute("SELECT value FROM meta WHERE key = ?", [key]).fetchone()
+        return None if found is None else msgspec.json.decode(found[0])
+
+    def note(self, key: str, value: Any) -> None:
+        """Keeps a note."""
+        given = [key, msgspec.json.encode(value).decode()]
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", given)
+
+    def _name(self, kind: str, name: str) -> int:
+        sql = "SELECT no FROM name WHERE kind = ? AND name = ?"
+        found = self.db.execute(sql, [kind, name]).fetchone()
+        if found is None:
+            sql = "INSERT INTO name (kind, name) VALUES (?, ?) RETURNING no"
+            found = self.db.execute(sql, [kind, name]).fetchone()
+        return int(found[0])
+
+    def add(self, docs: Iterable[Doc]) -> None:
+        """Adds documents that are not there yet."""
+        rows = sorted(map(self._placed, docs))  # FTS5 takes rising numbers at once
+        self.db.executemany(
+            f"INSERT INTO doc VALUES ({', '.join('?' * 15)})", (row for row, _ in rows)
+        )
+        self.docs += len(rows)
+        self.db.executemany(
+            "INSERT INTO term (rowid, terms) VALUES (?, ?)",
+            ((row[0], words) for row, words in rows),
+        )
+
+    def _placed(self, doc: Doc) -> tuple[tuple[Any, ...], str]:
+        session = None if doc.session is None else self.name("session", doc.session)
+        person = None if doc.user is None else self.name("user", doc.user)
+        owner = session if session is not None else person
+        number = self._next(session, None if session is not None else person, doc.at)
+        found = terms_of(doc.text, doc.hidden)
+        row = (
+            number, doc.kind, owner, doc.key, person, doc.at, doc.since, doc.ends, doc.ends, 1,
+            doc.seq, len(found), doc.text, doc.hidden or None, "\n".join(doc.evidence) or None,
+        )  # fmt: skip
+        return row, _stored(found, doc.kind, session, person)
+
+    def _next(self, session: int | None, person: int | None, at: int) -> int:
+        """The number of the next document of an owner."""
+        owner = session, person
+        if owner not in self._passages:
+            sql = "SELECT no, size FROM passage WHERE session IS ? AND person IS ? ORDER BY no DESC"
+            self._passages[owner] = self.db.execute(sql, owner).fetchone() or (0, STRETCH)
+        no, size = self._passages[owner]
+        if size == STRETCH:
+            sql = "INSERT INTO passage (session, person, size, earliest, latest) VALUES (?,?,0,?,?)"
+            no, size = self.db.execute(sql, (session, person, at, at)).lastrowid or 0, 0
+        self._passages[owner] = no, size + 1
+        self.db.execute(
+            "UPDATE passage SET size = ?, earliest = min(earliest, ?), latest = max(latest, ?) "
+            "WHERE no = ?", [size + 1, at, at, no],
+        )  # fmt: skip
+        return no * STRETCH + size
+
+    def owner(self, doc: Doc) -> int:
+        """The number of the session, or else the user, that a document's id counts in."""
+        if doc.session is not None:
+            return self.name("session", doc.session)
+        return self.name("user", doc.user or "")
+
+    def replace(self, number: int, doc: Doc) -> None:
+        """Puts another text in a document's place."""
+        self._unlist(number)
+        session = None if doc.session is None else self.name("session", doc.session)
+        person = None if doc.user is None else self.name("user", doc.user)
+        found = terms_of(doc.text, doc.hidden)
+        self.db.execute(
+            "UPDATE doc SET person = ?, at = ?, since = ?, ends = ?, until = ?, seq = ?, "
+            "length = ?, text = ?, hidden = ?, evidence = ? WHERE id = ?",
+            [person, doc.at, doc.since, doc.ends, doc.ends, doc.seq, len(found), doc.text,
+             doc.hidden or None, "\n".join(doc.evidence) or None, number],
+        )  # fmt: skip
+        given = [number, _stored(found, doc.kind, session, person)]
+        self.db.execute("INSERT INTO term (rowid, terms) VALUES (?, ?)", given)
+
+    def versions(self, kind: Kind, owner: int, key: str) -> list[Version]:
+        """The versions of something held, oldest first; of an event the one."""
+        sql = (
+            "SELECT id, since, ends, seq, text FROM doc WHERE key = ? AND kind = ? AND owner = ? "
+            f"ORDER BY {'since' if kind == 'state' else 'seq'}"
+        )
+        return list(map(Version._make, self.db.execute(sql, [key, kind, owner])))
+
+    def bound(self, kind: Kind, owner: int, key: str) -> None:
+        """Ends each version where the next begins."""
+        known = self.versions(kind, owner, key)
+        for one, following in zip(known, [*known[1:], None], strict=True):
+            until = one.ends if following is None else min(one.ends, following.since)
+            newest = following is None and (kind == "state" or one.ends == FOREVER)
+            sql = "UPDATE doc SET until = ?, newest = ? WHERE id = ?"
+            self.db.execute(sql, [until, newest, one.number])
+
+    def end(self, number: int, at: int) -> None:
+        """It is held no more."""
+        self.db.execute("UPDATE doc SET ends = ? WHERE id = ?", [at, number])
+
+    def drop(self, number: int) -> None:
+        """Takes a document out."""
+        self._unlist(number)
+        self.docs -= 1
+        self.db.execute("DELETE FROM doc WHERE id = ?", [number])
+
+    def _unlist(self, number: int) -> None:
+        # FTS5 without content must be told what it is to forget
+        sql = (
+            "SELECT text, hidden, doc.kind, session, doc.person FROM doc JOIN passage "
+            f"ON passage.no = doc.id / {STRETCH} WHERE id = ?"
+        )
+        text, hidden, *scope = self.db.execute(sql, [number]).fetchone()
+        given = [number, _stored(terms_of(text, hidden or ""), *scope)]
+        self.db.execute("INSERT INTO term (term, rowid, terms) VALUES ('delete', ?, ?)", given)
+
+    def count(self) -> None:
+        """Lists how many documents have each common term, and how long one is."""
+        (length,) = self.db.execute("SELECT avg(length) FROM doc").fetchone()
+        self.note("length", length or 1.0)
+        self.db.execute("DELETE FROM common")
+        sql = "INSERT INTO common SELECT term, doc FROM vocabulary WHERE doc > ?"
+        self.db.execute(sql, [max(1000, COMMON * self.docs)])
+        self.note("counted", self.docs)
+
+    def finish(self) -> None:
+        """Makes a new index one that is read while it is written."""
+        self.db.execute("PRAGMA synchronous = FULL")
+        self.db.execute("PRAGMA journal_mode = WAL")
+
+    def close(self) -> None:
+        """Ends it."""
+        self.db.close()
+
+
+def connected(path: Path) -> sqlite3.Connection:
+    """An open index. Raises sqlite3.OperationalError where there is none (any more)."""
+    uri = f"{path.absolute().as_uri()}?mode=rw"
+    db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30)
+    db.execute("PRAGMA mmap_size = 4000000000")
+    return db
+
+
+def terms_of(text: str, hidden: str) -> list[str]:
+    """The terms under which a document is found."""
+    found = terms(text)
+    return (found + terms(hidden) if hidden else found)[:MOST_TERMS]
+
+
+def _stored(found: list[str], kind: str, session: int | None, person: int | None) -> str:
+    return " ".join([*found, scope("k", kind), scope("s", session or 0), scope("u", person or 0)])
+
+
+def scope(of: str, what: int | str) -> str:
+    """The term of a kind, session or user; no text has it."""
+    return f"§{of}{what}"
