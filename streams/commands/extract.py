@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ from streams.commands import options
 @click.option("--again", is_flag=True, help="Also what failed before.")
 @click.option("--strict", is_flag=True, help="Exit 4 if a request came to nothing.")
 @options.as_json
+@options.observed
 @options.fails_in_a_line
 def extract(
     history: Path | None,
@@ -50,6 +52,7 @@ def extract(
     again: bool,
     strict: bool,
     as_json: bool,
+    observing: options.Observing,
     **given: Any,
 ) -> None:
     """Ask a model what of the turns is worth remembering, and remember it.
@@ -63,7 +66,9 @@ def extract(
     """
     settings = load_settings(**given)
     if bootstrap is not None:
-        counts = _follow(bootstrap, settings, group, history, latest, once)
+        observing.begin("extract")
+        running = _stream(bootstrap, settings, group, history, latest, once)
+        counts = asyncio.run(_follow(running, observing))
     elif history is not None:
         counts = ask(history, settings, again)
     else:
@@ -99,24 +104,27 @@ def ask(history: Path, settings: Any, again: bool = False) -> dict[str, Any]:
         return run(history, settings, again=again, progress=progress)
 
 
-def _follow(
+def _stream(
     bootstrap: str, settings: Any, group: str | None, history: Path | None, latest: bool, once: bool
-) -> dict[str, Any]:
+) -> Any:
     from sinks.root import find_root
     from streams.extractors.llm.stream import Stream, StreamOptions
     from streams.kafka.settings import KafkaSettings
 
-    async def follow() -> dict[str, Any]:
-        running = Stream(kafka, settings, StreamOptions(group, root, latest, once))
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGTERM, running.stop)
-        loop.add_signal_handler(signal.SIGINT, running.stop)
-        return await running.run()
-
-    output.log_to_stderr()
     kafka = KafkaSettings.load(bootstrap=bootstrap)
     root = None if history is None else find_root(history)
-    return asyncio.run(follow())
+    return Stream(kafka, settings, StreamOptions(group, root, latest, once))
+
+
+async def _follow(running: Any, observing: options.Observing) -> dict[str, Any]:
+    from streams.observing.parts import of_stream, stream_readiness
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, running.stop)
+    loop.add_signal_handler(signal.SIGINT, running.stop)
+    async with observing.answering(partial(of_stream, running), partial(stream_readiness, running)):
+        counts: dict[str, Any] = await running.run()
+        return counts
 
 
 def _say_counts(counts: dict[str, Any], as_json: bool) -> None:

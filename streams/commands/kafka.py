@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ from streams.commands import options
 @click.option("--once", is_flag=True, help="End when all that is there now is written.")
 @click.option("--strict", is_flag=True, help="Exit 4 if a message was no row.")
 @options.as_json
+@options.observed
 @options.fails_in_a_line
 def sink(
     bootstrap: str | None,
@@ -49,6 +51,7 @@ def sink(
     once: bool,
     strict: bool,
     as_json: bool,
+    observing: options.Observing,
 ) -> None:
     """Write what workers say into a history, exactly once.
 
@@ -61,20 +64,22 @@ def sink(
     """
     from sinks.generation import RESERVED, folder_of
     from sinks.root import open_root
+    from streams.kafka.processing import no_span
     from streams.kafka.settings import KafkaSettings
     from streams.kafka.sink import SinkOptions
+    from streams.observing import traces
 
-    output.log_to_stderr()
+    span = traces.span if observing.begin("sink") else no_span
     settings = KafkaSettings.load(bootstrap=bootstrap)
     size = int(roll_mb * 1_000_000)
-    wanted = SinkOptions(name, instance, size, roll_seconds, once, generation=generation)
+    wanted = SinkOptions(name, instance, size, roll_seconds, once, generation=generation, span=span)
     if generation is not None:
         if generation in RESERVED:
             raise click.UsageError(f"--generation {generation}: a word for another; name a new one")
         history = folder_of(open_root(history), generation)
         history.parent.mkdir(exist_ok=True)
     began = time.monotonic()
-    counts = asyncio.run(_sink(settings, history, wanted))
+    counts = asyncio.run(_sink(settings, history, wanted, observing))
     _say_counts({**counts, "seconds": round(time.monotonic() - began, 3)}, as_json)
     if counts["misfits"]:
         output.note(
@@ -84,11 +89,14 @@ def sink(
             raise click.exceptions.Exit(4)
 
 
-async def _sink(settings: Any, history: Path, wanted: Any) -> dict[str, int]:
+async def _sink(
+    settings: Any, history: Path, wanted: Any, observing: options.Observing
+) -> dict[str, int]:
     from dataclasses import asdict
 
     from sinks.shared import SharedHistory
     from streams.kafka.sink import Sink, owner
+    from streams.observing.parts import of_sink, sink_readiness
 
     whose = await owner(settings, wanted)
     with SharedHistory(history, whose) as tables:
@@ -96,7 +104,8 @@ async def _sink(settings: Any, history: Path, wanted: Any) -> dict[str, int]:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, running.stop, False)
         loop.add_signal_handler(signal.SIGINT, running.stop)
-        return asdict(await running.run())
+        async with observing.answering(partial(of_sink, running), partial(sink_readiness, running)):
+            return asdict(await running.run())
 
 
 @click.command()

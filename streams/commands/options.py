@@ -2,9 +2,10 @@
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import click
 
@@ -53,12 +54,26 @@ bootstrap = click.option(
     envvar="TURNSTONE_KAFKA_BOOTSTRAP",
     help="Brokers to ask first: host:port, comma-separated; default localhost:9092.",
 )
+_observing = (
+    click.option(
+        "--metrics-port", metavar="[HOST:]PORT", envvar="TURNSTONE_METRICS_PORT",
+        help="Answer /metrics, /healthz and /readyz there; default nowhere, HOST this machine.",
+    ),
+    click.option(
+        "--log-format", type=click.Choice(["text", "json"]), default="text",
+        envvar="TURNSTONE_LOG_FORMAT", help="json: one object a line. Default text.",
+    ),
+    click.option(
+        "--traces", is_flag=True, envvar="TURNSTONE_TRACES",
+        help="Send spans by OTLP; default where OTEL_EXPORTER_OTLP_ENDPOINT is set.",
+    ),
+)  # fmt: skip
 known_at = click.option("--known-at", metavar="TIME", help="Only what had been learnt by then.")
 
 
 EXTRAS = {
     "aiokafka": "kafka", "faust": "kafka", "mode": "kafka", "pydantic_settings": "kafka",
-    "httpx": "llm", "tenacity": "llm",
+    "httpx": "llm", "tenacity": "llm", "prometheus_client": "serve",
 }  # fmt: skip
 """Modules that the core install leaves out, and what brings them."""
 
@@ -90,6 +105,44 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
             raise click.exceptions.Exit(130) from None
 
     return wrapped
+
+
+class Observing(NamedTuple):
+    """How a command that runs on is observed."""
+
+    metrics_port: str | None
+    log_format: str
+    traces: bool
+
+    def begin(self, part: str, verbose: bool = False) -> bool:
+        """Begins to log and to trace; whether it traces. Raises ConfigurationError."""
+        from streams.observing import traces
+
+        output.log_to_stderr(verbose, self.log_format == "json")
+        return traces.begin(part, self.traces)
+
+    def answering(
+        self, samples: Callable[[], Iterable[Any]], readiness: Callable[[], Any]
+    ) -> AbstractAsyncContextManager[None]:
+        """Answers at the metrics port while it lasts; nothing is opened where none is named."""
+        if self.metrics_port is None:
+            return nullcontext()
+        from streams.observing.port import served
+
+        return served(self.metrics_port, samples, readiness)
+
+
+def observed(function: Callable[..., R]) -> Callable[..., R]:
+    """`--metrics-port`, `--log-format` and `--traces` of a command: its `observing`."""
+
+    @functools.wraps(function)
+    def wrapped(metrics_port: str | None, log_format: str, traces: bool, **given: Any) -> R:
+        return function(observing=Observing(metrics_port, log_format, traces), **given)
+
+    options: Callable[..., R] = wrapped
+    for option in reversed(_observing):
+        options = option(options)
+    return options
 
 
 def asked_history(function: Callable[..., R]) -> Callable[..., R]:

@@ -1,10 +1,11 @@
 """The command `worker`."""
 
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Any
 
 import click
 
-from streams import output
 from streams.commands import options
 from streams.extractors.naming import NAMES
 
@@ -51,6 +52,7 @@ from streams.extractors.naming import NAMES
     help="Other workers that keep a copy of each table, to take over at once. Default 0.",
 )
 @click.option("--verbose", is_flag=True, help="Say more on stderr.")
+@options.observed
 @options.fails_in_a_line
 def worker(
     bootstrap: str | None,
@@ -66,6 +68,7 @@ def worker(
     data: Path | None,
     standbys: int | None,
     verbose: bool,
+    observing: options.Observing,
 ) -> None:
     """Fold what comes by Kafka into memory, exactly once, until it is told to stop.
 
@@ -80,7 +83,7 @@ def worker(
     from streams.kafka.settings import KafkaSettings
     from streams.runtime.worker import WorkerSettings, work
 
-    output.log_to_stderr(verbose)
+    traced = observing.begin("worker", verbose)
     kafka = KafkaSettings.load(bootstrap=bootstrap, partitions=partitions)
     told = WorkerSettings.load(
         app_id=app_id,
@@ -94,6 +97,16 @@ def worker(
         data=data,
         standbys=standbys,
     )
-    code = work(kafka, told)
+    code = work(kafka, told, traced, lambda app: _answering(observing, app))
     if code:
         raise click.exceptions.Exit(code)
+
+
+def _answering(observing: options.Observing, app: Any) -> AbstractAsyncContextManager[None]:
+    from streams.observing.parts import of_worker, worker_readiness
+
+    if observing.metrics_port is not None:
+        from streams.observing.metrics import faust_monitor
+
+        app.monitor = faust_monitor()
+    return observing.answering(lambda: of_worker(app.lanes), lambda: worker_readiness(app.lanes))

@@ -41,7 +41,8 @@ class Waited(NamedTuple):
 
 
 class Agent(ABC):
-    """What both processors share: implements `streams.kafka.processing.Processor`."""
+    """What both processors share: implements `streams.kafka.processing.Processor`. `origin`: what
+    their messages say of where they are from."""
 
     table_name: ClassVar[str]
 
@@ -51,7 +52,9 @@ class Agent(ABC):
         rows: RowStore,
         partitions: int,
         topics: Mapping[str, str] | None = None,
+        origin: type[Origin] = Origin,
     ) -> None:
+        self.origin = origin
         self.partition, self.partitions = partition, partitions
         self.topics = topics or {}  # of sources with a name of their own: the topology's
         self.table = Table(self.table_name, rows)
@@ -104,7 +107,7 @@ class Agent(ABC):
         """The newest documents of what changed."""
 
     def bury(self, record: Any, dead: Dead) -> str:
-        origin = Origin(record, dead.tenant, record.timestamp * 1000)
+        origin = self.origin(record, dead.tenant, record.timestamp * 1000)
         self.outbox.dead(dead, record, origin)
         self.ends.dead(record.topic, record.offset, dead.reason, dead.detail)
         return "dead"
@@ -127,7 +130,7 @@ class Agent(ABC):
             self.warnings.update(out.warnings)
         for late in out.late:  # a letter of its own place, from where it can be replayed
             waited = Waited(*late.source, record.key, record.timestamp)
-            place = Origin(waited, entity.tenant, record.timestamp * 1000)
+            place = self.origin(waited, entity.tenant, record.timestamp * 1000)
             self.outbox.dead(dead_of(late, entity.tenant), waited, place)
             self.ends.dead(late.source[0], late.source[2], late.reason, late.detail)
             self.counts["applied"] -= 1

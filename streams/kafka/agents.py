@@ -6,6 +6,7 @@ from functools import partial
 
 from streams import topology
 from streams.extractors.naming import Extract
+from streams.kafka.encoding import Origin
 from streams.kafka.memory_agent import MemoryAgent
 from streams.kafka.processing import Plan, Processor
 from streams.kafka.rows import RowStore
@@ -22,13 +23,16 @@ def plans(
     retention: int | None,
     extract: Extract | None = None,
     generation: str | None = None,
+    origin: type[Origin] = Origin,
 ) -> list[Plan]:
     """Both agents. `partitions`: of every topic. `retention`: microseconds after its latest turn
     when a session goes, None for never. `extract` finds memory in turns. `generation`: all topics
-    but the inputs are its own."""
-    sessions = partial(SessionAgent, partitions=partitions, retention=retention, extract=extract)
+    but the inputs are its own. `origin`: what messages say of where they are from."""
+    sessions = partial(
+        SessionAgent, partitions=partitions, retention=retention, extract=extract, origin=origin
+    )
     own = {name: topic.name for topic, name in own_topics(generation)}
-    users = partial(MemoryAgent, partitions=partitions, topics=own)
+    users = partial(MemoryAgent, partitions=partitions, topics=own, origin=origin)
     return [
         _plan(app_id, topology.SESSION_AGENT, generation, sessions),
         _plan(app_id, topology.MEMORY_AGENT, generation, users),

@@ -37,6 +37,7 @@ class Counts:
     transactions: int = 0
     written_records: int = 0
     written_bytes: int = 0
+    changelog_bytes: int = 0
     restored_rows: int = 0
     followed_rows: int = 0
     restores: int = 0
@@ -58,13 +59,16 @@ class Owner(Protocol):
     @property
     def source(self) -> Source: ...
 
+    def took(self, agent: str, seconds: float) -> None: ...
+
     def stands(self, offsets: Mapping[TopicPartition, int]) -> None: ...
 
     def crash(self, error: BaseException) -> None: ...
 
 
 class Lane:
-    """`state` and `since` say what it does; `offsets` where the committed batches end."""
+    """`state` and `since` say what it does; `offsets` where the committed batches end; `restored`
+    how many of the changelog's missing offsets are read, and how many are missing."""
 
     def __init__(self, plan: Plan, partition: int, owner: Owner) -> None:
         self.plan = plan
@@ -78,6 +82,7 @@ class Lane:
         self.counts = Counts()
         self.state, self.since = "closed", monotonic()
         self.why = ""
+        self.restored = (0, 0)
         self.epoch = 0
         self._owner = owner
         self._gathering = Gathering(owner.settings.max_records, owner.settings.max_bytes)
@@ -93,6 +98,11 @@ class Lane:
     def waiting(self) -> int:
         """Records that were fetched and wait."""
         return self._gathering.records
+
+    def uncommitted(self, topic: str) -> int:
+        """How many offsets are fetched and not committed."""
+        fetched = self._fetched.get(topic)
+        return 0 if fetched is None else fetched - self.standing.offsets[topic]
 
     def enter(self, state: str) -> None:
         """Also counts as progress: `since` is what the stall detector looks at."""
@@ -275,16 +285,17 @@ class Lane:
         self.enter("committing")
         log_id = self.standing.marker.log if self.standing.marker else new_log()
         try:
-            batch = self.processor.process(records)
-            processed = monotonic()
-            self._gathering.took(len(records), processed - started)
-            marker = Marker(offsets, batch.note, log_id)
-            self.passes("before commit")
-            written = await self._writer.commit(
-                batch.outputs,
-                self.changelog,
-                [*batch.changelog, (MARKER_KEY, marker.encode())],
-            )
+            with self._owner.settings.span(self.plan.agent, records):
+                batch = self.processor.process(records)
+                processed = monotonic()
+                self._gathering.took(len(records), processed - started)
+                marker = Marker(offsets, batch.note, log_id)
+                self.passes("before commit")
+                written = await self._writer.commit(
+                    batch.outputs,
+                    self.changelog,
+                    [*batch.changelog, (MARKER_KEY, marker.encode())],
+                )
             self.passes("committed")
         except BaseException:
             self.processor.rolled_back()
@@ -302,8 +313,11 @@ class Lane:
         counts.transactions += 1
         counts.written_records += written.records
         counts.written_bytes += written.bytes
+        counts.changelog_bytes += written.changelog_bytes
         counts.busy_seconds += processed - started
-        counts.commit_seconds += monotonic() - processed
+        ended = monotonic()
+        counts.commit_seconds += ended - processed
+        self._owner.took(self.plan.agent, ended - started)
         self.enter("ready")
 
     def _tell_offsets(self) -> None:

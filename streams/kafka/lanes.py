@@ -14,6 +14,8 @@ from streams.kafka.gathering import Chunk
 from streams.kafka.lane import Counts, Lane
 from streams.kafka.opening import Source
 from streams.kafka.processing import LaneSettings, Plan
+from streams.observing.definitions import UPTO_SECONDS
+from streams.observing.histogram import Histogram
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +35,8 @@ class GroupSource(Source, Protocol):
 
 
 class Lanes:
-    """Made once a worker; the transport attaches itself when it starts."""
+    """Made once a worker; the transport attaches itself when it starts. `assigned`: the group has
+    said which partitions are ours. `seconds`: how long transactions took, by agent."""
 
     def __init__(self, group: str, plans: Sequence[Plan], settings: LaneSettings) -> None:
         self.group = group
@@ -41,6 +44,8 @@ class Lanes:
         self.settings = settings
         self.lanes: dict[tuple[str, int], Lane] = {}
         self.stalls = 0
+        self.assigned = False
+        self.seconds = {plan.agent: Histogram(UPTO_SECONDS) for plan in plans}
         self._plan_of = {topic: plan for plan in plans for topic in plan.sources}
         if len(self._plan_of) != sum(len(plan.sources) for plan in plans):
             raise ConfigurationError("two agents have the same source topic")
@@ -67,6 +72,9 @@ class Lanes:
         offsets after each transaction."""
         self._source, self._crash, self._stands = source, crash, stands
         self._watch = asyncio.get_running_loop().create_task(self._watch_lanes(), name="stalls")
+
+    def took(self, agent: str, seconds: float) -> None:
+        self.seconds[agent].observe(seconds)
 
     def stands(self, offsets: Mapping[TopicPartition, int]) -> None:
         assert self._stands is not None, "attach comes first"
@@ -142,6 +150,7 @@ class Lanes:
             lane.start(generation)
         for (_, partition), plan in followed.items():
             self._lane(plan, partition).follow()
+        self.assigned = True
 
     def _lane(self, plan: Plan, partition: int) -> Lane:
         """The lane, with what it has; a new one where there is none."""
@@ -158,6 +167,7 @@ class Lanes:
 
     async def revoke(self) -> None:
         """Ends what every lane does. Tables stay: a rebalance revokes even what comes back."""
+        self.assigned = False
         self._active.clear()
         await asyncio.gather(*(lane.stop() for lane in self.lanes.values()))
 
@@ -169,6 +179,18 @@ class Lanes:
             self._watch.cancel()
 
     # --- stalls ---------------------------------------------------------------------------------
+
+    def lag(self, lane: Lane) -> dict[str, int]:
+        """How many offsets of each source the broker is known to have and are not committed."""
+        return {
+            topic: lane.uncommitted(topic) + self.source.behind(at)
+            for topic, at in lane.sources.items()
+        }
+
+    @property
+    def stalled(self) -> int:
+        """How many lanes have work to do and do not get on."""
+        return len(self._told)
 
     async def _watch_lanes(self) -> None:
         while True:

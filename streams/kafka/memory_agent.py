@@ -37,8 +37,9 @@ class MemoryAgent(Agent):
         rows: RowStore,
         partitions: int,
         topics: Mapping[str, str] | None = None,
+        origin: type[Origin] = Origin,
     ) -> None:
-        super().__init__(partition, rows, partitions, topics)
+        super().__init__(partition, rows, partitions, topics, origin)
         self.hops: dict[str, int] = {}  # the newest hop of each source partition
         self._profiles: dict[Held, Origin] = {}
         self._changed: dict[tuple[Held, str, str], Origin] = {}
@@ -73,7 +74,7 @@ class MemoryAgent(Agent):
         self.hops[given.source] = given.offset
         tenant, key = given.tenant, given.signal.user_id
         entity = self.table.entity(tenant, key)
-        origin = Origin(record, tenant, given.recorded_at)
+        origin = self.origin(record, tenant, given.recorded_at)
         out = Effects(key, (tenant, "users", key), given.cause)  # type: ignore[arg-type]
         try:
             memory.fold_signal(entity, given.signal, out)
@@ -96,7 +97,7 @@ class MemoryAgent(Agent):
             elif said.extractor.name in NAMES:
                 return "left_out"
         entity = self.table.entity(tenant, key)
-        origin = Origin(record, tenant, recorded_at)
+        origin = self.origin(record, tenant, recorded_at)
         out = Effects(key, (tenant, "users", key), said)
         try:
             outcome: Outcome = memory.fold(entity, replace(given, recorded_at=recorded_at), out)

@@ -157,10 +157,12 @@ async def restore(lane: "Lane", source: Source) -> None:
     """
     started = told = monotonic()
     rows, first = 0, lane.standing.position
+    lane.restored = (0, 0)
     await _await_end(lane, source, first)
     async for chunk in changelog.read(lane.changelog, first, source.connection):
         _take(lane, chunk)
         rows += len(chunk.rows)
+        lane.restored = (chunk.position - first, chunk.end - first)
         lane.counts.restored_rows += len(chunk.rows)
         if chunk.rows or chunk.markers:
             lane.since = monotonic()

@@ -2,6 +2,7 @@
 
 import logging
 from base64 import urlsafe_b64encode
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,12 +41,14 @@ class TooLarge(ValueError):  # noqa: N818 - what the row is
 
 class Outbox:
     """What a lane's batch sends; `partition` is the lane's own, `partitions` every topic's number:
-    a producer that has just started does not know it, and a user's signals must stay together."""
+    a producer that has just started does not know it, and a user's signals must stay together.
+    `reasons` counts dead letters."""
 
     def __init__(self, partition: int, partitions: int) -> None:
         self.partition, self.partitions = partition, partitions
         self.outputs: list[Output] = []
         self.left_out = 0
+        self.reasons: Counter[str] = Counter()
 
     def rows(self, rows: Sequence[HistoryRow], owner: str, origin: Origin) -> list[Output]:
         """The history rows of one record of `owner` (`Effects.rows`) as messages, to be sent.
@@ -97,6 +100,7 @@ class Outbox:
 
     def dead(self, dead: Dead, record: Any, origin: Origin) -> None:
         """A dead letter: original key, bytes and headers, and why."""
+        self.reasons[dead.reason] += 1
         if dead.occurred_at is None:
             dead = dead._replace(occurred_at=record.timestamp * 1000)
         payload: Any = urlsafe_b64encode(dead.payload).decode()  # as the models have it

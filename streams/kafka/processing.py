@@ -4,7 +4,8 @@ The transport knows nothing of folds. It hands a lane's processor raw records, w
 gets back in one Kafka transaction, and says whether that transaction stands.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -13,6 +14,13 @@ from streams.kafka.rows import MemoryRows, RowStore
 from streams.kafka.rows import Row as Row
 
 Headers = Sequence[tuple[str, bytes]]
+Span = Callable[[str, Iterable[Any]], AbstractContextManager[object]]
+"""A name and the records that are worked on, for as long as that takes."""
+
+
+def no_span(name: str, records: Iterable[Any]) -> AbstractContextManager[object]:
+    """Nobody traces."""
+    return nullcontext()
 
 
 class Record(RawRecord, Protocol):
@@ -128,4 +136,6 @@ class LaneSettings:
     """What topics are called that outputs go to, where not as the processor names them."""
     observe: Callable[[str, str], None] = lambda lane, point: None
     """Called with a lane's name and the point it passes: restoring, restored some, ready, before
-    commit, committed, stored. For tests and traces."""
+    commit, committed, stored. For tests."""
+    span: Span = no_span
+    """Lasts as long as the transaction of these records of an agent."""

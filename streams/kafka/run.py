@@ -5,6 +5,7 @@ import gc
 import logging
 import os
 import signal
+from contextlib import AbstractAsyncContextManager, nullcontext
 
 from streams.errors import TurnstoneError
 from streams.kafka.app import App
@@ -17,15 +18,21 @@ COLLECT_AFTER = (50_000, 20, 50)
 takes a third of the worker's CPU (benchmarks/peers: 26 µs a turn instead of 18)."""
 
 
-def run(app: App) -> int:
+def run(app: App, beside: AbstractAsyncContextManager[object] | None = None) -> int:
     """The process's exit code: 0 stopped, else the error's. Opens no port, as Faust's own worker
-    would. SIGTERM stops it; SIGINT also takes a worker with static membership out of its group."""
+    would. SIGTERM stops it; SIGINT also takes a worker with static membership out of its group.
+    `beside` lasts as long as the app."""
     gc.freeze()
     gc.set_threshold(*COLLECT_AFTER)
-    return asyncio.run(_run(app))
+    return asyncio.run(_run(app, beside or nullcontext()))
 
 
-async def _run(app: App) -> int:
+async def _run(app: App, beside: AbstractAsyncContextManager[object]) -> int:
+    async with beside:
+        return await _until_stopped(app)
+
+
+async def _until_stopped(app: App) -> int:
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, stop.set)
     loop.add_signal_handler(signal.SIGINT, _leave, app, stop)

@@ -50,8 +50,9 @@ class SessionAgent(Agent):
         partitions: int,
         retention: int | None,
         extract: Extract | None = None,
+        origin: type[Origin] = Origin,
     ) -> None:
-        super().__init__(partition, rows, partitions)
+        super().__init__(partition, rows, partitions, origin=origin)
         self.retention = Retention(retention)
         self.extract = extract
         self._sessions: dict[Held, Origin] = {}
@@ -64,7 +65,7 @@ class SessionAgent(Agent):
         tenant, key = said.tenant, said.session_id
         recorded_at = record.timestamp * 1000
         entity = self.table.entity(tenant, key)
-        origin = Origin(record, tenant, recorded_at)
+        origin = self.origin(record, tenant, recorded_at)
         horizon = self.retention.pass_by(session.stream_time(said.occurred_at, recorded_at))
         if horizon is not None and session.is_over(entity, entity.get("h"), horizon):
             self.drop(entity, origin)

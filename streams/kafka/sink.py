@@ -23,12 +23,15 @@ from sinks.shared import SharedHistory
 from streams.errors import ConfigurationError, DataRefused, TurnstoneError, Unreachable
 from streams.kafka.admin import connected
 from streams.kafka.agents import own_specs
+from streams.kafka.processing import Span, no_span
 from streams.kafka.raw import RawRecord, answer_raw
 from streams.kafka.repeats import WINDOW, Repeats
 from streams.kafka.settings import KafkaSettings
 from streams.kafka.sink_batch import Batch
 from streams.kafka.source import ConsumerSource
 from streams.kafka.topics import ensure_topics
+from streams.observing.definitions import UPTO_MINUTES
+from streams.observing.histogram import Histogram
 from streams.topology import DEAD_LETTERS, HISTORY, name_in
 
 log = logging.getLogger(__name__)
@@ -62,9 +65,11 @@ class SinkOptions:
     poll_records: int = 4_000
     observe: Callable[[str], None] = lambda point: None
     """Called with the points it passes: positioned, before TABLE, after TABLE, written, committed.
-    For tests and traces."""
+    For tests."""
     generation: str | None = None
     """Whose topics are read; None: the live memory's."""
+    span: Span = no_span
+    """Lasts as long as the write of these messages."""
 
     @property
     def group(self) -> str:
@@ -116,7 +121,8 @@ class _Held:
 
 
 class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
-    """One member of a sink's group. `run` returns after `stop`, or at the end with `once`."""
+    """One member of a sink's group. `run` returns after `stop`, or at the end with `once`.
+    `seconds`: how long its writes took."""
 
     def __init__(
         self, settings: KafkaSettings, history: SharedHistory, options: SinkOptions
@@ -124,8 +130,10 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         self.options = options
         self.history = history
         self.counts = SinkCounts()
+        self.seconds = Histogram(UPTO_MINUTES)
         self._settings = settings
         self._batch = Batch()
+        self._writing_since: float | None = None
         self._held: _Held | None = None
         self._asked = 0.0
         self._collected = time.monotonic()
@@ -139,6 +147,22 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         """Write what has gathered, leave the group, return. Without `leave` the partitions of one
         with a name wait for it to come back."""
         self._stopping, self._leaves = True, leave
+
+    @property
+    def partitions(self) -> int | None:
+        """How many it reads; None before the group has given it any."""
+        return None if self._held is None else len(self._held.apps)
+
+    def oldest(self) -> float:
+        """Seconds since the oldest message was read that is not committed; 0 without one."""
+        began = self._batch.began if self._batch.upto else None
+        since = self._writing_since if self._writing_since is not None else began
+        return 0.0 if since is None else time.monotonic() - since
+
+    def behind(self) -> dict[TopicPartition, int]:
+        """How many offsets of each partition are known to be there and not fetched."""
+        held = self._held
+        return {} if held is None else {at: self._group.behind(at) for at in held.apps}
 
     async def run(self) -> SinkCounts:
         """Raises TurnstoneError, or HistoryWriteError where a table cannot be written."""
@@ -262,9 +286,12 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
     async def _write(self, batch: Batch) -> None:
         held = self._held
         assert held is not None, "rows come from partitions that are held until they are written"
-        began = time.monotonic()
+        began, self._writing_since = time.monotonic(), batch.began
         upto = {held.apps[at]: offset for at, offset in batch.upto.items()}
-        rows = await asyncio.to_thread(self._store, batch, held.apps, upto, dict(held.whole))
+        with self.options.span("sink", batch.records()):
+            rows = await asyncio.to_thread(self._store, batch, held.apps, upto, dict(held.whole))
+        seconds, self._writing_since = time.monotonic() - began, None
+        self.seconds.observe(seconds)
         self.options.observe("written")
         held.whole.update(upto)
         self.counts.rows += rows
@@ -272,7 +299,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         self.counts.writes += 1
         if batch.misfits:
             log.error("%d messages are no rows: see dead_letters, reason bad_row", batch.misfits)
-        log.info("%d rows written in %.2f s", rows, time.monotonic() - began)
+        log.info("%d rows written in %.2f s", rows, seconds)
         await self._commit(held, {at: offset + 1 for at, offset in batch.upto.items()})
         self.options.observe("committed")
         if began - self._collected > COLLECT_EVERY:

@@ -5,6 +5,7 @@ from __future__ import annotations  # pyarrow-stubs: as in sinks.tables
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -45,6 +46,10 @@ class Batch:
         """One message of a table."""
         self.bytes += len(record.value or b"") + MESSAGE_BYTES
         self._waiting[table, at].append(record)
+
+    def records(self) -> Iterator[RawRecord]:
+        """The messages that wait; none after `pieces`."""
+        return chain.from_iterable(self._waiting.values())
 
     def pieces(self, apps: Mapping[TopicPartition, str]) -> dict[str, list[Piece]]:
         """Table -> its rows; to be called once.

@@ -26,11 +26,12 @@ class TransactionFailed(Exception):  # noqa: N818 - what happened
 
 class Written(NamedTuple):
     """What a committed transaction wrote. `position`: the changelog's next offset after it;
-    `bytes` as they went to the broker."""
+    `bytes` as they went to the broker, `changelog_bytes` the changelog's of them."""
 
     position: int
     records: int
     bytes: int
+    changelog_bytes: int
 
 
 class Batches:
@@ -99,10 +100,9 @@ class Writer:
             await self._transactions.commit()
         except (KafkaError, OSError, TimeoutError) as error:
             raise TransactionFailed(f"{self.transactional_id}: {error!r}") from error
-        every = [one for them in batches.values() for one in them]
-        return Written(
-            position, sum(count for _, count in every), sum(batch.size() for batch, _ in every)
-        )
+        records = sum(count for them in batches.values() for _, count in them)
+        sizes = {at: sum(batch.size() for batch, _ in them) for at, them in batches.items()}
+        return Written(position, records, sum(sizes.values()), sizes[changelog])
 
     def _batches(
         self, outputs: Sequence[Output], changelog: TopicPartition, rows: Sequence[Row]

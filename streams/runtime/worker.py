@@ -6,6 +6,8 @@ and takes its settings from the environment alone (TURNSTONE_KAFKA_…, TURNSTON
 
 import asyncio
 import logging
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Annotated, Any, Literal, Self
@@ -19,11 +21,13 @@ from streams.extractors.naming import named
 from streams.kafka import agents
 from streams.kafka.app import App
 from streams.kafka.disk_rows import DiskRows
-from streams.kafka.processing import LaneSettings
+from streams.kafka.encoding import Origin
+from streams.kafka.processing import LaneSettings, no_span
 from streams.kafka.rows import MemoryRows, RowStore
 from streams.kafka.run import run
 from streams.kafka.settings import KafkaSettings
 from streams.kafka.topics import ensure_topics
+from streams.observing import traces
 from streams.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -106,8 +110,10 @@ class WorkerSettings(Settings):
         return MemoryRows() if self.data is None else DiskRows(self.data / self.group / lane)
 
 
-def make_app(kafka: KafkaSettings, worker: WorkerSettings) -> App:
-    """The Faust app of both agents. The topics have to be there: `prepare`."""
+def make_app(kafka: KafkaSettings, worker: WorkerSettings, traced: bool = False) -> App:
+    """The Faust app of both agents. The topics have to be there: `prepare`. `traced`: batches have
+    spans (`streams.observing.traces.begin` comes first)."""
+    span, origin = (traces.span, traces.TracedOrigin) if traced else (no_span, Origin)
     return App(
         worker.group,
         agents.plans(
@@ -116,6 +122,7 @@ def make_app(kafka: KafkaSettings, worker: WorkerSettings) -> App:
             worker.retention,
             named(worker.extractor),
             worker.generation,
+            origin,
         ),
         bootstrap=kafka.bootstrap,
         datadir=Path(gettempdir()) / f"{worker.group}-faust",
@@ -127,6 +134,7 @@ def make_app(kafka: KafkaSettings, worker: WorkerSettings) -> App:
             compression=None if worker.compression == "none" else worker.compression,
             rows=worker.rows,
             names={topic.name: name for topic, name in agents.own_topics(worker.generation)},
+            span=span,
         ),
     )
 
@@ -143,12 +151,19 @@ def prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
     return asyncio.run(ensure_topics(kafka, [*changelogs, *own]))
 
 
-def work(kafka: KafkaSettings, worker: WorkerSettings) -> int:
-    """Prepares the topics and works until SIGTERM or SIGINT; the process's exit code."""
+def work(
+    kafka: KafkaSettings,
+    worker: WorkerSettings,
+    traced: bool = False,
+    beside: Callable[[App], AbstractAsyncContextManager[object] | None] = lambda app: None,
+) -> int:
+    """Prepares the topics and works until SIGTERM or SIGINT; the process's exit code. `beside`
+    lasts as long as the app: what answers /metrics."""
     created = prepare(kafka, worker)
     if created:
         log.info("created the topics %s", ", ".join(created))
-    return run(make_app(kafka, worker))
+    app = make_app(kafka, worker, traced)
+    return run(app, beside(app))
 
 
 def __getattr__(name: str) -> Any:

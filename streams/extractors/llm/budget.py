@@ -68,6 +68,16 @@ class Budget:
         if tokens:
             self.recall(self._clock(), tokens, cost)
 
+    def used(self) -> list[tuple[str, str, float]]:
+        """How much of each limit is spent, 0 to 1: run or hour, tokens or cost."""
+        budgets = (("run", self._run, self._spent), ("hour", self._hourly, self._last_hour()))
+        return [
+            (name, unit, have / most if most else 1.0)
+            for name, limit, spent in budgets
+            for unit, most, have in zip(Spent._fields, limit, spent, strict=True)
+            if most is not None
+        ]
+
     def _until_free(self) -> float:
         """Seconds until something of the last hour is older, or a call may have come back."""
         return max(1.0, self._recent[0][0] + HOUR - self._clock()) if self._recent else 1.0

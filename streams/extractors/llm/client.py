@@ -87,9 +87,11 @@ class Rejected(Exception):  # noqa: N818 - what happened to the request
 
 
 class Client:
-    """An open connection. `patient`: wait for an endpoint that is down as long as it takes."""
+    """An open connection. `patient`: wait for an endpoint that is down as long as it takes.
+    `retries` counts attempts that failed for the moment."""
 
     def __init__(self, settings: LlmSettings, budget: Budget, *, patient: bool) -> None:
+        self.retries = 0
         self._settings = settings
         self._budget = budget
         self._patient = patient
@@ -195,8 +197,14 @@ class Client:
         self._answered += 1
         return reply
 
+    @property
+    def breaker(self) -> str:
+        """The circuit breaker's state: closed, open or half-open."""
+        return self._breaker.state
+
     def _take_note(self, error: Transient) -> None:
         """What one attempt has learnt is so for all of them."""
+        self.retries += 1
         if error.after is not None:
             self._not_before = max(self._not_before, time.monotonic() + error.after)
         self._breaker.succeeded() if error.alive else self._breaker.failed()

@@ -117,6 +117,16 @@ class Extractor:
         self.counts["completion_tokens"] += reply.completion_tokens
         self.cost += self._settings.cost(reply.prompt_tokens, reply.completion_tokens)
 
+    @property
+    def retries(self) -> int:
+        """Attempts that failed for the moment."""
+        return self._client.retries
+
+    @property
+    def breaker(self) -> str:
+        """The circuit breaker's state."""
+        return self._client.breaker
+
     def summary(self) -> dict[str, int | float]:
         """What has been done and spent."""
         names = ("groups", "calls", "repaired", "failed", "prompt_tokens", "completion_tokens")

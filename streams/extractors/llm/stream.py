@@ -58,12 +58,15 @@ class StreamOptions:
 
 
 class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
-    """One member of an extractor's group. `run` returns after `stop`, or at the end with `once`."""
+    """One member of an extractor's group. `run` returns after `stop`, or at the end with `once`.
+    `turns` were read; `asked` counts what was asked about, once it runs."""
 
     def __init__(self, kafka: KafkaSettings, settings: LlmSettings, options: StreamOptions) -> None:
         self.options = options
         self.group = options.group or f"{settings.extractor}-{VERSION}"
         self.turns = 0
+        self.asked: Extractor | None = None
+        self.budget = Budget(settings)
         self._kafka = kafka
         self._settings = settings
         self._held: dict[TopicPartition, Part] = {}
@@ -76,13 +79,23 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         """Write what is finished, abandon the rest, leave the group, return."""
         self._stopping = True
 
+    @property
+    def partitions(self) -> int:
+        """How many it reads."""
+        return len(self._held)
+
+    @property
+    def waiting(self) -> int:
+        """Groups that wait for their request."""
+        return self._asking.waiting if self.asked is not None else 0
+
     async def run(self) -> dict[str, Any]:
         """The counts. Raises TurnstoneError; ConfigurationError where the endpoint refuses us."""
         await ensure_topics(self._kafka)
         if self.options.history is None:
             log.info("without --history the model is not shown what is remembered")
-        budget = Budget(self._settings)
-        async with extractor(self._settings, budget, timed=False, patient=True) as asked:
+        async with extractor(self._settings, self.budget, timed=False, patient=True) as asked:
+            self.asked = asked
             while not await self._session(asked):
                 await asyncio.sleep(PAUSE)
         if failure := self._asking.failure or self._failure:
