@@ -1,6 +1,7 @@
 """Locks on files, which end with the process that holds them. Imports nothing slow."""
 
 import fcntl
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,6 +9,13 @@ from typing import IO
 
 HISTORY = "turnstone.lock"
 """A history's: `run`, `compact` and `forget` have it alone, sinks share it."""
+SERVED = "_inbox/lock"
+"""A history's: `serve` has it as long as it runs, also while it lends the other."""
+ASKED = "turnstone.asked"
+"""A history's: who has it asks `serve` to lend the history's lock."""
+LENT_WITHIN = 30.0
+"""Seconds: a batch may have to be committed first."""
+LOOK_EVERY = 0.02
 
 
 def taken(lock: IO[str], *, shared: bool = False) -> bool:
@@ -20,9 +28,33 @@ def taken(lock: IO[str], *, shared: bool = False) -> bool:
 
 
 @contextmanager
-def held(file: Path, refusal: Exception, *, shared: bool = False) -> Iterator[None]:
-    """The lock of a file, which is made if there is none. Raises `refusal` where it is taken."""
+def held(
+    file: Path, refusal: Exception, *, shared: bool = False, within: float = 0.0
+) -> Iterator[None]:
+    """The lock of a file, which is made if there is none. Raises `refusal` where it is taken, and
+    stays so for `within` seconds."""
+    deadline = time.monotonic() + within
     with file.open("a") as lock:
-        if not taken(lock, shared=shared):
-            raise refusal
+        while not taken(lock, shared=shared):
+            if time.monotonic() >= deadline:
+                raise refusal
+            time.sleep(LOOK_EVERY)
         yield
+
+
+@contextmanager
+def borrowed(root: Path, refusal: Exception) -> Iterator[None]:
+    """A history's lock; a server that has it is asked to lend it. Raises `refusal`."""
+    with held(root / ASKED, refusal, within=1.0):  # the server looks whether it is taken
+        within = LENT_WITHIN if is_taken(root / SERVED) else 0.0
+        with held(root / HISTORY, refusal, within=within):
+            yield
+
+
+def is_taken(file: Path) -> bool:
+    """Whether some process has the lock of a file."""
+    try:
+        with file.open("r") as lock:
+            return not taken(lock)
+    except FileNotFoundError:
+        return False

@@ -23,6 +23,8 @@ from sinks.views import SNAPSHOT_KEYS
 
 SAFE_HOURS = 168
 """A week: what a reader with an old file list may still be at."""
+SMALL = 8_000_000
+"""Bytes: smaller files are merged while a server goes on writing."""
 
 Report = dict[str, dict[str, int]]
 
@@ -61,6 +63,16 @@ def compact(root: str | Path, retention_hours: int = SAFE_HOURS) -> Report:
                 "files_deleted": len(_vacuum(table, retention_hours)),
             }
     return report
+
+
+def merge(history: History) -> None:
+    """Makes one of the small files that many commits have left in a day, beside whoever reads.
+
+    Files of some size stay as they are: what is merged often is little. `compact` does the rest,
+    and deletes the old files.
+    """
+    for table in history.tables().values():
+        table.optimize.compact(target_size=SMALL, writer_properties=WRITER)
 
 
 def _keep_newest(root: str | Path, name: str, key: str, table: DeltaTable) -> int:

@@ -60,7 +60,7 @@ def promote(history: str | Path, name: str, progress: Progress | None = None) ->
     began = time.monotonic()
     if is_shared(root):
         return _promote_shared(root, folder, name)
-    with writing(root) as (live_store, _):
+    with writing(root, borrow=True) as (live_store, _):
         at = pointer(root)
         if name == at.current:
             return Switched(*at, 0, 0.0)

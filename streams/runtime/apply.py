@@ -6,7 +6,7 @@ leaves nothing behind, and which rows each record causes.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -25,6 +25,8 @@ Row = tuple[Any, ...]
 Place = tuple[str, int, int]
 Suffix = tuple[str, int, str, int, int]  # tenant, recorded_at, src_topic, src_partition, src_offset
 TENANT = -6  # where a row has it: the suffix and the date stand at its end
+Ending = Outcome | Literal["withheld"] | Dead
+"""What a record ended as (law 3)."""
 
 EXTRACTED = "extracted_"
 """Before what a plan ended as that was made of a turn here: no input record."""
@@ -57,23 +59,34 @@ class Applier:
         self._users: dict[Entity, Suffix] = {}
         self._last_recorded_at = 0
 
-    def apply(self, lines: list[Given]) -> None:
-        """Some records as bytes, each with its topic (or path), partition and offset (or line).
+    def apply(self, lines: list[Given], recorded_at: int | None = None) -> list[Ending]:
+        """Some records as bytes, each with its topic (or path), partition and offset (or line);
+        what each ended as. `recorded_at`: when the log took them, if it is not theirs to say.
 
         All are decoded, then all are folded: each step finds its code and data in the cache.
         """
         decoded = [decode(line, source) for line, source in lines]
+        if recorded_at is not None:
+            self._last_recorded_at = recorded_at
+            decoded = [
+                replace(given, recorded_at=recorded_at) if type(given) is Input else given
+                for given in decoded
+            ]
         counts = self.counts
+        endings: list[Ending] = []
         for given, (line, source) in zip(decoded, lines, strict=True):
+            ending: Ending
             if type(given) is Input:
                 self._last_recorded_at = given.recorded_at
-                outcome = self._fold(given, line)
+                ending = self._fold(given, line)
             else:
-                outcome = self._bury(given, source) if isinstance(given, Dead) else "withheld"
-            counts[outcome] += 1
+                ending = self._bury(given, source) if isinstance(given, Dead) else "withheld"
+            counts[name_of(ending)] += 1
+            endings.append(ending)
         counts["read"] += len(lines)
+        return endings
 
-    def _fold(self, given: Input, line: bytes) -> str:
+    def _fold(self, given: Input, line: bytes) -> Outcome | Dead:
         record = given.record
         tenant = record.tenant
         table, key = owner_of(record)
@@ -109,11 +122,11 @@ class Applier:
         line = _json(plan)
         made = decode(line, given.source)
         if type(made) is Input:
-            outcome = self._fold(replace(made, recorded_at=given.recorded_at), line)
+            ending = self._fold(replace(made, recorded_at=given.recorded_at), line)
         else:
             assert isinstance(made, Dead)
-            outcome = self._bury(made, given.source, given.recorded_at)
-        self.counts[EXTRACTED + outcome] += 1
+            ending = self._bury(made, given.source, given.recorded_at)
+        self.counts[EXTRACTED + name_of(ending)] += 1
 
     def _with_horizon(self, given: Input, entity: Entity) -> Input:
         """Garbage control: the stream's time goes on, and may drop the session (design 04)."""
@@ -127,7 +140,7 @@ class Applier:
 
     def _refuse(
         self, reason: str, detail: str, given: Input, line: bytes, touched: tuple[Entity, ...]
-    ) -> str:
+    ) -> Dead:
         for entity in touched:
             entity.rollback()
         record = given.record
@@ -135,10 +148,10 @@ class Applier:
         dead = Dead(reason, detail, line, record.tenant, key, record.occurred_at)
         return self._bury(dead, given.source, given.recorded_at)
 
-    def _bury(self, dead: Dead, source: Place, recorded_at: int | None = None) -> str:
+    def _bury(self, dead: Dead, source: Place, recorded_at: int | None = None) -> Dead:
         at = self._last_recorded_at if recorded_at is None else recorded_at
         self.rows["dead_letters"].append(dead_row(dead, (dead.tenant, at, *source)))
-        return "dead"
+        return dead
 
     def _collect(self, entity: Entity, users: list[Entity], given: Input, out: Effects) -> None:
         suffix: Suffix = (entity.tenant, given.recorded_at, *given.source)
@@ -214,6 +227,11 @@ class Applier:
     def _write_task(self, entity: Entity, task_id: str, suffix: Suffix) -> None:
         self.touched["tasks"].add(hash((entity.tenant, entity.key, task_id)))
         self.rows["tasks"].append(task_row(entity, task_id, suffix))
+
+
+def name_of(ending: Ending) -> str:
+    """Under which name an ending is counted."""
+    return "dead" if isinstance(ending, Dead) else ending
 
 
 def verdict(error: Exception) -> tuple[str, str]:

@@ -33,7 +33,7 @@ from streams.errors import ConfigurationError, TurnstoneError
 from streams.extractors.naming import Extract
 from streams.generations.generation import use_constants
 from streams.runtime import sources
-from streams.runtime.apply import EXTRACTED, Applier, Row
+from streams.runtime.apply import EXTRACTED, Applier, Ending, Row
 from streams.runtime.sources import Given, Position, Source, TruncatedError
 from streams.runtime.store import Store
 
@@ -96,21 +96,25 @@ def run(
 
 
 @contextmanager
-def writing(root: Path) -> Iterator[tuple[Store, History]]:
+def writing(root: Path, *, borrow: bool = False) -> Iterator[tuple[Store, History]]:
     """The tables and store of a history's live generation, for one writer at a time.
 
     Which one is live is looked up under the lock: `promote` holds it, too.
     """
     open_root(root)
-    with locked(root), opened(find(root, LIVE)) as both:
+    with locked(root, borrow=borrow), opened(find(root, LIVE)) as both:
         yield both
 
 
 @contextmanager
-def locked(root: Path) -> Iterator[None]:
-    """The lock of a history's one writer. Raises ConfigurationError where it is taken."""
-    refusal = f"{root}: another turnstone is writing this history; wait for it to end"
-    with locks.held(root / locks.HISTORY, ConfigurationError(refusal)):
+def locked(root: Path, *, borrow: bool = False) -> Iterator[None]:
+    """The lock of a history's one writer; `serve` lends it to who would `borrow` it. Raises
+    ConfigurationError where it is taken."""
+    refusal = ConfigurationError(
+        f"{root}: another turnstone is writing this history; "
+        "post to it if it is `turnstone serve`, else wait for it to end"
+    )
+    with locks.borrowed(root, refusal) if borrow else locks.held(root / locks.HISTORY, refusal):
         yield
 
 
@@ -222,8 +226,8 @@ class Runner:
         """Writes what was read meanwhile, the last batch too."""
         with self.writer:
             yield
-            self._commit()
-            self._wait()
+            self.commit()
+            self.settle()
 
     def _read(self, path: str) -> None:
         topic = path if path == "-" else str(Path(path).resolve())
@@ -239,25 +243,29 @@ class Runner:
         self.batch_began = self.batch_began or time.monotonic()
         try:
             for chunk in source.chunks():
-                self._apply(chunk)
-                if self._is_full():
+                self.apply(chunk)
+                if self.is_full:
                     self.positions[topic] = source.position
-                    self._commit()
+                    self.commit()
                 if self.progress:
                     read = self.applier.counts["read"]
                     self.progress(shown, source.progress, source.size, read)
         finally:
             self.positions[topic] = source.position
 
-    def _apply(self, chunk: list[Given]) -> None:
-        self.applier.apply(chunk)
+    def apply(self, chunk: list[Given], recorded_at: int | None = None) -> list[Ending]:
+        """Folds some records into the next batch; what each ended as, once that is committed."""
+        endings = self.applier.apply(chunk, recorded_at)
         self.batch += len(chunk)
         self.batch_bytes += sum([len(line) for line, _ in chunk])
         self.unpacked += len(chunk)
         if self.unpacked >= PACK_RECORDS:
             self._pack(self.applier.take_rows())
+        return endings
 
-    def _is_full(self) -> bool:
+    @property
+    def is_full(self) -> bool:
+        """Whether the batch should be committed now."""
         return (
             self.batch >= BATCH_RECORDS
             or self.store.changed >= BATCH_ENTITIES
@@ -271,9 +279,9 @@ class Runner:
         for name, some in rows.items():
             self.packed.setdefault(name, []).append(to_arrow(name, some))
 
-    def _commit(self) -> None:
+    def commit(self) -> None:
         """Hands one batch to the writing thread, once it has written the one before."""
-        self._wait()
+        self.settle()
         self._pack(self.applier.take_rows())
         for documents in self.applier.take_documents(PACK_RECORDS):
             self._pack(documents)
@@ -302,7 +310,9 @@ class Runner:
                 self.tables.append(name, rows, self.app_id, number)
         self.store.write(prepared)
 
-    def _wait(self) -> None:
+    def settle(self) -> None:
+        """Waits until what was handed over is written. Raises HistoryWriteError, StoreError: then
+        this runner has ended, and another goes on from the store."""
         if self.pending is None:
             return
         try:

@@ -27,6 +27,7 @@ from streams.runtime.apply import session_row
 from streams.runtime.local import erasing, locked, opened, writing
 from streams.runtime.refold import refold
 from streams.runtime.store import Entity
+from streams.serving.folder import fold_left
 
 ELSEWHERE = "Kafka's topics and the workers' tables still hold them: docs/sink.md says until when"
 
@@ -37,7 +38,7 @@ def compact(history: Path) -> dict[str, Any]:
     if is_shared(root):
         with alone(root):
             return dict(maintenance.compact(root))
-    with writing(root) as (_, tables):
+    with writing(root, borrow=True) as (_, tables):
         return dict(maintenance.compact(tables.root))
 
 
@@ -47,7 +48,9 @@ def forget(history: Path, tenant: str, user_id: str) -> dict[str, Any]:
     A session that others took part in is folded again from what they said.
     """
     root = find_root(history)
-    with erasing(root, alone=True), alone(root) if is_shared(root) else locked(root):
+    held = alone(root) if is_shared(root) else locked(root, borrow=True)
+    with erasing(root, alone=True), held:
+        fold_left(root)
         last = root if is_shared(root) else find(root, LIVE)
         others = _forget_in_others(root, last, tenant, user_id)
         receipt = (_forget_in_sinks if is_shared(last) else _forget)(last, tenant, user_id)

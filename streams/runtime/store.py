@@ -127,6 +127,13 @@ class Entity:
         names = sorted(name for name in self._rows if name.startswith(prefix))
         return iter([(name, row) for name in names if (row := self.get(name)) is not None])
 
+    def copy(self) -> "Entity":
+        """The rows as they are now, for readers: values, which no fold changes."""
+        copied = Entity(*self.where, {})
+        copied._rows = self._rows.copy()
+        copied.size = self.size
+        return copied
+
     def keep(self) -> None:
         """The record was applied: its writes stay."""
         if self._before:
@@ -170,6 +177,7 @@ class Store:
         self._cursor = self._db.iter()
         self._cached: dict[Where, Entity] = {}  # those of the oldest commits first
         self._changed: dict[Entity, None] = {}
+        self._kept: dict[Entity, None] = {}
 
     def entity(self, table: str, tenant: str, key: str) -> Entity:
         """The entity's rows, read from disk if they are not at hand."""
@@ -188,7 +196,20 @@ class Store:
         """A record was applied: what it wrote goes into the next commit."""
         entity.keep()
         if entity.dirty:
-            self._changed[entity] = None
+            self._changed[entity] = self._kept[entity] = None
+
+    def take_kept(self) -> list[Entity]:
+        """The entities whose writes were kept since this was last asked, or since `prepare`."""
+        kept, self._kept = self._kept, {}
+        return list(kept)
+
+    def committed(self, table: str, tenant: str, key: str) -> Entity:
+        """The entity as it is on disk, for a reader: any thread may ask. Raises StoreError."""
+        where = (table, tenant, key)
+        try:
+            return Entity(*where, rows_under(self._db.iter(), _prefix(where)))
+        except Exception as error:  # rocksdict raises bare Exceptions
+            raise self._unreadable(error) from None
 
     def entities(self, table: str) -> Iterator[tuple[str, str]]:
         """(tenant, key) of every entity on disk."""
@@ -233,6 +254,7 @@ class Store:
                 _put(batch, prefix + name.encode(), encoded)
         _put_values(batch, values)
         self._changed.clear()
+        self._kept.clear()
         return batch
 
     def write(self, batch: WriteBatch) -> None:

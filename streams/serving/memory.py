@@ -51,6 +51,13 @@ class Busy(TurnstoneError):  # noqa: N818
     retry_after = 1
 
 
+class NoRoom(TurnstoneError):  # noqa: N818
+    """The log cannot be written, for want of room or permission: 507; nothing was taken."""
+
+    exit_code = 1
+    retry_after = 5
+
+
 class Memory(Protocol):
     """One tier's committed memory. Methods are called on the event loop's thread."""
 
@@ -71,7 +78,7 @@ class Memory(Protocol):
         and waits so many seconds at most for the transactions that apply them. After it returned
         no record is lost, whatever dies.
 
-        Raises NotReady, Busy.
+        Raises NotReady, Busy, NoRoom.
         """
 
     def readiness(self) -> Readiness:

@@ -1,0 +1,303 @@
+"""The memory of a history on this machine, served: read from its store, written through its log.
+
+Three threads: the event loop's answers; one appends what was posted to the log, all that has
+gathered at once; one folds it (`streams.serving.folder`). What readers get is either on disk, or a
+copy of rows that are folded and not yet there; both belong to the event loop alone.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from types import TracebackType
+from typing import Any, Self
+
+from sinks import locks
+from sinks.root import open_root
+from streams.errors import ConfigurationError
+from streams.folds.rows import Rows
+from streams.runtime.apply import Ending, name_of
+from streams.runtime.decode import Dead
+from streams.runtime.store import Entity, Store
+from streams.serving.changes import Changes, Where
+from streams.serving.folder import Folder
+from streams.serving.inbox import FOLDER, Group
+from streams.serving.memory import Busy, NoRoom, NotReady, Outcome, Readiness, Table
+
+log = logging.getLogger(__name__)
+
+WAITING_RECORDS = 20_000
+WAITING_BYTES = 64_000_000
+GROUP_RECORDS = 4_000
+"""Of one write to the log."""
+CACHED = 4_096
+"""Sessions and users read last."""
+CACHED_BYTES = 100_000
+"""A larger one is read again each time."""
+LOOP_WITHIN = 5.0
+"""Seconds in which the event loop lets go of a store that is about to be closed."""
+
+ACCEPTED = Outcome("accepted")
+OUTCOMES = {name: Outcome(name) for name in ("applied", "duplicate", "withheld")}
+
+
+class _Posted:
+    """Records of one request, and what they ended as so far."""
+
+    def __init__(self, records: list[bytes], loop: asyncio.AbstractEventLoop) -> None:
+        self.records = records
+        self.bytes = sum(map(len, records))
+        self.outcomes = [ACCEPTED] * len(records)
+        self.left = len(records)
+        self.logged = False
+        self.done: asyncio.Future[None] = loop.create_future()
+        self.done.add_done_callback(asyncio.Future.exception)  # its sender may be gone
+
+    def end(self, error: Exception | None = None) -> None:
+        """Its sender hears, if it is still there."""
+        if self.done.done():
+            return
+        if error is None:
+            self.done.set_result(None)
+        else:
+            self.done.set_exception(error)
+
+
+class EmbeddedMemory:
+    """Implements `streams.serving.memory.Memory`, while it is entered. It is the history's one
+    writer, as `run` is, but lends it to `promote`, `forget` and `compact` for as long as they take.
+    """
+
+    def __init__(self, root: str | Path, extractor: str | None = None) -> None:
+        """`extractor`: what finds memory in turns; None: as the live generation was made.
+
+        Entering raises ConfigurationError where another writes this history.
+        """
+        self.history: Path | None = open_root(root)
+        self.changes = Changes()
+        self._root = open_root(root)
+        self._folder = Folder(self._root, self, extractor)
+        self._posts: SimpleQueue[_Posted | None] = SimpleQueue()
+        self._held = ExitStack()
+        self._threads: list[Thread] = []
+        self._store: Store | None = None
+        self._why = "the history is being opened"
+        self._closing = False
+        self._waiting: dict[int, tuple[_Posted, int]] = {}  # offset -> its place in a request
+        self._waiting_records = self._waiting_bytes = 0
+        self._folded: dict[Where, tuple[Entity, int]] = {}  # rows not on disk yet, and their batch
+        self._batch = 0
+        self._read: dict[Where, Entity] = {}  # those on disk; read last, stands last
+
+    async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        inbox = self._root / FOLDER
+        inbox.mkdir(mode=0o700, exist_ok=True)
+        refusal = f"{self._root}: another `turnstone serve` serves this history; end it first"
+        self._held.enter_context(
+            locks.held(self._root / locks.SERVED, ConfigurationError(refusal), within=0.2)
+        )
+        started: asyncio.Future[None] = self._loop.create_future()
+
+        def hear(error: BaseException | None) -> None:
+            said = started.set_result if error is None else started.set_exception
+            self._call(said, error)
+
+        try:
+            self._start("fold", lambda: self._folder.fold(hear))
+            await started
+            self._start("log", self._log)
+        except BaseException:
+            self._folder.ending = True
+            self._held.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """All that was posted is in the log, folded and committed, where there is room."""
+        self._closing = True
+        self._posts.put(None)
+        for thread in reversed(self._threads):
+            await asyncio.to_thread(thread.join)
+            self._folder.ending = True
+        self._held.close()
+
+    def _start(self, name: str, run: Callable[[], None]) -> None:
+        thread = Thread(target=run, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _call(self, function: Callable[..., Any], *given: Any) -> None:
+        """On the event loop's thread, soon, in order."""
+        self._loop.call_soon_threadsafe(function, *given)
+
+    # --- the event loop's -----------------------------------------------------------------------
+
+    async def rows(self, table: Table, tenant: str, key: str) -> Rows:
+        where = (table, tenant, key)
+        folded = self._folded.get(where)
+        if folded is not None:
+            return folded[0]
+        entity = self._read.pop(where, None)
+        if entity is None:
+            if self._store is None:
+                raise NotReady(self._why)
+            entity = self._store.committed(*where)
+            if entity.size > CACHED_BYTES:
+                return entity
+            if len(self._read) >= CACHED:
+                del self._read[next(iter(self._read))]
+        self._read[where] = entity
+        return entity
+
+    async def submit(self, records: Sequence[bytes], within: float) -> list[Outcome]:
+        if self._closing:
+            raise NotReady("the server is about to end")
+        if not records:
+            return []
+        posted = _Posted([_in_a_line(record) for record in records], self._loop)
+        if self._waiting_records and (
+            self._waiting_records + len(records) > WAITING_RECORDS
+            or self._waiting_bytes + posted.bytes > WAITING_BYTES
+        ):
+            raise Busy(f"{self._waiting_records} records wait to be applied; send these again")
+        self._waiting_records += len(records)
+        self._waiting_bytes += posted.bytes
+        self._posts.put(posted)
+        try:
+            async with asyncio.timeout(within):
+                await asyncio.shield(posted.done)
+        except TimeoutError:
+            while not posted.logged and not posted.done.done():  # it may yet be refused
+                await asyncio.sleep(0.01)
+            if posted.done.done():
+                posted.done.result()
+        return list(posted.outcomes)
+
+    def readiness(self) -> Readiness:
+        return Readiness(self._store is not None, "ready" if self._store else self._why)
+
+    # --- the log's thread -----------------------------------------------------------------------
+
+    def _log(self) -> None:
+        """Writes what has gathered; while that is under way the next posts gather."""
+        while True:
+            gathered, ended = self._gather()
+            if gathered:
+                self._append(gathered)
+            if ended:
+                return
+
+    def _gather(self) -> tuple[list[_Posted], bool]:
+        """What was posted, at least one; whether that was all there will be."""
+        gathered: list[_Posted] = []
+        posted = self._posts.get()
+        records = 0
+        while posted is not None:
+            gathered.append(posted)
+            records += len(posted.records)
+            if records >= GROUP_RECORDS:
+                return gathered, False
+            try:
+                posted = self._posts.get_nowait()
+            except Empty:
+                return gathered, False
+        return gathered, True
+
+    def _append(self, gathered: list[_Posted]) -> None:
+        inbox = self._folder.inbox
+        assert inbox is not None, "made before this thread was started"
+        try:
+            group = inbox.append([record for posted in gathered for record in posted.records])
+        except Exception as error:
+            if not isinstance(error, NoRoom):
+                log.exception("%s: nothing can be taken", self._root)
+            for posted in gathered:
+                self._call(self._gone, len(posted.records), posted.bytes)
+                self._call(posted.end, error)
+            return
+        offset = group.first
+        for posted in gathered:
+            for place in range(len(posted.records)):
+                self._waiting[offset] = (posted, place)
+                offset += 1
+            posted.logged = True
+        self._folder.groups.put(group)
+
+    # --- what the folding thread tells ----------------------------------------------------------
+
+    def opened(self, store: Store) -> None:
+        def see() -> None:
+            self._store = store
+
+        self._call(see)
+
+    def closed(self, why: str, lent: bool) -> None:
+        gone = Event()
+
+        def let_go() -> None:
+            self._store, self._why = None, why
+            if lent:  # it may be another generation that comes back
+                self._folded.clear()
+                self._read.clear()
+            gone.set()
+
+        self._call(let_go)
+        gone.wait(LOOP_WITHIN)
+
+    def folded(self, group: Group, endings: Sequence[Ending], changed: list[Entity]) -> None:
+        ended = []
+        for offset, ending in enumerate(endings, group.first):
+            posted, place = self._waiting.pop(offset, (None, 0))
+            if posted is None:
+                continue
+            posted.outcomes[place] = _outcome(ending)
+            posted.left -= 1
+            if not posted.left:
+                ended.append(posted)
+        self._call(self._show, changed, ended)
+
+    def _show(self, changed: list[Entity], ended: list[_Posted]) -> None:
+        for entity in changed:
+            self._read.pop(entity.where, None)
+            self._folded[entity.where] = (entity, self._batch)
+        for posted in ended:
+            self._gone(len(posted.records), posted.bytes)
+            posted.end()
+        self.changes.tell([entity.where for entity in changed])
+
+    def _gone(self, records: int, size: int) -> None:
+        self._waiting_records -= records
+        self._waiting_bytes -= size
+
+    def committing(self) -> None:
+        def next_batch() -> None:
+            self._batch += 1
+
+        self._call(next_batch)
+
+    def committed(self) -> None:
+        def drop() -> None:
+            for where in [at for at, (_, batch) in self._folded.items() if batch < self._batch]:
+                del self._folded[where]
+
+        self._call(drop)
+
+
+def _outcome(ending: Ending) -> Outcome:
+    if isinstance(ending, Dead):
+        return Outcome("dead", ending.reason, ending.detail)
+    return OUTCOMES.get(name_of(ending), OUTCOMES["applied"])
+
+
+def _in_a_line(record: bytes) -> bytes:
+    """Between the tokens of JSON a line feed is a blank; within them there is none."""
+    return record.replace(b"\n", b" ") if b"\n" in record else record

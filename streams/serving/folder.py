@@ -1,0 +1,240 @@
+"""The thread that folds what a served history's log takes in, and commits it (design 06).
+
+A record that is in the log will be applied: folds are pure, so what it ends as is certain as soon
+as it is folded, and its sender hears it then. The tables and the store follow in batches, about one
+a second; killed or out of room meanwhile, the same records are folded again from the log, to the
+same end.
+"""
+
+import gc
+import logging
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Protocol
+
+import pyarrow as pa
+from rocksdict import WriteBatch
+
+from sinks import locks, maintenance
+from sinks.generation import LIVE, find
+from sinks.root import HistoryError
+from streams.errors import ConfigurationError, TurnstoneError
+from streams.extractors.naming import named
+from streams.generations.generation import extractor_of
+from streams.runtime import local
+from streams.runtime.apply import Applier, Ending
+from streams.runtime.sources import Given, Position
+from streams.runtime.store import Entity, Store
+from streams.serving.inbox import FOLDER, TOPIC, Group, Inbox, has_records
+
+log = logging.getLogger(__name__)
+
+EVERY = 1.0
+"""Seconds from one commit to the next, where there is something to commit."""
+TICK = 0.1
+"""Seconds in which it is noticed that somebody else asks for the history."""
+PIECE = 512
+"""Records that are folded before their senders hear of it."""
+AGAIN = 1.0
+"""Seconds until it is tried again to go on, after an error."""
+MERGE_COMMITS = 64
+"""So many commits leave as many small files in a table: then they are made one."""
+
+
+class Told(Protocol):
+    """Who hears what the thread did; each call comes from that thread."""
+
+    def opened(self, store: Store) -> None:
+        """The store has all that the log had; it may be read until `closed`."""
+
+    def closed(self, why: str, lent: bool) -> None:
+        """The store is about to be closed; `lent`: another may change everything in it."""
+
+    def folded(self, group: Group, endings: Sequence[Ending], changed: list[Entity]) -> None:
+        """These ended so; copies of the rows as they are now, until `committed` not in the
+        store."""
+
+    def committed(self) -> None:
+        """The store has all that was folded before the last call of `committing`."""
+
+    def committing(self) -> None:
+        """What is folded from now on is of the next batch."""
+
+
+class _Runner(local.Runner):
+    """The file runner; it merges small files now and then, beside the folding."""
+
+    def _write(self, packed: dict[str, list[pa.Table]], prepared: WriteBatch, number: int) -> None:
+        super()._write(packed, prepared, number)
+        if number % MERGE_COMMITS == 0:
+            maintenance.merge(self.tables)
+
+
+class Folder:
+    """Folds a history's log until it is ended. `fold` is the thread's function."""
+
+    def __init__(self, root: Path, told: Told, extractor: str | None) -> None:
+        self.root = root
+        self.inbox: Inbox | None = None
+        self.groups: SimpleQueue[Group] = SimpleQueue()
+        """What the log took, in its order: it need not be read from disk again."""
+        self.ending = False
+        self._told = told
+        self._extractor = extractor
+        self._at = 0
+        self._committing = 0
+        self._last_commit = 0.0
+
+    def fold(self, started: Callable[[BaseException | None], None]) -> None:
+        """Until `ending`. `started` hears once that the history is open, or why it cannot be."""
+        begun = False
+
+        def ready() -> None:
+            nonlocal begun
+            if not begun:
+                begun = True
+                started(None)
+
+        while not self.ending:
+            try:
+                with local.writing(self.root) as (store, tables):
+                    gc.enable()  # who only folds does without; a server makes cycles
+                    applier = _applier(self.root, store, self._extractor)
+                    self._follow(_Runner(store, tables, applier, None), ready)
+            except BaseException as error:
+                if not begun:
+                    return started(error)
+                self._told.closed(str(error), lent=isinstance(error, ConfigurationError))
+                if not isinstance(error, TurnstoneError | HistoryError):
+                    log.exception("%s: folding failed; trying again", self.root)
+                else:
+                    log.warning("%s; trying again", error)
+                self._pause(AGAIN)
+            while self._is_asked() and not self.ending:
+                time.sleep(TICK / 2)
+        return None
+
+    def _follow(self, runner: local.Runner, ready: Callable[[], None]) -> None:
+        """Folds until the end, or until somebody asks for the history."""
+        self._at = committed_of(runner.store)
+        if self.inbox is None:
+            self.inbox = Inbox(self.root / FOLDER, self._at)
+        why, lent = "another command has the history for a moment", True
+        try:
+            with runner.committing():
+                for group in self.inbox.read(self._at):
+                    self._take(runner, group)
+                self._told.opened(runner.store)
+                ready()
+                self._go_on(runner)
+            self._committed(self._at)
+        except BaseException as error:
+            why, lent = str(error), False
+            raise
+        finally:
+            self._told.closed(why, lent)
+
+    def _go_on(self, runner: local.Runner) -> None:
+        """Leaves nothing in the log that was there when somebody asked."""
+        assert self.inbox is not None
+        while not self.ending and not self._is_asked():
+            self._step(runner)
+        end = self.inbox.rotate()
+        while self._at < end:
+            self._step(runner)
+        self._told.committing()
+        self._note(runner)
+
+    def _step(self, runner: local.Runner) -> None:
+        """One group, if there is any; a commit, if it is time."""
+        with suppress(Empty):
+            self._take(runner, self.groups.get(timeout=TICK))
+        if runner.pending is not None and runner.pending.done():
+            runner.settle()
+            self._committed(self._committing)
+        due = runner.pending is None and time.monotonic() - self._last_commit >= EVERY
+        if runner.batch and due:
+            self._commit(runner)
+
+    def _take(self, runner: local.Runner, group: Group) -> None:
+        if group.last <= self._at:  # read from disk after an error
+            return
+        for start in range(0, len(group.records), PIECE):
+            records = group.records[start : start + PIECE]
+            piece = Group(group.first + start, group.recorded_at, records)
+            endings = runner.apply(numbered(piece), piece.recorded_at)
+            self._at = piece.last
+            changed = [entity.copy() for entity in runner.store.take_kept()]
+            self._told.folded(piece, endings, changed)
+            if runner.is_full:
+                self._commit(runner)
+
+    def _commit(self, runner: local.Runner) -> None:
+        """Hands the batch to the writing thread; waits for the batch before, if that is not
+        written yet."""
+        assert self.inbox is not None
+        if runner.pending is not None:
+            runner.settle()
+            self._committed(self._committing)
+        self.inbox.rotate()
+        self._told.committing()
+        self._note(runner)
+        runner.commit()
+        self._committing = self._at
+        self._last_commit = time.monotonic()
+        for seen in runner.applier.touched.values():
+            seen.clear()  # no run's counts: they would grow for ever
+
+    def _note(self, runner: local.Runner) -> None:
+        runner.positions[TOPIC] = Position(0, self._at)
+
+    def _committed(self, upto: int) -> None:
+        assert self.inbox is not None
+        self.inbox.drop(upto)
+        self._told.committed()
+
+    def _is_asked(self) -> bool:
+        return locks.is_taken(self.root / locks.ASKED)
+
+    def _pause(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while not self.ending and time.monotonic() < until:
+            time.sleep(TICK / 2)
+
+
+def fold_left(root: Path) -> None:
+    """Folds what a killed server left in its log, for who has the history's lock: `forget` must
+    find it, and no later start bring it back. A running server has lent the lock; what is in its
+    log came after that."""
+    folder = root / FOLDER
+    if locks.is_taken(root / locks.SERVED) or not has_records(folder):
+        return
+    with local.opened(find(root, LIVE)) as (store, tables):
+        inbox = Inbox(folder, committed_of(store))
+        runner = local.Runner(store, tables, _applier(root, store, None), None)
+        with runner.committing():
+            for group in inbox.read(committed_of(store)):
+                runner.apply(numbered(group), group.recorded_at)
+                runner.positions[TOPIC] = Position(0, group.last)
+                if runner.is_full:
+                    runner.commit()
+        inbox.drop(inbox.end)
+
+
+def committed_of(store: Store) -> int:
+    """The offset up to which a store has the log."""
+    known = store.value(f"file/{TOPIC}")
+    return known[1] if known else 0
+
+
+def numbered(group: Group) -> list[Given]:
+    """Records with where they stand."""
+    return [(record, (TOPIC, 0, at)) for at, record in enumerate(group.records, group.first)]
+
+
+def _applier(root: Path, store: Store, extractor: str | None) -> Applier:
+    """One that extracts as told, or as the live generation was made."""
+    return Applier(store, extract=named(extractor or extractor_of(root)))
