@@ -8,7 +8,8 @@ answer and are not used here.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -39,6 +40,9 @@ SETTINGS = """
     SET enable_progress_bar = false; -- it would stand among the data
     SET python_enable_replacements = false; -- our variables are not tables
 """
+
+WATCH: ContextVar[Callable[[DuckDBPyConnection], None] | None] = ContextVar("WATCH", default=None)
+"""Told of each connection made: a server bounds and interrupts what its readers ask."""
 
 
 class QueryError(HistoryError):
@@ -85,6 +89,8 @@ def connect(
     folder = find_tables(root)
     connection = _duckdb.connect()
     connection.execute(SETTINGS)
+    if watch := WATCH.get():
+        watch(connection)
     define(connection, folder, views, tenant=tenant)
     if locked:
         _lock(connection, folder)

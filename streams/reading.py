@@ -19,6 +19,7 @@ from streams.folds.constants import CONSTANTS
 from streams.folds.expiry import expire
 
 LIMIT = 1000
+FAR = 2**62
 PLACE = "src_topic || ':' || src_partition || ':' || src_offset"
 """SQL of where a record stood: topic, partition and offset; of a file its path, 0 and the line."""
 
@@ -98,18 +99,30 @@ def _session_as_of(root: Path, tenant: str, session_id: str, as_of: int) -> dict
     return expire(documents.session(entity), documents.latest_turn(entity), as_of)
 
 
-def timeline(root: Path, tenant: str, key: str) -> list[dict[str, Any]]:
-    """The turns of a session, or of a user, in order."""
+def timeline(
+    root: Path,
+    tenant: str,
+    key: str,
+    *,
+    of_users: bool = True,
+    after: tuple[int, str] = (-FAR, ""),
+    limit: int = FAR,
+) -> list[dict[str, Any]]:
+    """The turns of a session, or with `of_users` of a user, in order.
+
+    `after`: only those behind that (occurred_at, event_id), at most `limit`.
+    """
     sql = (
         "SELECT e.occurred_at, e.event_id, e.session_id, e.user_id, e.source, e.status, "
         "e.user_input, e.agent_answer, e.error, e.intent, e.topic, a.v, a.a, a.d "
         "FROM event_current e LEFT JOIN affect_current a "
         "ON a.tenant = e.tenant AND a.event_id = e.event_id "
         "WHERE e.tenant = ? AND (e.session_id = ? OR e.user_id = ?) "
-        "ORDER BY e.occurred_at, e.event_id"
+        "AND (epoch_us(e.occurred_at), e.event_id) > (?, ?) "
+        "ORDER BY e.occurred_at, e.event_id LIMIT ?"
     )
     with connect(root, tenant=tenant, views=["event_current", "affect_current"]) as db:
-        found = rows(db, sql, tenant, key, key)
+        found = rows(db, sql, tenant, key, key if of_users else None, *after, limit)
     if not found:
         raise DataRefused(f"no session or user {key!r} in this history")
     return found
@@ -208,22 +221,34 @@ def why(root: Path, tenant: str, entity_id: str) -> list[dict[str, Any]]:
 # --- dead letters -----------------------------------------------------------------------------
 
 
-def dead_letters(root: Path, tenant: str | None, reason: str | None) -> list[dict[str, Any]]:
-    """The dead letters, oldest first; `id` is what `dlq show` and `dlq replay` take."""
+def dead_letters(
+    root: Path,
+    tenant: str | None,
+    reason: str | None,
+    *,
+    after: tuple[int, str] = (-FAR, ""),
+    limit: int = LIMIT,
+) -> list[dict[str, Any]]:
+    """The dead letters, oldest first; `id` is what `dlq show` and `dlq replay` take.
+
+    `after`: only those behind that (recorded_at, id).
+    """
+    at, place = after
+    topic, partition, offset = place.rsplit(":", 2) if place else ("", -1, -1)
     with connect(root, tenant=tenant, views=["dead_letters"]) as db:
         sql = (
             f"SELECT {PLACE} AS id, reason, detail, key, "
             "octet_length(payload) AS bytes, recorded_at FROM dead_letters "
-            "WHERE ? IS NULL OR reason = ? "
+            "WHERE (? IS NULL OR reason = ?) "
+            "AND (epoch_us(recorded_at), src_topic, src_partition, src_offset) > (?, ?, ?, ?) "
             "ORDER BY recorded_at, src_topic, src_partition, src_offset LIMIT ?"
         )
-        return rows(db, sql, reason, reason, LIMIT)
+        given = (reason, reason, at, topic, int(partition), int(offset), limit)
+        return rows(db, sql, *given)
 
 
 def dead_letter(root: Path, tenant: str | None, letter: str) -> dict[str, Any]:
     """One dead letter with its original bytes."""
     with connect(root, tenant=tenant, views=["dead_letters"]) as db:
         sql = f"SELECT * FROM dead_letters WHERE {PLACE} = ?"
-        found = _one(rows(db, sql, letter), f"dead letter {letter!r}")
-    payload: bytes = found["payload"]
-    return {**found, "payload": payload.decode("utf-8", "backslashreplace")}
+        return _one(rows(db, sql, letter), f"dead letter {letter!r}")

@@ -47,7 +47,7 @@ def dlq_show(letter: str, history: Path, tenant: str | None, as_json: bool) -> N
         return
     for name in ("src_topic", "src_partition", "src_offset", "reason", "detail", "key"):
         output.say(f"{name:>13}  {found[name]}")
-    output.say(str(found["payload"]))
+    output.say(found["payload"].decode("utf-8", "backslashreplace"))
 
 
 dlq.add_command(replay)

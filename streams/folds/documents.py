@@ -52,6 +52,12 @@ def session(rows: Rows) -> dict[str, Any]:
     }
 
 
+def context(rows: Rows) -> dict[str, Any] | None:
+    """The SessionContext alone (schemas.session.SessionContext); None where there is none."""
+    base: Session | None = rows.get("h")
+    return None if base is None else _context(rows.key, visible(rows, base))
+
+
 def _context(session_id: str, header: Session) -> dict[str, Any] | None:
     if header.context_at is None:
         return None

@@ -1,0 +1,160 @@
+"""What an intent router is told before each answer (seed 004 §2.3 and §4): the MemorySummary.
+
+Rules and templates, never a model. The table of templates is in docs/http.md.
+"""
+
+from typing import Any, Literal, NamedTuple
+
+from streams.folds.learner import Learner, Topic, mastery, score
+from streams.folds.rows import Rows
+from streams.folds.session_state import Session, visible
+
+Language = Literal["zh", "ja", "en"]
+LANGUAGES: tuple[Language, ...] = ("zh", "ja", "en")
+
+KINDS = {
+    "quiz": "quiz", "quiz_session": "quiz", "take_quiz": "quiz",
+    "homework": "homework", "homework_help": "homework",
+    "explanation": "explanation", "explain": "explanation", "question": "explanation",
+    "notes": "notes", "summary": "notes",
+    "flashcards": "flashcards", "review": "flashcards",
+}  # fmt: skip
+"""What kind of behaviour an intent is; the others are `other`."""
+
+NEWCOMER: dict[Language, str] = {"zh": "新用户", "ja": "新しいユーザー", "en": "New user"}
+
+BEHAVIOUR: dict[str, dict[Language, tuple[str, str]]] = {
+    "quiz": {
+        "zh": ("用户刚做过{topic}练习题", "用户刚做过练习题"),
+        "ja": (
+            "ユーザーは{topic}の練習問題を解いたところです",
+            "ユーザーは練習問題を解いたところです",
+        ),
+        "en": ("The user has just done a quiz on {topic}", "The user has just done a quiz"),
+    },
+    "homework": {
+        "zh": ("用户刚问过{topic}作业", "用户刚问过作业"),
+        "ja": (
+            "ユーザーは{topic}の宿題について質問したところです",
+            "ユーザーは宿題について質問したところです",
+        ),
+        "en": (
+            "The user has just asked for help with homework on {topic}",
+            "The user has just asked for help with homework",
+        ),
+    },
+    "explanation": {
+        "zh": ("用户刚看过{topic}讲解", "用户刚看过讲解"),
+        "ja": (
+            "ユーザーは{topic}の説明を読んだところです",
+            "ユーザーは説明を読んだところです",
+        ),
+        "en": (
+            "The user has just had {topic} explained",
+            "The user has just had something explained",
+        ),
+    },
+    "notes": {
+        "zh": ("用户刚整理过{topic}笔记", "用户刚整理过笔记"),
+        "ja": (
+            "ユーザーは{topic}のノートをまとめたところです",
+            "ユーザーはノートをまとめたところです",
+        ),
+        "en": ("The user has just made notes on {topic}", "The user has just made notes"),
+    },
+    "flashcards": {
+        "zh": ("用户刚用卡片复习过{topic}", "用户刚用卡片复习过"),
+        "ja": (
+            "ユーザーは{topic}を単語カードで復習したところです",
+            "ユーザーは単語カードで復習したところです",
+        ),
+        "en": (
+            "The user has just reviewed {topic} with flashcards",
+            "The user has just reviewed with flashcards",
+        ),
+    },
+    "other": {
+        "zh": ("用户刚聊过{topic}", "用户刚聊过天"),
+        "ja": (
+            "ユーザーは{topic}について話したところです",
+            "ユーザーは話をしたところです",
+        ),
+        "en": ("The user has just talked about {topic}", "The user has just talked"),
+    },
+}  # fmt: skip
+"""What one sentence says of the latest behaviour: naming a topic, and without one."""
+
+
+class Latest(NamedTuple):
+    """The latest intent of a session or learner, and the topic it went with."""
+
+    at: int
+    said_by: str
+    intent: str
+    topic: str | None
+
+
+def summary(session: Rows | None, user: Rows | None, language: Language | None) -> dict[str, Any]:
+    """The summary as seed 004 writes it (schemas.learner.MemorySummary).
+
+    `session` and `user` are the rows of what is asked about, None where it is not. `language`: the
+    asker's, if known; else that of the topic, then of the latest message, then English.
+    """
+    base: Session | None = session.get("h") if session else None
+    header = visible(session, base) if session and base else None
+    learner: Learner | None = user.get("l") if user else None
+    topic = header.topic[2] if header and header.topic else None
+    message = header.message[2] if header and header.message else None
+    p = _mastery(user, topic) if user and topic else None
+    return {
+        "topic_hint": topic,
+        "user_mastery_hint": "weak" if p is None else mastery(p),
+        "known": p is not None,
+        "recent_behavior": _behaviour(header, learner, language or _spoken(topic, message)),
+    }
+
+
+def user_of(session: Rows) -> str | None:
+    """The session's user: of its earliest turn that names one."""
+    base: Session | None = session.get("h")
+    header = visible(session, base) if base else None
+    return header.user[2] if header and header.user else None
+
+
+def _mastery(user: Rows, name: str) -> float | None:
+    topic: Topic | None = user.get(f"y/{name}")
+    return score(topic.days) if topic else None
+
+
+def _behaviour(header: Session | None, learner: Learner | None, language: Language) -> str:
+    found: list[Latest] = []
+    if learner and learner.latest:
+        at, said_by, intent, learnt = learner.latest
+        found.append(Latest(at, said_by, intent or "", learnt))
+    if header and header.intents:
+        found.append(Latest(*header.intents[-1], header.topic[2] if header.topic else None))
+    topic = header.topic[2] if header and header.topic else None
+    if found:
+        latest = max(found, key=lambda one: one[:2])
+        kind, topic = KINDS.get(latest.intent, "other"), latest.topic or topic
+    elif header is None and learner is None:
+        return NEWCOMER[language]
+    else:
+        kind = "other"
+    naming, plain = BEHAVIOUR[kind][language]
+    return naming.format(topic=topic.rsplit("-", 1)[-1]) if topic else plain
+
+
+def _spoken(topic: str | None, message: str | None) -> Language:
+    """The language of a topic, then of a message, by their script; kana anywhere is Japanese."""
+    texts = [text for text in (topic, message) if text]
+    scripts = [_script(text) for text in texts]
+    if "ja" in scripts and scripts[0] != "en":
+        return "ja"
+    return scripts[0] if scripts else "en"
+
+
+def _script(text: str) -> Language:
+    if any("\u3040" <= one <= "\u30ff" for one in text):
+        return "ja"
+    return "zh" if any("\u3400" <= one <= "\u9fff" for one in text) else "en"

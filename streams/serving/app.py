@@ -1,0 +1,68 @@
+"""The application: the endpoints, and the layers around all of them.
+
+The same over files and over Kafka: `memory` is the tier (`streams.serving.memory`).
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from starlette.routing import Route
+
+from streams.serving.access import Access
+from streams.serving.bodies import Bodies
+from streams.serving.endpoints import ENDPOINTS
+from streams.serving.events import Streams
+from streams.serving.keys import Keys
+from streams.serving.limits import Bounds, Limits
+from streams.serving.memory import Memory
+from streams.serving.past import Past
+from streams.serving.problems import HANDLERS
+from streams.serving.route import Serving, Slashes
+from streams.serving.routes_health import openapi_json
+from streams.serving.submitting import Keys as Sent
+
+BOUNDS = Bounds()
+QUERY_SECONDS = 10.0
+WITHIN = 2.0
+PAGE = 1000
+
+
+def create_app(
+    memory: Memory,
+    keys: Keys | None = None,
+    *,
+    bounds: Bounds = BOUNDS,
+    within: float = WITHIN,
+    page: int = PAGE,
+    query_seconds: float = QUERY_SECONDS,
+) -> FastAPI:
+    """The API over one tier's memory, which its caller has entered. Without `keys` everybody on
+    this machine may do everything.
+
+    `within`: seconds a write waits to be applied. `page`: most entries of a list. Before a server
+    waits for its connections to end, it calls `app.state.serving.streams.close()`.
+    """
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=_lifespan)
+    past = Past(memory.history, query_seconds)
+    app.state.serving = Serving(memory, past, Streams(), Sent(), within, page)
+    app.router.routes += [endpoint.route() for endpoint in ENDPOINTS]
+    app.router.routes.append(Route("/openapi.json", openapi_json))
+    for error, handler in HANDLERS.items():
+        app.add_exception_handler(error, handler)
+    # the last one added is the outermost
+    app.add_middleware(Slashes)
+    app.add_middleware(
+        Bodies, most=bounds.body_bytes, seconds=bounds.body_seconds, held=bounds.held_bytes
+    )
+    app.add_middleware(Limits, bounds=bounds)
+    app.add_middleware(Access, keys=keys)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    yield
+    here: Serving = app.state.serving
+    here.streams.close()
+    here.past.close()

@@ -1,0 +1,98 @@
+"""The rows of a session or user as the documents that readers get. Expiry is as of `now`.
+
+Every function answers None where the entity is not known, or has nothing of the kind.
+"""
+
+from typing import Any
+
+from streams import reading
+from streams.folds import affect, documents, learner, memory, preferences, states, task
+from streams.folds.expiry import expire
+from streams.folds.ids import short_hash
+from streams.folds.index import find_id
+from streams.folds.rows import Rows
+
+Json = dict[str, Any]
+
+profile = learner.document
+context = documents.context
+
+
+def session(rows: Rows, now: int) -> Json | None:
+    """The document of seed 000 with its SessionContext (schemas.session.SessionDocument)."""
+    if rows.get("h") is None:
+        return None
+    return expire(documents.session(rows), documents.latest_turn(rows), now)
+
+
+def task_of(rows: Rows, task_id: str) -> Json | None:
+    """The state machine of seed 002 (schemas.task.TaskDocument)."""
+    if rows.get(f"t/{task_id}") is None:
+        return None
+    latest = documents.latest_turn(rows) if rows.get("h") else None
+    return task.document(rows, task_id, latest)
+
+
+def user(rows: Rows, now: int) -> Json | None:
+    """Everything that is known of a user (schemas.http.UserDocument)."""
+    known = {
+        "profile": profile(rows, rows.key),
+        "states": [one for one in held(rows, now) if one["kind"] != "long_mood_state"],
+        "preferences": _preferences(rows),
+        "mood": mood(rows, now),
+    }
+    return {"user_id": rows.key, **known} if any(known.values()) else None
+
+
+def held(rows: Rows, now: int) -> list[Json]:
+    """What is held true now, the mood with it (schemas.memory.State), by kind and time."""
+    found = [
+        states.document(state, version)
+        for _, state in rows.scan("s/")
+        if (version := _standing(state.versions, now)) is not None
+    ]
+    feeling = _mood_state(rows, now)
+    if feeling is not None:
+        found.append(feeling)
+    return sorted(found, key=lambda one: (one["kind"], one["valid_from"], one["state_id"]))
+
+
+def _standing(versions: tuple[states.Version, ...], now: int) -> states.Version | None:
+    """The version that is true now: the last one begun, if it has not ended."""
+    begun = [one for one in versions if one.valid_from <= now]
+    if not begun or (begun[-1].valid_to is not None and begun[-1].valid_to <= now):
+        return None
+    return begun[-1]
+
+
+def mood(rows: Rows, at: int) -> Json | None:
+    """The mood at a time that is not before the latest moment (schemas.http.MoodNow)."""
+    state = _mood_state(rows, at)
+    return reading.mood(state, at) if state else None
+
+
+def mood_since(rows: Rows) -> int | None:
+    """When the mood's latest version began: from then on the rows tell it."""
+    row: affect.MoodRow | None = rows.get("a")
+    return affect.standing(row, 2**62) if row else None
+
+
+def _mood_state(rows: Rows, at: int) -> Json | None:
+    row: affect.MoodRow | None = rows.get("a")
+    began = affect.standing(row, at + 1) if row else None
+    if row is None or began is None:
+        return None
+    return affect.version(row, memory.mood_id(rows), began)
+
+
+def knows_signal(rows: Rows, signal_id: str) -> bool:
+    """Whether a signal of that id was applied to this session or user."""
+    header = rows.get("h") or rows.get("u")
+    return header is not None and (
+        find_id(rows, header.seen, short_hash("s" + signal_id))[0] is not None
+    )
+
+
+def _preferences(rows: Rows) -> list[Json]:
+    found = [preferences.document(row) for _, row in rows.scan("p/")]
+    return sorted(found, key=lambda one: (one["domain"], one["subject"]))

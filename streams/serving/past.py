@@ -1,0 +1,127 @@
+"""Questions to the history: in threads of their own, few at once, each within a time."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from logging import getLogger
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeVar
+
+import _duckdb
+from _duckdb import DuckDBPyConnection
+
+from sinks import history
+from sinks.generation import Stamp, find_tables, stamp
+from sinks.root import HistoryError
+from streams.errors import DataRefused, UsageError
+from streams.generations.generation import use_constants
+from streams.serving.memory import Busy
+from streams.serving.problems import Fault, Problem, invalid, no_history, not_found, retry_after
+
+THREADS = 2
+WAITING = 16
+"""Questions that wait for a thread; more are sent away."""
+SETTINGS = "SET threads = 1; SET memory_limit = '512MB'"
+"""Of each question: the server has other things to do."""
+
+T = TypeVar("T")
+_log = getLogger(__name__)
+
+
+class _Watch:
+    """The connections one question opens, to be interrupted when its time is over."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._opened: list[DuckDBPyConnection] = []
+        self._over = False
+
+    def opened(self, connection: DuckDBPyConnection) -> None:
+        connection.execute(SETTINGS)
+        with self._lock:
+            if self._over:
+                raise TimeoutError
+            self._opened.append(connection)
+
+    def interrupt(self) -> None:
+        with self._lock:
+            self._over = True
+            for connection in self._opened:
+                with suppress(_duckdb.Error):  # one that was closed meanwhile
+                    connection.interrupt()
+
+
+class Past:
+    """Asks `streams.reading` of the history that is live: another that goes live is followed at
+    the next question."""
+
+    def __init__(self, root: Path | None, seconds: float) -> None:
+        self._root = root
+        self._seconds = seconds
+        self._stamp: Stamp | None = None
+        self._threads = ThreadPoolExecutor(THREADS, "history")
+        self._asked = 0
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a history to ask."""
+        return self._root is not None
+
+    async def ask(self, what: str, question: Callable[[Path], T]) -> T:
+        """The answer; `what` names it in problems. Raises Problem, Busy."""
+        if self._root is None:
+            raise no_history(what)
+        if self._asked >= THREADS + WAITING:
+            raise Busy("too many questions to the history are under way; try again")
+        self._follow(self._root)
+        watch = _Watch()
+        loop = asyncio.get_running_loop()
+        self._asked += 1
+        asked = self._threads.submit(_run, question, self._root, watch)
+        asked.add_done_callback(lambda _: loop.call_soon_threadsafe(self._answered))
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await asyncio.wrap_future(asked)
+        except TimeoutError:
+            watch.interrupt()
+            raise _too_slow(self._seconds) from None
+        except DataRefused:
+            raise not_found(what) from None
+        except UsageError as error:
+            raise invalid([Fault(what, str(error))]) from None
+        except HistoryError as error:
+            _log.error("%s", error)
+            detail = "the history cannot be read now; the server's log says why"
+            raise Problem(503, "Not ready", detail, retry_after(5)) from None
+
+    def _answered(self) -> None:
+        self._asked -= 1
+
+    def _follow(self, root: Path) -> None:
+        """Reads under the constants of the generation that is live now."""
+        now = stamp(root)
+        if now != self._stamp:
+            if self._stamp is not None:
+                use_constants(find_tables(root))
+            self._stamp = now
+
+    def close(self) -> None:
+        """Questions that wait are dropped, those under way left to end."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _run(question: Callable[[Path], Any], root: Path, watch: _Watch) -> Any:
+    token = history.WATCH.set(watch.opened)
+    try:
+        return question(root)
+    except _duckdb.IOException:
+        return question(root)  # a file that `compact` has just made part of another
+    finally:
+        history.WATCH.reset(token)
+
+
+def _too_slow(seconds: float) -> Problem:
+    detail = f"the history did not answer in {seconds:g} s; ask for less"
+    return Problem(503, "Too slow", detail)

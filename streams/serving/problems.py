@@ -1,0 +1,121 @@
+"""What goes wrong, said as RFC 9457 has it. The kinds are listed in docs/http.md.
+
+A problem is a `Refusal`, which `streams.serving.access` answers wherever it is raised.
+"""
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from streams.serving.memory import Busy, NoRoom, NotReady
+from streams.serving.refusal import Header, Refusal
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing that is wrong: where and why. `position` is a record's, from 1."""
+
+    field: str
+    reason: str
+    position: int | None = None
+
+
+class Problem(Refusal):
+    """A refusal with its faults, one by one."""
+
+    def __init__(
+        self,
+        status: int,
+        title: str,
+        detail: str,
+        *headers: Header,
+        errors: Sequence[Fault] = (),
+    ) -> None:
+        super().__init__(status, title, detail, *headers)
+        if errors:
+            whole = msgspec.json.decode(self.body) | {"errors": errors}
+            self.body = msgspec.json.encode(whole)
+
+
+def not_found(what: str) -> Problem:
+    """The same for what is nobody's and for what is another tenant's."""
+    return Problem(404, "Not found", f"no {what} of that id")
+
+
+def invalid(errors: Sequence[Fault]) -> Problem:
+    """What was sent says something that cannot be."""
+    detail = "; ".join(f"{one.field}: {one.reason}" for one in errors[:3])
+    return Problem(422, "Invalid", detail, errors=errors)
+
+
+def faults(error: ValidationError, position: int | None = None) -> list[Fault]:
+    """Field and reason of each, without the values."""
+    found = error.errors(include_url=False, include_input=False, include_context=False)[:8]
+    return [
+        Fault(
+            ".".join(map(str, one["loc"])) or "body",
+            one["msg"].removeprefix("Value error, "),
+            position,
+        )
+        for one in found
+    ]
+
+
+def retry_after(seconds: int) -> Header:
+    """When to try again."""
+    return (b"retry-after", b"%d" % seconds)
+
+
+def no_history(what: str) -> Problem:
+    """There is no history beside this server."""
+    detail = (
+        f"{what} is asked of the history, and this server has none: start it with --history DIR, "
+        "the folder that `turnstone sink` or `turnstone run` writes"
+    )
+    return Problem(501, "No history", detail)
+
+
+# --- what others raise ------------------------------------------------------------------------
+
+
+async def _http(_: Request, error: Exception) -> Response:
+    """The router's: no such path, or another method."""
+    assert isinstance(error, HTTPException)
+    title = HTTPStatus(error.status_code).phrase.capitalize()
+    details = {404: "no such path", 405: "that path takes other methods: see Allow"}
+    detail = details.get(error.status_code, title)
+    return _response(Problem(error.status_code, title, detail), error.headers)
+
+
+async def _not_ready(_: Request, error: Exception) -> Response:
+    assert isinstance(error, NotReady)
+    again = retry_after(error.retry_after)
+    return _response(Problem(503, "Not ready", str(error), again))
+
+
+async def _busy(_: Request, error: Exception) -> Response:
+    assert isinstance(error, Busy)
+    again = retry_after(error.retry_after)
+    return _response(Problem(429, "Busy", str(error), again))
+
+
+async def _no_room(_: Request, error: Exception) -> Response:
+    assert isinstance(error, NoRoom)
+    again = retry_after(error.retry_after)
+    return _response(Problem(507, "No room", str(error), again))
+
+
+def _response(problem: Problem, more: Any = None) -> Response:
+    headers = {name.decode(): value.decode() for name, value in problem.headers}
+    return Response(problem.body, problem.status, {**headers, **(more or {})}, MEDIA_TYPE)
+
+
+HANDLERS = {HTTPException: _http, NotReady: _not_ready, Busy: _busy, NoRoom: _no_room}
+"""For the application: exception class -> who answers it."""

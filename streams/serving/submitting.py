@@ -1,0 +1,172 @@
+"""Bodies into records: checked, given the caller's tenant, appended to the log as one.
+
+The body is whole and unpacked (`streams.serving.bodies`). What `decode` refuses here is no input:
+it reaches no topic and no dead letter, and its sender is told why.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from schemas.http import Ending
+from streams.folds.ids import make_id
+from streams.folds.rows import Input
+from streams.runtime.decode import Dead, decode
+from streams.runtime.plain import TENANT
+from streams.serving.cloud_events import IDS, Event, NotAnEvent
+from streams.serving.memory import Memory, Outcome
+from streams.serving.problems import Fault, Problem, invalid
+
+CHUNK = 64
+"""Records that are decoded before other requests have a turn."""
+ALIKE = ("", 0, 0)
+MOST = 10_000
+"""Records of one request."""
+
+
+class Result(msgspec.Struct, omit_defaults=True):
+    """What became of one record (schemas.http.RecordResult)."""
+
+    position: int
+    ending: Ending
+    id: str | None = None
+    reason: str | None = None
+    field: str | None = None
+    detail: str | None = None
+
+
+class _Head(msgspec.Struct, gc=False):
+    """Whether a record names its tenant."""
+
+    tenant: Any = None
+
+
+_head = msgspec.json.Decoder(_Head).decode
+
+
+async def submit(
+    memory: Memory, tenant: str, records: Sequence[bytes | Event], within: float
+) -> list[Result]:
+    """The result of each record, in order. Raises NotReady, Busy: nothing was taken then."""
+    results: list[Result] = []
+    good: list[bytes] = []
+    waiting: list[Result] = []
+    for number, record in enumerate(records):
+        if number % CHUNK == CHUNK - 1:
+            await asyncio.sleep(0)
+        line, result = _check(record, tenant, number + 1)
+        results.append(result)
+        if line is not None:
+            good.append(line)
+            waiting.append(result)
+    if good:
+        for result, outcome in zip(waiting, await memory.submit(good, within), strict=True):
+            _end(result, outcome)
+    return results
+
+
+def _end(result: Result, outcome: Outcome) -> None:
+    result.ending, result.reason, result.detail = outcome
+    if result.ending == "dead" and result.detail:
+        result.field = _field(result.detail)
+
+
+def _check(record: bytes | Event, tenant: str, position: int) -> tuple[bytes | None, Result]:
+    """The record as the log takes it, or None where it is not taken."""
+    try:
+        line = record if isinstance(record, bytes) else record.line()
+    except NotAnEvent as error:
+        return None, Result(position, "refused", None, "not_an_event", error.field, str(error))
+    line = _owned(line, tenant)
+    given = decode(line, ALIKE)
+    if type(given) is Input:
+        said: Any = given.record
+        own = getattr(said, IDS[said.type])
+        if said.tenant != tenant:
+            detail = "tenant: leave it out, or name that of the key"
+            return None, Result(position, "refused", own, "other_tenant", "tenant", detail)
+        return line, Result(position, "accepted", own)
+    if isinstance(given, Dead):
+        field = _field(given.detail)
+        return None, Result(position, "refused", None, given.reason, field, given.detail)
+    return None, Result(position, "withheld")
+
+
+def _owned(line: bytes, tenant: str) -> bytes:
+    """The record with the caller's tenant, where it names none."""
+    if tenant == TENANT:
+        return line
+    try:
+        named = _head(line).tenant
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return line  # `decode` says what is wrong with it
+    return line if named is not None else _with(line, "tenant", tenant)
+
+
+def _with(line: bytes, field: str, value: str) -> bytes:
+    """A JSON object with one more field, before the others."""
+    rest = line.lstrip()[1:].lstrip()
+    comma = b"" if rest.startswith(b"}") else b","
+    return b"{%s:%s%s%s" % (_json(field), _json(value), comma, rest)
+
+
+_json = msgspec.json.Encoder().encode
+
+
+def _field(detail: str) -> str | None:
+    """The field that a dead letter's detail begins with, if it does."""
+    name, colon, _ = detail.partition(": ")
+    return name if colon and " " not in name else None
+
+
+def with_key(record: bytes, tenant: str, key: str) -> bytes:
+    """The record with an id made of the request's `Idempotency-Key`, if it has none."""
+    try:
+        said = msgspec.json.decode(record)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return record
+    name = IDS.get(said.get("type", "")) if isinstance(said, dict) else None
+    if name is None or said.get(name) is not None:
+        return record
+    return _with(record, name, id_of_key(tenant, key))
+
+
+def id_of_key(tenant: str, key: str) -> str:
+    """The record's id that an `Idempotency-Key` stands for."""
+    return make_id("idempotency", tenant, key)
+
+
+class Keys:
+    """What was first sent under each `Idempotency-Key`, of the newest."""
+
+    def __init__(self, most: int = 4096) -> None:
+        self._most = most
+        self._known: dict[str, bytes] = {}
+
+    def first(self, key: str, line: bytes) -> bytes:
+        """The record that was first sent under the key: this one, if none was."""
+        known = self._known.setdefault(key, line)
+        if len(self._known) > self._most:
+            del self._known[next(iter(self._known))]
+        return known
+
+
+def status_of(results: Sequence[Result]) -> HTTPStatus:
+    """200, or 202 where some are only accepted. Raises Problem where all were refused."""
+    if results and all(one.ending == "refused" for one in results):
+        if all(one.reason == "other_tenant" for one in results):
+            raise Problem(403, "Forbidden", "the key is of another tenant")
+        raise invalid(
+            [Fault(one.field or "record", one.detail or "", one.position) for one in results[:100]]
+        )
+    accepted = any(one.ending == "accepted" for one in results)
+    return HTTPStatus.ACCEPTED if accepted else HTTPStatus.OK
+
+
+def counts(results: Sequence[Result]) -> dict[str, int]:
+    """How many records ended so."""
+    return dict(Counter(one.ending for one in results))
