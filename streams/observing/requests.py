@@ -1,4 +1,4 @@
-"""Requests to the HTTP API, counted and timed by route template: an ASGI layer around the others."""
+"""Requests to the HTTP API, counted and timed by route template: a layer around the others."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import lru_cache
