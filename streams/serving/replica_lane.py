@@ -9,13 +9,14 @@ state that a worker ever had.
 import asyncio
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Sequence
-from time import monotonic
+from time import monotonic, time
 from typing import Any
 
 from aiokafka.structs import TopicPartition
 
 from streams.kafka import ends
 from streams.kafka.marker import MARKER_KEY, Marker, Standing, decode
+from streams.kafka.opening import AWAY
 from streams.kafka.raw import RawRecord
 from streams.kafka.rows import Row, RowStore
 from streams.runtime.store import Entity
@@ -41,13 +42,15 @@ class ReplicaLane:
         self.at, self.table = at, table
         self.rows = rows
         self.standing = rows.open() or Standing()
-        self.position = self.standing.position
-        self.first = self.position
+        if self.standing.position and _useless(self.standing):
+            rows.clear()
+            self.standing = Standing()
+        self.position = self.first = self.standing.position
         self.end: int | None = None
         self.ready = False
         self.shown = float("-inf")
         self._aim: tuple[int, float] | None = None
-        self._changes = changes
+        self.changes = changes
         self._pending: list[Row] = []
         self._entities: OrderedDict[bytes, Entity] = OrderedDict()
         self._endings: OrderedDict[tuple[str, int], ends.Ending] = OrderedDict()
@@ -58,18 +61,19 @@ class ReplicaLane:
     # --- the changelog ----------------------------------------------------------------------------
 
     def begin(self, beginning: int, end: int) -> None:
-        """The changelog reaches from `beginning` to `end`; reading goes on from `position`, where
-        the newest whole transaction ended.
+        """The changelog reaches from `beginning` to `end`; reading goes on from `position`, that
+        of the newest marker: if it is not there, nor one that can follow it, this is another log.
 
         Raises:
             Remade: it has forgotten what comes next.
         """
         self._pending.clear()
-        if self.position < beginning and self.position:
+        if 0 < self.position < beginning:
             raise Remade(f"begins at {beginning}, was read up to {self.position}")
         if self.age > COMPACTED:
             self._unbroken = False
-        self.position = max(self.standing.position, beginning)
+        standing = self.standing
+        self.position = max(standing.marker_at if standing.marker else 0, beginning)
         if self.end is None:
             self.first, self.end = self.position, end
         self._restored()
@@ -81,10 +85,9 @@ class ReplicaLane:
             Remade: a marker that is none of this changelog.
         """
         assert self.end is not None
-        pending = self._pending
         for record in records:
             if record.key != MARKER_KEY:
-                pending.append((record.key or b"", record.value))
+                self._pending.append((record.key or b"", record.value))
                 continue
             try:
                 marker = decode(record.value)
@@ -129,7 +132,7 @@ class ReplicaLane:
         self._remember(marker)
         self._wake(marker)
         if self.ready:
-            self._changes.tell(self._changed(rows))
+            self.changes.tell(self._changed(rows))
 
     def _put(self, rows: Sequence[Row]) -> None:
         self.rows.put(rows)
@@ -228,3 +231,9 @@ class ReplicaLane:
             return Outcome("accepted")
         ending: Any = self._endings.get((topic, offset))
         return APPLIED if ending is None else Outcome(*ending)
+
+
+def _useless(standing: Standing) -> bool:
+    """Whether rows on disk were left in the middle of a restore, or so long ago that compaction may
+    have swallowed what was deleted since."""
+    return standing.marker is None or time() - standing.written > AWAY

@@ -1,0 +1,240 @@
+"""A read replica of real workers' tables: what it answers, and what sent records end as."""
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams import sample
+from streams.broker import Broker
+from streams.folds import documents, learner, task
+from streams.kafka.disk_rows import DiskRows
+from streams.kafka.settings import KafkaSettings
+from streams.serving.memory import NotReady, Outcome
+from streams.serving.replica import STALE_AFTER, ReplicaMemory
+from tests.command import OUTCOMES, folded, rows
+from tests.kafka.working import APP, Working
+
+SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
+TOO_LONG = 60.0
+APPLIED = Outcome("applied")
+numbers = count()
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    """This module's own: it is killed."""
+    with Broker.start(short_lived=True) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def working(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Working]:
+    """With one worker."""
+    made = Working(broker.bootstrap, tmp_path_factory.mktemp("workers"))
+    made.start()
+    made.await_ready()
+    yield made
+    made.stop()
+
+
+@asynccontextmanager
+async def replica(working: Working, data: Path | None = None) -> AsyncIterator[ReplicaMemory]:
+    """One that has restored."""
+    options: dict[str, Any] = {} if data is None else {"rows": lambda lane: DiskRows(data / lane)}
+    async with ReplicaMemory(KafkaSettings.plain(working.bootstrap), APP, **options) as made:
+        await until(lambda: made.readiness().ready)
+        yield made
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + TOO_LONG
+    while not holds():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.05)
+
+
+def record(kind: str, session: str, **fields: Any) -> bytes:
+    said = {"type": kind, "session_id": session, "occurred_at": "2026-05-04T09:00:00Z"}
+    return json.dumps(said | fields).encode()
+
+
+def turn(session: str, event: str, **fields: Any) -> bytes:
+    said = {"event_id": event, "source": "chat", "user_input": "hello", "agent_answer": "hi"}
+    return record("turn", session, **said | fields)
+
+
+def signal(scope: str, owner: str, signal_id: str) -> bytes:
+    whose = {"session_id": "s"} if scope == "user" else {"user_id": "u"}
+    named = {f"{scope}_id": owner, "signal_id": signal_id, "scope": scope, "topic": "fractions"}
+    return json.dumps(
+        {"type": "signal", "occurred_at": "2026-05-04T09:00:00Z", **whose, **named}
+    ).encode()
+
+
+def plan(user: str, plan_id: str) -> bytes:
+    update = {"op": "upsert", "kind": "fact", "state_id": f"home-{user}", "body_text": "in Leeds",
+              "payload": {}, "confidence": 0.9, "reason": "said so"}  # fmt: skip
+    return json.dumps(
+        {"type": "write_plan", "plan_id": plan_id, "user_id": user, "event_id": "e",
+         "occurred_at": "2026-05-04T09:00:00Z", "extractor": {"name": "test", "version": "1"},
+         "state_updates": [update], "preference_updates": []}
+    ).encode()  # fmt: skip
+
+
+def test_reads_what_it_has_just_written(working: Working) -> None:
+    """Each kind of record, in the rows of its own key, as soon as it is said to be applied."""
+
+    async def run() -> None:
+        async with replica(working) as memory:
+            name = f"own-{next(numbers)}"
+
+            async def sent(*records: bytes) -> list[Outcome]:
+                return await memory.submit(records, TOO_LONG)
+
+            assert await sent(turn(name, f"{name}-1")) == [APPLIED]
+            session = documents.session(await memory.rows("sessions", "default", name))
+            assert session["conversations"][0]["user_input"] == "hello"
+            assert await sent(signal("session", name, f"{name}-2")) == [APPLIED]
+            session = documents.session(await memory.rows("sessions", "default", name))
+            assert session["context"]["current_topic"] == "fractions"
+            assert await sent(signal("user", name, f"{name}-3")) == [APPLIED]
+            profile = learner.document(await memory.rows("users", "default", name), name)
+            assert "fractions" in json.dumps(profile)
+            assert await sent(plan(name, f"{name}-4")) == [APPLIED]
+            user = await memory.rows("users", "default", name)
+            assert user.get(f"s/home-{name}").versions[-1].body_text == "in Leeds"
+
+    asyncio.run(run())
+
+
+def test_says_what_each_record_ended_as(working: Working) -> None:
+    async def run() -> None:
+        async with replica(working) as memory:
+            name = f"ends-{next(numbers)}"
+            first, second = turn(name, f"{name}-1"), turn(name, f"{name}-2")
+            other = turn(name, f"{name}-1", user_input="other words")
+            hidden = turn(name, f"{name}-3", source="meta_request")
+            said = await memory.submit([first, second, first, other, hidden, b"{"], TOO_LONG)
+            assert [one.ending for one in said] == [
+                "applied", "applied", "duplicate", "dead", "withheld", "dead",
+            ]  # fmt: skip
+            assert said[3].reason == "conflicting_duplicate"
+            assert f"{name}-1" in (said[3].detail or "")
+            assert said[5].reason == "bad_json"
+            assert await memory.submit([first], TOO_LONG) == [Outcome("duplicate")]
+
+    asyncio.run(run())
+
+
+def test_documents_are_those_of_the_file_tier(working: Working, tmp_path: Path) -> None:
+    """Sessions, tasks and profiles of the sample."""
+    counts = folded(SAMPLE, history=tmp_path / "files")
+    sessions = rows(tmp_path / "files", "SELECT session_id, doc FROM session_current")
+    tasks = rows(tmp_path / "files", "SELECT session_id, task_id, doc FROM task_current")
+    profiles = rows(tmp_path / "files", "SELECT user_id, doc FROM profile_current")
+
+    async def run() -> None:
+        async with replica(working) as memory:
+            lines = SAMPLE.read_bytes().splitlines()
+            ended = Counter(one.ending for one in await memory.submit(lines, TOO_LONG))
+            assert ended == {name: counts[name] for name in OUTCOMES if counts[name]}
+            for session_id, doc in sessions:
+                found = await memory.rows("sessions", "default", session_id)
+                assert documents.session(found) == json.loads(doc)
+            for session_id, task_id, doc in tasks:
+                found = await memory.rows("sessions", "default", session_id)
+                latest = documents.latest_turn(found)
+                assert task.document(found, task_id, latest) == json.loads(doc)
+            expected = {user: json.loads(doc) for user, doc in profiles}
+
+            async def known() -> dict[str, Any]:
+                return {
+                    user: learner.document(await memory.rows("users", "default", user), user)
+                    for user in expected
+                }
+
+            deadline = time.monotonic() + TOO_LONG
+            while await known() != expected:  # the turns' users come a moment later
+                assert time.monotonic() < deadline
+                await asyncio.sleep(0.1)
+
+    asyncio.run(run())
+    assert len(sessions) > 3 and profiles
+
+
+def test_a_restart_goes_on_from_its_rows_on_disk(working: Working, tmp_path: Path) -> None:
+    async def run() -> None:
+        name = f"disk-{next(numbers)}"
+        async with replica(working, tmp_path) as memory:
+            await memory.submit([turn(name, f"{name}-1")], TOO_LONG)
+            had = {at: lane.standing.marker_at for at, lane in memory._following.lanes.items()}
+        async with replica(working) as other:
+            await other.submit([turn(name, f"{name}-2")], TOO_LONG)
+        async with replica(working, tmp_path) as memory:
+            first = {at: lane.first for at, lane in memory._following.lanes.items()}
+            assert first == {at: max(place, 0) for at, place in had.items()}
+            found = await memory.rows("sessions", "default", name)
+            assert len(documents.session(found)["conversations"]) == 2
+
+    asyncio.run(run())
+
+
+def test_without_a_worker_records_are_taken_and_applied_by_the_next(working: Working) -> None:
+    async def run() -> None:
+        async with replica(working) as memory:
+            name = f"later-{next(numbers)}"
+            working.kill()
+            assert await memory.submit([turn(name, f"{name}-1")], 0.3) == [Outcome("accepted")]
+            assert (await memory.rows("sessions", "default", name)).get("h") is None
+            working.start()
+            after = asyncio.ensure_future(memory.submit([turn(name, f"{name}-2")], TOO_LONG))
+            assert await after == [APPLIED]
+            found = documents.session(await memory.rows("sessions", "default", name))
+            assert len(found["conversations"]) == 2
+
+    asyncio.run(run())
+
+
+def test_without_a_broker_it_says_so_and_is_well_again_with_it(
+    working: Working, broker: Broker
+) -> None:
+    async def run() -> None:
+        async with replica(working) as memory:
+            name = f"broker-{next(numbers)}"
+            assert await memory.submit([turn(name, f"{name}-1")], TOO_LONG) == [APPLIED]
+            (node,) = broker.nodes
+            killed = time.monotonic()
+            node.kill()
+            await until(lambda: not memory.readiness().ready)
+            assert time.monotonic() - killed > STALE_AFTER / 2, "what is committed is answered"
+            with pytest.raises(NotReady):
+                await memory.rows("sessions", "default", name)
+            with pytest.raises(NotReady):
+                await memory.submit([turn(name, f"{name}-2")], 0.1)
+            node.start()
+            await asyncio.to_thread(broker.await_ready)
+            await until(lambda: memory.readiness().ready)
+            assert (await memory.rows("sessions", "default", name)).get("h") is not None
+            assert await memory.submit([turn(name, f"{name}-3")], TOO_LONG) == [APPLIED]
+
+    asyncio.run(run())
+
+
+def test_another_app_id_is_not_an_empty_memory(working: Working) -> None:
+    async def run() -> None:
+        async with ReplicaMemory(KafkaSettings.plain(working.bootstrap), "nobody") as memory:
+            await until(lambda: "nobody" in memory.readiness().about)
+            with pytest.raises(NotReady):
+                await memory.rows("sessions", "default", "any")
+            with pytest.raises(NotReady):
+                await memory.submit([turn("any", "any")], 0.1)
+
+    asyncio.run(run())

@@ -1,0 +1,182 @@
+"""A replica's lane: whole transactions only, one changelog only, and how fresh it is."""
+
+import asyncio
+from time import monotonic
+from typing import NamedTuple
+
+import pytest
+from aiokafka.structs import TopicPartition
+
+from streams.kafka.marker import MARKER_KEY, Marker
+from streams.kafka.rows import MemoryRows
+from streams.serving.changes import Changes
+from streams.serving.memory import Outcome
+from streams.serving.replica_lane import ENDINGS, Remade, ReplicaLane
+
+WHERE = b"s\0default\0s-1\0"
+
+
+class Record(NamedTuple):
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    timestamp: int = 0
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
+def row(offset: int, value: bytes | None, name: bytes = b"i/0") -> Record:
+    return Record(offset, WHERE + name, value)
+
+
+def marker(offset: int, following: int, log: str = "log", **note: object) -> Record:
+    return Record(
+        offset, MARKER_KEY, Marker({"turns": following}, {"ends": {}, **note}, log).encode()
+    )
+
+
+@pytest.fixture
+def lane() -> ReplicaLane:
+    """Of an empty changelog: ready."""
+    made = ReplicaLane(TopicPartition("changelog", 0), "sessions", MemoryRows(), Changes())
+    made.begin(0, 0)
+    return made
+
+
+def seen(lane: ReplicaLane, name: str = "i/0") -> bytes | None:
+    found: bytes | None = lane.entity("default", "s-1").get(name)
+    return found
+
+
+def test_rows_are_shown_with_their_marker_and_not_before(lane: ReplicaLane) -> None:
+    lane.take([row(0, b"a"), row(1, b"b", b"i/1"), marker(2, 1)], 4)
+    lane.take([row(4, b"A")], 5)
+    assert (seen(lane), seen(lane, "i/1")) == (b"a", b"b")
+    lane.take([row(5, b"B", b"i/1"), marker(6, 2)], 8)
+    assert (seen(lane), seen(lane, "i/1")) == (b"A", b"B")
+
+
+def test_several_transactions_at_once(lane: ReplicaLane) -> None:
+    second = [row(4, b"A"), row(5, b"B", b"i/1"), marker(6, 2)]
+    lane.take([row(0, b"a"), marker(1, 1), *second, row(8, b"c")], 9)
+    assert (seen(lane), seen(lane, "i/1")) == (b"A", b"B")
+    lane.take([marker(9, 3)], 11)
+    assert (seen(lane), seen(lane, "i/1")) == (b"c", b"B")
+
+
+def test_what_was_read_stays_as_it_was(lane: ReplicaLane) -> None:
+    lane.take([row(0, b"a"), marker(1, 1)], 3)
+    before = lane.entity("default", "s-1")
+    lane.take([row(3, None), marker(4, 2)], 6)
+    assert before.get("i/0") == b"a"
+    assert seen(lane) is None
+
+
+def test_half_a_transaction_is_read_again_by_the_next_consumer(lane: ReplicaLane) -> None:
+    lane.take([row(0, b"a"), marker(1, 1), row(3, b"b")], 4)
+    lane.begin(0, 6)
+    assert lane.position == 1, "the newest marker is looked at again"
+    lane.take([marker(1, 1), row(3, b"b"), marker(4, 2)], 6)
+    assert seen(lane) == b"b"
+
+
+def test_is_ready_at_the_end_and_not_before() -> None:
+    lane = ReplicaLane(TopicPartition("changelog", 0), "sessions", MemoryRows(), Changes())
+    lane.begin(5, 12)
+    assert not lane.ready
+    lane.take([row(5, b"a")], 6)  # compaction took its marker
+    assert not lane.ready
+    lane.take([row(9, b"b"), marker(10, 7), row(12, b"c")], 13)
+    assert lane.ready
+    assert seen(lane) == b"b", "what comes after the end waits for its marker"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        marker(4, 2, log="another"),
+        marker(4, 0),
+        Record(4, MARKER_KEY, None),
+        Record(4, MARKER_KEY, b"no marker"),
+    ],
+    ids=["another log", "went back", "tombstone", "nonsense"],
+)
+def test_a_marker_of_another_changelog_is_refused(lane: ReplicaLane, other: Record) -> None:
+    lane.take([row(0, b"a"), marker(1, 1)], 3)
+    with pytest.raises(Remade):
+        lane.take([row(3, b"b"), other], 5)
+    lane.forget()
+    lane.begin(0, 5)
+    assert not lane.ready
+    assert seen(lane) is None
+
+
+def test_what_records_ended_as(lane: ReplicaLane) -> None:
+    ended = {"turns": [[1, 2, "duplicate"], [4, 4, "dead", "invalid", "x: is missing"]]}
+    lane.take([marker(0, 5, ends=ended)], 2)
+    said = [lane.outcome("turns", offset) for offset in range(6)]
+    assert said == [
+        Outcome("applied"),
+        Outcome("duplicate"),
+        Outcome("duplicate"),
+        Outcome("applied"),
+        Outcome("dead", "invalid", "x: is missing"),
+        Outcome("accepted"),
+    ]
+
+
+def test_no_ending_is_made_up(lane: ReplicaLane) -> None:
+    """Of what was restored, of a worker that says nothing, and of very many."""
+    restored = ReplicaLane(TopicPartition("changelog", 0), "sessions", MemoryRows(), Changes())
+    restored.begin(0, 2)
+    restored.take([marker(0, 5)], 2)
+    restored.take([marker(2, 6)], 4)
+    assert restored.outcome("turns", 4) == Outcome("accepted")
+    assert restored.outcome("turns", 5) == Outcome("applied")
+
+    silent = Record(0, MARKER_KEY, Marker({"turns": 3}, {}, "log").encode())
+    lane.take([silent, marker(2, 4)], 4)
+    assert lane.outcome("turns", 2) == Outcome("accepted")
+    assert lane.outcome("turns", 3) == Outcome("applied")
+
+    last = 4 + ENDINGS
+    lane.take([marker(4, last + 1, ends={"turns": [[4, last, "duplicate"]]})], 6)
+    assert lane.outcome("turns", 4) == Outcome("accepted")
+    assert lane.outcome("turns", 5) == Outcome("duplicate")
+    assert lane.outcome("turns", last) == Outcome("duplicate")
+
+
+def test_waits_for_the_marker_behind_a_record(lane: ReplicaLane) -> None:
+    async def wait() -> None:
+        passed = asyncio.ensure_future(lane.passed("turns", 3))
+        lane.take([marker(0, 3)], 2)
+        await asyncio.sleep(0)
+        assert not passed.done()
+        lane.take([marker(2, 4)], 4)
+        await asyncio.wait_for(passed, 1)
+        await asyncio.wait_for(lane.passed("turns", 3), 1)
+
+    asyncio.run(wait())
+
+
+def test_tells_who_changed(lane: ReplicaLane) -> None:
+    async def wait() -> None:
+        with lane.changes.of(("sessions", "default", "s-1")) as event:
+            lane.take([row(0, b"a")], 1)
+            assert not event.is_set()
+            lane.take([marker(1, 1)], 3)
+            assert event.is_set()
+
+    asyncio.run(wait())
+
+
+def test_is_as_fresh_as_the_end_it_has_reached(lane: ReplicaLane) -> None:
+    now = monotonic()
+    lane.heard(0, now - 30)
+    assert lane.age >= 30
+    lane.heard(6, now - 20)
+    lane.take([row(0, b"a"), marker(1, 1)], 3)
+    lane.heard(9, now - 10)
+    assert lane.age >= 29, "the end of 20 s ago is not reached"
+    lane.take([row(3, b"a"), marker(4, 2)], 6)
+    lane.heard(12, now - 5)
+    assert 19 < lane.age < 22
