@@ -37,6 +37,7 @@ COMMANDS = {
     "broker": "broker:broker",
     "dev": "dev:dev",
     "worker": "worker:worker",
+    "serve": "serve:serve",
     "sink": "kafka:sink",
     "produce": "kafka:produce",
     "lag": "kafka:lag",

@@ -1,0 +1,80 @@
+"""The memory of a history that sinks write, served for reading: its fold's tables are the workers'.
+
+An entity is folded again from its records in the history, each time it is asked for. That takes
+some 100 ms; `serve --bootstrap` follows the tables themselves.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import _duckdb
+
+from sinks.generation import find_tables, stamp
+from sinks.root import HistoryError, find_root
+from streams.folds.rows import Rows
+from streams.generations.generation import use_constants
+from streams.runtime.refold import refold, refold_user
+from streams.serving.changes import Changes
+from streams.serving.memory import Busy, NotReady, Outcome, Readiness, Table
+
+AT_ONCE = 2
+WAITING = 32
+"""Questions that may wait for one of those under way to end."""
+
+
+class HistoryMemory:
+    """Implements `streams.serving.memory.Memory`, but takes no records and tells no changes."""
+
+    def __init__(self, root: Path) -> None:
+        """Raises HistoryError where there is no history."""
+        self.history: Path | None = find_root(root)
+        self.changes = Changes()
+        self._root = find_root(root)
+        self._stamp = stamp(self._root)
+        self._asked = 0
+        self._turns = asyncio.Semaphore(AT_ONCE)
+
+    async def __aenter__(self) -> Self:
+        use_constants(find_tables(self._root))
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pass
+
+    async def rows(self, table: Table, tenant: str, key: str) -> Rows:
+        self._follow()
+        if self._asked >= AT_ONCE + WAITING:
+            raise Busy("too many questions to the history are under way; try again")
+        ask = refold if table == "sessions" else refold_user
+        self._asked += 1
+        try:
+            async with self._turns:
+                return await asyncio.to_thread(ask, self._root, tenant, key)
+        except (HistoryError, _duckdb.Error) as error:
+            raise NotReady(f"the history cannot be read: {error}") from None
+        finally:
+            self._asked -= 1
+
+    def _follow(self) -> None:
+        """Under the constants of the generation that is live now."""
+        now = stamp(self._root)
+        if now != self._stamp:
+            use_constants(find_tables(self._root))
+            self._stamp = now
+
+    async def submit(self, records: Sequence[bytes], within: float) -> list[Outcome]:
+        raise NotReady(
+            "sinks write this history, so it can only be read here: produce to Kafka, or start "
+            "`turnstone serve` with --bootstrap as well"
+        )
+
+    def readiness(self) -> Readiness:
+        return Readiness(True, "ready to read; sinks write this history")

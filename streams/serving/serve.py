@@ -1,0 +1,133 @@
+"""The process of `turnstone serve`: which memory it answers from, its port, how it ends."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import uvicorn
+
+from sinks.root import MARKER, check_root
+from sinks.shared import is_shared
+from streams.errors import ConfigurationError, UsageError
+from streams.serving.app import create_app
+from streams.serving.connection import UVICORN, Connection, raise_file_limit
+from streams.serving.keys import Keys
+from streams.serving.memory import Memory, Readiness
+from streams.serving.settings import ServeSettings
+
+BACKLOG = 4096
+END_WITHIN = 10
+"""Seconds that requests under way may take, once the server is to end."""
+
+Beside = Callable[[Callable[[], Readiness]], AbstractAsyncContextManager[None]]
+Entered = AbstractAsyncContextManager[Memory]
+
+
+def serve(
+    settings: ServeSettings,
+    history: Path | None,
+    bootstrap: str | None,
+    beside: Beside,
+    say: Callable[[str], None],
+) -> None:
+    """Answers until SIGTERM or SIGINT, then what is under way; what was posted is committed.
+
+    `say` hears the URL once it answers. `beside` lasts as long: what answers at another port.
+    Raises ConfigurationError, UsageError, Unreachable.
+    """
+    memory = memory_of(settings, history, bootstrap)
+    keys = Keys(settings.keys) if settings.keys else None
+    raise_file_limit()
+    with _listening(settings.host, settings.port) as listening:
+        runner = asyncio.Runner(loop_factory=_loop_factory())
+        with runner:
+            runner.run(_serve(settings, memory, keys, listening, beside, say))
+
+
+def memory_of(settings: ServeSettings, history: Path | None, bootstrap: str | None) -> Entered:
+    """The tier to answer from, not entered yet: Kafka's, if there is a broker; else a history's."""
+    if bootstrap is not None:
+        from streams.kafka.settings import KafkaSettings
+        from streams.serving.replica import ReplicaMemory
+
+        return ReplicaMemory(KafkaSettings.load(bootstrap=bootstrap), settings.app_id, history)
+    if history is None:
+        raise UsageError("give --history DIR to serve a history, or --bootstrap to serve Kafka's")
+    root = check_root(history)
+    if (root / MARKER).exists() and is_shared(root):
+        from streams.serving.readonly import HistoryMemory
+
+        return HistoryMemory(root)
+    from streams.serving.embedded import EmbeddedMemory
+
+    return EmbeddedMemory(root, settings.extractor)
+
+
+async def _serve(
+    settings: ServeSettings,
+    entered: Entered,
+    keys: Keys | None,
+    listening: socket.socket,
+    beside: Beside,
+    say: Callable[[str], None],
+) -> None:
+    async with entered as memory, beside(memory.readiness):
+        app = create_app(
+            memory,
+            keys,
+            bounds=settings.bounds,
+            within=settings.within,
+            page=settings.page,
+            query_seconds=settings.query_seconds,
+        )
+        server = _Server(
+            uvicorn.Config(app, http=Connection, timeout_graceful_shutdown=END_WITHIN, **UVICORN),
+            lambda: say(_url(listening)),
+        )
+
+        def end() -> None:
+            server.should_exit = True
+            app.state.serving.streams.close()  # nobody would wait for their end
+
+        loop = asyncio.get_running_loop()
+        for one in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(one, end)
+        await server._serve([listening])  # `serve` would raise the signals once more
+
+
+class _Server(uvicorn.Server):
+    """Says when it answers."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host.strip("[]"), port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{host}:{port}: {error.strerror or error}; give another --port, 0 for any that is free"
+        ) from None
+
+
+def _url(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ModuleNotFoundError:  # Windows has none
+        return None
+    return uvloop.new_event_loop
