@@ -14,14 +14,15 @@ from pydantic_core import core_schema
 
 from schemas.base import JsonObject, Reply
 from schemas.events import RECORD_TYPES
-from schemas.learner import MemorySummary, UserLearningProfile, UserUpdate
+from schemas.http import SessionUpdate, UserUpdate
+from schemas.learner import MemorySummary, UserLearningProfile
 from schemas.memory import Link, Mood, Preference, State, ThreadMember
 from schemas.rows import TABLES, Source
-from schemas.session import SessionContext, SessionDocument, SessionUpdate
+from schemas.session import SessionContext, SessionDocument
 from schemas.task import TaskDocument
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-DOCUMENTS: dict[str, type[Reply]] = {
+DOCUMENTS: dict[str, type[BaseModel]] = {
     "session_document": SessionDocument,
     "session_context": SessionContext,
     "session_update": SessionUpdate,

@@ -40,7 +40,7 @@ class Update(Wire):
     occurred_at: Micros | None = None
 
 
-class SessionUpdateBody(Update):
+class SessionUpdate(Update):
     """`POST /memory/session/update` (seed 004 §3.4)."""
 
     session_id: Id
@@ -49,7 +49,7 @@ class SessionUpdateBody(Update):
     artifact: Label | None = None
 
 
-class UserEventBody(Wire):
+class UserEvent(Wire):
     """What the user has just done (seed 004 §3.3)."""
 
     intent: Label | None = None
@@ -58,11 +58,11 @@ class UserEventBody(Wire):
     metadata: Metadata | None = None
 
 
-class UserUpdateBody(Update):
+class UserUpdate(Update):
     """`POST /memory/user/update` (seed 004 §3.3)."""
 
     user_id: Id
-    event: UserEventBody
+    event: UserEvent
 
 
 # --- replies ----------------------------------------------------------------------------------
@@ -224,6 +224,29 @@ class Why(Reply):
 
     entity_id: str
     revisions: list[RevisionTold]
+    next: str | None
+
+
+class SearchHit(Reply):
+    """An event, state, preference or item of session memory. `matches` are the parts of `text`
+    that matched, as [start, end) in characters; `why` what each part adds to `score`."""
+
+    kind: Literal["event", "state", "preference", "session_memory"]
+    id: str
+    session_id: str | None
+    user_id: str | None
+    at: Micros
+    valid_to: Micros | None
+    text: str
+    matches: list[tuple[int, int]]
+    score: float
+    why: dict[str, float]
+
+
+class SearchPage(Reply):
+    """The best hits first."""
+
+    hits: list[SearchHit]
     next: str | None
 
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from schemas.base import JsonObject, Micros, Reply
+from schemas.base import Micros, Reply
 
 Mastery = Literal["weak", "medium", "strong"]
 Strength = Literal["weak", "medium", "strong"]
@@ -45,19 +45,3 @@ class MemorySummary(Reply):
     user_mastery_hint: Mastery = "weak"
     known: bool = False
     recent_behavior: str
-
-
-class UserEvent(Reply):
-    """`event` of `POST /memory/user/update` (seed 004 §3.3)."""
-
-    intent: str | None = None
-    topic: str | None = None
-    artifact: str | None = None
-    metadata: JsonObject | None = None
-
-
-class UserUpdate(Reply):
-    """Body of `POST /memory/user/update` (seed 004 §3.3)."""
-
-    user_id: str
-    event: UserEvent

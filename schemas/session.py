@@ -62,12 +62,3 @@ class SessionDocument(Reply):
     created_at: Micros
     updated_at: Micros
     context: SessionContext | None = None
-
-
-class SessionUpdate(Reply):
-    """Body of `POST /memory/session/update` (seed 004 §3.4)."""
-
-    session_id: str
-    intent: str | None = None
-    topic: str | None = None
-    artifact: str | None = None

@@ -9,20 +9,18 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 from starlette.routing import Route
 
-from streams.serving.access import Access
-from streams.serving.bodies import Bodies
+from streams.observing.requests import Requests
 from streams.serving.endpoints import ENDPOINTS
 from streams.serving.events import Streams
 from streams.serving.keys import Keys
-from streams.serving.limits import Bounds, Limits
+from streams.serving.limits import Bounds, guarded
 from streams.serving.memory import Memory
 from streams.serving.past import Past
 from streams.serving.problems import HANDLERS
 from streams.serving.route import Serving, Slashes
-from streams.serving.routes_health import openapi_json
+from streams.serving.routes_health import metrics, openapi_json
 from streams.serving.submitting import Keys as Sent
 
-BOUNDS = Bounds()
 QUERY_SECONDS = 10.0
 WITHIN = 2.0
 PAGE = 1000
@@ -32,7 +30,7 @@ def create_app(
     memory: Memory,
     keys: Keys | None = None,
     *,
-    bounds: Bounds = BOUNDS,
+    bounds: Bounds | None = None,
     within: float = WITHIN,
     page: int = PAGE,
     query_seconds: float = QUERY_SECONDS,
@@ -47,16 +45,13 @@ def create_app(
     past = Past(memory.history, query_seconds)
     app.state.serving = Serving(memory, past, Streams(), Sent(), within, page)
     app.router.routes += [endpoint.route() for endpoint in ENDPOINTS]
-    app.router.routes.append(Route("/openapi.json", openapi_json))
+    app.router.routes += [Route("/openapi.json", openapi_json), Route("/metrics", metrics)]
     for error, handler in HANDLERS.items():
         app.add_exception_handler(error, handler)
     # the last one added is the outermost
     app.add_middleware(Slashes)
-    app.add_middleware(
-        Bodies, most=bounds.body_bytes, seconds=bounds.body_seconds, held=bounds.held_bytes
-    )
-    app.add_middleware(Limits, bounds=bounds)
-    app.add_middleware(Access, keys=keys)
+    app.add_middleware(guarded, keys=keys, bounds=bounds)
+    app.add_middleware(Requests)
     return app
 
 

@@ -37,6 +37,7 @@ class Endpoint(NamedTuple):
 
 WRITTEN = (400, 403, 408, 409, 413, 415, 422, 429, 503, 507)
 NOW = (404, 422, 429, 503)
+SOUGHT = (422, 429, 501, 503)
 THEN = (404, 422, 429, 501, 503)
 
 ENDPOINTS = (
@@ -54,7 +55,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "POST", "/memory/user/update", routes_memory.update_user, "memory",
-        {200: UserLearningProfile, 202: http.Accepted, 204: None}, http.UserUpdateBody, WRITTEN,
+        {200: UserLearningProfile, 202: http.Accepted, 204: None}, http.UserUpdate, WRITTEN,
         {
             "user_id": "u123",
             "event": {
@@ -67,7 +68,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "POST", "/memory/session/update", routes_memory.update_session, "memory",
-        {200: SessionContext, 202: http.Accepted, 204: None}, http.SessionUpdateBody, WRITTEN,
+        {200: SessionContext, 202: http.Accepted, 204: None}, http.SessionUpdate, WRITTEN,
         {"session_id": "s456", "intent": "quiz", "topic": LIMITS, "artifact": "quiz_set"},
     ),
     Endpoint(
@@ -116,6 +117,9 @@ ENDPOINTS = (
     Endpoint(
         "GET", "/v1/states/{state_id}/why", routes_reading.why, "users",
         {200: http.Why}, also=THEN,
+    ),
+    Endpoint(
+        "GET", "/v1/search", routes_reading.search, "search", {200: http.SearchPage}, also=SOUGHT
     ),
     Endpoint(
         "GET", "/v1/dead-letters", routes_reading.dead_letters, "operations",

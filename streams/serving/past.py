@@ -123,5 +123,5 @@ def _run(question: Callable[[Path], Any], root: Path, watch: _Watch) -> Any:
 
 
 def _too_slow(seconds: float) -> Problem:
-    detail = f"the history did not answer in {seconds:g} s; ask for less"
-    return Problem(503, "Too slow", detail)
+    detail = f"the history did not answer in {seconds:g} s; ask for less, or later"
+    return Problem(503, "Too slow", detail, retry_after(5))

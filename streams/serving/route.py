@@ -125,5 +125,5 @@ class Slashes:
             raise not_found("path")
         if b"%2F" in raw or b"%2f" in raw:
             kept = raw.replace(b"%2F", b"%1F").replace(b"%2f", b"%1F")
-            scope = {**scope, "path": unquote(kept.decode("ascii"))}
+            scope["path"] = unquote(kept.decode("ascii"))
         await self._app(scope, receive, send)

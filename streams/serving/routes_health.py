@@ -6,6 +6,7 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
+from streams.observing.metrics import CONTENT_TYPE, exposition
 from streams.serving.route import encode, reply, serving
 
 
@@ -24,6 +25,11 @@ async def readyz(request: Request) -> Response:
 async def openapi_json(request: Request) -> Response:
     """This document."""
     return Response(_document(), media_type="application/json")
+
+
+async def metrics(request: Request) -> Response:
+    """For Prometheus."""
+    return Response(exposition(), media_type=CONTENT_TYPE)
 
 
 @cache

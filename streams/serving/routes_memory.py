@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
-from schemas.http import SessionUpdateBody, Update, UserUpdateBody
+from schemas.http import SessionUpdate, Update, UserUpdate
 from schemas.time import format_time
 from streams.folds.summary import summary, user_of
 from streams.serving import asking, documents, submitting
@@ -65,7 +65,7 @@ async def memory_summary(
 async def update_session(request: Request) -> Response:
     """Moves a session's context: intents, topic, last artifact (seed 004 §3.4). The reply is the
     new context, once the write has been applied."""
-    body = await _read(request, SessionUpdateBody)
+    body = await _read(request, SessionUpdate)
     fields = body.model_dump(mode="json", exclude_none=True)
     return await _write(request, "sessions", body.session_id, body, fields)
 
@@ -73,7 +73,7 @@ async def update_session(request: Request) -> Response:
 async def update_user(request: Request) -> Response:
     """Moves a user's profile: mastery, counts, preferences (seed 004 §3.3). The reply is the new
     profile, once the write has been applied."""
-    body = await _read(request, UserUpdateBody)
+    body = await _read(request, UserUpdate)
     fields = body.model_dump(mode="json", exclude_none=True)
     event = fields.pop("event")
     return await _write(request, "users", body.user_id, body, event | fields)

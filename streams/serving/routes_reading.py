@@ -9,9 +9,12 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from schemas.base import Label
-from schemas.http import StateThen
+from schemas.http import Moment, StateThen
 from schemas.time import format_time, parse_time
 from streams import reading
+from streams.search import Query as SearchQuery
+from streams.search import search as find
+from streams.search.query import KINDS, MAX_LIMIT
 from streams.serving import documents, paging
 from streams.serving.problems import not_found
 from streams.serving.route import (
@@ -30,6 +33,14 @@ START = (-reading.FAR, "")
 """Before every time and id."""
 Place = tuple[int, str]
 ReasonInQuery = Annotated[Label | None, Query(description="Only this reason.")]
+SearchText = Annotated[str, Query(min_length=1, max_length=2000, description="What about.")]
+SearchKinds = Annotated[
+    str | None,
+    Query(
+        pattern=f"^({'|'.join(KINDS)})(,({'|'.join(KINDS)}))*$",
+        description=f"Only these, comma-separated: {', '.join(KINDS)}.",
+    ),
+]
 LetterInPath = Annotated[str, Path(max_length=2000)]
 
 
@@ -164,6 +175,40 @@ def _page(
     last = page[-1] if len(found) > length else None
     following = paging.write(parse_time(last[time_field]), last[id_field]) if last else None
     return {name: page, "next": following}
+
+
+# --- search -----------------------------------------------------------------------------------
+
+
+async def search(
+    request: Request,
+    q: SearchText,
+    user_id: IdInQuery = None,
+    session_id: IdInQuery = None,
+    kind: SearchKinds = None,
+    since: Annotated[Moment | None, Query(alias="from")] = None,
+    until: Annotated[Moment | None, Query(alias="to")] = None,
+    as_of: MomentInQuery = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 10,
+    cursor: Cursor = None,
+) -> Response:
+    """The events and states that a text is about (docs/search.md), best first. `matches` are the
+    parts of a hit's text that matched, as [start, end) in characters."""
+    here, tenant = serving(request), tenant_of(request)
+    query = SearchQuery(
+        text=q,
+        now=_now(),
+        user_id=user_id,
+        session_id=session_id,
+        kinds=tuple(dict.fromkeys(kind.split(","))) if kind else KINDS,  # type: ignore[arg-type]
+        since=since,
+        until=until,
+        as_of=as_of,
+        limit=limit,
+        cursor=cursor,
+    )
+    found = await here.past.ask("search", lambda root: find(root, tenant, query))
+    return reply({"hits": found.hits, "next": found.cursor})
 
 
 # --- dead letters: for an admin's key alone (`streams.serving.access`) ------------------------

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from schemas.base import parse_time
-from schemas.learner import UserLearningProfile, UserUpdate
+from schemas.http import UserUpdate
+from schemas.learner import UserLearningProfile
 from streams.folds import learner
 from streams.folds.constants import CONSTANTS
 from streams.folds.rows import Refused
