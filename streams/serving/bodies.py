@@ -58,10 +58,10 @@ class Bodies:
                 return False
         except TimeoutError:
             detail = f"the body was not here after {self._seconds:g} s"
-            raise Refusal(408, "Request timeout", detail, close=True) from None
+            raise Refusal(408, "Request timeout", detail, (b"connection", b"close")) from None
         except zlib.error:
             detail = "Content-Encoding: the body is not gzip, not all of it, or in too many parts"
-            raise Refusal(400, "Broken body", detail, close=True) from None
+            raise Refusal(400, "Broken body", detail) from None
 
     async def _take(self, body: "_Body", sent: bytes) -> None:
         for grown in body.feed(sent):
@@ -71,13 +71,13 @@ class Bodies:
             if self._room < 0:
                 again = (b"retry-after", b"1")
                 detail = "too many bodies are under way; try again"
-                raise Refusal(503, "Busy", detail, again, close=True)
+                raise Refusal(503, "Busy", detail, again)
             if grown == PIECE:
                 await asyncio.sleep(0)
 
     def _too_large(self) -> Refusal:
         detail = f"a body has at most {self._most} bytes, unpacked; send less at once"
-        return Refusal(413, "Body too large", detail, close=True)
+        return Refusal(413, "Body too large", detail)
 
 
 _UNPACKED = {b"content-encoding", b"content-length", b"transfer-encoding"}
@@ -122,7 +122,7 @@ def _is_packed(head: dict[bytes, bytes]) -> bool:
     if encoding not in (b"gzip", b"identity"):
         detail = "Content-Encoding: gzip, or none"
         accepted = (b"accept-encoding", b"gzip")
-        raise Refusal(415, "Unsupported media type", detail, accepted, close=True)
+        raise Refusal(415, "Unsupported media type", detail, accepted)
     return encoding == b"gzip"
 
 

@@ -18,6 +18,9 @@ HEAD_BYTES = 32_768
 HEADERS = 100
 HEAD_SECONDS = 10.0
 """Until they are here."""
+REST_BYTES = 4_000_000
+"""Of a body that was refused before it was all here: a client that is still sending when the
+connection is closed may never see the answer."""
 READ_SECONDS = 30.0
 """Until a client that we have left has read what was sent."""
 OPEN_FILES = 65_536
@@ -28,6 +31,7 @@ UVICORN: dict[str, Any] = {
     "proxy_headers": False,  # nothing here goes by a client's address
     "log_config": None,
     "backlog": 4096,
+    "timeout_keep_alive": 75,  # seconds; longer than the usual balancer in front waits (60)
 }
 """Settings of `uvicorn.Config` besides `http=Connection`."""
 
@@ -46,7 +50,7 @@ class Connection(HttpToolsProtocol):
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self.access_log = False  # it writes paths, which hold ids; `Access` has one without
-        self._head = 0  # bytes of a head that is not all here
+        self._head = 0  # bytes of a head that is not all here, or of a body's rest
         self._in_head = False
         self._late: asyncio.TimerHandle | None = None
 
@@ -63,7 +67,7 @@ class Connection(HttpToolsProtocol):
         if self.transport.is_closing() or not self._awaits_head():
             return
         self._head += len(data)
-        if self._head > HEAD_BYTES:
+        if self._head > (HEAD_BYTES if self._in_head else REST_BYTES):
             self._refuse(431, "Headers too large", f"at most {HEAD_BYTES} bytes")
         else:
             self._expect_head()

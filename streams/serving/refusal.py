@@ -9,22 +9,12 @@ Header = tuple[bytes, bytes]
 
 
 class Refusal(Exception):  # noqa: N818 - an answer, not a fault
-    """Answered as RFC 9457 says. `detail` repeats nothing of what was sent.
+    """Answered as RFC 9457 says. `detail` repeats nothing of what was sent."""
 
-    `close`: the rest of the request is not read, so the connection goes with it.
-    """
-
-    def __init__(
-        self,
-        status: int,
-        title: str,
-        detail: str,
-        *headers: Header,
-        close: bool = False,
-    ) -> None:
+    def __init__(self, status: int, title: str, detail: str, *headers: Header) -> None:
         super().__init__(title)
         self.status = status
-        self.headers = [*headers, (b"connection", b"close")] if close else list(headers)
+        self.headers = list(headers)
         self.body = problem(status, title, detail)
 
     async def answer(self, send: Send) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sized
 from contextlib import contextmanager
 from hashlib import sha256
 from typing import NamedTuple
@@ -15,7 +15,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from streams.serving.connection import UVICORN, Connection
+from streams.serving.connection import UVICORN, Connection, raise_file_limit
+from streams.serving.limits import guarded
 
 
 async def _who(request: Request) -> Response:
@@ -62,14 +63,20 @@ def small_app() -> Starlette:
 
 
 class Served(NamedTuple):
-    """Where an application listens."""
+    """Where an application listens; its server, where that is in this process."""
 
     port: int
-    server: uvicorn.Server
+    server: uvicorn.Server | None
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def connections(self) -> Sized:
+        """Those that are open."""
+        assert self.server
+        return self.server.server_state.connections
 
     def connect(self, sent: bytes = b"", seconds: float = 20.0) -> socket.socket:
         """A bare connection on which so many bytes were sent."""
@@ -89,12 +96,17 @@ def everything(opened: socket.socket) -> bytes:
     return b"".join(pieces)
 
 
+def _server(app: ASGIApp) -> uvicorn.Server:
+    """With the settings of `turnstone serve`."""
+    config = uvicorn.Config(app, http=Connection, timeout_graceful_shutdown=1, **UVICORN)
+    return uvicorn.Server(config)
+
+
 @contextmanager
 def served(app: ASGIApp) -> Iterator[Served]:
-    """Serves it from a thread, with the settings of `turnstone serve`."""
+    """Serves it from a thread."""
     with socket.create_server(("127.0.0.1", 0), backlog=4096) as listening:
-        config = uvicorn.Config(app, http=Connection, timeout_graceful_shutdown=1, **UVICORN)
-        server = uvicorn.Server(config)
+        server = _server(app)
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()
         try:
@@ -103,3 +115,10 @@ def served(app: ASGIApp) -> Iterator[Served]:
             server.should_exit = True
             thread.join(10)
             assert not thread.is_alive()
+
+
+if __name__ == "__main__":
+    raise_file_limit()
+    with socket.create_server(("127.0.0.1", 0), backlog=4096) as opened:
+        print(opened.getsockname()[1], flush=True)
+        _server(guarded(small_app(), None)).run([opened])

@@ -1,0 +1,337 @@
+"""Limits: bodies, slow and silent clients, rates, event streams, ten thousand connections."""
+
+import gzip
+import json
+import resource
+import select
+import socket
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+
+import httpx
+import pytest
+
+from streams.serving import connection
+from streams.serving.keys import Keys, changed, make
+from streams.serving.limits import Bounds, Rate, guarded
+from tests.serving.guarded_app import Served, everything, served, small_app
+
+RECORDS = "/v1/records"
+MOST = 1_000_000
+BOUNDS = Bounds(body_bytes=MOST, body_seconds=1.5, held_bytes=2_500_000, streams=3)
+MANY = 10_000
+HARD = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    """The small application with small bounds, without keys, on short deadlines."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(connection, "HEAD_SECONDS", 1.5)
+        patch.setattr(connection, "READ_SECONDS", 1.0)
+        with served(guarded(small_app(), None, BOUNDS)) as running:
+            yield running
+
+
+def post(server: Served, body: bytes | Iterator[bytes], **headers: str) -> httpx.Response:
+    """Posts a body to where records go."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return httpx.post(server.url + RECORDS, content=body, headers=named)
+
+
+def pieces(body: bytes) -> Iterator[bytes]:
+    """A body in pieces: sent chunked, without a length."""
+    for start in range(0, len(body), 50_000):
+        yield body[start : start + 50_000]
+
+
+# --- bodies -----------------------------------------------------------------------------------
+
+
+def test_bodies_arrive_whole_and_unpacked(server: Served) -> None:
+    body = bytes(range(256)) * 3900
+    told = {"bytes": len(body), "sha256": sha256(body).hexdigest()}
+    packed = gzip.compress(body)
+    two = gzip.compress(body[:1000]) + gzip.compress(body[1000:])
+    assert post(server, body).json() == told
+    assert post(server, pieces(body)).json() == told
+    assert post(server, packed, content_encoding="gzip").json() == told
+    assert post(server, pieces(packed), content_encoding="GZIP").json() == told
+    assert post(server, two, content_encoding="gzip").json() == told
+    assert post(server, b"").json()["bytes"] == 0
+    assert post(server, b"x" * MOST).json()["bytes"] == MOST
+
+
+def test_a_body_too_large_is_refused_however_it_comes(server: Served) -> None:
+    large = b"x" * (MOST + 1)
+    forms = [
+        post(server, large),
+        post(server, pieces(large)),
+        post(server, gzip.compress(large), content_encoding="gzip"),
+        post(server, pieces(gzip.compress(large)), content_encoding="gzip"),
+    ]
+    for reply in forms:
+        assert reply.status_code == 413
+        assert str(MOST) in reply.json()["detail"]
+
+
+def test_the_rest_of_a_refused_body_is_read_and_dropped(server: Served) -> None:
+    part = f"POST {RECORDS} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {2 * MOST}\r\n\r\n"
+    with server.connect(part.encode()) as opened:
+        assert opened.recv(12) == b"HTTP/1.1 413"
+        opened.sendall(b"x" * 2 * MOST)
+        opened.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert b"HTTP/1.1 200" in everything(opened)
+    endless = part.replace(str(2 * MOST), str(1000 * MOST)).encode()
+    with server.connect(endless) as opened, pytest.raises(ConnectionError):
+        for _ in range(100):
+            opened.sendall(b"x" * MOST)
+
+
+def test_a_length_too_large_is_refused_before_a_byte_is_sent(server: Served) -> None:
+    head = f"POST {RECORDS} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {10**12}\r\n"
+    with server.connect(f"{head}Expect: 100-continue\r\n\r\n".encode()) as opened:
+        assert opened.recv(12) == b"HTTP/1.1 413"
+
+
+def test_a_gzip_bomb_is_stopped_at_the_limit(server: Served) -> None:
+    packer = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    zeros = b"\0" * 10_000_000
+    bomb = b"".join(packer.compress(zeros) for _ in range(20)) + packer.flush()
+    assert len(bomb) < MOST
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    reply = post(server, bomb, content_encoding="gzip")
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    assert reply.status_code == 413
+    assert after.ru_maxrss - before.ru_maxrss < 50_000  # KB
+    assert after.ru_utime - before.ru_utime < 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"not gzip",
+        gzip.compress(b"cut off")[:-1],
+        gzip.compress(b"more") + b"rubbish",
+        gzip.compress(b"") * 1000,
+    ],
+)
+def test_what_is_no_gzip_is_said_to_be_none(server: Served, body: bytes) -> None:
+    reply = post(server, body, content_encoding="gzip")
+    assert reply.status_code == 400
+    assert "gzip" in reply.json()["detail"]
+
+
+def test_another_encoding_is_refused(server: Served) -> None:
+    reply = post(server, b"x", content_encoding="br")
+    assert reply.status_code == 415
+    assert reply.headers["accept-encoding"] == "gzip"
+
+
+def test_bodies_under_way_share_a_room(server: Served) -> None:
+    head = f"POST {RECORDS} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {MOST}\r\n\r\n"
+    part = head.encode() + b"x" * (MOST - 1)
+    with ExitStack() as stack:
+        opened = [stack.enter_context(server.connect(part)) for _ in range(3)]
+        replies = [one.recv(12) for one in opened]
+    assert sorted(replies) == [b"HTTP/1.1 408", b"HTTP/1.1 408", b"HTTP/1.1 503"]
+    assert post(server, b"x" * MOST).status_code == 200  # and it is given back
+    assert post(server, b"x" * MOST).status_code == 200
+    assert post(server, b"x" * MOST).status_code == 200
+
+
+# --- slow clients -----------------------------------------------------------------------------
+
+
+def dribble(opened: socket.socket, byte: bytes) -> tuple[bytes, float]:
+    """Sends a byte every 0.1 s until an answer comes; the answer, and seconds until then."""
+    began = time.monotonic()
+    while time.monotonic() - began < 10:
+        readable, _, _ = select.select([opened], [], [], 0.1)
+        if readable:
+            return everything(opened), time.monotonic() - began
+        opened.sendall(byte)
+    return b"", time.monotonic() - began
+
+
+@pytest.mark.parametrize(
+    ("start", "byte", "answer"),
+    [
+        (
+            f"POST {RECORDS} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n",
+            b"x",
+            b"408",
+        ),
+        ("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", b"x", b"408"),
+        ("", b"\r\n", b""),
+    ],
+    ids=["body", "head", "nothing"],
+)
+def test_a_client_that_dribbles_is_cut_off(
+    server: Served, start: str, byte: bytes, answer: bytes
+) -> None:
+    with server.connect(start.encode()) as opened:
+        reply, seconds = dribble(opened, byte)
+    assert reply[9:12] == answer
+    assert 1 < seconds < 5
+
+
+def test_a_client_that_says_nothing_is_cut_off(server: Served) -> None:
+    began = time.monotonic()
+    with server.connect() as opened:
+        assert everything(opened) == b""
+    assert 1 < time.monotonic() - began < 5
+
+
+def test_a_client_that_does_not_read_is_cut_off(server: Served) -> None:
+    connections = server.connections
+    before = len(connections)
+    asked = b"GET /v1/large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    with server.connect(asked):
+        deadline = time.monotonic() + 10
+        time.sleep(0.3)
+        assert len(connections) == before + 1
+        while len(connections) > before:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+def test_headers_are_bounded_in_size_and_number(server: Served) -> None:
+    head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+    endless = head + b"X-Long: " + b"x" * 2 * connection.HEAD_BYTES
+    assert server.ask(endless).startswith(b"HTTP/1.1 431")
+    whole = endless + b"\r\n\r\n"
+    assert server.ask(whole).startswith(b"HTTP/1.1 431")
+    many = b"".join(b"X-%d: 1\r\n" % number for number in range(connection.HEADERS))
+    assert server.ask(head + many + b"\r\n").startswith(b"HTTP/1.1 431")
+    target = b"GET /" + b"x" * 2 * connection.HEAD_BYTES
+    assert server.ask(target).startswith(b"HTTP/1.1 431")
+    few = b"".join(b"X-%d: 1\r\n" % number for number in range(connection.HEADERS - 2))
+    with server.connect(head + few + b"\r\n") as opened:
+        assert opened.recv(12) == b"HTTP/1.1 200"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"POST /v1/records HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+        b"POST /v1/records HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST /v1/records HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n"
+        b"Content-Length: 2\r\n\r\nxy",
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: a\0b\r\n\r\n",
+    ],
+)
+def test_what_is_not_http_is_said_to_be_none(server: Served, sent: bytes) -> None:
+    reply = server.ask(sent)
+    assert reply.startswith(b"HTTP/1.1 400"), reply
+    head, _, body = reply.partition(b"\r\n\r\n")
+    assert b"application/problem+json" in head
+    assert json.loads(body)["status"] == 400
+
+
+# --- rates ------------------------------------------------------------------------------------
+
+
+def test_a_bucket_empties_and_fills_again() -> None:
+    rate = Rate(10)
+    taken = [rate.take("a", 100.0) for _ in range(21)]
+    assert [left for left, _ in taken] == [*range(19, -1, -1), 0]
+    assert [wait == 0 for _, wait in taken] == [True] * 20 + [False]
+    assert taken[-1][1] == pytest.approx(0.1)
+    assert rate.take("b", 100.0) == (19, 0.0)
+    assert rate.take("a", 100.55) == (4, 0.0)
+    assert rate.take("a", 200.0) == (19, 0.0)
+
+
+def test_who_asks_too_often_is_told_when_to_come_again(tmp_path: Path) -> None:
+    file = tmp_path / "keys.json"
+    tokens = []
+    with changed(file) as held:
+        for tenant in ("acme", "acme", "acme", "beta"):
+            token, key = make(tenant, "read", None, "")
+            held.append(key)
+            tokens.append(token)
+    bounds = Bounds(key_rate=10, tenant_rate=22)
+    with (
+        served(guarded(small_app(), Keys(file), bounds)) as server,
+        httpx.Client(base_url=server.url) as client,
+    ):
+
+        def ask(number: int) -> httpx.Response:
+            headers = {"Authorization": f"Bearer {tokens[number]}"}
+            return client.get("/v1/sessions/s", headers=headers)
+
+        first = ask(0)
+        assert first.headers["ratelimit-policy"] == '"key";q=20;w=2'
+        assert first.headers["ratelimit"] == '"key";r=19;t=2'
+        replies = [ask(0) for _ in range(40)]
+        refused = [one for one in replies if one.status_code == 429]
+        assert 10 < len(refused) < 25
+        assert refused[0].headers["retry-after"] == "1"
+        assert refused[0].headers["ratelimit"] == '"key";r=0;t=1'
+        assert refused[0].json()["title"] == "Too many requests"
+        # the tenant's other keys share what is left of the tenant's
+        rest = [ask(1).status_code for _ in range(20)] + [ask(2).status_code for _ in range(20)]
+        assert rest.count(429) > 5
+        assert ask(3).status_code == 200
+        time.sleep(1.1)
+        assert ask(0).status_code == 200
+
+
+def test_a_tenant_has_so_many_event_streams(server: Served) -> None:
+    head = b"GET /v1/sessions/s/events HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    opened = [server.connect(head) for _ in range(BOUNDS.streams)]
+    assert [one.recv(12) for one in opened] == [b"HTTP/1.1 200"] * BOUNDS.streams
+    with server.connect(head) as one_more:
+        assert one_more.recv(12) == b"HTTP/1.1 429"
+    for one in opened:
+        one.close()
+    deadline = time.monotonic() + 5
+    while True:
+        with server.connect(head) as again:
+            if again.recv(12) == b"HTTP/1.1 200":
+                break
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+# --- connections ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def process() -> Iterator[Served]:
+    """The small application in a process of its own, which starts with few files allowed."""
+    few = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (256, HARD))
+    command = [sys.executable, "-m", "tests.serving.guarded_app"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, preexec_fn=few)
+    assert running.stdout
+    with running:
+        try:
+            yield Served(int(running.stdout.readline()), None)
+        finally:
+            running.terminate()
+
+
+def test_ten_thousand_open_connections_stop_nobody(process: Served) -> None:
+    connection.raise_file_limit()
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > MANY + 500
+    head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with ExitStack() as stack, httpx.Client(base_url=process.url) as client:
+        idle = [stack.enter_context(process.connect(head)) for _ in range(MANY)]
+        answered = [one.recv(12) for one in idle]
+        assert answered == [b"HTTP/1.1 200"] * MANY
+        took = [client.get("/v1/sessions/s").elapsed.total_seconds() for _ in range(50)]
+        assert sorted(took)[25] < 0.1
+        for one in (idle[0], idle[-1]):  # all of them are open still
+            one.sendall(head.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+            assert everything(one).count(b"HTTP/1.1 200") == 1
