@@ -106,7 +106,7 @@ def _answering(observing: options.Observing, app: Any) -> AbstractAsyncContextMa
     from streams.observing.parts import of_worker, worker_readiness
 
     if observing.metrics_port is not None:
-        from streams.observing.metrics import faust_monitor
+        from streams.observing.metrics import watch_faust
 
-        app.monitor = faust_monitor()
+        watch_faust(app)
     return observing.answering(lambda: of_worker(app.lanes), lambda: worker_readiness(app.lanes))

@@ -19,6 +19,7 @@ from streams.kafka.outbox import Outbox, TooLarge
 from streams.kafka.processing import Batch, Row
 from streams.kafka.rows import RowStore
 from streams.kafka.table import Held, Table
+from streams.observing.logs import place
 from streams.runtime.apply import dead_of, verdict
 from streams.runtime.decode import Dead
 
@@ -119,7 +120,12 @@ class Agent(ABC):
             ("too_large", str(error)) if isinstance(error, TooLarge) else verdict(error)
         )
         if reason == "fold_failed":
-            log.error("%s/%d/%d: %s", record.topic, record.partition, record.offset, detail)
+            # not its detail, which may quote the record: that stands in the dead letter
+            log.error(
+                "%s/%d/%d: fold_failed: %s; turnstone dlq list --reason fold_failed",
+                record.topic, record.partition, record.offset, type(error).__name__,
+                extra={"tenant": entity.tenant, **place(record, record.offset)},
+            )  # fmt: skip
         dead = Dead(reason, detail, record.value, entity.tenant, None, occurred_at)
         return self.bury(record, dead)
 

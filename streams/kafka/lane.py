@@ -74,6 +74,7 @@ class Lane:
         self.plan = plan
         self.partition = partition
         self.name = f"{plan.agent}-{partition}"
+        self.where = {"agent": plan.agent, "partition": partition}  # of what it logs
         self.sources = {topic: TopicPartition(topic, partition) for topic in plan.sources}
         self.changelog = TopicPartition(plan.changelog, partition)
         self.rows = owner.settings.rows(self.name)
@@ -170,12 +171,14 @@ class Lane:
             except RETRIED as error:
                 self.counts.failures += 1
                 log.error("%s: as standby: %r; again in %.1f s", self.name, error,
-                          self._owner.settings.max_backoff)  # fmt: skip
+                          self._owner.settings.max_backoff, extra=self.where)  # fmt: skip
                 await self._sleep(self._owner.settings.max_backoff)
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.critical("%s: ends the worker: %r", self.name, error, exc_info=error)
+            log.critical(
+                "%s: ends the worker: %r", self.name, error, exc_info=error, extra=self.where
+            )
             self._owner.crash(error)
 
     async def stop(self) -> None:
@@ -186,7 +189,9 @@ class Lane:
         if task is not None and not task.done():
             await asyncio.wait({task}, timeout=self._owner.settings.grace)
             if not task.done():
-                log.warning("%s: gives up its transaction, %s", self.name, self.describe())
+                log.warning(
+                    "%s: gives up its transaction, %s", self.name, self.describe(), extra=self.where
+                )
                 task.cancel()
                 await asyncio.wait({task})
         await self._close()
@@ -210,7 +215,7 @@ class Lane:
                     self.counts.released += 1
                     self.rows.close()
                     self.enter("released")
-                    log.warning("%s: is another worker's now", self.name)
+                    log.warning("%s: is another worker's now", self.name, extra=self.where)
                     break
                 await self._serve()
             except RETRIED as error:
@@ -218,7 +223,10 @@ class Lane:
                 if self.counts.transactions > done:
                     backoff = self._owner.settings.backoff
                 self.why = repr(error)
-                log.error("%s: %s; again in %.1f s", self.name, error or self.why, backoff)
+                log.error(
+                    "%s: %s; again in %.1f s", self.name, error or self.why, backoff,
+                    extra=self.where,
+                )  # fmt: skip
                 self.state = "backing off"
                 await self._close()
                 await self._sleep(backoff)

@@ -202,14 +202,14 @@ class Lanes:
         stalled = self._stalled(lane)
         if stalled is None:
             if self._told.pop(lane.name, None) is not None:
-                log.warning("%s: goes on again", lane.name)
+                log.warning("%s: goes on again", lane.name, extra=lane.where)
             return
         if monotonic() - self._told.get(lane.name, 0.0) < self.settings.stall_after:
             return
         self._told[lane.name] = monotonic()
         lane.counts.stalls += 1
         self.stalls += 1
-        log.error("%s: STALLED: %s; %s", lane.name, stalled, lane.describe())
+        log.error("%s: STALLED: %s; %s", lane.name, stalled, lane.describe(), extra=lane.where)
 
     def _stalled(self, lane: Lane) -> str | None:
         """Why a lane does not get on, or None where it does or has nothing to do."""

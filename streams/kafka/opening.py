@@ -18,6 +18,7 @@ from aiokafka.structs import TopicPartition
 from streams.errors import ConfigurationError
 from streams.kafka import changelog
 from streams.kafka.marker import Marker, Standing
+from streams.observing.logs import place
 
 if TYPE_CHECKING:
     from streams.kafka.lane import Lane
@@ -78,7 +79,7 @@ async def _look_at(lane: "Lane", source: Source) -> None:
     """Takes what was found on disk, or throws it away."""
     why = await _useless(lane, source)
     if why is not None:
-        log.error("%s: its rows on disk are thrown away: %s", lane.name, why)
+        log.error("%s: its rows on disk are thrown away: %s", lane.name, why, extra=lane.where)
         lane.rows.clear()
         lane.standing = Standing()
         return
@@ -168,12 +169,15 @@ async def restore(lane: "Lane", source: Source) -> None:
             lane.since = monotonic()
         if monotonic() - told >= TELL_EVERY:
             told = monotonic()
-            _tell(lane.name, chunk, first, rows, told - started)
+            _tell(lane, chunk, first, rows, told - started)
     lane.rows.settle()
     lane.counts.restores += 1
     newest = lane.standing.marker
     lane.processor.restored(newest.note if newest else {})
-    log.info("%s: restored %d rows in %.2f s", lane.name, rows, monotonic() - started)
+    log.info(
+        "%s: restored %d rows in %.2f s", lane.name, rows, monotonic() - started,
+        extra=lane.where | place(lane.changelog),
+    )  # fmt: skip
 
 
 def _take(lane: "Lane", chunk: changelog.Chunk) -> None:
@@ -186,10 +190,13 @@ def _take(lane: "Lane", chunk: changelog.Chunk) -> None:
         lane.passes("restored some")
 
 
-def _tell(name: str, chunk: changelog.Chunk, first: int, rows: int, seconds: float) -> None:
+def _tell(lane: "Lane", chunk: changelog.Chunk, first: int, rows: int, seconds: float) -> None:
     done, whole = chunk.position - first, max(chunk.end - first, 1)
     left = seconds * (whole - done) / done if done else float("inf")
-    log.info("%s: %d rows restored, %d %%, %.0f s to go", name, rows, 100 * done // whole, left)
+    log.info(
+        "%s: %d rows restored, %d %%, %.0f s to go", lane.name, rows, 100 * done // whole, left,
+        extra=lane.where | place(lane.changelog),
+    )  # fmt: skip
 
 
 async def resume_point(lane: "Lane", source: Source) -> dict[str, int]:
@@ -216,6 +223,6 @@ def _within(name: str, at: TopicPartition, offset: int | None, beginning: int) -
     if offset is not None and offset < beginning:
         log.error(
             "%s: %s was deleted up to %d before it was read from %d on: %d offsets are lost",
-            name, at.topic, beginning, offset, beginning - offset,
+            name, at.topic, beginning, offset, beginning - offset, extra=place(at, offset),
         )  # fmt: skip
     return beginning if offset is None else max(offset, beginning)

@@ -32,6 +32,7 @@ from streams.kafka.source import ConsumerSource
 from streams.kafka.topics import ensure_topics
 from streams.observing.definitions import UPTO_MINUTES
 from streams.observing.histogram import Histogram
+from streams.observing.logs import place
 from streams.topology import DEAD_LETTERS, HISTORY, name_in
 
 log = logging.getLogger(__name__)
@@ -383,7 +384,10 @@ def _next(at: TopicPartition, whole: int | None, begin: int, end: int) -> int:
     """The offset to go on from; raises where the topic is not the one the tables know."""
     if whole is None:
         if begin:
-            log.warning("%s/%d: begins at offset %d; the rows before it are gone", *at, begin)
+            log.warning(
+                "%s/%d: begins at offset %d; the rows before it are gone", *at, begin,
+                extra=place(at, begin),
+            )  # fmt: skip
         return begin
     if whole + 1 > end:
         raise ConfigurationError(

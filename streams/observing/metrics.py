@@ -33,7 +33,7 @@ from streams.observing.histogram import Histogram
 from streams.observing.parts import Sample
 
 if TYPE_CHECKING:
-    from faust.sensors.prometheus import PrometheusMonitor
+    from faust import App
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -95,11 +95,12 @@ def asked(samples: Callable[[], Iterable[Sample]]) -> Iterator[None]:
         REGISTRY.unregister(collector)
 
 
-def faust_monitor() -> "PrometheusMonitor":
-    """Faust's own sensor, in our registry. For it a partition's whole fetch is one message."""
+def watch_faust(app: "App") -> None:
+    """Faust's own sensor, in our registry, before the app starts. For it a partition's whole fetch
+    is one event, and what is acknowledged by lanes is not a message."""
     from faust.sensors.prometheus import FaustMetrics, PrometheusMonitor
 
-    return PrometheusMonitor(metrics=FaustMetrics.create(REGISTRY, "faust"))
+    app.monitor = PrometheusMonitor(metrics=FaustMetrics.create(REGISTRY, "faust"))
 
 
 # --- what the server observes ---------------------------------------------------------------------

@@ -11,6 +11,7 @@ from streams.extractors.llm.reach import Reach, of_commit
 from streams.extractors.llm.settings import LlmSettings
 from streams.folds.rows import Input
 from streams.kafka.edge import read
+from streams.observing.logs import place
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +52,10 @@ def part_of(
     if commit is not None and commit.offset >= 0:
         reach = of_commit(commit.offset, commit.metadata or "")
     if reach.next < begin:
-        log.warning("%s/%d: offsets %d to %d have left the log", *at, reach.next, begin - 1)
+        log.warning(
+            "%s/%d: offsets %d to %d have left the log", *at, reach.next, begin - 1,
+            extra=place(at, reach.next),
+        )  # fmt: skip
         reach = Reach(begin)
     return Part(at, reach, Debounce(settings.turns, settings.idle))
 

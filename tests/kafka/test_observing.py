@@ -1,0 +1,272 @@
+"""What an operator sees of a real worker and sink: metrics, readiness, logs, traces (issue 7.6)."""
+
+import json
+import socket
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
+
+import msgspec
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from streams.observing.definitions import METRICS
+from tests.command import environment, rows, turn
+from tests.kafka.collector import Collector, collecting
+from tests.kafka.working import TOO_LONG, Working, alone, message
+
+TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+OTHER = "0af7651916cd43dd8448eb211c80319c"
+encode = msgspec.json.Encoder().encode
+
+RECORDS = [
+    *(turn(f"e{number}", session_id=f"s{number % 7}") for number in range(50)),
+    turn("e0", session_id="s0"),  # a duplicate
+    turn("secret", session_id="s1", source="meta_request", user_input="violet-giraffe"),
+]
+
+
+def traceparent(trace: str) -> tuple[str, bytes]:
+    return "traceparent", f"00-{trace}-{PARENT}-01".encode()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as opened:
+        port: int = opened.getsockname()[1]
+        return port
+
+
+@dataclass
+class Observed:
+    """A worker and a sink with their ports; `early` is what /readyz said before it was ready."""
+
+    working: Working
+    collector: Collector
+    history: Path
+    ports: dict[str, int]
+    parts: dict[str, "subprocess.Popen[bytes]"]
+    early: list[tuple[int, dict[str, Any]]]
+
+    def ask(self, part: str, path: str) -> tuple[int, str]:
+        """Status and body; 0 where nobody listens."""
+        try:
+            with urlopen(f"http://127.0.0.1:{self.ports[part]}{path}", timeout=10) as answer:
+                return answer.status, answer.read().decode()
+        except HTTPError as refused:
+            return refused.code, refused.read().decode()
+        except URLError:
+            return 0, ""
+
+    def metrics(self, part: str) -> dict[str, Counter[tuple[str, ...]]]:
+        """Family -> the values of its labels, sorted by their names, -> value."""
+        status, text = self.ask(part, "/metrics")
+        assert status == 200
+        found: dict[str, Counter[tuple[str, ...]]] = {}
+        for family in text_string_to_metric_families(text):
+            for sample in family.samples:
+                labels = tuple(sample.labels[name] for name in sorted(sample.labels))
+                found.setdefault(sample.name, Counter())[labels] += sample.value
+        return found
+
+    def until_ready(self, part: str) -> None:
+        deadline = time.monotonic() + TOO_LONG
+        while True:
+            status, body = self.ask(part, "/readyz")
+            if status == 200:
+                return
+            if status:
+                self.early.append((status, json.loads(body)))
+            assert self.parts[part].poll() is None, self.working.log()[-3000:]
+            assert time.monotonic() < deadline, self.working.log()[-3000:]
+            time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
+    """All records applied and written."""
+    folder = tmp_path_factory.mktemp("observed")
+    with alone(folder) as working, collecting() as collector:
+        ports = {"worker": free_port(), "sink": free_port()}
+        env = environment(
+            TURNSTONE_KAFKA_BOOTSTRAP=working.bootstrap,
+            TURNSTONE_LOG_FORMAT="json",
+            OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
+            OTEL_BSP_SCHEDULE_DELAY="200",
+        )
+        told = ["--metrics-port", str(ports["worker"]), "--extractor", "rules"]
+        made = Observed(working, collector, folder / "memory", ports, {}, [])
+        try:
+            made.parts["worker"] = working.start(*told, env=env)
+            made.until_ready("worker")
+            fill(working)
+            working.await_done()
+            sink = ["sink", "--history", str(made.history), "--roll-seconds", "0.5"]
+            command = [working.workers[0].args[0], *sink, "--metrics-port", str(ports["sink"])]  # type: ignore[index]
+            with (folder / "sink").open("wb") as log:
+                made.parts["sink"] = subprocess.Popen(command, env=env, stderr=log, stdout=log)
+            made.until_ready("sink")
+            await_rows(made)
+            yield made
+        finally:
+            for part in made.parts.values():
+                part.terminate()
+                part.wait(TOO_LONG)
+
+
+def fill(working: Working) -> None:
+    plain = [message(encode(record)) for record in RECORDS]
+    traced = turn("traced", session_id="s9", user_input="I live in Lisbon.")
+    other = turn("other", session_id="s9", user_input="My name is Ann.")
+    working.send(
+        [
+            *plain,
+            message(encode(traced), traceparent(TRACE)),
+            message(encode(other), traceparent(OTHER)),
+            ("turns", b"default/s1", b"{no json", ()),
+        ]
+    )
+
+
+def await_rows(made: Observed) -> None:
+    deadline = time.monotonic() + TOO_LONG
+    while not (made.history / "events").exists() or len(events(made.history)) < 52:
+        assert time.monotonic() < deadline, (made.working.folder / "sink").read_text()[-3000:]
+        time.sleep(0.2)
+
+
+def events(history: Path) -> list[tuple[Any, ...]]:
+    return rows(history, "SELECT event_id FROM event_current")
+
+
+def test_a_worker_is_not_ready_before_all_its_lanes_run(observed: Observed) -> None:
+    statuses = {status for status, _ in observed.early}
+    assert statuses == {503}, observed.early
+    assert all(not said["ready"] and said["about"] for _, said in observed.early)
+    status, body = observed.ask("worker", "/readyz")
+    assert status == 200
+    assert json.loads(body)["about"] == "8 lanes run"
+    assert observed.ask("worker", "/healthz") == (200, '{"healthy": true}')
+
+
+def test_law_3_the_metrics_are_the_counters_of_committed_transactions(observed: Observed) -> None:
+    metrics, counts = observed.metrics("worker"), observed.working.counts()
+    assert sum(metrics["turnstone_records_read_total"].values()) == counts["read"]
+    endings: Counter[str] = Counter()
+    for (_, ending, _), value in metrics["turnstone_records_total"].items():
+        endings[ending] += int(value)
+    assert endings == Counter(
+        {name: counts[name] for name in ("applied", "duplicate", "dead", "withheld")}
+    )
+    assert endings["duplicate"] == endings["dead"] == endings["withheld"] == 1
+    letters = {key[2]: value for key, value in metrics["turnstone_dead_letters_total"].items()}
+    assert letters == {"bad_json": 1}
+    assert sum(metrics["turnstone_plans_extracted_total"].values()) == counts["extracted"] > 0
+    hops = {key[1]: 0.0 for key in metrics["turnstone_hops_total"]}
+    for (_, ending, _), value in metrics["turnstone_hops_total"].items():
+        hops[ending] += value
+    assert hops == {"folded": counts["hops"]}
+
+
+def test_a_worker_says_what_it_does(observed: Observed) -> None:
+    metrics = observed.metrics("worker")
+    assert sum(metrics["turnstone_lanes"].values()) == 8
+    assert set(metrics["turnstone_lag_offsets"].values()) == {0.0}
+    assert set(metrics["turnstone_restore_progress_ratio"].values()) == {1.0}
+    transactions = sum(metrics["turnstone_transactions_total"].values())
+    assert sum(metrics["turnstone_transaction_seconds_count"].values()) == transactions > 0
+    assert (
+        0
+        < sum(metrics["turnstone_changelog_bytes_total"].values())
+        < sum(metrics["turnstone_written_bytes_total"].values())
+    )
+    assert metrics["turnstone_ready"] == {(): 1.0}
+    assert sum(metrics["faust_topic_partition_offset_commited"].values()) > 52
+    assert metrics["process_cpu_seconds_total"][()] > 0
+
+
+def test_a_sink_says_what_it_has_written(observed: Observed) -> None:
+    metrics = observed.metrics("sink")
+    written = metrics["turnstone_sink_rows_total"][()]
+    assert written >= 52
+    assert metrics["turnstone_sink_messages_total"][()] >= written
+    assert metrics["turnstone_sink_commit_seconds_count"] == metrics["turnstone_sink_commits_total"]
+    assert metrics["turnstone_sink_oldest_seconds"][()] < 5.0
+
+
+@pytest.mark.parametrize("part", ["worker", "sink"])
+def test_every_metric_that_is_defined_is_there_with_its_labels(
+    observed: Observed, part: str
+) -> None:
+    _, text = observed.ask(part, "/metrics")
+    found = {
+        sample.name: set(sample.labels) - {"le"}
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+    # what has not happened has no line: nothing warned, no session is old
+    quiet = {"turnstone_warnings_total"}
+    for metric in METRICS:
+        if metric.part == part and metric.name not in quiet:
+            name = f"{metric.name}_count" if metric.kind == "histogram" else metric.name
+            assert found.get(name) == set(metric.labels), metric.name
+
+
+@pytest.mark.parametrize("log", ["log-0", "sink"])
+def test_logs_are_json_with_places_and_without_what_people_said(
+    observed: Observed, log: str
+) -> None:
+    text = (observed.working.folder / log).read_text()
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert lines
+    for line in lines:
+        assert line["time"].endswith("Z") and line["level"] and line["logger"] and line["message"]
+    if log == "log-0":
+        restored = [line for line in lines if ": restored " in line["message"]]
+        assert {(line["topic"], line["partition"]) for line in restored} == {
+            (f"turnstone-{table}-changelog", partition)
+            for table in ("session-rows", "memory-rows")
+            for partition in range(4)
+        }
+    for said in ("violet-giraffe", "Lisbon", "no json", "say e1"):
+        assert said not in text
+
+
+def test_one_trace_goes_from_the_producer_through_both_agents_to_the_history(
+    observed: Observed,
+) -> None:
+    def parts() -> set[tuple[str, str]]:
+        return {
+            (span.service, span.name) for span in observed.collector.spans if TRACE in span.links
+        }
+
+    wanted = {
+        ("turnstone-worker", "process session"),
+        ("turnstone-worker", "process memory"),
+        ("turnstone-sink", "process sink"),
+    }
+    deadline = time.monotonic() + TOO_LONG
+    while not wanted <= parts():
+        assert time.monotonic() < deadline, observed.collector.spans
+        time.sleep(0.2)
+    spans = observed.collector.spans
+    first = [one for one in spans if one.name == "process session" and TRACE in one.links]
+    assert {one.parent for one in first if one.trace == TRACE} <= {PARENT}
+    assert {TRACE, OTHER} <= {link for one in spans for link in one.links}
+    # all that a worker does without traces has no spans
+    assert all(one.links for one in spans)
+
+
+def test_a_port_that_is_taken_ends_the_worker_with_a_reason(observed: Observed) -> None:
+    taken = observed.ports["worker"]
+    second = observed.working.start(
+        "--metrics-port", str(taken), "--bootstrap", observed.working.bootstrap,
+        env=environment(),
+    )  # fmt: skip
+    assert second.wait(TOO_LONG) == 3
+    assert f"metrics port: 127.0.0.1:{taken}:" in observed.working.log()
