@@ -73,7 +73,7 @@ known_at = click.option("--known-at", metavar="TIME", help="Only what had been l
 
 EXTRAS = {
     "aiokafka": "kafka", "faust": "kafka", "mode": "kafka", "pydantic_settings": "kafka",
-    "httpx": "llm", "tenacity": "llm", "prometheus_client": "serve",
+    "httpx": "llm", "tenacity": "llm", "prometheus_client": "serve", "aiohttp": "kafka",
     "uvicorn": "serve", "fastapi": "serve", "starlette": "serve", "httptools": "serve",
 }  # fmt: skip
 """Modules that the core install leaves out, and what brings them."""

@@ -209,7 +209,7 @@ SEARCH_SECONDS = Metric(
 )  # fmt: skip
 READY = Metric(
     "turnstone_ready", "gauge", "serve", (), "0 or 1",
-    "Whether the process answers /readyz with 200; every part has it.",
+    "Whether /readyz is 200: of every process with a --metrics-port.",
 )  # fmt: skip
 
 METRICS = [one for one in list(globals().values()) if isinstance(one, Metric)]

@@ -12,6 +12,7 @@ from schemas.base import Label
 from schemas.http import Moment, StateThen
 from schemas.time import format_time, parse_time
 from streams import reading
+from streams.observing.metrics import SEARCH_SECONDS
 from streams.search import Query as SearchQuery
 from streams.search import search as find
 from streams.search.query import KINDS, MAX_LIMIT
@@ -207,7 +208,8 @@ async def search(
         limit=limit,
         cursor=cursor,
     )
-    found = await here.past.ask("search", lambda root: find(root, tenant, query))
+    with SEARCH_SECONDS.time():
+        found = await here.past.ask("search", lambda root: find(root, tenant, query))
     return reply({"hits": found.hits, "next": found.cursor})
 
 

@@ -15,6 +15,7 @@ import msgspec
 from schemas.http import Ending
 from streams.folds.ids import make_id
 from streams.folds.rows import Input
+from streams.observing.metrics import WRITE_WAIT_SECONDS
 from streams.runtime.decode import Dead, decode
 from streams.runtime.plain import TENANT
 from streams.serving.cloud_events import IDS, Event, NotAnEvent
@@ -64,7 +65,9 @@ async def submit(
             good.append(line)
             waiting.append(result)
     if good:
-        for result, outcome in zip(waiting, await memory.submit(good, within), strict=True):
+        with WRITE_WAIT_SECONDS.time():
+            outcomes = await memory.submit(good, within)
+        for result, outcome in zip(waiting, outcomes, strict=True):
             _end(result, outcome)
     return results
 

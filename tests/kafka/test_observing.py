@@ -17,7 +17,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from streams.observing.definitions import METRICS
-from tests.command import environment, rows, turn
+from tests.command import PROGRAM, environment, rows, turn
 from tests.kafka.collector import Collector, collecting
 from tests.kafka.working import TOO_LONG, Working, alone, message
 
@@ -63,15 +63,16 @@ class Observed:
         except URLError:
             return 0, ""
 
-    def metrics(self, part: str) -> dict[str, Counter[tuple[str, ...]]]:
+    def metrics(self, part: str) -> dict[str, dict[tuple[str, ...], float]]:
         """Family -> the values of its labels, sorted by their names, -> value."""
         status, text = self.ask(part, "/metrics")
         assert status == 200
-        found: dict[str, Counter[tuple[str, ...]]] = {}
+        found: dict[str, dict[tuple[str, ...], float]] = {}
         for family in text_string_to_metric_families(text):
             for sample in family.samples:
                 labels = tuple(sample.labels[name] for name in sorted(sample.labels))
-                found.setdefault(sample.name, Counter())[labels] += sample.value
+                values = found.setdefault(sample.name, {})
+                values[labels] = values.get(labels, 0.0) + sample.value
         return found
 
     def until_ready(self, part: str) -> None:
@@ -107,7 +108,7 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
             fill(working)
             working.await_done()
             sink = ["sink", "--history", str(made.history), "--roll-seconds", "0.5"]
-            command = [working.workers[0].args[0], *sink, "--metrics-port", str(ports["sink"])]  # type: ignore[index]
+            command = [PROGRAM, *sink, "--metrics-port", str(ports["sink"])]
             with (folder / "sink").open("wb") as log:
                 made.parts["sink"] = subprocess.Popen(command, env=env, stderr=log, stdout=log)
             made.until_ready("sink")
