@@ -20,20 +20,27 @@ from streams.commands import options
 @click.option(
     "--partitions", type=click.IntRange(1, 10_000), default=4, help="Of every topic. Default 4."
 )
+@click.option(
+    "--http",
+    type=click.IntRange(0, 65_535),
+    default=8400,
+    help="The port of the HTTP API, for this machine alone. Default 8400; 0: any that is free.",
+)
 @options.fails_in_a_line
-def dev(history: Path, kafka: Path | None, port: int | None, partitions: int) -> None:
-    """Run a broker, a worker and a sink on this machine until Ctrl-C, which ends all of them.
+def dev(history: Path, kafka: Path | None, port: int | None, partitions: int, http: int) -> None:
+    """Run a broker, a worker, a sink and the HTTP API on this machine; Ctrl-C ends all of them.
 
     Started again with the same history it goes on where it was.
 
     \b
     turnstone dev --history memory --port 9092
     turnstone produce turns.ndjson --bootstrap localhost:9092
+    curl localhost:8400/memory/user/USER_ID
     """
     from streams.runtime.dev import run
 
     history = history.resolve()
     data = kafka or history.with_name(history.name + ".kafka")
-    code = run(history, data, port, partitions, output.note)
+    code = run(history, data, port, partitions, http, output.note)
     if code:
         raise click.exceptions.Exit(code)

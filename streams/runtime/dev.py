@@ -1,4 +1,4 @@
-"""Broker, worker and sink on one machine, for a developer: started together, ended together."""
+"""Broker, worker, sink and HTTP API on one machine, for a developer: one start, one end."""
 
 import signal
 import subprocess
@@ -18,17 +18,24 @@ END_WITHIN = 40.0
 
 
 def run(
-    history: Path, kafka: Path, port: int | None, partitions: int, say: Callable[[str], None]
+    history: Path,
+    kafka: Path,
+    port: int | None,
+    partitions: int,
+    http: int,
+    say: Callable[[str], None],
 ) -> int:
     """Until SIGINT or SIGTERM, or until a part ends by itself; 0, or that part's exit code.
 
-    `kafka` keeps the broker's data: the sink's history knows offsets of its topics.
+    `kafka` keeps the broker's data: the sink's history knows offsets of its topics. `http` is the
+    API's port; it says its URL itself, for 0 is any.
     """
     with _signals() as came, Broker.start(keep=kafka, port=port, say=say) as broker:
         settings = KafkaSettings.load(bootstrap=broker.bootstrap, partitions=partitions)
         prepare(settings, WorkerSettings.load())
         parts = {
             "worker": ["worker", "--partitions", str(partitions)],
+            "serve": ["serve", "--history", str(history), "--port", str(http)],
             "sink": ["sink", "--history", str(history), "--roll-seconds", "1"],
         }
         running = {
@@ -40,7 +47,7 @@ def run(
         try:
             return _watch(running, came, say)
         finally:
-            for name, part in running.items():  # the worker first: the sink writes what it said
+            for name, part in running.items():  # the sink last: it writes what the worker said
                 _end(name, part, say)
 
 

@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 RETRIED = (KafkaError, OSError, TimeoutError)
 BACKOFF, MAX_BACKOFF = 0.2, 2.0
 FETCH_WAIT_MS = 100
+REQUEST_MS = 10_000
 RECORDS = 2_000
 """Of one partition at once: some 10 ms of the event loop's time, which requests wait for."""
 LOOK_EVERY = 0.05
@@ -76,7 +77,7 @@ class Following:
             enable_auto_commit=False,
             max_partition_fetch_bytes=FETCH_BYTES,
             fetch_max_wait_ms=FETCH_WAIT_MS,
-            request_timeout_ms=5_000,
+            request_timeout_ms=REQUEST_MS,
         )
         await consumer.start()
         try:

@@ -31,7 +31,7 @@ from streams.serving.writing import Message, NotAppended, Writing
 
 log = logging.getLogger(__name__)
 
-STALE_AFTER = 5.0
+STALE_AFTER = 10.0
 """Seconds: an answer has all that was committed so long ago, or there is none."""
 MOST_RECORDS, MOST_BYTES = 50_000, 64_000_000
 """What may wait to be applied, of all requests together."""
@@ -176,8 +176,7 @@ class ReplicaMemory:
                 places.append(place)
         if not messages:
             return outcomes
-        if all(lane.age > STALE_AFTER for lane in lanes):
-            raise NotReady(self._reason())
+        self._check_age(min(lanes, key=lambda lane: lane.age))
         with self._room(messages):
             offsets = await self._append(messages)
             last: defaultdict[tuple[ReplicaLane, str], int] = defaultdict(int)

@@ -1,5 +1,6 @@
 """`turnstone dev`: all parts by one command, ended by one Ctrl-C."""
 
+import json
 import os
 import re
 import signal
@@ -8,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -23,7 +25,7 @@ SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
 @pytest.fixture
 def dev(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """The command, running; its parts are gone afterwards."""
-    running = start("dev", "--history", tmp_path / "memory")
+    running = start("dev", "--history", tmp_path / "memory", "--http", "0")
     try:
         with running:
             yield running
@@ -40,7 +42,10 @@ def test_dev_runs_all_parts_and_ctrl_c_ends_them(
     said = _await(dev, rb"Kafka at (\S+);")
     bootstrap = re.search(r"Kafka at (\S+);", said)
     assert bootstrap
-    _await(dev, rb"(?s)(: restored .*){8}")
+    said += _await(dev, rb"(?s)(: restored .*){8}")
+    said += "" if "answers" in said else _await(dev, rb"http://\S+ answers")
+    url = re.search(r"(http://\S+) answers", said)
+    assert url
     assert turnstone("produce", SAMPLE, "--bootstrap", bootstrap[1]).code == 0
     folded(SAMPLE, history=tmp_path / "by-file")
     deadline = time.monotonic() + TOO_LONG
@@ -48,8 +53,10 @@ def test_dev_runs_all_parts_and_ctrl_c_ends_them(
     while not _is_there(tmp_path / "memory", expected):
         assert time.monotonic() < deadline, dev.stderr.read()
         time.sleep(0.3)
+    with urlopen(f"{url[1]}/v1/sessions/emma-move", timeout=TOO_LONG) as reply:
+        assert json.load(reply)["session_id"] == "emma-move"
     children = _children(dev.pid)
-    assert len(children) >= 3
+    assert len(children) >= 4
     dev.send_signal(signal.SIGINT)
     assert dev.wait(TOO_LONG) == 0
     assert [pid for pid in children if Path(f"/proc/{pid}").exists()] == []
