@@ -41,7 +41,13 @@ def create_app(
     `within`: seconds a write waits to be applied. `page`: most entries of a list. Before a server
     waits for its connections to end, it calls `app.state.serving.streams.close()`.
     """
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=_lifespan)
+    app = FastAPI(
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,  # it redirects to whatever host the request names
+        lifespan=_lifespan,
+    )
     past = Past(memory.history, query_seconds)
     app.state.serving = Serving(memory, past, Streams(), Sent(), within, page)
     app.router.routes += [endpoint.route() for endpoint in ENDPOINTS]

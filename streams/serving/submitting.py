@@ -132,7 +132,8 @@ def with_key(record: bytes, tenant: str, key: str) -> bytes:
         said = msgspec.json.decode(record)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return record
-    name = IDS.get(said.get("type", "")) if isinstance(said, dict) else None
+    kind = said.get("type") if isinstance(said, dict) else None
+    name = IDS.get(kind) if isinstance(kind, str) else None
     if name is None or said.get(name) is not None:
         return record
     return _with(record, name, id_of_key(tenant, key))
