@@ -1,0 +1,176 @@
+"""The memory of a history, asked without HTTP: what is answered, and when."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sinks import locks
+from streams.errors import ConfigurationError
+from streams.folds import documents
+from streams.runtime import local
+from streams.serving import embedded
+from streams.serving.embedded import EmbeddedMemory
+from streams.serving.memory import Busy, NotReady, Outcome
+from tests.command import rows, turn
+
+WITHIN = 20.0
+
+
+def encoded(*records: Any) -> list[bytes]:
+    return [json.dumps(one).encode() for one in records]
+
+
+def spoken(number: int, **fields: Any) -> Any:
+    """The number-th turn of a session, a second after the last."""
+    at = f"2026-01-01T00:00:{number:02}Z"
+    return turn(f"e{number}", occurred_at=at, user_input=str(number)) | fields
+
+
+def run(root: Path, ask: Callable[[EmbeddedMemory], Awaitable[None]]) -> None:
+    """Asks a memory over a history."""
+
+    async def asked() -> None:
+        async with EmbeddedMemory(root) as memory:
+            await ask(memory)
+
+    asyncio.run(asked())
+
+
+async def said(memory: EmbeddedMemory, session: str = "s") -> list[str]:
+    """What was said in a session."""
+    found = await memory.rows("sessions", "default", session)
+    if found.get("h") is None:
+        return []
+    return [one["user_input"] for one in documents.session(found)["conversations"]]
+
+
+def test_law_3_every_record_hears_what_it_ended_as(tmp_path: Path) -> None:
+    async def ask(memory: EmbeddedMemory) -> None:
+        found = await memory.submit(
+            [
+                *encoded(turn("e1"), turn("e1"), turn("e1", user_input="other")),
+                *encoded(turn("e2", source="meta_request")),
+                b'{"type": "turn"}',
+            ],
+            WITHIN,
+        )
+        assert [one.ending for one in found] == ["applied", "duplicate", "dead", "withheld", "dead"]
+        assert found[2].reason == "conflicting_duplicate"
+        assert found[4].reason == "invalid" and "event_id" in (found[4].detail or "")
+        assert found[0] == Outcome("applied")
+
+    run(tmp_path / "h", ask)
+    letters = rows(tmp_path / "h", "SELECT src_topic, src_offset FROM dead_letters ORDER BY ALL")
+    assert letters == [("inbox", 3), ("inbox", 5)]
+
+
+def test_who_has_written_reads_it_at_once_and_others_see_it_change(tmp_path: Path) -> None:
+    async def ask(memory: EmbeddedMemory) -> None:
+        assert await said(memory) == []
+        with memory.changes.of(("sessions", "default", "s")) as changed:
+            for number in range(30):
+                await memory.submit(encoded(spoken(number)), WITHIN)
+                assert (await said(memory))[-1] == str(number)
+            assert changed.is_set()
+        while memory._folded:  # until it is committed: then the store answers
+            await asyncio.sleep(0.05)
+        assert (await said(memory))[-1] == "29"
+
+    run(tmp_path / "h", ask)
+
+
+def test_a_record_of_several_lines_is_one(tmp_path: Path) -> None:
+    async def ask(memory: EmbeddedMemory) -> None:
+        record = json.dumps(turn("e1", user_input="a\nb"), indent=2).encode()
+        assert await memory.submit([record], WITHIN) == [Outcome("applied")]
+        assert await said(memory) == ["a\nb"]
+
+    run(tmp_path / "h", ask)
+
+
+def test_what_the_log_took_says_when(tmp_path: Path) -> None:
+    async def ask(memory: EmbeddedMemory) -> None:
+        await memory.submit(encoded(turn("e1")), WITHIN)
+
+    run(tmp_path / "h", ask)
+    sql = "SELECT recorded_at > now() - INTERVAL 1 HOUR, occurred_at < recorded_at FROM events"
+    assert rows(tmp_path / "h", sql) == [(True, True)]
+
+
+def test_a_fold_that_comes_late_is_told_as_accepted(tmp_path: Path) -> None:
+    """Another command has the history meanwhile; afterwards the record is there."""
+    root = tmp_path / "h"
+
+    async def ask(memory: EmbeddedMemory) -> None:
+        with ExitStack() as other:
+            lent = locks.borrowed(root, AssertionError("not lent"))
+            await asyncio.to_thread(other.enter_context, lent)
+            assert not memory.readiness().ready
+            with pytest.raises(NotReady):
+                await memory.rows("sessions", "default", "s")
+            found = await memory.submit(encoded(turn("e1")), 0.3)
+            assert found == [Outcome("accepted")]
+        while not memory.readiness().ready:
+            await asyncio.sleep(0.02)
+        assert await said(memory) == ["say e1"]
+        assert await memory.submit(encoded(turn("e1")), WITHIN) == [Outcome("duplicate")]
+
+    run(root, ask)
+
+
+def test_more_than_is_good_is_refused_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "WAITING_RECORDS", 3)
+
+    async def ask(memory: EmbeddedMemory) -> None:
+        first = asyncio.create_task(memory.submit(encoded(turn("e1"), turn("e2")), WITHIN))
+        await asyncio.sleep(0)
+        with pytest.raises(Busy):
+            await memory.submit(encoded(turn("e3"), turn("e4")), WITHIN)
+        assert await first == [Outcome("applied")] * 2
+        assert await memory.submit(encoded(turn("e3")), WITHIN) == [Outcome("applied")]
+
+    run(tmp_path / "h", ask)
+    assert rows(tmp_path / "h", "SELECT count(*) FROM events") == [(3,)]
+
+
+def test_a_history_has_one_writer(tmp_path: Path) -> None:
+    root = tmp_path / "h"
+
+    async def ask(memory: EmbeddedMemory) -> None:
+        with pytest.raises(ConfigurationError, match="serves this history"):
+            async with EmbeddedMemory(root):
+                pass
+        with pytest.raises(ConfigurationError, match="writing this history"), local.writing(root):
+            pass
+
+    run(root, ask)
+    with (
+        local.writing(root),
+        pytest.raises(ConfigurationError, match="writing this history"),
+    ):
+        run(root, ask)
+
+
+def test_many_at_once_are_folded_in_their_order(tmp_path: Path) -> None:
+    """Each sender's records, whoever they were written with."""
+
+    async def ask(memory: EmbeddedMemory) -> None:
+        async def send(user: int) -> None:
+            for number in range(20):
+                record = spoken(number, event_id=f"{user}-{number}", session_id=f"s{user}")
+                assert await memory.submit(encoded(record), WITHIN) == [Outcome("applied")]
+
+        await asyncio.gather(*(send(user) for user in range(10)))
+        for user in range(10):
+            assert await said(memory, f"s{user}") == [str(number) for number in range(20)]
+
+    run(tmp_path / "h", ask)
+    sql = "SELECT count(*), count(DISTINCT src_offset), max(src_offset) FROM events"
+    assert rows(tmp_path / "h", sql) == [(200, 200, 200)]

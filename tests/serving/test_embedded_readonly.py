@@ -1,0 +1,89 @@
+"""A history that sinks write, served for reading: as the fold's tables would say it."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rocksdict import AccessType, Options, Rdict
+
+from sinks.history import connect
+from streams.folds import documents, learner
+from streams.runtime.store import Entity, rows_under
+from streams.serving.documents import user
+from streams.serving.memory import NotReady, Table
+from streams.serving.readonly import HistoryMemory
+from streams.serving.serve import memory_of
+from streams.serving.settings import ServeSettings
+
+NOW = 2**52
+TENANT = "default"
+
+
+@pytest.fixture(scope="module")
+def store(ledger_run: Path) -> Iterator[Rdict]:
+    """The tables that the fold of the same records left."""
+    path = str(ledger_run / "history" / "_store")
+    opened = Rdict(path, Options(raw_mode=True), access_type=AccessType.read_only())
+    yield opened
+    opened.close()
+
+
+def stored(store: Rdict, table: Table, key: str) -> Entity:
+    """The rows as `run` has them."""
+    prefix = f"{table[0]}\0{TENANT}\0{key}\0".encode()
+    return Entity(table, TENANT, key, rows_under(store.iter(), prefix))
+
+
+def keys_of(history: Path, table: str, column: str) -> list[str]:
+    """All keys of a table of snapshots."""
+    with connect(history) as db:
+        found = db.execute(f"SELECT DISTINCT {column} FROM {table} ORDER BY 1").fetchall()
+    return [key for (key,) in found]
+
+
+def test_a_session_is_what_the_fold_made_of_it(ledger_run: Path, store: Rdict) -> None:
+    history = ledger_run / "history"
+
+    async def asked() -> None:
+        async with HistoryMemory(history) as memory:
+            for key in keys_of(history, "session_current", "session_id")[:6]:
+                found = await memory.rows("sessions", TENANT, key)
+                expected = documents.session(stored(store, "sessions", key))
+                assert documents.session(found) == expected
+            unknown = await memory.rows("sessions", TENANT, "nobody's")
+            assert unknown.get("h") is None
+
+    asyncio.run(asked())
+
+
+def test_a_user_is_what_the_fold_made_of_them(ledger_run: Path, store: Rdict) -> None:
+    history = ledger_run / "history"
+
+    async def asked() -> None:
+        async with HistoryMemory(history) as memory:
+            known = keys_of(history, "plans", "user_id")
+            assert known
+            for key in known[:6]:
+                found = await memory.rows("users", TENANT, key)
+                expected = stored(store, "users", key)
+                assert user(found, NOW) == user(expected, NOW)
+                assert user(found, NOW) is not None
+                if expected.get("l") is not None:
+                    assert learner.document(found, key) == learner.document(expected, key)
+
+    asyncio.run(asked())
+
+
+def test_what_sinks_write_is_not_written_here(ledger_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "turnstone.json").write_text('{"format": 1}')
+    (tmp_path / "_sink.json").write_text('{"sink": "s", "cluster": "c"}')
+    entered = memory_of(ServeSettings(), tmp_path, None)
+
+    async def asked() -> None:
+        async with entered as memory:
+            assert memory.readiness().ready
+            with pytest.raises(NotReady, match="--bootstrap"):
+                await memory.submit([b"{}"], 1.0)
+
+    asyncio.run(asked())
