@@ -13,6 +13,9 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
+from streams.kafka.encoding import Headers
+from streams.observing.traces import outgoing
+
 log = logging.getLogger(__name__)
 
 BATCH_BYTES = 500_000
@@ -26,6 +29,7 @@ class Message(NamedTuple):
     to: TopicPartition
     key: bytes | None
     value: bytes
+    headers: Headers = []  # noqa: RUF012 - nobody changes it
 
 
 class NotAppended(Exception):  # noqa: N818 - what happened
@@ -47,11 +51,14 @@ class Writing:
         self._producer: AIOKafkaProducer | None = None
 
     async def append(self, messages: Sequence[Message]) -> list[int]:
-        """The offsets of the records, once all in-sync copies have them.
+        """The offsets of the records, once all in-sync copies have them. They carry the trace of
+        who asks, if there is one.
 
         Raises:
             NotAppended: no broker has said so in time; they may be there all the same.
         """
+        if carried := outgoing():
+            messages = [one._replace(headers=carried) for one in messages]
         appended: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
         self._asked.append((messages, appended))
         self._wake.set()
@@ -87,11 +94,12 @@ class Writing:
         found = [[-1] * len(messages) for messages in every]
         batches: defaultdict[TopicPartition, list[Batch]] = defaultdict(list)
         for messages, offsets in zip(every, found, strict=True):
-            for place, (to, key, value) in enumerate(messages):
+            for place, (to, key, value, headers) in enumerate(messages):
                 mine = batches[to]
-                if not mine or mine[-1][0].append(timestamp=None, key=key, value=value) is None:
+                record = {"timestamp": None, "key": key, "value": value, "headers": headers}
+                if not mine or mine[-1][0].append(**record) is None:
                     mine.append((producer.create_batch(), []))
-                    mine[-1][0].append(timestamp=None, key=key, value=value)
+                    mine[-1][0].append(**record)
                 mine[-1][1].append((offsets, place))
         sent = [
             (await producer.send_batch(builder, to.topic, partition=to.partition), places)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import msgspec
 import pytest
@@ -23,6 +23,8 @@ from tests.kafka.working import TOO_LONG, Working, alone, message
 
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 OTHER = "0af7651916cd43dd8448eb211c80319c"
+POSTED = "80e1afed08e019fc1110464cfa66635c"
+NAMES = [metric.name for metric in METRICS]
 encode = msgspec.json.Encoder().encode
 
 RECORDS = [
@@ -44,7 +46,8 @@ def free_port() -> int:
 
 @dataclass
 class Observed:
-    """A worker and a sink with their ports; `early` is what /readyz said before it was ready."""
+    """A worker, a sink and a server with their metrics ports; `early` is what /readyz said before
+    one was ready. `api` is where the server answers."""
 
     working: Working
     collector: Collector
@@ -52,6 +55,14 @@ class Observed:
     ports: dict[str, int]
     parts: dict[str, "subprocess.Popen[bytes]"]
     early: list[tuple[int, dict[str, Any]]]
+    api: str
+
+    def start(self, part: str, env: dict[str, str], *options: str) -> None:
+        """Another part than the worker; its log is a file of its name."""
+        with (self.working.folder / part).open("wb") as log:
+            command = [PROGRAM, part, "--history", str(self.history), *options]
+            command += ["--metrics-port", str(self.ports[part])]
+            self.parts[part] = subprocess.Popen(command, env=env, stderr=log, stdout=log)
 
     def ask(self, part: str, path: str) -> tuple[int, str]:
         """Status and body; 0 where nobody listens."""
@@ -93,7 +104,8 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
     """All records applied and written."""
     folder = tmp_path_factory.mktemp("observed")
     with alone(folder) as working, collecting() as collector:
-        ports = {"worker": free_port(), "sink": free_port()}
+        ports = {part: free_port() for part in ("worker", "sink", "serve")}
+        api = free_port()
         env = environment(
             TURNSTONE_KAFKA_BOOTSTRAP=working.bootstrap,
             TURNSTONE_LOG_FORMAT="json",
@@ -101,18 +113,18 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
             OTEL_BSP_SCHEDULE_DELAY="200",
         )
         told = ["--metrics-port", str(ports["worker"]), "--extractor", "rules"]
-        made = Observed(working, collector, folder / "memory", ports, {}, [])
+        url = f"http://127.0.0.1:{api}"
+        made = Observed(working, collector, folder / "memory", ports, {}, [], url)
         try:
             made.parts["worker"] = working.start(*told, env=env)
             made.until_ready("worker")
             fill(working)
             working.await_done()
-            sink = ["sink", "--history", str(made.history), "--roll-seconds", "0.5"]
-            command = [PROGRAM, *sink, "--metrics-port", str(ports["sink"])]
-            with (folder / "sink").open("wb") as log:
-                made.parts["sink"] = subprocess.Popen(command, env=env, stderr=log, stdout=log)
-            made.until_ready("sink")
+            made.start("sink", env, "--roll-seconds", "0.5")
             await_rows(made)
+            made.start("serve", env, "--port", str(api))
+            made.until_ready("sink")
+            made.until_ready("serve")
             yield made
         finally:
             for part in made.parts.values():
@@ -200,7 +212,7 @@ def test_a_sink_says_what_it_has_written(observed: Observed) -> None:
     assert metrics["turnstone_sink_oldest_seconds"][()] < 5.0
 
 
-@pytest.mark.parametrize("part", ["worker", "sink"])
+@pytest.mark.parametrize("part", ["worker", "sink", "serve"])
 def test_every_metric_that_is_defined_is_there_with_its_labels(
     observed: Observed, part: str
 ) -> None:
@@ -210,8 +222,8 @@ def test_every_metric_that_is_defined_is_there_with_its_labels(
         for family in text_string_to_metric_families(text)
         for sample in family.samples
     }
-    # what has not happened has no line: nothing warned, no session is old
-    quiet = {"turnstone_warnings_total"}
+    # what has not happened has no line: nothing warned, nobody asked
+    quiet = {"turnstone_warnings_total", *(name for name in NAMES if "_http_request" in name)}
     for metric in METRICS:
         if metric.part == part and metric.name not in quiet:
             name = f"{metric.name}_count" if metric.kind == "histogram" else metric.name
@@ -238,29 +250,56 @@ def test_logs_are_json_with_places_and_without_what_people_said(
         assert said not in text
 
 
+def arrived(collector: Collector, trace: str) -> set[tuple[str, str]]:
+    """Service and name of the spans that are of a trace, or linked to it."""
+    spans = collector.spans
+    return {(one.service, one.name) for one in spans if trace in {one.trace, *one.links}}
+
+
+def await_spans(collector: Collector, trace: str, wanted: set[tuple[str, str]]) -> None:
+    deadline = time.monotonic() + TOO_LONG
+    while not wanted <= arrived(collector, trace):
+        assert time.monotonic() < deadline, arrived(collector, trace)
+        time.sleep(0.2)
+
+
+THROUGH = {
+    ("turnstone-worker", "process session"),
+    ("turnstone-worker", "process memory"),
+    ("turnstone-sink", "process sink"),
+}
+
+
 def test_one_trace_goes_from_the_producer_through_both_agents_to_the_history(
     observed: Observed,
 ) -> None:
-    def parts() -> set[tuple[str, str]]:
-        return {
-            (span.service, span.name) for span in observed.collector.spans if TRACE in span.links
-        }
-
-    wanted = {
-        ("turnstone-worker", "process session"),
-        ("turnstone-worker", "process memory"),
-        ("turnstone-sink", "process sink"),
-    }
-    deadline = time.monotonic() + TOO_LONG
-    while not wanted <= parts():
-        assert time.monotonic() < deadline, observed.collector.spans
-        time.sleep(0.2)
+    await_spans(observed.collector, TRACE, THROUGH)
     spans = observed.collector.spans
     first = [one for one in spans if one.name == "process session" and TRACE in one.links]
     assert {one.parent for one in first if one.trace == TRACE} <= {PARENT}
     assert {TRACE, OTHER} <= {link for one in spans for link in one.links}
-    # all that a worker does without traces has no spans
-    assert all(one.links for one in spans)
+    # batches without a traced record have no span
+    assert all(one.links for one in spans if one.service != "turnstone-serve")
+
+
+def test_one_trace_goes_from_a_request_to_the_history(observed: Observed) -> None:
+    posted = turn("posted", session_id="s3", user_input="I live in Lisbon.")
+    sent = {"Content-Type": "application/json", "traceparent": traceparent(POSTED)[1].decode()}
+    request = Request(f"{observed.api}/v1/records", encode(posted), sent, method="POST")
+    with urlopen(request, timeout=30) as answer:
+        (result,) = json.load(answer)["results"]
+    assert result["ending"] == "applied"
+    served = ("turnstone-serve", "POST /v1/records")
+    await_spans(observed.collector, POSTED, {served, *THROUGH})
+    (request_span,) = [one for one in observed.collector.spans if one[:2] == served]
+    assert (request_span.trace, request_span.parent) == (POSTED, PARENT)
+    followed = [one for one in observed.collector.spans if one.trace == POSTED]
+    assert request_span.id in {one.parent for one in followed if one.name == "process session"}
+    metrics = observed.metrics("serve")
+    assert metrics["turnstone_http_requests_total"]["POST", "/v1/records", "200"] == 1.0
+    assert metrics["turnstone_http_request_seconds_count"]["POST", "/v1/records"] == 1.0
+    assert metrics["turnstone_write_wait_seconds_count"] == {(): 1.0}
+    assert metrics["turnstone_http_in_flight_requests"] == {(): 0.0}
 
 
 def test_a_port_that_is_taken_ends_the_worker_with_a_reason(observed: Observed) -> None:
