@@ -18,7 +18,7 @@ from streams.folds import documents, learner, task
 from streams.kafka.disk_rows import DiskRows
 from streams.kafka.settings import KafkaSettings
 from streams.serving.memory import NotReady, Outcome
-from streams.serving.replica import STALE_AFTER, ReplicaMemory
+from streams.serving.replica import ReplicaMemory
 from tests.command import OUTCOMES, folded, rows
 from tests.kafka.working import APP, Working
 
@@ -30,7 +30,7 @@ numbers = count()
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
-    """This module's own: it is killed."""
+    """This module's own."""
     with Broker.start(short_lived=True) as started:
         yield started
 
@@ -183,47 +183,6 @@ def test_a_restart_goes_on_from_its_rows_on_disk(working: Working, tmp_path: Pat
             assert first == {at: max(place, 0) for at, place in had.items()}
             found = await memory.rows("sessions", "default", name)
             assert len(documents.session(found)["conversations"]) == 2
-
-    asyncio.run(run())
-
-
-def test_without_a_worker_records_are_taken_and_applied_by_the_next(working: Working) -> None:
-    async def run() -> None:
-        async with replica(working) as memory:
-            name = f"later-{next(numbers)}"
-            working.kill()
-            assert await memory.submit([turn(name, f"{name}-1")], 0.3) == [Outcome("accepted")]
-            assert (await memory.rows("sessions", "default", name)).get("h") is None
-            working.start()
-            after = asyncio.ensure_future(memory.submit([turn(name, f"{name}-2")], TOO_LONG))
-            assert await after == [APPLIED]
-            found = documents.session(await memory.rows("sessions", "default", name))
-            assert len(found["conversations"]) == 2
-
-    asyncio.run(run())
-
-
-def test_without_a_broker_it_says_so_and_is_well_again_with_it(
-    working: Working, broker: Broker
-) -> None:
-    async def run() -> None:
-        async with replica(working) as memory:
-            name = f"broker-{next(numbers)}"
-            assert await memory.submit([turn(name, f"{name}-1")], TOO_LONG) == [APPLIED]
-            (node,) = broker.nodes
-            killed = time.monotonic()
-            node.kill()
-            await until(lambda: not memory.readiness().ready)
-            assert time.monotonic() - killed > STALE_AFTER / 2, "what is committed is answered"
-            with pytest.raises(NotReady):
-                await memory.rows("sessions", "default", name)
-            with pytest.raises(NotReady):
-                await memory.submit([turn(name, f"{name}-2")], 0.1)
-            node.start()
-            await asyncio.to_thread(broker.await_ready)
-            await until(lambda: memory.readiness().ready)
-            assert (await memory.rows("sessions", "default", name)).get("h") is not None
-            assert await memory.submit([turn(name, f"{name}-3")], TOO_LONG) == [APPLIED]
 
     asyncio.run(run())
 

@@ -1,0 +1,225 @@
+"""Two `turnstone serve` over real workers: each answers every key, whatever dies meanwhile."""
+
+import json
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import httpx
+import pytest
+
+from streams.broker import Broker
+from tests.command import PROGRAM, environment
+from tests.kafka.working import Working
+
+SESSIONS = [f"s-{number}" for number in range(12)]
+USERS = [f"u-{number}" for number in range(6)]
+TOO_LONG = 60.0
+WAIT = {"Prefer": "wait=60"}
+
+
+class Served:
+    """A `serve` process; `url` once it has said it."""
+
+    def __init__(self, bootstrap: str, log: Path) -> None:
+        with log.open("wb") as file:
+            self.process = subprocess.Popen(
+                [PROGRAM, "serve", "--bootstrap", bootstrap, "--port", "0"],
+                stdout=file, stderr=file, env=environment(),
+            )  # fmt: skip
+        deadline = time.monotonic() + TOO_LONG
+        while not (found := re.search(r"(http://\S+) answers", log.read_text())):
+            assert self.process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.05)
+        self.client = httpx.Client(base_url=found[1], timeout=TOO_LONG + 10)
+
+    def await_ready(self) -> None:
+        deadline = time.monotonic() + TOO_LONG
+        while self.client.get("/readyz").status_code != 200:
+            assert time.monotonic() < deadline, self.client.get("/readyz").text
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        self.client.close()
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    with Broker.start(short_lived=True) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def working(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Working]:
+    """With one worker."""
+    made = Working(broker.bootstrap, tmp_path_factory.mktemp("workers"))
+    made.start()
+    made.await_ready()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def both(working: Working, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Served]]:
+    """Two of them, ready."""
+    folder = tmp_path_factory.mktemp("serve")
+    made = [Served(working.bootstrap, folder / f"serve-{number}") for number in range(2)]
+    try:
+        for one in made:
+            one.await_ready()
+        yield made
+    finally:
+        for one in made:
+            one.stop()
+
+
+def turn(session: str, number: int) -> dict[str, Any]:
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(1_780_000_000 + number))
+    return {
+        "type": "turn", "event_id": f"{session}-{number}", "session_id": session,
+        "user_id": USERS[number % len(USERS)], "occurred_at": at, "source": "chat",
+        "user_input": f"question {number}", "agent_answer": "answer",
+    }  # fmt: skip
+
+
+def count_of(reply: httpx.Response) -> int:
+    """How many conversations a session has."""
+    assert reply.status_code == 200, reply.text
+    found: int = reply.json()["conversation_count"]
+    return found
+
+
+def test_a_write_is_read_at_once_where_it_was_made(both: list[Served]) -> None:
+    """Each endpoint that writes; the other server has it a moment later."""
+    one, other = (served.client for served in both)
+    body = {"session_id": "own", "intent": "ask", "topic": "fractions"}
+    reply = one.post("/memory/session/update", json=body, headers=WAIT)
+    assert (reply.status_code, reply.json()["current_topic"]) == (200, "fractions")
+    assert one.get("/memory/session/own").json() == reply.json()
+
+    event = {"intent": "ask", "topic": "fractions"}
+    reply = one.post("/memory/user/update", json={"user_id": "own", "event": event}, headers=WAIT)
+    assert reply.status_code == 200
+    assert one.get("/memory/user/own").json() == reply.json()
+
+    lines = b"\n".join(json.dumps(turn("own", number)).encode() for number in range(3))
+    kind = {"Content-Type": "application/x-ndjson", **WAIT}
+    reply = one.post("/v1/records", content=lines, headers=kind)
+    assert (reply.status_code, reply.json()["counts"]) == (200, {"applied": 3})
+    assert count_of(one.get("/v1/sessions/own")) == 3
+
+    deadline = time.monotonic() + TOO_LONG
+    while other.get("/v1/sessions/own").json().get("conversation_count") != 3:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert other.get("/memory/user/own").json() == one.get("/memory/user/own").json()
+
+
+def test_every_key_is_answered_through_kills_and_rebalances(
+    both: list[Served], working: Working
+) -> None:
+    """No 404 for a session that is known, never fewer turns than the same server has told of, and
+    what was acknowledged is there, while a second worker joins and the first one is killed."""
+    first = [turn(session, 0) for session in SESSIONS]
+    reply = both[0].client.post("/v1/records", json=first, headers=WAIT)
+    assert reply.json()["counts"] == {"applied": len(SESSIONS)}
+    deadline = time.monotonic() + TOO_LONG
+    while any(
+        both[1].client.get(f"/v1/sessions/{session}").status_code == 404 for session in SESSIONS
+    ):
+        assert time.monotonic() < deadline
+    over = Event()
+
+    def watch(served: Served) -> int:
+        seen = dict.fromkeys(SESSIONS, 0)
+        asked = 0
+        while not over.is_set():
+            for session in SESSIONS:
+                count = count_of(served.client.get(f"/v1/sessions/{session}"))
+                assert count >= seen[session], f"{session} had {seen[session]}, has {count}"
+                seen[session] = count
+                asked += 1
+            time.sleep(0.02)
+        return asked
+
+    def feed() -> int:
+        number = 0
+        while not over.is_set():
+            number += 1
+            some = [turn(session, number) for session in SESSIONS]
+            reply = both[number % 2].client.post(
+                "/v1/records", json=some, headers={"Prefer": "wait=1"}
+            )
+            assert set(reply.json()["counts"]) <= {"applied", "accepted"}, reply.text
+            time.sleep(0.05)
+        return number
+
+    with ThreadPoolExecutor(3) as threads:
+        watching = [threads.submit(watch, served) for served in both]
+        feeding = threads.submit(feed)
+        try:
+            worker = working.workers[-1]
+            working.start()
+            working.await_log(": restored ", times=2)
+            time.sleep(1)
+            worker.kill()
+            worker.wait()
+            working.await_log("restored", times=8)
+            time.sleep(1)
+        finally:
+            over.set()
+        assert all(one.result(TOO_LONG) > len(SESSIONS) for one in watching)
+        turns = feeding.result(TOO_LONG) + 1
+    last = [turn(session, turns) for session in SESSIONS]
+    for served in both:
+        reply = served.client.post("/v1/records", json=last, headers=WAIT)
+        assert set(reply.json()["counts"]) <= {"applied", "duplicate"}
+        counts = {count_of(served.client.get(f"/v1/sessions/{one}")) for one in SESSIONS}
+        assert counts == {turns + 1}
+
+
+def test_without_a_worker_a_write_is_202_and_applied_by_the_next(
+    both: list[Served], working: Working
+) -> None:
+    client = both[0].client
+    working.kill()
+    body = {"session_id": "later", "topic": "patience"}
+    reply = client.post("/memory/session/update", json=body, headers={"Prefer": "wait=0"})
+    assert reply.status_code == 202
+    assert client.get("/memory/session/later").status_code == 404
+    working.start()
+    deadline = time.monotonic() + TOO_LONG
+    while (found := client.get(reply.headers["Location"])).status_code == 404:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert found.json()["current_topic"] == "patience"
+
+
+def test_without_a_broker_503_and_then_well_again(both: list[Served], broker: Broker) -> None:
+    client = both[0].client
+    (node,) = broker.nodes
+    node.kill()
+    deadline = time.monotonic() + TOO_LONG
+    while (reply := client.get("/memory/session/own")).status_code == 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    body = {"session_id": "own", "topic": "silence"}
+    for refused in (reply, client.post("/memory/session/update", json=body)):
+        assert refused.status_code == 503
+        assert int(refused.headers["Retry-After"]) >= 1
+        assert refused.headers["Content-Type"] == "application/problem+json"
+    node.start()
+    broker.await_ready()
+    for served in both:
+        served.await_ready()
+    assert client.get("/memory/session/own").json()["current_topic"] == "fractions"
+    assert client.post("/memory/session/update", json=body, headers=WAIT).status_code == 200
+    assert client.get("/memory/session/own").json()["current_topic"] == "silence"
