@@ -1,0 +1,515 @@
+"""No tenant sees, changes or even notices anything of another, whatever it asks.
+
+Two tenants have sessions, users, tasks and states under the same ids, and different content. What
+is `hidden`'s holds a mark; `prying` asks every endpoint of the OpenAPI document in every way that
+might lead there. Served by the real command, over real sockets.
+"""
+
+import json
+import re
+import statistics
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from http.client import HTTPConnection
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from streams.serving.keys import Role, changed, make
+from tests.command import PROGRAM, environment
+
+KEY = "Authorization"
+MARK = "zqmarkedqz"
+HIDDEN, PRYING = "hidden", "prying"
+SHARED, THEIRS, NOWHERE = "shared-1", "theirs-1", "nowhere-1"
+AT = "2026-03-01T09:30:00Z"
+STREAM = "/v1/sessions/{session_id}/events"
+BY_ID = {"/v1/sessions/{session_id}", "/v1/users/{user_id}", "/v1/states/{state_id}/why"}
+OPEN = {"/healthz", "/readyz"}
+NOW = re.compile(r'"at":"[^"]*"')
+"""The time of the request, in a mood."""
+VARYING = {"date", "ratelimit", "content-length"}
+"""Headers that differ between two replies that are the same."""
+
+TRICKS = [
+    f"{HIDDEN}/{SHARED}",
+    f"{HIDDEN}\0{SHARED}",
+    f"\0{HIDDEN}\0{SHARED}",
+    f"{SHARED}\0",
+    f"../{HIDDEN}/{SHARED}",
+    f"../../v1/dead-letters?tenant={HIDDEN}",
+    f"{HIDDEN}%2F{SHARED}",
+    f"{HIDDEN}\x1f{SHARED}",
+    f"{HIDDEN}／{SHARED}",
+    f"\u202e{SHARED}",
+    f"{SHARED}' OR tenant = '{HIDDEN}' OR 'a' = 'b",
+    f"'); ATTACH '/etc/passwd' AS x; FROM events WHERE ('{MARK}' = '",
+    f"x' UNION ALL SELECT * FROM events WHERE tenant = '{HIDDEN}' --",
+    f'{MARK}" OR tenant:{HIDDEN} NEAR(* *)',
+    "%",
+    "_",
+    "*",
+    ".",
+    "..",
+    "\ud7ff\U0010ffff",
+]
+TIMES = [AT, "2099-01-01", f"2026-01-01' OR tenant = '{HIDDEN}", "9999-12-31T23:59:59.999999Z"]
+HEADERS = [
+    {"Turnstone-Tenant": HIDDEN},
+    {"X-Tenant": HIDDEN, "Tenant": HIDDEN, "X-Scope-OrgID": HIDDEN},
+    {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Host": "localhost", "Forwarded": "for=127.0.0.1"},
+    {"X-Original-URL": f"/v1/sessions/{THEIRS}", "X-Rewrite-URL": f"/v1/sessions/{THEIRS}"},
+]
+
+
+def turn(event_id: str, session: str, user: str, text: str, **more: Any) -> dict[str, Any]:
+    """A turn in which the text is everywhere."""
+    said = {"type": "turn", "event_id": event_id, "session_id": session, "user_id": user}
+    told = {"user_input": f"{text} asks", "agent_answer": f"{text} answers", "topic": text}
+    return said | told | {"occurred_at": AT, "intent": text} | more
+
+
+def records(text: str, session: str, user: str, number: str) -> list[dict[str, Any]]:
+    """What makes each kind of document of a tenant, all of it with the text."""
+    step = {"session_id": session, "task_id": f"task-{number}", "trace_id": f"trace-{number}"}
+    return [
+        turn(
+            f"event-{number}",
+            session,
+            user,
+            text,
+            summary={"content": text, "key_findings": [text]},
+            subject={"content": text, "source": "user", "confidence": 0.9},
+            observations=[{"type": "preference", "content": text, "explicit": True}],
+            task_id=f"task-{number}",
+            affect={"text": text, "labels": [text], "vad": {"v": 0.5, "a": 0.2, "d": 0.1}},
+        ),
+        step
+        | {"type": "recursion", "iteration_index": 0, "occurred_at": AT, "objective": text}
+        | {"thought": text, "action": {"action_type": "ANSWER", "output": {"text": text}}},
+        {
+            "type": "write_plan",
+            "plan_id": f"plan-{number}",
+            "user_id": user,
+            "event_id": f"event-{number}",
+            "occurred_at": AT,
+            "extractor": {"name": "test", "version": "1"},
+            "state_updates": [
+                {
+                    "kind": "fact",
+                    "state_id": f"state-{number}",
+                    "body_text": f"{text} is so",
+                    "confidence": 0.9,
+                    "evidence_event_ids": [f"event-{number}"],
+                    "reason": text,
+                }
+            ],
+            "preference_updates": [
+                {
+                    "op": "confirm",
+                    "domain": text,
+                    "polarity": "like",
+                    "subject": text,
+                    "confidence": 0.9,
+                    "evidence_event_ids": [f"event-{number}"],
+                }
+            ],
+        },
+        # of the same id, with other content: a dead letter
+        turn(f"event-{number}", session, user, f"{text} otherwise"),
+    ]
+
+
+class Serving(NamedTuple):
+    """The server, its endpoints, and a client for each of the two and for an operator."""
+
+    url: str
+    operations: list[tuple[str, str, list[dict[str, Any]]]]
+    hidden: httpx.Client
+    prying: httpx.Client
+    everyone: httpx.Client
+    log: Path
+
+    def paths(self, method: str) -> list[tuple[str, list[dict[str, Any]]]]:
+        """Path and parameters of the operations with a method."""
+        return [(path, given) for verb, path, given in self.operations if verb == method]
+
+
+def client(url: str, file: Path, tenant: str, role: Role) -> httpx.Client:
+    """A client with a new key."""
+    token, key = make(tenant, role, None, "")
+    with changed(file) as held:
+        held.append(key)
+    return httpx.Client(base_url=url, headers={KEY: f"Bearer {token}"}, timeout=30)
+
+
+def post(asking: httpx.Client, given: list[dict[str, Any]]) -> dict[str, Any]:
+    """Posts records; what they ended as."""
+    reply = asking.post("/v1/records", json=given, headers={"Prefer": "wait=30"})
+    assert reply.status_code == 200, reply.text
+    counts: dict[str, Any] = reply.json()["counts"]
+    return counts
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """`turnstone serve` with two tenants."""
+    folder = tmp_path_factory.mktemp("escape")
+    file, log = folder / "keys.json", folder / "log"
+    with changed(file):
+        pass
+    command = [PROGRAM, "serve", f"--history={folder / 'memory'}", f"--keys={file}"]
+    with log.open("wb") as said:
+        process = subprocess.Popen(
+            [*command, "--port=0", "--json", "--verbose"],
+            stdout=subprocess.PIPE,
+            stderr=said,
+            env=environment(),
+        )
+    try:
+        assert process.stdout
+        url = json.loads(process.stdout.readline())["url"]
+        clients = [client(url, file, one, "admin") for one in (HIDDEN, PRYING, "*")]
+        time.sleep(1)
+        document = httpx.get(f"{url}/openapi.json").json()
+        operations = [
+            (method.upper(), path, operation.get("parameters", []))
+            for path, methods in document["paths"].items()
+            for method, operation in methods.items()
+        ]
+        with clients[0] as hidden, clients[1] as prying, clients[2] as everyone:
+            own = records(MARK, SHARED, SHARED, "1") + records(MARK, THEIRS, THEIRS, "theirs-1")
+            assert post(hidden, own) == {"applied": 6, "dead": 2}
+            assert post(prying, records("plain", SHARED, SHARED, "1")) == {"applied": 3, "dead": 1}
+            yield Serving(url, operations, hidden, prying, everyone, log)
+    finally:
+        process.terminate()
+        assert process.wait(30) == 0, log.read_text()
+        if process.stdout:
+            process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def nobody(serving: Serving) -> Iterator[httpx.Client]:
+    """A client without a key."""
+    with httpx.Client(base_url=serving.url) as asking:
+        yield asking
+
+
+def path_of(template: str, value: str) -> str:
+    """The path with each of its parameters the value."""
+    parts = [quote(value, safe="") if one.startswith("{") else one for one in template.split("/")]
+    return "/".join(parts)
+
+
+def ids_of(template: str) -> tuple[str, str, str]:
+    """Ids that both tenants have, that `hidden` alone has, and that nobody has."""
+    if "{state_id}" in template:
+        return "state-1", "state-theirs-1", "state-nowhere-1"
+    if "{task_id}" in template:
+        return "task-1", "task-theirs-1", "task-nowhere-1"
+    return SHARED, THEIRS, NOWHERE
+
+
+def query_of(given: list[dict[str, Any]], value: str) -> dict[str, str]:
+    """The required parameters of a query, with a value."""
+    return {one["name"]: value for one in given if one["in"] == "query" and one.get("required")}
+
+
+def stream(asking: httpx.Client, path: str, seconds: float, **headers: str) -> tuple[int, str]:
+    """Status of an event stream, and what it says for so long."""
+    told = ""
+    limits = httpx.Timeout(10, read=seconds)
+    with (
+        suppress(httpx.ReadTimeout),
+        asking.stream("GET", path, headers=headers, timeout=limits) as reply,
+    ):
+        for text in reply.iter_text():
+            told += text
+    return reply.status_code, told
+
+
+def check(reply: httpx.Response) -> None:
+    """Nothing of the other tenant is in a reply, and nothing went wrong in the server."""
+    asked = f"{reply.request.method} {reply.request.url}"
+    assert reply.status_code < 500 or reply.status_code in (501, 503), (asked, reply.text)
+    told = reply.text
+    for sent in (str(reply.request.url), reply.request.content.decode(errors="replace")):
+        if MARK in sent:  # what was asked may be said again, the text that was sought may not
+            assert f"{MARK} " not in told, (asked, told)
+            return
+    assert MARK not in told + repr(reply.headers), (asked, told)
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+def test_the_marks_are_there_to_be_found(serving: Serving) -> None:
+    for path, given in serving.paths("GET"):
+        if path in OPEN or path == STREAM or path.startswith("/v1/dead-letters"):
+            continue
+        reply = serving.hidden.get(path_of(path, ids_of(path)[0]), params=query_of(given, MARK))
+        if path == "/memory/summary":
+            reply = serving.hidden.get(path, params={"session_id": SHARED})
+        assert reply.status_code == 200, (path, reply.text)
+        assert MARK in reply.text, path
+    status, told = stream(serving.hidden, path_of(STREAM, SHARED), 1)
+    assert (status, MARK in told) == (200, True)
+
+
+def test_the_other_tenants_ids_show_nothing(serving: Serving) -> None:
+    tricks = cycle(TRICKS)  # all of them at what is asked by id, half of them at the rest
+    for path, given in serving.paths("GET"):
+        many = len(TRICKS) if path in BY_ID else len(TRICKS) // 2
+        for value in (*ids_of(path), *islice(tricks, many)):
+            for headers in ({}, *HEADERS) if value == THEIRS else ({},):
+                if path == STREAM:
+                    if not headers and value in ids_of(path):
+                        status, told = stream(serving.prying, path_of(path, value), 0.3)
+                        assert status == (200 if value == SHARED else 404)
+                        assert MARK not in told
+                    continue
+                asked = query_of(given, value)
+                check(serving.prying.get(path_of(path, value), params=asked, headers=headers))
+
+
+def test_every_parameter_of_a_query_stays_within_the_tenant(serving: Serving) -> None:
+    tricks = cycle([*TRICKS, *TIMES, HIDDEN])  # a few at each, all of them somewhere
+    for path, given in serving.paths("GET"):
+        if path == STREAM:
+            continue
+        mine = path_of(path, ids_of(path)[0])
+        named = [one["name"] for one in given if one["in"] == "query"]
+        needed = query_of(given, "plain")
+        for name in named:
+            for value in (THEIRS, MARK, *islice(tricks, 2)):
+                check(serving.prying.get(mine, params=needed | {name: value}))
+        unknown = dict.fromkeys(["tenant", "tenant_id", "history", "generation"], HIDDEN)
+        check(serving.prying.get(mine, params=needed | unknown))
+    for text in (*TRICKS, f"{MARK} asks", f'"{MARK}"', f"{MARK}*"):
+        check(serving.prying.get("/v1/search", params={"q": text}))
+    assert serving.prying.get("/v1/search", params={"q": MARK}).json()["hits"] == []
+
+
+def test_paths_that_are_no_template_lead_nowhere(serving: Serving) -> None:
+    raw = [
+        f"/v1/sessions/../tenants/{HIDDEN}",
+        f"/v1//sessions/{THEIRS}",
+        f"/v1/sessions/{THEIRS}/",
+        f"/{HIDDEN}/v1/sessions/{SHARED}",
+        f"/v1/sessions/%2e%2e%2f{HIDDEN}%2f{SHARED}",
+        f"/v1/sessions/{SHARED}%00",
+        f"/v1/sessions/%00{HIDDEN}%00{SHARED}",
+        f"/v1/sessions/%c0%af{THEIRS}",
+        f"/v1/sessions/%252e%252e%252f{THEIRS}",
+        f"/v1/sessions/{SHARED};tenant={HIDDEN}",
+        f"/v1/sessions/{SHARED}%3Ftenant={HIDDEN}",
+        f"//v1/sessions/{THEIRS}",
+        f"/v1/sessions/{THEIRS}#{SHARED}",
+    ]
+    asking = HTTPConnection(serving.url.removeprefix("http://"))
+    for path in raw:
+        asking.request("GET", path, headers={"Authorization": serving.prying.headers[KEY]})
+        reply = asking.getresponse()
+        assert MARK not in reply.read().decode()
+        assert reply.status in (400, 404, 422), path
+    asking.close()
+
+
+def test_another_tenants_cursor_shows_nothing(serving: Serving) -> None:
+    for path, given in serving.paths("GET"):
+        if "cursor" not in {one["name"] for one in given}:
+            continue
+        mine = path_of(path, ids_of(path)[0])
+        post(serving.hidden, [turn(f"more-{number}", SHARED, SHARED, MARK) for number in range(3)])
+        asked = query_of(given, MARK) | {"limit": "1"}
+        cursor = serving.hidden.get(mine, params=asked).json()["next"]
+        if cursor is not None:
+            check(serving.prying.get(mine, params=query_of(given, MARK) | {"cursor": cursor}))
+
+
+def test_dead_letters_are_their_tenants_alone(serving: Serving) -> None:
+    listed = serving.hidden.get("/v1/dead-letters").json()["dead_letters"]
+    assert len(listed) == 2
+    for letter in listed:
+        path = path_of("/v1/dead-letters/{letter_id}", letter["id"])
+        assert MARK in serving.hidden.get(path).text
+        reply = serving.prying.get(path)
+        check(reply)
+        assert reply.status_code == 404
+    assert len(serving.prying.get("/v1/dead-letters").json()["dead_letters"]) == 1
+    for tenant, count in ((HIDDEN, 2), (PRYING, 1), ("default", 0)):
+        found = serving.everyone.get("/v1/dead-letters", headers={"Turnstone-Tenant": tenant})
+        assert len(found.json()["dead_letters"]) == count
+
+
+# --- elsewhere or nowhere ---------------------------------------------------------------------
+
+
+def test_what_exists_elsewhere_is_answered_as_what_exists_nowhere(serving: Serving) -> None:
+    for path, given in serving.paths("GET"):
+        _, theirs, nowhere = ids_of(path)
+        if path == STREAM:
+            one = stream(serving.prying, path_of(path, theirs), 0.3)
+            assert one == stream(serving.prying, path_of(path, nowhere), 0.3)
+            continue
+        optional = [one["name"] for one in given if one["in"] == "query" and "_id" in one["name"]]
+        for name in (None, *optional):
+            told = []
+            for value in (theirs, nowhere):
+                asked = query_of(given, value) | ({name: value} if name else {})
+                reply = serving.prying.get(path_of(path, value), params=asked)
+                headers = [one for one in reply.headers.items() if one[0] not in VARYING]
+                told.append((reply.status_code, headers, reply.text.replace(value, "ID")))
+            if '"as_of"' in told[0][2]:  # the time of the request
+                told = [(one[0], one[1], one[2].partition('"as_of"')[0]) for one in told]
+            assert told[0] == told[1], path
+
+
+def test_nor_does_it_take_longer(serving: Serving) -> None:
+    for path in ("/v1/sessions/{session_id}", "/memory/user/{user_id}"):
+        took: dict[str, list[float]] = {THEIRS: [], NOWHERE: []}
+        for _ in range(150):
+            for value, seconds in took.items():
+                began = time.perf_counter()
+                assert serving.prying.get(path_of(path, value)).status_code == 404
+                seconds.append(time.perf_counter() - began)
+        theirs, nowhere = (statistics.median(one) for one in took.values())
+        assert 0.5 < theirs / nowhere < 2, path
+
+
+# --- writing ----------------------------------------------------------------------------------
+
+
+def everything(serving: Serving, asking: httpx.Client) -> dict[str, str]:
+    """All that a tenant sees, by path."""
+    seen = {}
+    for path, given in serving.paths("GET"):
+        if path in OPEN or path == STREAM or "as_of" in {one["name"] for one in given}:
+            continue
+        for value in ids_of(path):
+            mine = path_of(path, value)
+            told = asking.get(mine, params=query_of(given, MARK)).text
+            seen[mine] = NOW.sub("", told)
+    return seen
+
+
+def test_no_write_reaches_another_tenant(serving: Serving) -> None:
+    def update(**more: Any) -> dict[str, Any]:
+        return {"session_id": THEIRS, "intent": "pried", **more}
+
+    event = {"intent": "pried", "topic": "pried"}
+    theirs = turn("pried-1", THEIRS, THEIRS, "pried")
+    cloud = {"specversion": "1.0", "type": "turn", "source": HIDDEN, "subject": HIDDEN}
+    bodies: dict[str, list[Any]] = {
+        "/memory/session/update": [update(), update(tenant=HIDDEN), update(signal_id="event-1")],
+        "/memory/user/update": [
+            {"user_id": THEIRS, "event": event},
+            {"user_id": THEIRS, "event": event, "tenant": HIDDEN},
+            {"user_id": THEIRS, "event": {**event, "tenant": HIDDEN}},
+        ],
+        "/v1/records": [
+            theirs,
+            theirs | {"tenant": HIDDEN},
+            theirs | {"tenant": f"{HIDDEN}\0"},
+            theirs | {"tenant": None},
+            theirs | {"tenant": [HIDDEN]},
+            [theirs, theirs | {"tenant": HIDDEN, "event_id": "pried-2"}],
+            turn("event-1", SHARED, SHARED, "pried"),
+            turn("pried-3", f"{HIDDEN}/{SHARED}", "u", "pried"),
+            turn("pried-4", f"x\0{HIDDEN}\0{SHARED}", "u", "pried"),
+            theirs | {"type": ["turn"]},
+            theirs | {"type": {}},
+            theirs | {"type": None},
+            records("pried", THEIRS, THEIRS, "theirs-1"),
+        ],
+    }
+    assert set(bodies) == {path for path, _ in serving.paths("POST")}
+    before = everything(serving, serving.hidden)
+    for path, given in bodies.items():
+        for body in given:
+            for headers in ({}, {"Idempotency-Key": "one"}, *HEADERS):
+                check(serving.prying.post(path, json=body, headers=headers))
+                check(serving.prying.post(path, json=body, params={"tenant": HIDDEN}))
+    kind = {"Content-Type": "application/cloudevents+json"}
+    for tenant in ({}, {"tenant": HIDDEN}):
+        data = theirs | tenant | {"event_id": "pried-5"}
+        event_text = json.dumps({**cloud, "id": "pried-5", "data": data})
+        check(serving.prying.post("/v1/records", content=event_text, headers=kind))
+    named = {"ce-specversion": "1.0", "ce-type": "turn", "ce-source": HIDDEN, "ce-tenant": HIDDEN}
+    headers = {**named, "ce-id": "pried-6", "Content-Type": "application/json"}
+    data = theirs | {"event_id": "pried-6"}
+    check(serving.prying.post("/v1/records", json=data, headers=headers))
+    twice = json.dumps(theirs)[:-1] + f', "tenant": "{PRYING}", "tenant": "{HIDDEN}"}}'
+    assert serving.prying.post("/v1/records", content=twice).status_code in (403, 422)
+    assert everything(serving, serving.hidden) == before
+
+
+def test_the_same_idempotency_key_is_another_in_another_tenant(serving: Serving) -> None:
+    body = {"session_id": SHARED, "intent": f"{MARK} once"}
+    key = {"Idempotency-Key": "the-same", "Prefer": "wait=30"}
+    first = serving.hidden.post("/memory/session/update", json=body, headers=key)
+    assert MARK in first.text
+    mine = serving.prying.post(
+        "/memory/session/update", json=body | {"intent": "mine"}, headers=key
+    )
+    check(mine)
+    assert mine.json()["recent_intents"][-1] == "mine"
+
+
+def test_an_event_stream_hears_nothing_of_another_tenant(serving: Serving) -> None:
+    heard: list[tuple[int, str]] = []
+    path = path_of(STREAM, SHARED)
+    listening = threading.Thread(target=lambda: heard.append(stream(serving.prying, path, 1.5)))
+    listening.start()
+    time.sleep(0.5)
+    for number in range(5):
+        post(serving.hidden, [turn(f"heard-{number}", SHARED, SHARED, MARK)])
+    listening.join()
+    ((status, told),) = heard
+    assert (status, MARK in told) == (200, False)
+    assert told.count("event:") == 1
+
+
+# --- keys -------------------------------------------------------------------------------------
+
+
+def test_every_endpoint_but_health_needs_a_key(serving: Serving, nobody: httpx.Client) -> None:
+    for method, path, _ in serving.operations:
+        for headers in ({}, {KEY: "Bearer ts_0_0"}, *HEADERS):
+            reply = nobody.request(method, path_of(path, SHARED), headers=headers)
+            assert reply.status_code == (200 if path in OPEN else 401), path
+
+
+def test_an_operator_sees_the_tenant_that_is_named(serving: Serving) -> None:
+    for tenant, seen in ((HIDDEN, True), (PRYING, False)):
+        named = {"Turnstone-Tenant": tenant}
+        reply = serving.everyone.get(f"/v1/sessions/{SHARED}", headers=named)
+        assert (reply.status_code, MARK in reply.text) == (200, seen)
+    assert serving.everyone.get(f"/v1/sessions/{SHARED}").status_code == 400
+
+
+# --- the log ----------------------------------------------------------------------------------
+
+
+def test_the_log_holds_no_text_id_or_token(serving: Serving) -> None:
+    said = serving.log.read_text("utf-8")
+    assert "GET /v1/sessions/{session_id}" in said
+    tokens = [
+        one.headers[KEY].rpartition("_")[2]
+        for one in (serving.hidden, serving.prying, serving.everyone)
+    ]
+    for secret in (MARK, SHARED, THEIRS, NOWHERE, "pried", "plain", *tokens):
+        assert secret not in said
+    assert "Traceback" not in said
+
+
+def test_the_process_is_alive_after_all_that(nobody: httpx.Client) -> None:
+    assert nobody.get("/healthz").json() == {"status": "ok"}
