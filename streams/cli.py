@@ -22,6 +22,7 @@ COMMANDS = {
     "state": "asking:state",
     "why": "asking:why",
     "timeline": "asking:timeline",
+    "search": "search:search",
     "digest": "operating:digest",
     "catalog": "operating:catalog",
     "compact": "operating:compact",

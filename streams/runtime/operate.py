@@ -20,6 +20,7 @@ from sinks.generation import LIVE, ROOT, find, folder_of, names, own, remove, re
 from sinks.root import find_root
 from sinks.shared import alone, is_shared
 from sinks.tables import to_arrow
+from streams import search
 from streams.errors import ConfigurationError
 from streams.folds.session_state import visible
 from streams.generations.generation import WORK, load, use_constants
@@ -54,6 +55,8 @@ def forget(history: Path, tenant: str, user_id: str) -> dict[str, Any]:
         last = root if is_shared(root) else find(root, LIVE)
         others = _forget_in_others(root, last, tenant, user_id)
         receipt = (_forget_in_sinks if is_shared(last) else _forget)(last, tenant, user_id)
+        for name in names(root):
+            search.forget(folder_of(root, name), tenant)
     return {**receipt, "generations": others} if others else receipt
 
 

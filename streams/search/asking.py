@@ -32,7 +32,7 @@ def ask(db: sqlite3.Connection, text: str, total: int) -> list[Asked]:
     for place, token in enumerate(_telling(text[:MOST_CHARACTERS])[:FIRST_TERMS]):
         term, first = token.term, token.start == 0
         if term not in found:
-            docs = _docs(db, term)
+            docs = docs_with(db, term)
             weight = math.log(1 + (total - docs + 0.5) / (docs + 0.5))
             found[term] = Asked(term, max(weight, 0.01), docs, _is_name(token.raw, first), place)
     rarest = sorted(found.values(), key=lambda one: (one.docs == 0, one.docs, one.place))
@@ -57,7 +57,7 @@ def _is_name(raw: str, first: bool) -> bool:
     return any(one.isdigit() for one in raw) or (raw[0].isupper() and not first)
 
 
-def _docs(db: sqlite3.Connection, term: str) -> int:
+def docs_with(db: sqlite3.Connection, term: str) -> int:
     """How many documents have a term, as of the last count for common ones."""
     for table, count in (("common", "docs"), ("vocabulary", "doc")):
         found = db.execute(f"SELECT {count} FROM {table} WHERE term = ?", [term]).fetchone()

@@ -6,6 +6,8 @@ leaves the one before. One process updates, others go on with what they find.
 """
 
 import hashlib
+import logging
+import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -18,6 +20,8 @@ from streams.errors import TurnstoneError
 from streams.search import source
 from streams.search.source import Change, News
 from streams.search.store import FOREVER, FORMAT, Doc, Index
+
+log = logging.getLogger(__name__)
 
 FOLDER = "_search"
 GROWTH = 1.2
@@ -73,6 +77,16 @@ def _lock(folder: Path, tenant: str, *, wait: bool) -> Iterator[bool]:
 
 def _brought_up(folder: Path, tenant: str, path: Path) -> bool:
     """Adds what the tables have gained; False where it has to be built anew."""
+    try:
+        return _added_to(folder, tenant, path)
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError as error:
+        log.warning("%s: %s; building it anew", path, error)
+        return False
+
+
+def _added_to(folder: Path, tenant: str, path: Path) -> bool:
     with closing(Index(path)) as index:
         if index.value("format") != FORMAT:
             return False
@@ -117,8 +131,9 @@ def _add(db: DuckDBPyConnection, index: Index, tenant: str, found: dict[str, New
     for changes in source.changes(db, revisions, tenant):
         for change in changes:
             _apply(index, change)
-    sql = "INSERT OR IGNORE INTO thread VALUES (?, ?)"
-    index.db.executemany(sql, source.threads(db, revisions, tenant))
+    for members in source.threads(db, revisions, tenant):
+        for event, thread, held in members:
+            index.put_into(thread, event) if held else index.take_from(thread, event)
     for name, one in found.items():
         index.note(name, one.version)
     index.note("docs", index.docs)

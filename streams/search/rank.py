@@ -16,26 +16,27 @@ recent    the nearer to the time asked about, the more; much more where the text
 import heapq
 import math
 import sqlite3
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple
 
 from schemas.time import HOUR
-from streams.search.asking import Asked, ask
+from streams.search.asking import Asked, ask, docs_with
 from streams.search.query import KINDS, Query
 from streams.search.store import STRETCH, scope
-from streams.search.tokens import terms
 from streams.search.words import asks_for_now
 
-POSTINGS = 30_000
-CANDIDATES = 400
-MOST_CHARACTERS = 4000
-"""Of a document that are looked at when it is ranked; its rare terms are known beyond them."""
+POSTINGS = 20_000
+CANDIDATES = 300
+MOST_READ = 4 * CANDIDATES
+"""Where filters leave few of the likeliest."""
 CITING = 20
 K1, B = 1.2, 0.5
 NAMES, ORDER, NEARBY, EVIDENCE, THREAD = 0.3, 0.3, 0.6, 0.5, 0.2
 RECENT, RECENT_NOW = 0.03, 0.5
+STRONG = 0.75
+"""Of the best hit's score: where the newest is asked for, it is the newest of those above."""
 CLOSED = 0.8
 """What remains of the score of something that has ceased to be true, where no time is asked."""
 
@@ -63,13 +64,13 @@ class Row(NamedTuple):
     ends: int
     length: int
     text: str
-    hidden: str | None
+    terms: str
     evidence: str | None
 
 
 ROW = f"""
 SELECT doc.id, doc.kind, doc.key, s.name, u.name, doc.at, doc.until, doc.newest, doc.ends,
-    doc.length, doc.text, doc.hidden, doc.evidence
+    doc.length, doc.text, doc.terms, doc.evidence
 FROM doc JOIN passage ON passage.no = doc.id / {STRETCH}
 LEFT JOIN name s ON s.no = passage.session LEFT JOIN name u ON u.no = doc.person
 """
@@ -81,8 +82,10 @@ class Ranker:
     def __init__(self, db: sqlite3.Connection, query: Query, meta: dict[str, Any]) -> None:
         self.db, self.query = db, query
         self.average: float = meta.get("length") or 1.0
-        self.asked: list[Asked] = ask(db, query.text, meta.get("docs") or 0)
+        self.docs: int = meta.get("docs") or 0
+        self.asked: list[Asked] = ask(db, query.text, self.docs)
         self.scope = self._scope()
+        self.pairs = _pairs(self.asked)
         self._sums: dict[int, float] = {0: 0.0}
 
     def found(self) -> list[Found]:
@@ -94,15 +97,20 @@ class Ranker:
         for number, mask in masks.items():
             passages[number // STRETCH] |= mask
         rows = self._rows(masks, passages)
-        scored = {row.number: self._scored(row, masks.get(row.number, 0)) for row in rows}
-        self._lift(rows, scored)
+        scored = {row.number: self._scored(row) for row in rows}
+        self._lift_evidence(rows, scored)
+        self._lift_threads(rows, scored)
         self._near(scored, passages)
+        self._recent(rows, scored)
         return self._best(rows, scored)
 
     # --- candidates ---------------------------------------------------------------------------
 
     def _scope(self) -> str | None:
-        """What the query is narrowed to, as FTS5 has it; None where there is no such thing."""
+        """What the query is narrowed to, as FTS5 has it; None where there is no such thing.
+
+        Where that is most of what there is, looking at what was found costs less.
+        """
         parts = []
         for kind, name in (("session", self.query.session_id), ("user", self.query.user_id)):
             if name is not None:
@@ -110,7 +118,8 @@ class Ranker:
                 known = self.db.execute(sql, [kind, name]).fetchone()
                 if known is None:
                     return None
-                parts.append(f'"{scope(kind[0], known[0])}"')
+                if 2 * docs_with(self.db, scope(kind[0], known[0])) < self.docs:
+                    parts.append(f'"{scope(kind[0], known[0])}"')
         if "event" not in self.query.kinds:
             kinds = [f'"{scope("k", kind)}"' for kind in KINDS if kind in self.query.kinds]
             parts.append(f"({' OR '.join(kinds)})")
@@ -151,10 +160,14 @@ class Ranker:
     def _rows(self, masks: dict[int, int], passages: dict[int, int]) -> list[Row]:
         """The likeliest documents that the query allows."""
 
-        def promise(number: int) -> float:
-            return self._sum(masks[number]) + NEARBY * self._sum(passages[number // STRETCH])
+        def promise(both: tuple[int, int]) -> float:
+            return self._sum(both[0]) + NEARBY * self._sum(both[1])
 
-        likely = heapq.nlargest(4 * CANDIDATES, masks, key=promise)
+        alike: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for number, mask in masks.items():
+            alike[mask, passages[number // STRETCH]].append(number)
+        best = (alike[both] for both in sorted(alike, key=promise, reverse=True))
+        likely = list(islice(chain.from_iterable(best), MOST_READ))
         rows: list[Row] = []
         for start in range(0, len(likely), CANDIDATES):
             rows += self._read(likely[start : start + CANDIDATES])
@@ -190,53 +203,50 @@ class Ranker:
             )
         return self._sums[mask]
 
-    def _scored(self, row: Row, mask: int) -> dict[str, float]:
+    def _scored(self, row: Row) -> dict[str, float]:
         """The parts of a document's score that it has by itself."""
-        found = terms(row.text[:MOST_CHARACTERS])
-        if row.hidden:
-            found += terms(row.hidden)
-        times = Counter(found)
         long = K1 * (1 - B + B * row.length / self.average)
-        words = names = 0.0
-        for bit, one in enumerate(self.asked):
-            count = times[one.term] or (mask >> bit & 1)
-            if count:
+        words = names = order = 0.0
+        for one in self.asked:
+            if count := row.terms.count(f" {one.term} "):
                 part = one.weight * count * (K1 + 1) / (count + long)
                 words += part
                 names += NAMES * part if one.is_name else 0.0
-        follow = set(pairwise(found))
-        order = sum(
-            ORDER * min(one.weight, other.weight)
-            for one, other in self._neighbours()
-            if (one.term, other.term) in follow
-        )
-        return {"words": words, "names": names, "order": order, "recent": self._recent(row.at)}
-
-    def _neighbours(self) -> Iterator[tuple[Asked, Asked]]:
-        placed = sorted(self.asked, key=lambda one: one.place)
-        return ((one, other) for one, other in pairwise(placed) if other.place == one.place + 1)
-
-    def _recent(self, at: int) -> float:
-        query = self.query
-        asked = min(one for one in (query.now, query.as_of, query.until) if one is not None)
-        share = RECENT_NOW if asks_for_now(query.text) else RECENT
-        return share * self._whole() / (1 + math.log2(1 + max(0, asked - at) / HOUR))
+        for weight, pair in self.pairs:
+            if pair in row.terms:
+                order += weight
+        return {"words": words, "names": names, "order": order}
 
     def _whole(self) -> float:
         return self._sum((1 << len(self.asked)) - 1)
 
-    def _lift(self, rows: list[Row], scored: dict[int, dict[str, float]]) -> None:
-        """What matches lifts what it rests on, and what belongs to the same thread."""
-        citing = [row for row in rows if row.evidence]
-        citing = heapq.nlargest(CITING, citing, key=lambda row: scored[row.number]["words"])
+    def _lift_evidence(self, rows: list[Row], scored: dict[int, dict[str, float]]) -> None:
+        """What matches lifts the events it rests on, found or not."""
+        citing = _strongest([row for row in rows if row.evidence], scored)
         for row in citing:
             for event in self._events((row.evidence or "").split("\n"), row):
                 if event.number not in scored:
                     rows.append(event)
-                    scored[event.number] = self._scored(event, 0)
+                    scored[event.number] = self._scored(event)
                 parts = scored[event.number]
                 lift = EVIDENCE * scored[row.number]["words"]
                 parts["evidence"] = max(parts.get("evidence", 0.0), lift)
+
+    def _lift_threads(self, rows: list[Row], scored: dict[int, dict[str, float]]) -> None:
+        """What matches lifts the others of its thread that have been found."""
+        events = {row.key: row for row in rows if row.kind == "event"}
+        listed = ", ".join("?" * len(events))
+        sql = f"SELECT key, event FROM thread WHERE event IN ({listed})"
+        members: dict[str, list[Row]] = defaultdict(list)
+        for thread, event in self.db.execute(sql, list(events)):
+            members[thread].append(events[event])
+        for some in members.values():
+            first = max(some, key=lambda row: scored[row.number]["words"])
+            lift = THREAD * scored[first.number]["words"]
+            for row in some:
+                if row is not first:
+                    parts = scored[row.number]
+                    parts["thread"] = max(parts.get("thread", 0.0), lift)
 
     def _events(self, keys: list[str], citing: Row) -> list[Row]:
         marks = ", ".join("?" * len(keys))
@@ -258,6 +268,23 @@ class Ranker:
                 parts = scored[number]
                 parts["nearby"] = NEARBY * max(0.0, self._sum(passages[at]) - parts["words"])
 
+    def _recent(self, rows: list[Row], scored: dict[int, dict[str, float]]) -> None:
+        """A little for what is recent; where the newest is asked for, much for that of the best."""
+        query = self.query
+        asked = min(one for one in (query.now, query.as_of, query.until) if one is not None)
+        whole = self._whole()
+        for row in rows:
+            age = max(0, asked - row.at) / HOUR
+            scored[row.number]["recent"] = RECENT * whole / (1 + math.log2(1 + age))
+        if not rows or not asks_for_now(query.text):
+            return
+        enough = STRONG * max(sum(parts.values()) for parts in scored.values())
+        strong = [row for row in rows if sum(scored[row.number].values()) >= enough]
+        oldest, newest = min(row.at for row in strong), max(row.at for row in strong)
+        for row in strong:
+            share = (row.at - oldest) / max(1, newest - oldest)
+            scored[row.number]["recent"] += RECENT_NOW * whole * share
+
     def _best(self, rows: list[Row], scored: dict[int, dict[str, float]]) -> list[Found]:
         whole = self._whole()
         made = []
@@ -272,3 +299,17 @@ class Ranker:
             shown = {name: part for name, part in why.items() if part}
             made.append(Found(row.number, row, round(score, 6), shown))
         return sorted(made, key=lambda one: (-one.score, -one.number))
+
+
+def _strongest(rows: list[Row], scored: dict[int, dict[str, float]]) -> list[Row]:
+    return heapq.nlargest(CITING, rows, key=lambda row: scored[row.number]["words"])
+
+
+def _pairs(asked: list[Asked]) -> list[tuple[float, str]]:
+    """What two neighbours of the question add where they stand so in a document's terms."""
+    placed = sorted(asked, key=lambda one: one.place)
+    return [
+        (ORDER * min(one.weight, other.weight), f" {one.term}  {other.term} ")
+        for one, other in pairwise(placed)
+        if other.place == one.place + 1
+    ]

@@ -117,15 +117,17 @@ def changes(db: DuckDBPyConnection, files: list[str], tenant: str) -> Iterator[l
         yield [_change(row) for row in rows]
 
 
-def threads(db: DuckDBPyConnection, files: list[str], tenant: str) -> Iterator[tuple[str, str]]:
-    """(thread, event) of the revisions in files that put an event into a thread."""
+def threads(
+    db: DuckDBPyConnection, files: list[str], tenant: str
+) -> Iterator[list[tuple[str, str, bool]]]:
+    """(event, thread, whether it belongs there from then on), in the order of the revisions."""
     sql = (
-        """SELECT "after" ->> '$.thread_key', "after" ->> '$.event_id' """
-        f"FROM ({select('revisions', files, tenant=tenant)}) "
-        """WHERE entity_type = 'thread' AND "after" IS NOT NULL"""
+        """SELECT value ->> '$.event_id', value ->> '$.thread_key', held FROM (SELECT seq, """
+        """coalesce("after", "before") AS value, "after" IS NOT NULL AS held """
+        f"FROM ({select('revisions', files, tenant=tenant)}) WHERE entity_type = 'thread') "
+        "ORDER BY seq"
     )
-    for rows in _batches(db, sql):
-        yield from rows
+    yield from _batches(db, sql)
 
 
 def _change(row: tuple[Any, ...]) -> Change:

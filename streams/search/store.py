@@ -21,7 +21,7 @@ import msgspec
 from streams.search.query import Kind
 from streams.search.tokens import terms
 
-FORMAT = 1
+FORMAT = 2
 """Of the file, and of the terms in it: another one is built anew."""
 STRETCH = 16
 MOST_TERMS = 4000
@@ -42,10 +42,10 @@ CREATE TABLE doc (
     id INTEGER PRIMARY KEY, -- passage * {STRETCH} + place
     kind TEXT, owner INTEGER, key TEXT, -- owner: a name's number; key: the id there
     person INTEGER, at INTEGER, since INTEGER, ends INTEGER, until INTEGER, newest INTEGER,
-    seq INTEGER, length INTEGER, text TEXT, hidden TEXT, evidence TEXT
+    seq INTEGER, length INTEGER, text TEXT, terms TEXT, evidence TEXT
 );
 CREATE INDEX doc_key ON doc (key, kind, owner, since);
-CREATE TABLE thread (key TEXT, event TEXT, PRIMARY KEY (event, key)) WITHOUT ROWID;
+CREATE TABLE thread (event TEXT, key TEXT, PRIMARY KEY (event, key)) WITHOUT ROWID;
 CREATE TABLE common (term TEXT PRIMARY KEY, docs INTEGER) WITHOUT ROWID;
 CREATE VIRTUAL TABLE term USING fts5(
     terms, content='', columnsize=0, detail='none', tokenize="ascii tokenchars '.:-'"
@@ -74,6 +74,15 @@ class Doc(NamedTuple):
     evidence: list[str]
 
 
+class Passage(NamedTuple):
+    """The last passage of a session or user: how many documents it has, from when to when."""
+
+    no: int
+    size: int
+    earliest: int
+    latest: int
+
+
 class Version(NamedTuple):
     """What is known of a document that is there."""
 
@@ -89,7 +98,8 @@ class Index:
 
     def __init__(self, path: Path) -> None:
         self.db = connected(path)
-        self._passages: dict[tuple[int | None, int | None], tuple[int, int]] = {}
+        self._passages: dict[tuple[int | None, int | None], Passage] = {}
+        self._grown: dict[int, Passage] = {}
         self.name = lru_cache(maxsize=50_000)(self._name)
         self.docs: int = self.value("docs") or 0
 
@@ -123,10 +133,13 @@ class Index:
 
     def add(self, docs: Iterable[Doc]) -> None:
         """Adds documents that are not there yet."""
-        rows = sorted(map(self._placed, docs))  # FTS5 takes rising numbers at once
+        rows = sorted(
+            map(self._placed, docs), key=lambda one: one[0][0]
+        )  # FTS5 takes rising numbers at once
         self.db.executemany(
             f"INSERT INTO doc VALUES ({', '.join('?' * 15)})", (row for row, _ in rows)
         )
+        self._write_passages()
         self.docs += len(rows)
         self.db.executemany(
             "INSERT INTO term (rowid, terms) VALUES (?, ?)",
@@ -141,7 +154,7 @@ class Index:
         found = terms_of(doc.text, doc.hidden)
         row = (
             number, doc.kind, owner, doc.key, person, doc.at, doc.since, doc.ends, doc.ends, 1,
-            doc.seq, len(found), doc.text, doc.hidden or None, "\n".join(doc.evidence) or None,
+            doc.seq, len(found), doc.text, joined(found), "\n".join(doc.evidence) or None,
         )  # fmt: skip
         return row, _stored(found, doc.kind, session, person)
 
@@ -149,18 +162,26 @@ class Index:
         """The number of the next document of an owner."""
         owner = session, person
         if owner not in self._passages:
-            sql = "SELECT no, size FROM passage WHERE session IS ? AND person IS ? ORDER BY no DESC"
-            self._passages[owner] = self.db.execute(sql, owner).fetchone() or (0, STRETCH)
-        no, size = self._passages[owner]
-        if size == STRETCH:
-            sql = "INSERT INTO passage (session, person, size, earliest, latest) VALUES (?,?,0,?,?)"
-            no, size = self.db.execute(sql, (session, person, at, at)).lastrowid or 0, 0
-        self._passages[owner] = no, size + 1
-        self.db.execute(
-            "UPDATE passage SET size = ?, earliest = min(earliest, ?), latest = max(latest, ?) "
-            "WHERE no = ?", [size + 1, at, at, no],
-        )  # fmt: skip
-        return no * STRETCH + size
+            sql = (
+                "SELECT no, size, earliest, latest FROM passage "
+                "WHERE session IS ? AND person IS ? ORDER BY no DESC"
+            )
+            found = self.db.execute(sql, owner).fetchone()
+            self._passages[owner] = Passage(*found) if found else Passage(0, STRETCH, at, at)
+        last = self._passages[owner]
+        if last.size == STRETCH:
+            sql = "INSERT INTO passage (session, person) VALUES (?, ?)"
+            last = Passage(self.db.execute(sql, owner).lastrowid or 0, 0, at, at)
+        grown = Passage(last.no, last.size + 1, min(last.earliest, at), max(last.latest, at))
+        self._passages[owner] = self._grown[grown.no] = grown
+        return last.no * STRETCH + last.size
+
+    def _write_passages(self) -> None:
+        sql = "UPDATE passage SET size = ?, earliest = ?, latest = ? WHERE no = ?"
+        grown = self._grown.values()
+        self.db.executemany(sql, ((one.size, one.earliest, one.latest, one.no) for one in grown))
+        self._grown.clear()
+        self._passages.clear()
 
     def owner(self, doc: Doc) -> int:
         """The number of the session, or else the user, that a document's id counts in."""
@@ -174,14 +195,17 @@ class Index:
         session = None if doc.session is None else self.name("session", doc.session)
         person = None if doc.user is None else self.name("user", doc.user)
         found = terms_of(doc.text, doc.hidden)
+        given = [
+            person, doc.at, doc.since, doc.ends, doc.ends, doc.seq, len(found), doc.text,
+            joined(found), "\n".join(doc.evidence) or None, number,
+        ]  # fmt: skip
         self.db.execute(
             "UPDATE doc SET person = ?, at = ?, since = ?, ends = ?, until = ?, seq = ?, "
-            "length = ?, text = ?, hidden = ?, evidence = ? WHERE id = ?",
-            [person, doc.at, doc.since, doc.ends, doc.ends, doc.seq, len(found), doc.text,
-             doc.hidden or None, "\n".join(doc.evidence) or None, number],
-        )  # fmt: skip
-        given = [number, _stored(found, doc.kind, session, person)]
-        self.db.execute("INSERT INTO term (rowid, terms) VALUES (?, ?)", given)
+            "length = ?, text = ?, terms = ?, evidence = ? WHERE id = ?",
+            given,
+        )
+        listed = [number, _stored(found, doc.kind, session, person)]
+        self.db.execute("INSERT INTO term (rowid, terms) VALUES (?, ?)", listed)
 
     def versions(self, kind: Kind, owner: int, key: str) -> list[Version]:
         """The versions of something held, oldest first; of an event the one."""
@@ -210,14 +234,22 @@ class Index:
         self.docs -= 1
         self.db.execute("DELETE FROM doc WHERE id = ?", [number])
 
+    def put_into(self, thread: str, event: str) -> None:
+        """Notes that an event belongs to a thread."""
+        self.db.execute("INSERT OR IGNORE INTO thread VALUES (?, ?)", [event, thread])
+
+    def take_from(self, thread: str, event: str) -> None:
+        """Notes that it does not."""
+        self.db.execute("DELETE FROM thread WHERE event = ? AND key = ?", [event, thread])
+
     def _unlist(self, number: int) -> None:
         # FTS5 without content must be told what it is to forget
         sql = (
-            "SELECT text, hidden, doc.kind, session, doc.person FROM doc JOIN passage "
+            "SELECT doc.terms, doc.kind, session, doc.person FROM doc JOIN passage "
             f"ON passage.no = doc.id / {STRETCH} WHERE id = ?"
         )
-        text, hidden, *scope = self.db.execute(sql, [number]).fetchone()
-        given = [number, _stored(terms_of(text, hidden or ""), *scope)]
+        listed, *scope = self.db.execute(sql, [number]).fetchone()
+        given = [number, _stored(listed.split(), *scope)]
         self.db.execute("INSERT INTO term (term, rowid, terms) VALUES ('delete', ?, ?)", given)
 
     def count(self) -> None:
@@ -251,6 +283,11 @@ def terms_of(text: str, hidden: str) -> list[str]:
     """The terms under which a document is found."""
     found = terms(text)
     return (found + terms(hidden) if hidden else found)[:MOST_TERMS]
+
+
+def joined(found: list[str]) -> str:
+    """Terms as text in which each has a space of its own before and after it."""
+    return f" {'  '.join(found)} "
 
 
 def _stored(found: list[str], kind: str, session: int | None, person: int | None) -> str:

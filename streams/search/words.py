@@ -40,4 +40,4 @@ NUMBERS = {
 def asks_for_now(text: str) -> bool:
     """Whether a question is about the present."""
     spoken = text.lower().replace("?", " ").split()
-    return not NOW.isdisjoint(spoken) or any(one in text for one in NOW_EAST)
+    return not NOW.isdisjoint(spoken) or any(one in text for one in (*NOW_EAST, "last time"))

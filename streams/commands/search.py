@@ -1,0 +1,97 @@
+"""The command `search`: what a text is about, in the history."""
+
+from __future__ import annotations  # the search itself is loaded when it is run
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from streams import output
+from streams.commands import options
+from streams.search.query import KINDS
+
+if TYPE_CHECKING:
+    from streams.search import Hit, Page
+
+
+@click.command()
+@options.argument("text", required=False, help="What to look for, in words of any language.")
+@options.asked_history
+@options.tenant
+@click.option("--user", help="Only what this user said, and what is held of them.")
+@click.option("--session", help="Only this session.")
+@click.option("--kind", "kinds", help=f"Comma-separated: {', '.join(KINDS)}; default all.")
+@click.option("--from", "since", metavar="TIME", help="Nothing older.")
+@click.option("--to", "until", metavar="TIME", help="Nothing newer; a bare date means its end.")
+@options.as_of
+@click.option("--limit", type=int, default=10, show_default=True, help="How many hits: 1 to 100.")
+@click.option("--cursor", help="The next page: the cursor that came with this one.")
+@click.option("--rebuild", is_flag=True, help="Build the index anew first; alone, do just that.")
+@options.as_json
+@options.fails_in_a_line
+def search(
+    text: str | None,
+    history: Path,
+    tenant: str,
+    user: str | None,
+    session: str | None,
+    kinds: str | None,
+    since: str | None,
+    until: str | None,
+    as_of: str | None,
+    limit: int,
+    cursor: str | None,
+    rebuild: bool,
+    as_json: bool,
+) -> None:
+    """The events, states, preferences and items of session memory that a text is about.
+
+    Example: turnstone search "Where does Emma live?" --history turnstone-demo --user emma
+    """
+    from streams.reading import parse_moment
+    from streams.search import Query, update
+    from streams.search import search as find
+
+    if text is None and not rebuild:
+        raise click.UsageError("Missing argument 'TEXT'.")
+    if rebuild:
+        update(history, tenant, rebuild=True)
+    if text is None:
+        return
+    query = Query(
+        text=text,
+        now=time.time_ns() // 1000,
+        user_id=user,
+        session_id=session,
+        kinds=tuple(kinds.split(",")) if kinds else KINDS,  # type: ignore[arg-type]
+        since=parse_moment(f"{since}T00:00:00Z" if since and len(since) == 10 else since),
+        until=parse_moment(until),
+        as_of=parse_moment(as_of),
+        limit=limit,
+        cursor=cursor,
+    )
+    page = find(history, tenant, query)
+    output.say_json(page) if as_json else _show(page)
+
+
+def _show(page: Page) -> None:
+    for hit in page.hits:
+        of = " ".join(one for one in (hit.session_id, hit.user_id) if one)
+        until = f" until {hit.valid_to[:10]}" if hit.valid_to else ""
+        output.say(f"{hit.score:.2f}  {hit.at[:16]}{until}  {hit.kind}  {of}  [{hit.id}]")
+        click.echo(f"    {_marked(hit)}")
+    if not page.hits:
+        output.note("nothing in this history is about that")
+    if page.cursor:
+        output.note(f"more: --cursor {page.cursor}")
+
+
+def _marked(hit: Hit) -> str:
+    """A hit's text in one line; what matched is bold in a terminal."""
+    parts, last = [], 0
+    for start, end in hit.matches:
+        parts += [hit.text[last:start], click.style(hit.text[start:end], bold=True)]
+        last = end
+    return " ".join("".join([*parts, hit.text[last:]]).split())

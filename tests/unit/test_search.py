@@ -1,0 +1,391 @@
+"""Search: what is found, who finds it, and that the index follows the history and forgets."""
+
+import multiprocessing
+import os
+import signal
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.base import format_time, parse_time
+from streams.errors import UsageError
+from streams.runtime import local, operate
+from streams.search import Hit, NotIndexed, Query, build, forget, search, update
+from streams.search import query as queries
+from streams.search.store import Index
+from streams.search.tokens import terms
+from tests.command import files_holding, ndjson, turn, turnstone
+
+NOW = parse_time("2026-04-01T00:00:00Z")
+SAMPLE = Path(__file__).parents[2] / "streams" / "sample" / "conversations.ndjson"
+SECRET = "Quillfeather"
+
+
+def asked(history: Path, text: str, tenant: str = "default", **given: Any) -> list[Hit]:
+    return search(history, tenant, Query(text=text, now=NOW, **given)).hits
+
+
+def ids(history: Path, text: str, tenant: str = "default", **given: Any) -> list[str]:
+    return [hit.id for hit in asked(history, text, tenant, **given)]
+
+
+def run(folder: Path, name: str, records: list[dict[str, Any]]) -> Path:
+    """Folds records into `folder/history`."""
+    local.run([str(ndjson(folder / f"{name}.ndjson", records))], folder / "history")
+    return folder / "history"
+
+
+def state(plan: str, state_id: str, text: str, at: str, **more: Any) -> dict[str, Any]:
+    """A plan that says one thing of user `u`."""
+    update_ = {"kind": "fact", "state_id": state_id, "body_text": text, "reason": "said", **more}
+    return {
+        "type": "write_plan", "plan_id": plan, "user_id": "u", "occurred_at": at,
+        "extractor": {"name": "test", "version": "1"}, "state_updates": [update_],
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample conversations, in three languages."""
+    history = tmp_path_factory.mktemp("sample") / "history"
+    local.run([str(SAMPLE)], history)
+    return history
+
+
+# --- terms ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "common"),
+    [
+        ("bookings", "He booked it", "book"),
+        ("at 6:30 pm", "18:30", "18:30"),
+        ("6pm", "18:00", "18:00"),
+        ("£1,100", "1100", "1100"),
+        ("two tickets", "2 tickets", "2"),
+        ("the 14th of March", "2026-03-14", "14"),
+        ("3月14日", "March 14", "march"),
+        ("ＣＡＦＥ", "café", "cafe"),
+        ("新幹線", "東京から新幹線で", "新幹"),
+        ("抹茶が好き", "茶", "茶"),
+    ],
+)
+def test_what_means_the_same_has_a_term_in_common(one: str, other: str, common: str) -> None:
+    assert common in terms(one)
+    assert common in terms(other)
+
+
+def test_no_term_can_be_taken_for_a_query() -> None:
+    text = '⑴ ﷺ ½ ª a-b "x" ^y* NEAR(z) c\'d §u1 col:umn {e} \x00f'
+    assert all(one.isascii() <= one.replace(".", "").replace(":", "").isalnum() or "-" in one
+               for one in terms(text))  # fmt: skip
+    assert not any(one.startswith("§") for one in terms(text))
+
+
+# --- what is found ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("When is Nora's birthday?", "emma-family-2"),
+        ("what is Emma allergic to", "emma-move-4"),
+        ("Which flat was close to the station, and what did it cost?", "emma-move-2"),
+        ("booked a train on the 14th", "yui-trip-2"),
+        ("极限的定义是什么", "lin-calculus-1"),
+        ("我喜欢先看什么", "lin-essay-1"),
+        ("难题全对", "lin-calculus-4"),
+        ("夹逼", "lin-calculus-4"),
+        ("猫の名前は？", "yui-days-4"),
+        ("新幹線の席はどこ", "yui-trip-2"),
+        ("部長", "yui-days-5"),
+        ("抹茶", "yui-trip-2"),
+        ("鴨川", "yui-trip-4"),
+    ],
+)
+def test_the_right_turn_is_among_the_first_three(sample: Path, text: str, right: str) -> None:
+    assert right in ids(sample, text, kinds=("event",), limit=3)
+
+
+def test_a_state_lifts_what_it_rests_on(sample: Path) -> None:
+    hits = {hit.id: hit for hit in asked(sample, "where does Emma live now")}
+    assert "evidence" in hits["emma-move-6"].why
+    assert hits["emma-move-6"].score == pytest.approx(sum(hits["emma-move-6"].why.values()), 1e-4)
+    assert hits["emma-home"].kind == "state"
+
+
+def test_a_thread_lifts_what_belongs_to_it(sample: Path) -> None:
+    hits = asked(sample, "job in Manchester, and a van for the move", limit=100)
+    assert any("thread" in hit.why for hit in hits)
+
+
+def test_matches_are_parts_of_the_text(sample: Path) -> None:
+    hit = asked(sample, "新幹線 予約", kinds=("event",))[0]
+    assert [hit.text[start:end] for start, end in hit.matches] == ["新幹線", "予約"]
+
+
+def test_a_long_text_is_shown_around_what_matched(tmp_path: Path) -> None:
+    text = "filler " * 400 + "the zebra crossing " + "filler " * 400
+    history = run(tmp_path, "a", [turn("long", user_input=text)])
+    (hit,) = asked(history, "zebra")
+    assert len(hit.text) <= 600
+    assert [hit.text[start:end] for start, end in hit.matches] == ["zebra"]
+
+
+def test_filters(sample: Path) -> None:
+    assert {hit.user_id for hit in asked(sample, "Manchester", user_id="emma")} == {"emma"}
+    assert asked(sample, "Manchester", user_id="yui") == []
+    assert asked(sample, "Manchester", user_id="nobody") == []
+    told = asked(sample, "Manchester train", session_id="emma-trains")
+    assert {hit.session_id for hit in told} == {"emma-trains"}
+    assert {hit.kind for hit in asked(sample, "Emma lives", kinds=("state",))} == {"state"}
+    since = parse_time("2026-03-13T00:00:00Z")
+    assert all(hit.at >= format_time(since) for hit in asked(sample, "Manchester", since=since))
+    assert all(hit.at < format_time(since) for hit in asked(sample, "Manchester", until=since - 1))
+
+
+def test_as_of_a_date_what_was_true_then_is_found(sample: Path) -> None:
+    early = asked(sample, "Where does Emma live?", as_of=parse_time("2026-03-05T00:00:00Z"))
+    texts = [hit.text for hit in early if hit.id == "emma-home"]
+    assert texts and all("Leeds" in text for text in texts)
+    assert all(hit.at <= "2026-03-05T00:00:00Z" for hit in early)
+    late = asked(sample, "Where does Emma live?", as_of=parse_time("2026-03-14T00:00:00Z"))
+    assert all("Ancoats" in hit.text for hit in late if hit.id == "emma-home")
+
+
+def test_pages_follow_each_other(sample: Path) -> None:
+    query = Query(text="Manchester flat train van", now=NOW, limit=100)
+    whole = [hit.id for hit in search(sample, "default", query).hits]
+    paged: list[str] = []
+    cursor = None
+    while True:
+        query = Query(text="Manchester flat train van", now=NOW + 7, limit=2, cursor=cursor)
+        page = search(sample, "default", query)
+        paged += [hit.id for hit in page.hits]
+        cursor = page.cursor
+        if cursor is None:
+            break
+    assert len(whole) > 4
+    assert sorted(paged) == sorted(whole)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"limit": 0}, {"limit": 101}, {"cursor": "☃"}, {"cursor": "WzFd"}, {"kinds": ("x",)}],
+)
+def test_what_cannot_be_asked_is_refused(sample: Path, wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=next(iter(wrong)).removesuffix("s")):
+        search(sample, "default", Query(text="flat", now=NOW, **wrong))
+
+
+HOSTILE = ['"', 'flat" OR "', "terms:flat", "*", "NEAR(flat van)", "§u1", "\x00", "\ud800", ""]
+LONG = ["a" * 10_000, "flat " * 50_000, " ".join(f"w{n}" for n in range(50_000)), "茶" * 50_000]
+
+
+@pytest.mark.parametrize("text", HOSTILE + LONG, ids=range(len(HOSTILE + LONG)))
+def test_no_text_is_a_query_language_or_costs_much(sample: Path, text: str) -> None:
+    began = time.process_time()
+    hits = asked(sample, text)
+    assert time.process_time() - began < 1
+    assert all(hit.matches or "evidence" in hit.why for hit in hits)
+
+
+# --- tenants ----------------------------------------------------------------------------------
+
+
+def test_a_tenant_finds_nothing_of_another(tmp_path: Path) -> None:
+    rome = turn("1", user_input=f"{SECRET} flew to Rome", tenant="one")
+    oslo = turn("2", user_input="two flew to Oslo", tenant="two")
+    history = run(tmp_path, "a", [rome, oslo])
+    assert ids(history, SECRET, "one") == ["1"]
+    assert ids(history, SECRET, "two") == []
+    assert ids(history, "flew", "two", user_id="u", session_id="s") == ["2"]
+    assert ids(history, "flew", "three") == []
+    assert ids(history, "flew", "../one") == []
+    files = {file.split("/")[-1] for file in files_holding(history / "_search", SECRET)}
+    assert files == {build.current(history, "one").name}  # type: ignore[union-attr]
+
+
+# --- following the history --------------------------------------------------------------------
+
+
+def test_what_comes_later_is_found_by_the_next_search(tmp_path: Path) -> None:
+    history = run(tmp_path, "a", [turn("1", user_input="the heron", status="running")])
+    assert ids(history, "heron osprey") == ["1"]
+    first = build.current(history, "default")
+    run(tmp_path, "b", [turn("1", user_input="the osprey"), turn("2", user_input="an osprey nest")])
+    assert sorted(ids(history, "osprey")) == ["1", "2"]
+    assert ids(history, "heron") == []
+    assert build.current(history, "default") == first, "it was brought up to date, not built anew"
+
+
+def test_versions_of_a_state_follow_each_other(tmp_path: Path) -> None:
+    run(tmp_path, "a", [state("p1", "home", "lives in Leeds", "2026-01-01T00:00:00Z")])
+    history = tmp_path / "history"
+    assert [hit.text for hit in asked(history, "lives")] == ["lives in Leeds"]
+    run(tmp_path, "b", [state("p2", "home", "lives in Hull", "2026-02-01T00:00:00Z",
+                              valid_from="2026-02-01T00:00:00Z")])  # fmt: skip
+    assert [hit.text for hit in asked(history, "lives")] == ["lives in Hull"]
+    then = parse_time("2026-01-15T00:00:00Z")
+    assert [hit.text for hit in asked(history, "lives", as_of=then)] == ["lives in Leeds"]
+    update(history, "default", rebuild=True)
+    assert [hit.text for hit in asked(history, "lives")] == ["lives in Hull"]
+    assert [hit.text for hit in asked(history, "lives", as_of=then)] == ["lives in Leeds"]
+
+
+def test_an_index_built_bit_by_bit_answers_as_one_built_at_once(tmp_path: Path) -> None:
+    lines = SAMPLE.read_bytes().splitlines(keepends=True)
+    for number in range(0, len(lines), 22):
+        part = tmp_path / f"{number}.ndjson"
+        part.write_bytes(b"".join(lines[number : number + 22]))
+        local.run([str(part)], tmp_path / "history")
+        update(tmp_path / "history", "default")
+    bit_by_bit = _documents(build.current(tmp_path / "history", "default"))
+    assert bit_by_bit == _documents(update(tmp_path / "history", "default", rebuild=True))
+
+
+def _documents(index: Path | None) -> list[Any]:
+    assert index is not None
+    db = sqlite3.connect(index)
+    sql = "SELECT kind, key, at, since, until, newest, text, length, evidence FROM doc ORDER BY ALL"
+    columns = "kind, key, at, since, until, newest, text, length, evidence"
+    found = db.execute(sql.replace("ALL", columns)).fetchall()
+    vocabulary = db.execute("SELECT term, doc FROM vocabulary WHERE term NOT LIKE '§%'").fetchall()
+    db.close()
+    return [found, vocabulary]
+
+
+def test_compacting_costs_no_new_index(tmp_path: Path) -> None:
+    for name in "abc":
+        history = run(tmp_path, name, [turn(name, user_input=f"the heron {name}")])
+    assert len(ids(history, "heron")) == 3
+    first = build.current(history, "default")
+    operate.compact(history)
+    run(tmp_path, "d", [turn("d", user_input="the heron d")])
+    assert len(ids(history, "heron")) == 4
+    assert build.current(history, "default") == first
+
+
+# --- forgetting, killing, several at once -----------------------------------------------------
+
+
+def test_law_8_who_is_forgotten_is_in_no_byte_of_the_index(tmp_path: Path) -> None:
+    history = run(tmp_path, "a", [turn("1", user_input=f"{SECRET} in the aviary", user_id="gone"),
+                                  turn("2", user_input="an aviary", session_id="t")])  # fmt: skip
+    assert sorted(ids(history, "aviary")) == ["1", "2"]
+    reader = sqlite3.connect(build.current(history, "default") or "")  # with a log beside the file
+    reader.execute("SELECT count(*) FROM doc").fetchone()
+    run(tmp_path, "b", [turn("3", user_input=f"{SECRET} again", user_id="gone", session_id="r")])
+    assert ids(history, SECRET.lower()) != []
+    assert files_holding(history / "_search", SECRET)
+    operate.forget(history, "default", "gone")
+    reader.close()
+    assert files_holding(history, SECRET) == []
+    assert files_holding(history, SECRET.lower()) == []
+    assert ids(history, "aviary") == ["2"]
+    assert files_holding(history, SECRET) == []
+
+
+def _build_slowly(history: Path) -> None:
+    def stopped(self: Index) -> None:
+        time.sleep(60)
+
+    Index.count = stopped  # type: ignore[method-assign]
+    update(history, "default", rebuild=True)
+
+
+def test_a_killed_build_leaves_the_index_before(tmp_path: Path) -> None:
+    history = run(tmp_path, "a", [turn("1", user_input="the heron")])
+    first = update(history, "default")
+    builder = multiprocessing.get_context("spawn").Process(target=_build_slowly, args=(history,))
+    builder.start()
+    while not list((history / "_search").glob("*.making")):
+        time.sleep(0.01)
+        assert builder.is_alive()
+    assert ids(history, "heron") == ["1"], "others go on with what they find"
+    assert builder.pid
+    os.kill(builder.pid, signal.SIGKILL)
+    builder.join()
+    assert build.current(history, "default") == first
+    assert ids(history, "heron") == ["1"]
+    assert update(history, "default", rebuild=True) != first
+    assert not list((history / "_search").glob("*.making"))
+
+
+def test_a_broken_index_is_built_anew(tmp_path: Path) -> None:
+    history = run(tmp_path, "a", [turn("1", user_input="the heron")])
+    update(history, "default").write_bytes(b"no database" * 1000)
+    assert ids(history, "heron") == ["1"]
+
+
+@pytest.fixture
+def readers() -> Iterator[list[Any]]:
+    started: list[Any] = []
+    yield started
+    for one in started:
+        one.terminate()
+        one.join()
+
+
+def _read(history: Path, stop: Any, failed: Any) -> None:
+    while not stop.is_set():
+        hits = search(history, "default", Query(text="heron", now=NOW, limit=100)).hits
+        numbers = sorted(int(hit.id) for hit in hits)
+        if numbers != list(range(len(numbers))):
+            failed.set()
+
+
+def test_several_read_while_one_writes(tmp_path: Path, readers: list[Any]) -> None:
+    history = run(tmp_path, "0", [turn("0", user_input="the heron")])
+    context = multiprocessing.get_context("spawn")
+    stop, failed = context.Event(), context.Event()
+    readers += [context.Process(target=_read, args=(history, stop, failed)) for _ in range(2)]
+    for one in readers:
+        one.start()
+    for number in range(1, 6):
+        run(tmp_path, str(number), [turn(str(number), user_input="the heron")])
+        update(history, "default", rebuild=number % 3 == 0)
+    stop.set()
+    for one in readers:
+        one.join(60)
+        assert one.exitcode == 0
+    assert not failed.is_set()
+    assert len(ids(history, "heron")) == 6
+
+
+def test_without_an_index_nothing_is_built_unasked(tmp_path: Path) -> None:
+    history = run(tmp_path, "a", [turn("1")])
+    with pytest.raises(NotIndexed):
+        search(history, "default", Query(text="say", now=NOW), update=False)
+    forget(history, "default")
+    assert not (history / "_search").exists()
+
+
+def test_a_history_without_rows_has_nothing_to_find(tmp_path: Path) -> None:
+    history = run(tmp_path, "a", [])
+    assert asked(history, "anything") == []
+
+
+# --- command ----------------------------------------------------------------------------------
+
+
+def test_the_command(sample: Path) -> None:
+    done = turnstone("search", "Nora birthday", "--history", sample, "--json", "--kind", "state")
+    assert done.code == 0, done.err
+    hits = done.json()["hits"]
+    assert hits[0]["id"] == "emma-nora-birthday"
+    said = turnstone("search", "Nora birthday", "--history", sample, "--limit", "1")
+    assert "birthday" in said.out
+    assert "--cursor" in said.err
+    assert turnstone("search", "x", "--history", sample, "--kind", "thing").code == 2
+    assert turnstone("search", "--history", sample).code == 2
+    assert turnstone("search", "--rebuild", "--history", sample).code == 0
+
+
+def test_a_cursor_is_kept_whole() -> None:
+    cursor = queries.Cursor(NOW, 1.25, 7)
+    assert queries.decode(queries.encode(cursor)) == cursor
