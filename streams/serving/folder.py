@@ -87,6 +87,8 @@ class Folder:
         self._at = 0
         self._committing = 0
         self._last_commit = 0.0
+        self._next_look = 0.0
+        self._asked = False
 
     def fold(self, started: Callable[[BaseException | None], None]) -> None:
         """Until `ending`. `started` hears once that the history is open, or why it cannot be."""
@@ -197,7 +199,11 @@ class Folder:
         self._told.committed()
 
     def _is_asked(self) -> bool:
-        return locks.is_taken(self.root / locks.ASKED)
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._asked = locks.is_taken(self.root / locks.ASKED)
+            self._next_look = now + TICK
+        return self._asked
 
     def _pause(self, seconds: float) -> None:
         until = time.monotonic() + seconds
