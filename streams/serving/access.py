@@ -7,9 +7,9 @@ headers to every reply, and writes the access log, which holds no id, text or to
 
 import time
 import traceback
-from collections.abc import Iterator
+from functools import lru_cache
 from ipaddress import ip_address
-from logging import getLogger
+from logging import INFO, getLogger
 from pathlib import Path
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -91,7 +91,7 @@ class Access:
         return _of_one_tenant(caller, scope) if caller.tenant == ALL else caller
 
     def _known(self, scope: Scope, keys: Keys) -> Caller:
-        given = list(_values(scope, b"authorization"))
+        given = _values(scope, b"authorization")
         if not given:
             raise _unauthorized("send a key: Authorization: Bearer ts_...", b"")
         scheme, _, token = given[0].partition(b" ")
@@ -141,6 +141,8 @@ class _Reply:
 
     def log(self, scope: Scope) -> None:
         """One line: the route's template in place of a path, which holds ids."""
+        if not _log.isEnabledFor(INFO):
+            return
         caller = self.caller or LOCAL._replace(tenant="-")
         milliseconds = 1000 * (time.perf_counter() - self._began)
         said = {
@@ -183,7 +185,7 @@ def _of_one_tenant(caller: Caller, scope: Scope) -> Caller:
 def _check_same_machine(scope: Scope) -> None:
     """Refuses what a web page elsewhere makes a browser on this machine send: under a name that it
     pointed at this address (DNS rebinding), or across origins. Raises Refusal."""
-    hosts = list(_values(scope, b"host"))
+    hosts = _values(scope, b"host")
     if len(hosts) != 1 or not _is_loopback(hosts[0].decode("latin-1")):
         detail = "without keys this server answers to localhost alone; make keys for other names"
         raise Refusal(403, "Not this machine", detail)
@@ -192,6 +194,7 @@ def _check_same_machine(scope: Scope) -> None:
             raise Refusal(403, "Not this machine", "another site's page may not ask here")
 
 
+@lru_cache(100)
 def _is_loopback(host: str) -> bool:
     name, _, port = host.rpartition(":") if not host.endswith("]") else (host, "", "")
     if not name or not (port.isdigit() or not port):
@@ -207,8 +210,8 @@ def _is_loopback(host: str) -> bool:
 # --- small things -------------------------------------------------------------------------------
 
 
-def _values(scope: Scope, name: bytes) -> Iterator[bytes]:
-    return (value for found, value in scope["headers"] if found == name)
+def _values(scope: Scope, name: bytes) -> list[bytes]:
+    return [value for found, value in scope["headers"] if found == name]
 
 
 def _unauthorized(detail: str, error: bytes) -> Refusal:
