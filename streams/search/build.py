@@ -16,7 +16,7 @@ from pathlib import Path
 from _duckdb import DuckDBPyConnection
 
 from sinks.locks import taken
-from streams.errors import TurnstoneError
+from sinks.root import HistoryError, HistoryWriteError
 from streams.search import source
 from streams.search.source import Change, News
 from streams.search.store import FOREVER, FORMAT, Doc, Index
@@ -24,12 +24,14 @@ from streams.search.store import FOREVER, FORMAT, Doc, Index
 log = logging.getLogger(__name__)
 
 FOLDER = "_search"
+WAIT_FOR_FIRST = 5
+"""Seconds for which a search waits for another process's first build."""
 GROWTH = 1.2
 """Of the documents: then it is counted again how common a term is."""
 
 
-class NotIndexed(TurnstoneError):  # noqa: N818 - a state, not a fault
-    """Nothing is indexed yet, and it was not to be built now."""
+class NotIndexed(HistoryError):  # noqa: N818 - a state, not a fault
+    """There is no index of this tenant yet; try again in a while."""
 
     exit_code = 5
 
@@ -43,13 +45,23 @@ def current(folder: Path, tenant: str) -> Path | None:
 def update(folder: Path, tenant: str, *, rebuild: bool = False) -> Path:
     """The index of a tenant as the tables stand now, in a generation's folder.
 
-    Where another process is at it, the index that there is; the first one is waited for.
+    Where another process is at it, the index that there is. Raises NotIndexed where that one is
+    building the first, and takes its time; HistoryWriteError.
     """
-    folder.joinpath(FOLDER).mkdir(exist_ok=True)
-    with _lock(folder, tenant, wait=rebuild or current(folder, tenant) is None) as ours:
+    try:
+        folder.joinpath(FOLDER).mkdir(exist_ok=True)
+        return _updated(folder, tenant, rebuild)
+    except (OSError, sqlite3.Error) as error:
+        raise HistoryWriteError(f"{folder / FOLDER}: {error}") from error
+
+
+def _updated(folder: Path, tenant: str, rebuild: bool) -> Path:
+    wait = FOREVER if rebuild else 0 if current(folder, tenant) else WAIT_FOR_FIRST
+    with _lock(folder, tenant, wait) as ours:
         at = current(folder, tenant)
-        if not ours:
-            assert at is not None, "the first is waited for"
+        if not ours and at is None:
+            raise NotIndexed("the first index of this tenant is being built; try again in a while")
+        if not ours and at is not None:
             return at
         if at is not None and not rebuild and _brought_up(folder, tenant, at):
             return at
@@ -62,15 +74,16 @@ def forget(folder: Path, tenant: str) -> None:
     To be called when the tables have been erased from: what is built later holds nothing of it.
     """
     if folder.joinpath(FOLDER).exists():
-        with _lock(folder, tenant, wait=True):
+        with _lock(folder, tenant, FOREVER):
             _remove(folder, tenant)
 
 
 @contextmanager
-def _lock(folder: Path, tenant: str, *, wait: bool) -> Iterator[bool]:
-    """Whether the lock is ours; `wait` until it is."""
+def _lock(folder: Path, tenant: str, wait: float) -> Iterator[bool]:
+    """Whether the lock is ours, after so many seconds at most."""
+    deadline = time.monotonic() + wait
     with folder.joinpath(FOLDER, f"{_hash(tenant)}.lock").open("a") as lock:
-        while not (ours := taken(lock)) and wait:
+        while not (ours := taken(lock)) and time.monotonic() < deadline:
             time.sleep(0.02)
         yield ours
 

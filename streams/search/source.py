@@ -24,6 +24,8 @@ from streams.search.store import FOREVER, Doc
 TABLES = ("events", "revisions")
 HELD = ("state", "preference", "session_memory")
 BATCH = 10_000
+FILES = 8
+"""Of events that are read at once."""
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 SHOWN = {"state": ("body_text",), "preference": ("subject", "note"), "session_memory": ("content",)}
 
@@ -83,19 +85,20 @@ def _latest(log: Path) -> int:
 def opened() -> DuckDBPyConnection:
     """DuckDB, for reading."""
     db = _duckdb.connect()
-    db.execute(SETTINGS)
+    db.execute(f"{SETTINGS}; SET threads = 1")  # whoever serves has other things to do
     return db
 
 
 def events(db: DuckDBPyConnection, files: list[str], tenant: str) -> Iterator[list[Doc]]:
     """The events in files, in batches; `seq` is 0 for a running one, 1 for an ended."""
-    sql = (
-        "SELECT event_id, session_id, user_id, epoch_us(occurred_at), status <> 'running', "
-        "user_input, agent_answer, image_summaries, error, topic, intent, artifact "
-        f"FROM ({select('events', files, tenant=tenant)})"
-    )
-    for rows in _batches(db, sql):
-        yield [_event(row) for row in rows]
+    for start in range(0, len(files), FILES):  # an answer is held as a whole
+        sql = (
+            "SELECT event_id, session_id, user_id, epoch_us(occurred_at), status <> 'running', "
+            "user_input, agent_answer, image_summaries, error, topic, intent, artifact "
+            f"FROM ({select('events', files[start : start + FILES], tenant=tenant)})"
+        )
+        for rows in _batches(db, sql):
+            yield [_event(row) for row in rows]
 
 
 def _event(row: tuple[Any, ...]) -> Doc:
