@@ -1,0 +1,106 @@
+"""Sends calls with httpx. `sync_sender.py` is made of this one (scripts/generate)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from typing import Self, TypeVar
+
+import httpx
+
+from streams.client.asking import Ask, Attempts, Page
+from streams.client.events import Lines, SessionEvent
+
+SILENCE = 45.0
+"""Seconds: an event stream's server says something every 15."""
+
+R = TypeVar("R")
+P = TypeVar("P", bound=Page)
+
+
+class AsyncSender:
+    """A connection pool to one server: a context manager, or `aclose()` it.
+
+    `token`: a key of `turnstone keys`; `tenant`: for a key of all tenants, the one that is meant.
+    `timeout`: seconds for each step of a call; more than a write may wait. `retries`: further
+    attempts where nothing answers, or the server says 429 or 503 (it also says when).
+    `transport`: httpx's, for other ways to reach the server.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        tenant: str | None = None,
+        timeout: float = 35.0,
+        retries: int = 4,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        headers = {"User-Agent": "turnstone-client"}
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
+        if tenant is not None:
+            headers["Turnstone-Tenant"] = tenant
+        self._http = httpx.AsyncClient(
+            base_url=url, headers=headers, timeout=timeout, transport=transport
+        )
+        self._timeout, self._retries = timeout, retries
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Ends the connections."""
+        await self._http.aclose()
+
+    async def _send(self, ask: Ask[R]) -> R:
+        attempts = Attempts(self._retries)
+        request = self._http.build_request(**ask.sent())
+        while True:
+            outcome: httpx.Response | httpx.TransportError
+            try:
+                outcome = await self._http.send(request)
+            except httpx.TransportError as error:
+                outcome = error
+            wait = attempts.wait(ask, outcome)
+            if wait is None:
+                assert isinstance(outcome, httpx.Response)
+                return ask.reply(outcome)
+            await asyncio.sleep(wait)
+
+    async def _pages(
+        self, ask: Callable[[str | None], Ask[P]], items: Callable[[P], list[R]]
+    ) -> AsyncIterator[R]:
+        """What all pages list."""
+        page = await self._send(ask(None))
+        for item in items(page):
+            yield item
+        while page.next is not None:
+            page = await self._send(ask(page.next))
+            for item in items(page):
+                yield item
+
+    async def _stream(self, ask: Ask[SessionEvent]) -> AsyncIterator[SessionEvent]:
+        """Comes back where the stream breaks off, and goes on from the newest event."""
+        lines = Lines(ask.headers["Last-Event-ID"])
+        attempts = Attempts(self._retries)
+        timeout = httpx.Timeout(self._timeout, read=SILENCE)
+        while not lines.gone:
+            wait: float | None = None
+            again = replace(ask, headers={"Last-Event-ID": lines.last_id}).sent()
+            try:
+                async with self._http.stream(**again, timeout=timeout) as response:
+                    if response.status_code in ask.gives:
+                        async for line in response.aiter_lines():
+                            attempts, wait = Attempts(self._retries), lines.retry
+                            if (event := lines.feed(line)) is not None:
+                                yield event
+                    elif (wait := attempts.wait(ask, response)) is None:
+                        await response.aread()
+                        ask.reply(response)
+            except httpx.TransportError as error:
+                wait = attempts.wait(ask, error)
+            await asyncio.sleep(wait or lines.retry)

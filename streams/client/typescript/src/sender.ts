@@ -1,0 +1,186 @@
+/** Sends calls with `fetch`, tries them again, reads pages and event streams. */
+
+import { StatusError, UnreachableError } from "./errors.js";
+import type { Recursion, SessionDocument, Signal, ToolResult, Turn, WritePlan } from "./types.js";
+
+/** RFC 3339, a Date, or a day (YYYY-MM-DD), which means its end (UTC). */
+export type Moment = string | Date;
+export type InputRecord = Turn | Recursion | ToolResult | Signal | WritePlan;
+export type Records = Iterable<InputRecord>;
+
+/** A session as it is from now on. `id` goes on from here: `last_event_id`. */
+export interface SessionEvent {
+  id: string;
+  session: SessionDocument;
+}
+
+/**
+ * `tenant`: for a key of all tenants, the one that is meant. `timeout`: milliseconds a call may
+ * take. `retries`: further attempts where nothing answers, or the server says 429 or 503.
+ */
+export interface Options {
+  tenant?: string;
+  timeout?: number;
+  retries?: number;
+}
+
+type Value = string | number | Date | undefined;
+
+/** One call. `gives`: the statuses that are replies. */
+interface Ask {
+  method: string;
+  path: string;
+  gives: number[];
+  query?: Record<string, Value>;
+  headers?: Record<string, string | undefined>;
+  body?: unknown;
+  records?: Records;
+}
+
+const RETRIED = [429, 503];
+const FIRST_WAIT = 100;
+const LONGEST_WAIT = 30_000;
+/** An event stream's server says something every 15 s. */
+const SILENCE = 45_000;
+
+export class Sender {
+  readonly #url: string;
+  readonly #headers: Record<string, string>;
+  readonly #timeout: number;
+  readonly #retries: number;
+
+  /** `token`: a key of `turnstone keys`. */
+  constructor(url: string, token?: string, options: Options = {}) {
+    this.#url = url.replace(/\/+$/, "");
+    this.#headers = {
+      ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+      ...(options.tenant === undefined ? {} : { "Turnstone-Tenant": options.tenant }),
+    };
+    this.#timeout = options.timeout ?? 35_000;
+    this.#retries = options.retries ?? 4;
+  }
+
+  protected async send<T>(ask: Ask): Promise<T> {
+    const response = await this.#answer(this.#request(ask), ask.gives);
+    return (response.status === 204 ? null : await response.json()) as T;
+  }
+
+  /** What all pages list. */
+  protected async *pages<P extends { next: string | null }, T>(
+    ask: (cursor?: string) => Promise<P>,
+    items: (page: P) => T[],
+  ): AsyncGenerator<T> {
+    let page = await ask();
+    yield* items(page);
+    while (page.next !== null) {
+      page = await ask(page.next);
+      yield* items(page);
+    }
+  }
+
+  /** Comes back where the stream breaks off, and goes on from the newest event. */
+  protected async *stream(ask: Ask): AsyncGenerator<SessionEvent> {
+    let last = ask.headers?.["Last-Event-ID"];
+    let retry = 1000;
+    for (;;) {
+      const ending = new AbortController();
+      const request = this.#request({ ...ask, headers: { "Last-Event-ID": last } });
+      try {
+        const response = await this.#answer(request, ask.gives, ending.signal);
+        for await (const fields of blocks(response, ending)) {
+          retry = Number(fields.get("retry") ?? retry);
+          last = fields.get("id") ?? last;
+          if (fields.get("event") === "gone") return;
+          if (fields.get("event") === "session") {
+            const session = JSON.parse(fields.get("data") ?? "") as SessionDocument;
+            yield { id: last ?? "", session };
+          }
+        }
+      } finally {
+        ending.abort();
+      }
+      await sleep(retry);
+    }
+  }
+
+  /** The reply, after as many attempts as it takes and may take. */
+  async #answer(request: Request, gives: number[], signal?: AbortSignal): Promise<Response> {
+    let wait = FIRST_WAIT;
+    for (let left = this.#retries; ; left -= 1) {
+      let said: number | undefined;
+      try {
+        const within = signal ?? AbortSignal.timeout(this.#timeout);
+        const response = await fetch(request.clone(), { signal: within });
+        if (gives.includes(response.status)) return response;
+        if (left === 0 || !RETRIED.includes(response.status)) throw await StatusError.of(response);
+        said = seconds(response.headers.get("retry-after"));
+        await response.body?.cancel();
+      } catch (error) {
+        if (error instanceof StatusError) throw error;
+        if (left === 0) throw new UnreachableError(`${request.method}: ${error}`, { cause: error });
+      }
+      await sleep(Math.min(said ?? wait * (0.5 + Math.random() / 2), LONGEST_WAIT));
+      wait *= 2;
+    }
+  }
+
+  #request(ask: Ask): Request {
+    const url = new URL(this.#url + ask.path);
+    for (const [name, value] of given(ask.query)) {
+      url.searchParams.set(name, value instanceof Date ? value.toISOString() : String(value));
+    }
+    const headers = new Headers(this.#headers);
+    for (const [name, value] of given(ask.headers)) headers.set(name, String(value));
+    const records = ask.records && Array.from(ask.records, (one) => JSON.stringify(one));
+    if (ask.method === "POST") {
+      headers.set("Content-Type", records ? "application/x-ndjson" : "application/json");
+      // so that it can be sent twice; several records go without: each has an id
+      if (!headers.has("Idempotency-Key") && (!records || records.length === 1)) {
+        headers.set("Idempotency-Key", crypto.randomUUID());
+      }
+    }
+    const body = records?.join("\n") ?? (ask.body === undefined ? null : JSON.stringify(ask.body));
+    return new Request(url, { method: ask.method, headers, body });
+  }
+}
+
+/** An id as one part of a path. Browsers and Node resolve "." and "..", however they are written. */
+export function inPath(id: string): string {
+  if (id === "." || id === "..") throw new TypeError(`no URL can hold the id ${id}`);
+  return encodeURIComponent(id);
+}
+
+function given<T>(values: Record<string, T | undefined> = {}): [string, T][] {
+  return Object.entries(values).filter((one): one is [string, T] => one[1] !== undefined);
+}
+
+function seconds(said: string | null): number | undefined {
+  return said !== null && /^\d+$/.test(said) ? Number(said) * 1000 : undefined;
+}
+
+function sleep(milliseconds: number): Promise<void> {
+  return new Promise((done) => setTimeout(done, milliseconds));
+}
+
+/** The fields of each block of an event stream, until it ends, breaks off or falls silent. */
+async function* blocks(
+  response: Response,
+  ending: AbortController,
+): AsyncGenerator<Map<string, string>> {
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const silence = setTimeout(() => ending.abort(), SILENCE);
+    const { done, value } = await reader.read().catch(() => ({ done: true, value: "" }));
+    clearTimeout(silence);
+    if (done) return;
+    const parts = (text + value).split("\n\n");
+    text = parts.pop() ?? "";
+    for (const part of parts) yield new Map(part.split("\n").map(field));
+  }
+}
+
+function field(line: string): [string, string] {
+  const at = line.indexOf(":");
+  return at < 0 ? [line, ""] : [line.slice(0, at), line.slice(at + 1).replace(/^ /, "")];
+}
