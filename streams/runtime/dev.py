@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from streams.broker import Broker
+from streams.broker.ports import free
 from streams.kafka.settings import KafkaSettings
 from streams.runtime.worker import WorkerSettings, prepare
 
@@ -38,12 +39,17 @@ def run(
             "serve": ["serve", "--history", str(history), "--port", str(http)],
             "sink": ["sink", "--history", str(history), "--roll-seconds", "1"],
         }
+        ports = dict(zip(("worker", "sink"), map(str, free(2)), strict=True))
+        for name, at in ports.items():
+            parts[name] += ["--metrics-port", at]
         running = {
             name: _start([*command, "--bootstrap", broker.bootstrap])
             for name, command in parts.items()
         }
         say(f"Kafka at {broker.bootstrap}; memory goes into {history}; Ctrl-C ends all")
         say(f"  turnstone produce FILE.ndjson --bootstrap {broker.bootstrap}")
+        for name, at in ports.items():
+            say(f"  metrics of the {name}: http://127.0.0.1:{at}/metrics")
         try:
             return _watch(running, came, say)
         finally:

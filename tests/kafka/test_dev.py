@@ -55,6 +55,11 @@ def test_dev_runs_all_parts_and_ctrl_c_ends_them(
         time.sleep(0.3)
     with urlopen(f"{url[1]}/v1/sessions/emma-move", timeout=TOO_LONG) as reply:
         assert json.load(reply)["session_id"] == "emma-move"
+    metrics = re.findall(r"metrics of the \w+: (\S+)", said)
+    assert len(metrics) == 2
+    for at in metrics:
+        with urlopen(at, timeout=TOO_LONG) as reply:
+            assert b"turnstone_ready 1.0" in reply.read()
     children = _children(dev.pid)
     assert len(children) >= 4
     dev.send_signal(signal.SIGINT)
