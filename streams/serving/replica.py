@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from aiokafka.structs import TopicPartition
 
@@ -33,9 +33,10 @@ log = logging.getLogger(__name__)
 
 STALE_AFTER = 10.0
 """Seconds: an answer has all that was committed so long ago, or there is none."""
+STEP = 256
+"""Records that are routed before other requests have a turn."""
 MOST_RECORDS, MOST_BYTES = 50_000, 64_000_000
 """What may wait to be applied, of all requests together."""
-APPEND_WITHIN = 10.0
 
 AGENTS: dict[Table, topology.Agent] = {
     "sessions": topology.SESSION_AGENT,
@@ -45,6 +46,14 @@ TABLES: dict[str, Table] = {
     topic.name: table for table, agent in AGENTS.items() for topic in agent.sources
 }
 """The table that a source topic's records are folded into."""
+
+
+class _Sent(NamedTuple):
+    """A record on its way: its place in the request, and the lane that will show it."""
+
+    place: int
+    lane: ReplicaLane
+    message: Message
 
 
 class ReplicaMemory:
@@ -164,45 +173,32 @@ class ReplicaMemory:
     async def submit(self, records: Sequence[bytes], within: float) -> list[Outcome]:
         """As `Memory.submit`; applied means: folded, and in the rows that `rows` gives. What a
         record means for another key (a turn for its user) comes a moment later."""
-        outcomes = [Outcome("withheld")] * len(records)
-        lanes, messages, places = [], [], []
+        sent: list[_Sent] = []
         for place, record in enumerate(records):
+            if place % STEP == STEP - 1:
+                await asyncio.sleep(0)
             way = route(record)
             if way is not None:
                 lane = self._lane(TABLES[way.topic], way.key)
                 to = TopicPartition(way.topic, lane.at.partition)
-                lanes.append(lane)
-                messages.append(Message(to, way.key, way.value))
-                places.append(place)
-        if not messages:
-            return outcomes
-        self._check_age(min(lanes, key=lambda lane: lane.age))
-        with self._room(messages):
-            offsets = await self._append(messages)
-            last: defaultdict[tuple[ReplicaLane, str], int] = defaultdict(int)
-            for lane, message, offset in zip(lanes, messages, offsets, strict=True):
-                last[lane, message.to.topic] = max(last[lane, message.to.topic], offset)
-            passed = [
-                asyncio.ensure_future(lane.passed(topic, offset))
-                for (lane, topic), offset in last.items()
-            ]
-            try:
-                await asyncio.wait(passed, timeout=within)
-            finally:
-                for one in passed:
-                    one.cancel()
-        for place, lane, message, offset in zip(places, lanes, messages, offsets, strict=True):
-            outcomes[place] = lane.outcome(message.to.topic, offset)
+                sent.append(_Sent(place, lane, Message(to, way.key, way.value)))
+        outcomes = [Outcome("withheld")] * len(records)
+        if sent:
+            self._check_age(min((one.lane for one in sent), key=lambda lane: lane.age))
+            with self._room([one.message for one in sent]):
+                offsets = await self._append([one.message for one in sent])
+                await _passed(sent, offsets, within)
+            for (place, lane, message), offset in zip(sent, offsets, strict=True):
+                outcomes[place] = lane.outcome(message.to.topic, offset)
         return outcomes
 
     async def _append(self, messages: Sequence[Message]) -> list[int]:
         try:
-            async with asyncio.timeout(APPEND_WITHIN):
-                return await self._writing.append(messages)
-        except (NotAppended, TimeoutError) as error:
+            return await self._writing.append(messages)
+        except NotAppended as error:
             raise NotReady(
-                f"Kafka: not acknowledged: {error or 'no answer in time'}; the records may be in "
-                "their topics: send them again, with the same ids"
+                f"Kafka: not acknowledged: {error}; the records may be in their topics: send them "
+                "again, with the same ids"
             ) from None
 
     @contextmanager
@@ -226,6 +222,19 @@ class ReplicaMemory:
         finally:
             self._waiting -= count
             self._waiting_bytes -= size
+
+
+async def _passed(sent: Sequence[_Sent], offsets: Sequence[int], within: float) -> None:
+    """Until all are folded and in the rows, or so many seconds are over."""
+    last: defaultdict[tuple[ReplicaLane, str], int] = defaultdict(int)
+    for (_, lane, message), offset in zip(sent, offsets, strict=True):
+        last[lane, message.to.topic] = max(last[lane, message.to.topic], offset)
+    waits = [lane.passed(topic, offset) for (lane, topic), offset in last.items()]
+    try:
+        await asyncio.wait(waits, timeout=within)
+    finally:
+        for one in waits:
+            one.cancel()
 
 
 def _progress(lanes: Sequence[ReplicaLane]) -> str:

@@ -207,21 +207,20 @@ class ReplicaLane:
         marker = self.standing.marker
         return marker.offsets.get(topic, 0) if marker else 0
 
-    async def passed(self, topic: str, offset: int) -> None:
-        """Until the record is folded and in the rows."""
-        if self._next(topic) > offset:
-            return
+    def passed(self, topic: str, offset: int) -> "asyncio.Future[None]":
+        """Done when the record is folded and in the rows; who does not wait any more cancels it."""
         passed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self._next(topic) > offset:
+            passed.set_result(None)
+            return passed
         waiting = self._waiting[topic]
         waiting[passed] = offset
-        try:
-            await passed
-        finally:
-            waiting.pop(passed, None)
+        passed.add_done_callback(waiting.pop)
+        return passed
 
     def _wake(self, marker: Marker) -> None:
         for topic, following in marker.offsets.items():
-            for passed, offset in self._waiting.get(topic, {}).items():
+            for passed, offset in self._waiting[topic].items():
                 if offset < following and not passed.done():
                     passed.set_result(None)
 

@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 
 BATCH_BYTES = 500_000
 REQUEST_MS = 5_000
+APPEND_WITHIN = 10.0
+"""Seconds; also for a new producer to find its way."""
 CLOSE_WITHIN = 2.0
 
 
@@ -77,7 +79,8 @@ class Writing:
 
     async def _answer(self, asked: Sequence[Asked]) -> None:
         try:
-            found = await self._append([messages for messages, _ in asked])
+            async with asyncio.timeout(APPEND_WITHIN):
+                found = await self._append([messages for messages, _ in asked])
         except (KafkaError, OSError, TimeoutError) as error:
             log.error("records were not acknowledged: %r", error)
             for _, appended in asked:
