@@ -28,6 +28,10 @@ class Changes:
             if not self._waiting[where]:
                 del self._waiting[where]
 
+    def awaited(self) -> list[Where]:
+        """The entities somebody waits for."""
+        return list(self._waiting)
+
     def tell(self, changed: Iterable[Where]) -> None:
         """These entities were changed by a commit."""
         if not self._waiting:

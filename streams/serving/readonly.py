@@ -6,6 +6,7 @@ some 100 ms; `serve --bootstrap` follows the tables themselves.
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -20,13 +21,14 @@ from streams.runtime.refold import refold, refold_user
 from streams.serving.changes import Changes
 from streams.serving.memory import Busy, NotReady, Outcome, Readiness, Table
 
+LOOK_SECONDS = 1.0
 AT_ONCE = 2
 WAITING = 32
 """Questions that may wait for one of those under way to end."""
 
 
 class HistoryMemory:
-    """Implements `streams.serving.memory.Memory`, but takes no records and tells no changes."""
+    """Implements `streams.serving.memory.Memory`, but takes no records."""
 
     def __init__(self, root: Path) -> None:
         """Raises HistoryError where there is no history."""
@@ -39,6 +41,7 @@ class HistoryMemory:
 
     async def __aenter__(self) -> Self:
         use_constants(find_tables(self._root))
+        self._watching = asyncio.create_task(self._watch())
         return self
 
     async def __aexit__(
@@ -47,7 +50,22 @@ class HistoryMemory:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        pass
+        self._watching.cancel()
+
+    async def _watch(self) -> None:
+        """A commit says not whose rows it changed: all who wait look again."""
+        known = self._commits()
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            with suppress(HistoryError, OSError):  # who asks is told
+                found, known = known, self._commits()
+                if found != known:
+                    self.changes.tell(self.changes.awaited())
+
+    def _commits(self) -> list[int]:
+        """Changes when the live generation does, or one of its tables."""
+        logs = find_tables(self._root).glob("*/_delta_log")
+        return [*stamp(self._root), *sorted(log.stat().st_mtime_ns for log in logs)]
 
     async def rows(self, table: Table, tenant: str, key: str) -> Rows:
         self._follow()

@@ -3,7 +3,6 @@
 import itertools
 import random
 import resource
-import signal
 import threading
 import time
 from pathlib import Path
@@ -11,10 +10,11 @@ from typing import Any
 
 import httpx
 
+from sinks import locks
 from sinks.digest import digest
 from streams.runtime import local
 from tests.acceptance import sgd
-from tests.command import checked, folded, ndjson, rows, snapshot, turn, turnstone
+from tests.command import checked, files_holding, folded, ndjson, rows, snapshot, turn, turnstone
 from tests.conftest import SGD
 from tests.fault.kill_run import _commits
 from tests.serving.serving import Server, serving
@@ -125,16 +125,17 @@ def test_law_3_nothing_that_was_answered_is_lost_and_nothing_doubled(tmp_path: P
 def test_what_a_killed_server_left_is_forgotten_too(tmp_path: Path) -> None:
     """`forget` folds the log first: a later start brings nothing back."""
     history = tmp_path / "h"
-    with serving("--history", history) as server:
-        assert server.endings([turn("e1")]) == ["applied"]
-        server.until("/v1/sessions/s", 200)
-        strike(server, history, "table 1", random.Random(1))
-    with serving("--history", history) as server:
-        assert server.session("s").status_code == 200
-        server.process.send_signal(signal.SIGSTOP)
-        server.process.kill()
+    with serving("--history", history, "--within", "0.2") as server:
+        assert server.endings([turn("e1", user_input="a secret")]) == ["applied"]
+        with locks.borrowed(history, AssertionError("not lent")):
+            assert server.session("s").status_code == 503
+            assert server.post([turn("e2", user_input="another secret")]).status_code == 202
+            server.process.kill()
+            server.process.wait()
+    assert any(b"another secret" in one for one in logged(history))
     done = turnstone("forget", "u", "--history", history, "--yes", "--json")
     assert done.code == 0, done.err
+    assert files_holding(history, "secret") == []
     with serving("--history", history) as server:
         assert server.session("s").status_code == 404
 

@@ -1,6 +1,7 @@
 """A history that sinks write, served for reading: as the fold's tables would say it."""
 
 import asyncio
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,12 +10,14 @@ from rocksdict import AccessType, Options, Rdict
 
 from sinks.history import connect
 from streams.folds import documents, learner
+from streams.runtime import local
 from streams.runtime.store import Entity, rows_under
 from streams.serving.documents import user
 from streams.serving.memory import NotReady, Table
 from streams.serving.readonly import HistoryMemory
 from streams.serving.serve import memory_of
 from streams.serving.settings import ServeSettings
+from tests.command import ndjson, turn
 
 NOW = 2**52
 TENANT = "default"
@@ -71,6 +74,24 @@ def test_a_user_is_what_the_fold_made_of_them(ledger_run: Path, store: Rdict) ->
                 assert user(found, NOW) is not None
                 if expected.get("l") is not None:
                     assert learner.document(found, key) == learner.document(expected, key)
+
+    asyncio.run(asked())
+
+
+def test_who_waits_hears_of_a_commit(tmp_path: Path) -> None:
+    history = tmp_path / "h"
+    file = ndjson(tmp_path / "one.ndjson", [turn("e1")])
+    local.run([str(file)], history)
+
+    async def asked() -> None:
+        async with HistoryMemory(history) as memory:
+            with memory.changes.of(("sessions", TENANT, "s")) as changed:
+                with file.open("ab") as more:
+                    more.write(json.dumps(turn("e2")).encode() + b"\n")
+                await asyncio.to_thread(local.run, [str(file)], history)
+                await asyncio.wait_for(changed.wait(), 20)
+            found = documents.session(await memory.rows("sessions", TENANT, "s"))
+            assert found["conversation_count"] == 2
 
     asyncio.run(asked())
 
