@@ -5,6 +5,8 @@ import os
 from pathlib import Path
 
 MARKER = "turnstone.json"
+OWNER = "_sink.json"
+"""Says whose sinks write a history, where sinks do."""
 FORMAT = 1
 UNUSABLE = frozenset('%[]{}*?#^|<>`"\\\n')
 """Characters in a path that the Delta writer or DuckDB would take for something else."""
@@ -39,6 +41,11 @@ def replace(file: Path, text: str, *, mode: int = 0o666) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def is_shared(root: Path) -> bool:
+    """Whether sinks write this history."""
+    return (root / OWNER).exists()
 
 
 def is_url(path: str | Path) -> bool:

@@ -25,12 +25,11 @@ from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from sinks import locks
 from sinks.delta import CONFIGURATION, UNWRITTEN, WRITER, History, in_commit_order, written
 from sinks.forgotten import Forgotten
-from sinks.root import HistoryError, HistoryWriteError, is_url
+from sinks.root import OWNER, HistoryError, HistoryWriteError, is_url
 from sinks.tables import SCHEMAS, STORED
 
 log = logging.getLogger(__name__)
 
-OWNER = "_sink.json"
 LOCKS = "_locks"
 WHOLE = "/whole"
 """Behind an app id: up to which offset all tables had their rows when this commit was made."""
@@ -249,11 +248,6 @@ def _transactions(
 def _was_overtaken(error: HistoryWriteError) -> bool:
     text = str(error)
     return any(sign in text for sign in ("oncurrent", "already exists", "etadata changed"))
-
-
-def is_shared(root: Path) -> bool:
-    """Whether sinks write this history."""
-    return (root / OWNER).exists()
 
 
 @contextmanager

@@ -28,8 +28,7 @@ from sinks.generation import (
     switch,
 )
 from sinks.links import missing
-from sinks.root import find_root
-from sinks.shared import is_shared
+from sinks.root import find_root, is_shared
 from streams.errors import ConfigurationError
 from streams.generations.generation import Generation, Settings, load
 from streams.generations.rebuild import Source, read_on

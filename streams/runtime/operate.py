@@ -17,8 +17,8 @@ from sinks import maintenance
 from sinks.delta import History
 from sinks.forgotten import Forgotten, Unfinished
 from sinks.generation import LIVE, ROOT, find, folder_of, names, own, remove, remove_leftovers
-from sinks.root import find_root
-from sinks.shared import alone, is_shared
+from sinks.root import find_root, is_shared
+from sinks.shared import alone
 from sinks.tables import to_arrow
 from streams import search
 from streams.errors import ConfigurationError

@@ -18,7 +18,7 @@ from typing import Protocol
 import pyarrow as pa
 from rocksdict import WriteBatch
 
-from sinks import locks, maintenance
+from sinks import locks
 from sinks.generation import LIVE, find
 from sinks.root import HistoryError
 from streams.errors import ConfigurationError, TurnstoneError
@@ -70,6 +70,8 @@ class _Runner(local.Runner):
     def _write(self, packed: dict[str, list[pa.Table]], prepared: WriteBatch, number: int) -> None:
         super()._write(packed, prepared, number)
         if number % MERGE_COMMITS == 0:
+            from sinks import maintenance  # not needed before, and slow to load
+
             maintenance.merge(self.tables)
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import uvicorn
 
-from sinks.root import MARKER, check_root
-from sinks.shared import is_shared
+from sinks.root import MARKER, check_root, is_shared
 from streams.errors import ConfigurationError, UsageError
 from streams.serving.app import create_app
 from streams.serving.connection import UVICORN, Connection, raise_file_limit

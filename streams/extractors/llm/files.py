@@ -13,8 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sinks.root import find_root
-from sinks.shared import is_shared
+from sinks.root import find_root, is_shared
 from streams.errors import ConfigurationError
 from streams.extractors.llm.budget import HOUR, Budget, BudgetSpent
 from streams.extractors.llm.groups import Debounce, Group, Owner, Turn
