@@ -3,6 +3,7 @@
 Rules and templates, never a model. The table of templates is in docs/http.md.
 """
 
+import re
 from typing import Any, Literal, NamedTuple
 
 from streams.folds.learner import Learner, Topic, mastery, score
@@ -20,6 +21,9 @@ KINDS = {
     "flashcards": "flashcards", "review": "flashcards",
 }  # fmt: skip
 """What kind of behaviour an intent is; the others are `other`."""
+
+KANA = re.compile("[\u3040-\u30ff]")
+HAN = re.compile("[\u3400-\u9fff]")
 
 NEWCOMER: dict[Language, str] = {"zh": "新用户", "ja": "新しいユーザー", "en": "New user"}
 
@@ -104,13 +108,12 @@ def summary(session: Rows | None, user: Rows | None, language: Language | None) 
     header = visible(session, base) if session and base else None
     learner: Learner | None = user.get("l") if user else None
     topic = header.topic[2] if header and header.topic else None
-    message = header.message[2] if header and header.message else None
     p = _mastery(user, topic) if user and topic else None
     return {
         "topic_hint": topic,
         "user_mastery_hint": "weak" if p is None else mastery(p),
         "known": p is not None,
-        "recent_behavior": _behaviour(header, learner, language or _spoken(topic, message)),
+        "recent_behavior": _behaviour(header, learner, language),
     }
 
 
@@ -126,23 +129,28 @@ def _mastery(user: Rows, name: str) -> float | None:
     return score(topic.days) if topic else None
 
 
-def _behaviour(header: Session | None, learner: Learner | None, language: Language) -> str:
-    found: list[Latest] = []
-    if learner and learner.latest:
-        at, said_by, intent, learnt = learner.latest
-        found.append(Latest(at, said_by, intent or "", learnt))
-    if header and header.intents:
-        found.append(Latest(*header.intents[-1], header.topic[2] if header.topic else None))
-    topic = header.topic[2] if header and header.topic else None
-    if found:
-        latest = max(found, key=lambda one: one[:2])
-        kind, topic = KINDS.get(latest.intent, "other"), latest.topic or topic
-    elif header is None and learner is None:
+def _behaviour(header: Session | None, learner: Learner | None, language: Language | None) -> str:
+    """One sentence of the latest behaviour of the learner or in the session."""
+    hint = header.topic[2] if header and header.topic else None
+    latest = _latest(header, learner)
+    topic = (latest.topic if latest else None) or hint
+    message = header.message[2] if header and header.message else None
+    language = language or _spoken(topic, message)
+    if header is None and learner is None:
         return NEWCOMER[language]
-    else:
-        kind = "other"
+    kind = KINDS.get(latest.intent, "other") if latest else "other"
     naming, plain = BEHAVIOUR[kind][language]
     return naming.format(topic=topic.rsplit("-", 1)[-1]) if topic else plain
+
+
+def _latest(header: Session | None, learner: Learner | None) -> Latest | None:
+    found: list[Latest] = []
+    if learner and learner.latest:
+        at, said_by, intent, topic = learner.latest
+        found.append(Latest(at, said_by, intent or "", topic))
+    if header and header.intents:
+        found.append(Latest(*header.intents[-1], header.topic[2] if header.topic else None))
+    return max(found, key=lambda one: one[:2], default=None)
 
 
 def _spoken(topic: str | None, message: str | None) -> Language:
@@ -155,6 +163,6 @@ def _spoken(topic: str | None, message: str | None) -> Language:
 
 
 def _script(text: str) -> Language:
-    if any("\u3040" <= one <= "\u30ff" for one in text):
+    if KANA.search(text):
         return "ja"
-    return "zh" if any("\u3400" <= one <= "\u9fff" for one in text) else "en"
+    return "zh" if HAN.search(text) else "en"

@@ -1,0 +1,25 @@
+"""One server for the tests of the API: `turnstone serve` over the sample's history."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from streams.runtime import local
+from streams.sample import CONVERSATIONS
+from tests.serving.serving import Server, serving
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Tests write into it under ids of their own."""
+    history = tmp_path_factory.mktemp("api") / "history"
+    local.run([str(CONVERSATIONS)], history)
+    with serving("--history", history) as server:
+        yield server
+
+
+@pytest.fixture
+def api(sample: Server) -> httpx.Client:
+    """A client of it."""
+    return sample.client

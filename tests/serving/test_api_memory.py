@@ -1,0 +1,226 @@
+"""Seed 004's endpoints over real sockets: the seed's own examples, and what else may be asked."""
+
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from schemas.learner import MemorySummary, UserLearningProfile
+from schemas.session import SessionContext
+from tests.command import turn
+from tests.serving.serving import Server
+
+LIMITS = "微积分-极限"
+USER_UPDATE = {
+    "user_id": "u123",
+    "event": {
+        "intent": "quiz",
+        "topic": LIMITS,
+        "artifact": "quiz_set",
+        "metadata": {"difficulty": "easy", "correct_rate": 0.4},
+    },
+}
+SESSION_UPDATE = {
+    "session_id": "s456",
+    "intent": "quiz",
+    "topic": LIMITS,
+    "artifact": "quiz_set",
+}
+
+
+def ok(reply: httpx.Response, status: int = 200) -> Any:
+    """The reply's JSON."""
+    assert reply.status_code == status, reply.text
+    return reply.json()
+
+
+def fields(reply: httpx.Response, status: int = 422) -> list[str]:
+    """The fields that a problem names."""
+    assert reply.headers["content-type"] == "application/problem+json"
+    problem = ok(reply, status)
+    assert problem["status"] == status and problem["type"].startswith("/problems/")
+    return [one["field"] for one in problem.get("errors", [])]
+
+
+T = TypeVar("T")
+
+
+def eventually(ask: Callable[[], T], enough: Callable[[T], bool], within: float = 30.0) -> T:
+    """The history is written after the reply, in seconds: asks until there is enough."""
+    began = time.monotonic()
+    while not enough(found := ask()):
+        assert time.monotonic() - began < within, found
+        time.sleep(0.1)
+    return found
+
+
+def test_seed_004s_examples_request_by_request(api: httpx.Client) -> None:
+    """§3.3, §3.4, then §3.1, §3.2 and §2.3, which say what the updates did."""
+    profile = ok(api.post("/memory/user/update", json=USER_UPDATE))
+    assert profile["mastery"] == {LIMITS: "weak"}
+    assert profile["history"] == {
+        "quiz_sessions": 1,
+        "homework_help_count": 0,
+        "topics_visited": [LIMITS],
+    }
+    assert ok(api.get("/memory/user/u123")) == profile
+    UserLearningProfile.model_validate(profile)
+
+    context = ok(api.post("/memory/session/update", json=SESSION_UPDATE))
+    assert context["recent_intents"] == ["quiz"]
+    assert (context["current_topic"], context["last_artifact"]) == (LIMITS, "quiz_set")
+    assert ok(api.get("/memory/session/s456")) == context
+    SessionContext.model_validate(context)
+
+    summary = ok(api.get("/memory/summary?session_id=s456&user_id=u123"))
+    MemorySummary.model_validate(summary)
+    assert summary == {
+        "topic_hint": LIMITS,
+        "user_mastery_hint": "weak",
+        "known": True,
+        "recent_behavior": "用户刚做过极限练习题",
+    }
+
+
+def test_a_better_answer_makes_a_weak_topic_medium(api: httpx.Client) -> None:
+    user = uuid4().hex
+    for rate, mastery in ((0.4, "weak"), (0.8, "medium")):
+        event = {"topic": "t", "metadata": {"difficulty": "easy", "correct_rate": rate}}
+        profile = ok(api.post("/memory/user/update", json={"user_id": user, "event": event}))
+        assert profile["mastery"] == {"t": mastery}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("ja", "ユーザーは极限の練習問題を解いたところです"),
+        ("en-GB", "The user has just done a quiz on 极限"),
+        ("fr, en;q=0.2, zh-CN;q=0.9", "用户刚做过极限练习题"),
+        ("fr, *", "用户刚做过极限练习题"),
+        ("zh;q=0, en;q=x", "用户刚做过极限练习题"),
+    ],
+)
+def test_a_summary_speaks_the_language_asked_for(api: httpx.Client, asked: str, said: str) -> None:
+    session = uuid4().hex
+    ok(api.post("/memory/session/update", json=SESSION_UPDATE | {"session_id": session}))
+    headers = {"accept-language": asked}
+    summary = ok(api.get(f"/memory/summary?session_id={session}", headers=headers))
+    assert summary["recent_behavior"] == said
+
+
+def test_a_summary_of_the_sample_takes_the_sessions_user(api: httpx.Client) -> None:
+    """The question names no user: the session's turns do."""
+    with_user = ok(api.get("/memory/summary?session_id=lin-calculus&user_id=lin"))
+    assert ok(api.get("/memory/summary?session_id=lin-calculus")) == with_user
+    assert with_user["known"] is True
+
+
+def test_a_stranger_is_a_new_user_and_no_error(api: httpx.Client) -> None:
+    summary = ok(api.get("/memory/summary?session_id=nobody&user_id=nobody"))
+    assert summary == {
+        "topic_hint": None,
+        "user_mastery_hint": "weak",
+        "known": False,
+        "recent_behavior": "New user",
+    }
+    assert fields(api.get("/memory/summary")) == ["session_id"]
+
+
+@pytest.mark.parametrize("path", ["/memory/user/nobody", "/memory/session/nobody"])
+def test_who_is_unknown_is_not_found(api: httpx.Client, path: str) -> None:
+    assert fields(api.get(path), 404) == []
+
+
+def test_the_same_idempotency_key_writes_once(api: httpx.Client) -> None:
+    user = uuid4().hex
+    headers = {"idempotency-key": f"key of {user}"}
+    for _ in range(3):
+        profile = ok(
+            api.post("/memory/user/update", json=USER_UPDATE | {"user_id": user}, headers=headers)
+        )
+        assert profile["history"]["quiz_sessions"] == 1
+    other = {"idempotency-key": "another"}
+    again = api.post("/memory/user/update", json=USER_UPDATE | {"user_id": user}, headers=other)
+    assert ok(again)["history"]["quiz_sessions"] == 2
+
+
+def test_a_signal_id_with_other_content_is_a_conflict(api: httpx.Client) -> None:
+    session = uuid4().hex
+    update = {"session_id": session, "signal_id": "one", "occurred_at": "2026-03-01T09:30:00Z"}
+    for _ in range(2):
+        ok(api.post("/memory/session/update", json=update | {"intent": "quiz"}))
+    conflict = api.post("/memory/session/update", json=update | {"intent": "notes"})
+    assert fields(conflict, 409) == ["signal_id"]
+
+
+def test_who_does_not_wait_is_told_where_to_look(sample: Server, api: httpx.Client) -> None:
+    session = f"a/{uuid4().hex}"
+    before = [turn(f"e{number}", session_id="busy") for number in range(3_000)]
+    api.post("/v1/records", json=before, headers={"prefer": "respond-async"})
+    reply = api.post(
+        "/memory/session/update",
+        json=SESSION_UPDATE | {"session_id": session},
+        headers={"prefer": "respond-async"},
+    )
+    accepted = ok(reply, 202)
+    assert accepted["ending"] == "accepted"
+    assert reply.headers["location"] == accepted["look"]
+    sample.until(accepted["look"], 200)
+    assert ok(api.get(accepted["look"]))["session_id"] == session
+
+
+def test_what_must_not_be_kept_is_not(api: httpx.Client) -> None:
+    session = uuid4().hex
+    update = SESSION_UPDATE | {"session_id": session, "source": "meta_request"}
+    reply = api.post("/memory/session/update", json=update)
+    assert (reply.status_code, reply.content) == (204, b"")
+    assert api.get(f"/memory/session/{session}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({}, ["session_id"]),
+        ({"session_id": ""}, ["session_id"]),
+        ({"session_id": "x" * 129}, ["session_id"]),
+        ({"session_id": "s", "intent": 3}, ["intent"]),
+        ({"session_id": "s", "occurred_at": "yesterday"}, ["occurred_at"]),
+        ([], ["body"]),
+    ],
+)
+def test_a_wrong_body_is_told_by_field(api: httpx.Client, body: Any, named: list[str]) -> None:
+    assert fields(api.post("/memory/session/update", json=body)) == named
+
+
+def test_a_wrong_event_is_told_by_field(api: httpx.Client) -> None:
+    body = {"user_id": "u", "event": {"metadata": {"correct_rate": 1.5}}}
+    named = fields(api.post("/memory/user/update", json=body))
+    assert named == ["event.metadata.correct_rate"]
+
+
+def test_a_body_of_another_tenant_is_refused(api: httpx.Client) -> None:
+    for body in ({"tenant": "other"}, {"event": {"tenant": "other"}}):
+        update = {"user_id": "u", "event": {}} | body
+        assert fields(api.post("/memory/user/update", json=update), 403) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status"),
+    [
+        (b'{"session_id": "s", "intent": NaN}', "application/json", 400),
+        (b'{"session_id": "\xff"}', "application/json", 400),
+        (b'{"session_id": "s"', "application/json", 400),
+        (b"[" * 5_000, "application/json", 400),
+        (b"", "application/json", 400),
+        (b"session_id=s", "application/x-www-form-urlencoded", 415),
+        (b'{"session_id": "s"}', "application/json; charset=latin-1", 415),
+    ],
+)
+def test_what_is_no_json_is_refused(
+    api: httpx.Client, content: bytes, kind: str, status: int
+) -> None:
+    reply = api.post("/memory/session/update", content=content, headers={"content-type": kind})
+    fields(reply, status)

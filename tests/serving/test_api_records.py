@@ -1,0 +1,223 @@
+"""`POST /v1/records` over real sockets: shapes of bodies, results, refusals."""
+
+import gzip
+import json
+from base64 import b64encode
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from tests.command import turn
+from tests.serving.serving import Server
+from tests.serving.test_api_memory import eventually, fields, ok
+
+NDJSON = {"content-type": "application/x-ndjson"}
+EVENT = {"content-type": "application/cloudevents+json"}
+EVENTS = {"content-type": "application/cloudevents-batch+json"}
+
+
+def told(**more: Any) -> Any:
+    """A turn of an id of its own, in a session of its own."""
+    return turn(uuid4().hex, session_id=uuid4().hex, **more)
+
+
+def endings(reply: httpx.Response, status: int = 200) -> list[str]:
+    """What each record ended as, in order."""
+    results = ok(reply, status)["results"]
+    assert [one["position"] for one in results] == list(range(1, len(results) + 1))
+    return [one["ending"] for one in results]
+
+
+def letters(api: httpx.Client) -> list[Any]:
+    """The dead letters."""
+    found: list[Any] = ok(api.get("/v1/dead-letters"))["dead_letters"]
+    return found
+
+
+def kept(api: httpx.Client, record: Any) -> bool:
+    """Whether its session is there."""
+    return api.get(f"/v1/sessions/{record['session_id']}").status_code == 200
+
+
+def test_one_record_an_array_and_lines(api: httpx.Client) -> None:
+    one, two, three = told(), told(), told()
+    assert endings(api.post("/v1/records", json=one)) == ["applied"]
+    assert endings(api.post("/v1/records", json=[one, two])) == ["duplicate", "applied"]
+    lines = "\n".join(map(json.dumps, [two, three])) + "\n\n"
+    assert endings(api.post("/v1/records", content=lines, headers=NDJSON)) == [
+        "duplicate",
+        "applied",
+    ]
+    assert all(kept(api, record) for record in (one, two, three))
+
+
+def test_packed_lines(api: httpx.Client) -> None:
+    records = [told() for _ in range(300)]
+    lines = gzip.compress("\n".join(map(json.dumps, records)).encode())
+    headers = NDJSON | {"content-encoding": "gzip"}
+    assert endings(api.post("/v1/records", content=lines, headers=headers)) == ["applied"] * 300
+
+
+def test_nothing_is_nothing(api: httpx.Client) -> None:
+    for content in ("", "\n \n"):
+        reply = ok(api.post("/v1/records", content=content, headers=NDJSON))
+        assert reply == {"counts": {}, "results": []}
+    assert ok(api.post("/v1/records", json=[])) == {"counts": {}, "results": []}
+
+
+def test_law_3_each_record_has_one_ending(api: httpx.Client) -> None:
+    """Good and bad ones together: the bad ones are told by position, field and reason."""
+    good = told()
+    lines = [
+        json.dumps(good),
+        json.dumps(good | {"user_input": "other"}),
+        json.dumps(told(source="meta_request")),
+        json.dumps(told(metadata={"correct_rate": 2})),
+        "{",
+        json.dumps(told(type="tune")),
+        json.dumps(told(tenant="other")),
+        json.dumps(told(user_input="data:image/png;base64," + "A" * 64)),
+        "[1]",
+    ]
+    body = "\n".join(lines).encode() + b'\n{"type": "\xff"}'
+    reply = ok(api.post("/v1/records", content=body, headers=NDJSON))
+    results = reply["results"]
+    assert [(one["ending"], one.get("reason"), one.get("field")) for one in results] == [
+        ("applied", None, None),
+        ("dead", "conflicting_duplicate", None),
+        ("withheld", None, None),
+        ("refused", "invalid", "metadata.correct_rate"),
+        ("refused", "bad_json", None),
+        ("refused", "unknown_type", "type"),
+        ("refused", "other_tenant", "tenant"),
+        ("refused", "image", "user_input"),
+        ("refused", "not_an_object", None),
+        ("refused", "bad_utf8", None),
+    ]
+    assert reply["counts"] == {"applied": 1, "dead": 1, "withheld": 1, "refused": 7}
+    key = f"default/{good['session_id']}"
+    (letter,) = eventually(lambda: [one for one in letters(api) if one["key"] == key], bool)
+    reasons = {one["reason"] for one in letters(api)}
+    assert not reasons & {"bad_json", "unknown_type", "bad_utf8"}, "refused, not taken"
+    whole = ok(api.get(f"/v1/dead-letters/{letter['id'].replace('/', '%2F')}"))
+    assert json.loads(whole["text"]) == good | {"user_input": "other"}
+
+
+def test_little_is_said_of_what_went_well(api: httpx.Client) -> None:
+    records = [told(), told(tenant="other"), told()]
+    reply = ok(api.post("/v1/records", json=records, headers={"prefer": "return=minimal"}))
+    assert reply["counts"] == {"applied": 2, "refused": 1}
+    assert [one["position"] for one in reply["results"]] == [2]
+
+
+def test_where_all_are_refused_the_request_is(api: httpx.Client) -> None:
+    bad = told(metadata={"correct_rate": 2})
+    assert fields(api.post("/v1/records", json=[bad, told(occurred_at="x")])) == [
+        "metadata.correct_rate",
+        "occurred_at",
+    ]
+    fields(api.post("/v1/records", json=told(tenant="other")), 403)
+    assert not kept(api, bad)
+
+
+def test_who_does_not_wait_is_answered_at_once(sample: Server, api: httpx.Client) -> None:
+    """More than can be folded meanwhile: none is lost."""
+    records = [told() for _ in range(3_000)]
+    reply = api.post("/v1/records", json=records, headers={"prefer": "wait=0"})
+    assert "accepted" in endings(reply, 202)
+    for record in (records[0], records[-1]):
+        sample.until(f"/v1/sessions/{record['session_id']}", 200)
+
+
+def test_a_key_stands_for_an_id(api: httpx.Client) -> None:
+    record = told()
+    del record["event_id"]
+    headers = {"idempotency-key": uuid4().hex}
+    first, second = (ok(api.post("/v1/records", json=record, headers=headers)) for _ in range(2))
+    assert [one["results"][0]["ending"] for one in (first, second)] == ["applied", "duplicate"]
+    assert first["results"][0]["id"] == second["results"][0]["id"]
+    assert fields(api.post("/v1/records", json=record)) == ["event_id"]
+    assert fields(api.post("/v1/records", json=[record, record], headers=headers)) == [
+        "Idempotency-Key"
+    ]
+    assert fields(api.post("/v1/records", json=record, headers={"idempotency-key": ""})) == [
+        "Idempotency-Key"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status"),
+    [
+        (b"a=b", "application/x-www-form-urlencoded", 415),
+        (b"{}", "application/json; charset=utf-16", 415),
+        (b"[{]", "application/json", 400),
+        (b'{"specversion": ', EVENT["content-type"], 400),
+        (b"{}", EVENTS["content-type"], 400),
+    ],
+)
+def test_a_body_that_cannot_be_taken_apart(
+    api: httpx.Client, content: bytes, kind: str, status: int
+) -> None:
+    fields(api.post("/v1/records", content=content, headers={"content-type": kind}), status)
+
+
+def test_too_many_records_at_once(api: httpx.Client) -> None:
+    assert fields(api.post("/v1/records", content=b"{}\n" * 10_001, headers=NDJSON), 413) == []
+
+
+# --- CloudEvents ------------------------------------------------------------------------------
+
+
+def event(record: Any, **more: Any) -> Any:
+    """A record as an event that says again what it says."""
+    said = {"id": record["event_id"], "type": "turn", "time": record["occurred_at"]}
+    return {"specversion": "1.0", "source": "/platform", **said, "data": record, **more}
+
+
+def test_an_event_a_batch_and_binary_mode(api: httpx.Client) -> None:
+    one, two, three, four = (told() for _ in range(4))
+    assert endings(api.post("/v1/records", json=event(one), headers=EVENT)) == ["applied"]
+    packed = event(two, data=None, data_base64=b64encode(json.dumps(two).encode()).decode())
+    batch = [event(one), packed, {"specversion": "0.3"}]
+    assert endings(api.post("/v1/records", json=batch, headers=EVENTS)) == [
+        "duplicate",
+        "applied",
+        "refused",
+    ]
+    headers = {"ce-specversion": "1.0", "ce-id": three["event_id"], "ce-type": "turn"}
+    assert endings(api.post("/v1/records", json=three, headers=headers)) == ["applied"]
+    wrong = headers | {"ce-id": "another"}
+    assert fields(api.post("/v1/records", json=four, headers=wrong)) == ["event_id"]
+    assert all(kept(api, record) for record in (one, two, three)) and not kept(api, four)
+
+
+def test_attributes_say_what_the_record_does_not(api: httpx.Client) -> None:
+    bare = {"session_id": uuid4().hex}
+    record = bare | {"type": "turn", "event_id": "e1", "occurred_at": "2026-03-01T09:30:00Z"}
+    assert endings(api.post("/v1/records", json=event(record, data=bare), headers=EVENT)) == [
+        "applied"
+    ]
+    assert endings(api.post("/v1/records", json=record)) == ["duplicate"]
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"type": "recursion"}, "type"),
+        ({"id": "another"}, "event_id"),
+        ({"time": "2020-01-01T00:00:00Z"}, "occurred_at"),
+        ({"time": "then"}, "occurred_at"),
+        ({"specversion": None}, "specversion"),
+        ({"data": 3}, "data"),
+        ({"data": None, "data_base64": "?"}, "data_base64"),
+    ],
+)
+def test_an_event_that_contradicts_itself_is_refused(
+    api: httpx.Client, change: Any, field: str
+) -> None:
+    record = told()
+    reply = api.post("/v1/records", json=event(record, **change), headers=EVENT)
+    assert fields(reply) == [field]
+    assert not kept(api, record)
