@@ -1,8 +1,6 @@
-"""What a text is about: candidates by their rare terms, ranked by what a person would go by.
+"""What a text is about, ranked by what a person would go by.
 
-First the postings of the text's terms, rarest first, as many as `POSTINGS` allow: a word that
-everybody says costs no more than one that nobody does. Then the few documents that have most of
-it, alone or with their neighbours, are read and scored (docs/search.md):
+The candidates are scored by parts that add up (docs/search.md):
 
 words     BM25 of the document's own terms
 names     more for those that are a name, a number or a date
@@ -17,23 +15,19 @@ import heapq
 import math
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable
-from itertools import chain, islice, pairwise
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from schemas.time import HOUR
-from streams.search.asking import Asked, ask, docs_with
-from streams.search.query import KINDS, Query
-from streams.search.store import STRETCH, scope
+from streams.search.asking import Asked, ask
+from streams.search.candidates import NEARBY, Candidates, Row
+from streams.search.query import Query
+from streams.search.store import STRETCH
 from streams.search.words import asks_for_now
 
-POSTINGS = 20_000
-CANDIDATES = 300
-MOST_READ = 4 * CANDIDATES
-"""Where filters leave few of the likeliest."""
 CITING = 20
 K1, B = 1.2, 0.5
-NAMES, ORDER, NEARBY, EVIDENCE, THREAD = 0.3, 0.3, 0.6, 0.5, 0.2
+NAMES, ORDER, EVIDENCE, THREAD = 0.3, 0.3, 0.5, 0.2
 RECENT, RECENT_NOW = 0.03, 0.5
 STRONG = 0.75
 """Of the best hit's score: where the newest is asked for, it is the newest of those above."""
@@ -41,167 +35,39 @@ CLOSED = 0.8
 """What remains of the score of something that has ceased to be true, where no time is asked."""
 
 
+Scores = dict[int, dict[str, float]]
+"""Document -> the parts of its score."""
+
+
 class Found(NamedTuple):
     """A document with what adds to its score."""
 
     number: int
-    row: "Row"
+    row: Row
     score: float
     why: dict[str, float]
-
-
-class Row(NamedTuple):
-    """A document as the index has it."""
-
-    number: int
-    kind: str
-    key: str
-    session: str | None
-    user: str | None
-    at: int
-    until: int
-    newest: int
-    ends: int
-    length: int
-    text: str
-    terms: str
-    evidence: str | None
-
-
-ROW = f"""
-SELECT doc.id, doc.kind, doc.key, s.name, u.name, doc.at, doc.until, doc.newest, doc.ends,
-    doc.length, doc.text, doc.terms, doc.evidence
-FROM doc JOIN passage ON passage.no = doc.id / {STRETCH}
-LEFT JOIN name s ON s.no = passage.session LEFT JOIN name u ON u.no = doc.person
-"""
 
 
 class Ranker:
     """One question to one index."""
 
     def __init__(self, db: sqlite3.Connection, query: Query, meta: dict[str, Any]) -> None:
+        docs: int = meta.get("docs") or 0
         self.db, self.query = db, query
         self.average: float = meta.get("length") or 1.0
-        self.docs: int = meta.get("docs") or 0
-        self.asked: list[Asked] = ask(db, query.text, self.docs)
-        self.scope = self._scope()
+        self.asked: list[Asked] = ask(db, query.text, docs)
+        self.candidates = Candidates(db, query, self.asked, docs)
         self.pairs = _pairs(self.asked)
-        self._sums: dict[int, float] = {0: 0.0}
 
     def found(self) -> list[Found]:
         """The best documents that the query allows, best first."""
-        if not self.asked or self.scope is None:
-            return []
-        masks = self._postings()
-        passages: dict[int, int] = defaultdict(int)
-        for number, mask in masks.items():
-            passages[number // STRETCH] |= mask
-        rows = self._rows(masks, passages)
+        rows = self.candidates.found()
         scored = {row.number: self._scored(row) for row in rows}
         self._lift_evidence(rows, scored)
         self._lift_threads(rows, scored)
-        self._near(scored, passages)
+        self._near(rows, scored)
         self._recent(rows, scored)
         return self._best(rows, scored)
-
-    # --- candidates ---------------------------------------------------------------------------
-
-    def _scope(self) -> str | None:
-        """What the query is narrowed to, as FTS5 has it; None where there is no such thing.
-
-        Where that is most of what there is, looking at what was found costs less.
-        """
-        parts = []
-        for kind, name in (("session", self.query.session_id), ("user", self.query.user_id)):
-            if name is not None:
-                sql = "SELECT no FROM name WHERE kind = ? AND name = ?"
-                known = self.db.execute(sql, [kind, name]).fetchone()
-                if known is None:
-                    return None
-                if 2 * docs_with(self.db, scope(kind[0], known[0])) < self.docs:
-                    parts.append(f'"{scope(kind[0], known[0])}"')
-        if "event" not in self.query.kinds:
-            kinds = [f'"{scope("k", kind)}"' for kind in KINDS if kind in self.query.kinds]
-            parts.append(f"({' OR '.join(kinds)})")
-        return " AND ".join(parts)
-
-    def _postings(self) -> dict[int, int]:
-        """Document -> the terms it has, a bit each. Rarest first, within bounds."""
-        found: dict[int, int] = {}
-        left = POSTINGS
-        low, high = self._span()
-        for bit, one in enumerate(self.asked):
-            if not self.scope and one.docs > left and found:
-                continue
-            match = f'"{one.term}"' + (f" AND {self.scope}" if self.scope else "")
-            sql = (
-                "SELECT rowid FROM term WHERE term MATCH ? AND rowid BETWEEN ? AND ? "
-                "ORDER BY rowid DESC LIMIT ?"
-            )
-            rows = self.db.execute(sql, [match, low, high, left]).fetchall()
-            for (number,) in rows:
-                found[number] = found.get(number, 0) | 1 << bit
-            left -= len(rows)
-            if left <= 0:
-                break
-        return found
-
-    def _span(self) -> tuple[int, int]:
-        """The first and last number that a document of the time asked about can have."""
-        query = self.query
-        if query.since is None and query.until is None and query.as_of is None:
-            return 0, 1 << 62
-        until = min(one for one in (query.until, query.as_of, 1 << 62) if one is not None)
-        sql = "SELECT min(no), max(no) FROM passage WHERE earliest <= ? AND latest >= ?"
-        since = -(1 << 62) if query.since is None else query.since
-        first, last = self.db.execute(sql, [until, since]).fetchone()
-        return (1, 0) if first is None else (first * STRETCH, (last + 1) * STRETCH - 1)
-
-    def _rows(self, masks: dict[int, int], passages: dict[int, int]) -> list[Row]:
-        """The likeliest documents that the query allows."""
-
-        def promise(both: tuple[int, int]) -> float:
-            return self._sum(both[0]) + NEARBY * self._sum(both[1])
-
-        alike: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for number, mask in masks.items():
-            alike[mask, passages[number // STRETCH]].append(number)
-        best = (alike[both] for both in sorted(alike, key=promise, reverse=True))
-        likely = list(islice(chain.from_iterable(best), MOST_READ))
-        rows: list[Row] = []
-        for start in range(0, len(likely), CANDIDATES):
-            rows += self._read(likely[start : start + CANDIDATES])
-            if len(rows) >= CANDIDATES // 2:
-                break
-        return rows
-
-    def _read(self, numbers: Iterable[int]) -> list[Row]:
-        listed = ", ".join(map(str, numbers))
-        found = self.db.execute(f"{ROW} WHERE doc.id IN ({listed})")
-        return [row for row in map(Row._make, found) if self._allowed(row)]
-
-    def _allowed(self, row: Row) -> bool:
-        query = self.query
-        if query.user_id is not None and row.user != query.user_id:
-            return False
-        if query.session_id is not None and row.session != query.session_id:
-            return False
-        if query.since is not None and row.at < query.since:
-            return False
-        if query.until is not None and row.at > query.until:
-            return False
-        if query.as_of is None:
-            return bool(row.newest)
-        return row.at <= query.as_of < row.until
-
-    # --- score --------------------------------------------------------------------------------
-
-    def _sum(self, mask: int) -> float:
-        if mask not in self._sums:
-            self._sums[mask] = sum(
-                one.weight for bit, one in enumerate(self.asked) if mask >> bit & 1
-            )
-        return self._sums[mask]
 
     def _scored(self, row: Row) -> dict[str, float]:
         """The parts of a document's score that it has by itself."""
@@ -217,14 +83,11 @@ class Ranker:
                 order += weight
         return {"words": words, "names": names, "order": order}
 
-    def _whole(self) -> float:
-        return self._sum((1 << len(self.asked)) - 1)
-
-    def _lift_evidence(self, rows: list[Row], scored: dict[int, dict[str, float]]) -> None:
+    def _lift_evidence(self, rows: list[Row], scored: Scores) -> None:
         """What matches lifts the events it rests on, found or not."""
         citing = _strongest([row for row in rows if row.evidence], scored)
         for row in citing:
-            for event in self._events((row.evidence or "").split("\n"), row):
+            for event in self.candidates.events((row.evidence or "").split("\n"), row):
                 if event.number not in scored:
                     rows.append(event)
                     scored[event.number] = self._scored(event)
@@ -232,7 +95,7 @@ class Ranker:
                 lift = EVIDENCE * scored[row.number]["words"]
                 parts["evidence"] = max(parts.get("evidence", 0.0), lift)
 
-    def _lift_threads(self, rows: list[Row], scored: dict[int, dict[str, float]]) -> None:
+    def _lift_threads(self, rows: list[Row], scored: Scores) -> None:
         """What matches lifts the others of its thread that have been found."""
         events = {row.key: row for row in rows if row.kind == "event"}
         listed = ", ".join("?" * len(events))
@@ -248,31 +111,25 @@ class Ranker:
                     parts = scored[row.number]
                     parts["thread"] = max(parts.get("thread", 0.0), lift)
 
-    def _events(self, keys: list[str], citing: Row) -> list[Row]:
-        marks = ", ".join("?" * len(keys))
-        sql = f"{ROW} WHERE doc.key IN ({marks}) AND doc.kind = 'event'"
-        found = [row for row in map(Row._make, self.db.execute(sql, keys)) if self._allowed(row)]
-        if citing.session is None:
-            return [row for row in found if row.user == citing.user]
-        return [row for row in found if row.session == citing.session]
-
-    def _near(self, scored: dict[int, dict[str, float]], passages: dict[int, int]) -> None:
+    def _near(self, rows: list[Row], scored: Scores) -> None:
         """The best document of a session's passage stands for what all of it has."""
         best: dict[int, int] = {}
-        for number, parts in scored.items():
-            at = number // STRETCH
-            if at not in best or parts["words"] > scored[best[at]]["words"]:
-                best[at] = number
+        for row in rows:
+            at = row.number // STRETCH
+            known = best.get(at)
+            if row.session is not None and (
+                known is None or scored[row.number]["words"] > scored[known]["words"]
+            ):
+                best[at] = row.number
         for at, number in best.items():
-            if at in passages:
-                parts = scored[number]
-                parts["nearby"] = NEARBY * max(0.0, self._sum(passages[at]) - parts["words"])
+            passage = self.candidates.weight(self.candidates.passages[at])
+            scored[number]["nearby"] = NEARBY * max(0.0, passage - scored[number]["words"])
 
-    def _recent(self, rows: list[Row], scored: dict[int, dict[str, float]]) -> None:
+    def _recent(self, rows: list[Row], scored: Scores) -> None:
         """A little for what is recent; where the newest is asked for, much for that of the best."""
         query = self.query
         asked = min(one for one in (query.now, query.as_of, query.until) if one is not None)
-        whole = self._whole()
+        whole = self.candidates.whole
         for row in rows:
             age = max(0, asked - row.at) / HOUR
             scored[row.number]["recent"] = RECENT * whole / (1 + math.log2(1 + age))
@@ -285,8 +142,8 @@ class Ranker:
             share = (row.at - oldest) / max(1, newest - oldest)
             scored[row.number]["recent"] += RECENT_NOW * whole * share
 
-    def _best(self, rows: list[Row], scored: dict[int, dict[str, float]]) -> list[Found]:
-        whole = self._whole()
+    def _best(self, rows: list[Row], scored: Scores) -> list[Found]:
+        whole = self.candidates.whole
         made = []
         for row in rows:
             if row.kind not in self.query.kinds:
@@ -301,7 +158,7 @@ class Ranker:
         return sorted(made, key=lambda one: (-one.score, -one.number))
 
 
-def _strongest(rows: list[Row], scored: dict[int, dict[str, float]]) -> list[Row]:
+def _strongest(rows: list[Row], scored: Scores) -> list[Row]:
     return heapq.nlargest(CITING, rows, key=lambda row: scored[row.number]["words"])
 
 

@@ -1,0 +1,172 @@
+"""Which documents may be what a text is about: those that have its rarest terms."""
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import chain, islice
+from typing import NamedTuple
+
+from streams.search.asking import Asked, docs_with
+from streams.search.query import KINDS, Query
+from streams.search.store import STRETCH, scope
+
+POSTINGS = 20_000
+"""That are read for one question: what bounds its cost."""
+CANDIDATES = 300
+MOST_READ = 4 * CANDIDATES
+"""Where filters leave few of the likeliest."""
+NEARBY = 0.8
+"""What a term of a passage counts for a document that has it not."""
+
+
+class Row(NamedTuple):
+    """A document as the index has it."""
+
+    number: int
+    kind: str
+    key: str
+    session: str | None
+    user: str | None
+    at: int
+    until: int
+    newest: int
+    ends: int
+    length: int
+    text: str
+    terms: str
+    evidence: str | None
+
+
+ROW = f"""
+SELECT doc.id, doc.kind, doc.key, s.name, u.name, doc.at, doc.until, doc.newest, doc.ends,
+    doc.length, doc.text, doc.terms, doc.evidence
+FROM doc JOIN passage ON passage.no = doc.id / {STRETCH}
+LEFT JOIN name s ON s.no = passage.session LEFT JOIN name u ON u.no = doc.person
+"""
+
+
+class Candidates:
+    """Finds and reads what one question is ranked among. A set of terms is a mask: a bit each."""
+
+    def __init__(self, db: sqlite3.Connection, query: Query, asked: list[Asked], docs: int) -> None:
+        self.db, self.query, self.asked, self.docs = db, query, asked, docs
+        self.passages: dict[int, int] = defaultdict(int)
+        self._weights: dict[int, float] = {0: 0.0}
+
+    def found(self) -> list[Row]:
+        """The likeliest documents that the query allows; `passages` then has the terms of each."""
+        scope = self._scope()
+        if not self.asked or scope is None:
+            return []
+        masks = self._postings(scope)
+        for number, mask in masks.items():
+            self.passages[number // STRETCH] |= mask
+        return self._rows(masks)
+
+    @property
+    def whole(self) -> float:
+        """What all terms weigh together."""
+        return self.weight((1 << len(self.asked)) - 1)
+
+    def weight(self, mask: int) -> float:
+        """What the terms of a mask weigh together."""
+        if mask not in self._weights:
+            self._weights[mask] = sum(
+                one.weight for bit, one in enumerate(self.asked) if mask >> bit & 1
+            )
+        return self._weights[mask]
+
+    def events(self, keys: list[str], citing: Row) -> list[Row]:
+        """Events that something cites, as far as the query allows them."""
+        marks = ", ".join("?" * len(keys))
+        sql = f"{ROW} WHERE doc.key IN ({marks}) AND doc.kind = 'event'"
+        found = [row for row in map(Row._make, self.db.execute(sql, keys)) if self._allowed(row)]
+        if citing.session is None:
+            return [row for row in found if row.user == citing.user]
+        return [row for row in found if row.session == citing.session]
+
+    def _scope(self) -> str | None:
+        """What the query is narrowed to, as FTS5 has it; None where there is no such thing.
+
+        Where that is most of what there is, looking at what was found costs less.
+        """
+        parts = []
+        for kind, name in (("session", self.query.session_id), ("user", self.query.user_id)):
+            if name is not None:
+                sql = "SELECT no FROM name WHERE kind = ? AND name = ?"
+                known = self.db.execute(sql, [kind, name]).fetchone()
+                if known is None:
+                    return None
+                if 2 * docs_with(self.db, scope(kind[0], known[0])) < self.docs:
+                    parts.append(f'"{scope(kind[0], known[0])}"')
+        if "event" not in self.query.kinds:
+            kinds = [f'"{scope("k", kind)}"' for kind in KINDS if kind in self.query.kinds]
+            parts.append(f"({' OR '.join(kinds)})")
+        return " AND ".join(parts)
+
+    def _postings(self, scope: str) -> dict[int, int]:
+        """Document -> the terms it has, a bit each. Rarest first, within bounds."""
+        found: dict[int, int] = {}
+        left = POSTINGS
+        low, high = self._span()
+        for bit, one in enumerate(self.asked):
+            if not scope and one.docs > left and found:
+                continue
+            match = f'"{one.term}"' + (f" AND {scope}" if scope else "")
+            sql = (
+                "SELECT rowid FROM term WHERE term MATCH ? AND rowid BETWEEN ? AND ? "
+                "ORDER BY rowid DESC LIMIT ?"
+            )
+            rows = self.db.execute(sql, [match, low, high, left]).fetchall()
+            for (number,) in rows:
+                found[number] = found.get(number, 0) | 1 << bit
+            left -= len(rows)
+            if left <= 0:
+                break
+        return found
+
+    def _span(self) -> tuple[int, int]:
+        """The first and last number that a document of the time asked about can have."""
+        query = self.query
+        if query.since is None and query.until is None and query.as_of is None:
+            return 0, 1 << 62
+        until = min(one for one in (query.until, query.as_of, 1 << 62) if one is not None)
+        sql = "SELECT min(no), max(no) FROM passage WHERE earliest <= ? AND latest >= ?"
+        since = -(1 << 62) if query.since is None else query.since
+        first, last = self.db.execute(sql, [until, since]).fetchone()
+        return (1, 0) if first is None else (first * STRETCH, (last + 1) * STRETCH - 1)
+
+    def _rows(self, masks: dict[int, int]) -> list[Row]:
+        def promise(both: tuple[int, int]) -> float:
+            return self.weight(both[0]) + NEARBY * self.weight(both[1])
+
+        alike: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for number, mask in masks.items():
+            alike[mask, self.passages[number // STRETCH]].append(number)
+        best = (alike[both] for both in sorted(alike, key=promise, reverse=True))
+        likely = list(islice(chain.from_iterable(best), MOST_READ))
+        rows: list[Row] = []
+        for start in range(0, len(likely), CANDIDATES):
+            rows += self._read(likely[start : start + CANDIDATES])
+            if len(rows) >= CANDIDATES // 2:
+                break
+        return rows
+
+    def _read(self, numbers: Iterable[int]) -> list[Row]:
+        listed = ", ".join(map(str, numbers))
+        found = self.db.execute(f"{ROW} WHERE doc.id IN ({listed})")
+        return [row for row in map(Row._make, found) if self._allowed(row)]
+
+    def _allowed(self, row: Row) -> bool:
+        query = self.query
+        if query.user_id is not None and row.user != query.user_id:
+            return False
+        if query.session_id is not None and row.session != query.session_id:
+            return False
+        if query.since is not None and row.at < query.since:
+            return False
+        if query.until is not None and row.at > query.until:
+            return False
+        if query.as_of is None:
+            return bool(row.newest)
+        return row.at <= query.as_of < row.until
