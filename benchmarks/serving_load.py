@@ -34,7 +34,7 @@ from streams.broker import Broker, ports
 
 PROGRAM = str(Path(sys.executable).with_name("turnstone"))
 NDJSON = "application/x-ndjson"
-READY_WITHIN = 120.0
+READY_WITHIN = 300.0
 PARTS = ("gets", "posts")
 CONNECTIONS = 64
 WAIT = 60

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pytest
 from aiokafka.structs import TopicPartition
 
+from streams.kafka.ends import Ends
 from streams.kafka.marker import MARKER_KEY, Marker
 from streams.kafka.rows import MemoryRows
 from streams.serving.changes import Changes
@@ -111,8 +112,12 @@ def test_a_marker_of_another_changelog_is_refused(lane: ReplicaLane, other: Reco
 
 
 def test_what_records_ended_as(lane: ReplicaLane) -> None:
-    ended = {"turns": [[1, 2, "duplicate"], [4, 4, "dead", "invalid", "x: is missing"]]}
-    lane.take([marker(0, 5, ends=ended)], 2)
+    ended = Ends()
+    ended.duplicate("turns", 1)
+    ended.duplicate("turns", 2)
+    ended.dead("turns", 4, "invalid", "x: is missing")
+    assert len(ended.runs["turns"]) == 2, "what lies side by side is one run"
+    lane.take([marker(0, 5, ends=ended.runs)], 2)
     said = [lane.outcome("turns", offset) for offset in range(6)]
     assert said == [
         Outcome("applied"),
