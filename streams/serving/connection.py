@@ -1,7 +1,7 @@
 """One connection: what uvicorn's parser in C leaves unbounded is bounded here.
 
 That is the size and number of a request's headers, the time until they are here (also of a
-connection that says nothing at all), and the time a client takes to read the last of a reply.
+connection that says nothing at all), and the time a client takes to read a reply.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ REST_BYTES = 4_000_000
 """Of a body that was refused before it was all here: a client that is still sending when the
 connection is closed may never see the answer."""
 READ_SECONDS = 30.0
-"""Until a client that we have left has read what was sent."""
+"""Until a client has read some more of what was sent."""
 OPEN_FILES = 65_536
 
 UVICORN: dict[str, Any] = {
@@ -92,17 +92,27 @@ class Connection(HttpToolsProtocol):
 
     def timeout_keep_alive_handler(self) -> None:
         super().timeout_keep_alive_handler()
-        self._leave()
+        self._watch_reader()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if self.transport.is_closing():
-            self._leave()
+            self._watch_reader()
 
-    def _leave(self) -> None:
-        """Closing waits for the last bytes to be read; who never reads them is not waited for."""
-        if self.transport.get_write_buffer_size():
-            self.loop.call_later(READ_SECONDS, self.transport.abort)
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch_reader()
+
+    def _watch_reader(self) -> None:
+        """A client that has stopped reading is cut off; closing alone would wait for it."""
+        if unread := self.transport.get_write_buffer_size():
+            self.loop.call_later(READ_SECONDS, self._check_reader, unread)
+
+    def _check_reader(self, before: int) -> None:
+        if self.transport.get_write_buffer_size() < before:
+            self._watch_reader()
+        else:
+            self.transport.abort()
 
     def _awaits_head(self) -> bool:
         return self._in_head or self.cycle is None or self.cycle.response_complete
@@ -128,7 +138,7 @@ class Connection(HttpToolsProtocol):
         if self._in_head and (self.cycle is None or self.cycle.response_complete):
             self._write(status, title, detail)
         self.transport.close()
-        self._leave()
+        self._watch_reader()
 
     def _write(self, status: int, title: str, detail: str) -> None:
         body = problem(status, title, detail)

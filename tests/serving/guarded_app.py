@@ -18,6 +18,8 @@ from starlette.types import ASGIApp
 from streams.serving.connection import UVICORN, Connection, raise_file_limit
 from streams.serving.limits import guarded
 
+LARGE = 30_000_000
+
 
 async def _who(request: Request) -> Response:
     return JSONResponse(list(request.state.caller))
@@ -43,7 +45,7 @@ async def _broken(request: Request) -> Response:
 
 
 async def _large(_: Request) -> Response:
-    return Response(b"x" * 30_000_000)
+    return Response(b"x" * LARGE)
 
 
 def small_app() -> Starlette:
