@@ -15,16 +15,17 @@ from urllib.request import Request, urlopen
 import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from pytest import approx
 
 from streams.observing.definitions import METRICS
 from tests.command import PROGRAM, environment, rows, turn
 from tests.kafka.collector import Collector, collecting
 from tests.kafka.working import TOO_LONG, Working, alone, message
+from tests.llm.endpoint import RECEIVED, SENT, Endpoint, error, in_turn
 
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 OTHER = "0af7651916cd43dd8448eb211c80319c"
 POSTED = "80e1afed08e019fc1110464cfa66635c"
-NAMES = [metric.name for metric in METRICS]
 encode = msgspec.json.Encoder().encode
 
 RECORDS = [
@@ -212,22 +213,57 @@ def test_a_sink_says_what_it_has_written(observed: Observed) -> None:
     assert metrics["turnstone_sink_oldest_seconds"][()] < 5.0
 
 
-@pytest.mark.parametrize("part", ["worker", "sink", "serve"])
-def test_every_metric_that_is_defined_is_there_with_its_labels(
-    observed: Observed, part: str
-) -> None:
+def check_all_are_there(observed: Observed, part: str, quiet: set[str]) -> None:
+    """Every metric that is defined for a part, with its labels; but what has not happened."""
     _, text = observed.ask(part, "/metrics")
     found = {
         sample.name: set(sample.labels) - {"le"}
         for family in text_string_to_metric_families(text)
         for sample in family.samples
     }
-    # what has not happened has no line: nothing warned, nobody asked
-    quiet = {"turnstone_warnings_total", *(name for name in NAMES if "_http_request" in name)}
     for metric in METRICS:
         if metric.part == part and metric.name not in quiet:
             name = f"{metric.name}_count" if metric.kind == "histogram" else metric.name
             assert found.get(name) == set(metric.labels), metric.name
+
+
+@pytest.mark.parametrize("part", ["worker", "sink", "serve"])
+def test_every_metric_that_is_defined_is_there_with_its_labels(
+    observed: Observed, part: str
+) -> None:
+    requests = {"turnstone_http_requests_total", "turnstone_http_request_seconds"}
+    check_all_are_there(observed, part, quiet={"turnstone_warnings_total", *requests})
+
+
+def test_a_model_extractor_says_what_it_does_and_spends(observed: Observed) -> None:
+    observed.ports["extract"] = free_port()
+    with Endpoint(in_turn(error(503))) as asked:
+        env = environment(
+            TURNSTONE_LLM_BASE_URL=asked.url, TURNSTONE_LLM_MODEL="test",
+            TURNSTONE_LLM_RETRY_SECONDS="0.2", TURNSTONE_LLM_IDLE_SECONDS="1",
+            TURNSTONE_LLM_PRICE_INPUT="1", TURNSTONE_LLM_PRICE_OUTPUT="10",
+        )  # fmt: skip
+        told = ["--bootstrap", observed.working.bootstrap, "--budget-tokens", "1000000"]
+        observed.start("extract", env, *told)
+        observed.until_ready("extract")
+        deadline = time.monotonic() + TOO_LONG
+        metrics = observed.metrics("extract")
+        while (calls := metrics.get("turnstone_model_calls_total", {}).get((), 0)) == 0 or (
+            metrics["turnstone_model_waiting_groups"][()] > 0
+        ):
+            assert time.monotonic() < deadline, (observed.working.folder / "extract").read_text()
+            time.sleep(0.1)
+            metrics = observed.metrics("extract")
+    check_all_are_there(observed, "extract", quiet=set())
+    assert metrics["turnstone_model_retries_total"] == {(): 1.0}
+    assert metrics["turnstone_model_tokens_total"] == {
+        ("prompt",): calls * SENT, ("completion",): calls * RECEIVED
+    }  # fmt: skip
+    spent = calls * (SENT + RECEIVED) / 1e6
+    assert metrics["turnstone_model_budget_used_ratio"] == {("run", "tokens"): approx(spent)}
+    assert metrics["turnstone_model_cost_total"][()] > 0
+    assert metrics["turnstone_model_groups_total"]["planned",] == calls
+    assert metrics["turnstone_model_breaker_state"]["closed",] == 1.0
 
 
 @pytest.mark.parametrize("log", ["log-0", "sink"])
