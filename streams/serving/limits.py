@@ -78,12 +78,13 @@ class Limits:
             await self._app(scope, receive, send)
             return
         caller: Caller = scope["state"].get("caller", LOCAL)
-        if caller.key_id is not None:
-            send = _with(self._take(caller), send)
-        if scope["path"].endswith(STREAMS):
-            await self._stream(caller.tenant, scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
+        headers = self._take(caller) if caller.key_id is not None else []
+        answer = self._stream if scope["path"].endswith(STREAMS) else self._app
+        try:
+            await answer(scope, receive, _with(headers, send) if headers else send)
+        except Refusal as refusal:
+            refusal.headers += headers
+            raise
 
     def _take(self, caller: Caller) -> list[Header]:
         """A token of the key's and of the tenant's; headers that say what is left of the key's.
@@ -104,7 +105,8 @@ class Limits:
                 raise Refusal(429, "Too many requests", detail, again, *headers)
         return headers
 
-    async def _stream(self, tenant: str, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        tenant = scope["state"].get("caller", LOCAL).tenant
         if self._streams[tenant] >= self._bounds.streams:
             detail = f"a tenant may have {self._bounds.streams} event streams open"
             raise Refusal(429, "Too many streams", detail, (b"retry-after", b"10"))

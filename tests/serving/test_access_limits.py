@@ -276,7 +276,7 @@ def test_who_asks_too_often_is_told_when_to_come_again(
     tmp_path: Path, whose: str, bounds: Bounds, shares: bool
 ) -> None:
     file = tmp_path / "keys.json"
-    made = [make(tenant, "read", None, "") for tenant in ("acme", "acme", "beta")]
+    made = [make(tenant, "write", None, "") for tenant in ("acme", "acme", "beta")]
     with changed(file) as held:
         held += [key for _, key in made]
     with (
@@ -284,9 +284,10 @@ def test_who_asks_too_often_is_told_when_to_come_again(
         httpx.Client(base_url=server.url) as client,
     ):
 
-        def ask(number: int) -> httpx.Response:
-            headers = {"Authorization": f"Bearer {made[number][0]}"}
-            return client.get("/v1/sessions/s", headers=headers)
+        def ask(number: int, path: str = "/v1/sessions/s", **more: str) -> httpx.Response:
+            headers = {"Authorization": f"Bearer {made[number][0]}", **more}
+            method = "POST" if more else "GET"
+            return client.request(method, path, headers=headers, content=b"x" if more else None)
 
         first = ask(0)
         assert first.headers["ratelimit-policy"] == f'"{whose}";q=10;w=2'
@@ -300,6 +301,7 @@ def test_who_asks_too_often_is_told_when_to_come_again(
         # of another key of the tenant, and of another tenant
         left = [int(re.findall("r=([0-9]+)", ask(one).headers["ratelimit"])[0]) for one in (1, 2)]
         assert (left[0] < 9, left[1]) == (shares, 9)
+        assert ask(2, RECORDS, **{"Content-Encoding": "br"}).headers["ratelimit"]
         time.sleep(int(refused.headers["retry-after"]))
         assert ask(0).status_code == 200
 
