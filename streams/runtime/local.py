@@ -81,15 +81,17 @@ def run(
     choose: Callable[[], Extract | None] = lambda: None,
     retention_days: float | None = None,
     progress: Progress | None = None,
+    borrow: bool = False,
 ) -> dict[str, Any]:
     """Folds files of input records into the history; returns the counts of design 03, and how
     many plans an extractor made. `choose` says which, once no other generation can go live.
+    `borrow`: a server is asked for the history, if one has it.
 
     Raises TurnstoneError: 3 for a folder that is not a history, 4 for a truncated file.
     """
     sources.check(files)
     root = Path(history)
-    with writing(root) as (store, tables):
+    with writing(root, borrow=borrow) as (store, tables):
         retention = None if retention_days is None else int(retention_days * DAY)
         runner = Runner(store, tables, Applier(store, retention, choose()), progress)
         return runner.run(files)

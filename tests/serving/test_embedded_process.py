@@ -5,6 +5,7 @@ import random
 import resource
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from streams.runtime import local
 from tests.acceptance import sgd
 from tests.command import checked, files_holding, folded, ndjson, rows, snapshot, turn, turnstone
 from tests.conftest import SGD
-from tests.fault.kill_run import _commits
+from tests.fault.kill_run import _commits, stored
 from tests.serving.serving import Server, serving
 from tests.shared_data import shared
 
@@ -118,6 +119,8 @@ def test_law_3_nothing_that_was_answered_is_lost_and_nothing_doubled(tmp_path: P
     assert any("empty" not in one for one in struck), f"no kill struck what was waiting: {struck}"
     sql = "SELECT count(*), count(DISTINCT event_id), count(DISTINCT src_offset) FROM events"
     assert rows(history, sql) == [(len(records),) * 3]
+    counts = checked(Counter(stored(history)["counts"]))
+    assert counts["applied"] == len(records)
     checked(local.run([str(ndjson(tmp_path / "r.ndjson", records))], tmp_path / "quiet"))
     assert digest(history)["memory"] == digest(tmp_path / "quiet")["memory"]
 

@@ -50,7 +50,7 @@ class Spool:
         """Takes all that waits into the history, a killed run's too."""
         for path in sorted(self._folder.glob("*.ndjson")):
             _clean(path, self._history)
-            local.run([str(path)], self._history)
+            local.run([str(path)], self._history, borrow=True)
             path.unlink()
         self._begin()
 
