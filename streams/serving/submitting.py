@@ -147,15 +147,19 @@ def id_of_key(tenant: str, key: str) -> str:
 class Keys:
     """What was first sent under each `Idempotency-Key`, of the newest."""
 
-    def __init__(self, most: int = 4096) -> None:
+    def __init__(self, most: int = 4096, most_bytes: int = 16_000_000) -> None:
         self._most = most
+        self._room = most_bytes
         self._known: dict[str, bytes] = {}
 
     def first(self, key: str, line: bytes) -> bytes:
         """The record that was first sent under the key: this one, if none was."""
-        known = self._known.setdefault(key, line)
-        if len(self._known) > self._most:
-            del self._known[next(iter(self._known))]
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = line
+            self._room -= len(line)
+        while self._known and (len(self._known) > self._most or self._room < 0):
+            self._room += len(self._known.pop(next(iter(self._known))))
         return known
 
 
