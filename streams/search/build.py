@@ -7,6 +7,7 @@ leaves the one before. One process updates, others go on with what they find.
 
 import hashlib
 import logging
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from sinks.locks import taken
 from sinks.root import HistoryError, HistoryWriteError
 from streams.search import source
 from streams.search.source import Change, News
-from streams.search.store import FOREVER, FORMAT, Doc, Index
+from streams.search.store import FOREVER, FORMAT, Doc, Index, connected
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +101,7 @@ def _brought_up(folder: Path, tenant: str, path: Path) -> bool:
 
 
 def _added_to(folder: Path, tenant: str, path: Path) -> bool:
-    with closing(Index(path)) as index:
+    with closing(Index(connected(path))) as index:
         if index.value("format") != FORMAT:
             return False
         found = {name: source.news(folder / name, index.value(name)) for name in source.TABLES}
@@ -117,12 +118,14 @@ def _built(folder: Path, tenant: str, before: Path | None) -> Path:
     number = _number(before) + 1 if before else 0
     path = folder / FOLDER / f"{_hash(tenant)}.{number}.sqlite"
     making = path.with_suffix(".making")
-    making.unlink(missing_ok=True)
+    _remove(folder, tenant, but=before)  # what a killed build left
     with source.opened() as db, closing(Index.create(making)) as index:
         found = {name: source.whole(db, folder / name) for name in source.TABLES}
         index.note("format", FORMAT)
         _add(db, index, tenant, found)
         index.finish()
+    with making.open("rb") as whole:
+        os.fsync(whole.fileno())
     making.replace(path)
     _remove(folder, tenant, but=path)
     return path
@@ -157,7 +160,7 @@ def _add(db: DuckDBPyConnection, index: Index, tenant: str, found: dict[str, New
 
 def _add_events(index: Index, docs: list[Doc]) -> None:
     """New ones are added; an ended one takes the place of the same that was running."""
-    fresh: dict[tuple[int, str], Doc] = {}
+    fresh: dict[tuple[int | None, str], Doc] = {}
     for doc in docs:
         where = index.owner(doc), doc.key
         known = fresh.get(where)

@@ -14,7 +14,7 @@ import sqlite3
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import msgspec
 
@@ -30,6 +30,12 @@ COMMON = 0.002
 """A term in more than this share of all documents is listed with their number."""
 FOREVER = (1 << 63) - 1
 
+UNSAFE = """
+PRAGMA page_size = 8192;
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF;
+PRAGMA cache_size = -65536; -- KiB
+"""
 SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE name (no INTEGER PRIMARY KEY, kind TEXT, name TEXT, UNIQUE (kind, name));
@@ -96,22 +102,19 @@ class Version(NamedTuple):
 class Index:
     """One tenant's index, open; the caller commits."""
 
-    def __init__(self, path: Path) -> None:
-        self.db = connected(path)
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self.db = db
         self._passages: dict[tuple[int | None, int | None], Passage] = {}
         self._grown: dict[int, Passage] = {}
         self.name = lru_cache(maxsize=50_000)(self._name)
         self.docs: int = self.value("docs") or 0
 
     @classmethod
-    def create(cls, path: Path) -> "Index":
-        """A new file, which is no index before its last commit: written without a journal."""
+    def create(cls, path: Path) -> Self:
+        """A new file, which is no index before it is whole: written without a journal."""
         db = sqlite3.connect(path, isolation_level=None)
-        db.executescript(
-            "PRAGMA page_size = 8192; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + SCHEMA
-        )
-        db.close()
-        return cls(path)
+        db.executescript(UNSAFE + SCHEMA)
+        return cls(db)
 
     def value(self, key: str) -> Any:
         """A note of ours, or None."""
@@ -133,9 +136,8 @@ class Index:
 
     def add(self, docs: Iterable[Doc]) -> None:
         """Adds documents that are not there yet."""
-        rows = sorted(
-            map(self._placed, docs), key=lambda one: one[0][0]
-        )  # FTS5 takes rising numbers at once
+        # FTS5 takes rising numbers at once
+        rows = sorted(map(self._placed, docs), key=lambda one: one[0][0])
         self.db.executemany(
             f"INSERT INTO doc VALUES ({', '.join('?' * 15)})", (row for row, _ in rows)
         )
@@ -147,8 +149,7 @@ class Index:
         )
 
     def _placed(self, doc: Doc) -> tuple[tuple[Any, ...], str]:
-        session = None if doc.session is None else self.name("session", doc.session)
-        person = None if doc.user is None else self.name("user", doc.user)
+        session, person = self._names(doc)
         owner = session if session is not None else person
         number = self._next(session, None if session is not None else person, doc.at)
         found = terms_of(doc.text, doc.hidden)
@@ -183,17 +184,22 @@ class Index:
         self._grown.clear()
         self._passages.clear()
 
-    def owner(self, doc: Doc) -> int:
+    def _names(self, doc: Doc) -> tuple[int | None, int | None]:
+        """The numbers of a document's session and user."""
+        return (
+            None if doc.session is None else self.name("session", doc.session),
+            None if doc.user is None else self.name("user", doc.user),
+        )
+
+    def owner(self, doc: Doc) -> int | None:
         """The number of the session, or else the user, that a document's id counts in."""
-        if doc.session is not None:
-            return self.name("session", doc.session)
-        return self.name("user", doc.user or "")
+        session, person = self._names(doc)
+        return person if session is None else session
 
     def replace(self, number: int, doc: Doc) -> None:
         """Puts another text in a document's place."""
         self._unlist(number)
-        session = None if doc.session is None else self.name("session", doc.session)
-        person = None if doc.user is None else self.name("user", doc.user)
+        session, person = self._names(doc)
         found = terms_of(doc.text, doc.hidden)
         given = [
             person, doc.at, doc.since, doc.ends, doc.ends, doc.seq, len(found), doc.text,
@@ -206,8 +212,10 @@ class Index:
         )
         listed = [number, _stored(found, doc.kind, session, person)]
         self.db.execute("INSERT INTO term (rowid, terms) VALUES (?, ?)", listed)
+        sql = "UPDATE passage SET earliest = min(earliest, ?1), latest = max(latest, ?1) "
+        self.db.execute(f"{sql} WHERE no = ?2", (doc.at, number // STRETCH))
 
-    def versions(self, kind: Kind, owner: int, key: str) -> list[Version]:
+    def versions(self, kind: Kind, owner: int | None, key: str) -> list[Version]:
         """The versions of something held, oldest first; of an event the one."""
         sql = (
             "SELECT id, since, ends, seq, text FROM doc WHERE key = ? AND kind = ? AND owner = ? "
@@ -215,7 +223,7 @@ class Index:
         )
         return list(map(Version._make, self.db.execute(sql, [key, kind, owner])))
 
-    def bound(self, kind: Kind, owner: int, key: str) -> None:
+    def bound(self, kind: Kind, owner: int | None, key: str) -> None:
         """Ends each version where the next begins."""
         known = self.versions(kind, owner, key)
         for one, following in zip(known, [*known[1:], None], strict=True):
