@@ -7,7 +7,9 @@ from typing import Any
 Extract = Callable[[Any], dict[str, Any] | None]
 """A turn to the write plan that it gives rise to, as JSON, or None."""
 
-NAMES = ("none", "rules")
+OURS = ("rules",)
+"""Those whose plans are made anew in a generation, not replayed."""
+NAMES = ("none", *OURS)
 
 
 def named(name: str) -> Extract | None:

@@ -9,6 +9,7 @@ import msgspec
 from sinks.generation import ROOT, folder_of, pointer
 from sinks.root import replace
 from streams.errors import ConfigurationError, TurnstoneError
+from streams.extractors.naming import OURS
 from streams.folds import constants
 
 FILE = "_generation.json"
@@ -37,8 +38,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def left_out(self) -> list[str]:
         """The extractors whose stored plans are not replayed."""
-        replaced = {"rules"} if self.extractor is not None else set()
-        return sorted(replaced.union(self.without))
+        replaced = OURS if self.extractor is not None else ()
+        return sorted({*replaced, *self.without})
 
     @property
     def whole(self) -> bool:

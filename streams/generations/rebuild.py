@@ -24,6 +24,7 @@ from sinks.generation import ROOT, find, folder_of, pointer
 from sinks.links import adopt, share
 from sinks.root import find_root, open_root
 from streams.errors import ConfigurationError, TurnstoneError
+from streams.extractors.naming import OURS
 from streams.generations import snapshot
 from streams.generations.folding import Reading, fold, fold_parts
 from streams.generations.gathering import LETTERS, RECORDS, gather, parts_of, unknown_letters
@@ -154,12 +155,13 @@ def _read_on(
 
 def _pass_extractor(source: Source, generation: Generation, tables: History) -> str | None:
     """How a generation that replays catches up with one that extracts otherwise: as that did of
-    which it was made; if that said nothing, with rules if it has plans of theirs, else without."""
+    which it was made; if that said nothing, with the one of ours whose plans it has, if any."""
     live = None if source.name == ROOT else load(source.folder)
     if generation.ended_at is None or generation.settings.extractor or not (live and live.extracts):
         return None
     if generation.run_extractor is None:
-        return "rules" if "rules" in _extractors(tables.table("plans")) else "none"
+        made = _extractors(tables.table("plans"))
+        return next((name for name in OURS if name in made), "none")
     return None if generation.run_extractor == live.extracts else generation.run_extractor
 
 

@@ -48,16 +48,10 @@ class Agent(ABC):
     table_name: ClassVar[str]
 
     def __init__(
-        self,
-        partition: int,
-        rows: RowStore,
-        partitions: int,
-        topics: Mapping[str, str] | None = None,
-        origin: type[Origin] = Origin,
+        self, partition: int, rows: RowStore, partitions: int, origin: type[Origin] = Origin
     ) -> None:
         self.origin = origin
         self.partition, self.partitions = partition, partitions
-        self.topics = topics or {}  # of sources with a name of their own: the topology's
         self.table = Table(self.table_name, rows)
         self.outbox = Outbox(partition, partitions)
         self.counts: Counter[str] = Counter()
@@ -87,7 +81,7 @@ class Agent(ABC):
         return Batch(self.outbox.outputs, self.table.changes(), self._pending)
 
     def read(self, record: Any) -> Any:
-        return read(record, self.partitions, self.topics.get(record.topic))
+        return read(record, self.partitions)
 
     def apply(self, record: Any, given: Any) -> str:
         """What one record ends as."""

@@ -6,11 +6,12 @@ from typing import Any
 from schemas.base import parse_time
 from schemas.row import replace
 from schemas.rows import TABLES
-from streams.extractors.naming import NAMES
+from streams.extractors.naming import OURS
 from streams.folds import affect, memory, preferences, states
 from streams.folds.rows import Effects, Input, Outcome
 from streams.kafka import hop
 from streams.kafka.agent import Agent
+from streams.kafka.edge import read
 from streams.kafka.encoding import Origin, key_of, time_text, to_json
 from streams.kafka.processing import Batch
 from streams.kafka.rows import RowStore
@@ -39,7 +40,8 @@ class MemoryAgent(Agent):
         topics: Mapping[str, str] | None = None,
         origin: type[Origin] = Origin,
     ) -> None:
-        super().__init__(partition, rows, partitions, topics, origin)
+        super().__init__(partition, rows, partitions, origin)
+        self.topics = topics or {}  # of sources with a name of their own: the topology's
         self.hops: dict[str, int] = {}  # the newest hop of each source partition
         self._profiles: dict[Held, Origin] = {}
         self._changed: dict[tuple[Held, str, str], Origin] = {}
@@ -57,7 +59,7 @@ class MemoryAgent(Agent):
                 return Dead("invalid", f"not a signal of this program: {error}", record.value)
             if given is not None:
                 return given
-        return super().read(record)
+        return read(record, self.partitions, topic)
 
     def apply(self, record: Any, given: Any) -> str:
         if type(given) is hop.Given:
@@ -94,7 +96,7 @@ class MemoryAgent(Agent):
         if self.topics and said.type == "write_plan":
             if record.topic in self.topics:  # its own: learnt when the turn was recorded
                 recorded_at = given.recorded_at
-            elif said.extractor.name in NAMES:
+            elif said.extractor.name in OURS:
                 return "left_out"
         entity = self.table.entity(tenant, key)
         origin = self.origin(record, tenant, recorded_at)
