@@ -73,14 +73,15 @@ def extract(turn: Turn, affect: Estimate | None = None) -> JsonObject | None:
     """
     if turn.source != OWN_WORDS or turn.status == "running" or turn.user_id is None:
         return None
-    found = language_of(turn.user_input).find(turn.user_input)
+    language = language_of(turn.user_input)
+    found = language.find(turn.user_input)
     if not found:
         return None
-    return _plan(turn, turn.user_id, found, affect if turn.affect is None else None)
+    return _plan(turn, turn.user_id, found, language, affect if turn.affect is None else None)
 
 
 def _plan(
-    turn: Turn, user_id: str, found: list[Finding], affect: Estimate | None
+    turn: Turn, user_id: str, found: list[Finding], language: Language, affect: Estimate | None
 ) -> JsonObject | None:
     plan: JsonObject = {
         "type": "write_plan",
@@ -92,8 +93,7 @@ def _plan(
         "occurred_at": format_time(turn.occurred_at),
         "extractor": {"name": NAME, "version": VERSION},
     }
-    key = language_of(turn.user_input).key
-    states = [_state(turn, one, key) for one in found if _is_state(one)]
+    states = [_state(turn, one, language.key) for one in found if _is_state(one)]
     likes = [
         update
         for one in found
