@@ -70,6 +70,14 @@ def start(*args: str | Path, **options: Any) -> "subprocess.Popen[bytes]":
     )
 
 
+def killed(process: "subprocess.Popen[bytes]") -> bool:
+    """Kills a command that `start` made; False where it had ended before."""
+    process.kill()
+    _, error = process.communicate()
+    assert process.returncode in (0, -signal.SIGKILL), error.decode()
+    return process.returncode != 0
+
+
 def folded(*files: str | Path, history: Path, strict: bool = False) -> dict[str, Any]:
     """Runs files into a history by the command line; its counts, which add up."""
     done = turnstone("run", *files, "--history", history, "--json", *["--strict"] * strict)

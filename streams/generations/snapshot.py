@@ -13,6 +13,7 @@ from rocksdict import AccessType, Options, Rdict
 from sinks.links import DataFile, files_at, version_of
 from streams.errors import ConfigurationError
 from streams.generations.generation import Settings
+from streams.runtime.store import VALUES
 
 SAID = ("events", "recursions", "tool_results", "signals")
 """The tables that hold input records as they were applied; a generation shares their files."""
@@ -49,7 +50,7 @@ def _note(source: Path) -> dict[str, int] | None:
             last = error
             continue
         try:
-            value: Any = store.get(b"m\0writing")
+            value: Any = store.get(VALUES + b"writing")
         finally:
             store.close()
         return None if value is None else dict(msgspec.msgpack.decode(value))

@@ -23,7 +23,7 @@ from sinks.digest import digest
 from sinks.generation import ROOT, find, named, pointer
 from streams.generations.generation import load
 from streams.runtime import local
-from tests.command import checked, rows, start, turnstone
+from tests.command import checked, killed, rows, start, turnstone
 from tests.fault.kill_run import lines
 
 NAME = "again"
@@ -112,10 +112,7 @@ def struck_down(
         if meant.startswith("commit") and history.commits() >= before + int(meant[-1]):
             break
         time.sleep(0.0005)
-    process.kill()
-    _, error = process.communicate()
-    assert process.returncode in (0, -9), error.decode()
-    return process.returncode == -9
+    return killed(process)
 
 
 def kill_parts(source: Path, folder: Path, seed: int) -> Result:

@@ -28,8 +28,9 @@ from rocksdict import AccessType, Options, Rdict
 
 from sinks.digest import digest
 from streams.runtime import local
+from streams.runtime.store import VALUES
 from tests.acceptance import sgd
-from tests.command import OUTCOMES, checked, rows, start
+from tests.command import OUTCOMES, checked, killed, rows, start
 
 TABLES = ("events", "links", "profiles", "sessions")
 """The tables that turns like these write."""
@@ -72,7 +73,7 @@ def stored(history: Path) -> dict[str, Any]:
         return {}
     store = Rdict(str(path), Options(raw_mode=True), access_type=AccessType.read_only())
     try:
-        kept = {name: store.get(b"m\0" + name.encode()) for name in ("writing", "batch", "counts")}
+        kept = {name: store.get(VALUES + name.encode()) for name in ("writing", "batch", "counts")}
     finally:
         store.close()
     return {name: msgspec.msgpack.decode(one) for name, one in kept.items() if one is not None}
@@ -123,10 +124,7 @@ def attempt(file: Path, history: Path, meant: str, chance: random.Random) -> boo
         if meant.startswith("table") and made >= to_repair + int(meant[-1]):
             break
         time.sleep(0.0005)
-    process.kill()
-    _, error = process.communicate()
-    assert process.returncode in (0, -9), error.decode()
-    return process.returncode == -9
+    return killed(process)
 
 
 def _commits(history: Path) -> int:
