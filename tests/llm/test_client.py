@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from streams.errors import ConfigurationError, Unreachable
 from streams.extractors.llm.breaker import Breaker
 from streams.extractors.llm.budget import HOUR, Budget, BudgetSpent
-from streams.extractors.llm.client import LONGEST_WAIT, _retry_after
+from streams.extractors.llm.completion import LONGEST_WAIT, _retry_after
 from streams.extractors.llm.groups import Group, Turn
 from streams.extractors.llm.maker import NOTHING, Extractor, Remembered, extractor
 from streams.extractors.llm.settings import LlmSettings

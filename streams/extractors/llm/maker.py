@@ -10,7 +10,8 @@ from schemas.base import JsonObject
 from streams.errors import Unreachable
 from streams.extractors.llm import plans, prompt
 from streams.extractors.llm.budget import Budget, BudgetSpent
-from streams.extractors.llm.client import Client, Rejected, Reply
+from streams.extractors.llm.client import Client
+from streams.extractors.llm.completion import Rejected, Reply
 from streams.extractors.llm.groups import Group
 from streams.extractors.llm.known import Known, Row, choose
 from streams.extractors.llm.plans import Author, Fault, Usage
