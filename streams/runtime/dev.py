@@ -33,10 +33,12 @@ def run(
     """
     with _signals() as came, Broker.start(keep=kafka, port=port, say=say) as broker:
         settings = KafkaSettings.load(bootstrap=broker.bootstrap, partitions=partitions)
-        prepare(settings, WorkerSettings.load())
+        worker = WorkerSettings.load()
+        prepare(settings, worker)
+        served = ["--history", str(history), "--port", str(http), "--app-id", worker.group]
         parts = {
             "worker": ["worker", "--partitions", str(partitions)],
-            "serve": ["serve", "--history", str(history), "--port", str(http)],
+            "serve": ["serve", *served],
             "sink": ["sink", "--history", str(history), "--roll-seconds", "1"],
         }
         ports = dict(zip(("worker", "sink"), map(str, free(2)), strict=True))

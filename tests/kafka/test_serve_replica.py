@@ -5,18 +5,24 @@ import json
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from aiokafka import AIOKafkaProducer
+from aiokafka.structs import TopicPartition
 
 from streams import sample
 from streams.broker import Broker
 from streams.folds import documents, learner, task
+from streams.kafka.admin import connected
+from streams.kafka.agents import changelogs
 from streams.kafka.disk_rows import DiskRows
+from streams.kafka.marker import MARKER_KEY, Marker
 from streams.kafka.settings import KafkaSettings
+from streams.kafka.topics import check, create
 from streams.serving.memory import NotReady, Outcome
 from streams.serving.replica import ReplicaMemory
 from tests.command import OUTCOMES, folded, rows
@@ -46,10 +52,12 @@ def working(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 @asynccontextmanager
-async def replica(working: Working, data: Path | None = None) -> AsyncIterator[ReplicaMemory]:
+async def replica(
+    working: Working, data: Path | None = None, group: str = APP
+) -> AsyncIterator[ReplicaMemory]:
     """One that has restored."""
     options: dict[str, Any] = {} if data is None else {"rows": lambda lane: DiskRows(data / lane)}
-    async with ReplicaMemory(KafkaSettings.plain(working.bootstrap), APP, **options) as made:
+    async with ReplicaMemory(KafkaSettings.plain(working.bootstrap), group, **options) as made:
         await until(lambda: made.readiness().ready)
         yield made
 
@@ -187,6 +195,24 @@ def test_a_restart_goes_on_from_its_rows_on_disk(working: Working, tmp_path: Pat
     asyncio.run(run())
 
 
+def test_follows_a_generation_by_its_own_tables(working: Working) -> None:
+    """What is posted there is folded by both, each in its own transactions."""
+    working.start("--generation", "second")
+    working.await_ready()
+
+    async def run() -> None:
+        async with replica(working, group=f"{APP}.second") as memory, replica(working) as live:
+            name = f"generation-{next(numbers)}"
+            records = [turn(name, f"{name}-1"), signal("user", name, f"{name}-2"),
+                       plan(name, f"{name}-3")]  # fmt: skip
+            assert await memory.submit(records, TOO_LONG) == [APPLIED] * 3
+            assert (await memory.rows("sessions", "default", name)).get("h") is not None
+            assert (await memory.rows("users", "default", name)).get(f"s/home-{name}") is not None
+            assert await live.submit(records, TOO_LONG) == [Outcome("duplicate")] * 3
+
+    asyncio.run(run())
+
+
 def test_another_app_id_is_not_an_empty_memory(working: Working) -> None:
     async def run() -> None:
         async with ReplicaMemory(KafkaSettings.plain(working.bootstrap), "nobody") as memory:
@@ -195,5 +221,49 @@ def test_another_app_id_is_not_an_empty_memory(working: Working) -> None:
                 await memory.rows("sessions", "default", "any")
             with pytest.raises(NotReady):
                 await memory.submit([turn("any", "any")], 0.1)
+
+    asyncio.run(run())
+
+
+def test_a_changelog_made_anew_is_read_anew(broker: Broker) -> None:
+    """No row of the old one is left, though offsets go on as if nothing had happened."""
+    settings = KafkaSettings.plain(broker.bootstrap)
+    specs = changelogs("remade", 1)
+    at = TopicPartition(specs[0].name, 0)
+
+    async def write(log: str, transactions: int) -> None:
+        async with AIOKafkaProducer(transactional_id="remade", **settings.client()) as producer:
+            for number in range(transactions):
+                marker = Marker({"turns": number + 1}, {"ends": {}}, log).encode()
+                async with producer.transaction():
+                    row = f"s\0default\0{log}\0i/0".encode()
+                    await producer.send(at.topic, b"%d" % number, row, partition=0)
+                    await producer.send(at.topic, marker, MARKER_KEY, partition=0)
+
+    async def make() -> None:
+        async with connected(settings, TOO_LONG) as admin:
+            await create(admin, specs)
+            await check(admin, specs, TOO_LONG)
+
+    async def value(memory: ReplicaMemory, session: str) -> Any:
+        with suppress(NotReady):
+            return (await memory.rows("sessions", "default", session)).get("i/0")
+
+    async def run() -> None:
+        await make()
+        await write("first", 3)
+        async with ReplicaMemory(settings, "remade") as memory:
+            await until(lambda: memory.readiness().ready)
+            assert await value(memory, "first") == b"2"
+            async with connected(settings) as admin:
+                await admin.delete_topics([at.topic])
+            await asyncio.sleep(1)
+            await make()
+            await write("second", 5)
+            deadline = time.monotonic() + TOO_LONG
+            while (found := await value(memory, "second")) != b"4":
+                assert found is None and time.monotonic() < deadline, memory.readiness()
+                await asyncio.sleep(0.1)
+            assert await value(memory, "first") is None
 
     asyncio.run(run())
