@@ -131,6 +131,12 @@ def measure(here: Servers, given: argparse.Namespace, sessions: Sequence[str]) -
     fastest(here.port, "GET session context", path, given.seconds)
 
 
+def peak_memory(pid: int) -> float:
+    """MB that were resident at most."""
+    told = Path(f"/proc/{pid}/status").read_text().split()
+    return int(told[told.index("VmHWM:") + 1]) / 1000
+
+
 def main() -> None:
     """Everything, once."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
@@ -145,9 +151,13 @@ def main() -> None:
         print(f"answers {here.seconds:.2f} s after its start, a new history", flush=True)
         sessions = pour(here, given.turns, given.at_once)
         measure(here, given, sessions)
+        peak = peak_memory(here.serve.running.pid)
         ended = here.end()
         files = sum(1 for _ in here.history.rglob("*.parquet"))
-        print(f"ended in {ended:.1f} s; {files} files, {folder_size(here.history):.0f} MB")
+        size = folder_size(here.history)
+        print(
+            f"{peak:.0f} MB resident at most; ended in {ended:.1f} s; {files} files, {size:.0f} MB"
+        )
     print(machine())
 
 

@@ -94,12 +94,14 @@ class EmbeddedMemory:
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
-        inbox = self._root / FOLDER
-        inbox.mkdir(mode=0o700, exist_ok=True)
         refusal = f"{self._root}: another `turnstone serve` serves this history; end it first"
-        self._held.enter_context(
-            locks.held(self._root / locks.SERVED, ConfigurationError(refusal), within=0.2)
-        )
+        try:
+            (self._root / FOLDER).mkdir(mode=0o700, exist_ok=True)
+            self._held.enter_context(
+                locks.held(self._root / locks.SERVED, ConfigurationError(refusal), within=0.2)
+            )
+        except OSError as error:
+            raise ConfigurationError(f"{self._root / FOLDER}: {error.strerror or error}") from None
         started: asyncio.Future[None] = self._loop.create_future()
 
         def hear(error: BaseException | None) -> None:
