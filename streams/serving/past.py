@@ -23,8 +23,8 @@ from streams.serving.problems import Fault, Problem, invalid, no_history, not_fo
 THREADS = 2
 WAITING = 16
 """Questions that wait for a thread; more are sent away."""
-SETTINGS = "SET threads = 1; SET memory_limit = '512MB'"
-"""Of each question: the server has other things to do."""
+SETTINGS = "SET threads = 1; SET memory_limit = '512MB'; SET temp_directory = ''"
+"""Of each question: the server has other things to do, and nothing is left on disk."""
 
 T = TypeVar("T")
 _log = getLogger(__name__)
@@ -87,11 +87,13 @@ class Past:
         except TimeoutError:
             watch.interrupt()
             raise _too_slow(self._seconds) from None
+        except _duckdb.OutOfMemoryException:
+            raise Problem(503, "Too slow", "that takes too much memory; ask for less") from None
         except DataRefused:
             raise not_found(what) from None
         except UsageError as error:
             raise invalid([Fault(what, str(error))]) from None
-        except HistoryError as error:
+        except (HistoryError, _duckdb.IOException) as error:
             _log.error("%s", error)
             detail = "the history cannot be read now; the server's log says why"
             raise Problem(503, "Not ready", detail, retry_after(5)) from None

@@ -91,10 +91,11 @@ class Route(APIRoute):
     async def _answer(self, request: Request) -> Response:
         values: dict[str, Any] = {}
         errors: list[Fault] = []
-        path, query = request.path_params, request.query_params
         for field in self.dependant.path_params:
-            self._read(field, path[field.alias].replace(SLASH, "/"), values, errors)
+            given = request.path_params[field.alias].replace(SLASH, "/")
+            self._read(field, given, values, errors)
         for field in self.dependant.query_params:
+            query = request.query_params
             if len(query.getlist(field.alias)) > 1:
                 errors.append(Fault(field.alias, "is given twice"))
             elif field.alias in query:
