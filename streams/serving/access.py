@@ -59,7 +59,7 @@ class Access:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         reply = _Reply(send, self._keys)
         try:
-            caller = reply.caller = self._admit(scope)
+            caller = reply.caller = self._admit(scope, reply)
             scope.setdefault("state", {})["caller"] = caller
             await self._app(scope, receive, reply.send)
         except Refusal as refusal:
@@ -73,15 +73,15 @@ class Access:
         finally:
             reply.log(scope)
 
-    def _admit(self, scope: Scope) -> Caller:
-        """The caller. Raises Refusal."""
+    def _admit(self, scope: Scope, reply: "_Reply") -> Caller:
+        """The caller; one that is refused is in the log, too. Raises Refusal."""
         path = scope["path"]
         if self._keys is None:
             _check_same_machine(scope)
             return LOCAL
         if path in OPEN:
             return LOCAL._replace(role="read")
-        caller = self._known(scope, self._keys)
+        caller = reply.caller = self._known(scope, self._keys)
         if not caller.may(_needed(scope["method"], path)):
             raise _forbidden(f"the key's role is {caller.role}, and this needs more")
         if path.startswith(METRICS):

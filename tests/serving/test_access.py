@@ -371,7 +371,9 @@ def test_the_log_holds_routes_and_no_id_text_or_token(
             marked = bearer(token) | {"X-Marked": SECRET}
             client.post(path, headers=marked, content=SECRET.encode(), params={"q": SECRET})
             client.get(path, headers=bearer(token))
+    client.get("/metrics", headers=bearer(tokens["write"]))
     said = [one.getMessage() + repr(one.__dict__) for one in caplog.records]
+    assert f"acme {tokens['write'].split('_')[1]}" in said[-1]  # who was refused
     assert any("GET /v1/sessions/{session_id} 200" in one for one in said)
     assert any("ValueError" in one for one in said)
     for secret in (SECRET, tokens["write"], tokens["write"].split("_")[2]):
