@@ -53,7 +53,7 @@ def whole(db: DuckDBPyConnection, table: Path) -> News:
 def news(table: Path, known: int) -> News | None:
     """What a table has gained since a version; None where files went, or its log is another."""
     log, files, version = table / "_delta_log", list[str](), known
-    if known >= 0 and not _commit(log, known).exists():
+    if known >= 0 and not _commit(log, known).exists() and _latest(log) != known:
         return None
     while (commit := _commit(log, version + 1)).exists():
         version += 1
