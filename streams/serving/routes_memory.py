@@ -105,9 +105,11 @@ async def _write(
         # sent again it has another time: what came first stands
         if knows_signal(await here.memory.rows(table, tenant, owner), signal_id):
             return await _document(here, table, tenant, owner)
-        line = here.keys.first(f"{tenant}/{signal_id}", line)
+        line = here.keys.first((table, tenant, owner, signal_id), line)
     within = asking.preference(request, here.within).wait
     (result,) = await submitting.submit(here.memory, tenant, [line], within)
+    if result.ending in ("refused", "dead"):
+        here.keys.drop((table, tenant, owner, signal_id))
     submitting.status_of([result])
     if result.ending == "dead":
         status = 409 if result.reason == "conflicting_duplicate" else 422

@@ -150,17 +150,21 @@ class Keys:
     def __init__(self, most: int = 4096, most_bytes: int = 16_000_000) -> None:
         self._most = most
         self._room = most_bytes
-        self._known: dict[str, bytes] = {}
+        self._known: dict[tuple[str, ...], bytes] = {}
 
-    def first(self, key: str, line: bytes) -> bytes:
+    def first(self, key: tuple[str, ...], line: bytes) -> bytes:
         """The record that was first sent under the key: this one, if none was."""
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = line
             self._room -= len(line)
         while self._known and (len(self._known) > self._most or self._room < 0):
-            self._room += len(self._known.pop(next(iter(self._known))))
+            self.drop(next(iter(self._known)))
         return known
+
+    def drop(self, key: tuple[str, ...]) -> None:
+        """It was not applied: what comes next under the key may be another."""
+        self._room += len(self._known.pop(key, b""))
 
 
 def status_of(results: Sequence[Result]) -> HTTPStatus:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -11,7 +12,7 @@ import pytest
 from schemas.learner import MemorySummary, UserLearningProfile
 from schemas.session import SessionContext
 from tests.command import turn
-from tests.serving.serving import Server
+from tests.serving.serving import Server, serving
 
 LIMITS = "微积分-极限"
 USER_UPDATE = {
@@ -57,8 +58,13 @@ def eventually(ask: Callable[[], T], enough: Callable[[T], bool], within: float 
     return found
 
 
-def test_seed_004s_examples_request_by_request(api: httpx.Client) -> None:
-    """§3.3, §3.4, then §3.1, §3.2 and §2.3, which say what the updates did."""
+def test_seed_004s_examples_request_by_request(tmp_path: Path) -> None:
+    """On a server that knows nobody: §3.3, §3.4, then §3.1, §3.2 and §2.3 say what they did."""
+    with serving("--history", tmp_path / "history") as server:
+        _seed_004(server.client)
+
+
+def _seed_004(api: httpx.Client) -> None:
     profile = ok(api.post("/memory/user/update", json=USER_UPDATE))
     assert profile["mastery"] == {LIMITS: "weak"}
     assert profile["history"] == {
@@ -145,6 +151,18 @@ def test_the_same_idempotency_key_writes_once(api: httpx.Client) -> None:
     other = {"idempotency-key": "another"}
     again = api.post("/memory/user/update", json=USER_UPDATE | {"user_id": user}, headers=other)
     assert ok(again)["history"]["quiz_sessions"] == 2
+
+
+def test_a_key_is_of_one_user_and_not_of_what_was_refused(api: httpx.Client) -> None:
+    one, two = uuid4().hex, uuid4().hex
+    headers = {"idempotency-key": f"key of {one}"}
+    picture = {"note": "data:image/png;base64," + "A" * 64}
+    refused = {"user_id": one, "event": {"intent": "quiz"}} | picture
+    assert fields(api.post("/memory/user/update", json=refused, headers=headers)) == ["note"]
+    for user in (one, two):
+        update = {"user_id": user, "event": {"intent": "quiz"}}
+        profile = ok(api.post("/memory/user/update", json=update, headers=headers))
+        assert profile["user_id"] == user and profile["history"]["quiz_sessions"] == 1
 
 
 def test_a_signal_id_with_other_content_is_a_conflict(api: httpx.Client) -> None:
