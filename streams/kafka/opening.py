@@ -6,7 +6,7 @@ and the outputs. The group's committed offsets are told a moment later, for tool
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from itertools import islice
 from time import monotonic, time
@@ -131,23 +131,24 @@ async def follow(lane: "Lane", source: Source) -> None:
                 return
 
 
-async def _await_end(lane: "Lane", source: Source, first: int) -> None:
-    """A broker that was killed shows less of a log, for a moment, than it has."""
+async def _whole(lane: "Lane", source: Source, first: int) -> AsyncGenerator[changelog.Chunk, None]:
+    """The changelog from `first` on; asked for again where it ends before that: a broker that was
+    killed shows less of a log, for a moment, than it has."""
     deadline = monotonic() + WHOLE_WITHIN
-    while (end := await _end(lane, source, first)) < first:
+    while True:
+        async with aclosing(changelog.read(lane.changelog, first, source.connection)) as reading:
+            async for chunk in reading:
+                if chunk.end < first:
+                    break
+                yield chunk
+            else:
+                return
         if monotonic() > deadline:
             raise ConfigurationError(
-                f"{lane.changelog.topic}, partition {lane.partition}: ends at {end}, but was "
+                f"{lane.changelog.topic}, partition {lane.partition}: ends at {chunk.end}, but was "
                 f"read up to {first}: it was made anew; start the worker again"
             )
         await asyncio.sleep(0.2)
-
-
-async def _end(lane: "Lane", source: Source, first: int) -> int:
-    async with aclosing(changelog.read(lane.changelog, first, source.connection)) as reading:
-        async for chunk in reading:
-            return chunk.end
-    return first
 
 
 async def restore(lane: "Lane", source: Source) -> None:
@@ -159,17 +160,17 @@ async def restore(lane: "Lane", source: Source) -> None:
     started = told = monotonic()
     rows, first = 0, lane.standing.position
     lane.restored = (0, 0)
-    await _await_end(lane, source, first)
-    async for chunk in changelog.read(lane.changelog, first, source.connection):
-        _take(lane, chunk)
-        rows += len(chunk.rows)
-        lane.restored = (chunk.position - first, chunk.end - first)
-        lane.counts.restored_rows += len(chunk.rows)
-        if chunk.rows or chunk.markers:
-            lane.since = monotonic()
-        if monotonic() - told >= TELL_EVERY:
-            told = monotonic()
-            _tell(lane, chunk, first, rows, told - started)
+    async with aclosing(_whole(lane, source, first)) as reading:
+        async for chunk in reading:
+            _take(lane, chunk)
+            rows += len(chunk.rows)
+            lane.restored = (chunk.position - first, chunk.end - first)
+            lane.counts.restored_rows += len(chunk.rows)
+            if chunk.rows or chunk.markers:
+                lane.since = monotonic()
+            if monotonic() - told >= TELL_EVERY:
+                told = monotonic()
+                _tell(lane, chunk, first, rows, told - started)
     lane.rows.settle()
     lane.counts.restores += 1
     newest = lane.standing.marker
