@@ -88,8 +88,7 @@ class Writer:
             TransactionFailed: whatever went wrong; the writer is of no more use then.
         """
         try:
-            names = self._names
-            topics = {names.get(one.topic, one.topic) for one in outputs} | {changelog.topic}
+            topics = {self._named(one.topic) for one in outputs} | {changelog.topic}
             if not topics <= self._known:
                 await self._transactions.know(topics - self._known)
                 self._known |= topics
@@ -126,9 +125,8 @@ class Writer:
             if batches.append(batches.count, now, key, value, []) is None:
                 batches.next()(0, now, key, value, [])
             batches.count += 1
-        names = self._names
         return {
-            TopicPartition(names.get(topic, topic), partition): batches.all()
+            TopicPartition(self._named(topic), partition): batches.all()
             for (topic, partition), batches in found.items()
         }
 
@@ -147,7 +145,11 @@ class Writer:
         """The partition of a key; records without one go to the first."""
         if key is None:
             return 0
-        return partition_of(key, self._transactions.partitions(self._names.get(topic, topic)))
+        return partition_of(key, self._transactions.partitions(self._named(topic)))
+
+    def _named(self, topic: str) -> str:
+        """What a topic of the topology is called here: a generation has its own."""
+        return self._names.get(topic, topic)
 
     async def close(self, grace: float) -> None:
         """Aborts what is open, within `grace` seconds, and disconnects: else the next owner's
