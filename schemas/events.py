@@ -1,38 +1,27 @@
-"""Input records: what a platform sends (design 03, seeds 000, 002, 003 and 004)."""
+"""Input records: what a platform sends (design 03, seeds 000, 002 and 004), and all of them."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from schemas.base import (
-    ClampedConfidence,
-    Confidence,
-    Id,
-    JsonObject,
-    Label,
-    Micros,
-    Tenant,
-    Vad,
-    Wire,
+from schemas.base import Confidence, Id, JsonObject, Label, Wire
+from schemas.plans import (
+    ContextUpdates,
+    EventAnnotations,
+    Extraction,
+    Extractor,
+    LinkUpdate,
+    PlanAffect,
+    PreferenceUpdate,
+    StateUpdate,
+    ThreadUpdate,
+    WritePlan,
 )
+from schemas.record import MAX_RECORD_BYTES, SCHEMA_VERSION, Affect, Record, Text
 
-SCHEMA_VERSION = 2
-MAX_RECORD_BYTES = 1_000_000
-
-Text = Annotated[str, Field(max_length=MAX_RECORD_BYTES)]
 ObservationType = Literal[
     "preference", "constraint", "background", "capability_assumption", "decision"
 ]
-
-
-class Record(Wire):
-    """What all input records carry; `recorded_at` is the broker's append time or the file's."""
-
-    schema_version: int = Field(default=1, ge=1, le=SCHEMA_VERSION)
-    type: str
-    tenant: Tenant = "default"
-    occurred_at: Micros
-    recorded_at: Micros | None = None
 
 
 class Claim(Wire):
@@ -123,15 +112,6 @@ class SessionMemoryDelta(Wire):
     add: list[MemoryItemWrite] = Field(default_factory=list, max_length=64)
     update: list[MemoryItemPatch] = Field(default_factory=list, max_length=64)
     delete: list[Id] = Field(default_factory=list, max_length=64)
-
-
-class Affect(Wire):
-    """One moment of feeling: text and numbers (seed 003 §5)."""
-
-    text: Text = ""
-    labels: list[Label] = Field(default_factory=list, max_length=6)
-    vad: Vad
-    confidence: ClampedConfidence = 0.5
 
 
 class Turn(Record):
@@ -238,162 +218,6 @@ class Signal(Record):
             raise ValueError("a signal of scope session needs `session_id`")
         if self.scope == "user" and self.user_id is None:
             raise ValueError("a signal of scope user needs `user_id`")
-        return self
-
-
-# --- write plans (seed 003) -------------------------------------------------------------------
-
-
-class Extractor(Wire):
-    """Who made a plan."""
-
-    name: Label
-    version: Label = ""
-
-
-class StateUpdate(Wire):
-    """One change of the long-term state (seed 003 §2)."""
-
-    op: Literal["upsert", "close", "mark_done"] = "upsert"
-    kind: Literal["fact", "relation", "task", "summary", "long_mood_state"] | None = None
-    state_id: Id | None = None
-    body_text: Text = ""
-    payload: JsonObject | None = None
-    confidence: Confidence | None = None
-    valid_from: Micros | None = None
-    valid_to: Micros | None = None
-    entities: list[Label] = Field(default_factory=list, max_length=64)
-    evidence_event_ids: list[Id] = Field(default_factory=list, max_length=64)
-    reason: Text = ""
-
-    @model_validator(mode="after")
-    def _is_whole(self) -> "StateUpdate":
-        if self.op == "upsert":
-            if self.kind is None:
-                raise ValueError("an upsert needs `kind`")
-            if self.state_id is None and self.kind != "long_mood_state" and not self.body_text:
-                raise ValueError("a new state needs `body_text`")
-        elif self.state_id is None:
-            raise ValueError(f"{self.op} needs `state_id`")
-        if (
-            self.valid_from is not None
-            and self.valid_to is not None
-            and self.valid_to < self.valid_from
-        ):
-            raise ValueError("`valid_to` lies before `valid_from`")
-        return self
-
-
-class PreferenceUpdate(Wire):
-    """One change of a like or dislike; unique by (domain, normalised subject, polarity)."""
-
-    op: Literal["upsert_candidate", "confirm", "revoke"]
-    domain: Label
-    polarity: Literal["like", "dislike"]
-    subject: Annotated[str, Field(min_length=1, max_length=512)]
-    confidence: Confidence = 0.5
-    note: Text | None = None
-    evidence_event_ids: list[Id] = Field(default_factory=list, max_length=64)
-    reason: Text = ""
-
-
-class ThreadUpdate(Wire):
-    """Puts an event into a thread, takes it out, or merges a whole thread into another."""
-
-    op: Literal["put", "remove", "merge_into"] = "put"
-    thread_key: Label
-    event_id: Id | None = None
-    into: Label | None = None
-    confidence: Confidence = 0.5
-    evidence_event_ids: list[Id] = Field(default_factory=list, max_length=64)
-    reason: Text = ""
-
-    @model_validator(mode="after")
-    def _is_whole(self) -> "ThreadUpdate":
-        if not self.thread_key:
-            raise ValueError("`thread_key` is empty")
-        if self.op == "merge_into":
-            if not self.into or self.into == self.thread_key:
-                raise ValueError("merge_into needs `into`, another thread's key")
-        elif self.event_id is None:
-            raise ValueError(f"{self.op} needs `event_id`")
-        return self
-
-
-class LinkUpdate(Wire):
-    """Puts or removes a relation between two events (seed 003 §4)."""
-
-    op: Literal["put", "remove"] = "put"
-    from_event_id: Id
-    to_event_id: Id
-    label: Literal["reply_to", "same_topic", "caused_by", "continuation"]
-    confidence: Confidence = 0.5
-    evidence_event_ids: list[Id] = Field(default_factory=list, max_length=64)
-    reason: Text = ""
-
-
-class ContextUpdates(Wire):
-    """Changes of the context graph (seed 003 §4)."""
-
-    threads: list[ThreadUpdate] = Field(default_factory=list, max_length=200)
-    links: list[LinkUpdate] = Field(default_factory=list, max_length=200)
-
-
-class EventAnnotations(Wire):
-    """When the thing spoken of happened, and whom it is about."""
-
-    about_start: Micros | None = None
-    about_end: Micros | None = None
-    life_stage: Label | None = None
-    entities: list[Label] = Field(default_factory=list, max_length=64)
-
-
-class PlanAffect(Affect):
-    """A moment of feeling an extractor saw in an event; by default the plan's own."""
-
-    event_id: Id | None = None
-
-
-class Extraction(Wire):
-    """How a model made a plan: the turns it saw, its calls, their tokens and cost.
-
-    With `error` there is no plan: the record says that none came of these turns, and ends as a
-    dead letter, reason `extraction_failed`. `answer` is what the model said last.
-    """
-
-    event_ids: list[Id] = Field(default_factory=list, max_length=1000)
-    calls: int = Field(default=0, ge=0)
-    prompt_tokens: int = Field(default=0, ge=0)
-    completion_tokens: int = Field(default=0, ge=0)
-    cost: float = Field(default=0.0, ge=0, allow_inf_nan=False)
-    made_at: Micros | None = None
-    error: Text | None = None
-    answer: Text | None = None
-
-
-class WritePlan(Record):
-    """What should be remembered of an event (seed 003 §4). Applies whole or not at all.
-
-    Key: tenant/user_id. `event_id` names the event it was made from; none when tidying.
-    """
-
-    type: Literal["write_plan"] = "write_plan"
-    plan_id: Id
-    user_id: Id
-    session_id: Id | None = None
-    event_id: Id | None = None
-    extractor: Extractor
-    extraction: Extraction | None = None
-    state_updates: list[StateUpdate] = Field(default_factory=list, max_length=200)
-    preference_updates: list[PreferenceUpdate] = Field(default_factory=list, max_length=200)
-    event_affect: PlanAffect | None = None
-    context_updates: ContextUpdates | None = None
-    event_annotations: EventAnnotations | None = None
-
-    @model_validator(mode="after")
-    def _affect_has_an_event(self) -> "WritePlan":
-        if self.event_affect and not (self.event_affect.event_id or self.event_id):
-            raise ValueError("`event_affect` needs `event_id`")
         return self
 
 

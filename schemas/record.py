@@ -1,0 +1,31 @@
+"""What all input records are made of (design 03)."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from schemas.base import ClampedConfidence, Label, Micros, Tenant, Vad, Wire
+
+SCHEMA_VERSION = 2
+MAX_RECORD_BYTES = 1_000_000
+
+Text = Annotated[str, Field(max_length=MAX_RECORD_BYTES)]
+
+
+class Record(Wire):
+    """What all input records carry; `recorded_at` is the broker's append time or the file's."""
+
+    schema_version: int = Field(default=1, ge=1, le=SCHEMA_VERSION)
+    type: str
+    tenant: Tenant = "default"
+    occurred_at: Micros
+    recorded_at: Micros | None = None
+
+
+class Affect(Wire):
+    """One moment of feeling: text and numbers (seed 003 §5)."""
+
+    text: Text = ""
+    labels: list[Label] = Field(default_factory=list, max_length=6)
+    vad: Vad
+    confidence: ClampedConfidence = 0.5
