@@ -11,6 +11,9 @@ from typing import Any
 import msgspec
 
 PLACES = ("tenant", "session", "agent", "topic", "partition", "offset")
+REQUESTS = ("method", "route", "status", "ms", "key")
+"""Of the server's access log; `key` is the name of the caller's key, never the key."""
+NAMED = (*PLACES, *REQUESTS)
 """What a log call may name in `extra`."""
 
 _encode = msgspec.json.Encoder().encode
@@ -34,7 +37,7 @@ class JsonLines(logging.Formatter):
             "message": record.getMessage(),
         }
         known = vars(record)
-        line |= {name: known[name] for name in PLACES if known.get(name) is not None}
+        line |= {name: known[name] for name in NAMED if known.get(name) is not None}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return _encode(line).decode()
