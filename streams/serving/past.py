@@ -64,11 +64,6 @@ class Past:
         self._threads = ThreadPoolExecutor(THREADS, "history")
         self._asked = 0
 
-    @property
-    def is_there(self) -> bool:
-        """Whether there is a history to ask."""
-        return self._root is not None
-
     async def ask(self, what: str, question: Callable[[Path], T]) -> T:
         """The answer; `what` names it in problems. Raises Problem, Busy."""
         if self._root is None:

@@ -55,15 +55,11 @@ def invalid(errors: Sequence[Fault]) -> Problem:
     return Problem(422, "Invalid", detail, errors=errors)
 
 
-def faults(error: ValidationError, position: int | None = None) -> list[Fault]:
+def faults(error: ValidationError) -> list[Fault]:
     """Field and reason of each, without the values."""
     found = error.errors(include_url=False, include_input=False, include_context=False)[:8]
     return [
-        Fault(
-            ".".join(map(str, one["loc"])) or "body",
-            one["msg"].removeprefix("Value error, "),
-            position,
-        )
+        Fault(".".join(map(str, one["loc"])) or "body", one["msg"].removeprefix("Value error, "))
         for one in found
     ]
 
