@@ -121,7 +121,7 @@ class History:
         if delta is not None and version <= written(delta, app_id):
             return False
         place = 0 if delta is None else delta.version() + 1
-        with self._writing(table):
+        with self.writing(table):
             write_deltalake(
                 delta or f"{self.root}/{table}",
                 in_commit_order(table, rows, place - self.places_before),
@@ -164,11 +164,11 @@ class History:
         if not table.file_uris() and all(written(table, a) == UNWRITTEN for a in _apps(table, -1)):
             return
         before = [Transaction(app, UNWRITTEN) for app in _apps(table, -1)]
-        with self._writing(name):
+        with self.writing(name):
             table.delete(commit_properties=CommitProperties(app_transactions=before))
 
     def _roll_back(self, name: str, table: DeltaTable, version: int) -> None:
-        with self._writing(name):
+        with self.writing(name):
             old = DeltaTable(
                 f"{self.root}/{name}", version=version, storage_options=self.storage_options
             )
@@ -178,12 +178,13 @@ class History:
     def close(self) -> None:
         """Leaves a checkpoint in each table that has grown, so that readers open it at once."""
         for name, table in self._open.items():
-            with self._writing(name):
+            with self.writing(name):
                 table.create_checkpoint()
         self._open.clear()
 
     @contextmanager
-    def _writing(self, table: str) -> Iterator[None]:
+    def writing(self, table: str) -> Iterator[None]:
+        """Errors in the block are HistoryWriteErrors; what the handle knows goes with them."""
         try:
             with _refusals(table):
                 yield

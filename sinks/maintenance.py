@@ -69,10 +69,11 @@ def merge(history: History) -> None:
     """Makes one of the small files that many commits have left in a day, beside whoever reads.
 
     Files of some size stay as they are: what is merged often is little. `compact` does the rest,
-    and deletes the old files.
+    and deletes the old files. Raises HistoryWriteError.
     """
-    for table in history.tables().values():
-        table.optimize.compact(target_size=SMALL, writer_properties=WRITER)
+    for name, table in history.tables().items():
+        with history.writing(name):
+            table.optimize.compact(target_size=SMALL, writer_properties=WRITER)
 
 
 def _keep_newest(root: str | Path, name: str, key: str, table: DeltaTable) -> int:

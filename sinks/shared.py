@@ -165,7 +165,7 @@ class SharedHistory(History):
         rows: list[pa.Table],
         transactions: list[Transaction],
     ) -> None:
-        with self._writing(table):
+        with self.writing(table):
             write_deltalake(
                 delta,
                 in_commit_order(table, pa.concat_tables(rows), delta.version() + 1),
@@ -182,7 +182,7 @@ class SharedHistory(History):
         """
         delta = self._newest(table)
         if delta is None:
-            with self._writing(table):
+            with self.writing(table):
                 DeltaTable.create(
                     f"{self.root}/{table}",
                     STORED[table],
@@ -199,7 +199,7 @@ class SharedHistory(History):
         """The table as it stands now, whoever wrote it."""
         delta = self.table(table)
         if delta is not None:
-            with self._writing(table):
+            with self.writing(table):
                 delta.update_incremental()
         return delta
 

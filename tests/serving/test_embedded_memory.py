@@ -7,13 +7,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import _duckdb
 import pytest
 
 from sinks import locks
+from sinks.files import data_files
 from streams.errors import ConfigurationError
 from streams.folds import documents
 from streams.runtime import local
-from streams.serving import embedded
+from streams.serving import embedded, folder
 from streams.serving.embedded import EmbeddedMemory
 from streams.serving.memory import Busy, NotReady, Outcome
 from tests.command import rows, turn
@@ -174,3 +176,29 @@ def test_many_at_once_are_folded_in_their_order(tmp_path: Path) -> None:
     run(tmp_path / "h", ask)
     sql = "SELECT count(*), count(DISTINCT src_offset), max(src_offset) FROM events"
     assert rows(tmp_path / "h", sql) == [(200, 200, 200)]
+
+
+def test_small_files_are_merged_beside_the_writing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit a turn leaves a file each; after each three of them they are one."""
+    monkeypatch.setattr(folder, "EVERY", 0.0)
+    monkeypatch.setattr(folder, "MERGE_COMMITS", 3)
+
+    async def ask(memory: EmbeddedMemory) -> None:
+        for number in range(10):
+            await memory.submit(encoded(spoken(number)), WITHIN)
+            while memory._folded:
+                await asyncio.sleep(0.01)
+
+    run(tmp_path / "h", ask)
+    for table in ("events", "sessions"):
+        commits = list((tmp_path / "h" / table / "_delta_log").glob("*.json"))
+        with _duckdb.connect() as db:
+            files = data_files(db, tmp_path / "h" / table)
+        assert len(files) <= 3 < 10 <= len(commits)
+    assert rows(tmp_path / "h", "SELECT count(DISTINCT event_id), count(*) FROM events") == [
+        (10, 10)
+    ]
+    sql = "SELECT doc ->> '$.context.last_user_message' FROM session_current"
+    assert rows(tmp_path / "h", sql) == [("9",)]
