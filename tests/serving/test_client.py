@@ -4,8 +4,9 @@ import asyncio
 import inspect
 import json
 import socket
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,17 @@ class Both:
         with client:
             found = getattr(client, name)(*args, **options)
             return list(found) if isinstance(found, Iterator) else found
+
+    def until(self, told: Callable[[Any], Any], name: str, *args: Any, **options: Any) -> Any:
+        """Calls until the history, which is written within seconds of the rows, has told that."""
+        deadline = time.monotonic() + 30
+        while True:
+            with suppress(errors.NotFoundError):
+                reply = self(name, *args, **options)
+                if told(reply):
+                    return reply
+            assert time.monotonic() < deadline, f"{name}{args} {options}: not in the history"
+            time.sleep(0.2)
 
     async def _later(self, client: AsyncTurnstone, name: str, *args: Any, **options: Any) -> Any:
         async with client:
@@ -132,12 +144,12 @@ def test_records_come_back_as_documents(call: Both) -> None:
     document = call("session", session)
     assert isinstance(document, SessionDocument) and document.session_id == session
     assert isinstance(call("context", session), SessionContext)
-    turns = call("iter_timeline", session, limit=1)
+    turns = call.until(lambda found: len(found) == 2, "iter_timeline", session, limit=1)
     assert all(isinstance(one, TimelineTurn) for one in turns)
     assert [one.event_id for one in turns] == [second["event_id"], first.event_id]
     page = call("timeline", session, limit=1)
     assert len(page.turns) == 1 and page.next
-    hits = call("search", "tea", session_id=session).hits
+    hits = call.until(lambda page: page.hits, "search", "tea", session_id=session).hits
     assert isinstance(hits[0], SearchHit) and hits[0].id == first.event_id
     assert call("user", user).user_id == user
     then = call("session", session, as_of=datetime(2026, 2, 1, tzinfo=UTC))
@@ -153,7 +165,7 @@ def test_a_task_with_its_steps(call: Both) -> None:
     }  # fmt: skip
     assert call("post_records", [turn(fresh("e"), session_id=session, task_id=task), step])
     assert call("task", task, session_id=session).global_.task_id == task
-    assert call("task", task).global_.task_id == task
+    assert call.until(bool, "task", task).global_.task_id == task
 
 
 def test_updates_answer_with_what_they_made(call: Both) -> None:
@@ -186,7 +198,8 @@ def test_states_moods_and_reasons(call: Both) -> None:
         "event_affect": {"vad": {"v": 0.5, "a": 0.5, "d": 0.5}, "text": "glad", "confidence": 0.9},
     }  # fmt: skip
     assert call("post_records", [plan]).counts == {"applied": 1}
-    assert state in [one.state_id for one in call("states", user).states]
+    page = call.until(lambda page: len(page.states) == 2, "states", user)
+    assert state in [one.state_id for one in page.states]
     assert state in [one.state_id for one in call("iter_states", user, limit=1)]
     assert call("states", user, as_of=date(2026, 1, 1)).states == []
     assert call("mood", user).vad.v > 0
@@ -198,8 +211,7 @@ def test_dead_letters_can_be_read(call: Both) -> None:
     event = fresh("e")
     call("post_records", [turn(event, user_input="one")])
     call("post_records", [turn(event, user_input="other")])
-    letters = call("iter_dead_letters", reason="conflicting_duplicate", limit=1)
-    assert letters
+    letters = call.until(bool, "iter_dead_letters", reason="conflicting_duplicate", limit=1)
     assert call("dead_letters", reason="conflicting_duplicate").dead_letters
     whole = call("dead_letter", letters[-1].id)
     assert whole.id == letters[-1].id and whole.text

@@ -32,8 +32,17 @@ const step: Recursion = {
 const posted = await turnstone.postRecords([turn("ts-1"), turn("ts-2"), step]);
 const one = await turnstone.postRecords([turn("ts-3")], { prefer: "wait=5" });
 
-const listed: string[] = [];
-for await (const each of turnstone.iterTimeline(session_id, { limit: 1 })) listed.push(each.event_id);
+// the history is written within seconds of the rows
+let listed: string[] = [];
+for (let left = 100; listed.length < 3 && left > 0; left -= 1) {
+  await new Promise((done) => setTimeout(done, 200));
+  listed = [];
+  try {
+    for await (const each of turnstone.iterTimeline(session_id, { limit: 1 })) listed.push(each.event_id);
+  } catch (error) {
+    if (!(error instanceof StatusError && error.status === 404)) throw error;
+  }
+}
 
 const followed: number[] = [];
 for await (const event of turnstone.events(session_id)) {
