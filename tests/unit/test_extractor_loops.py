@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Iterator
-from re import _constants as op  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
+from re import _constants as op
+from re import _parser as parser
 from typing import Any
 
 import pytest
