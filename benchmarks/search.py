@@ -1,7 +1,7 @@
 """Search: how often the right session is found, and how long a question takes over 1 M events.
 
 `quality`: questions made from SGD's slots (`search_questions`), asked of one user who had all
-5,110 sessions, and of ten who share them. Beside ours plain BM25 (FTS5 over the same turns, and
+5,110 sessions, and of ten and fifty who share them. Beside ours plain BM25 (FTS5 over the same turns, and
 over whole sessions) and chance. The events are indexed without their intent and topic, which would
 name what a question is about. `--part dev` is what the ranking's weights were tuned on.
 
@@ -54,7 +54,7 @@ def main() -> None:
     given = parser.parse_args()
     with common.work_folder(given.work) as folder:
         if given.what == "quality":
-            for users in (1, 10):
+            for users in (1, 10, 50):
                 _quality(folder / str(users), users, given.questions, given.part)
         else:
             _speed(folder, given.turns, given.questions)

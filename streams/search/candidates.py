@@ -10,7 +10,7 @@ from streams.search.asking import Asked, docs_with
 from streams.search.query import KINDS, Query
 from streams.search.store import STRETCH, scope
 
-POSTINGS = 20_000
+POSTINGS = 12_000
 """That are read for one question: what bounds its cost."""
 CANDIDATES = 300
 MOST_READ = 4 * CANDIDATES
