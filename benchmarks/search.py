@@ -1,9 +1,9 @@
 """Search: how often the right session is found, and how long a question takes over 1 M events.
 
 `quality`: questions made from SGD's slots (`search_questions`), asked of one user who had all
-5,110 sessions, and of ten and fifty who share them. Beside ours plain BM25 (FTS5 over the same turns, and
-over whole sessions) and chance. The events are indexed without their intent and topic, which would
-name what a question is about. `--part dev` is what the ranking's weights were tuned on.
+5,110 sessions, and of ten and fifty who share them. Beside ours plain BM25 (FTS5 over the same
+turns, and over whole sessions) and chance. The events are indexed without their intent and topic,
+which would name what a question is about. `--part dev` is what the weights were tuned on.
 
 `speed`: indexing, size on disk, and questions over SGD repeated; beside a bare FTS5 table of the
 same texts, asked for the same words.
