@@ -18,6 +18,7 @@ from streams.folds import documents, learner, memory, session, task
 from streams.folds.rows import Effects, Input, Late, Outcome, Refused
 from streams.folds.session_state import visible
 from streams.runtime.decode import Dead, decode
+from streams.runtime.distinct import Distinct
 from streams.runtime.sources import Given
 from streams.runtime.store import Entity, Store, StoreError
 
@@ -51,13 +52,15 @@ class Applier:
         self.counts: Counter[str] = Counter()
         self.warnings: Counter[str] = Counter()
         self.rows: defaultdict[str, list[Row]] = defaultdict(list)
-        self.touched: dict[str, set[int]] = {  # hashes: a million of them take 60 MB
-            name: set() for name in ("sessions", "tasks", "users", "states")
-        }
+        self.forget_touched()
         self._sessions: dict[Entity, Suffix] = {}
         self._tasks: dict[tuple[Entity, str], Suffix] = {}
         self._users: dict[Entity, Suffix] = {}
         self._last_recorded_at = 0
+
+    def forget_touched(self) -> None:
+        """Counts anew what was touched."""
+        self.touched = {name: Distinct() for name in ("sessions", "tasks", "users", "states")}
 
     def apply(self, lines: list[Given], recorded_at: int | None = None) -> list[Ending]:
         """Some records as bytes, each with its topic (or path), partition and offset (or line);
@@ -169,7 +172,7 @@ class Applier:
         if out.user:
             self._users[entity] = suffix
         if entity.where[0] == "users":
-            self.touched["users"].add(hash((entity.tenant, entity.key)))
+            self.touched["users"].add((entity.tenant, entity.key))
         for warning in out.warnings:
             self.warnings[warning] += 1
         for late in out.late:
@@ -186,8 +189,8 @@ class Applier:
         rows, self.rows = self.rows, defaultdict(list)
         revisions = rows.get("revisions", ())
         self.counts["revisions"] += len(revisions)
-        of_states = {hash((row[TENANT], row[3])) for row in revisions if row[2] == "state"}
-        self.touched["states"] |= of_states
+        of_states = ((row[TENANT], row[3]) for row in revisions if row[2] == "state")
+        self.touched["states"].update(of_states)
         return rows
 
     def take_documents(self, most: int = 512) -> Iterator[dict[str, list[Row]]]:
@@ -208,6 +211,8 @@ class Applier:
             if len(self.rows["profiles"]) >= most:
                 yield self.take_rows()
         yield self.take_rows()
+        for seen in self.touched.values():
+            seen.pack()
 
     def _write_before_drop(self, entity: Entity) -> None:
         """The documents of a session that is about to be dropped: the history keeps them."""
@@ -217,15 +222,15 @@ class Applier:
             self._write_task(*key, self._tasks.pop(key))
 
     def _write_session(self, entity: Entity, suffix: Suffix) -> None:
-        self.touched["sessions"].add(hash((entity.tenant, entity.key)))
+        self.touched["sessions"].add((entity.tenant, entity.key))
         self.rows["sessions"].append(session_row(entity, suffix))
 
     def _write_profile(self, entity: Entity, suffix: Suffix) -> None:
-        self.touched["users"].add(hash((entity.tenant, entity.key)))
+        self.touched["users"].add((entity.tenant, entity.key))
         self.rows["profiles"].append(profile_row(entity, suffix))
 
     def _write_task(self, entity: Entity, task_id: str, suffix: Suffix) -> None:
-        self.touched["tasks"].add(hash((entity.tenant, entity.key, task_id)))
+        self.touched["tasks"].add((entity.tenant, entity.key, task_id))
         self.rows["tasks"].append(task_row(entity, task_id, suffix))
 
 

@@ -189,8 +189,7 @@ class Folder:
         runner.commit()
         self._committing = self._at
         self._last_commit = time.monotonic()
-        for seen in runner.applier.touched.values():
-            seen.clear()  # no run's counts: they would grow for ever
+        runner.applier.forget_touched()  # no run's counts: they would grow for ever
 
     def _note(self, runner: local.Runner) -> None:
         runner.positions[TOPIC] = Position(0, self._at)
