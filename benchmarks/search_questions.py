@@ -13,6 +13,7 @@ import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -173,11 +174,15 @@ def questions(dialogues: list[Dialogue], users: int, most: int) -> Iterator[Ques
     for one in sorted(dialogues, key=lambda one: _hash(one.session)):
         user = one.number % users
         for service in sorted(one.slots):
-            question = _question(one, service, lambda value, user=user: having[user, value])
+            question = _question(one, service, partial(_of_user, having, user))
             if question and made < most:
                 made += 1
                 yield question
                 break
+
+
+def _of_user(having: dict[tuple[int, str], set[int]], user: int, value: str) -> set[int]:
+    return having[user, value]
 
 
 def _question(one: Dialogue, service: str, having: Callable[[str], set[int]]) -> Question | None:
