@@ -123,6 +123,7 @@ def test_a_gzip_bomb_is_stopped_at_the_limit(server: Served) -> None:
         gzip.compress(b"more") + b"rubbish",
         gzip.compress(b"") * 1000,
     ],
+    ids=["not gzip", "cut off", "rubbish behind it", "a thousand members"],
 )
 def test_what_is_no_gzip_is_said_to_be_none(server: Served, body: bytes) -> None:
     reply = post(server, body, content_encoding="gzip")
