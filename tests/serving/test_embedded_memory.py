@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,13 +13,15 @@ import pytest
 
 from sinks import locks
 from sinks.files import data_files
+from sinks.root import HistoryWriteError
 from streams.errors import ConfigurationError
 from streams.folds import documents
-from streams.runtime import local
+from streams.runtime import local, operate
 from streams.serving import embedded, folder
 from streams.serving.embedded import EmbeddedMemory
+from streams.serving.inbox import Group, Inbox
 from streams.serving.memory import Busy, NotReady, Outcome
-from tests.command import rows, turn
+from tests.command import files_holding, rows, turn
 
 WITHIN = 20.0
 
@@ -202,3 +205,132 @@ def test_small_files_are_merged_beside_the_writing(
     ]
     sql = "SELECT doc ->> '$.context.last_user_message' FROM session_current"
     assert rows(tmp_path / "h", sql) == [("9",)]
+
+
+class FullDisk:
+    """Lets no batch be committed while it is `full`; what the log takes has room."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.full = False
+        self.refused = 0
+        write = folder._Runner._write
+
+        def attempt(runner: Any, *given: Any) -> None:
+            if self.full:
+                self.refused += 1
+                raise HistoryWriteError("events: no room")
+            write(runner, *given)
+
+        monkeypatch.setattr(folder._Runner, "_write", attempt)
+
+
+def test_reads_never_go_back_while_the_log_is_folded_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit fails: its records are folded once more, a turn after the other."""
+    disk = FullDisk(monkeypatch)
+    monkeypatch.setattr(folder, "AGAIN", 0.1)
+
+    async def ask(memory: EmbeddedMemory) -> None:
+        disk.full = True
+        for number in range(40):
+            await memory.submit(encoded(spoken(number)), WITHIN)
+        while disk.refused < 2:
+            assert len(await said(memory)) == 40
+            await asyncio.sleep(0)
+        disk.full = False
+        while not memory.readiness().ready or memory._folded:
+            try:
+                assert len(await said(memory)) == 40
+            except NotReady:
+                pass
+            await asyncio.sleep(0)
+        assert len(await said(memory)) == 40
+
+    run(tmp_path / "h", ask)
+    assert rows(tmp_path / "h", "SELECT count(*) FROM events") == [(40,)]
+
+
+def test_law_8_forget_waits_until_the_log_is_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that cannot commit has a person's text in its log alone: to say that it is
+    forgotten would not be true, as it is folded later."""
+    root, disk = tmp_path / "h", FullDisk(monkeypatch)
+
+    async def ask(memory: EmbeddedMemory) -> None:
+        await memory.submit(encoded(turn("e1", user_input="a secret")), WITHIN)
+        while memory._folded:
+            await asyncio.sleep(0.01)
+        disk.full = True
+        await memory.submit(encoded(turn("e2", user_input="another secret")), WITHIN)
+        with pytest.raises(HistoryWriteError, match="not committed"):
+            await asyncio.to_thread(operate.forget, root, "default", "u")
+        disk.full = False
+        while not memory.readiness().ready:
+            await asyncio.sleep(0.02)
+        assert await said(memory) == ["a secret", "another secret"]
+        await asyncio.to_thread(operate.forget, root, "default", "u")
+        while not memory.readiness().ready:
+            await asyncio.sleep(0.02)
+        assert await said(memory) == []
+
+    run(root, ask)
+    assert files_holding(root, "secret") == []
+
+
+def test_what_was_read_is_forgotten_though_a_commit_had_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who asks for the history may get it after an error, too: then nothing stays at hand."""
+    root, disk = tmp_path / "h", FullDisk(monkeypatch)
+
+    async def ask(memory: EmbeddedMemory) -> None:
+        await memory.submit(encoded(turn("e1")), WITHIN)
+        while memory._folded:
+            await asyncio.sleep(0.01)
+        assert await said(memory) == ["say e1"]
+        disk.full = True
+        await memory.submit(encoded(turn("o1", session_id="o", user_id="o")), WITHIN)
+        while not disk.refused:
+            await asyncio.sleep(0.01)
+        disk.full = False
+        file = root.parent / "more.ndjson"
+        file.write_bytes(b"\n".join(encoded(turn("e2"))) + b"\n")
+        while memory.readiness().ready:
+            await asyncio.sleep(0.01)
+        await asyncio.to_thread(local.run, [str(file)], root)
+        while not memory.readiness().ready:
+            await asyncio.sleep(0.02)
+        assert await said(memory) == ["say e1", "say e2"]
+
+    run(root, ask)
+
+
+def test_who_is_folded_from_the_disk_hears_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log is read once more just when it has taken a record, and nobody was told where."""
+    append = Inbox.append
+    lent = ExitStack()
+
+    def slow(inbox: Inbox, records: Any) -> Group:
+        group = append(inbox, records)
+        lent.close()  # the folding thread comes back, and finds it on disk
+        for _ in range(100):
+            if memory_at() >= group.last:
+                break
+            time.sleep(0.02)
+        return group
+
+    async def ask(memory: EmbeddedMemory) -> None:
+        nonlocal memory_at
+        memory_at = lambda: memory._folder._at  # noqa: E731
+        lock = locks.borrowed(memory._root, AssertionError("not lent"))
+        await asyncio.to_thread(lent.enter_context, lock)
+        monkeypatch.setattr(Inbox, "append", slow)
+        assert await memory.submit(encoded(turn("e1")), 5.0) == [Outcome("applied")]
+        assert not memory._waiting and not memory._waiting_records
+
+    memory_at: Callable[[], int] = lambda: 0  # noqa: E731
+    run(tmp_path / "h", ask)
