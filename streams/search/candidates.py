@@ -28,6 +28,7 @@ class Row(NamedTuple):
     session: str | None
     user: str | None
     at: int
+    since: int
     until: int
     newest: int
     ends: int
@@ -38,8 +39,8 @@ class Row(NamedTuple):
 
 
 ROW = f"""
-SELECT doc.id, doc.kind, doc.key, s.name, u.name, doc.at, doc.until, doc.newest, doc.ends,
-    doc.length, doc.text, doc.terms, doc.evidence
+SELECT doc.id, doc.kind, doc.key, s.name, u.name, doc.at, doc.since, doc.until, doc.newest,
+    doc.ends, doc.length, doc.text, doc.terms, doc.evidence
 FROM doc JOIN passage ON passage.no = doc.id / {STRETCH}
 LEFT JOIN name s ON s.no = passage.session LEFT JOIN name u ON u.no = doc.person
 """
@@ -169,4 +170,4 @@ class Candidates:
             return False
         if query.as_of is None:
             return bool(row.newest)
-        return row.at <= query.as_of < row.until
+        return row.since <= query.as_of < row.until

@@ -4,7 +4,7 @@ Apart from the rest, so that the API can name these types without opening SQLite
 """
 
 import base64
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -65,7 +65,7 @@ class Page(msgspec.Struct, frozen=True):
 class Cursor(msgspec.Struct, frozen=True, array_like=True):
     """Where a page ended: the next begins below this score and place."""
 
-    now: int
+    now: Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
     score: float
     place: int
 

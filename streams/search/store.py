@@ -21,7 +21,7 @@ import msgspec
 from streams.search.query import Kind
 from streams.search.tokens import terms
 
-FORMAT = 2
+FORMAT = 3
 """Of the file, and of the terms in it: another one is built anew."""
 STRETCH = 16
 MOST_TERMS = 4000
@@ -81,7 +81,8 @@ class Doc(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """The last passage of a session or user: how many documents it has, from when to when."""
+    """The last passage of a session or user: how many documents it has, from when (the first is
+    true, or said) to when (the last was said)."""
 
     no: int
     size: int
@@ -151,7 +152,7 @@ class Index:
     def _placed(self, doc: Doc) -> tuple[tuple[Any, ...], str]:
         session, person = self._names(doc)
         owner = session if session is not None else person
-        number = self._next(session, None if session is not None else person, doc.at)
+        number = self._next(session, None if session is not None else person, doc)
         found = terms_of(doc.text, doc.hidden)
         row = (
             number, doc.kind, owner, doc.key, person, doc.at, doc.since, doc.ends, doc.ends, 1,
@@ -159,21 +160,21 @@ class Index:
         )  # fmt: skip
         return row, _stored(found, doc.kind, session, person)
 
-    def _next(self, session: int | None, person: int | None, at: int) -> int:
+    def _next(self, session: int | None, person: int | None, doc: Doc) -> int:
         """The number of the next document of an owner."""
-        owner = session, person
+        owner, at, since = (session, person), doc.at, min(doc.at, doc.since)
         if owner not in self._passages:
             sql = (
                 "SELECT no, size, earliest, latest FROM passage "
                 "WHERE session IS ? AND person IS ? ORDER BY no DESC"
             )
             found = self.db.execute(sql, owner).fetchone()
-            self._passages[owner] = Passage(*found) if found else Passage(0, STRETCH, at, at)
+            self._passages[owner] = Passage(*found) if found else Passage(0, STRETCH, since, at)
         last = self._passages[owner]
         if last.size == STRETCH:
             sql = "INSERT INTO passage (session, person) VALUES (?, ?)"
-            last = Passage(self.db.execute(sql, owner).lastrowid or 0, 0, at, at)
-        grown = Passage(last.no, last.size + 1, min(last.earliest, at), max(last.latest, at))
+            last = Passage(self.db.execute(sql, owner).lastrowid or 0, 0, since, at)
+        grown = Passage(last.no, last.size + 1, min(last.earliest, since), max(last.latest, at))
         self._passages[owner] = self._grown[grown.no] = grown
         return last.no * STRETCH + last.size
 
@@ -212,8 +213,8 @@ class Index:
         )
         listed = [number, _stored(found, doc.kind, session, person)]
         self.db.execute("INSERT INTO term (rowid, terms) VALUES (?, ?)", listed)
-        sql = "UPDATE passage SET earliest = min(earliest, ?1), latest = max(latest, ?1) "
-        self.db.execute(f"{sql} WHERE no = ?2", (doc.at, number // STRETCH))
+        sql = "UPDATE passage SET earliest = min(earliest, ?1, ?2), latest = max(latest, ?1) "
+        self.db.execute(f"{sql} WHERE no = ?3", (doc.at, doc.since, number // STRETCH))
 
     def versions(self, kind: Kind, owner: int | None, key: str) -> list[Version]:
         """The versions of something held, oldest first; of an event the one."""
@@ -304,4 +305,4 @@ def _stored(found: list[str], kind: str, session: int | None, person: int | None
 
 def scope(of: str, what: int | str) -> str:
     """The term of a kind, session or user; no text has it."""
-    return f"§{of}{what}"
+    return f"§{of}{what}".replace("_", "-")  # FTS5 would make two terms of it

@@ -103,10 +103,9 @@ def _pairs(run: str, at: int) -> list[Form]:
 
 def _whole(chunk: str) -> list[str]:
     """A word, number, time or date: its forms."""
-    plain = _plain(chunk)
+    plain = _plain(chunk).partition("'")[0] or "0"
     if not plain[0].isdigit():
-        word = plain.partition("'")[0]
-        return [NUMBERS.get(word) or stem(word)]
+        return [NUMBERS.get(plain) or stem(plain)]
     if date := ISO_DATE.fullmatch(plain) or EAST_DATE.fullmatch(plain):
         *_, month, day = map(int, date.groups())
         whole = [plain] if ISO_DATE.fullmatch(plain) else []

@@ -5,6 +5,7 @@ import os
 import signal
 import sqlite3
 import time
+from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from tests.command import files_holding, ndjson, turn, turnstone
 NOW = parse_time("2026-04-01T00:00:00Z")
 SAMPLE = Path(__file__).parents[2] / "streams" / "sample" / "conversations.ndjson"
 SECRET = "Quillfeather"
+HUGE = urlsafe_b64encode(b"[1%s,0.5,3]" % (b"0" * 400)).decode()
+"""A cursor of a year that no clock shows."""
 
 
 def asked(history: Path, text: str, tenant: str = "default", **given: Any) -> list[Hit]:
@@ -84,6 +87,12 @@ def test_no_term_can_be_taken_for_a_query() -> None:
     assert all(one.isascii() <= one.replace(".", "").replace(":", "").isalnum() or "-" in one
                for one in terms(text))  # fmt: skip
     assert not any(one.startswith("§") for one in terms(text))
+
+
+@pytest.mark.parametrize("text", ["²'x", "½’s", "2's", "'", "ŉ"])
+def test_a_term_is_one_to_the_index(sample: Path, text: str) -> None:
+    assert not any("'" in one for one in terms(text))
+    asked(sample, text)
 
 
 # --- what is found ----------------------------------------------------------------------------
@@ -152,9 +161,36 @@ def test_as_of_a_date_what_was_true_then_is_found(sample: Path) -> None:
     early = asked(sample, "Where does Emma live?", as_of=parse_time("2026-03-05T00:00:00Z"))
     texts = [hit.text for hit in early if hit.id == "emma-home"]
     assert texts and all("Leeds" in text for text in texts)
-    assert all(hit.at <= "2026-03-05T00:00:00Z" for hit in early)
+    assert all(hit.at <= "2026-03-05T00:00:00Z" for hit in early if hit.kind == "event")
     late = asked(sample, "Where does Emma live?", as_of=parse_time("2026-03-14T00:00:00Z"))
     assert all("Ancoats" in hit.text for hit in late if hit.id == "emma-home")
+
+
+def test_each_kind_alone(tmp_path: Path) -> None:
+    delta = {"add": [{"id": "seat", "type": "preference", "content": "a window seat"}]}
+    history = run(tmp_path, "a", [
+        turn("1", user_input="a window seat, please", session_memory_delta=delta),
+        state("p1", "seat", "likes the window seat", "2026-01-01T00:00:00Z"),
+    ])  # fmt: skip
+    for kinds in (("event",), ("state",), ("session_memory",), ("state", "session_memory")):
+        assert {hit.kind for hit in asked(history, "window seat", kinds=kinds)} == set(kinds)
+    assert asked(history, "memory", kinds=("session_memory",)) == [], "a kind's name is no word"
+
+
+def test_as_of_a_date_before_it_was_said(tmp_path: Path) -> None:
+    """What counts is since when it was true, not when it was learnt, changed or closed."""
+    home = state("p1", "home", "lives in Leeds", "2026-03-10T00:00:00Z",
+                 valid_from="2026-01-01T00:00:00Z")  # fmt: skip
+    over = state("p2", "home", "lives in Leeds", "2026-04-10T00:00:00Z",
+                 valid_from="2026-01-01T00:00:00Z", valid_to="2026-04-01T00:00:00Z")  # fmt: skip
+    found = {}
+    for name, given in (("a", home), ("b", over)):
+        history = run(tmp_path, name, [given])
+        for day in ("2025-12-31", "2026-02-01", "2026-04-05"):
+            hits = asked(history, "lives", as_of=parse_time(f"{day}T00:00:00Z"))
+            found[name, day] = [hit.text for hit in hits]
+    leeds = ["lives in Leeds"]
+    assert [*found.values()] == [[], leeds, leeds, [], leeds, []]
 
 
 def test_pages_follow_each_other(sample: Path) -> None:
@@ -175,7 +211,14 @@ def test_pages_follow_each_other(sample: Path) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"limit": 0}, {"limit": 101}, {"cursor": "☃"}, {"cursor": "WzFd"}, {"kinds": ("x",)}],
+    [
+        {"limit": 0},
+        {"limit": 101},
+        {"cursor": "☃"},
+        {"cursor": "WzFd"},
+        {"cursor": HUGE},
+        {"kinds": ("x",)},
+    ],
 )
 def test_what_cannot_be_asked_is_refused(sample: Path, wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=next(iter(wrong)).removesuffix("s")):
