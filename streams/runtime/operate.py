@@ -49,9 +49,10 @@ def forget(history: Path, tenant: str, user_id: str) -> dict[str, Any]:
     A session that others took part in is folded again from what they said.
     """
     root = find_root(history)
+    asked_at = time.time_ns() // 1000
     held = alone(root) if is_shared(root) else locked(root, borrow=True)
     with erasing(root, alone=True), held:
-        fold_left(root)
+        fold_left(root, asked_at)
         last = root if is_shared(root) else find(root, LIVE)
         others = _forget_in_others(root, last, tenant, user_id)
         receipt = (_forget_in_sinks if is_shared(last) else _forget)(last, tenant, user_id)

@@ -90,6 +90,7 @@ class EmbeddedMemory:
         self._waiting_records = self._waiting_bytes = 0
         self._folded: dict[Where, tuple[Entity, int]] = {}  # rows not on disk yet, and their batch
         self._batch = 0
+        self._since = 0  # the first batch since the store was closed
         self._read: dict[Where, Entity] = {}  # those on disk; read last, stands last
 
     async def __aenter__(self) -> Self:
@@ -217,20 +218,23 @@ class EmbeddedMemory:
     def _append(self, gathered: list[_Posted]) -> None:
         inbox = self._folder.inbox
         assert inbox is not None, "made before this thread was started"
+        first = offset = inbox.end + 1  # no other thread appends
+        for posted in gathered:  # before: the folding thread may find it on disk at once
+            for place in range(len(posted.records)):
+                self._waiting[offset] = (posted, place)
+                offset += 1
         try:
             group = inbox.append([record for posted in gathered for record in posted.records])
         except Exception as error:
+            for waiting in range(first, offset):
+                del self._waiting[waiting]
             if not isinstance(error, NoRoom):
                 log.exception("%s: nothing can be taken", self._root)
             for posted in gathered:
                 self._call(self._gone, len(posted.records), posted.bytes)
                 self._call(posted.end, error)
             return
-        offset = group.first
         for posted in gathered:
-            for place in range(len(posted.records)):
-                self._waiting[offset] = (posted, place)
-                offset += 1
             posted.logged = True
         self._folder.groups.put(group)
 
@@ -239,6 +243,10 @@ class EmbeddedMemory:
     def opened(self, store: Store) -> None:
         def see() -> None:
             self._store = store
+            # after an error others may have written: what is not shown again since is on disk
+            self._read.clear()
+            for where in [at for at, (_, batch) in self._folded.items() if batch < self._since]:
+                del self._folded[where]
 
         self._call(see)
 
@@ -247,6 +255,8 @@ class EmbeddedMemory:
 
         def let_go() -> None:
             self._store, self._why = None, why
+            self._batch += 1
+            self._since = self._batch
             if lent:  # it may be another generation that comes back
                 self._folded.clear()
                 self._read.clear()

@@ -20,15 +20,15 @@ from rocksdict import WriteBatch
 
 from sinks import locks
 from sinks.generation import LIVE, find
-from sinks.root import HistoryError
+from sinks.root import HistoryError, HistoryWriteError
 from streams.errors import ConfigurationError, TurnstoneError
 from streams.extractors.naming import named
 from streams.generations.generation import extractor_of
 from streams.runtime import local
 from streams.runtime.apply import Applier, Ending
 from streams.runtime.sources import Given, Position
-from streams.runtime.store import Entity, Store
-from streams.serving.inbox import FOLDER, TOPIC, Group, Inbox, has_records
+from streams.runtime.store import Entity, Store, Where
+from streams.serving.inbox import FOLDER, TOPIC, Group, Inbox, has_records, taken_at
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +40,9 @@ PIECE = 512
 """Records that are folded before their senders hear of it."""
 AGAIN = 1.0
 """Seconds until it is tried again to go on, after an error."""
+LENT = "another command has the history for a moment"
+FORGET_WITHIN = 1.0
+"""Seconds: a server that starts, and is refused, has its lock for some milliseconds."""
 MERGE_COMMITS = 64
 """So many commits leave as many small files in a table: then they are made one."""
 
@@ -91,6 +94,8 @@ class Folder:
         self._last_commit = 0.0
         self._next_look = 0.0
         self._asked = False
+        self._shown = 0
+        self._again: dict[Where, Entity] = {}
 
     def fold(self, started: Callable[[BaseException | None], None]) -> None:
         """Until `ending`. `started` hears once that the history is open, or why it cannot be."""
@@ -117,6 +122,8 @@ class Folder:
                 else:
                     log.warning("%s; trying again", error)
                 self._pause(AGAIN)
+            if self._is_asked():
+                self._told.closed(LENT, lent=True)  # after an error it was kept to be read
             while self._is_asked() and not self.ending:
                 time.sleep(TICK / 2)
         return None
@@ -126,7 +133,8 @@ class Folder:
         self._at = committed_of(runner.store)
         if self.inbox is None:
             self.inbox = Inbox(self.root / FOLDER, self._at)
-        why, lent = "another command has the history for a moment", True
+        why, lent = LENT, True
+        self._again.clear()
         try:
             with runner.committing():
                 for group in self.inbox.read(self._at):
@@ -171,10 +179,20 @@ class Folder:
             piece = Group(group.first + start, group.recorded_at, records)
             endings = runner.apply(numbered(piece), piece.recorded_at)
             self._at = piece.last
-            changed = [entity.copy() for entity in runner.store.take_kept()]
+            changed = [entity.copy() for entity in self._to_show(runner.store.take_kept())]
             self._told.folded(piece, endings, changed)
             if runner.is_full:
                 self._commit(runner)
+
+    def _to_show(self, kept: list[Entity]) -> list[Entity]:
+        """Those that readers may see now. What is folded again after an error was seen as it was
+        at its end: it is seen once more when that is reached, not before."""
+        self._again |= {entity.where: entity for entity in kept}
+        if self._at < self._shown:
+            return []
+        self._shown = self._at
+        shown, self._again = list(self._again.values()), {}
+        return shown
 
     def _commit(self, runner: local.Runner) -> None:
         """Hands the batch to the writing thread; waits for the batch before, if that is not
@@ -208,17 +226,38 @@ class Folder:
 
     def _pause(self, seconds: float) -> None:
         until = time.monotonic() + seconds
-        while not self.ending and time.monotonic() < until:
+        while not self.ending and not self._is_asked() and time.monotonic() < until:
             time.sleep(TICK / 2)
 
 
-def fold_left(root: Path) -> None:
+class _Served(Exception):  # noqa: N818 - a state
+    """A server is running."""
+
+
+def fold_left(root: Path, asked_at: int) -> None:
     """Folds what a killed server left in its log, for who has the history's lock: `forget` must
-    find it, and no later start bring it back. A running server has lent the lock; what is in its
-    log came after that."""
+    find it, and no later start bring it back.
+
+    A running server has lent the lock; what is in its log came after it was asked, at `asked_at`
+    (microseconds). Raises HistoryWriteError where some of it did not: the server cannot commit.
+    """
     folder = root / FOLDER
-    if locks.is_taken(root / locks.SERVED) or not has_records(folder):
+    if not has_records(folder):
         return
+    try:
+        with locks.held(root / locks.SERVED, _Served(), within=FORGET_WITHIN):
+            _fold_left(root, folder)
+    except _Served:
+        with local.opened(find(root, LIVE)) as (store, _):
+            oldest = taken_at(folder, committed_of(store))
+        if oldest is not None and oldest < asked_at:
+            raise HistoryWriteError(
+                f"{root}: `turnstone serve` has not committed all that it took, as its log says; "
+                "make room, wait until it is ready, and call this again"
+            ) from None
+
+
+def _fold_left(root: Path, folder: Path) -> None:
     with local.opened(find(root, LIVE)) as (store, tables):
         inbox = Inbox(folder, committed_of(store))
         runner = local.Runner(store, tables, _applier(root, store, None), None)

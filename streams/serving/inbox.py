@@ -7,9 +7,11 @@ so wholly are removed: the history has it all, `forget` need not look here.
 """
 
 import os
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
@@ -121,6 +123,18 @@ class Inbox:
 def has_records(folder: Path) -> bool:
     """Whether anything waits in a log that nobody has open."""
     return bool(_files(folder, 0))
+
+
+def taken_at(folder: Path, after: int) -> int | None:
+    """When the first record behind an offset was taken (microseconds), in a log that a server may
+    be writing; None: there is none."""
+    for first, last, path in _files(folder, sys.maxsize):
+        if last > after:
+            with path.open("rb") as file:
+                for line in islice(file, max(0, after + 1 - first), last + 1 - first):
+                    if line.endswith(b"\n"):  # else it is being written
+                        return int(line.partition(b" ")[0])
+    return None
 
 
 def _groups(path: Path, first: int, after: int, last: int) -> Iterator[Group]:
