@@ -140,7 +140,8 @@ def _behaviour(header: Session | None, learner: Learner | None, language: Langua
         return NEWCOMER[language]
     kind = KINDS.get(latest.intent, "other") if latest else "other"
     naming, plain = BEHAVIOUR[kind][language]
-    return naming.format(topic=topic.rsplit("-", 1)[-1]) if topic else plain
+    # a topic that ends with a dash has no last part
+    return naming.format(topic=topic.rsplit("-", 1)[-1].strip() or topic) if topic else plain
 
 
 def _latest(header: Session | None, learner: Learner | None) -> Latest | None:

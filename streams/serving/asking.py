@@ -26,7 +26,7 @@ def preference(request: Request, wait: float) -> Preference:
         name, _, value = (one.strip() for one in part.partition("="))
         if name == "respond-async":
             wait = 0.0
-        elif name == "wait" and value.isdigit():
+        elif name == "wait" and value.isdecimal():
             wait = min(float(value), WAIT_MOST)
         minimal = minimal or (name, value) == ("return", "minimal")
     return Preference(wait, minimal)

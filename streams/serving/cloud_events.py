@@ -53,14 +53,17 @@ class Event(msgspec.Struct):
             known = data.setdefault(field, value)
             if not _same(field, known, value):
                 raise NotAnEvent(field, "the event's attribute says something else")
-        return msgspec.json.encode(data)
+        try:
+            return msgspec.json.encode(data)
+        except RecursionError:
+            raise NotAnEvent("data", "nested too deep") from None
 
     def _data(self) -> dict[str, Any]:
         data = self.data
         if self.data_base64 is not None:
             try:
                 data = msgspec.json.decode(b64decode(self.data_base64, validate=True))
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, RecursionError):
                 raise NotAnEvent("data_base64", "expected JSON in base64") from None
         if not isinstance(data, dict):
             raise NotAnEvent("data", "expected one JSON object, the record")

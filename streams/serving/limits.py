@@ -91,18 +91,20 @@ class Limits:
         Raises Refusal."""
         now = time.monotonic()
         headers: list[Header] = []
+        # the key first: what is refused to it costs the tenant's other keys nothing
         for name, rate, whose in (
-            (b"tenant", self._tenants, caller.tenant),
             (b"key", self._keys, caller.key_id or ""),
+            (b"tenant", self._tenants, caller.tenant),
         ):
             if rate is None:
                 continue
             left, wait = rate.take(whose, now)
-            headers = rate.headers(name, left, wait)
+            said = rate.headers(name, left, wait)
             if wait:
                 again = (b"retry-after", b"%d" % max(1, -int(-wait // 1)))
                 detail = f"too many requests of this {name.decode()}; try again later"
-                raise Refusal(429, "Too many requests", detail, again, *headers)
+                raise Refusal(429, "Too many requests", detail, again, *said)
+            headers = headers or said
         return headers
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
+from schemas.events import MAX_RECORD_BYTES
 from schemas.http import SessionUpdate, Update, UserUpdate
 from schemas.time import format_time
 from streams.folds.summary import summary, user_of
@@ -66,7 +67,7 @@ async def update_session(request: Request) -> Response:
     """Moves a session's context: intents, topic, last artifact (seed 004 §3.4). The reply is the
     new context, once the write has been applied."""
     body = await _read(request, SessionUpdate)
-    fields = body.model_dump(mode="json", exclude_none=True)
+    fields = _fields(body)
     return await _write(request, "sessions", body.session_id, body, fields)
 
 
@@ -74,7 +75,7 @@ async def update_user(request: Request) -> Response:
     """Moves a user's profile: mastery, counts, preferences (seed 004 §3.3). The reply is the new
     profile, once the write has been applied."""
     body = await _read(request, UserUpdate)
-    fields = body.model_dump(mode="json", exclude_none=True)
+    fields = _fields(body)
     event = fields.pop("event")
     return await _write(request, "users", body.user_id, body, event | fields)
 
@@ -84,10 +85,22 @@ Body = TypeVar("Body", bound=Update)
 
 
 async def _read(request: Request, model: type[Body]) -> Body:
+    size = len(await request.body())
+    if size > MAX_RECORD_BYTES:  # it becomes a record, and is long in being read
+        detail = f"{size} bytes; an update has at most {MAX_RECORD_BYTES}"
+        raise Problem(413, "Body too large", detail)
     try:
         return model.model_validate(await json_body(request))
     except ValidationError as error:
         raise invalid(faults(error)) from None
+
+
+def _fields(body: Update) -> dict[str, Any]:
+    """What it says. Raises Problem."""
+    try:
+        return body.model_dump(mode="json", exclude_none=True)
+    except ValueError:  # pydantic's word for lists in lists without end
+        raise invalid([Fault("body", "nested too deep")]) from None
 
 
 async def _write(
@@ -101,7 +114,7 @@ async def _write(
     now = format_time(time.time_ns() // 1000)
     fields = {"occurred_at": now, **fields, "signal_id": signal_id}
     line = encode({**fields, "type": "signal", "scope": scope})
-    if key and body.occurred_at is None:
+    if (key or body.signal_id) and body.occurred_at is None:
         # sent again it has another time: what came first stands
         if knows_signal(await here.memory.rows(table, tenant, owner), signal_id):
             return await _document(here, table, tenant, owner)

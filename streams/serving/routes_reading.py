@@ -5,6 +5,7 @@ from base64 import b64encode
 from typing import Annotated, Any
 
 from fastapi import Path, Query
+from msgspec import Meta
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -32,7 +33,10 @@ from streams.serving.route import (
 
 START = (-reading.FAR, "")
 """Before every time and id."""
-Place = tuple[int, str]
+Time = Annotated[int, Meta(ge=-reading.FAR, le=reading.FAR)]
+Place = tuple[Time, str]
+LetterPlace = tuple[Time, Annotated[str, Meta(pattern=r":-?[0-9]{1,18}:-?[0-9]{1,18}\Z")]]
+"""Of a dead letter: topic, partition and offset."""
 ReasonInQuery = Annotated[Label | None, Query(description="Only this reason.")]
 SearchText = Annotated[str, Query(min_length=1, max_length=2000, description="What about.")]
 SearchKinds = Annotated[
@@ -221,7 +225,7 @@ async def dead_letters(
 ) -> Response:
     """Records that could not be applied, oldest first."""
     here, tenant = serving(request), tenant_of(request)
-    page, after = here.length(limit), paging.read(cursor, Place, START)
+    page, after = here.length(limit), paging.read(cursor, LetterPlace, START)
     found = await here.past.ask(
         "dead letter",
         lambda root: reading.dead_letters(root, tenant, reason, after=after, limit=page + 1),

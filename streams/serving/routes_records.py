@@ -1,5 +1,8 @@
 """`POST /v1/records`: one record, many, NDJSON, or CloudEvents, each with its result."""
 
+import re
+from io import BytesIO
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -13,6 +16,8 @@ from streams.serving.problems import Fault, Problem, invalid
 from streams.serving.route import reply, serving, tenant_of
 
 NDJSON = ("application/x-ndjson", "application/ndjson", "application/jsonl", "text/plain")
+BLANK = re.compile(rb"\n\s*\n")
+"""Lines with nothing in them: millions take their time to be passed over one by one."""
 EVENT = "application/cloudevents+json"
 EVENTS = "application/cloudevents-batch+json"
 RECORD_TYPES = (JSON, NDJSON[0], EVENT, EVENTS)
@@ -24,8 +29,7 @@ async def post_records(request: Request) -> Response:
     write plans. 200: all have ended; 202: some are in the log for good, and not applied yet."""
     here, tenant = serving(request), tenant_of(request)
     records = _records(request, await request.body())
-    if len(records) > submitting.MOST:
-        raise Problem(413, "Too many records", f"{len(records)}, at most {submitting.MOST} at once")
+    _check_number(records)
     key = asking.idempotency_key(request)
     if key is not None:
         records = [_keyed(records, tenant, key)]
@@ -34,6 +38,12 @@ async def post_records(request: Request) -> Response:
     status = submitting.status_of(results)
     told = [one for one in results if one.ending in ("refused", "dead") or not asked.minimal]
     return reply({"counts": submitting.counts(results), "results": told}, status)
+
+
+def _check_number(records: list[Any]) -> None:
+    """Raises Problem."""
+    if len(records) > submitting.MOST:
+        raise Problem(413, "Too many records", f"at most {submitting.MOST} at once")
 
 
 def _keyed(records: list[Any], tenant: str, key: str) -> bytes:
@@ -47,7 +57,8 @@ def _records(request: Request, body: bytes) -> list[Any]:
     """The body's records as bytes, or as events. Raises Problem."""
     kind = media_type(request)
     if kind in NDJSON:
-        return [line for line in body.split(b"\n") if line.strip()]
+        lines = (line for line in BytesIO(BLANK.sub(b"\n", body)) if line.strip())
+        return list(islice(lines, submitting.MOST + 1))  # one too many is enough to refuse them
     if kind == EVENT:
         return [decoded(body, Event)]
     if kind == EVENTS:
@@ -57,7 +68,9 @@ def _records(request: Request, body: bytes) -> list[Any]:
     if PREFIX + "specversion" in request.headers:
         return [_binary(request, body)]
     if body.lstrip().startswith(b"["):
-        return [bytes(one) for one in decoded(body, list[msgspec.Raw])]
+        many = decoded(body, list[msgspec.Raw])
+        _check_number(many)
+        return [bytes(one) for one in many]
     return [body] if body.strip() else []
 
 

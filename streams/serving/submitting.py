@@ -12,18 +12,21 @@ from typing import Any
 
 import msgspec
 
+from schemas.events import MAX_RECORD_BYTES
 from schemas.http import Ending
 from streams.folds.ids import make_id
 from streams.folds.rows import Input
 from streams.observing.metrics import WRITE_WAIT_SECONDS
-from streams.runtime.decode import Dead, decode
+from streams.runtime.decode import Dead, decode, means_withheld
 from streams.runtime.plain import TENANT
 from streams.serving.cloud_events import IDS, Event, NotAnEvent
 from streams.serving.memory import Memory, Outcome
 from streams.serving.problems import Fault, Problem, invalid
 
 CHUNK = 64
-"""Records that are decoded before other requests have a turn."""
+"""Records that are decoded before other requests have a turn; long ones count as several."""
+LONG = 4096
+"""Bytes."""
 ALIKE = ("", 0, 0)
 MOST = 10_000
 """Records of one request."""
@@ -41,9 +44,10 @@ class Result(msgspec.Struct, omit_defaults=True):
 
 
 class _Head(msgspec.Struct, gc=False):
-    """Whether a record names its tenant."""
+    """What is looked at of a record before all of it is decoded."""
 
     tenant: Any = None
+    source: Any = None
 
 
 _head = msgspec.json.Decoder(_Head).decode
@@ -56,8 +60,11 @@ async def submit(
     results: list[Result] = []
     good: list[bytes] = []
     waiting: list[Result] = []
+    decoded = 0
     for number, record in enumerate(records):
-        if number % CHUNK == CHUNK - 1:
+        decoded += 1 + (len(record) // LONG if isinstance(record, bytes) else 0)
+        if decoded >= CHUNK:
+            decoded = 0
             await asyncio.sleep(0)
         line, result = _check(record, tenant, number + 1)
         results.append(result)
@@ -84,6 +91,11 @@ def _check(record: bytes | Event, tenant: str, position: int) -> tuple[bytes | N
         line = record if isinstance(record, bytes) else record.line()
     except NotAnEvent as error:
         return None, Result(position, "refused", None, "not_an_event", error.field, str(error))
+    if len(line) > MAX_RECORD_BYTES:  # decoding all of it takes its time
+        if _is_withheld(line):
+            return None, Result(position, "withheld")
+        detail = f"{len(line)} bytes, at most {MAX_RECORD_BYTES}"
+        return None, Result(position, "refused", None, "too_large", "record", detail)
     line = _owned(line, tenant)
     given = decode(line, ALIKE)
     if type(given) is Input:
@@ -110,11 +122,20 @@ def _owned(line: bytes, tenant: str) -> bytes:
     return line if named is not None else _with(line, "tenant", tenant)
 
 
+def _is_withheld(line: bytes) -> bool:
+    try:
+        source = _head(line).source
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return isinstance(source, str) and means_withheld(source)
+
+
 def _with(line: bytes, field: str, value: str) -> bytes:
-    """A JSON object with one more field, before the others."""
-    rest = line.lstrip()[1:].lstrip()
-    comma = b"" if rest.startswith(b"}") else b","
-    return b"{%s:%s%s%s" % (_json(field), _json(value), comma, rest)
+    """A JSON object with one more field, behind the others: where it is there as null, too, the
+    last one counts."""
+    rest = line.rstrip()[:-1].rstrip()
+    comma = b"" if rest.endswith(b"{") else b","
+    return b"%s%s%s:%s}" % (rest, comma, _json(field), _json(value))
 
 
 _json = msgspec.json.Encoder().encode
@@ -128,6 +149,8 @@ def _field(detail: str) -> str | None:
 
 def with_key(record: bytes, tenant: str, key: str) -> bytes:
     """The record with an id made of the request's `Idempotency-Key`, if it has none."""
+    if len(record) > MAX_RECORD_BYTES:
+        return record
     try:
         said = msgspec.json.decode(record)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -172,11 +195,15 @@ def status_of(results: Sequence[Result]) -> HTTPStatus:
     if results and all(one.ending == "refused" for one in results):
         if all(one.reason == "other_tenant" for one in results):
             raise Problem(403, "Forbidden", "the key is of another tenant")
-        raise invalid(
-            [Fault(one.field or "record", one.detail or "", one.position) for one in results[:100]]
-        )
+        raise invalid([_fault(one) for one in results[:100]])
     accepted = any(one.ending == "accepted" for one in results)
     return HTTPStatus.ACCEPTED if accepted else HTTPStatus.OK
+
+
+def _fault(refused: Result) -> Fault:
+    field = refused.field or "record"
+    reason = (refused.detail or "").removeprefix(f"{field}: ")
+    return Fault(field, reason, refused.position)
 
 
 def counts(results: Sequence[Result]) -> dict[str, int]:

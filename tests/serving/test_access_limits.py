@@ -266,6 +266,21 @@ def test_a_bucket_empties_and_fills_again() -> None:
     assert rate.take("a", 200.0) == (19, 0.0)
 
 
+def test_what_is_refused_to_a_key_costs_its_tenant_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "keys.json"
+    made = [make("acme", "write", None, "") for _ in range(2)]
+    with changed(file) as held:
+        held += [key for _, key in made]
+    with (
+        served(guarded(small_app(), Keys(file), Bounds(key_rate=5, tenant_rate=15))) as server,
+        httpx.Client(base_url=server.url) as client,
+    ):
+        one, other = ({"Authorization": f"Bearer {token}"} for token, _ in made)
+        replies = [client.get("/v1/sessions/s", headers=one).status_code for _ in range(60)]
+        assert replies.count(429) > 40
+        assert client.get("/v1/sessions/s", headers=other).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("whose", "bounds", "shares"),
     [

@@ -174,6 +174,36 @@ def test_a_signal_id_with_other_content_is_a_conflict(api: httpx.Client) -> None
     assert fields(conflict, 409) == ["signal_id"]
 
 
+def test_a_signal_id_sent_again_without_a_time_writes_once(api: httpx.Client) -> None:
+    """The times of the two requests are no reason to call it another signal."""
+    update = {"session_id": uuid4().hex, "signal_id": "one", "intent": "quiz"}
+    for _ in range(2):
+        reply = ok(api.post("/memory/session/update", json=update))
+        assert reply["recent_intents"] == ["quiz"]
+
+
+def test_an_update_too_large_or_too_deep_is_refused(api: httpx.Client) -> None:
+    large = {"session_id": "s", "list": [{}] * 1_000_000}
+    assert fields(api.post("/memory/session/update", json=large), 413) == []
+    for depth in (100, 300, 900):
+        deep = '{"session_id": "s", "x": %s}' % ("[" * depth + "]" * depth)
+        headers = {"content-type": "application/json"}
+        fields(api.post("/memory/session/update", content=deep, headers=headers))
+
+
+@pytest.mark.parametrize(
+    ("topic", "said"), [("calculus-", "a quiz on calculus-"), ("a - limits", "a quiz on limits")]
+)
+def test_a_summary_names_a_topic_however_it_is_spelt(
+    api: httpx.Client, topic: str, said: str
+) -> None:
+    session = uuid4().hex
+    update = {"session_id": session, "intent": "quiz", "topic": topic}
+    ok(api.post("/memory/session/update", json=update))
+    summary = ok(api.get("/memory/summary", params={"session_id": session}))
+    assert summary["recent_behavior"].endswith(said)
+
+
 def test_who_does_not_wait_is_told_where_to_look(sample: Server, api: httpx.Client) -> None:
     session = f"a/{uuid4().hex}"
     before = [turn(f"e{number}", session_id="busy") for number in range(3_000)]

@@ -146,6 +146,8 @@ def test_dead_letters_in_pages(api: httpx.Client) -> None:
         ("limit=1&limit=2", "limit"),
         ("cursor=x", "cursor"),
         ("cursor=WyJ4Il0", "cursor"),
+        ("cursor=WzEsImEiXQ", "cursor"),  # [1,"a"]: no place of a dead letter
+        ("cursor=WzFlMzAsImE6MDowIl0", "cursor"),  # [1e30,"a:0:0"]: no time
     ],
 )
 def test_a_wrong_question_is_told_by_field(api: httpx.Client, query: str, named: str) -> None:

@@ -165,6 +165,33 @@ def test_a_body_that_cannot_be_taken_apart(
 
 def test_too_many_records_at_once(api: httpx.Client) -> None:
     assert fields(api.post("/v1/records", content=b"{}\n" * 10_001, headers=NDJSON), 413) == []
+    assert fields(api.post("/v1/records", json=[0] * 10_001), 413) == []
+
+
+def test_a_record_too_large_is_refused_before_it_is_decoded(api: httpx.Client) -> None:
+    large = told(list=[{}] * 1_000_000)
+    for more in ({}, {"idempotency-key": uuid4().hex}):
+        assert fields(api.post("/v1/records", json=large, headers=more)) == ["record"]
+    assert endings(api.post("/v1/records", json=large | {"source": "meta_request"})) == ["withheld"]
+
+
+def test_a_fault_says_its_field_once(api: httpx.Client) -> None:
+    bad = told(occurred_at="soon")
+    (fault,) = api.post("/v1/records", json=bad).json()["errors"]
+    assert fault["field"] == "occurred_at" and "occurred_at" not in fault["reason"]
+
+
+def test_what_is_null_is_left_out(api: httpx.Client) -> None:
+    record = told() | {"event_id": None}
+    headers = {"idempotency-key": uuid4().hex}
+    assert endings(api.post("/v1/records", json=record, headers=headers)) == ["applied"]
+    assert kept(api, record)
+
+
+@pytest.mark.parametrize("value", ["²", "1,5", '"5"', "-1", "9" * 400])
+def test_a_wait_that_is_no_number_is_passed_over(api: httpx.Client, value: str) -> None:
+    headers = [(b"prefer", b"wait=" + value.encode("latin-1"))]
+    assert endings(api.post("/v1/records", json=told(), headers=headers)) == ["applied"]
 
 
 # --- CloudEvents ------------------------------------------------------------------------------
@@ -174,6 +201,13 @@ def event(record: Any, **more: Any) -> Any:
     """A record as an event that says again what it says."""
     said = {"id": record["event_id"], "type": "turn", "time": record["occurred_at"]}
     return {"specversion": "1.0", "source": "/platform", **said, "data": record, **more}
+
+
+def test_an_event_nested_without_end_is_refused(api: httpx.Client) -> None:
+    for depth in (500, 990, 100_000):
+        data = '{"x":' + "[" * depth + "]" * depth + "}"
+        said = {"specversion": "1.0", "data_base64": b64encode(data.encode()).decode()}
+        fields(api.post("/v1/records", content=json.dumps(said), headers=EVENT))
 
 
 def test_an_event_a_batch_and_binary_mode(api: httpx.Client) -> None:
