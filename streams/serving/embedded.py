@@ -21,9 +21,9 @@ from streams.errors import ConfigurationError
 from streams.folds.rows import Rows
 from streams.runtime.apply import Ending, name_of
 from streams.runtime.decode import Dead
-from streams.runtime.store import Entity, Store
+from streams.runtime.store import Entity, Store, StoreError
 from streams.serving.changes import Changes, Where
-from streams.serving.folder import Folder
+from streams.serving.folder import FAILED, Folder
 from streams.serving.inbox import FOLDER, Group
 from streams.serving.memory import Busy, NoRoom, NotReady, Outcome, Readiness, Table
 
@@ -35,7 +35,9 @@ GROUP_RECORDS = 4_000
 """Of one write to the log."""
 CACHED = 4_096
 """Sessions and users read last."""
-CACHED_BYTES = 100_000
+CACHED_BYTES = 32_000_000
+"""All of them, as they are on disk; decoded they take some five times as much."""
+LARGE_BYTES = 100_000
 """A larger one is read again each time."""
 LOOP_WITHIN = 5.0
 """Seconds in which the event loop lets go of a store that is about to be closed."""
@@ -92,6 +94,7 @@ class EmbeddedMemory:
         self._batch = 0
         self._since = 0  # the first batch since the store was closed
         self._read: dict[Where, Entity] = {}  # those on disk; read last, stands last
+        self._read_bytes = 0
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
@@ -149,17 +152,37 @@ class EmbeddedMemory:
         folded = self._folded.get(where)
         if folded is not None:
             return folded[0]
-        entity = self._read.pop(where, None)
+        entity = self._unread(where)
         if entity is None:
-            if self._store is None:
-                raise NotReady(self._why)
-            entity = self._store.committed(*where)
-            if entity.size > CACHED_BYTES:
+            entity = self._committed(where)
+            if entity.size > LARGE_BYTES:
                 return entity
-            if len(self._read) >= CACHED:
-                del self._read[next(iter(self._read))]
+            while len(self._read) >= CACHED or self._read_bytes + entity.size > CACHED_BYTES:
+                self._unread(next(iter(self._read)))
         self._read[where] = entity
+        self._read_bytes += entity.size
         return entity
+
+    def _committed(self, where: Where) -> Entity:
+        """As it is on disk. Raises NotReady."""
+        if self._store is None:
+            raise NotReady(self._why)
+        try:
+            return self._store.committed(*where)
+        except StoreError as error:
+            log.error("%s", error)
+            raise NotReady(FAILED) from None
+
+    def _unread(self, where: Where) -> Entity | None:
+        """Takes one out of those that were read."""
+        entity = self._read.pop(where, None)
+        if entity is not None:
+            self._read_bytes -= entity.size
+        return entity
+
+    def _read_none(self) -> None:
+        self._read.clear()
+        self._read_bytes = 0
 
     async def submit(self, records: Sequence[bytes], within: float) -> list[Outcome]:
         if self._closing:
@@ -228,7 +251,9 @@ class EmbeddedMemory:
         except Exception as error:
             for waiting in range(first, offset):
                 del self._waiting[waiting]
-            if not isinstance(error, NoRoom):
+            if isinstance(error, NoRoom):
+                log.warning("%s: %s", self._root / FOLDER, error)
+            else:
                 log.exception("%s: nothing can be taken", self._root)
             for posted in gathered:
                 self._call(self._gone, len(posted.records), posted.bytes)
@@ -244,7 +269,7 @@ class EmbeddedMemory:
         def see() -> None:
             self._store = store
             # after an error others may have written: what is not shown again since is on disk
-            self._read.clear()
+            self._read_none()
             for where in [at for at, (_, batch) in self._folded.items() if batch < self._since]:
                 del self._folded[where]
 
@@ -259,7 +284,7 @@ class EmbeddedMemory:
             self._since = self._batch
             if lent:  # it may be another generation that comes back
                 self._folded.clear()
-                self._read.clear()
+                self._read_none()
             gone.set()
 
         self._call(let_go)
@@ -279,7 +304,7 @@ class EmbeddedMemory:
 
     def _show(self, changed: list[Entity], ended: list[_Posted]) -> None:
         for entity in changed:
-            self._read.pop(entity.where, None)
+            self._unread(entity.where)
             self._folded[entity.where] = (entity, self._batch)
         for posted in ended:
             self._gone(len(posted.records), posted.bytes)

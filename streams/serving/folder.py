@@ -40,6 +40,8 @@ PIECE = 512
 """Records that are folded before their senders hear of it."""
 AGAIN = 1.0
 """Seconds until it is tried again to go on, after an error."""
+FAILED = "the history cannot be read or written now; the server's log says why"
+"""To whom has no key: no path, no more."""
 LENT = "another command has the history for a moment"
 FORGET_WITHIN = 1.0
 """Seconds: a server that starts, and is refused, has its lock for some milliseconds."""
@@ -116,7 +118,7 @@ class Folder:
             except BaseException as error:
                 if not begun:
                     return started(error)
-                self._told.closed(str(error), lent=isinstance(error, ConfigurationError))
+                self._told.closed(FAILED, lent=isinstance(error, ConfigurationError))
                 if not isinstance(error, TurnstoneError | HistoryError):
                     log.exception("%s: folding failed; trying again", self.root)
                 else:
@@ -143,8 +145,8 @@ class Folder:
                 ready()
                 self._go_on(runner)
             self._committed(self._at)
-        except BaseException as error:
-            why, lent = str(error), False
+        except BaseException:
+            why, lent = FAILED, False
             raise
         finally:
             self._told.closed(why, lent)

@@ -63,7 +63,7 @@ class Inbox:
                 self._write(text)
             except OSError as error:
                 self._take_back()
-                raise NoRoom(f"{self._folder}: {error.strerror or error}; make room") from None
+                raise NoRoom(f"the server's log: {error.strerror}; make room for it") from None
             group = Group(self.end + 1, at, records)
             self.end = group.last
             return group

@@ -1,6 +1,7 @@
 """The process of `turnstone serve`: which memory it answers from, its port, how it ends."""
 
 import asyncio
+import errno
 import signal
 import socket
 import sys
@@ -119,9 +120,10 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host.strip("[]"), port), family=family, backlog=BACKLOG)
     except OSError as error:
-        raise ConfigurationError(
-            f"{host}:{port}: {error.strerror or error}; give another --port, 0 for any that is free"
-        ) from None
+        other = "give another --port, 0 for any that is free"
+        if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+            other = "--host is an address or a name of this machine"
+        raise ConfigurationError(f"{host}:{port}: {error.strerror or error}; {other}") from None
 
 
 def _url(listening: socket.socket) -> str:

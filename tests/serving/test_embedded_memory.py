@@ -17,6 +17,7 @@ from sinks.root import HistoryWriteError
 from streams.errors import ConfigurationError
 from streams.folds import documents
 from streams.runtime import local, operate
+from streams.runtime.store import Store
 from streams.serving import embedded, folder
 from streams.serving.embedded import EmbeddedMemory
 from streams.serving.inbox import Group, Inbox
@@ -326,5 +327,42 @@ def test_who_is_folded_from_the_disk_hears_of_it(
         monkeypatch.setattr(Inbox, "append", slow)
         assert await memory.submit(encoded(turn("e1")), WITHIN) == [Outcome("applied")]
         assert not memory._waiting and not memory._waiting_records
+
+    run(tmp_path / "h", ask)
+
+
+def test_law_7_what_was_read_is_bounded_in_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "CACHED_BYTES", 100_000)
+
+    async def ask(memory: EmbeddedMemory) -> None:
+        text = "x" * 20_000
+        await memory.submit(
+            encoded(*(turn(f"e{n}", session_id=f"s{n}", user_input=text) for n in range(20))),
+            WITHIN,
+        )
+        while memory._folded:
+            await asyncio.sleep(0.01)
+        for number in (*range(20), 19, 0):
+            assert await said(memory, f"s{number}") == [text]
+            held = [entity.size for entity in memory._read.values()]
+            assert sum(held) == memory._read_bytes <= 100_000
+        assert 1 < len(held) < 5 and "s0" in [key for _, _, key in memory._read]
+
+    run(tmp_path / "h", ask)
+
+
+def test_a_store_that_cannot_be_read_is_no_fault_of_who_asks(tmp_path: Path) -> None:
+    """503 to try again, without the place of the folder."""
+    closed = Store(tmp_path / "closed")
+    closed.close()
+
+    async def ask(memory: EmbeddedMemory) -> None:
+        opened, memory._store = memory._store, closed
+        with pytest.raises(NotReady) as refused:
+            await memory.rows("sessions", "default", "s")
+        assert str(tmp_path) not in str(refused.value)
+        memory._store = opened
 
     run(tmp_path / "h", ask)

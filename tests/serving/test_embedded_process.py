@@ -185,7 +185,8 @@ def test_a_full_disk_is_said_and_outlived(tmp_path: Path) -> None:
         reply = server.post([turn("e2")])
         assert reply.status_code == 507, reply.text
         assert reply.headers["content-type"] == "application/problem+json"
-        assert "make room" in reply.json()["detail"]
+        detail = reply.json()["detail"]
+        assert "make room" in detail and str(tmp_path) not in detail
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
         assert server.endings([turn("e2"), turn("e1")]) == ["applied", "duplicate"]
         # now the commit fails, and what is in the log waits
@@ -215,3 +216,13 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
         refused = turnstone("serve", "--history", tmp_path / "b", "--port", port)
     assert refused.code == 3
     assert f":{port}: " in refused.err and "--port" in refused.err
+
+
+def test_a_host_that_is_not_this_machine_is_said(tmp_path: Path) -> None:
+    keys = tmp_path / "keys.json"
+    made = turnstone("keys", "add", "--keys", keys, "--tenant", "default", "--role", "admin")
+    assert made.code == 0, made.err
+    given = ("--history", tmp_path / "h", "--keys", keys, "--port", "0")
+    refused = turnstone("serve", *given, "--host", "203.0.113.5")
+    assert refused.code == 3
+    assert "--host" in refused.err and "--port" not in refused.err
