@@ -8,7 +8,7 @@ from typing import Self, TypeVar
 import httpx
 
 from streams.client.asking import Ask, Attempts, Page
-from streams.client.events import Lines, SessionEvent
+from streams.client.events import Blocks, SessionEvent
 
 SILENCE = 45.0
 """Seconds: an event stream's server says something every 15."""
@@ -85,22 +85,23 @@ class AsyncSender:
 
     async def _stream(self, ask: Ask[SessionEvent]) -> AsyncIterator[SessionEvent]:
         """Comes back where the stream breaks off, and goes on from the newest event."""
-        lines = Lines(ask.headers["Last-Event-ID"])
+        blocks = Blocks(ask.headers["Last-Event-ID"])
         attempts = Attempts(self._retries)
         timeout = httpx.Timeout(self._timeout, read=SILENCE)
-        while not lines.gone:
+        while not blocks.gone:
             wait: float | None = None
-            again = replace(ask, headers={"Last-Event-ID": lines.last_id}).sent()
+            again = replace(ask, headers={"Last-Event-ID": blocks.last_id}).sent()
             try:
                 async with self._http.stream(**again, timeout=timeout) as response:
                     if response.status_code in ask.gives:
-                        async for line in response.aiter_lines():
-                            attempts, wait = Attempts(self._retries), lines.retry
-                            if (event := lines.feed(line)) is not None:
+                        blocks.begin()
+                        async for text in response.aiter_text():
+                            attempts, wait = Attempts(self._retries), blocks.retry
+                            for event in blocks.feed(text):
                                 yield event
                     elif (wait := attempts.wait(ask, response)) is None:
                         await response.aread()
                         ask.reply(response)
             except httpx.TransportError as error:
                 wait = attempts.wait(ask, error)
-            await asyncio.sleep(wait or lines.retry)
+            await asyncio.sleep(wait or blocks.retry)

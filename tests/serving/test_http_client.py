@@ -21,12 +21,14 @@ from schemas.learner import UserLearningProfile
 from schemas.session import SessionContext, SessionDocument
 from streams.client import (
     AsyncTurnstone,
+    SessionEvent,
     SessionUpdate,
     Turnstone,
     UserEvent,
     UserUpdate,
     errors,
 )
+from streams.client.events import Blocks
 from tests.command import turn, turnstone
 from tests.serving.front import Front, fronting
 from tests.serving.serving import Server, serving
@@ -349,6 +351,28 @@ def test_a_session_is_followed_async(sample: Server) -> None:
             return found
 
     assert asyncio.run(follow()) == [1, 2]
+
+
+@pytest.mark.parametrize("kind", [Turnstone, AsyncTurnstone])
+def test_a_line_separator_in_a_text_ends_no_event(sample: Server, kind: type[Any]) -> None:
+    session, said = fresh("s"), "one\u2028two\u2029three\x85four"
+
+    async def follow() -> SessionEvent:
+        async with AsyncTurnstone(sample.url) as turnstone:
+            return await anext(turnstone.events(session))
+
+    with Turnstone(sample.url) as turnstone:
+        turnstone.post_records([turn(fresh("e"), session_id=session, user_input=said)])
+        event = next(turnstone.events(session)) if kind is Turnstone else asyncio.run(follow())
+    assert said in event.session.model_dump_json()
+
+
+def test_an_event_that_broke_off_is_none_of_the_next_connection() -> None:
+    blocks = Blocks("a")
+    assert list(blocks.feed("id: b\nevent: session\ndata: {")) == []
+    blocks.begin()
+    assert list(blocks.feed("retry: 10\n\n")) == []
+    assert (blocks.last_id, blocks.retry) == ("a", 0.01)
 
 
 def test_a_stream_that_ends_is_taken_up_again(tmp_path: Path) -> None:
