@@ -5,6 +5,7 @@ some 100 ms; `serve --bootstrap` follows the tables themselves.
 """
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,11 +16,14 @@ import _duckdb
 
 from sinks.generation import find_tables, stamp
 from sinks.root import HistoryError, find_root
+from streams.errors import TurnstoneError
 from streams.folds.rows import Rows
 from streams.generations.generation import use_constants
 from streams.runtime.refold import refold, refold_user
 from streams.serving.changes import Changes
 from streams.serving.memory import Busy, NotReady, Outcome, Readiness, Table
+
+log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
 AT_ONCE = 2
@@ -68,16 +72,17 @@ class HistoryMemory:
         return [*stamp(self._root), *sorted(log.stat().st_mtime_ns for log in logs)]
 
     async def rows(self, table: Table, tenant: str, key: str) -> Rows:
-        self._follow()
         if self._asked >= AT_ONCE + WAITING:
             raise Busy("too many questions to the history are under way; try again")
         ask = refold if table == "sessions" else refold_user
         self._asked += 1
         try:
             async with self._turns:
+                self._follow()
                 return await asyncio.to_thread(ask, self._root, tenant, key)
-        except (HistoryError, _duckdb.Error) as error:
-            raise NotReady(f"the history cannot be read: {error}") from None
+        except (HistoryError, TurnstoneError, OSError, _duckdb.Error) as error:
+            log.warning("the history cannot be read: %s", error)
+            raise NotReady("the history cannot be read now; the server's log says why") from None
         finally:
             self._asked -= 1
 

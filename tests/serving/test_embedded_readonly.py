@@ -96,6 +96,25 @@ def test_who_waits_hears_of_a_commit(tmp_path: Path) -> None:
     asyncio.run(asked())
 
 
+def test_a_history_that_cannot_be_read_for_a_moment_is_not_ready(tmp_path: Path) -> None:
+    """No fault of who asks, and no answer as if nothing were known; then it goes on."""
+    history = tmp_path / "h"
+    local.run([str(ndjson(tmp_path / "one.ndjson", [turn("e1")]))], history)
+    pointer = history / "generation.json"
+
+    async def asked() -> None:
+        async with HistoryMemory(history) as memory:
+            for said in ("half", '{"current": "gone"}'):
+                pointer.write_text(said)
+                with pytest.raises(NotReady, match="cannot be read"):
+                    await memory.rows("sessions", TENANT, "s")
+            pointer.unlink()
+            found = documents.session(await memory.rows("sessions", TENANT, "s"))
+            assert found["conversation_count"] == 1
+
+    asyncio.run(asked())
+
+
 def test_what_sinks_write_is_not_written_here(ledger_run: Path, tmp_path: Path) -> None:
     (tmp_path / "turnstone.json").write_text('{"format": 1}')
     (tmp_path / "_sink.json").write_text('{"sink": "s", "cluster": "c"}')
