@@ -53,7 +53,9 @@ class Ask(Generic[R]):
             "method": self.method,
             "url": self.path,
             "params": given(self.query),
-            "headers": given({**self.headers, "Content-Type": self.content and self.kind}),
+            "headers": given(
+                {**self.headers, "Content-Type": None if self.content is None else self.kind}
+            ),
             "content": self.content,
         }
 
@@ -115,9 +117,9 @@ def lines(records: Records) -> bytes:
 
 
 def key(given: str | None, content: bytes) -> str | None:
-    """The `Idempotency-Key` of a POST, so that it can be sent twice. Several records go without:
-    each has an id."""
-    return given or (None if b"\n" in content else uuid4().hex)
+    """The `Idempotency-Key` of a POST, so that it can be sent twice. Several records go without
+    (each has an id), and none."""
+    return given or (None if b"\n" in content or not content else uuid4().hex)
 
 
 # --- trying again -----------------------------------------------------------------------------

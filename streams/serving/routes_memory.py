@@ -1,6 +1,7 @@
 """Seed 004's endpoints, paths and bodies as in the seed: profile, context, summary, updates."""
 
 import time
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -17,7 +18,7 @@ from streams.folds.summary import summary, user_of
 from streams.serving import asking, documents, submitting
 from streams.serving.documents import knows_signal
 from streams.serving.media import json_body
-from streams.serving.memory import Table
+from streams.serving.memory import NotReady, Table
 from streams.serving.problems import Fault, Problem, faults, invalid
 from streams.serving.route import (
     IdInPath,
@@ -121,18 +122,19 @@ async def _write(
         line = here.keys.first((table, tenant, owner, signal_id), line)
     within = asking.preference(request, here.within).wait
     (result,) = await submitting.submit(here.memory, tenant, [line], within)
-    if result.ending in ("refused", "dead"):
+    if result.ending in ("refused", "dead", "withheld"):
         here.keys.drop((table, tenant, owner, signal_id))
     submitting.status_of([result])
     if result.ending == "dead":
         status = 409 if result.reason == "conflicting_duplicate" else 422
         detail = f"{result.reason}: {result.detail}"
         raise Problem(status, "Not applied", detail, errors=[Fault("signal_id", detail)])
-    if result.ending == "accepted":
-        look = f"/memory/{scope}/{quote(owner, safe='')}"
-        accepted = {"id": signal_id, "ending": "accepted", "look": look}
-        return reply(accepted, HTTPStatus.ACCEPTED, location=look)
-    return await _document(here, table, tenant, owner)
+    if result.ending != "accepted":
+        with suppress(NotReady):  # a 503 would have it sent again, and it is in the log
+            return await _document(here, table, tenant, owner)
+    look = f"/memory/{scope}/{quote(owner, safe='')}"
+    accepted = {"id": signal_id, "ending": "accepted", "look": look}
+    return reply(accepted, HTTPStatus.ACCEPTED, location=look)
 
 
 async def _document(here: Serving, table: Table, tenant: str, owner: str) -> Response:

@@ -1,7 +1,8 @@
 """Seed 004's endpoints over real sockets: the seed's own examples, and what else may be asked."""
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -11,6 +12,9 @@ import pytest
 
 from schemas.learner import MemorySummary, UserLearningProfile
 from schemas.session import SessionContext
+from streams.serving.app import create_app
+from streams.serving.embedded import EmbeddedMemory
+from streams.serving.memory import Outcome
 from tests.command import turn
 from tests.serving.serving import Server, serving
 
@@ -202,6 +206,31 @@ def test_a_summary_names_a_topic_however_it_is_spelt(
     ok(api.post("/memory/session/update", json=update))
     summary = ok(api.get("/memory/summary", params={"session_id": session}))
     assert summary["recent_behavior"].endswith(said)
+
+
+class Lent(EmbeddedMemory):
+    """Its store is lent to another command as soon as a write has been applied."""
+
+    async def submit(self, records: Sequence[bytes], within: float) -> list[Outcome]:
+        outcomes = await super().submit(records, within)
+        self._folded.clear()
+        self._store, self._why = None, "the history is lent"
+        return outcomes
+
+
+def test_a_write_that_was_applied_is_not_answered_as_if_it_was_not(tmp_path: Path) -> None:
+    """A 503 would have it sent again, and counted twice."""
+
+    async def ask() -> httpx.Response:
+        async with Lent(tmp_path / "history") as memory:
+            store = memory._store
+            transport = httpx.ASGITransport(create_app(memory))
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as api:
+                reply = await api.post("/memory/user/update", json=USER_UPDATE)
+            memory._store = store
+            return reply
+
+    assert ok(asyncio.run(ask()), 202)["look"] == "/memory/user/u123"
 
 
 def test_who_does_not_wait_is_told_where_to_look(sample: Server, api: httpx.Client) -> None:

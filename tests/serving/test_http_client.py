@@ -158,6 +158,10 @@ def test_records_come_back_as_documents(call: Both) -> None:
     assert [one.user_input for one in then.conversations] == [second["user_input"]]
 
 
+def test_no_records_are_no_error(call: Both) -> None:
+    assert call("post_records", []).counts == {}
+
+
 def test_a_task_with_its_steps(call: Both) -> None:
     session, task = fresh("s"), fresh("t")
     step = {
