@@ -8,7 +8,7 @@ it has; only one that stays short, or has markers of another log, is another cha
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from time import monotonic, time
+from time import monotonic
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer
@@ -53,6 +53,8 @@ class Following:
         self._topics = tuple(topics)
         self._made = made
         self._short: dict[TopicPartition, float] = {}
+        self._looked: dict[TopicPartition, float] = {}
+        self._heard: dict[TopicPartition, tuple[int, float]] = {}
 
     async def run(self) -> None:
         """For ever."""
@@ -79,8 +81,8 @@ class Following:
             fetch_max_wait_ms=FETCH_WAIT_MS,
             request_timeout_ms=REQUEST_MS,
         )
-        await consumer.start()
         try:
+            await consumer.start()
             await self._know(consumer)
             answer_raw(consumer)
             consumer.assign(list(self.lanes))
@@ -121,6 +123,8 @@ class Following:
                 _begin_anew(lane, error)
                 lane.begin(beginnings[at], ends[at])
             consumer.seek(at, lane.position)
+            self._looked[at] = monotonic()
+        self._heard.clear()
 
     def _check_length(self, lane: ReplicaLane, end: int) -> None:
         """Whether the changelog has what was read of it.
@@ -163,8 +167,13 @@ class Following:
         except Remade as error:
             _begin_anew(lane, error)
             raise OSError(f"{lane.at.topic}/{lane.at.partition}: {error}") from None
+        before, self._looked[lane.at] = self._looked[lane.at], monotonic()
         if state.timestamp and state.lso is not None:
-            lane.heard(state.lso, monotonic() - (time() - state.timestamp / 1000))
+            # the answer came since the look before; its own time is of a clock that may be set
+            stamp, when = self._heard.get(lane.at, (0, before))
+            when = when if stamp == state.timestamp else before
+            self._heard[lane.at] = state.timestamp, when
+            lane.heard(state.lso, when)
 
 
 def _begin_anew(lane: ReplicaLane, error: Remade) -> None:

@@ -31,7 +31,7 @@ APPLIED = Outcome("applied")
 
 
 class Remade(Exception):  # noqa: N818 - what happened
-    """The changelog is another than the one that was read so far."""
+    """The changelog is another than the one that was read so far, or no longer all of it."""
 
 
 class ReplicaLane:
@@ -82,9 +82,12 @@ class ReplicaLane:
         """The records from where it stood up to `position`, in order.
 
         Raises:
-            Remade: a marker that is none of this changelog.
+            Remade: a marker that is none of this changelog, or it was not read for so long that
+                what was deleted may have left it.
         """
         assert self.end is not None
+        if records and AWAY < self.age < float("inf"):
+            raise Remade(f"was last read to its end {self.age:.0f} s ago")
         for record in records:
             if record.key != MARKER_KEY:
                 self._pending.append((record.key or b"", record.value))

@@ -3,7 +3,6 @@ with the next one, a batch a partition. One idempotent producer keeps the order 
 """
 
 import asyncio
-import contextlib
 import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -51,6 +50,7 @@ class Writing:
         self._asked: list[Asked] = []
         self._wake = asyncio.Event()
         self._producer: AIOKafkaProducer | None = None
+        self._over = False
 
     async def append(self, messages: Sequence[Message]) -> list[int]:
         """The offsets of the records, once all in-sync copies have them. They carry the trace of
@@ -59,6 +59,8 @@ class Writing:
         Raises:
             NotAppended: no broker has said so in time; they may be there all the same.
         """
+        if self._over:
+            raise NotAppended("the server is stopping")
         if carried := outgoing():
             messages = [one._replace(headers=carried) for one in messages]
         appended: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
@@ -75,6 +77,8 @@ class Writing:
                 asked, self._asked = self._asked, []
                 await self._answer(asked)
         finally:
+            self._over = True
+            _refuse(self._asked, "the server is stopping")
             await self._close()
 
     async def _answer(self, asked: Sequence[Asked]) -> None:
@@ -83,11 +87,12 @@ class Writing:
                 found = await self._append([messages for messages, _ in asked])
         except (KafkaError, OSError, TimeoutError) as error:
             log.error("records were not acknowledged: %r", error)
-            for _, appended in asked:
-                if not appended.done():
-                    appended.set_exception(NotAppended(repr(error)))
+            _refuse(asked, repr(error))
             await self._close()
             return
+        except BaseException as error:
+            _refuse(asked, repr(error))  # nobody else would answer them any more
+            raise
         for offsets, (_, appended) in zip(found, asked, strict=True):
             if not appended.done():
                 appended.set_result(offsets)
@@ -130,6 +135,19 @@ class Writing:
     async def _close(self) -> None:
         """What is not acknowledged is given up."""
         producer, self._producer = self._producer, None
-        if producer is not None:
-            with contextlib.suppress(KafkaError, OSError, TimeoutError):
-                await asyncio.wait_for(producer.stop(), CLOSE_WITHIN)
+        if producer is None:
+            return
+        try:
+            async with asyncio.timeout(CLOSE_WITHIN):
+                await producer.stop()
+        except (KafkaError, OSError, TimeoutError):
+            # left alone it would go on sending, for ever and when nobody expects it any more
+            await producer._sender.close()
+            producer._message_accumulator.fail_all(KafkaError("given up"))
+            await producer.client.close()
+
+
+def _refuse(asked: Sequence[Asked], why: str) -> None:
+    for _, appended in asked:
+        if not appended.done():
+            appended.set_exception(NotAppended(why))

@@ -1,16 +1,20 @@
 """A replica's lane: whole transactions only, one changelog only, and how fresh it is."""
 
 import asyncio
-from time import monotonic
-from typing import NamedTuple
+from time import monotonic, sleep, time
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytest
 from aiokafka.structs import TopicPartition
 
 from streams.kafka.ends import Ends
 from streams.kafka.marker import MARKER_KEY, Marker
+from streams.kafka.opening import AWAY
 from streams.kafka.rows import MemoryRows
+from streams.kafka.source import ConsumerSource
 from streams.serving.changes import Changes
+from streams.serving.following import Following
 from streams.serving.memory import Outcome
 from streams.serving.replica_lane import ENDINGS, Remade, ReplicaLane
 
@@ -172,6 +176,36 @@ def test_tells_who_changed(lane: ReplicaLane) -> None:
             assert event.is_set()
 
     asyncio.run(wait())
+
+
+def test_what_was_deleted_in_a_long_absence_does_not_stay(lane: ReplicaLane) -> None:
+    """Brokers keep a tombstone for a day; a lane that was away for longer never sees it."""
+    lane.take([row(0, b"a"), marker(1, 1)], 3)
+    lane.heard(3, monotonic() - AWAY - 1)
+    with pytest.raises(Remade):
+        lane.take([marker(7, 2)], 9)
+    lane.forget()
+    lane.begin(0, 9)
+    lane.take([marker(7, 2)], 9)
+    assert lane.ready
+    assert seen(lane) is None
+
+
+def test_a_clock_that_is_set_back_makes_nothing_fresh(lane: ReplicaLane) -> None:
+    answered = SimpleNamespace(position=0, lso=0, timestamp=int((time() + 3600) * 1000))
+
+    class Silent(ConsumerSource):
+        """The broker has answered once, an hour ahead of what our clock says now."""
+
+        def state(self, partition: TopicPartition) -> Any:
+            return answered
+
+    following, source = Following({}, (), lambda _: ()), Silent(None, {})
+    following._looked[lane.at] = monotonic()
+    following._look(lane, source, ())
+    sleep(0.2)
+    following._look(lane, source, ())
+    assert lane.age >= 0.2
 
 
 def test_is_as_fresh_as_the_end_it_has_reached(lane: ReplicaLane) -> None:
