@@ -272,6 +272,7 @@ class EmbeddedMemory:
             self._read_none()
             for where in [at for at, (_, batch) in self._folded.items() if batch < self._since]:
                 del self._folded[where]
+            self.changes.tell(self.changes.awaited())
 
         self._call(see)
 

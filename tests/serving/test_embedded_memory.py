@@ -366,3 +366,14 @@ def test_a_store_that_cannot_be_read_is_no_fault_of_who_asks(tmp_path: Path) -> 
         memory._store = opened
 
     run(tmp_path / "h", ask)
+
+
+def test_who_waits_hears_of_what_was_done_while_the_history_was_lent(tmp_path: Path) -> None:
+    async def ask(memory: EmbeddedMemory) -> None:
+        await memory.submit(encoded(turn("e1")), WITHIN)
+        with memory.changes.of(("sessions", "default", "s")) as changed:
+            await asyncio.to_thread(operate.forget, tmp_path / "h", "default", "u")
+            await asyncio.wait_for(changed.wait(), 5)
+            assert await said(memory) == []
+
+    run(tmp_path / "h", ask)
