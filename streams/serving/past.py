@@ -87,7 +87,9 @@ class Past:
         except DataRefused:
             raise not_found(what) from None
         except UsageError as error:
-            raise invalid([Fault(what, str(error))]) from None
+            field, named, reason = str(error).partition(": ")
+            fault = Fault(field, reason) if named and " " not in field else Fault(what, str(error))
+            raise invalid([fault]) from None
         except (HistoryError, _duckdb.IOException) as error:
             _log.error("%s", error)
             detail = "the history cannot be read now; the server's log says why"

@@ -123,6 +123,10 @@ def test_search_finds_what_a_text_is_about(api: httpx.Client) -> None:
     assert fields(api.get("/v1/search?q=x&from=then&to=now")) == ["from", "to"]
 
 
+def test_a_cursor_of_no_search_is_told_by_its_name(api: httpx.Client) -> None:
+    assert fields(api.get("/v1/search", params={"q": "flat", "cursor": "WzFd"})) == ["cursor"]
+
+
 def test_dead_letters_in_pages(api: httpx.Client) -> None:
     for number in range(3):
         session = f"dead-{number}"
