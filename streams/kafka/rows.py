@@ -5,6 +5,7 @@ row name, NUL between them. What comes before the last NUL is the entity's prefi
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Protocol
 
 import msgspec
@@ -17,6 +18,8 @@ Row = tuple[bytes, bytes | None]
 
 WARM = 4_096
 """Entities in memory whose rows are not packed; the same as a table keeps at hand."""
+COOLED = 64
+"""Packed beyond need at once: about 2 ms."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(dict[bytes, bytes]).decode
@@ -122,15 +125,16 @@ class MemoryRows:
         return {} if packed is None else _unpack(packed)
 
     def commit(self, standing: Standing) -> None:
-        """Packs the half that became warm first, where there are too many."""
-        if len(self._warm) > WARM:
-            self._cool(WARM // 2)
+        """Packs those that became warm first, where there are too many; a few: a server's
+        requests wait for it."""
+        if (many := len(self._warm) - WARM) > 0:
+            self._cool(many + COOLED)
 
     def settle(self) -> None:
         self._cool(len(self._warm))
 
     def _cool(self, count: int) -> None:
-        for where in list(self._warm)[:count]:
+        for where in list(islice(self._warm, count)):
             rows = self._warm.pop(where)
             if rows:
                 self._packed[where] = _pack(rows)

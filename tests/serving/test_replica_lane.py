@@ -9,9 +9,9 @@ import pytest
 from aiokafka.structs import TopicPartition
 
 from streams.kafka.ends import Ends
-from streams.kafka.marker import MARKER_KEY, Marker
+from streams.kafka.marker import MARKER_KEY, Marker, Standing
 from streams.kafka.opening import AWAY
-from streams.kafka.rows import MemoryRows
+from streams.kafka.rows import COOLED, WARM, MemoryRows
 from streams.kafka.source import ConsumerSource
 from streams.serving.changes import Changes
 from streams.serving.following import Following
@@ -113,6 +113,17 @@ def test_a_marker_of_another_changelog_is_refused(lane: ReplicaLane, other: Reco
     lane.begin(0, 5)
     assert not lane.ready
     assert seen(lane) is None
+
+
+def test_rows_are_packed_a_few_at_a_time() -> None:
+    """Requests wait for it: half of them at once took 70 ms."""
+    rows = MemoryRows()
+    rows.put((b"s\0default\0s-%d\0i/0" % number, b"%d" % number) for number in range(WARM + 10))
+    rows.commit(Standing())
+    assert len(rows._warm) == WARM - COOLED
+    assert len(rows) == WARM + 10
+    for number in (0, COOLED + 9, COOLED + 10, WARM + 9):
+        assert rows.read(b"s\0default\0s-%d" % number) == {"i/0": b"%d" % number}
 
 
 def test_what_records_ended_as(lane: ReplicaLane) -> None:
