@@ -145,8 +145,9 @@ class ReplicaLane:
 
     def _changed(self, rows: Sequence[Row]) -> Iterator[Where]:
         for where in {key.rpartition(b"\0")[0] for key, _ in rows}:
-            _, tenant, key = where.decode().split("\0")
-            yield self.table, tenant, key
+            parts = where.decode(errors="replace").split("\0")
+            if len(parts) == 3:  # else somebody else's row, which nobody asks for
+                yield self.table, parts[1], parts[2]
 
     def forget(self) -> None:
         """All anew, from the changelog's beginning."""

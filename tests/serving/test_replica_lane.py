@@ -115,6 +115,14 @@ def test_a_marker_of_another_changelog_is_refused(lane: ReplicaLane, other: Reco
     assert seen(lane) is None
 
 
+@pytest.mark.parametrize("key", [b"junk\xff", b"\0\0\0\0", b"", None])
+def test_a_row_of_somebody_else_is_no_end(lane: ReplicaLane, key: bytes | None) -> None:
+    with lane.changes.of(("sessions", "default", "s-1")) as changed:
+        lane.take([Record(0, key, b"?"), row(1, b"a"), marker(2, 1)], 4)
+        assert changed.is_set()
+    assert seen(lane) == b"a"
+
+
 def test_rows_are_packed_a_few_at_a_time() -> None:
     """Requests wait for it: half of them at once took 70 ms."""
     rows = MemoryRows()
