@@ -45,6 +45,8 @@ FAILED = "the history cannot be read or written now; the server's log says why"
 LENT = "another command has the history for a moment"
 FORGET_WITHIN = 1.0
 """Seconds: a server that starts, and is refused, has its lock for some milliseconds."""
+EXTRACTOR = "inbox/extractor"
+"""What a server was told to extract with: who folds its log for it does the same."""
 MERGE_COMMITS = 64
 """So many commits leave as many small files in a table: then they are made one."""
 
@@ -113,6 +115,8 @@ class Folder:
             try:
                 with local.writing(self.root) as (store, tables):
                     gc.enable()  # who only folds does without; a server makes cycles
+                    if store.value(EXTRACTOR) != self._extractor:
+                        store.write_values({EXTRACTOR: self._extractor})
                     applier = _applier(self.root, store, self._extractor)
                     self._follow(_Runner(store, tables, applier, None), ready)
             except BaseException as error:
@@ -262,7 +266,8 @@ def fold_left(root: Path, asked_at: int) -> None:
 def _fold_left(root: Path, folder: Path) -> None:
     with local.opened(find(root, LIVE)) as (store, tables):
         inbox = Inbox(folder, committed_of(store))
-        runner = local.Runner(store, tables, _applier(root, store, None), None)
+        applier = _applier(root, store, store.value(EXTRACTOR))
+        runner = local.Runner(store, tables, applier, None)
         with runner.committing():
             for group in inbox.read(committed_of(store)):
                 runner.apply(numbered(group), group.recorded_at)

@@ -143,6 +143,21 @@ def test_what_a_killed_server_left_is_forgotten_too(tmp_path: Path) -> None:
         assert server.session("s").status_code == 404
 
 
+def test_what_a_killed_server_left_is_extracted_as_it_was_told(tmp_path: Path) -> None:
+    """`forget` of somebody else folds it, and knows nothing of --extractor."""
+    history = tmp_path / "h"
+    said = turn("e1", user_input="I live in Berlin and my name is Ann")
+    with (
+        serving("--history", history, "--within", "0.2", "--extractor", "rules") as server,
+        locks.borrowed(history, AssertionError("not lent")),
+    ):
+        assert server.post([said]).status_code == 202
+        server.process.kill()
+        server.process.wait()
+    assert turnstone("forget", "nobody", "--history", history, "--yes").code == 0
+    assert rows(history, "SELECT event_id FROM plans") == [("e1",)]
+
+
 def test_one_server_and_those_who_ask_it_for_the_history(tmp_path: Path) -> None:
     """`run` and another server are refused; `backfill` and `promote`, `forget` and `compact` go
     on beside it, and what they did shows within a second."""
