@@ -112,7 +112,10 @@ def changes(db: DuckDBPyConnection, files: list[str], tenant: str) -> Iterator[l
     """The revisions in files, of an owner in the order in which they were made."""
     sql = (
         "SELECT owner_id, entity_type, entity_id, seq, epoch_us(occurred_at), kind, "
-        'coalesce("after", "before"), "after" IS NULL '
+        'coalesce("after", "before"), '
+        # a preference that was revoked keeps its row, so that it can be confirmed again
+        """"after" IS NULL """
+        """OR (entity_type = 'preference' AND ("after" ->> '$.status') = 'revoked') """
         f"FROM ({select('revisions', files, tenant=tenant)}) "
         f"WHERE entity_type IN {HELD} AND kind IS DISTINCT FROM 'long_mood_state' ORDER BY seq"
     )

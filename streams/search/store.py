@@ -21,7 +21,7 @@ import msgspec
 from streams.search.query import Kind
 from streams.search.tokens import terms
 
-FORMAT = 3
+FORMAT = 4
 """Of the file, and of the terms in it: another one is built anew."""
 STRETCH = 16
 MOST_TERMS = 4000

@@ -177,6 +177,28 @@ def test_each_kind_alone(tmp_path: Path) -> None:
     assert asked(history, "memory", kinds=("session_memory",)) == [], "a kind's name is no word"
 
 
+def test_a_revoked_preference_was_held_until_then(tmp_path: Path) -> None:
+    def preference(number: int, op: str) -> dict[str, Any]:
+        update_ = {"op": op, "domain": "food", "polarity": "like", "subject": "peanuts"}
+        return {
+            "type": "write_plan", "plan_id": f"p{number}", "user_id": "u",
+            "occurred_at": f"2026-0{number}-01T00:00:00Z",
+            "extractor": {"name": "test", "version": "1"}, "preference_updates": [update_],
+        }  # fmt: skip
+
+    months = [parse_time(f"2026-0{number}-15T00:00:00Z") for number in (1, 2, 3)]
+    found = []
+    for number, op in enumerate(("confirm", "revoke", "confirm"), start=1):
+        history = run(tmp_path, op + str(number), [preference(number, op)])
+        then = [bool(asked(history, "peanuts", as_of=month)) for month in months]
+        found.append((*then, bool(asked(history, "peanuts"))))
+    assert found == [
+        (True, True, True, True),
+        (True, False, False, False),
+        (True, False, True, True),
+    ]
+
+
 def test_as_of_a_date_before_it_was_said(tmp_path: Path) -> None:
     """What counts is since when it was true, not when it was learnt, changed or closed."""
     home = state("p1", "home", "lives in Leeds", "2026-03-10T00:00:00Z",
