@@ -137,7 +137,7 @@ def task(root: Path, tenant: str, task_id: str, session_id: str | None) -> dict[
         found = [row for row in found if row["session_id"] == session_id]
     if len(found) > 1:
         names = ", ".join(sorted(row["session_id"] for row in found))
-        raise UsageError(f"task {task_id!r} is in several sessions ({names}): add --session")
+        raise UsageError(f"task {task_id!r} is in several sessions ({names}): say which session")
     return _document(_one(found, f"task {task_id!r}"))
 
 

@@ -22,6 +22,8 @@ TOPIC = "inbox"
 """What rows of the history have as `src_topic`."""
 FOLDER = "_inbox"
 SUFFIX = ".log"
+MOST_BYTES = 1_000_000_000
+"""On disk that the history does not have yet: more only gathers where it cannot be committed."""
 
 
 class Group(NamedTuple):
@@ -46,6 +48,7 @@ class Inbox:
         self._lock = Lock()
         self._file: int | None = None
         self._size = 0
+        self._bytes = 0  # of all files
         self._recorded_at = 0
         self.end = committed
         """The offset of the last record that is on disk."""
@@ -59,6 +62,11 @@ class Inbox:
             at = self._recorded_at = max(time.time_ns() // 1000, self._recorded_at)
             stamp = b"%d " % at
             text = b"".join([stamp + record + b"\n" for record in records])
+            if self._bytes + len(text) > MOST_BYTES:
+                raise NoRoom(
+                    f"the server's log: {self._bytes} bytes wait to be committed; its messages say "
+                    "what is in the way"
+                )
             try:
                 self._write(text)
             except OSError as error:
@@ -80,6 +88,7 @@ class Inbox:
             left = left[os.write(self._file, left) :]
         os.fsync(self._file)
         self._size += len(text)
+        self._bytes += len(text)
 
     def _take_back(self) -> None:
         """Half a group goes. Where even that fails the file ends here, and the name of the next
@@ -110,6 +119,7 @@ class Inbox:
             for _, last, path in closed:
                 if last <= committed:
                     path.unlink()
+            self._bytes = sum([path.stat().st_size for path in self._folder.glob(f"*{SUFFIX}")])
 
     def read(self, after: int) -> Iterator[Group]:
         """What is on disk behind an offset, as it was written, up to now."""

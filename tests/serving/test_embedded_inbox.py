@@ -110,3 +110,20 @@ def test_a_file_that_could_not_be_cut_ends_where_the_next_begins(tmp_path: Path)
         left.write(b"1 x\n1 y\n1 half")
     inbox.append([b"b"])
     assert everything(Inbox(tmp_path, committed=0)) == [(1, b"a"), (2, b"b")]
+
+
+def test_law_7_what_cannot_be_committed_does_not_gather_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streams.serving.inbox.MOST_BYTES", 100)
+    inbox = Inbox(tmp_path, committed=0)
+    inbox.append([b"x" * 60])
+    with pytest.raises(NoRoom, match="wait to be committed"):
+        inbox.append([b"y" * 60])
+    assert Inbox(tmp_path, committed=0).end == 1
+    again = Inbox(tmp_path, committed=0)
+    with pytest.raises(NoRoom):
+        again.append([b"y" * 60])
+    again.rotate()
+    again.drop(1)
+    assert again.append([b"y" * 60]).first == 2
