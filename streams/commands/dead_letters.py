@@ -42,12 +42,13 @@ def dlq_show(letter: str, history: Path, tenant: str | None, as_json: bool) -> N
     from streams import reading
 
     found = reading.dead_letter(history, tenant, letter)
+    found["payload"] = found["payload"].decode("utf-8", "backslashreplace")
     if as_json:
         output.say_json(found)
         return
     for name in ("src_topic", "src_partition", "src_offset", "reason", "detail", "key"):
         output.say(f"{name:>13}  {found[name]}")
-    output.say(found["payload"].decode("utf-8", "backslashreplace"))
+    output.say(found["payload"])
 
 
 dlq.add_command(replay)

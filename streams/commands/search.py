@@ -10,7 +10,6 @@ import click
 
 from streams import output
 from streams.commands import options
-from streams.search.query import KINDS
 
 if TYPE_CHECKING:
     from streams.search import Hit, Page
@@ -22,7 +21,12 @@ if TYPE_CHECKING:
 @options.tenant
 @click.option("--user", help="Only what this user said, and what is held of them.")
 @click.option("--session", help="Only this session.")
-@click.option("--kind", "kinds", help=f"Comma-separated: {', '.join(KINDS)}; default all.")
+@click.option(
+    "--kind",
+    "kinds",
+    metavar="KINDS",
+    help="Of event, state, preference, session_memory: which, comma-separated; default all.",
+)
 @click.option("--from", "since", metavar="TIME", help="Nothing older.")
 @click.option("--to", "until", metavar="TIME", help="Nothing newer; a bare date means its end.")
 @options.as_of
@@ -53,6 +57,7 @@ def search(
     from streams.reading import parse_moment
     from streams.search import Query, update
     from streams.search import search as find
+    from streams.search.query import KINDS
 
     if text is None and not rebuild:
         raise click.UsageError("Missing argument 'TEXT'.")
