@@ -122,9 +122,11 @@ def _next(history: Path) -> None:
     for command in (
         f"turnstone user emma --history {history}",
         f"turnstone session emma-move --history {history} --as-of 2026-03-05",
+        f'turnstone search "Where does Emma live?" --history {history}',
         f"turnstone task emma-move-task-1 --history {history}",
         f"turnstone dlq list --history {history}",
         f'turnstone sql --history {history} "SELECT topic, count(*) FROM events GROUP BY ALL"',
         "turnstone run YOUR.ndjson --history memory",
     ):
         say(f"  uv run {command}")
+    say(f"  uv run --extra serve turnstone serve --history {history}")
