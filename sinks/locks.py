@@ -15,11 +15,20 @@ ASKED = "turnstone.asked"
 """A history's: who has it asks `serve` to lend the history's lock."""
 LENT_WITHIN = 30.0
 """Seconds: a batch may have to be committed first."""
-LOOK_EVERY = 0.02
+LOOK_EVERY = 0.01
 
 
-def taken(lock: IO[str], *, shared: bool = False) -> bool:
-    """Takes the lock of an open file, if nobody has it."""
+def taken(lock: IO[str], *, shared: bool = False, within: float = 0.0) -> bool:
+    """Takes the lock of an open file, if nobody has it, or lets go of it in so many seconds."""
+    deadline = time.monotonic() + within
+    while not _free(lock, shared):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(LOOK_EVERY)
+    return True
+
+
+def _free(lock: IO[str], shared: bool) -> bool:
     try:
         fcntl.flock(lock, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -33,12 +42,9 @@ def held(
 ) -> Iterator[None]:
     """The lock of a file, which is made if there is none. Raises `refusal` where it is taken, and
     stays so for `within` seconds."""
-    deadline = time.monotonic() + within
     with file.open("a") as lock:
-        while not taken(lock, shared=shared):
-            if time.monotonic() >= deadline:
-                raise refusal
-            time.sleep(LOOK_EVERY)
+        if not taken(lock, shared=shared, within=within):
+            raise refusal
         yield
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations  # pyarrow-stubs: as in sinks.tables
 import json
 import logging
 import os
-import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -213,9 +212,7 @@ class SharedHistory(History):
         folder.mkdir(exist_ok=True)
         with (folder / table).open("w") as lock:
             patience = self._patience.get(table, LOCK_WITHIN)
-            deadline = time.monotonic() + patience
-            while not (ours := locks.taken(lock)) and time.monotonic() < deadline:
-                time.sleep(0.01)
+            ours = locks.taken(lock, within=patience)
             if not ours and patience == LOCK_WITHIN:
                 log.warning("%s: its lock is held for %g s; going on", table, patience)
             self._patience[table] = LOCK_WITHIN if ours else 0.0  # its holder may never come back

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from sinks.generation import ROOT, folder_of, pointer
+from sinks.generation import ROOT, Stamp, find_tables, folder_of, pointer, stamp
 from sinks.root import replace
 from streams.errors import ConfigurationError, TurnstoneError
 from streams.extractors.naming import OURS
@@ -142,6 +142,17 @@ def use_constants(folder: Path) -> None:
         raise ConfigurationError(
             f"{folder / FILE}: {error}; drop the generation and run backfill again"
         ) from None
+
+
+def follow(root: Path, known: Stamp | None) -> Stamp:
+    """What is live now; its constants are in use from now on, if another was `known`.
+
+    Raises HistoryError, ConfigurationError.
+    """
+    now = stamp(root)
+    if known is not None and now != known:
+        use_constants(find_tables(root))
+    return now
 
 
 def save(folder: Path, generation: Generation) -> None:

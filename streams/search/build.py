@@ -9,7 +9,6 @@ import hashlib
 import logging
 import os
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -82,11 +81,8 @@ def forget(folder: Path, tenant: str) -> None:
 @contextmanager
 def _lock(folder: Path, tenant: str, wait: float) -> Iterator[bool]:
     """Whether the lock is ours, after so many seconds at most."""
-    deadline = time.monotonic() + wait
     with folder.joinpath(FOLDER, f"{_hash(tenant)}.lock").open("a") as lock:
-        while not (ours := taken(lock)) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        yield ours
+        yield taken(lock, within=wait)
 
 
 def _brought_up(folder: Path, tenant: str, path: Path) -> bool:

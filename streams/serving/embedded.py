@@ -12,7 +12,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from types import TracebackType
 from typing import Any, Self
 
 from sinks import locks
@@ -78,9 +77,9 @@ class EmbeddedMemory:
 
         Entering raises ConfigurationError where another writes this history.
         """
-        self.history: Path | None = open_root(root)
-        self.changes = Changes()
         self._root = open_root(root)
+        self.history: Path | None = self._root
+        self.changes = Changes()
         self._folder = Folder(self._root, self, extractor)
         self._posts: SimpleQueue[_Posted | None] = SimpleQueue()
         self._held = ExitStack()
@@ -122,12 +121,7 @@ class EmbeddedMemory:
             raise
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """All that was posted is in the log, folded and committed, where there is room."""
         self._closing = True
         self._posts.put(None)

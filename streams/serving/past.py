@@ -13,10 +13,10 @@ import _duckdb
 from _duckdb import DuckDBPyConnection
 
 from sinks import history
-from sinks.generation import Stamp, find_tables, stamp
+from sinks.generation import Stamp
 from sinks.root import HistoryError
 from streams.errors import DataRefused, UsageError
-from streams.generations.generation import use_constants
+from streams.generations.generation import follow
 from streams.serving.memory import Busy
 from streams.serving.problems import Fault, Problem, invalid, no_history, not_found, retry_after
 
@@ -70,7 +70,7 @@ class Past:
             raise no_history(what)
         if self._asked >= THREADS + WAITING:
             raise Busy("too many questions to the history are under way; try again")
-        self._follow(self._root)
+        self._stamp = follow(self._root, self._stamp)
         watch = _Watch()
         loop = asyncio.get_running_loop()
         self._asked += 1
@@ -97,14 +97,6 @@ class Past:
 
     def _answered(self) -> None:
         self._asked -= 1
-
-    def _follow(self, root: Path) -> None:
-        """Reads under the constants of the generation that is live now."""
-        now = stamp(root)
-        if now != self._stamp:
-            if self._stamp is not None:
-                use_constants(find_tables(root))
-            self._stamp = now
 
     def close(self) -> None:
         """Questions that wait are dropped, those under way left to end."""

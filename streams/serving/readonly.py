@@ -9,7 +9,6 @@ import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import _duckdb
@@ -18,7 +17,7 @@ from sinks.generation import find_tables, stamp
 from sinks.root import HistoryError, find_root
 from streams.errors import TurnstoneError
 from streams.folds.rows import Rows
-from streams.generations.generation import use_constants
+from streams.generations.generation import follow, use_constants
 from streams.runtime.refold import refold, refold_user
 from streams.serving.changes import Changes
 from streams.serving.memory import Busy, NotReady, Outcome, Readiness, Table
@@ -36,9 +35,9 @@ class HistoryMemory:
 
     def __init__(self, root: Path) -> None:
         """Raises HistoryError where there is no history."""
-        self.history: Path | None = find_root(root)
-        self.changes = Changes()
         self._root = find_root(root)
+        self.history: Path | None = self._root
+        self.changes = Changes()
         self._stamp = stamp(self._root)
         self._asked = 0
         self._turns = asyncio.Semaphore(AT_ONCE)
@@ -48,12 +47,7 @@ class HistoryMemory:
         self._watching = asyncio.create_task(self._watch())
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._watching.cancel()
 
     async def _watch(self) -> None:
@@ -78,20 +72,13 @@ class HistoryMemory:
         self._asked += 1
         try:
             async with self._turns:
-                self._follow()
+                self._stamp = follow(self._root, self._stamp)
                 return await asyncio.to_thread(ask, self._root, tenant, key)
         except (HistoryError, TurnstoneError, OSError, _duckdb.Error) as error:
             log.warning("the history cannot be read: %s", error)
             raise NotReady("the history cannot be read now; the server's log says why") from None
         finally:
             self._asked -= 1
-
-    def _follow(self) -> None:
-        """Under the constants of the generation that is live now."""
-        now = stamp(self._root)
-        if now != self._stamp:
-            use_constants(find_tables(self._root))
-            self._stamp = now
 
     async def submit(self, records: Sequence[bytes], within: float) -> list[Outcome]:
         raise NotReady(
