@@ -4,6 +4,8 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaConsumer
+from aiokafka.errors import NoError, for_code
+from aiokafka.protocol.offset import OffsetRequest
 from aiokafka.structs import TopicPartition
 
 from streams.kafka.marker import MARKER_KEY, Marker, decode
@@ -11,18 +13,22 @@ from streams.kafka.raw import answer_raw
 from streams.kafka.rows import Row
 
 FETCH_BYTES = 8 * 1024 * 1024
+READ_UNCOMMITTED = 0
+LATEST = -1
 CHUNK = 10_000
 """Records at once: some 50 ms of the event loop's time."""
 
 
 class Chunk(NamedTuple):
     """Some rows. `markers` by offset; `position` is the offset after the rows, `end` where the
-    changelog ended when the reading began."""
+    changelog ended when the reading began, `written` the same with what no transaction had ended.
+    """
 
     rows: list[Row]
     markers: list[tuple[int, Marker]]
     position: int
     end: int
+    written: int
 
 
 async def read(
@@ -55,15 +61,28 @@ async def read(
         consumer.assign([at])
         first = (await consumer.beginning_offsets([at]))[at]
         end = (await consumer.end_offsets([at]))[at]
+        written = await _written(consumer, at)
         position = max(first, start)
         consumer.seek(at, position)
-        yield Chunk([], [], position, end)
+        yield Chunk([], [], position, end, written)
         while forever or position < end:
             fetched = await consumer.getmany(at, timeout_ms=100, max_records=CHUNK)
             records = fetched.get(at, ())
             position = await consumer.position(at)
             rows = [(one.key, one.value) for one in records if one.key != MARKER_KEY]
             markers = [(one.offset, decode(one.value)) for one in records if one.key == MARKER_KEY]
-            yield Chunk(rows, markers, position if forever else min(position, end), end)
+            upto = position if forever else min(position, end)
+            yield Chunk(rows, markers, upto, end, written)
     finally:
         await consumer.stop()
+
+
+async def _written(consumer: AIOKafkaConsumer, at: TopicPartition) -> int:
+    """Where the log ends. `end_offsets` says where its oldest open transaction begins."""
+    node = consumer._client.cluster.leader_for_partition(at)
+    request = OffsetRequest(-1, READ_UNCOMMITTED, [(at.topic, [(at.partition, LATEST)])])
+    answer = await consumer._client.send(node, request)
+    ((_, ((_, code, _, offset),)),) = answer.topics
+    if (error := for_code(code)) is not NoError:
+        raise error(at)
+    return int(offset)

@@ -132,30 +132,43 @@ async def follow(lane: "Lane", source: Source) -> None:
 
 
 async def _whole(lane: "Lane", source: Source, first: int) -> AsyncGenerator[changelog.Chunk, None]:
-    """The changelog from `first` on; asked for again where it ends before that: a broker that was
-    killed shows less of a log, for a moment, than it has."""
+    """The changelog from `first` on; asked for again while not all of it can be read: a broker that
+    was killed shows less of a log, for a moment, than it has."""
     deadline = monotonic() + WHOLE_WITHIN
     while True:
         async with aclosing(changelog.read(lane.changelog, first, source.connection)) as reading:
             async for chunk in reading:
-                if chunk.end < first:
+                if chunk.end < max(first, chunk.written):
                     break
                 yield chunk
             else:
                 return
         if monotonic() > deadline:
-            raise ConfigurationError(
-                f"{lane.changelog.topic}, partition {lane.partition}: ends at {chunk.end}, but was "
-                f"read up to {first}: it was made anew; start the worker again"
-            )
+            where = f"{lane.changelog.topic}, partition {lane.partition}"
+            raise ConfigurationError(f"{where}: {_missing(chunk, first)}")
         await asyncio.sleep(0.2)
+
+
+def _missing(chunk: changelog.Chunk, first: int) -> str:
+    """Why not all of the changelog can be read. The lane has fenced whoever wrote before it, which
+    waits until the last transaction has ended: one that is open now nobody will end."""
+    if chunk.end < chunk.written:
+        return (
+            f"the transaction that began at {chunk.end} was never ended, so nobody can read on to "
+            f"{chunk.written}: the broker has lost its end; docs/operations.md, "
+            '"A transaction that never ends"'
+        )
+    return (
+        f"ends at {chunk.end}, but was read up to {first}: it was made anew; start the worker again"
+    )
 
 
 async def restore(lane: "Lane", source: Source) -> None:
     """Reads the changelog from where the table stands to its end.
 
     Raises:
-        ConfigurationError: the changelog is shorter than what was read of it before.
+        ConfigurationError: the changelog is shorter than what was read of it before, or has a
+            transaction that nobody ends.
     """
     started = told = monotonic()
     rows, first = 0, lane.standing.position

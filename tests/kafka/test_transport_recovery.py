@@ -49,6 +49,32 @@ def test_offsets_of_the_group_are_told_though_nothing_comes(counting: Counting) 
     assert counting.totals()["records"] == 0
 
 
+def test_a_transaction_that_nobody_ends_is_told(counting: Counting) -> None:
+    counting.produce(1_000)
+    counting.start()
+    counting.wait_done()
+    _end(counting)
+    asyncio.run(_begin_and_vanish(counting))
+    assert counting.start().wait(60) == 3
+    assert "was never ended" in counting.log()
+    assert f"{counting.changelog}, partition 0" in counting.log()
+    assert counting.totals()["transactions"] == 0
+
+
+async def _begin_and_vanish(counting: Counting) -> None:
+    """To a lane this looks like a broker that has lost the end of a transaction."""
+    producer = AIOKafkaProducer(
+        bootstrap_servers=counting.bootstrap,
+        transactional_id=f"{counting.group}-gone",
+        transaction_timeout_ms=600_000,
+    )
+    await producer.start()
+    await producer.begin_transaction()
+    await producer.send_and_wait(counting.changelog, b"never seen", key=b"x", partition=0)
+    await producer.client.close()
+    producer._closed = True  # nothing left to close, and nothing to warn of
+
+
 async def _set_back(counting: Counting) -> None:
     """The group's committed offsets back to the beginning, as if nobody had told them."""
     consumer = AIOKafkaConsumer(
