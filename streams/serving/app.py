@@ -24,6 +24,7 @@ from streams.serving.submitting import Keys as Sent
 QUERY_SECONDS = 10.0
 WITHIN = 2.0
 PAGE = 1000
+RECORDS = 10_000
 
 
 def create_app(
@@ -33,13 +34,15 @@ def create_app(
     bounds: Bounds | None = None,
     within: float = WITHIN,
     page: int = PAGE,
+    records: int = RECORDS,
     query_seconds: float = QUERY_SECONDS,
 ) -> FastAPI:
     """The API over one tier's memory, which its caller has entered. Without `keys` everybody on
     this machine may do everything.
 
-    `within`: seconds a write waits to be applied. `page`: most entries of a list. Before a server
-    waits for its connections to end, it calls `app.state.serving.streams.close()`.
+    `within`: seconds a write waits to be applied. `page`: most entries of a list. `records`: most
+    records of a request. Before a server waits for its connections to end, it calls
+    `app.state.serving.streams.close()`.
     """
     app = FastAPI(
         docs_url=None,
@@ -49,7 +52,7 @@ def create_app(
         lifespan=_lifespan,
     )
     past = Past(memory.history, query_seconds)
-    app.state.serving = Serving(memory, past, Streams(), Sent(), within, page)
+    app.state.serving = Serving(memory, past, Streams(), Sent(), within, page, records)
     app.router.routes += [endpoint.route() for endpoint in ENDPOINTS]
     app.router.routes += [Route("/openapi.json", openapi_json), Route("/metrics", metrics)]
     for error, handler in HANDLERS.items():

@@ -41,7 +41,7 @@ class Serving(NamedTuple):
     """What the endpoints answer from: `request.app.state.serving`.
 
     `within`: seconds a write waits to be applied, unless asked otherwise. `page`: the most that
-    one reply lists.
+    one reply lists. `records`: the most that one request posts.
     """
 
     memory: Memory
@@ -50,6 +50,7 @@ class Serving(NamedTuple):
     keys: Keys
     within: float
     page: int
+    records: int
 
     def length(self, limit: int | None) -> int:
         """Of a page: as asked for, within the bound."""

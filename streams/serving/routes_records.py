@@ -1,17 +1,19 @@
 """`POST /v1/records`: one record, many, NDJSON, or CloudEvents, each with its result."""
 
+import asyncio
 import re
+from collections.abc import Sequence
 from io import BytesIO
 from itertools import islice
 from typing import Any
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from schemas.events import MAX_RECORD_BYTES
 from streams.serving import asking, submitting
 from streams.serving.cloud_events import PREFIX, Event, of_headers
-from streams.serving.media import JSON, decoded, media_type, unsupported
+from streams.serving.media import JSON, decoded, elements, media_type, too_many, unsupported
 from streams.serving.problems import Fault, Problem, invalid
 from streams.serving.route import reply, serving, tenant_of
 
@@ -20,6 +22,8 @@ BLANK = re.compile(rb"\n\s*\n")
 """Lines with nothing in them: millions take their time to be passed over one by one."""
 EVENT = "application/cloudevents+json"
 EVENTS = "application/cloudevents-batch+json"
+EVENT_BYTES = 2 * MAX_RECORD_BYTES
+"""Of one event: a record, which base64 makes longer by a third, and its attributes."""
 RECORD_TYPES = (JSON, NDJSON[0], EVENT, EVENTS)
 """Media types, as the OpenAPI document has them."""
 
@@ -28,8 +32,7 @@ async def post_records(request: Request) -> Response:
     """Appends input records to the log (design 03): turns, recursions, tool results, signals,
     write plans. 200: all have ended; 202: some are in the log for good, and not applied yet."""
     here, tenant = serving(request), tenant_of(request)
-    records = _records(request, await request.body())
-    _check_number(records)
+    records = await _records(request, await request.body(), here.records)
     key = asking.idempotency_key(request)
     if key is not None:
         records = [_keyed(records, tenant, key)]
@@ -40,12 +43,6 @@ async def post_records(request: Request) -> Response:
     return reply({"counts": submitting.counts(results), "results": told}, status)
 
 
-def _check_number(records: list[Any]) -> None:
-    """Raises Problem."""
-    if len(records) > submitting.MOST:
-        raise Problem(413, "Too many records", f"at most {submitting.MOST} at once")
-
-
 def _keyed(records: list[Any], tenant: str, key: str) -> bytes:
     """The one record of a request with an `Idempotency-Key`. Raises Problem."""
     if len(records) != 1 or not isinstance(records[0], bytes):
@@ -53,27 +50,51 @@ def _keyed(records: list[Any], tenant: str, key: str) -> bytes:
     return submitting.with_key(records[0], tenant, key)
 
 
-def _records(request: Request, body: bytes) -> list[Any]:
-    """The body's records as bytes, or as events. Raises Problem."""
+async def _records(request: Request, body: bytes, most: int) -> list[Any]:
+    """The body's records as bytes, or as events, so many at most. Raises Problem."""
     kind = media_type(request)
     if kind in NDJSON:
         lines = (line for line in BytesIO(BLANK.sub(b"\n", body)) if line.strip())
-        return list(islice(lines, submitting.MOST + 1))  # one too many is enough to refuse them
+        taken = list(islice(lines, most + 1))
+        if len(taken) > most:
+            raise too_many(most)
+        return taken
     if kind == EVENT:
-        return [decoded(body, Event)]
+        return [_event(body)]
     if kind == EVENTS:
-        return list(decoded(body, list[Event]))
+        return await _events(await elements(body, most))
     if kind != JSON:
         raise unsupported(f"expected one of {', '.join(RECORD_TYPES)}")
     if PREFIX + "specversion" in request.headers:
         return [_binary(request, body)]
     if body.lstrip().startswith(b"["):
-        many = decoded(body, list[msgspec.Raw])
-        _check_number(many)
-        return [bytes(one) for one in many]
+        return list(await elements(body, most))
     return [body] if body.strip() else []
 
 
+async def _events(many: Sequence[bytes]) -> list[Event]:
+    made = []
+    for number, one in enumerate(many):
+        if number % submitting.CHUNK == 0 or len(one) > submitting.LONG:
+            await asyncio.sleep(0)
+        made.append(_event(one))
+    return made
+
+
+def _event(body: bytes) -> Event:
+    _check_event(body)
+    found: Event = decoded(body, Event)
+    return found
+
+
+def _check_event(body: bytes) -> None:
+    """What is in it is decoded at once, so that it has to be short. Raises Problem."""
+    if len(body) > EVENT_BYTES:
+        reason = f"an event of {len(body)} bytes, at most {EVENT_BYTES}"
+        raise Problem(413, "Body too large", f"body: {reason}", errors=[Fault("body", reason)])
+
+
 def _binary(request: Request, body: bytes) -> Event:
+    _check_event(body)
     decoded(body)  # says what is wrong with it
     return of_headers(request.headers, body)

@@ -86,6 +86,7 @@ async def _serve(
             bounds=settings.bounds,
             within=settings.within,
             page=settings.page,
+            records=settings.records,
             query_seconds=settings.query_seconds,
         )
         server = _Server(

@@ -46,6 +46,7 @@ class ServeSettings(Settings):
         Field(gt=0, le=60, description="Seconds a write waits to be applied; then it is a 202."),
     ] = 2.0
     page: Annotated[int, Field(ge=1, le=10_000, description="Most entries of a list.")] = 1_000
+    records: Annotated[int, Field(ge=1, description="Most records of one request.")] = 10_000
     query_seconds: Annotated[
         float, Field(gt=0, le=600, description="A question to the history ends then.")
     ] = 10.0

@@ -28,8 +28,6 @@ CHUNK = 64
 LONG = 4096
 """Bytes."""
 ALIKE = ("", 0, 0)
-MOST = 10_000
-"""Records of one request."""
 
 
 class Result(msgspec.Struct, omit_defaults=True):

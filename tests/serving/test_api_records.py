@@ -1,14 +1,19 @@
 """`POST /v1/records` over real sockets: shapes of bodies, results, refusals."""
 
+import asyncio
 import gzip
 import json
+import time
 from base64 import b64encode
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
 
+from streams.serving import media
+from streams.serving.problems import Problem
 from tests.command import turn
 from tests.serving.serving import Server
 from tests.serving.test_api_memory import eventually, fields, ok
@@ -164,8 +169,57 @@ def test_a_body_that_cannot_be_taken_apart(
 
 
 def test_too_many_records_at_once(api: httpx.Client) -> None:
-    assert fields(api.post("/v1/records", content=b"{}\n" * 10_001, headers=NDJSON), 413) == []
-    assert fields(api.post("/v1/records", json=[0] * 10_001), 413) == []
+    """Millions of small ones are refused before they are made; others are answered meanwhile."""
+    post = partial(api.post, "/v1/records")
+    assert fields(post(content=b"{}\n" * 10_001, headers=NDJSON), 413) == ["body"]
+    assert fields(post(json=[0] * 10_001), 413) == ["body"]
+    assert fields(post(content=b"[" + b"1," * 7_900_000 + b"1]"), 413) == ["body"]
+    assert fields(post(content=b"[" + b"{}," * 5_000_000 + b"{}]", headers=EVENTS), 413) == ["body"]
+    large = json.dumps({"specversion": "1.0", "data": [[]] * 1_000_000}).encode()
+    assert fields(post(content=large, headers=EVENT), 413) == ["body"]
+
+
+def test_elements_of_an_array_are_counted_as_they_are_decoded() -> None:
+    """Commas within elements are none between them."""
+    many = [[1, 'a,[{\\",', {}], {"b": "],"}, "x,y", [[], [1, {"c": [2, 3]}]], None] * 21_000
+    text = json.dumps(many, indent=1).encode()
+    assert [json.loads(one) for one in asyncio.run(media.elements(text, len(many)))] == many
+    with pytest.raises(Problem):
+        asyncio.run(media.elements(text, len(many) - 1))
+    for text in (b"[", b"[1,]", b"[1" + b",1" * 300_000, b"]" * 10 + b"," * 300_000):
+        with pytest.raises(Problem) as told_of:
+            asyncio.run(media.elements(text, 1_000_000))
+        assert told_of.value.status == 400
+
+
+def test_a_long_array_keeps_nobody_waiting() -> None:
+    """Whatever is in it: the longest time for which the event loop is not asked."""
+    bodies = [
+        (b"[" + b"1," * 7_900_000 + b"1]", 10_000),
+        (b"[" + b"[[1,2],{}]," * 300_000 + b"1]", 2_000_000),
+        (b'[["' + b'\\",' * 5_000_000, 10_000),
+        (b"[" * 300_000 + b"," * 300_000, 10_000),
+    ]
+
+    async def longest(body: bytes, most: int) -> float:
+        waits, last, over = [0.0], time.thread_time(), False
+
+        async def tick() -> None:
+            nonlocal last
+            while not over:
+                await asyncio.sleep(0)
+                waits.append(time.thread_time() - last)
+                last = time.thread_time()
+
+        ticking = asyncio.create_task(tick())
+        await asyncio.sleep(0)
+        await media._is_longer(body, most)
+        over = True
+        await ticking
+        return max(waits)
+
+    for body, most in bodies:
+        assert asyncio.run(longest(body, most)) < 0.3
 
 
 def test_a_record_too_large_is_refused_before_it_is_decoded(api: httpx.Client) -> None:
