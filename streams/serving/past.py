@@ -1,7 +1,8 @@
-"""Questions to the history: in threads of their own, few at once, each within a time."""
+"""Questions to the history: in threads of their own, few at once, each within a time, and no
+tenant's before all others'."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from logging import getLogger
@@ -17,12 +18,15 @@ from sinks.generation import Stamp
 from sinks.root import HistoryError
 from streams.errors import DataRefused, UsageError
 from streams.generations.generation import follow
-from streams.serving.memory import Busy
+from streams.search import NotIndexed, Page, Query
+from streams.search import search as find
+from streams.serving.indexing import Indexing, not_indexed
 from streams.serving.problems import Fault, Problem, invalid, no_history, not_found, retry_after
+from streams.serving.turns import Turns
 
-THREADS = 2
+THREADS = 3
 WAITING = 16
-"""Questions that wait for a thread; more are sent away."""
+"""Questions of a tenant that wait for a thread; more are sent away."""
 SETTINGS = "SET threads = 1; SET memory_limit = '512MB'; SET temp_directory = ''"
 """Of each question: the server has other things to do, and nothing is left on disk."""
 
@@ -62,22 +66,43 @@ class Past:
         self._seconds = seconds
         self._stamp: Stamp | None = None
         self._threads = ThreadPoolExecutor(THREADS, "history")
-        self._asked = 0
+        self._turns = Turns(THREADS, WAITING)
+        self._indexing = None if root is None else Indexing(root)
 
-    async def ask(self, what: str, question: Callable[[Path], T]) -> T:
-        """The answer; `what` names it in problems. Raises Problem, Busy."""
+    def begin(self, tenants: Iterable[str]) -> None:
+        """What these are likely to ask for takes its time: it is begun now."""
+        if self._indexing is not None:
+            self._indexing.begin(tenants)
+
+    async def search(self, tenant: str, query: Query) -> Page:
+        """As `streams.search` answers. Raises Problem, Busy."""
+        if self._indexing is None:
+            raise no_history("search")
+
+        def found(root: Path) -> Page:
+            return find(root, tenant, query, at_once=True)
+
+        with suppress(NotIndexed):
+            if not self._indexing.is_at(tenant):
+                return await self.ask("search", tenant, found)
+        await self._indexing.wait(tenant)
+        try:
+            return await self.ask("search", tenant, found)
+        except NotIndexed:
+            raise not_indexed() from None
+
+    async def ask(self, what: str, tenant: str, question: Callable[[Path], T]) -> T:
+        """The answer; `what` names it in problems. Raises Problem, Busy, NotIndexed."""
         if self._root is None:
             raise no_history(what)
-        if self._asked >= THREADS + WAITING:
-            raise Busy("too many questions to the history are under way; try again")
-        self._stamp = follow(self._root, self._stamp)
         watch = _Watch()
         loop = asyncio.get_running_loop()
-        self._asked += 1
-        asked = self._threads.submit(_run, question, self._root, watch)
-        asked.add_done_callback(lambda _: loop.call_soon_threadsafe(self._answered))
         try:
             async with asyncio.timeout(self._seconds):
+                give_back = await self._turns.take(tenant)
+                self._stamp = follow(self._root, self._stamp)
+                asked = self._threads.submit(_run, question, self._root, watch)
+                asked.add_done_callback(lambda _: loop.call_soon_threadsafe(give_back))
                 return await asyncio.wrap_future(asked)
         except TimeoutError:
             watch.interrupt()
@@ -90,16 +115,17 @@ class Past:
             field, named, reason = str(error).partition(": ")
             fault = Fault(field, reason) if named and " " not in field else Fault(what, str(error))
             raise invalid([fault]) from None
+        except NotIndexed:
+            raise
         except (HistoryError, _duckdb.IOException) as error:
             _log.error("%s", error)
             detail = "the history cannot be read now; the server's log says why"
             raise Problem(503, "Not ready", detail, retry_after(5)) from None
 
-    def _answered(self) -> None:
-        self._asked -= 1
-
     def close(self) -> None:
         """Questions that wait are dropped, those under way left to end."""
+        if self._indexing is not None:
+            self._indexing.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
