@@ -3,6 +3,7 @@
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from threading import Event
 
 import msgspec
 
@@ -20,17 +21,24 @@ EXCERPT = 600
 ATTEMPTS = 5
 
 
-def search(root: Path, tenant: str, query: Query, *, update: bool = True) -> Page:
+def search(
+    root: Path, tenant: str, query: Query, *, update: bool = True, at_once: bool = False
+) -> Page:
     """The best hits in a history's live generation, or the one that `root` itself names.
 
     With `update` the index is first brought up to date, which for the first search of a tenant
-    means to build it; without, NotIndexed is raised where there is none. Synchronous: for a thread.
-    Raises UsageError, NotIndexed, HistoryError.
+    means to build it; without, NotIndexed is raised where there is none, and with `at_once` where
+    that would take its time. Synchronous: for a thread. Raises UsageError, NotIndexed,
+    HistoryError.
     """
     query = _checked(query)
     folder = find_tables(root)
     for attempt in range(ATTEMPTS):
-        path = build.update(folder, tenant) if update else build.current(folder, tenant)
+        path = (
+            build.update(folder, tenant, at_once=at_once)
+            if update
+            else build.current(folder, tenant)
+        )
         if path is None:
             raise build.NotIndexed("nothing is indexed yet; try again in a while")
         try:
@@ -42,9 +50,10 @@ def search(root: Path, tenant: str, query: Query, *, update: bool = True) -> Pag
     raise AssertionError("the last attempt raises")
 
 
-def update(root: Path, tenant: str, *, rebuild: bool = False) -> Path:
-    """Brings a tenant's index up to date, or builds it anew; its file."""
-    return build.update(find_tables(root), tenant, rebuild=rebuild)
+def update(root: Path, tenant: str, *, rebuild: bool = False, ending: Event | None = None) -> Path:
+    """Brings a tenant's index up to date, or builds it anew; its file. Raises NotIndexed once
+    `ending` is set, HistoryError."""
+    return build.update(find_tables(root), tenant, rebuild=rebuild, ending=ending)
 
 
 def _checked(query: Query) -> Query:

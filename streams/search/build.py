@@ -12,6 +12,8 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from threading import Event
+from typing import TypeVar
 
 from _duckdb import DuckDBPyConnection
 
@@ -21,11 +23,14 @@ from streams.search import source
 from streams.search.source import Change, News
 from streams.search.store import FOREVER, FORMAT, Doc, Index, connected
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 FOLDER = "_search"
 WAIT_FOR_FIRST = 5
 """Seconds for which a search waits for another process's first build."""
+LITTLE = 1_000_000
+"""Bytes of new files, a second's work or two: who asks at once does not wait for more."""
 GROWTH = 1.2
 """Of the documents: then it is counted again how common a term is."""
 
@@ -42,30 +47,41 @@ def current(folder: Path, tenant: str) -> Path | None:
     return max(found, key=_number, default=None)
 
 
-def update(folder: Path, tenant: str, *, rebuild: bool = False) -> Path:
+def update(
+    folder: Path,
+    tenant: str,
+    *,
+    rebuild: bool = False,
+    at_once: bool = False,
+    ending: Event | None = None,
+) -> Path:
     """The index of a tenant as the tables stand now, in a generation's folder.
 
-    Where another process is at it, the index that there is. Raises NotIndexed where that one is
-    building the first, and takes its time; HistoryWriteError.
+    Where another is at it, the index that there is. Raises NotIndexed where that one is building
+    the first, and takes its time; with `at_once` wherever it would take its time; once `ending` is
+    set, which leaves all as it was. HistoryWriteError.
     """
     try:
         folder.joinpath(FOLDER).mkdir(exist_ok=True)
-        return _updated(folder, tenant, rebuild)
+        return _updated(folder, tenant, rebuild, at_once, ending or Event())
     except (OSError, sqlite3.Error) as error:
         raise HistoryWriteError(f"{folder / FOLDER}: {error}") from error
 
 
-def _updated(folder: Path, tenant: str, rebuild: bool) -> Path:
-    wait = FOREVER if rebuild else 0 if current(folder, tenant) else WAIT_FOR_FIRST
-    with _lock(folder, tenant, wait) as ours:
+def _updated(folder: Path, tenant: str, rebuild: bool, at_once: bool, ending: Event) -> Path:
+    known = at_once or current(folder, tenant) is not None
+    with _lock(folder, tenant, FOREVER if rebuild else 0 if known else WAIT_FOR_FIRST) as ours:
         at = current(folder, tenant)
-        if not ours and at is None:
+        if at is None and (at_once or not ours):
             raise NotIndexed("the first index of this tenant is being built; try again in a while")
-        if not ours and at is not None:
+        if at is not None and not ours:
             return at
-        if at is not None and not rebuild and _brought_up(folder, tenant, at):
+        most = LITTLE if at_once else None
+        if at is not None and not rebuild and _brought_up(folder, tenant, at, most, ending):
             return at
-        return _built(folder, tenant, at)
+        if at_once:
+            raise NotIndexed("the index has to be built anew; try again in a while")
+        return _built(folder, tenant, at, ending)
 
 
 def forget(folder: Path, tenant: str) -> None:
@@ -85,10 +101,11 @@ def _lock(folder: Path, tenant: str, wait: float) -> Iterator[bool]:
         yield taken(lock, within=wait)
 
 
-def _brought_up(folder: Path, tenant: str, path: Path) -> bool:
-    """Adds what the tables have gained; False where it has to be built anew."""
+def _brought_up(folder: Path, tenant: str, path: Path, most: int | None, ending: Event) -> bool:
+    """Adds what the tables have gained; False where it has to be built anew. Raises NotIndexed
+    where that is more than `most` bytes."""
     try:
-        return _added_to(folder, tenant, path)
+        return _added_to(folder, tenant, path, most, ending)
     except sqlite3.OperationalError:
         raise
     except sqlite3.DatabaseError as error:
@@ -96,7 +113,7 @@ def _brought_up(folder: Path, tenant: str, path: Path) -> bool:
         return False
 
 
-def _added_to(folder: Path, tenant: str, path: Path) -> bool:
+def _added_to(folder: Path, tenant: str, path: Path, most: int | None, ending: Event) -> bool:
     with closing(Index(connected(path))) as index:
         if index.value("format") != FORMAT:
             return False
@@ -104,13 +121,15 @@ def _added_to(folder: Path, tenant: str, path: Path) -> bool:
         gained = {name: one for name, one in found.items() if one is not None}
         if len(gained) < len(found):
             return False
+        if most is not None and sum(one.size for one in gained.values()) > most:
+            raise NotIndexed("much is being added to the index; try again in a while")
         if any(one.version != index.value(name) for name, one in gained.items()):
             with source.opened() as db:
-                _add(db, index, tenant, gained)
+                _add(db, index, tenant, gained, ending)
         return True
 
 
-def _built(folder: Path, tenant: str, before: Path | None) -> Path:
+def _built(folder: Path, tenant: str, before: Path | None, ending: Event) -> Path:
     number = _number(before) + 1 if before else 0
     path = folder / FOLDER / f"{_hash(tenant)}.{number}.sqlite"
     making = path.with_suffix(".making")
@@ -118,7 +137,7 @@ def _built(folder: Path, tenant: str, before: Path | None) -> Path:
     with source.opened() as db, closing(Index.create(making)) as index:
         found = {name: source.whole(db, folder / name) for name in source.TABLES}
         index.note("format", FORMAT)
-        _add(db, index, tenant, found)
+        _add(db, index, tenant, found, ending)
         index.finish()
     with making.open("rb") as whole:
         os.fsync(whole.fileno())
@@ -134,16 +153,19 @@ def _remove(folder: Path, tenant: str, but: Path | None = None) -> None:
                 file.unlink()
 
 
-def _add(db: DuckDBPyConnection, index: Index, tenant: str, found: dict[str, News]) -> None:
-    """All of it or, killed, nothing: the tables' versions are part of the transaction."""
+def _add(
+    db: DuckDBPyConnection, index: Index, tenant: str, found: dict[str, News], ending: Event
+) -> None:
+    """All of it or, killed or `ending`, nothing: the tables' versions are part of the
+    transaction."""
     index.db.execute("BEGIN IMMEDIATE")
-    for docs in source.events(db, found["events"].files, tenant):
+    for docs in _until(ending, source.events(db, found["events"].files, tenant)):
         _add_events(index, docs)
     revisions = found["revisions"].files
-    for changes in source.changes(db, revisions, tenant):
+    for changes in _until(ending, source.changes(db, revisions, tenant)):
         for change in changes:
             _apply(index, change)
-    for members in source.threads(db, revisions, tenant):
+    for members in _until(ending, source.threads(db, revisions, tenant)):
         for event, thread, held in members:
             index.put_into(thread, event) if held else index.take_from(thread, event)
     for name, one in found.items():
@@ -152,6 +174,13 @@ def _add(db: DuckDBPyConnection, index: Index, tenant: str, found: dict[str, New
     if index.docs > GROWTH * (index.value("counted") or 0):
         index.count()
     index.db.execute("COMMIT")
+
+
+def _until(ending: Event, batches: Iterator[T]) -> Iterator[T]:
+    for batch in batches:
+        if ending.is_set():
+            raise NotIndexed("indexing was broken off; it is done again when it is asked for")
+        yield batch
 
 
 def _add_events(index: Index, docs: list[Doc]) -> None:

@@ -31,10 +31,11 @@ SHOWN = {"state": ("body_text",), "preference": ("subject", "note"), "session_me
 
 
 class News(NamedTuple):
-    """A table's version, and the files added to it since another."""
+    """A table's version, and the files added to it since another, of so many bytes."""
 
     version: int
     files: list[str]
+    size: int = 0
 
 
 class Change(NamedTuple):
@@ -52,7 +53,7 @@ def whole(db: DuckDBPyConnection, table: Path) -> News:
 
 def news(table: Path, known: int) -> News | None:
     """What a table has gained since a version; None where files went, or its log is another."""
-    log, files, version = table / "_delta_log", list[str](), known
+    log, files, version, size = table / "_delta_log", list[str](), known, 0
     if known >= 0 and not _commit(log, known).exists() and _latest(log) != known:
         return None
     while (commit := _commit(log, version + 1)).exists():
@@ -62,8 +63,9 @@ def news(table: Path, known: int) -> News | None:
                 return None
             if action.get("add", {}).get("dataChange"):
                 files.append(str(table / unquote(action["add"]["path"])))
+                size += action["add"]["size"]
     merged_since = not all(Path(file).exists() for file in files)
-    return None if merged_since else News(version, files)
+    return None if merged_since else News(version, files, size)
 
 
 def _commit(log: Path, version: int) -> Path:

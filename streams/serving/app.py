@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from starlette.routing import Route
 
 from streams.observing.requests import Requests
+from streams.serving.access import LOCAL
 from streams.serving.endpoints import ENDPOINTS
 from streams.serving.events import Streams
 from streams.serving.keys import Keys
@@ -44,15 +45,23 @@ def create_app(
     records of a request. Before a server waits for its connections to end, it calls
     `app.state.serving.streams.close()`.
     """
+    past, streams = Past(memory.history, query_seconds), Streams()
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        past.begin([LOCAL.tenant] if keys is None else keys.tenants)
+        yield
+        streams.close()
+        past.close()
+
     app = FastAPI(
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,  # it redirects to whatever host the request names
-        lifespan=_lifespan,
+        lifespan=lifespan,
     )
-    past = Past(memory.history, query_seconds)
-    app.state.serving = Serving(memory, past, Streams(), Sent(), within, page, records)
+    app.state.serving = Serving(memory, past, streams, Sent(), within, page, records)
     app.router.routes += [endpoint.route() for endpoint in ENDPOINTS]
     app.router.routes += [Route("/openapi.json", openapi_json), Route("/metrics", metrics)]
     for error, handler in HANDLERS.items():
@@ -62,11 +71,3 @@ def create_app(
     app.add_middleware(guarded, keys=keys, bounds=bounds)
     app.add_middleware(Requests)
     return app
-
-
-@asynccontextmanager
-async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    yield
-    here: Serving = app.state.serving
-    here.streams.close()
-    here.past.close()

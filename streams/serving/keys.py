@@ -194,6 +194,11 @@ class Keys:
             return None
         return known.caller if time.time() < known.expires_at else None
 
+    @property
+    def tenants(self) -> set[str]:
+        """Those that have a key of their own."""
+        return {known.caller.tenant for known in self._known.values()} - {ALL}
+
     def stands(self, caller: Caller) -> bool:
         """Whether the key of a request under way is still good."""
         self._follow()

@@ -3,7 +3,7 @@ tenant's before all others'."""
 
 import asyncio
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from logging import getLogger
 from pathlib import Path
@@ -96,13 +96,16 @@ class Past:
         if self._root is None:
             raise no_history(what)
         watch = _Watch()
-        loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self._seconds):
                 give_back = await self._turns.take(tenant)
-                self._stamp = follow(self._root, self._stamp)
-                asked = self._threads.submit(_run, question, self._root, watch)
-                asked.add_done_callback(lambda _: loop.call_soon_threadsafe(give_back))
+                try:
+                    self._stamp = follow(self._root, self._stamp)
+                    asked = self._threads.submit(_run, question, self._root, watch)
+                except BaseException:
+                    give_back()
+                    raise
+                _when_ended(asked, give_back)
                 return await asyncio.wrap_future(asked)
         except TimeoutError:
             watch.interrupt()
@@ -127,6 +130,17 @@ class Past:
         if self._indexing is not None:
             self._indexing.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _when_ended(asked: Future[Any], call: Callable[[], None]) -> None:
+    """Calls on this loop once the thread is free, which may be long after nobody waits."""
+    loop = asyncio.get_running_loop()
+
+    def told(_: Future[Any]) -> None:
+        with suppress(RuntimeError):  # the server has ended
+            loop.call_soon_threadsafe(call)
+
+    asked.add_done_callback(told)
 
 
 def _run(question: Callable[[Path], Any], root: Path, watch: _Watch) -> Any:

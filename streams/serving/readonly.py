@@ -20,14 +20,15 @@ from streams.folds.rows import Rows
 from streams.generations.generation import follow, use_constants
 from streams.runtime.refold import refold, refold_user
 from streams.serving.changes import Changes
-from streams.serving.memory import Busy, NotReady, Outcome, Readiness, Table
+from streams.serving.memory import NotReady, Outcome, Readiness, Table
+from streams.serving.turns import Turns
 
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
-AT_ONCE = 2
+AT_ONCE = 3
 WAITING = 32
-"""Questions that may wait for one of those under way to end."""
+"""Questions of a tenant that may wait for one of those under way to end."""
 
 
 class HistoryMemory:
@@ -39,8 +40,7 @@ class HistoryMemory:
         self.history: Path | None = self._root
         self.changes = Changes()
         self._stamp = stamp(self._root)
-        self._asked = 0
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._turns = Turns(AT_ONCE, WAITING)
 
     async def __aenter__(self) -> Self:
         use_constants(find_tables(self._root))
@@ -66,19 +66,16 @@ class HistoryMemory:
         return [*stamp(self._root), *sorted(log.stat().st_mtime_ns for log in logs)]
 
     async def rows(self, table: Table, tenant: str, key: str) -> Rows:
-        if self._asked >= AT_ONCE + WAITING:
-            raise Busy("too many questions to the history are under way; try again")
         ask = refold if table == "sessions" else refold_user
-        self._asked += 1
+        give_back = await self._turns.take(tenant)
         try:
-            async with self._turns:
-                self._stamp = follow(self._root, self._stamp)
-                return await asyncio.to_thread(ask, self._root, tenant, key)
+            self._stamp = follow(self._root, self._stamp)
+            return await asyncio.to_thread(ask, self._root, tenant, key)
         except (HistoryError, TurnstoneError, OSError, _duckdb.Error) as error:
             log.warning("the history cannot be read: %s", error)
             raise NotReady("the history cannot be read now; the server's log says why") from None
         finally:
-            self._asked -= 1
+            give_back()
 
     async def submit(self, records: Sequence[bytes], within: float) -> list[Outcome]:
         raise NotReady(

@@ -15,7 +15,6 @@ from schemas.time import format_time, parse_time
 from streams import reading
 from streams.observing.metrics import SEARCH_SECONDS
 from streams.search import Query as SearchQuery
-from streams.search import search as find
 from streams.search.query import KINDS, MAX_LIMIT
 from streams.serving import documents, paging
 from streams.serving.problems import not_found
@@ -61,7 +60,7 @@ async def session(request: Request, session_id: IdInPath, as_of: MomentInQuery =
     here, tenant = serving(request), tenant_of(request)
     if as_of is not None:
         then = await here.past.ask(
-            "session", lambda root: reading.session(root, tenant, session_id, as_of, _now())
+            "session", tenant, lambda root: reading.session(root, tenant, session_id, as_of, _now())
         )
         return reply(then)
     rows = await here.memory.rows("sessions", tenant, session_id)
@@ -76,6 +75,7 @@ async def timeline(
     page, after = here.length(limit), paging.read(cursor, Place, START)
     turns = await here.past.ask(
         "session",
+        tenant,
         lambda root: reading.timeline(
             root, tenant, session_id, of_users=False, after=after, limit=page + 1
         ),
@@ -102,7 +102,9 @@ async def task(request: Request, task_id: IdInPath, session_id: IdInQuery = None
     it is looked for in the history."""
     here, tenant = serving(request), tenant_of(request)
     if session_id is None:
-        found = await here.past.ask("task", lambda root: reading.task(root, tenant, task_id, None))
+        found = await here.past.ask(
+            "task", tenant, lambda root: reading.task(root, tenant, task_id, None)
+        )
         return reply(found)
     rows = await here.memory.rows("sessions", tenant, session_id)
     return known(documents.task_of(rows, task_id), "task")
@@ -130,7 +132,7 @@ async def states(
     here, tenant = serving(request), tenant_of(request)
     at = _now() if as_of is None else as_of
     found = await here.past.ask(
-        "user", lambda root: reading.states(root, tenant, user_id, at, known_at)
+        "user", tenant, lambda root: reading.states(root, tenant, user_id, at, known_at)
     )
     page, following = paging.window(found, here.length(limit), cursor)
     named = StateThen.model_fields
@@ -154,7 +156,7 @@ async def mood(request: Request, user_id: IdInPath, at: MomentInQuery = None) ->
     if since is None or since <= moment:
         return known(documents.mood(rows, moment), "mood")
     held = await here.past.ask(
-        "mood", lambda root: reading.states(root, tenant, user_id, moment, None)
+        "mood", tenant, lambda root: reading.states(root, tenant, user_id, moment, None)
     )
     moods = [one for one in held if one["kind"] == "long_mood_state"]
     return known(reading.mood(moods[0], moment) if moods else None, "mood")
@@ -166,7 +168,7 @@ async def why(
     """How a state (or whatever else has revisions: a session, a preference, an item of session
     memory, a link, a thread) came to be as it is, with the words it rests on."""
     here, tenant = serving(request), tenant_of(request)
-    found = await here.past.ask("state", lambda root: reading.why(root, tenant, state_id))
+    found = await here.past.ask("state", tenant, lambda root: reading.why(root, tenant, state_id))
     page, following = paging.window(found, here.length(limit), cursor)
     told = [{name: one[name] for name in one if name != "tenant"} for one in page]
     return reply({"entity_id": state_id, "revisions": told, "next": following})
@@ -213,7 +215,7 @@ async def search(
         cursor=cursor,
     )
     with SEARCH_SECONDS.time():
-        found = await here.past.ask("search", lambda root: find(root, tenant, query))
+        found = await here.past.search(tenant, query)
     return reply({"hits": found.hits, "next": found.cursor})
 
 
@@ -228,6 +230,7 @@ async def dead_letters(
     page, after = here.length(limit), paging.read(cursor, LetterPlace, START)
     found = await here.past.ask(
         "dead letter",
+        tenant,
         lambda root: reading.dead_letters(root, tenant, reason, after=after, limit=page + 1),
     )
     return reply(_page("dead_letters", found, page, "recorded_at", "id"))
@@ -237,7 +240,7 @@ async def dead_letter(request: Request, letter_id: LetterInPath) -> Response:
     """One dead letter with what was sent. A slash in its id is written `%2F`."""
     here, tenant = serving(request), tenant_of(request)
     found = await here.past.ask(
-        "dead letter", lambda root: reading.dead_letter(root, tenant, letter_id)
+        "dead letter", tenant, lambda root: reading.dead_letter(root, tenant, letter_id)
     )
     told = {name: found[name] for name in ("reason", "detail", "key", "headers", "recorded_at")}
     return reply({"id": letter_id, **told, **_bytes(found["payload"])})

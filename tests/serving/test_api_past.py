@@ -1,8 +1,9 @@
 """Questions to the history: bounded in time and number, always of the generation that is live."""
 
 import asyncio
+import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,17 @@ from sinks.generation import FOLDER, Pointer, switch
 from sinks.history import connect
 from streams import reading
 from streams.runtime import local
+from streams.search import Query, build, source
+from streams.search.store import Doc
+from streams.serving import indexing
+from streams.serving.keys import ALL, changed, make
 from streams.serving.memory import Busy
 from streams.serving.past import THREADS, WAITING, Past
 from streams.serving.problems import Problem
 from tests.command import ndjson, turn
+from tests.serving.serving import serving
+
+SECONDS = 3.0
 
 
 def history(root: Path, *records: Any) -> Path:
@@ -52,11 +60,11 @@ def test_a_question_without_end_is_interrupted(tmp_path: Path) -> None:
 
     async def ask(past: Past) -> None:
         began = time.monotonic()
-        slow = [past.ask("session", endless) for _ in range(THREADS)]
+        slow = [past.ask("session", str(number), endless) for number in range(THREADS)]
         found = await asyncio.gather(*slow, return_exceptions=True)
         assert [one.status for one in found if isinstance(one, Problem)] == [503] * THREADS
         assert time.monotonic() - began < 10
-        assert await past.ask("session", quick) == 1, "the threads are free again"
+        assert await past.ask("session", "a", quick) == 1, "the threads are free again"
 
     asking(Past(root, 1.0), ask)
 
@@ -65,16 +73,145 @@ def test_too_many_questions_are_sent_away(tmp_path: Path) -> None:
     root = history(tmp_path / "h", turn("e1"))
 
     async def ask(past: Past) -> list[Any]:
-        asked = [past.ask("session", endless) for _ in range(THREADS + WAITING + 3)]
+        asked = [past.ask("session", "a", endless) for _ in range(THREADS - 1 + WAITING + 3)]
         return await asyncio.gather(*asked, return_exceptions=True)
 
     found = asking(Past(root, 0.5), ask)
     assert sum(isinstance(one, Busy) for one in found) == 3
 
 
+def test_a_tenant_that_asks_much_keeps_no_other_waiting(tmp_path: Path) -> None:
+    """As many questions without end as one may have, and others are answered at once; of two that
+    ask much, each has its turn."""
+    root = history(tmp_path / "h", turn("e1"))
+
+    async def ask(past: Past) -> None:
+        greedy = [
+            asyncio.ensure_future(past.ask("session", "greedy", endless))
+            for _ in range(THREADS - 1 + WAITING)
+        ]
+        await asyncio.sleep(0.1)
+        with pytest.raises(Busy):
+            await past.ask("session", "greedy", quick)
+        for _ in range(3):
+            assert await past.ask("session", "modest", quick) == 1
+        also = asyncio.ensure_future(past.ask("session", "also", endless))
+        await asyncio.sleep(0.1)
+        began = time.monotonic()
+        assert await past.ask("session", "modest", quick) == 1, "behind one question of each"
+        assert time.monotonic() - began < 2 * SECONDS
+        await asyncio.gather(*greedy, also, return_exceptions=True)
+        async with asyncio.timeout(10):  # nothing is left of who is answered
+            while past._turns._asked or past._turns._of:
+                await asyncio.sleep(0.01)
+
+    asking(Past(root, SECONDS), ask)
+
+
+# --- search -----------------------------------------------------------------------------------
+
+
+def test_an_index_is_built_beside_the_questions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Begun without being asked for; until it is there a search is told so in words, as is that of
+    another tenant, and all threads for questions are free."""
+    root = history(tmp_path / "h", turn("e1", user_input="the heron"))
+    go_on, events = threading.Event(), source.events
+
+    def slowly(*given: Any) -> Iterator[list[Doc]]:
+        assert go_on.wait(30)
+        yield from events(*given)
+
+    monkeypatch.setattr(source, "events", slowly)
+    monkeypatch.setattr(indexing, "WAIT_SECONDS", 0.2)
+    heron = Query(text="heron", now=0)
+
+    async def ask(past: Past) -> None:
+        past.begin(["default"])
+        for tenant in ["default"] * THREADS + ["other"]:
+            with pytest.raises(Problem) as told:
+                await past.search(tenant, heron)
+            assert told.value.status == 503 and b"search index" in told.value.body
+            assert (b"retry-after", b"5") in told.value.headers
+        answers = [past.ask("session", str(number), quick) for number in range(THREADS)]
+        assert await asyncio.gather(*answers) == [1] * THREADS
+        go_on.set()
+        monkeypatch.setattr(indexing, "WAIT_SECONDS", 20)
+        assert [hit.id for hit in (await past.search("default", heron)).hits] == ["e1"]
+        assert (await past.search("other", heron)).hits == []
+
+    asking(Past(root, 10.0), ask)
+
+
+def test_what_much_was_added_to_is_brought_up_to_date_beside_the_questions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = history(tmp_path / "h", turn("e1", user_input="the heron"))
+    heron = Query(text="heron", now=0)
+    threads: list[str] = []
+    events = source.events
+
+    def noted(*given: Any) -> Iterator[list[Doc]]:
+        threads.append(threading.current_thread().name.partition("_")[0])
+        yield from events(*given)
+
+    monkeypatch.setattr(source, "events", noted)
+
+    async def ask(past: Past) -> None:
+        assert len((await past.search("default", heron)).hits) == 1
+        history(root, turn("e2", user_input="a heron"))
+        assert len((await past.search("default", heron)).hits) == 2
+        monkeypatch.setattr(build, "LITTLE", 100)
+        history(root, turn("e3", user_input="heron"))
+        assert len((await past.search("default", heron)).hits) == 3
+
+    asking(Past(root, 10.0), ask)
+    assert threads == ["index", "history", "index"]
+
+
+def test_a_server_that_ends_waits_for_no_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = history(tmp_path / "h", turn("e1"))
+    begun = threading.Event()
+
+    def endlessly(*_: Any) -> Iterator[list[Doc]]:
+        begun.set()
+        while True:
+            time.sleep(0.01)
+            yield []
+
+    monkeypatch.setattr(source, "events", endlessly)
+
+    async def ask(past: Past) -> None:
+        past.begin(["default"])
+        assert await asyncio.to_thread(begun.wait, 10)
+
+    asking(Past(root, 10.0), ask)
+    deadline = time.monotonic() + 10
+    while any(thread.name.startswith("index") for thread in threading.enumerate()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert build.current(root, "default") is None
+
+
+def test_an_index_is_there_before_anybody_searches(tmp_path: Path) -> None:
+    """Of the tenants that have keys; without keys of everybody's."""
+    root, file = history(tmp_path / "h", turn("e1")), tmp_path / "keys.json"
+    with changed(file) as held:
+        held += [make(tenant, "admin", None, "")[1] for tenant in ("acme", ALL)]
+    for options, tenant in (((), "default"), (("--keys", file), "acme")):
+        with serving("--history", root, *options):
+            deadline = time.monotonic() + 20
+            while build.current(root, tenant) is None:
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+
+
 def test_without_a_history_the_answer_says_what_to_start() -> None:
     with pytest.raises(Problem) as told:
-        asking(Past(None, 1.0), lambda past: past.ask("session", quick))
+        asking(Past(None, 1.0), lambda past: past.ask("session", "a", quick))
     assert told.value.status == 501 and b"--history" in told.value.body
 
 
@@ -84,14 +221,14 @@ def test_a_generation_that_goes_live_is_asked_next(tmp_path: Path) -> None:
     history(root / FOLDER / "other", turn("e1"), turn("e2"))
 
     async def ask(past: Past) -> tuple[int, int]:
-        before = await past.ask("session", quick)
+        before = await past.ask("session", "a", quick)
         switch(root, Pointer("other", "root"))
-        return before, await past.ask("session", quick)
+        return before, await past.ask("session", "a", quick)
 
     assert asking(Past(root, 5.0), ask) == (1, 2)
 
 
 def test_a_history_that_is_gone_is_not_an_empty_one(tmp_path: Path) -> None:
     with pytest.raises(Problem) as told:
-        asking(Past(tmp_path / "none", 1.0), lambda past: past.ask("session", quick))
+        asking(Past(tmp_path / "none", 1.0), lambda past: past.ask("session", "a", quick))
     assert told.value.status == 503 and str(tmp_path).encode() not in told.value.body
