@@ -5,9 +5,11 @@ The same over files and over Kafka: `memory` is the tier (`streams.serving.memor
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from streams.observing.requests import Requests
 from streams.serving.access import LOCAL
@@ -17,8 +19,7 @@ from streams.serving.keys import Keys
 from streams.serving.limits import Bounds, guarded
 from streams.serving.memory import Memory
 from streams.serving.past import Past
-from streams.serving.problems import HANDLERS
-from streams.serving.route import Serving, Slashes
+from streams.serving.route import Router, Serving
 from streams.serving.routes_health import metrics, openapi_json
 from streams.serving.submitting import Keys as Sent
 
@@ -54,7 +55,9 @@ def create_app(
         streams.close()
         past.close()
 
-    app = FastAPI(
+    app = _Api(
+        keys,
+        bounds,
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
@@ -64,10 +67,15 @@ def create_app(
     app.state.serving = Serving(memory, past, streams, Sent(), within, page, records)
     app.router.routes += [endpoint.route() for endpoint in ENDPOINTS]
     app.router.routes += [Route("/openapi.json", openapi_json), Route("/metrics", metrics)]
-    for error, handler in HANDLERS.items():
-        app.add_exception_handler(error, handler)
-    # the last one added is the outermost
-    app.add_middleware(Slashes)
-    app.add_middleware(guarded, keys=keys, bounds=bounds)
-    app.add_middleware(Requests)
     return app
+
+
+class _Api(FastAPI):
+    """Routes, lifespan and spans are FastAPI's; the layers around each request are ours alone."""
+
+    def __init__(self, keys: Keys | None, bounds: Bounds | None, **given: Any) -> None:
+        super().__init__(**given)
+        self._guard = keys, bounds
+
+    def build_middleware_stack(self) -> ASGIApp:
+        return Requests(guarded(Router(self.router), *self._guard))

@@ -8,7 +8,12 @@ import asyncio
 import resource
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 
 from streams.serving.access import NO_STORE, SECURITY_HEADERS
 from streams.serving.refusal import problem
@@ -42,6 +47,37 @@ def raise_file_limit() -> None:
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+class _Joining:
+    """A transport for one reply: its head waits for what is written next, or for the end of the
+    event loop's turn. One system call and one packet less, which is a sixth of a short reply."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._head: bytes | None = None
+        self._flushing: asyncio.Handle | None = None
+        self.is_closing = transport.is_closing
+
+    def write(self, data: bytes) -> None:
+        if self._flushing is None:
+            self._head = data
+            self._flushing = self._loop.call_soon(self._flush)
+        elif self._head is None:
+            self._transport.write(data)
+        else:
+            self._head += data
+            self._flush()
+
+    def _flush(self) -> None:
+        head, self._head = self._head, None
+        if head is not None:
+            self._transport.write(head)
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
 
 
 class Connection(HttpToolsProtocol):
@@ -86,6 +122,10 @@ class Connection(HttpToolsProtocol):
         else:
             self._in_head = False
             super().on_headers_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        cycle.transport = _Joining(self.transport, self.loop)  # type: ignore[assignment]
+        super()._start_asgi_task(cycle, app)
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(400, "Not HTTP", "the request could not be read")

@@ -5,13 +5,10 @@ A problem is a `Refusal`, which `streams.serving.access` answers wherever it is 
 
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Any
 
 import msgspec
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
 
 from streams.serving.memory import Busy, NoRoom, NotReady
 from streams.serving.refusal import Header, Refusal
@@ -80,38 +77,20 @@ def no_history(what: str) -> Problem:
 
 # --- what others raise ------------------------------------------------------------------------
 
-
-async def _http(_: Request, error: Exception) -> Response:
-    """The router's: no such path, or another method."""
-    assert isinstance(error, HTTPException)
-    title = HTTPStatus(error.status_code).phrase.capitalize()
-    details = {404: "no such path", 405: "that path takes other methods: see Allow"}
-    detail = details.get(error.status_code, title)
-    return _response(Problem(error.status_code, title, detail), error.headers)
+KNOWN = (HTTPException, NotReady, Busy, NoRoom)
 
 
-async def _not_ready(_: Request, error: Exception) -> Response:
-    assert isinstance(error, NotReady)
-    again = retry_after(error.retry_after)
-    return _response(Problem(503, "Not ready", str(error), again))
+def problem_of(error: Exception) -> Problem:
+    """What is answered where one of `KNOWN` was raised."""
+    if isinstance(error, HTTPException):  # the router's: no such path, or another method
+        title = HTTPStatus(error.status_code).phrase.capitalize()
+        details = {404: "no such path", 405: "that path takes other methods: see Allow"}
+        detail = details.get(error.status_code, title)
+        more = [(name.encode(), value.encode()) for name, value in (error.headers or {}).items()]
+        return Problem(error.status_code, title, detail, *more)
+    assert isinstance(error, NotReady | Busy | NoRoom)
+    status, title = _STATES[type(error)]
+    return Problem(status, title, str(error), retry_after(error.retry_after))
 
 
-async def _busy(_: Request, error: Exception) -> Response:
-    assert isinstance(error, Busy)
-    again = retry_after(error.retry_after)
-    return _response(Problem(429, "Busy", str(error), again))
-
-
-async def _no_room(_: Request, error: Exception) -> Response:
-    assert isinstance(error, NoRoom)
-    again = retry_after(error.retry_after)
-    return _response(Problem(507, "No room", str(error), again))
-
-
-def _response(problem: Problem, more: Any = None) -> Response:
-    headers = {name.decode(): value.decode() for name, value in problem.headers}
-    return Response(problem.body, problem.status, {**headers, **(more or {})}, MEDIA_TYPE)
-
-
-HANDLERS = {HTTPException: _http, NotReady: _not_ready, Busy: _busy, NoRoom: _no_room}
-"""For the application: exception class -> who answers it."""
+_STATES = {NotReady: (503, "Not ready"), Busy: (429, "Busy"), NoRoom: (507, "No room")}
