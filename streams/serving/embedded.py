@@ -84,6 +84,7 @@ class EmbeddedMemory:
         self._posts: SimpleQueue[_Posted | None] = SimpleQueue()
         self._held = ExitStack()
         self._threads: list[Thread] = []
+        self._failed: asyncio.Future[BaseException]
         self._store: Store | None = None
         self._why = "the history is being opened"
         self._closing = False
@@ -106,6 +107,7 @@ class EmbeddedMemory:
         except OSError as error:
             raise ConfigurationError(f"{self._root / FOLDER}: {error.strerror or error}") from None
         started: asyncio.Future[None] = self._loop.create_future()
+        self._failed = self._loop.create_future()
 
         def hear(error: BaseException | None) -> None:
             said = started.set_result if error is None else started.set_exception
@@ -131,7 +133,14 @@ class EmbeddedMemory:
         self._held.close()
 
     def _start(self, name: str, run: Callable[[], None]) -> None:
-        thread = Thread(target=run, name=name, daemon=True)
+        def run_to_its_end() -> None:
+            try:
+                run()
+            except BaseException as error:
+                log.critical("%s: the thread %r has ended", self._root, name, exc_info=True)
+                self._call(self._fail, error)
+
+        thread = Thread(target=run_to_its_end, name=name, daemon=True)
         self._threads.append(thread)
         thread.start()
 
@@ -201,6 +210,14 @@ class EmbeddedMemory:
             if posted.done.done():
                 posted.done.result()
         return list(posted.outcomes)
+
+    async def failed(self) -> BaseException:
+        return await asyncio.shield(self._failed)
+
+    def _fail(self, error: BaseException) -> None:
+        self._store, self._why = None, "the server has failed, and ends; its log says why"
+        if not self._failed.done():
+            self._failed.set_result(error)
 
     def readiness(self) -> Readiness:
         return Readiness(self._store is not None, "ready" if self._store else self._why)

@@ -81,7 +81,7 @@ class _Known(NamedTuple):
 def make(tenant: str, role: Role, expires_at: int | None, note: str) -> tuple[str, Key]:
     """A new token, and what the file keeps of it; `expires_at` in microseconds.
 
-    Raises UsageError for a tenant that is none.
+    Raises UsageError for a tenant that is none, and for a key that would never be good.
     """
     if not TENANT.fullmatch(tenant):
         raise UsageError(
@@ -89,6 +89,9 @@ def make(tenant: str, role: Role, expires_at: int | None, note: str) -> tuple[st
         )
     if tenant == ALL and role != "admin":
         raise UsageError(f"tenant {ALL!r}: only an admin's key is good for all tenants")
+    if expires_at is not None and expires_at <= time.time_ns() // 1000:
+        when = format_time(expires_at)
+        raise UsageError(f"expires: {when} is over already; name a time to come, or leave it out")
     key_id, secret = secrets.token_hex(6), secrets.token_hex(32)
     key = Key(
         id=key_id,

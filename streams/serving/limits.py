@@ -15,6 +15,8 @@ BURST_SECONDS = 2
 """A bucket holds what flows into it in this time."""
 STREAMS = "/events"
 """How the paths of event streams end."""
+AGAIN: Header = (b"retry-after", b"10")
+"""Who was refused a stream."""
 
 
 class Bounds(NamedTuple):
@@ -30,6 +32,8 @@ class Bounds(NamedTuple):
     tenant_rate: int = 10_000
     streams: int = 100
     """Open event streams of a tenant."""
+    all_streams: int = 2_000
+    """Of all tenants."""
 
 
 class Rate:
@@ -111,7 +115,10 @@ class Limits:
         tenant = scope["state"].get("caller", LOCAL).tenant
         if self._streams[tenant] >= self._bounds.streams:
             detail = f"a tenant may have {self._bounds.streams} event streams open"
-            raise Refusal(429, "Too many streams", detail, (b"retry-after", b"10"))
+            raise Refusal(429, "Too many streams", detail, AGAIN)
+        if self._streams.total() >= self._bounds.all_streams:
+            detail = f"all {self._bounds.all_streams} event streams of this server are taken"
+            raise Refusal(503, "Too many streams", detail, AGAIN)
         self._streams[tenant] += 1
         try:
             await self._app(scope, receive, send)

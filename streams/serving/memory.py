@@ -5,7 +5,8 @@ from the changelogs of a worker's tables. All else (documents, expiry, problems,
 API's own and the same for both.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
@@ -83,3 +84,13 @@ class Memory(Protocol):
 
     def readiness(self) -> Readiness:
         """The truth, during a restore, too."""
+
+    async def failed(self) -> BaseException:
+        """Why the tier cannot go on, once it cannot: what it waits for or tries again is none. A
+        new process may; usually this never returns."""
+
+
+async def ended_of(tasks: Iterable["asyncio.Task[None]"]) -> BaseException:
+    """Why one of a tier's tasks has ended, which run for ever."""
+    ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    return ended.pop().exception() or RuntimeError("it ended")

@@ -20,7 +20,7 @@ from streams.folds.rows import Rows
 from streams.generations.generation import follow, use_constants
 from streams.runtime.refold import refold, refold_user
 from streams.serving.changes import Changes
-from streams.serving.memory import NotReady, Outcome, Readiness, Table
+from streams.serving.memory import NotReady, Outcome, Readiness, Table, ended_of
 from streams.serving.turns import Turns
 
 log = logging.getLogger(__name__)
@@ -82,6 +82,9 @@ class HistoryMemory:
             "sinks write this history, so it can only be read here: produce to Kafka, or start "
             "`turnstone serve` with --bootstrap as well"
         )
+
+    async def failed(self) -> BaseException:
+        return await ended_of([self._watching])
 
     def readiness(self) -> Readiness:
         return Readiness(True, "ready to read; sinks write this history")

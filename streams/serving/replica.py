@@ -24,7 +24,7 @@ from streams.kafka.rows import MemoryRows, RowStore
 from streams.kafka.settings import KafkaSettings
 from streams.serving.changes import Changes
 from streams.serving.following import Following
-from streams.serving.memory import Busy, NotReady, Outcome, Readiness, Table
+from streams.serving.memory import Busy, NotReady, Outcome, Readiness, Table, ended_of
 from streams.serving.replica_lane import ReplicaLane
 from streams.serving.writing import Message, NotAppended, Writing
 
@@ -145,8 +145,11 @@ class ReplicaMemory:
 
     def _reason(self) -> str:
         if self._failed is not None:
-            return f"the replica has failed, start it again: {self._failed!r}"
+            return "the replica has failed, start it again; its log says why"
         return self._following.why or "it reads on"
+
+    async def failed(self) -> BaseException:
+        return await ended_of(self._tasks)
 
     def readiness(self) -> Readiness:
         lanes = list(self._following.lanes.values())

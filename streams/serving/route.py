@@ -86,6 +86,8 @@ class Route(APIRoute):
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:
         super().__init__(path, endpoint, **given)
+        if self.methods and "GET" in self.methods:
+            self.methods.add("HEAD")  # uvicorn leaves the body out
         self._call: Callable[..., Awaitable[Response]] = endpoint
         self._in_path = [(one, one.alias) for one in self.dependant.path_params]
         self._in_query = [

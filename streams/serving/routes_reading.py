@@ -92,6 +92,8 @@ async def events(request: Request, session_id: IdInPath) -> Response:
     rows = await here.memory.rows("sessions", tenant, session_id)
     if rows.get("h") is None:
         raise not_found("session")
+    if request.method == "HEAD":
+        return Response(media_type="text/event-stream")
     last = request.headers.get("last-event-id")
     stream = here.streams.of(here.memory, tenant, session_id, last)
     return StreamingResponse(stream, media_type="text/event-stream")

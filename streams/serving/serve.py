@@ -13,7 +13,7 @@ from pathlib import Path
 import uvicorn
 
 from sinks.root import MARKER, check_root, is_shared
-from streams.errors import ConfigurationError, UsageError
+from streams.errors import ConfigurationError, TurnstoneError, UsageError
 from streams.serving.app import create_app
 from streams.serving.connection import UVICORN, Connection, raise_file_limit
 from streams.serving.keys import Keys
@@ -41,7 +41,8 @@ def serve(
     """Answers until SIGTERM or SIGINT, then what is under way; what was posted is committed.
 
     `say` hears the URL once it answers. `beside` lasts as long: what answers at another port.
-    Raises ConfigurationError, UsageError, Unreachable.
+    Raises ConfigurationError, UsageError, Unreachable; TurnstoneError where the memory cannot go
+    on, so that whoever watches over the process starts another.
     """
     memory = memory_of(settings, history, bootstrap)
     keys = Keys(settings.keys) if settings.keys else None
@@ -104,7 +105,13 @@ async def _serve(
         loop = asyncio.get_running_loop()
         for one in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(one, end)
+        failing = loop.create_task(memory.failed())
+        failing.add_done_callback(lambda _: end())
         await server._serve([listening])  # `serve` would raise the signals once more
+        if failing.done():
+            why = type(failing.result()).__name__  # its words may quote a record
+            raise TurnstoneError(f"serve has failed: {why}; its log says where: start it again")
+        failing.cancel()
 
 
 class _Server(uvicorn.Server):

@@ -63,6 +63,10 @@ class ServeSettings(Settings):
         BOUNDS.streams
     )
 
+    all_streams: Annotated[int, Field(ge=0, description="Open event streams of all tenants.")] = (
+        BOUNDS.all_streams
+    )
+
     @model_validator(mode="after")
     def _guarded(self) -> Self:
         if self.keys is None and not is_loopback(self.host):
@@ -81,6 +85,7 @@ class ServeSettings(Settings):
             key_rate=self.key_rate,
             tenant_rate=self.tenant_rate,
             streams=self.streams,
+            all_streams=self.all_streams,
         )
 
 

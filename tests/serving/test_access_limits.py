@@ -339,6 +339,27 @@ def test_a_tenant_has_so_many_event_streams(server: Served) -> None:
         time.sleep(0.1)
 
 
+def test_all_tenants_have_so_many_event_streams(tmp_path: Path) -> None:
+    file = tmp_path / "keys.json"
+    made = [make(tenant, "read", None, "") for tenant in ("acme", "beta")]
+    with changed(file) as held:
+        held += [key for _, key in made]
+    bounds = Bounds(streams=3, all_streams=4)
+    with served(guarded(small_app(), Keys(file), bounds)) as server, ExitStack() as stack:
+
+        def opened(token: str) -> httpx.Response:
+            headers = {"Authorization": f"Bearer {token}"}
+            url = f"{server.url}/v1/sessions/s/events"
+            return stack.enter_context(httpx.stream("GET", url, headers=headers))
+
+        acme, beta = (token for token, _ in made)
+        found = [opened(token).status_code for token in (acme, acme, acme, acme, beta)]
+        assert found == [200, 200, 200, 429, 200]
+        refused = opened(beta)
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "10")
+        assert "all 4 event streams" in json.loads(refused.read())["detail"]
+
+
 # --- connections ------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from schemas.http import UserDocument
 from schemas.session import SessionDocument
 from schemas.task import TaskDocument
+from streams.serving.endpoints import ENDPOINTS, Endpoint
 from tests.command import turn
 from tests.serving.serving import Server, serving
 from tests.serving.test_api_memory import eventually, fields, ok
@@ -191,6 +193,29 @@ def test_a_server_is_alive_and_ready(api: httpx.Client) -> None:
     assert ok(api.get("/healthz")) == {"status": "ok"}
     assert ok(api.get("/readyz"))["ready"] is True
     assert b"turnstone_http_requests_total" in api.get("/metrics").content
+
+
+@pytest.mark.parametrize("endpoint", [one for one in ENDPOINTS if one.method == "GET"])
+def test_head_is_get_without_a_body(api: httpx.Client, endpoint: Endpoint) -> None:
+    """Of what is there and of what is not; a stream does not begin."""
+    ids = {"session_id": "emma-move", "user_id": "emma", "task_id": "t", "state_id": "emma-home"}
+    path = endpoint.path.format_map(defaultdict(lambda: "x", ids))
+    params = {"q": "flat"} if path == "/v1/search" else {"session_id": "emma-move"}
+    head = api.head(path, params=params)
+    assert head.content == b""
+    if path.endswith("/events"):
+        assert head.status_code == 200
+        assert head.headers["content-type"].startswith("text/event-stream")
+    else:
+        reply = api.get(path, params=params)
+        assert head.status_code == reply.status_code
+        assert head.headers["content-type"] == reply.headers["content-type"]
+
+
+def test_head_of_what_is_in_no_document(api: httpx.Client) -> None:
+    for path in ("/metrics", "/openapi.json"):
+        assert (api.head(path).status_code, api.head(path).content) == (200, b"")
+    assert api.head("/v1/records").status_code == 405
 
 
 # --- event streams ----------------------------------------------------------------------------

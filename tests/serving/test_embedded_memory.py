@@ -377,3 +377,28 @@ def test_who_waits_hears_of_what_was_done_while_the_history_was_lent(tmp_path: P
             assert await said(memory) == []
 
     run(tmp_path / "h", ask)
+
+
+@pytest.mark.parametrize("where", [(locks, "is_taken"), (EmbeddedMemory, "_append")])
+def test_a_thread_that_ends_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: tuple[Any, str]
+) -> None:
+    """Nobody would fold, or log, what is posted: the process has to be started again."""
+
+    def gone(*_: Any) -> None:
+        raise OSError("the disk is gone")
+
+    async def ask(memory: EmbeddedMemory) -> None:
+        failing = asyncio.ensure_future(memory.failed())
+        await memory.submit(encoded(turn("e1")), WITHIN)
+        assert not failing.done()
+        monkeypatch.setattr(*where, gone)
+        posting = asyncio.ensure_future(memory.submit(encoded(turn("e2")), 0.1))
+        assert "the disk is gone" in str(await asyncio.wait_for(failing, WITHIN))
+        assert not memory.readiness().ready and "has failed" in memory.readiness().about
+        with pytest.raises(NotReady):
+            await memory.rows("sessions", "default", "other")
+        posting.cancel()
+        monkeypatch.undo()
+
+    run(tmp_path / "h", ask)

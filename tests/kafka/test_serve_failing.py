@@ -1,0 +1,54 @@
+"""A replica that cannot go on ends its process: who watches over it starts another."""
+
+import asyncio
+import json
+import time
+
+import httpx
+from aiokafka import AIOKafkaProducer
+
+from streams.broker import Broker
+from streams.kafka.admin import connected
+from streams.kafka.agents import changelogs
+from streams.kafka.marker import MARKER_KEY, Marker
+from streams.kafka.settings import KafkaSettings
+from streams.kafka.topics import check, create
+from tests.command import start
+
+TOO_LONG = 60.0
+
+
+async def _create(settings: KafkaSettings, group: str) -> None:
+    async with connected(settings, TOO_LONG) as admin:
+        await create(admin, changelogs(group, 1))
+        await check(admin, changelogs(group, 1), TOO_LONG)
+
+
+async def _mark(settings: KafkaSettings, group: str, ends: object) -> None:
+    """Writes a marker into the changelog of the sessions, as a worker does."""
+    marker = Marker({"turns": 1}, {"ends": ends}, "log").encode()
+    async with AIOKafkaProducer(**settings.client()) as producer:
+        await producer.send_and_wait(changelogs(group, 1)[0].name, marker, MARKER_KEY, partition=0)
+
+
+def test_what_it_cannot_read_ends_the_process_with_an_error(broker: Broker) -> None:
+    """A marker whose note no worker writes: read again it would be no other."""
+    settings, group = KafkaSettings.plain(broker.bootstrap), "poisoned"
+    asyncio.run(_create(settings, group))
+    asyncio.run(_mark(settings, group, {}))
+    process = start(
+        "serve", "--bootstrap", broker.bootstrap, "--app-id", group, "--port", "0", "--json"
+    )
+    try:
+        assert process.stdout
+        url = json.loads(process.stdout.readline())["url"]
+        deadline = time.monotonic() + TOO_LONG
+        while httpx.get(f"{url}/readyz").status_code != 200:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        asyncio.run(_mark(settings, group, ["not by topic"]))
+        _, error = process.communicate(timeout=TOO_LONG)
+    finally:
+        process.kill()
+    assert process.returncode == 1, error.decode()
+    assert "start it again" in error.decode().splitlines()[-1]
