@@ -10,6 +10,13 @@ from typing import Any
 SAID = 100
 """Dead letters of a transaction whose detail the note has; that of others is in their topic."""
 DETAIL_KEPT = 300
+NAMING = frozenset({
+    "conflicting_duplicate", "kind_differs", "mood_cannot_close", "not_a_task", "too_large",
+    "unknown_state", "unmatched_tool_result", "wrong_partition",
+})  # fmt: skip
+"""Reasons whose details name fields and ids alone. Others may quote what people said, and the
+newest note of an idle partition stays where `forget` does not come: theirs are in the dead letter.
+"""
 
 NOTED = "ends"
 """The name in the note: topic -> [first offset, last offset, ending], a dead letter's with reason
@@ -35,7 +42,8 @@ class Ends:
 
     def dead(self, topic: str, offset: int, reason: str, detail: str) -> None:
         self._said += 1
-        kept = detail[:DETAIL_KEPT] if self._said <= SAID else None
+        says = reason in NAMING and self._said <= SAID
+        kept = detail[:DETAIL_KEPT] if says else None
         self.runs.setdefault(topic, []).append([offset, offset, "dead", reason, kept])
 
 

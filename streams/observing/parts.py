@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from streams.observing import definitions as known
 from streams.observing.definitions import Metric
 from streams.observing.histogram import Histogram
-from streams.serving.memory import Readiness
+from streams.observing.readiness import Readiness
 
 if TYPE_CHECKING:
     from streams.extractors.llm.stream import Stream

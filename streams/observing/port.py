@@ -13,8 +13,8 @@ from streams.errors import ConfigurationError
 from streams.observing import definitions
 from streams.observing.metrics import CONTENT_TYPE, asked, exposition
 from streams.observing.parts import Sample
+from streams.observing.readiness import Readiness
 from streams.output import json_text
-from streams.serving.memory import Readiness
 
 LOOPBACK = "127.0.0.1"
 

@@ -20,15 +20,14 @@ from sinks.generation import LIVE, ROOT, find, folder_of, names, own, remove, re
 from sinks.root import find_root, is_shared
 from sinks.shared import alone
 from sinks.tables import to_arrow
-from streams import search
 from streams.errors import ConfigurationError
 from streams.folds.session_state import visible
 from streams.generations.generation import WORK, load, use_constants
 from streams.runtime.apply import session_row
+from streams.runtime.left import fold_left
 from streams.runtime.local import erasing, locked, opened, writing
 from streams.runtime.refold import refold
 from streams.runtime.store import Entity
-from streams.serving.folder import fold_left
 
 ELSEWHERE = "Kafka's topics and the workers' tables still hold them: docs/sink.md says until when"
 
@@ -48,6 +47,8 @@ def forget(history: Path, tenant: str, user_id: str) -> dict[str, Any]:
 
     A session that others took part in is folded again from what they said.
     """
+    from streams import search  # not needed before, and slow to load
+
     root = find_root(history)
     asked_at = time.time_ns() // 1000
     held = alone(root) if is_shared(root) else locked(root, borrow=True)

@@ -18,13 +18,14 @@ from sinks import locks
 from sinks.root import open_root
 from streams.errors import ConfigurationError
 from streams.folds.rows import Rows
+from streams.observing.readiness import Readiness
 from streams.runtime.apply import Ending, name_of
 from streams.runtime.decode import Dead
+from streams.runtime.inbox import FOLDER, Group, NoRoom
 from streams.runtime.store import Entity, Store, StoreError
 from streams.serving.changes import Changes, Where
 from streams.serving.folder import FAILED, Folder
-from streams.serving.inbox import FOLDER, Group
-from streams.serving.memory import Busy, NoRoom, NotReady, Outcome, Readiness, Table
+from streams.serving.memory import Busy, NotReady, Outcome, Table
 
 log = logging.getLogger(__name__)
 

@@ -19,16 +19,14 @@ import pyarrow as pa
 from rocksdict import WriteBatch
 
 from sinks import locks
-from sinks.generation import LIVE, find
-from sinks.root import HistoryError, HistoryWriteError
+from sinks.root import HistoryError
 from streams.errors import ConfigurationError, TurnstoneError
-from streams.extractors.naming import named
-from streams.generations.generation import extractor_of
 from streams.runtime import local
-from streams.runtime.apply import Applier, Ending
-from streams.runtime.sources import Given, Position
+from streams.runtime.apply import Ending
+from streams.runtime.inbox import FOLDER, TOPIC, Group, Inbox
+from streams.runtime.left import EXTRACTOR, applier_of, committed_of, numbered
+from streams.runtime.sources import Position
 from streams.runtime.store import Entity, Store, Where
-from streams.serving.inbox import FOLDER, TOPIC, Group, Inbox, has_records, taken_at
 
 log = logging.getLogger(__name__)
 
@@ -43,10 +41,6 @@ AGAIN = 1.0
 FAILED = "the history cannot be read or written now; the server's log says why"
 """To whom has no key: no path, no more."""
 LENT = "another command has the history for a moment"
-FORGET_WITHIN = 1.0
-"""Seconds: a server that starts, and is refused, has its lock for some milliseconds."""
-EXTRACTOR = "inbox/extractor"
-"""What a server was told to extract with: who folds its log for it does the same."""
 MERGE_COMMITS = 64
 """So many commits leave as many small files in a table: then they are made one."""
 
@@ -117,7 +111,7 @@ class Folder:
                     gc.enable()  # who only folds does without; a server makes cycles
                     if store.value(EXTRACTOR) != self._extractor:
                         store.write_values({EXTRACTOR: self._extractor})
-                    applier = _applier(self.root, store, self._extractor)
+                    applier = applier_of(self.root, store, self._extractor)
                     self._follow(_Runner(store, tables, applier, None), ready)
             except BaseException as error:
                 if not begun:
@@ -234,60 +228,3 @@ class Folder:
         until = time.monotonic() + seconds
         while not self.ending and not self._is_asked() and time.monotonic() < until:
             time.sleep(TICK / 2)
-
-
-class _Served(Exception):  # noqa: N818 - a state
-    """A server is running."""
-
-
-def fold_left(root: Path, asked_at: int) -> None:
-    """Folds what a killed server left in its log, for who has the history's lock: `forget` must
-    find it, and no later start bring it back.
-
-    A running server has lent the lock; what is in its log came after it was asked, at `asked_at`
-    (microseconds). Raises HistoryWriteError where some of it did not: the server cannot commit.
-    """
-    folder = root / FOLDER
-    if not has_records(folder):
-        return
-    try:
-        with locks.held(root / locks.SERVED, _Served(), within=FORGET_WITHIN):
-            _fold_left(root, folder)
-    except _Served:
-        with local.opened(find(root, LIVE)) as (store, _):
-            oldest = taken_at(folder, committed_of(store))
-        if oldest is not None and oldest < asked_at:
-            raise HistoryWriteError(
-                f"{root}: `turnstone serve` has not committed all that it took, as its log says; "
-                "make room, wait until it is ready, and call this again"
-            ) from None
-
-
-def _fold_left(root: Path, folder: Path) -> None:
-    with local.opened(find(root, LIVE)) as (store, tables):
-        inbox = Inbox(folder, committed_of(store))
-        applier = _applier(root, store, store.value(EXTRACTOR))
-        runner = local.Runner(store, tables, applier, None)
-        with runner.committing():
-            for group in inbox.read(committed_of(store)):
-                runner.apply(numbered(group), group.recorded_at)
-                runner.positions[TOPIC] = Position(0, group.last)
-                if runner.is_full:
-                    runner.commit()
-        inbox.drop(inbox.end)
-
-
-def committed_of(store: Store) -> int:
-    """The offset up to which a store has the log."""
-    known = store.value(f"file/{TOPIC}")
-    return known[1] if known else 0
-
-
-def numbered(group: Group) -> list[Given]:
-    """Records with where they stand."""
-    return [(record, (TOPIC, 0, at)) for at, record in enumerate(group.records, group.first)]
-
-
-def _applier(root: Path, store: Store, extractor: str | None) -> Applier:
-    """One that extracts as told, or as the live generation was made."""
-    return Applier(store, extract=named(extractor or extractor_of(root)))

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from streams.errors import TurnstoneError
 from streams.folds.rows import Rows
+from streams.observing.readiness import Readiness
 from streams.serving.changes import Changes
 
 Table = Literal["sessions", "users"]
@@ -27,16 +28,6 @@ class Outcome(NamedTuple):
     detail: str | None = None
 
 
-class Readiness(NamedTuple):
-    """`done` of `total` rows or bytes are restored, where a restore is under way; `about` says it
-    in words."""
-
-    ready: bool
-    about: str
-    done: int = 0
-    total: int = 0
-
-
 class NotReady(TurnstoneError):  # noqa: N818 - a state, not a fault
     """Nobody here can answer for that key now: 503 with Retry-After, never an empty answer."""
 
@@ -50,13 +41,6 @@ class Busy(TurnstoneError):  # noqa: N818
 
     exit_code = 1
     retry_after = 1
-
-
-class NoRoom(TurnstoneError):  # noqa: N818
-    """The log cannot be written, for want of room or permission: 507; nothing was taken."""
-
-    exit_code = 1
-    retry_after = 5
 
 
 class Memory(Protocol):

@@ -10,7 +10,8 @@ import msgspec
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
-from streams.serving.memory import Busy, NoRoom, NotReady
+from streams.runtime.inbox import NoRoom
+from streams.serving.memory import Busy, NotReady
 from streams.serving.refusal import Header, Refusal
 
 MEDIA_TYPE = "application/problem+json"

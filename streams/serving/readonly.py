@@ -18,9 +18,10 @@ from sinks.root import HistoryError, find_root
 from streams.errors import TurnstoneError
 from streams.folds.rows import Rows
 from streams.generations.generation import follow, use_constants
+from streams.observing.readiness import Readiness
 from streams.runtime.refold import refold, refold_user
 from streams.serving.changes import Changes
-from streams.serving.memory import NotReady, Outcome, Readiness, Table, ended_of
+from streams.serving.memory import NotReady, Outcome, Table, ended_of
 from streams.serving.turns import Turns
 
 log = logging.getLogger(__name__)

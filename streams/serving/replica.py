@@ -22,9 +22,10 @@ from streams.kafka.partitions import partition_of
 from streams.kafka.routing import route
 from streams.kafka.rows import MemoryRows, RowStore
 from streams.kafka.settings import KafkaSettings
+from streams.observing.readiness import Readiness
 from streams.serving.changes import Changes
 from streams.serving.following import Following
-from streams.serving.memory import Busy, NotReady, Outcome, Readiness, Table, ended_of
+from streams.serving.memory import Busy, NotReady, Outcome, Table, ended_of
 from streams.serving.replica_lane import ReplicaLane
 from streams.serving.writing import Message, NotAppended, Writing
 

@@ -14,10 +14,11 @@ import uvicorn
 
 from sinks.root import MARKER, check_root, is_shared
 from streams.errors import ConfigurationError, TurnstoneError, UsageError
+from streams.observing.readiness import Readiness
 from streams.serving.app import create_app
 from streams.serving.connection import UVICORN, Connection, raise_file_limit
 from streams.serving.keys import Keys
-from streams.serving.memory import Memory, Readiness
+from streams.serving.memory import Memory
 from streams.serving.settings import ServeSettings
 
 BACKLOG = 4096

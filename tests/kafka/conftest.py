@@ -11,7 +11,7 @@ import pytest
 from streams.broker import Broker, Security
 from streams.kafka.settings import KafkaSettings
 from tests.kafka.counting import Counting
-from tests.kafka.working import Working, alone
+from tests.kafka.working import Working, alone, one_worker
 
 USER, PASSWORD = "alice", "wonderland"
 numbers = count()
@@ -46,6 +46,13 @@ def counting(broker: Broker, tmp_path: Path) -> Iterator[Counting]:
 def working(tmp_path: Path) -> Iterator[Working]:
     """Workers on a broker of their own."""
     with alone(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Working]:
+    """This module's own broker, with one worker."""
+    with one_worker(tmp_path_factory.mktemp("workers")) as made:
         yield made
 
 

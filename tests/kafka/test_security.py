@@ -86,7 +86,7 @@ def way(
 
 
 def test_worker_produce_lag_sink_and_admin_come_in(way: Guarded) -> None:
-    working = Working(way.broker.bootstrap, way.folder)  # reads by the plain listener
+    working = Working(way.broker, way.folder)  # reads by the plain listener
     working.start(env=way.env)
     try:
         working.await_ready()

@@ -13,7 +13,6 @@ from typing import Any
 import httpx
 import pytest
 
-from streams.broker import Broker
 from tests.command import PROGRAM, environment
 from tests.kafka.working import Working
 
@@ -52,26 +51,10 @@ class Served:
 
 
 @pytest.fixture(scope="module")
-def broker() -> Iterator[Broker]:
-    with Broker.start(short_lived=True) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def working(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Working]:
-    """With one worker."""
-    made = Working(broker.bootstrap, tmp_path_factory.mktemp("workers"))
-    made.start()
-    made.await_ready()
-    yield made
-    made.stop()
-
-
-@pytest.fixture(scope="module")
-def both(working: Working, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Served]]:
+def both(lasting: Working, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Served]]:
     """Two of them, ready."""
     folder = tmp_path_factory.mktemp("serve")
-    made = [Served(working.bootstrap, folder / f"serve-{number}") for number in range(2)]
+    made = [Served(lasting.bootstrap, folder / f"serve-{number}") for number in range(2)]
     try:
         for one in made:
             one.await_ready()
@@ -124,7 +107,7 @@ def test_a_write_is_read_at_once_where_it_was_made(both: list[Served]) -> None:
 
 
 def test_every_key_is_answered_through_kills_and_rebalances(
-    both: list[Served], working: Working
+    both: list[Served], lasting: Working
 ) -> None:
     """No 404 for a session that is known, never fewer turns than the same server has told of, and
     what was acknowledged is there, while a second worker joins and the first one is killed."""
@@ -166,13 +149,13 @@ def test_every_key_is_answered_through_kills_and_rebalances(
         watching = [threads.submit(watch, served) for served in both]
         feeding = threads.submit(feed)
         try:
-            worker = working.workers[-1]
-            working.start()
-            working.await_log(": restored ", times=2)
+            worker = lasting.workers[-1]
+            lasting.start()
+            lasting.await_log(": restored ", times=2)
             time.sleep(1)
             worker.kill()
             worker.wait()
-            working.await_log("restored", times=8)
+            lasting.await_log("restored", times=8)
             time.sleep(1)
         finally:
             over.set()
@@ -187,15 +170,15 @@ def test_every_key_is_answered_through_kills_and_rebalances(
 
 
 def test_without_a_worker_a_write_is_202_and_applied_by_the_next(
-    both: list[Served], working: Working
+    both: list[Served], lasting: Working
 ) -> None:
     client = both[0].client
-    working.kill()
+    lasting.kill()
     body = {"session_id": "later", "topic": "patience"}
     reply = client.post("/memory/session/update", json=body, headers={"Prefer": "wait=0"})
     assert reply.status_code == 202
     assert client.get("/memory/session/later").status_code == 404
-    working.start()
+    lasting.start()
     deadline = time.monotonic() + TOO_LONG
     while (found := client.get(reply.headers["Location"])).status_code == 404:
         assert time.monotonic() < deadline
@@ -203,9 +186,9 @@ def test_without_a_worker_a_write_is_202_and_applied_by_the_next(
     assert found.json()["current_topic"] == "patience"
 
 
-def test_without_a_broker_503_and_then_well_again(both: list[Served], broker: Broker) -> None:
+def test_without_a_broker_503_and_then_well_again(both: list[Served], lasting: Working) -> None:
     client = both[0].client
-    (node,) = broker.nodes
+    (node,) = lasting.broker.nodes
     node.kill()
     deadline = time.monotonic() + TOO_LONG
     while (reply := client.get("/memory/session/own")).status_code == 200:
@@ -217,7 +200,7 @@ def test_without_a_broker_503_and_then_well_again(both: list[Served], broker: Br
         assert int(refused.headers["Retry-After"]) >= 1
         assert refused.headers["Content-Type"] == "application/problem+json"
     node.start()
-    broker.await_ready()
+    lasting.broker.await_ready()
     for served in both:
         served.await_ready()
     assert client.get("/memory/session/own").json()["current_topic"] == "fractions"

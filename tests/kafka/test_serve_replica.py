@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from itertools import count
 from pathlib import Path
@@ -15,7 +15,6 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.structs import TopicPartition
 
 from streams import sample
-from streams.broker import Broker
 from streams.folds import documents, learner, task
 from streams.kafka.admin import connected
 from streams.kafka.agents import changelogs
@@ -34,30 +33,13 @@ APPLIED = Outcome("applied")
 numbers = count()
 
 
-@pytest.fixture(scope="module")
-def broker() -> Iterator[Broker]:
-    """This module's own."""
-    with Broker.start(short_lived=True) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def working(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Working]:
-    """With one worker."""
-    made = Working(broker.bootstrap, tmp_path_factory.mktemp("workers"))
-    made.start()
-    made.await_ready()
-    yield made
-    made.stop()
-
-
 @asynccontextmanager
 async def replica(
-    working: Working, data: Path | None = None, group: str = APP
+    lasting: Working, data: Path | None = None, group: str = APP
 ) -> AsyncIterator[ReplicaMemory]:
     """One that has restored."""
     options: dict[str, Any] = {} if data is None else {"rows": lambda lane: DiskRows(data / lane)}
-    async with ReplicaMemory(KafkaSettings.plain(working.bootstrap), group, **options) as made:
+    async with ReplicaMemory(KafkaSettings.plain(lasting.bootstrap), group, **options) as made:
         await until(lambda: made.readiness().ready)
         yield made
 
@@ -97,11 +79,11 @@ def plan(user: str, plan_id: str) -> bytes:
     ).encode()  # fmt: skip
 
 
-def test_reads_what_it_has_just_written(working: Working) -> None:
+def test_reads_what_it_has_just_written(lasting: Working) -> None:
     """Each kind of record, in the rows of its own key, as soon as it is said to be applied."""
 
     async def run() -> None:
-        async with replica(working) as memory:
+        async with replica(lasting) as memory:
             name = f"own-{next(numbers)}"
 
             async def sent(*records: bytes) -> list[Outcome]:
@@ -123,9 +105,9 @@ def test_reads_what_it_has_just_written(working: Working) -> None:
     asyncio.run(run())
 
 
-def test_says_what_each_record_ended_as(working: Working) -> None:
+def test_says_what_each_record_ended_as(lasting: Working) -> None:
     async def run() -> None:
-        async with replica(working) as memory:
+        async with replica(lasting) as memory:
             name = f"ends-{next(numbers)}"
             first, second = turn(name, f"{name}-1"), turn(name, f"{name}-2")
             other = turn(name, f"{name}-1", user_input="other words")
@@ -142,7 +124,28 @@ def test_says_what_each_record_ended_as(working: Working) -> None:
     asyncio.run(run())
 
 
-def test_documents_are_those_of_the_file_tier(working: Working, tmp_path: Path) -> None:
+def test_law_8_no_note_of_a_changelog_quotes_what_was_said(lasting: Working) -> None:
+    """The reply has the reason; the words that were refused stand in the dead letter alone."""
+    words = "the heron on the roof"
+    name = f"words-{next(numbers)}"
+    asked = json.loads(plan(name, name)) | {"state_updates": [], "preference_updates": [
+        {"op": "revoke", "domain": "birds", "polarity": "like", "subject": words,
+         "confidence": 0.9, "reason": "said so"}
+    ]}  # fmt: skip
+
+    async def run() -> None:
+        async with replica(lasting) as memory:
+            said = await memory.submit([json.dumps(asked).encode()], TOO_LONG)
+            assert said == [Outcome("dead", "unknown_preference")]
+
+    asyncio.run(run())
+    (letter,) = [one for one in lasting.dead_letters() if one["reason"] == "unknown_preference"]
+    assert words in letter["detail"]
+    for spec in changelogs(APP, 1):
+        assert words.encode() not in b"".join(one.value or b"" for one in lasting.read(spec.name))
+
+
+def test_documents_are_those_of_the_file_tier(lasting: Working, tmp_path: Path) -> None:
     """Sessions, tasks and profiles of the sample."""
     counts = folded(SAMPLE, history=tmp_path / "files")
     sessions = rows(tmp_path / "files", "SELECT session_id, doc FROM session_current")
@@ -150,7 +153,7 @@ def test_documents_are_those_of_the_file_tier(working: Working, tmp_path: Path) 
     profiles = rows(tmp_path / "files", "SELECT user_id, doc FROM profile_current")
 
     async def run() -> None:
-        async with replica(working) as memory:
+        async with replica(lasting) as memory:
             lines = SAMPLE.read_bytes().splitlines()
             ended = Counter(one.ending for one in await memory.submit(lines, TOO_LONG))
             assert ended == {name: counts[name] for name in OUTCOMES if counts[name]}
@@ -178,15 +181,15 @@ def test_documents_are_those_of_the_file_tier(working: Working, tmp_path: Path) 
     assert len(sessions) > 3 and profiles
 
 
-def test_a_restart_goes_on_from_its_rows_on_disk(working: Working, tmp_path: Path) -> None:
+def test_a_restart_goes_on_from_its_rows_on_disk(lasting: Working, tmp_path: Path) -> None:
     async def run() -> None:
         name = f"disk-{next(numbers)}"
-        async with replica(working, tmp_path) as memory:
+        async with replica(lasting, tmp_path) as memory:
             await memory.submit([turn(name, f"{name}-1")], TOO_LONG)
             had = {at: lane.standing.marker_at for at, lane in memory._following.lanes.items()}
-        async with replica(working) as other:
+        async with replica(lasting) as other:
             await other.submit([turn(name, f"{name}-2")], TOO_LONG)
-        async with replica(working, tmp_path) as memory:
+        async with replica(lasting, tmp_path) as memory:
             first = {at: lane.first for at, lane in memory._following.lanes.items()}
             assert first == {at: max(place, 0) for at, place in had.items()}
             found = await memory.rows("sessions", "default", name)
@@ -195,13 +198,13 @@ def test_a_restart_goes_on_from_its_rows_on_disk(working: Working, tmp_path: Pat
     asyncio.run(run())
 
 
-def test_follows_a_generation_by_its_own_tables(working: Working) -> None:
+def test_follows_a_generation_by_its_own_tables(lasting: Working) -> None:
     """What is posted there is folded by both, each in its own transactions."""
-    working.start("--generation", "second")
-    working.await_ready()
+    lasting.start("--generation", "second")
+    lasting.await_ready()
 
     async def run() -> None:
-        async with replica(working, group=f"{APP}.second") as memory, replica(working) as live:
+        async with replica(lasting, group=f"{APP}.second") as memory, replica(lasting) as live:
             name = f"generation-{next(numbers)}"
             records = [turn(name, f"{name}-1"), signal("user", name, f"{name}-2"),
                        plan(name, f"{name}-3")]  # fmt: skip
@@ -213,9 +216,9 @@ def test_follows_a_generation_by_its_own_tables(working: Working) -> None:
     asyncio.run(run())
 
 
-def test_another_app_id_is_not_an_empty_memory(working: Working) -> None:
+def test_another_app_id_is_not_an_empty_memory(lasting: Working) -> None:
     async def run() -> None:
-        async with ReplicaMemory(KafkaSettings.plain(working.bootstrap), "nobody") as memory:
+        async with ReplicaMemory(KafkaSettings.plain(lasting.bootstrap), "nobody") as memory:
             await until(lambda: "nobody" in memory.readiness().about)
             with pytest.raises(NotReady):
                 await memory.rows("sessions", "default", "any")
@@ -225,9 +228,9 @@ def test_another_app_id_is_not_an_empty_memory(working: Working) -> None:
     asyncio.run(run())
 
 
-def test_a_changelog_made_anew_is_read_anew(broker: Broker) -> None:
+def test_a_changelog_made_anew_is_read_anew(lasting: Working) -> None:
     """No row of the old one is left, though offsets go on as if nothing had happened."""
-    settings = KafkaSettings.plain(broker.bootstrap)
+    settings = KafkaSettings.plain(lasting.bootstrap)
     specs = changelogs("remade", 1)
     at = TopicPartition(specs[0].name, 0)
 

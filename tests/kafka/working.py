@@ -44,8 +44,9 @@ def message(line: bytes, *headers: tuple[str, bytes]) -> Given:
 class Working:
     """Workers of one app on a broker that nobody else uses; `sent` counts input records."""
 
-    def __init__(self, bootstrap: str, folder: Path) -> None:
-        self.bootstrap, self.folder = bootstrap, folder
+    def __init__(self, broker: Broker, folder: Path) -> None:
+        self.broker, self.folder = broker, folder
+        self.bootstrap = broker.bootstrap
         self.sent = 0
         self.workers: list[subprocess.Popen[bytes]] = []
 
@@ -168,11 +169,20 @@ class Working:
 def alone(folder: Path) -> Iterator[Working]:
     """Workers on a broker of their own: the topology's topics have one name each."""
     with Broker.start(short_lived=True) as broker:
-        made = Working(broker.bootstrap, folder)
+        made = Working(broker, folder)
         try:
             yield made
         finally:
             made.stop()
+
+
+@contextmanager
+def one_worker(folder: Path) -> Iterator[Working]:
+    """A worker that is ready, on a broker of its own."""
+    with alone(folder) as made:
+        made.start()
+        made.await_ready()
+        yield made
 
 
 def produced(bootstrap: str, messages: Sequence[Given]) -> int:

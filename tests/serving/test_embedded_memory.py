@@ -17,10 +17,10 @@ from sinks.root import HistoryWriteError
 from streams.errors import ConfigurationError
 from streams.folds import documents
 from streams.runtime import local, operate
+from streams.runtime.inbox import Group, Inbox
 from streams.runtime.store import Store
 from streams.serving import embedded, folder
 from streams.serving.embedded import EmbeddedMemory
-from streams.serving.inbox import Group, Inbox
 from streams.serving.memory import Busy, NotReady, Outcome
 from tests.command import files_holding, rows, turn
 

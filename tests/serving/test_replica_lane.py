@@ -138,7 +138,7 @@ def test_what_records_ended_as(lane: ReplicaLane) -> None:
     ended = Ends()
     ended.duplicate("turns", 1)
     ended.duplicate("turns", 2)
-    ended.dead("turns", 4, "invalid", "x: is missing")
+    ended.dead("turns", 4, "conflicting_duplicate", "e has other content")
     assert len(ended.runs["turns"]) == 2, "what lies side by side is one run"
     lane.take([marker(0, 5, ends=ended.runs)], 2)
     said = [lane.outcome("turns", offset) for offset in range(6)]
@@ -147,7 +147,7 @@ def test_what_records_ended_as(lane: ReplicaLane) -> None:
         Outcome("duplicate"),
         Outcome("duplicate"),
         Outcome("applied"),
-        Outcome("dead", "invalid", "x: is missing"),
+        Outcome("dead", "conflicting_duplicate", "e has other content"),
         Outcome("accepted"),
     ]
 

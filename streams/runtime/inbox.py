@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
-from streams.serving.memory import NoRoom
+from streams.errors import TurnstoneError
 
 TOPIC = "inbox"
 """What rows of the history have as `src_topic`."""
@@ -24,6 +24,14 @@ FOLDER = "_inbox"
 SUFFIX = ".log"
 MOST_BYTES = 1_000_000_000
 """On disk that the history does not have yet: more only gathers where it cannot be committed."""
+
+
+class NoRoom(TurnstoneError):  # noqa: N818 - a state, not a fault
+    """The log cannot be written, for want of room or permission: 507; nothing was taken."""
+
+    exit_code = 1
+    retry_after = 5
+    """Seconds."""
 
 
 class Group(NamedTuple):
