@@ -2,13 +2,15 @@
 
 import copy
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import requests
 import schemathesis
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, example, given, settings
 from schemathesis import Case
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
@@ -17,7 +19,10 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from schemas.events import RECORD_TYPES
+from schemas.session import SessionDocument
 from streams.serving.endpoints import ENDPOINTS
+from streams.serving.routes_records import EVENT, EVENTS
 from tests.serving.serving import Server
 
 ROOT = Path(__file__).parents[2]
@@ -31,18 +36,26 @@ CONFORMING: Any = [
 ]
 
 
-def _asked() -> Any:
-    """The document without the stream, which has no end; of the bodies of records only signals:
-    making one of each of the others at random takes minutes (tests/property has them all)."""
-    given = copy.deepcopy(DOCUMENT)
-    content = given["paths"]["/v1/records"]["post"]["requestBody"]["content"]
-    signal = {"schema": {"$ref": "#/components/schemas/Signal"}}
-    content.clear()
-    content["application/json"] = signal
-    return schemathesis.openapi.from_dict(given).exclude(path=STREAM)
+RECORDS = "/v1/records"
+THOROUGHLY = settings(
+    max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
+whole: Any = schemathesis.openapi.from_dict(DOCUMENT)
+document: Any = whole.exclude(path=STREAM).exclude(path=RECORDS)
+"""Without the stream, which has no end, and the records, which come by their types: both below."""
 
 
-document: Any = _asked()
+def _records_of(kind: str) -> Any:
+    """The operation that posts records, of one type alone: one of each at random, as the document
+    has them, takes minutes to be made."""
+    told = copy.deepcopy(DOCUMENT)
+    content = told["paths"][RECORDS]["post"]["requestBody"]["content"]
+    record = {"$ref": f"#/components/schemas/{kind}"}
+    content["application/json"]["schema"] = {"anyOf": [record, {"type": "array", "items": record}]}
+    events = [content[media]["schema"] for media in (EVENT, EVENTS)]
+    for event in (events[0], events[1]["items"]):
+        event["properties"]["data"] = record
+    return schemathesis.openapi.from_dict(told)[RECORDS]["POST"]
 
 
 def test_the_document_is_openapi() -> None:
@@ -67,11 +80,46 @@ def test_the_examples_work(api: httpx.Client, endpoint: Any) -> None:
 
 
 @document.parametrize()  # type: ignore[untyped-decorator]
-@settings(
-    max_examples=8,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)
+@THOROUGHLY
 def test_whatever_is_asked_the_answer_conforms(case: Case[Any], sample: Server) -> None:
     case.call_and_validate(base_url=sample.url, checks=CONFORMING)
+
+
+@pytest.mark.parametrize("kind", [model.__name__ for model in RECORD_TYPES.values()])
+def test_whatever_records_are_posted_the_answer_conforms(kind: str, sample: Server) -> None:
+    """One, several, as lines, as events."""
+    seen = Counter[str]()
+
+    @THOROUGHLY
+    @given(case=_records_of(kind).as_strategy())
+    def post(case: Case[Any]) -> None:
+        reply = case.call_and_validate(base_url=sample.url, checks=CONFORMING)
+        seen[f"{case.media_type} {reply.status_code}"] += 1
+
+    post()
+    assert {media.split()[0] for media in seen} >= {"application/json", EVENT, EVENTS}
+    assert any(told.endswith(" 200") for told in seen), seen
+
+
+def test_whatever_stream_is_asked_for_the_answer_conforms(sample: Server) -> None:
+    """Of a stream its beginning: it has no end."""
+    operation = whole[STREAM]["GET"]
+
+    @THOROUGHLY
+    @given(case=operation.as_strategy())
+    @example(case=operation.Case(path_parameters={"session_id": "emma-move"}))
+    def ask(case: Case[Any]) -> None:
+        asked = case.as_transport_kwargs(base_url=sample.url)
+        with requests.request(**asked, stream=True, timeout=30) as reply:
+            if reply.status_code != 200:
+                case.validate_response(reply, checks=CONFORMING)
+                return
+            seen.append(case.path_parameters["session_id"])
+            assert reply.headers["content-type"].startswith("text/event-stream")
+            lines = reply.iter_lines(chunk_size=1)
+            data = next(line for line in lines if line.startswith(b"data: "))
+            SessionDocument.model_validate_json(data.removeprefix(b"data: "))
+
+    seen: list[str] = []
+    ask()
+    assert "emma-move" in seen
