@@ -8,7 +8,7 @@ answer and are not used here.
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextvars import ContextVar
 from functools import cache
 from itertools import count
@@ -87,13 +87,19 @@ def connect(
     Raises HistoryError where there is no history.
     """
     folder = find_tables(root)
+    connection = begin()
+    define(connection, folder, views, tenant=tenant)
+    if locked:
+        _lock(connection, folder)
+    return connection
+
+
+def begin() -> DuckDBPyConnection:
+    """A database in memory with nothing in it yet; `WATCH` is told."""
     connection = _duckdb.connect()
     connection.execute(SETTINGS)
     if watch := WATCH.get():
         watch(connection)
-    define(connection, folder, views, tenant=tenant)
-    if locked:
-        _lock(connection, folder)
     return connection
 
 
@@ -103,15 +109,21 @@ def define(
     views: Iterable[str] | None = None,
     *,
     tenant: str | None = None,
+    loaded: Collection[str] = (),
 ) -> None:
-    """Creates tables' views, then the views and macros over them, for `connect`'s arguments."""
+    """Creates tables' views, then the views and macros over them, for `connect`'s arguments.
+
+    `loaded` are tables that lie in the database already, snapshots with their commit order.
+    """
     tables = table_names()
     wanted = needs(views if views is not None else [*tables, *ALL_VIEWS], tables)
     # a snapshot's view reads the files themselves, for their commit order
     opened = {SNAPSHOT_KEYS[name][0] if name in SNAPSHOT_KEYS else name for name in wanted}
-    files = {name: data_files(connection, folder / name) for name in tables if name in opened}
+    files = {name: data_files(connection, folder / name) for name in opened.difference(loaded)
+             if name in tables}  # fmt: skip
     for name in wanted:
-        connection.execute(f"CREATE OR REPLACE {_definition(name, files, tenant)}")
+        if name not in loaded:
+            connection.execute(f"CREATE OR REPLACE {_definition(name, files, tenant)}")
 
 
 def _definition(name: str, files: dict[str, list[str]], tenant: str | None) -> str:
@@ -119,7 +131,9 @@ def _definition(name: str, files: dict[str, list[str]], tenant: str | None) -> s
         return f"VIEW {name} AS {select(name, files[name], tenant=tenant)}"
     if name in SNAPSHOT_KEYS:
         table, key = SNAPSHOT_KEYS[name]
-        rows = select(table, files[table], tenant=tenant, more=True)
+        rows = f"FROM {table}"
+        if table in files:
+            rows = select(table, files[table], tenant=tenant, more=True)
         return f"VIEW {name} AS {_newest(table, rows, key)}"
     if name in MACROS:
         return f"MACRO {name}{MACROS[name]}"
@@ -229,13 +243,23 @@ def _lock(connection: DuckDBPyConnection, folder: Path) -> None:
     connection.execute("SET lock_configuration = true")
 
 
-def select(table: str, files: list[str], *, tenant: str | None = None, more: bool = False) -> str:
-    """SQL of a table's rows, with `more` their commit order; without files typed, but none."""
+def select(
+    table: str,
+    files: list[str],
+    *,
+    tenant: str | None = None,
+    more: bool = False,
+    only: Sequence[str] | None = None,
+) -> str:
+    """SQL of a table's rows, with `more` their commit order; without files typed, but none.
+
+    `only`: with these columns. It has a WHERE where there is a tenant.
+    """
     types = columns(table) | ({COMMIT_ORDER: "BIGINT"} if more else {})
+    names = ", ".join(f't."{name}"' for name in (types if only is None else only))
     if not files:
         nothing = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in types.items())
-        return f"SELECT {nothing} WHERE false"
-    names = ", ".join(f't."{name}"' for name in types)
+        return f"SELECT {names} FROM (SELECT {nothing}) AS t WHERE false"
     rows = (
         f"SELECT {names} FROM read_parquet([{', '.join(map(quoted, files))}], "
         "hive_partitioning = true, hive_types = {'date': DATE}) AS t"

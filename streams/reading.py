@@ -12,14 +12,23 @@ import msgspec
 from _duckdb import DuckDBPyConnection
 
 from schemas.time import DAY, EPOCH, format_time, parse_time
-from sinks.generation import find_tables
-from sinks.history import connect, define, quoted, read
+from sinks.history import connect, quoted, read
+from sinks.lookup import Lookup
 from streams.errors import DataRefused, UsageError
 from streams.folds.constants import CONSTANTS
 from streams.folds.expiry import expire
 
 LIMIT = 1000
 FAR = 2**62
+TOLD = (
+    "tenant", "event_id", "session_id", "occurred_at", "user_input", "agent_answer",
+    "status", "recorded_at", "src_topic", "src_partition", "src_offset",
+)  # fmt: skip
+"""What `why` says of an event, and what tells which of its rows stands."""
+SPOKEN = (*TOLD, "user_id", "source", "error", "intent", "topic")
+"""What `timeline` says of it."""
+HELD = ("tenant", "owner_id", "entity_type", "entity_id", "seq", "recorded_at", "after")
+"""What states and preferences are made of."""
 PLACE = "src_topic || ':' || src_partition || ':' || src_offset"
 """SQL of where a record stood: topic, partition and offset; of a file its path, 0 and the line."""
 
@@ -63,29 +72,27 @@ def session(root: Path, tenant: str, session_id: str, as_of: int | None, now: in
     """
     if as_of is not None:
         return _session_as_of(root, tenant, session_id, as_of)
-    with connect(root, tenant=tenant, views=["session_current"]) as db:
-        sql = "SELECT doc FROM session_current WHERE tenant = ? AND session_id = ?"
-        document = _document(_one(rows(db, sql, tenant, session_id), f"session {session_id!r}"))
+    with Lookup(root, tenant) as about:
+        about.load("sessions", "session_id = ?", session_id)
+        found = rows(about.define("session_current"), "SELECT doc FROM session_current")
+        document = _document(_one(found, f"session {session_id!r}"))
         if document["status"] == "closed":
             return document
-        define(db, find_tables(root), ["events"], tenant=tenant)
-        latest = _latest_turn(db, session_id, now - CONSTANTS.session_expiry)
+        latest = _latest_turn(about, session_id, now - CONSTANTS.session_expiry)
     if latest is None and document["conversation_count"]:
         latest = 0  # some time before `since`
     return expire(document, latest, now)
 
 
-def _latest_turn(db: DuckDBPyConnection, session_id: str, since: int) -> int | None:
+def _latest_turn(about: Lookup, session_id: str, since: int) -> int | None:
     """The session's latest turn, if it is not older than the day of `since`.
 
     Only the files of those days are opened: a session may be asked for among years of others.
     """
     day = (EPOCH + timedelta(microseconds=since)).date()
-    sql = (
-        "SELECT max(epoch_us(occurred_at)) FROM events "
-        f"WHERE session_id = ? AND date >= DATE '{day}'"
-    )
-    ((latest,),) = db.execute(sql, [session_id]).fetchall()
+    recent = f"session_id = ? AND date >= DATE '{day}'"
+    about.load("events", recent, session_id, columns=["occurred_at"])
+    ((latest,),) = about.db.execute("SELECT max(epoch_us(occurred_at)) FROM events").fetchall()
     return None if latest is None else int(latest)
 
 
@@ -117,12 +124,19 @@ def timeline(
         "e.user_input, e.agent_answer, e.error, e.intent, e.topic, a.v, a.a, a.d "
         "FROM event_current e LEFT JOIN affect_current a "
         "ON a.tenant = e.tenant AND a.event_id = e.event_id "
-        "WHERE e.tenant = ? AND (e.session_id = ? OR e.user_id = ?) "
+        "WHERE (e.session_id = ? OR e.user_id = ?) "
         "AND (epoch_us(e.occurred_at), e.event_id) > (?, ?) "
         "ORDER BY e.occurred_at, e.event_id LIMIT ?"
     )
-    with connect(root, tenant=tenant, views=["event_current", "affect_current"]) as db:
-        found = rows(db, sql, tenant, key, key if of_users else None, *after, limit)
+    with Lookup(root, tenant) as about:
+        theirs = "session_id = ? OR user_id = ?" if of_users else "session_id = ?"
+        about.load("events", theirs, *[key] * (1 + of_users), columns=["event_id"])
+        # all rows of their events, so that the one that stands is among them
+        said = _listed(about.db, "SELECT DISTINCT event_id FROM events")
+        about.load("events", f"event_id IN ({said})", columns=SPOKEN)
+        about.load("affects", "event_id IN (SELECT event_id FROM events)")
+        db = about.define("event_current", "affect_current")
+        found = rows(db, sql, key, key if of_users else None, *after, limit)
     if not found:
         raise DataRefused(f"no session or user {key!r} in this history")
     return found
@@ -148,14 +162,29 @@ def states(
     root: Path, tenant: str, owner: str | None, as_of: int, known_at: int | None
 ) -> list[dict[str, Any]]:
     """What was true at a time, of a user or of all, as known at another."""
-    with connect(root, tenant=tenant, views=["state_as_of"]) as db:
-        known = "NULL" if known_at is None else f"make_timestamptz({known_at})"
-        sql = (
-            f"SELECT * FROM state_as_of(make_timestamptz({as_of}), {known}) WHERE tenant = ?"
-            f"{'' if owner is None else ' AND owner_id = ?'} ORDER BY owner_id, kind, valid_from"
-        )
-        given = [tenant] if owner is None else [tenant, owner]
-        return [_state(row) for row in rows(db, sql, *given)]
+    with Lookup(root, tenant) as about:
+        if owner is not None:
+            _load_revisions(about, "owner_id = ? AND entity_type = 'state'", owner)
+        return _states(about.define("state_as_of"), as_of, known_at)
+
+
+def _load_revisions(about: Lookup, where: str, owner: str) -> None:
+    """A user's revisions. `before` is half of their text, and counts only of what is gone: it is
+    read where there is such a one."""
+    about.load("revisions", where, owner, columns=HELD)
+    if about.db.execute('SELECT 1 FROM revisions WHERE "after" IS NULL LIMIT 1').fetchall():
+        about.load("revisions", where, owner, columns=(*HELD, "before"))
+    else:
+        about.db.execute('ALTER TABLE revisions ADD COLUMN "before" VARCHAR')
+
+
+def _states(db: DuckDBPyConnection, as_of: int, known_at: int | None) -> list[dict[str, Any]]:
+    known = "NULL" if known_at is None else f"make_timestamptz({known_at})"
+    sql = (
+        f"SELECT * FROM state_as_of(make_timestamptz({as_of}), {known}) "
+        "ORDER BY owner_id, kind, valid_from"
+    )
+    return [_state(row) for row in rows(db, sql)]
 
 
 def _state(row: dict[str, Any]) -> dict[str, Any]:
@@ -165,15 +194,18 @@ def _state(row: dict[str, Any]) -> dict[str, Any]:
 
 def user(root: Path, tenant: str, user_id: str, at: int) -> dict[str, Any]:
     """Everything known of a user at a time: profile, states, preferences, mood."""
-    with connect(root, tenant=tenant, views=["profile_current", "preference_current"]) as db:
-        sql = "SELECT doc FROM profile_current WHERE tenant = ? AND user_id = ?"
-        profile = [_document(row) for row in rows(db, sql, tenant, user_id)]
+    with Lookup(root, tenant) as about:
+        about.load("profiles", "user_id = ?", user_id)
+        theirs = "owner_id = ? AND entity_type IN ('state', 'preference')"
+        _load_revisions(about, theirs, user_id)
+        db = about.define("profile_current", "preference_current", "state_as_of")
+        profile = [_document(row) for row in rows(db, "SELECT doc FROM profile_current")]
         sql = (
             "SELECT domain, polarity, subject, status, confidence, evidence_event_ids, updated_at "
-            "FROM preference_current WHERE tenant = ? AND owner_id = ? ORDER BY domain, subject"
+            "FROM preference_current ORDER BY domain, subject"
         )
-        preferences = rows(db, sql, tenant, user_id)
-    held = states(root, tenant, user_id, at, None)
+        preferences = rows(db, sql)
+        held = _states(db, at, None)
     moods = [one for one in held if one["kind"] == "long_mood_state"]
     if not profile and not preferences and not held:
         raise DataRefused(f"no user {user_id!r} in this history (look at --tenant and --history)")
@@ -198,17 +230,18 @@ def mood(state: dict[str, Any], at: int) -> dict[str, Any]:
     return {"text": state["body_text"], "vad": now, "at": format_time(at), **numbers}
 
 
+def _listed(db: DuckDBPyConnection, sql: str) -> str:
+    """Ids as an SQL list: for one, not for a subquery, DuckDB asks the files' Bloom filters."""
+    return ", ".join(quoted(one) for (one,) in db.execute(sql).fetchall()) or "NULL"
+
+
 def why(root: Path, tenant: str, entity_id: str) -> list[dict[str, Any]]:
     """The revisions of an entity with the text of their evidence."""
-    with connect(root, tenant=tenant, views=["why"]) as db:
-        # what `why` reads, cut down beforehand: each of its tables is then gone through once
-        sql = "CREATE TEMP TABLE revisions AS FROM main.revisions WHERE entity_id = ?"
-        db.execute(sql, [entity_id])
-        cited = db.execute("SELECT DISTINCT unnest(evidence_event_ids) FROM revisions").fetchall()
-        told = ", ".join(quoted(event_id) for (event_id,) in cited) or "NULL"
-        db.execute("ALTER VIEW events RENAME TO all_events")
-        db.execute(f"CREATE VIEW events AS FROM all_events WHERE event_id IN ({told})")
-        found = rows(db, "SELECT * FROM why(?)", entity_id)
+    with Lookup(root, tenant) as about:
+        about.load("revisions", "entity_id = ?", entity_id)
+        cited = _listed(about.db, "SELECT DISTINCT unnest(evidence_event_ids) FROM revisions")
+        about.load("events", f"event_id IN ({cited})", columns=TOLD)
+        found = rows(about.define("why"), "SELECT * FROM why(?)", entity_id)
     if not found:
         raise DataRefused(f"nothing in this history ever changed {entity_id!r}")
     for row in found:

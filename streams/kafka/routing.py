@@ -57,7 +57,14 @@ def route(line: bytes) -> Route | None:
     return Route(topic.name, _key(head, topic), line, known=True)
 
 
-def _topic(head: _Head) -> Topic | None:
+def route_of(record: Any, line: bytes) -> Route:
+    """The way of a record that was decoded, and is not withheld; `line` is its JSON."""
+    topic = _topic(record)
+    assert topic is not None, "all types of records have one"
+    return Route(topic.name, _key(record, topic), line, known=True)
+
+
+def _topic(head: Any) -> Topic | None:
     if not isinstance(head.type, str):
         return None
     if head.type == "signal" and head.scope == "user":
@@ -65,7 +72,7 @@ def _topic(head: _Head) -> Topic | None:
     return _TOPICS.get(head.type)
 
 
-def _key(head: _Head, topic: Topic) -> bytes | None:
+def _key(head: Any, topic: Topic) -> bytes | None:
     owner = head.user_id if topic.key == USER else head.session_id
     if not (isinstance(owner, str) and isinstance(head.tenant, str)):
         return None

@@ -82,7 +82,7 @@ def _route(scope: Message) -> str:
 
 
 def _is_stream(start: Message) -> bool:
-    return any(
-        name.lower() == b"content-type" and value.startswith(b"text/event-stream")
-        for name, value in start["headers"]
-    )
+    for name, value in start["headers"]:
+        if name == b"content-type":
+            return bool(value.startswith(b"text/event-stream"))
+    return False

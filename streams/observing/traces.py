@@ -68,6 +68,11 @@ def begin(part: str, wanted: bool) -> bool:
     return True
 
 
+def are_sent() -> bool:
+    """Whether `begin` was told to."""
+    return _tracer is not None
+
+
 def outgoing() -> Headers:
     """The header that a record carries which the work under way sends; none without a trace."""
     return [] if _tracer is None else _headers()

@@ -5,7 +5,7 @@ leaves nothing behind, and which rows each record causes.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -17,7 +17,7 @@ from streams.extractors.naming import Extract
 from streams.folds import documents, learner, memory, session, task
 from streams.folds.rows import Effects, Input, Late, Outcome, Refused
 from streams.folds.session_state import visible
-from streams.runtime.decode import Dead, decode
+from streams.runtime.decode import Dead, Withheld, decode
 from streams.runtime.distinct import Distinct
 from streams.runtime.sources import Given
 from streams.runtime.store import Entity, Store, StoreError
@@ -62,13 +62,24 @@ class Applier:
         """Counts anew what was touched."""
         self.touched = {name: Distinct() for name in ("sessions", "tasks", "users", "states")}
 
-    def apply(self, lines: list[Given], recorded_at: int | None = None) -> list[Ending]:
+    def apply(
+        self,
+        lines: list[Given],
+        recorded_at: int | None = None,
+        read: Sequence[Input] | None = None,
+    ) -> list[Ending]:
         """Some records as bytes, each with its topic (or path), partition and offset (or line);
         what each ended as. `recorded_at`: when the log took them, if it is not theirs to say.
+        `read`: what they say, where they were decoded before they had a place.
 
         All are decoded, then all are folded: each step finds its code and data in the cache.
         """
-        decoded = [decode(line, source) for line, source in lines]
+        decoded: list[Input | Dead | Withheld]
+        if read is None:
+            decoded = [decode(line, source) for line, source in lines]
+        else:
+            places = zip(read, lines, strict=True)
+            decoded = [replace(given, source=source) for given, (_, source) in places]
         if recorded_at is not None:
             self._last_recorded_at = recorded_at
             decoded = [

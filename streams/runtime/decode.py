@@ -214,7 +214,12 @@ def _kept(line: bytes, record: Any) -> bytes:
 
 def _may_hold_image(line: bytes) -> bool:
     """Whether a closer look is worth it: a hint, or an escape that may hide one."""
-    return b"\\" in line or any(hint in line for hint in IMAGE_HINTS)
+    if b"\\" in line:
+        return True
+    for hint in IMAGE_HINTS:  # noqa: SIM110 - a generator takes thrice as long
+        if hint in line:
+            return True
+    return False
 
 
 def _is_image(name: str, value: str) -> bool:

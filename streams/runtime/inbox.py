@@ -17,6 +17,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from streams.errors import TurnstoneError
+from streams.folds.rows import Input
 
 TOPIC = "inbox"
 """What rows of the history have as `src_topic`."""
@@ -35,15 +36,23 @@ class NoRoom(TurnstoneError):  # noqa: N818 - a state, not a fault
 
 
 class Group(NamedTuple):
-    """Records that were written at once, the first one's offset, and when (microseconds)."""
+    """Records that were written at once, the first one's offset, and when (microseconds); `read`
+    is what they say, where somebody has decoded them all."""
 
     first: int
     recorded_at: int
     records: Sequence[bytes]
+    read: Sequence[Input] | None = None
 
     @property
     def last(self) -> int:
         return self.first + len(self.records) - 1
+
+    def part(self, start: int, length: int) -> "Group":
+        """So many of them from a place on."""
+        end = start + length
+        read = None if self.read is None else self.read[start:end]
+        return Group(self.first + start, self.recorded_at, self.records[start:end], read)
 
 
 class Inbox:

@@ -13,7 +13,7 @@ not forward).
 import gc
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -31,6 +31,7 @@ from sinks.root import HistoryWriteError, open_root
 from sinks.tables import to_arrow
 from streams.errors import ConfigurationError, TurnstoneError
 from streams.extractors.naming import Extract
+from streams.folds.rows import Input
 from streams.generations.generation import use_constants
 from streams.runtime import sources
 from streams.runtime.apply import EXTRACTED, Applier, Ending, Row
@@ -255,9 +256,14 @@ class Runner:
         finally:
             self.positions[topic] = source.position
 
-    def apply(self, chunk: list[Given], recorded_at: int | None = None) -> list[Ending]:
+    def apply(
+        self,
+        chunk: list[Given],
+        recorded_at: int | None = None,
+        read: Sequence[Input] | None = None,
+    ) -> list[Ending]:
         """Folds some records into the next batch; what each ended as, once that is committed."""
-        endings = self.applier.apply(chunk, recorded_at)
+        endings = self.applier.apply(chunk, recorded_at, read)
         self.batch += len(chunk)
         self.batch_bytes += sum([len(line) for line, _ in chunk])
         self.unpacked += len(chunk)

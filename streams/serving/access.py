@@ -159,8 +159,9 @@ class _Reply:
 
 
 def _secured(headers: list[Header]) -> list[Header]:
-    if any(name == NO_STORE[0] for name, _ in headers):
-        return [*headers, *SECURITY_HEADERS]
+    for name, _ in headers:
+        if name == NO_STORE[0]:
+            return [*headers, *SECURITY_HEADERS]
     return [*headers, *SECURITY_HEADERS, NO_STORE]
 
 

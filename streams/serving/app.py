@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from streams.observing import traces
 from streams.observing.requests import Requests
 from streams.serving.access import LOCAL
 from streams.serving.endpoints import ENDPOINTS
@@ -62,6 +63,7 @@ def create_app(
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,  # it redirects to whatever host the request names
+        telemetry={"tracing": traces.are_sent(), "metrics": False, "logs": False},
         lifespan=lifespan,
     )
     app.state.serving = Serving(memory, past, streams, Sent(), within, page, records)

@@ -22,6 +22,8 @@ class Preference(NamedTuple):
 def preference(request: Request, wait: float) -> Preference:
     """`wait=SECONDS` (default `wait`), `respond-async` (0 s), `return=minimal`."""
     minimal = False
+    if "prefer" not in request.headers:
+        return Preference(wait, minimal)
     for part in ",".join(request.headers.getlist("prefer")).lower().split(","):
         name, _, value = (one.strip() for one in part.partition("="))
         if name == "respond-async":

@@ -7,6 +7,7 @@ copy of rows that are folded and not yet there; both belong to the event loop al
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any, Self
 from sinks import locks
 from sinks.root import open_root
 from streams.errors import ConfigurationError
-from streams.folds.rows import Rows
+from streams.folds.rows import Input, Rows
 from streams.observing.readiness import Readiness
 from streams.runtime.apply import Ending, name_of
 from streams.runtime.decode import Dead
@@ -33,6 +34,9 @@ WAITING_RECORDS = 20_000
 WAITING_BYTES = 64_000_000
 GROUP_RECORDS = 4_000
 """Of one write to the log."""
+GATHER = 0.005
+"""Seconds from one write to the log to the next: what is posted meanwhile goes together, and costs
+one wait for the disk and one turn of each thread. Who posts alone does not wait."""
 CACHED = 4_096
 """Sessions and users read last."""
 CACHED_BYTES = 32_000_000
@@ -49,8 +53,14 @@ OUTCOMES = {name: Outcome(name) for name in ("applied", "duplicate", "withheld")
 class _Posted:
     """Records of one request, and what they ended as so far."""
 
-    def __init__(self, records: list[bytes], loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        records: list[bytes],
+        read: Sequence[Input] | None,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
         self.records = records
+        self.read = read
         self.bytes = sum(map(len, records))
         self.outcomes = [ACCEPTED] * len(records)
         self.left = len(records)
@@ -89,6 +99,7 @@ class EmbeddedMemory:
         self._store: Store | None = None
         self._why = "the history is being opened"
         self._closing = False
+        self._appended = float("-inf")  # when, of the monotonic clock
         self._waiting: dict[int, tuple[_Posted, int]] = {}  # offset -> its place in a request
         self._waiting_records = self._waiting_bytes = 0
         self._folded: dict[Where, tuple[Entity, int]] = {}  # rows not on disk yet, and their batch
@@ -188,12 +199,14 @@ class EmbeddedMemory:
         self._read.clear()
         self._read_bytes = 0
 
-    async def submit(self, records: Sequence[bytes], within: float) -> list[Outcome]:
+    async def submit(
+        self, records: Sequence[bytes], within: float, read: Sequence[Input] | None = None
+    ) -> list[Outcome]:
         if self._closing:
             raise NotReady("the server is about to end")
         if not records:
             return []
-        posted = _Posted([_in_a_line(record) for record in records], self._loop)
+        posted = _Posted([_in_a_line(record) for record in records], read, self._loop)
         if self._waiting_records and (
             self._waiting_records + len(records) > WAITING_RECORDS
             or self._waiting_bytes + posted.bytes > WAITING_BYTES
@@ -202,14 +215,11 @@ class EmbeddedMemory:
         self._waiting_records += len(records)
         self._waiting_bytes += posted.bytes
         self._posts.put(posted)
-        try:
-            async with asyncio.timeout(within):
-                await asyncio.shield(posted.done)
-        except TimeoutError:
-            while not posted.logged and not posted.done.done():  # it may yet be refused
-                await asyncio.sleep(0.01)
-            if posted.done.done():
-                posted.done.result()
+        await asyncio.wait([posted.done], timeout=within)
+        while not posted.logged and not posted.done.done():  # it may yet be refused
+            await asyncio.sleep(0.01)
+        if posted.done.done():
+            posted.done.result()
         return list(posted.outcomes)
 
     async def failed(self) -> BaseException:
@@ -238,6 +248,8 @@ class EmbeddedMemory:
         """What was posted, at least one; whether that was all there will be."""
         gathered: list[_Posted] = []
         posted = self._posts.get()
+        if (pause := self._appended + GATHER - time.monotonic()) > 0:
+            time.sleep(pause)
         records = 0
         while posted is not None:
             gathered.append(posted)
@@ -273,7 +285,8 @@ class EmbeddedMemory:
             return
         for posted in gathered:
             posted.logged = True
-        self._folder.groups.put(group)
+        self._folder.groups.put(group._replace(read=_read(gathered)))
+        self._appended = time.monotonic()
 
     # --- what the folding thread tells ----------------------------------------------------------
 
@@ -346,6 +359,16 @@ def _outcome(ending: Ending) -> Outcome:
     if isinstance(ending, Dead):
         return Outcome("dead", ending.reason, ending.detail)
     return OUTCOMES.get(name_of(ending), OUTCOMES["applied"])
+
+
+def _read(gathered: Sequence[_Posted]) -> list[Input] | None:
+    """What all records say, if all were decoded."""
+    found: list[Input] = []
+    for posted in gathered:
+        if posted.read is None:
+            return None
+        found += posted.read
+    return found
 
 
 def _in_a_line(record: bytes) -> bytes:

@@ -175,9 +175,8 @@ class Folder:
         if group.last <= self._at:  # read from disk after an error
             return
         for start in range(0, len(group.records), PIECE):
-            records = group.records[start : start + PIECE]
-            piece = Group(group.first + start, group.recorded_at, records)
-            endings = runner.apply(numbered(piece), piece.recorded_at)
+            piece = group.part(start, PIECE)
+            endings = runner.apply(numbered(piece), piece.recorded_at, piece.read)
             self._at = piece.last
             changed = [entity.copy() for entity in self._to_show(runner.store.take_kept())]
             self._told.folded(piece, endings, changed)

@@ -24,7 +24,10 @@ _TOKENS = re.compile(b"|".join((_FLAT, _STRING, rb"[\[\]{},]")), re.DOTALL)
 def media_type(request: Request) -> str:
     """The body's, without parameters; JSON where none is said. Raises Problem for another
     charset than UTF-8."""
-    kind, *parameters = request.headers.get("content-type", JSON).lower().split(";")
+    given = request.headers.get("content-type", JSON)
+    if given == JSON:
+        return given
+    kind, *parameters = given.lower().split(";")
     for parameter in parameters:
         name, _, value = parameter.strip().partition("=")
         if name == "charset" and value.strip('"') not in ("utf-8", "utf8"):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
 from streams.errors import TurnstoneError
-from streams.folds.rows import Rows
+from streams.folds.rows import Input, Rows
 from streams.observing.readiness import Readiness
 from streams.serving.changes import Changes
 
@@ -58,10 +58,12 @@ class Memory(Protocol):
         Raises NotReady.
         """
 
-    async def submit(self, records: Sequence[bytes], within: float) -> list[Outcome]:
-        """Appends input records (one JSON object each, checked by the caller) to the log as one,
-        and waits so many seconds at most for the transactions that apply them. After it returned
-        no record is lost, whatever dies.
+    async def submit(
+        self, records: Sequence[bytes], within: float, read: Sequence[Input] | None = None
+    ) -> list[Outcome]:
+        """Appends input records (one JSON object each) to the log as one, and waits so many
+        seconds at most for the transactions that apply them. After it returned no record is lost,
+        whatever dies. `read`: what they say, of a caller that has decoded them to check them.
 
         Raises NotReady, Busy, NoRoom.
         """

@@ -16,7 +16,7 @@ import _duckdb
 from sinks.generation import find_tables, stamp
 from sinks.root import HistoryError, find_root
 from streams.errors import TurnstoneError
-from streams.folds.rows import Rows
+from streams.folds.rows import Input, Rows
 from streams.generations.generation import follow, use_constants
 from streams.observing.readiness import Readiness
 from streams.runtime.refold import refold, refold_user
@@ -78,7 +78,9 @@ class HistoryMemory:
         finally:
             give_back()
 
-    async def submit(self, records: Sequence[bytes], within: float) -> list[Outcome]:
+    async def submit(
+        self, records: Sequence[bytes], within: float, read: Sequence[Input] | None = None
+    ) -> list[Outcome]:
         raise NotReady(
             "sinks write this history, so it can only be read here: produce to Kafka, or start "
             "`turnstone serve` with --bootstrap as well"

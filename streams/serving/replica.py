@@ -15,11 +15,11 @@ from typing import NamedTuple, Self
 from aiokafka.structs import TopicPartition
 
 from streams import topology
-from streams.folds.rows import Rows
+from streams.folds.rows import Input, Rows
 from streams.kafka.admin import connected
 from streams.kafka.agents import changelog_name
 from streams.kafka.partitions import partition_of
-from streams.kafka.routing import route
+from streams.kafka.routing import route, route_of
 from streams.kafka.rows import MemoryRows, RowStore
 from streams.kafka.settings import KafkaSettings
 from streams.observing.readiness import Readiness
@@ -168,14 +168,16 @@ class ReplicaMemory:
 
     # --- writing ----------------------------------------------------------------------------------
 
-    async def submit(self, records: Sequence[bytes], within: float) -> list[Outcome]:
+    async def submit(
+        self, records: Sequence[bytes], within: float, read: Sequence[Input] | None = None
+    ) -> list[Outcome]:
         """As `Memory.submit`; applied means: folded, and in the rows that `rows` gives. What a
         record means for another key (a turn for its user) comes a moment later."""
         sent: list[_Sent] = []
         for place, record in enumerate(records):
             if place % STEP == STEP - 1:
                 await asyncio.sleep(0)
-            way = route(record)
+            way = route(record) if read is None else route_of(read[place].record, record)
             if way is not None:
                 lane = self._lane(TABLES[way.topic], way.key)
                 to = TopicPartition(way.topic, lane.at.partition)

@@ -137,7 +137,7 @@ class Router:
         """Of no route is a parameter among the first two parts of its path."""
         alike: defaultdict[Shape, list[Any]] = defaultdict(list)
         routes: Sequence[Any] = router.routes
-        for route in routes:
+        for route in sorted(routes, key=lambda one: len(one.param_convertors)):
             alike[_shape(route.path)].append(route)
         self._rest = router
         self._routers = {

@@ -25,6 +25,8 @@ BACKLOG = 4096
 SWITCH_SECONDS = 0.0005
 """A thread that wants to run waits so long for the one that does: Python's 5 ms would be felt in
 each answer, and the folding is as fast so."""
+YOUNG = 10_000
+"""Objects that are made, and not gone, before cycles among them are looked for."""
 END_WITHIN = 10
 """Seconds that requests under way may take, once the server is to end."""
 
@@ -92,8 +94,7 @@ async def _serve(
             records=settings.records,
             query_seconds=settings.query_seconds,
         )
-        gc.collect()
-        gc.freeze()  # what was loaded stays: each full collection would look at it for 40 ms
+        _collect_seldom()
         server = _Server(
             uvicorn.Config(app, http=Connection, timeout_graceful_shutdown=END_WITHIN, **UVICORN),
             lambda: say(_url(listening)),
@@ -113,6 +114,14 @@ async def _serve(
             why = type(failing.result()).__name__  # its words may quote a record
             raise TurnstoneError(f"serve has failed: {why}; its log says where: start it again")
         failing.cancel()
+
+
+def _collect_seldom() -> None:
+    """What was loaded stays: each full collection would look at all of it, for some 40 ms. What
+    requests leave is seldom in a cycle, and a collection among them finds next to nothing."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(YOUNG, 20, 20)
 
 
 class _Server(uvicorn.Server):

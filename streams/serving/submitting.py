@@ -57,6 +57,7 @@ async def submit(
     """The result of each record, in order. Raises NotReady, Busy: nothing was taken then."""
     results: list[Result] = []
     good: list[bytes] = []
+    read: list[Input] = []
     waiting: list[Result] = []
     decoded = 0
     for number, record in enumerate(records):
@@ -64,14 +65,15 @@ async def submit(
         if decoded >= CHUNK:
             decoded = 0
             await asyncio.sleep(0)
-        line, result = _check(record, tenant, number + 1)
+        checked, result = _check(record, tenant, number + 1)
         results.append(result)
-        if line is not None:
-            good.append(line)
+        if checked is not None:
+            good.append(checked[0])
+            read.append(checked[1])
             waiting.append(result)
     if good:
         with WRITE_WAIT_SECONDS.time():
-            outcomes = await memory.submit(good, within)
+            outcomes = await memory.submit(good, within, read)
         for result, outcome in zip(waiting, outcomes, strict=True):
             _end(result, outcome)
     return results
@@ -83,8 +85,10 @@ def _end(result: Result, outcome: Outcome) -> None:
         result.field = _field(result.detail)
 
 
-def _check(record: bytes | Event, tenant: str, position: int) -> tuple[bytes | None, Result]:
-    """The record as the log takes it, or None where it is not taken."""
+def _check(
+    record: bytes | Event, tenant: str, position: int
+) -> tuple[tuple[bytes, Input] | None, Result]:
+    """The record as the log takes it and what it says, or None where it is not taken."""
     try:
         line = record if isinstance(record, bytes) else record.line()
     except NotAnEvent as error:
@@ -102,7 +106,7 @@ def _check(record: bytes | Event, tenant: str, position: int) -> tuple[bytes | N
         if said.tenant != tenant:
             detail = "tenant: leave it out, or name that of the key"
             return None, Result(position, "refused", own, "other_tenant", "tenant", detail)
-        return line, Result(position, "accepted", own)
+        return (line, given), Result(position, "accepted", own)
     if isinstance(given, Dead):
         field = _field(given.detail)
         return None, Result(position, "refused", None, given.reason, field, given.detail)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from time import monotonic
 from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaProducer
@@ -18,6 +19,9 @@ from streams.observing.traces import outgoing
 log = logging.getLogger(__name__)
 
 BATCH_BYTES = 500_000
+GATHER = 0.005
+"""Seconds from one produce to the next: what is asked meanwhile goes together. Who comes alone does
+not wait."""
 REQUEST_MS = 5_000
 APPEND_WITHIN = 10.0
 """Seconds; also for a new producer to find its way."""
@@ -51,6 +55,7 @@ class Writing:
         self._wake = asyncio.Event()
         self._producer: AIOKafkaProducer | None = None
         self._over = False
+        self._appended = float("-inf")
 
     async def append(self, messages: Sequence[Message]) -> list[int]:
         """The offsets of the records, once all in-sync copies have them. They carry the trace of
@@ -73,9 +78,12 @@ class Writing:
         try:
             while True:
                 await self._wake.wait()
+                if (pause := self._appended + GATHER - monotonic()) > 0:
+                    await asyncio.sleep(pause)
                 self._wake.clear()
                 asked, self._asked = self._asked, []
                 await self._answer(asked)
+                self._appended = monotonic()
         finally:
             self._over = True
             _refuse(self._asked, "the server is stopping")

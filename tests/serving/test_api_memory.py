@@ -12,6 +12,7 @@ import pytest
 
 from schemas.learner import MemorySummary, UserLearningProfile
 from schemas.session import SessionContext
+from streams.folds.rows import Input
 from streams.serving.app import create_app
 from streams.serving.embedded import EmbeddedMemory
 from streams.serving.memory import Outcome
@@ -211,8 +212,10 @@ def test_a_summary_names_a_topic_however_it_is_spelt(
 class Lent(EmbeddedMemory):
     """Its store is lent to another command as soon as a write has been applied."""
 
-    async def submit(self, records: Sequence[bytes], within: float) -> list[Outcome]:
-        outcomes = await super().submit(records, within)
+    async def submit(
+        self, records: Sequence[bytes], within: float, read: Sequence[Input] | None = None
+    ) -> list[Outcome]:
+        outcomes = await super().submit(records, within, read)
         self._folded.clear()
         self._store, self._why = None, "the history is lent"
         return outcomes

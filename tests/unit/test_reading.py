@@ -1,5 +1,7 @@
 """What is read quickly is what is read slowly: the short cuts of `streams.reading`."""
 
+import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,11 +9,18 @@ import msgspec
 import pytest
 
 from schemas.time import HOUR, MINUTE, parse_time
-from sinks.history import connect, read
+from sinks.history import connect, quoted, read
+from sinks.root import open_root
+from sinks.tables import SCHEMAS
 from streams import reading
+from streams.errors import DataRefused
 from streams.folds.constants import CONSTANTS
 from streams.runtime import local
 from streams.sample import CONVERSATIONS
+from tests.unit.test_sinks_support import row, state, write
+
+DAYS = [f"2026-03-{day:02}" for day in range(1, 8)]
+AT = parse_time("2026-03-20T00:00:00Z")
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +67,9 @@ def test_why_of_everything_is_what_the_macro_says(history: Path) -> None:
     assert len(entities) > 10
     for entity_id in (one["entity_id"] for one in entities):
         slow = asked(history, f"SELECT * FROM why('{entity_id}')")
-        for row in slow:
+        for one in slow:
             for name in ("before", "after"):
-                row[name] = None if row[name] is None else msgspec.json.decode(row[name])
+                one[name] = None if one[name] is None else msgspec.json.decode(one[name])
         assert reading.why(history, "default", entity_id) == slow
 
 
@@ -72,3 +81,115 @@ def test_states_of_one_user_are_theirs_among_all(history: Path) -> None:
     for owner in owners:
         theirs = [one for one in everybody if one["owner_id"] == owner]
         assert reading.states(history, "default", owner, at, None) == theirs
+
+
+@pytest.fixture(scope="module")
+def revised(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """States of three users and two tenants, corrected, closed, taken away and told again, in
+    no order of time."""
+    root = tmp_path_factory.mktemp("revised") / "history"
+    draw = random.Random(4)
+    rows = []
+    for seq in range(400):
+        made = {
+            "owner_id": draw.choice(["u", "v", "it's"]),
+            "tenant": draw.choice(["default", "default", "other"]),
+            "recorded_at": draw.choice(DAYS),
+            "body_text": str(seq),
+            "valid_to": draw.choice([None, None, "2026-03-06T00:00:00Z"]),
+        }
+        rows.append(state(draw.choice("abcdef"), seq, draw.choice(DAYS), **made))
+        if draw.random() < 0.2 and made["owner_id"] != "v":
+            rows[-1] = _taken_away(rows[-1])
+    for version in range(4):
+        write(root, version, revisions=rows[version::4])
+    return root
+
+
+def _taken_away(revision: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same, its `after` being its `before`."""
+    names = list(SCHEMAS["revisions"].names)
+    values = dict(zip(names, revision, strict=True))
+    values |= {"op": "delete", "before": values["after"], "after": None}
+    return tuple(values[name] for name in names)
+
+
+@pytest.mark.parametrize("known_at", [None, "2026-03-02", "2026-03-05"])
+@pytest.mark.parametrize("owner", ["u", "v", "it's", "nobody"])
+def test_states_of_a_user_are_what_the_macro_says(
+    revised: Path, owner: str, known_at: str | None
+) -> None:
+    known = None if known_at is None else reading.parse_moment(known_at)
+    told = 0
+    for at in (parse_time(f"{day}T12:00:00Z") for day in DAYS[::3]):
+        clocks = f"make_timestamptz({at}), {f'make_timestamptz({known})' if known else 'NULL'}"
+        with connect(revised, tenant="default") as db:
+            sql = f"FROM state_as_of({clocks}) WHERE owner_id = ? ORDER BY ALL"
+            slow = read(db, sql, owner).objects()
+        for one in slow:
+            one["payload"] = msgspec.json.decode(one["payload"])
+        found = reading.states(revised, "default", owner, at, known)
+        assert sorted(found, key=str) == sorted(slow, key=str)
+        told += len(found)
+    assert (told > 0) == (owner != "nobody")
+
+
+def test_a_timeline_is_what_the_views_say(history: Path) -> None:
+    sql = """
+        SELECT e.event_id, e.occurred_at, e.session_id, e.user_id, e.status, e.user_input,
+            e.agent_answer, a.v, a.a, a.d
+        FROM event_current e LEFT JOIN affect_current a USING (tenant, event_id)
+        WHERE {} ORDER BY e.occurred_at, e.event_id"""
+    for column, of_users in (("session_id", False), ("user_id", True)):
+        keys = asked(history, f"SELECT DISTINCT {column} k FROM events WHERE {column} IS NOT NULL")
+        assert len(keys) > 1
+        for key in (one["k"] for one in keys):
+            slow = asked(history, sql.format(f"e.{column} = {quoted(key)}"))
+            found = reading.timeline(history, "default", key, of_users=of_users)
+            assert [{name: one[name] for name in slow[0]} for one in found] == slow
+
+
+def test_a_timeline_shows_the_row_that_stands_whoever_it_names(tmp_path: Path) -> None:
+    """A running turn named another user than the turn that ended."""
+    root = tmp_path / "history"
+    turn = {"event_id": "e", "session_id": "s"}
+    running = row("events", **turn, user_id="u", status="running")
+    write(root, events=[running, row("events", **turn, user_id="v", status="done")])
+    with pytest.raises(DataRefused):
+        reading.timeline(root, "default", "u")
+    for key in "vs":
+        assert [one["status"] for one in reading.timeline(root, "default", key)] == ["done"]
+
+
+def test_a_user_is_what_the_views_say(history: Path) -> None:
+    owners = asked(history, "SELECT DISTINCT owner_id FROM preference_current")
+    assert owners
+    for owner in (one["owner_id"] for one in owners):
+        found = reading.user(history, "default", owner, AT)
+        held = reading.states(history, "default", owner, AT, None)
+        kept = [one for one in held if one["kind"] != "long_mood_state"]
+        assert sorted(found["states"], key=str) == sorted(kept, key=str)
+        theirs = f"owner_id = {quoted(owner)} ORDER BY domain, subject"
+        shown = "domain, polarity, subject, status, confidence, evidence_event_ids, updated_at"
+        slow = asked(history, f"SELECT {shown} FROM preference_current WHERE {theirs}")
+        assert found["preferences"] == slow
+        docs = asked(history, f"SELECT doc FROM profile_current WHERE user_id = {quoted(owner)}")
+        profiles = [msgspec.json.decode(one["doc"]) for one in docs] or [None]
+        assert [found["profile"]] == profiles
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda root: reading.session(root, "default", "x", None, AT),
+        lambda root: reading.timeline(root, "default", "x"),
+        lambda root: reading.user(root, "default", "x", AT),
+        lambda root: reading.why(root, "default", "x"),
+    ],
+    ids=["session", "timeline", "user", "why"],
+)
+def test_an_empty_history_knows_nothing(tmp_path: Path, ask: Callable[[Path], Any]) -> None:
+    root = open_root(tmp_path / "history")
+    with pytest.raises(DataRefused, match="history"):
+        ask(root)
+    assert reading.states(root, "default", "x", AT, None) == []

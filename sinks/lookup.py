@@ -1,0 +1,62 @@
+"""A question about one thing: of each table the few rows it needs, read in one pass.
+
+A view over files looks into all of them each time it is named, and one question names a table
+several times. Here those rows lie in memory, and the views and macros stand on them.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from _duckdb import DuckDBPyConnection
+
+from sinks.files import data_files
+from sinks.generation import find_tables
+from sinks.history import begin, define, select
+from sinks.views import SNAPSHOT_KEYS
+
+SNAPSHOTS = frozenset(table for table, _ in SNAPSHOT_KEYS.values())
+
+
+class Lookup:
+    """One tenant's rows of a history as it stands now; raises HistoryError where there is none.
+
+    What a condition leaves out is not there for the views: it may only test columns by which
+    their windows are partitioned, and nothing else.
+    """
+
+    def __init__(self, root: str | Path, tenant: str) -> None:
+        self._folder = find_tables(root)
+        self._tenant = tenant
+        self._loaded: set[str] = set()
+        self._files: dict[str, list[str]] = {}
+        self.db = begin()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.db.close()
+
+    def load(
+        self, table: str, where: str, *given: Any, columns: Sequence[str] | None = None
+    ) -> None:
+        """Reads the rows that fit a condition (SQL with `?`), with these columns or all."""
+        if table not in self._files:
+            self._files[table] = data_files(self.db, self._folder / table)
+        rows = select(
+            table, self._files[table], tenant=self._tenant, more=table in SNAPSHOTS, only=columns
+        )
+        self.db.execute(f"CREATE OR REPLACE TABLE {table} AS {rows} AND ({where})", list(given))
+        self._loaded.add(table)
+
+    def define(self, *views: str) -> DuckDBPyConnection:
+        """The connection, with these views and macros over what is loaded, else over the files."""
+        define(self.db, self._folder, views, tenant=self._tenant, loaded=self._loaded)
+        return self.db
