@@ -2,7 +2,7 @@
 
 Two tenants have sessions, users, tasks and states under the same ids, and different content. What
 is `hidden`'s holds a mark; `prying` asks every endpoint of the OpenAPI document in every way that
-might lead there. Served by the real command, over real sockets.
+might lead there. Served by the real command, over real sockets, from files and from Kafka.
 """
 
 import json
@@ -11,8 +11,8 @@ import statistics
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
 from itertools import cycle, islice
 from pathlib import Path
@@ -22,8 +22,9 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from streams.serving.keys import Role, changed, make
+from streams.serving.keys import LOOK_SECONDS, Role, changed, make
 from tests.command import PROGRAM, environment
+from tests.serving.tiers import TIERS, Tier
 from tests.serving.two_tenants import (
     HEADERS,
     HIDDEN,
@@ -49,7 +50,8 @@ VARYING = {"date", "ratelimit", "content-length"}
 
 
 class Serving(NamedTuple):
-    """The server, its endpoints, and a client for each of the two and for an operator."""
+    """The server, its endpoints, and a client for each of the two and for an operator. `settle`:
+    until the history has all that was answered."""
 
     url: str
     operations: list[tuple[str, str, list[dict[str, Any]]]]
@@ -57,6 +59,7 @@ class Serving(NamedTuple):
     prying: httpx.Client
     everyone: httpx.Client
     log: Path
+    settle: Callable[[], None]
 
     def paths(self, method: str) -> list[tuple[str, list[dict[str, Any]]]]:
         """Path and parameters of the operations with a method."""
@@ -79,14 +82,23 @@ def post(asking: httpx.Client, given: list[dict[str, Any]]) -> dict[str, Any]:
     return counts
 
 
-@pytest.fixture(scope="module")
-def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    """`turnstone serve` with two tenants."""
+@pytest.fixture(scope="module", params=TIERS)
+def serving(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Serving]:
+    """`turnstone serve` with two tenants, on each tier."""
     folder = tmp_path_factory.mktemp("escape")
+    with TIERS[request.param](folder) as tier, served(tier, folder) as made:
+        yield made
+
+
+@contextmanager
+def served(tier: Tier, folder: Path) -> Iterator[Serving]:
+    """The process, from the first record to the last."""
     file, log = folder / "keys.json", folder / "log"
     with changed(file):
         pass
-    command = [PROGRAM, "serve", f"--history={folder / 'memory'}", f"--keys={file}"]
+    command = [PROGRAM, "serve", *tier.options, f"--keys={file}"]
     with log.open("wb") as said:
         process = subprocess.Popen(
             [*command, "--port=0", "--json", "--verbose"],
@@ -98,7 +110,7 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
         assert process.stdout
         url = json.loads(process.stdout.readline())["url"]
         clients = [client(url, file, one, "admin") for one in (HIDDEN, PRYING, "*")]
-        time.sleep(1)
+        until_ready(url)
         document = httpx.get(f"{url}/openapi.json").json()
         operations = [
             (method.upper(), path, operation.get("parameters", []))
@@ -109,12 +121,22 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
             own = records(MARK, SHARED, SHARED, "1") + records(MARK, THEIRS, THEIRS, "theirs-1")
             assert post(hidden, own) == {"applied": 6, "dead": 2}
             assert post(prying, records("plain", SHARED, SHARED, "1")) == {"applied": 3, "dead": 1}
-            yield Serving(url, operations, hidden, prying, everyone, log)
+            tier.settle()
+            yield Serving(url, operations, hidden, prying, everyone, log, tier.settle)
     finally:
         process.terminate()
         assert process.wait(30) == 0, log.read_text()
         if process.stdout:
             process.stdout.close()
+
+
+def until_ready(url: str) -> None:
+    """And until it has seen the new keys."""
+    deadline = time.monotonic() + 60
+    while httpx.get(f"{url}/readyz").status_code != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    time.sleep(2 * LOOK_SECONDS)
 
 
 @pytest.fixture(scope="module")
@@ -245,11 +267,12 @@ def test_paths_that_are_no_template_lead_nowhere(serving: Serving) -> None:
 
 
 def test_another_tenants_cursor_shows_nothing(serving: Serving) -> None:
+    post(serving.hidden, [turn(f"more-{number}", SHARED, SHARED, MARK) for number in range(3)])
+    serving.settle()
     for path, given in serving.paths("GET"):
         if "cursor" not in {one["name"] for one in given}:
             continue
         mine = path_of(path, ids_of(path)[0])
-        post(serving.hidden, [turn(f"more-{number}", SHARED, SHARED, MARK) for number in range(3)])
         asked = query_of(given, MARK) | {"limit": "1"}
         cursor = serving.hidden.get(mine, params=asked).json()["next"]
         if cursor is not None:
@@ -311,6 +334,7 @@ def test_nor_does_it_take_longer(serving: Serving) -> None:
 
 def everything(serving: Serving, asking: httpx.Client) -> dict[str, str]:
     """All that a tenant sees, by path."""
+    serving.settle()
     seen = {}
     for path, given in serving.paths("GET"):
         if path in OPEN or path == STREAM or "as_of" in {one["name"] for one in given}:

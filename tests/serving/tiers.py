@@ -1,0 +1,41 @@
+"""What `turnstone serve` answers from: files alone, or workers' tables with a sink's history."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.command import turnstone
+from tests.kafka.working import one_worker
+
+
+class Tier(NamedTuple):
+    """`options` are of `serve`; `settle` returns when the history has all that was answered."""
+
+    options: list[str]
+    settle: Callable[[], None]
+
+
+@contextmanager
+def files(folder: Path) -> Iterator[Tier]:
+    """A history on this machine, which the server writes."""
+    yield Tier([f"--history={folder / 'memory'}"], lambda: None)
+
+
+@contextmanager
+def kafka(folder: Path) -> Iterator[Tier]:
+    """A broker with a worker, and a history that a sink writes when it is told to."""
+    with one_worker(folder) as working:
+        reached = f"--bootstrap={working.bootstrap}"
+        history = f"--history={folder / 'memory'}"
+
+        def settle() -> None:
+            working.await_done()
+            sink = turnstone("sink", reached, history, "--once")
+            assert sink.code == 0, sink.err
+
+        settle()
+        yield Tier([reached, history], settle)
+
+
+TIERS: dict[str, Callable[[Path], AbstractContextManager[Tier]]] = {"files": files, "kafka": kafka}
