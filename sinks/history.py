@@ -119,8 +119,8 @@ def define(
     wanted = needs(views if views is not None else [*tables, *ALL_VIEWS], tables)
     # a snapshot's view reads the files themselves, for their commit order
     opened = {SNAPSHOT_KEYS[name][0] if name in SNAPSHOT_KEYS else name for name in wanted}
-    files = {name: data_files(connection, folder / name) for name in opened.difference(loaded)
-             if name in tables}  # fmt: skip
+    files = {name: data_files(connection, folder / name) for name in tables
+             if name in opened and name not in loaded}  # fmt: skip
     for name in wanted:
         if name not in loaded:
             connection.execute(f"CREATE OR REPLACE {_definition(name, files, tenant)}")
