@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from logging import getLogger
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock
 
 import _duckdb
 
@@ -24,13 +24,16 @@ _log = getLogger(__name__)
 
 
 class Indexing:
-    """Builds the indexes of a history's tenants, one after the other. One event loop's own."""
+    """Builds the indexes of a history's tenants, one after the other, those first that somebody
+    waits for. One event loop's own."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._thread = ThreadPoolExecutor(1, "index")
         self._ending = Event()
         self._under_way: dict[str, Future[None]] = {}
+        self._lock = Lock()
+        self._next: list[str] = []  # the last one first
 
     def begin(self, tenants: Iterable[str]) -> None:
         """Brings theirs up to date, whether anybody searches or not."""
@@ -45,6 +48,10 @@ class Indexing:
     async def wait(self, tenant: str) -> None:
         """Until that of a tenant is up to date, as far as it can be. Raises Problem."""
         building = asyncio.wrap_future(self._begun(tenant))
+        with self._lock:
+            if tenant in self._next:
+                self._next.remove(tenant)
+                self._next.append(tenant)
         try:
             async with asyncio.timeout(WAIT_SECONDS):
                 await asyncio.shield(building)  # it is the others' too
@@ -56,8 +63,19 @@ class Indexing:
             self._under_way = {
                 name: building for name, building in self._under_way.items() if not building.done()
             }
-            self._under_way[tenant] = self._thread.submit(self._build, tenant)
+            self._under_way[tenant] = Future()
+            with self._lock:
+                self._next.insert(0, tenant)
+            self._thread.submit(self._build_next)
         return self._under_way[tenant]
+
+    def _build_next(self) -> None:
+        with self._lock:
+            tenant = self._next.pop()
+        try:
+            self._build(tenant)
+        finally:
+            self._under_way[tenant].set_result(None)
 
     def _build(self, tenant: str) -> None:
         for _ in range(ATTEMPTS):

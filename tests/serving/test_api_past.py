@@ -144,6 +144,35 @@ def test_an_index_is_built_beside_the_questions(
     asking(Past(root, 10.0), ask)
 
 
+def test_who_waits_for_an_index_goes_before_who_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = history(tmp_path / "h", turn("e1"))
+    begun, go_on, built = threading.Event(), threading.Event(), list[str]()
+
+    def noted(_: Path, tenant: str, **__: Any) -> None:
+        begun.set()
+        assert go_on.wait(30)
+        built.append(tenant)
+        build.update(root, tenant)
+
+    monkeypatch.setattr(indexing, "update", noted)
+
+    async def ask(past: Past) -> None:
+        past.begin(["first", "later", "last", "asked"])
+        assert await asyncio.to_thread(begun.wait, 20)
+        searching = asyncio.ensure_future(past.search("asked", Query(text="heron", now=0)))
+        await asyncio.sleep(0.1)
+        go_on.set()
+        await searching
+        async with asyncio.timeout(20):
+            while len(built) < 4:
+                await asyncio.sleep(0.01)
+
+    asking(Past(root, 10.0), ask)
+    assert built == ["first", "asked", "later", "last"]
+
+
 def test_what_much_was_added_to_is_brought_up_to_date_beside_the_questions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
