@@ -10,15 +10,16 @@ from starlette.requests import Request
 from streams.serving.problems import Fault, Problem
 
 JSON = "application/json"
-CHEAP = 200_000
-"""Elements that are told apart in some 15 ms, however small they are."""
+CHEAP = 500_000
+"""Elements that are told apart in 35 ms, however small they are; to count them takes longer."""
 TURN = 5_000
 """Tokens that are looked at before other requests have a turn."""
 
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
-_FLAT = rb'[\[{](?:[^"\[\]{}]++|' + _STRING + rb")*+[\]}]"
-_TOKENS = re.compile(b"|".join((_FLAT, _STRING, rb"[\[\]{},]")), re.DOTALL)
-"""Lists and objects without others in them, strings, and the signs that are left."""
+_INSIDE = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+[\[\]{}]", re.DOTALL)
+"""Up to the next bracket."""
+_BETWEEN = re.compile(rb'(?:[^"\[\]{},]++|' + _STRING + rb")*+[\[\]{},]", re.DOTALL)
+"""Up to the next bracket or comma."""
 
 
 def media_type(request: Request) -> str:
@@ -73,15 +74,18 @@ async def elements(body: bytes, most: int) -> list[bytes]:
 
 async def _is_longer(body: bytes, most: int) -> bool:
     """Whether an array has more elements, by its outermost commas."""
-    depth = commas = 0
-    for number, token in enumerate(_TOKENS.finditer(body, body.find(b"[") + 1)):
-        if number % TURN == 0:
-            await asyncio.sleep(0)
-        sign = token[0] if token.end() - token.start() == 1 else b""
-        depth += (sign in (b"[", b"{")) - (sign in (b"]", b"}"))
-        commas += sign == b"," and not depth
+    depth = commas = looked = 0
+    place = body.find(b"[") + 1
+    while depth >= 0 and (found := (_INSIDE if depth else _BETWEEN).match(body, place)):
+        place = found.end()
+        sign = body[place - 1 : place]
+        depth += (sign in b"[{") - (sign in b"]}")
+        commas += sign == b","
         if commas >= most:
             return True
+        looked += 1
+        if looked % TURN == 0:
+            await asyncio.sleep(0)
     return False
 
 
