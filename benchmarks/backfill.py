@@ -13,13 +13,20 @@ from typing import NamedTuple
 from benchmarks.common import arguments, note, sgd_records, show, work_folder, write_ndjson
 from schemas.base import JsonObject
 from sinks.digest import digest
-from sinks.generation import named
+from sinks.generation import ROOT, named
 from streams.generations.switching import listed
 from streams.runtime import local
 from tests.command import PROGRAM, environment
 
 STATES_OF_A_PLAN = 10
 USERS = 50_000
+WAYS = (
+    ("with-all",),
+    ("one-changed", "--set", "max_intents=9"),  # a tenth of SGD's sessions have more
+    ("with-none", "--extractor", "none"),
+    ("with-rules", "--extractor", "rules"),
+)
+"""Generations, each with how it differs."""
 
 
 class Took(NamedTuple):
@@ -66,24 +73,27 @@ def plans(states: int, *, every: int = 0) -> Iterator[JsonObject]:
 
 
 def backfills(work: Path, turns: int) -> None:
-    """The same history folded again in three ways, each from a first pass."""
+    """The same history folded again in each way, from a first pass."""
     file, history = work / "turns.ndjson", work / "history"
     write_ndjson(file, sgd_records(turns))
     took = command("run", file, "--history", history)
-    lines: list[tuple[str, ...]] = [("run", *_cells(took), "", "")]
-    for extractor in ("", "none", "rules"):
-        name = f"with-{extractor or 'all'}"
-        words = ["--extractor", extractor] if extractor else []
+    lines: list[tuple[str, ...]] = [("run", *_cells(took), "", "", "")]
+    for name, *words in WAYS:
         note(f"backfill {name}")
         took = command("backfill", "--history", history, "--generation", name, *words)
-        made = next(one for one in listed(history) if one["name"] == name)
-        disk = [f"{made[kind] / 1e6:,.0f}" for kind in ("own_bytes", "shared_bytes")]
-        lines.append((f"backfill {' '.join(words)}".rstrip(), *_cells(took), *disk))
+        lines.append((" ".join(("backfill", *words)), *_cells(took), *_disk(history, name)))
     assert digest(named(history, "with-all"))["memory"] == digest(history)["memory"]
     took = command("promote", "with-rules", "--history", history)
-    lines.append(("promote", *_cells(took), "", ""))
-    head = ("command", "seconds", "CPU s", "largest process MB", "own MB", "shared MB")
+    lines.append(("promote", *_cells(took), "", "", ""))
+    head = ("command", "seconds", "CPU s", "largest process MB", "own MB", "shared MB", "disk")
     show(f"{turns:,} turns of SGD", head, lines)
+
+
+def _disk(history: Path, name: str) -> list[str]:
+    """What a generation has alone and shares, and how often both are what the live one is."""
+    sizes = {one["name"]: (one["own_bytes"], one["shared_bytes"]) for one in listed(history)}
+    own, shared = sizes[name]
+    return [f"{own / 1e6:,.0f}", f"{shared / 1e6:,.0f}", f"{1 + own / sum(sizes[ROOT]):.2f}×"]
 
 
 def diffs(work: Path, states: int) -> None:

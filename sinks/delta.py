@@ -60,6 +60,9 @@ WRITER = WriterProperties(
     column_properties={name: _column(name) for name in (*SELDOM_REPEATED, *ASKED_FOR)},
 )
 DECORATION = re.compile("\x1b\\[[0-9;]*m|↳")
+PLACES = "commit_order"
+"""The app whose version a table's own versions are counted from in `commit_order`: it may hold
+files of another table, and what it writes later is newer."""
 UNWRITTEN = -1
 """The version of an app that has not written: Delta lowers a version but takes none back."""
 
@@ -74,8 +77,6 @@ class History:
     def __init__(self, root: str | Path, storage_options: dict[str, str] | None = None) -> None:
         self.root = str(root).rstrip("/") if is_url(root) else str(open_root(root))
         self.storage_options = storage_options
-        self.places_before = 0
-        """Versions that `commit_order` counts less: what is merged later stands before the rest."""
         self._open: dict[str, DeltaTable] = {}
 
     def __enter__(self) -> Self:
@@ -120,11 +121,11 @@ class History:
             return False
         if delta is not None and version <= written(delta, app_id):
             return False
-        place = 0 if delta is None else delta.version() + 1
+        place = self.place(table, self.places_after(table))
         with self.writing(table):
             write_deltalake(
                 delta or f"{self.root}/{table}",
-                in_commit_order(table, rows, place - self.places_before),
+                in_commit_order(table, rows, place),
                 mode="append",
                 partition_by=None if delta else ["date"],
                 configuration=None if delta else CONFIGURATION,
@@ -133,6 +134,17 @@ class History:
                 commit_properties=_commit(app_id, version),
             )
         return True
+
+    def places_after(self, table: str) -> int:
+        """What a table's places are counted from: 0, unless it holds files of another."""
+        delta = self.table(table)
+        return 0 if delta is None else max(written(delta, PLACES), 0)
+
+    def place(self, table: str, after: int) -> int:
+        """The place of a table's next commit among documents, counted from `after`."""
+        delta = self.table(table)
+        version = 0 if delta is None else delta.version() + 1
+        return version + after
 
     def versions(self, app_id: str) -> dict[str, int]:
         """Table -> the last version this app wrote; without the tables it never wrote."""

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from deltalake import DeltaTable, Schema
+from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
-from sinks.delta import CONFIGURATION, History
+from sinks.delta import CONFIGURATION, PLACES, History
 from sinks.root import HistoryError, HistoryWriteError
 from sinks.tables import STORED
 
@@ -94,14 +94,21 @@ def adopt(history: History, name: str, source: Path, files: Iterable[DataFile]) 
     hold(history, name, whole)
 
 
-def hold(history: History, name: str, files: Iterable[DataFile]) -> None:
-    """Makes a table consist of these files, which lie in its folder. Raises HistoryWriteError."""
+def hold(
+    history: History, name: str, files: Iterable[DataFile], places_after: int | None = None
+) -> None:
+    """Makes a table consist of these files, which lie in its folder, in one commit.
+
+    `places_after`: what the places of its later commits are counted from. Raises
+    HistoryWriteError.
+    """
     target = Path(history.root) / name
     wanted = {one.path: one for one in files}
     try:
         table = history.table(name) or (_made(target, name) if wanted else None)
         if table is not None:
-            _commit(table, name, wanted, {one.path: one for one in _files(table)})
+            present = {one.path: one for one in _files(table)}
+            _commit(table, name, wanted, present, places_after)
     except (DeltaError, OSError) as error:
         raise HistoryWriteError(f"{name}: {error}") from error
 
@@ -136,14 +143,24 @@ def _made(target: Path, name: str) -> DeltaTable:
 
 
 def _commit(
-    table: DeltaTable, name: str, wanted: Mapping[str, DataFile], present: Mapping[str, DataFile]
+    table: DeltaTable,
+    name: str,
+    wanted: Mapping[str, DataFile],
+    present: Mapping[str, DataFile],
+    places_after: int | None,
 ) -> None:
     added = [_added(wanted[path]) for path in sorted(wanted.keys() - present.keys())]
     removed = [_removed(present[path]) for path in sorted(present.keys() - wanted.keys())]
     if added or removed:
+        apps = [] if places_after is None else [Transaction(PLACES, places_after)]
         table.create_write_transaction(
-            [*added, *removed], "append", Schema.from_arrow(STORED[name]), ["date"]
+            [*added, *removed],
+            "append",
+            Schema.from_arrow(STORED[name]),
+            ["date"],
+            commit_properties=CommitProperties(app_transactions=apps),
         )
+        table.update_incremental()  # the commit does not
 
 
 def _added(file: DataFile) -> AddAction:

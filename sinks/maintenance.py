@@ -60,7 +60,7 @@ def compact(root: str | Path, retention_hours: int = SAFE_HOURS) -> Report:
                 "files_before": before,
                 "files_after": len(table.file_uris()),
                 "rows_dropped": dropped,
-                "files_deleted": len(_vacuum(table, retention_hours)),
+                "files_deleted": len(vacuum(table, retention_hours)),
             }
     return report
 
@@ -128,7 +128,7 @@ def forget(root: str | Path, tenant: str, user_id: str) -> Forgotten:
             erased[name] = {"erased": count, "delta_version": tables[name].version()}
         whole, shared = _sessions(db, tenant)
         for table in tables.values():
-            _vacuum(table, 0)
+            vacuum(table, 0)
     person = hashlib.sha256(f"{tenant}/{user_id}".encode()).hexdigest()
     receipt = {
         "user_sha256": person,
@@ -177,8 +177,11 @@ def paths(table: DeltaTable) -> list[str]:
     return sorted(unquote(uri) for uri in table.file_uris())
 
 
-def _vacuum(table: DeltaTable, hours: int) -> list[str]:
-    # `full` also takes files that a killed writer left and no version ever named
+def vacuum(table: DeltaTable, hours: int, *, full: bool = True) -> list[str]:
+    """Deletes the files that no version younger than so many hours reads; which they were.
+
+    `full`: also those that no version ever named, as a killed writer leaves them.
+    """
     return table.vacuum(
-        retention_hours=hours, dry_run=False, enforce_retention_duration=False, full=True
+        retention_hours=hours, dry_run=False, enforce_retention_duration=False, full=full
     )

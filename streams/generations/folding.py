@@ -1,8 +1,8 @@
 """The records that were gathered, folded: in this process, or in several that have a part each.
 
 Parts do not touch each other: what belongs together lies together (streams.generations.gathering).
-Each process has tables and a store of its own below `_source`; in the end the generation takes over
-their files.
+Each has tables and a store of its own below `_source`; in the end the generation takes over their
+files. A first pass has one part at least, for a store so taken over is half as large.
 """
 
 import os
@@ -20,9 +20,7 @@ from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
 
-from schemas.rows import TABLES
 from sinks.delta import History
-from sinks.links import files_at, hold, share
 from streams.errors import ConfigurationError, TurnstoneError
 from streams.extractors.naming import named
 from streams.folds import constants
@@ -37,8 +35,6 @@ from streams.runtime.store import Store
 CHUNK = 512
 COLUMNS = ("line", *PLACE.split(", "))
 EXPORTED = "exported"
-PLACES = 1 << 30
-"""Versions by which a part's documents stand before what is written after them."""
 LOCK_SECONDS = 10.0
 """A process whose parent was killed ends itself long before."""
 
@@ -110,7 +106,7 @@ class _Records:
                 break
 
 
-# --- in several processes ---------------------------------------------------------------------
+# --- a first pass -----------------------------------------------------------------------------
 
 
 def fold_parts(
@@ -118,25 +114,40 @@ def fold_parts(
     reading: Reading,
     generation: Generation,
     store: Store,
-    tables: History,
     progress: Progress | None = None,
-) -> None:
-    """Folds a first pass in a process for each part; killed, each goes on where it was."""
+) -> list[Path]:
+    """Folds a first pass: one part here, several in a process each; killed, each goes on where it
+    was. The store then has their rows; in which folders their tables are, is answered."""
     ends = generation.parts
     firsts = (0, *ends[:-1])
-    parts = [work / f"part-{number}" for number in range(len(ends))]
+    parts = [
+        (work / f"part-{number}", reading._replace(first=first, end=end))
+        for number, (first, end) in enumerate(zip(firsts, ends, strict=True))
+    ]
+    if len(parts) == 1:
+        _fold_part(*parts[0], generation.settings, progress)
+    else:
+        _fold_in_processes(parts, generation, progress)
+    folders = [folder for folder, _ in parts]
+    _merge(folders, store)
+    return folders
+
+
+def _fold_in_processes(
+    parts: list[tuple[Path, Reading]], generation: Generation, progress: Progress | None
+) -> None:
     spawn = get_context("spawn")
-    done: SynchronizedArray[int] = spawn.Array("q", len(ends) + 1)
-    pool = ProcessPoolExecutor(len(ends), spawn, _begin, (done, os.getpid()))
+    done: SynchronizedArray[int] = spawn.Array("q", len(parts) + 1)
+    pool = ProcessPoolExecutor(len(parts), spawn, _begin, (done, os.getpid()))
     try:
         running = [
-            pool.submit(_fold_part, number, parts[number], reading._replace(first=first, end=end),
-                        generation.settings)
-            for number, (first, end) in enumerate(zip(firsts, ends, strict=True))
-        ]  # fmt: skip
-        _watch(running, lambda: sum(done[: len(ends)]), ends[-1], generation.name, progress)
+            pool.submit(_fold_numbered, number, *part, generation.settings)
+            for number, part in enumerate(parts)
+        ]
+        whole = generation.parts[-1]
+        _watch(running, lambda: sum(done[: len(parts)]), whole, generation.name, progress)
     except BaseException as error:
-        done[len(ends)] = 1  # an end for those that still fold
+        done[len(parts)] = 1  # an end for those that still fold
         if isinstance(error, BrokenProcessPool):
             raise TurnstoneError(
                 "a process that folded was killed, perhaps for want of memory; run again to go on"
@@ -144,7 +155,6 @@ def fold_parts(
         raise
     finally:
         pool.shutdown()
-    _merge(parts, store, tables)
 
 
 def _watch(
@@ -180,15 +190,18 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-def _fold_part(number: int, part: Path, reading: Reading, settings: Settings) -> None:
+def _fold_numbered(number: int, part: Path, reading: Reading, settings: Settings) -> None:
     def told(_: str, folded: int, __: int, ___: int) -> None:
         _done[number] = folded
 
+    _fold_part(part, reading, settings, told)
+
+
+def _fold_part(part: Path, reading: Reading, settings: Settings, progress: Progress | None) -> None:
     part.mkdir(exist_ok=True)
     _wait_for(part)
     with writing(part) as (store, tables):
-        tables.places_before = PLACES
-        fold(reading, settings, store, tables, told)
+        fold(reading, settings, store, tables, progress)
         store.export(part / EXPORTED)
 
 
@@ -203,13 +216,8 @@ def _wait_for(part: Path) -> None:
             time.sleep(0.1)
 
 
-def _merge(parts: list[Path], store: Store, tables: History) -> None:
-    """The parts' files as the generation's; called again after a kill it does the same."""
-    for name in (name for name in TABLES if name not in SAID):
-        files = {part: files_at(part / name) for part in parts}
-        for part, some in files.items():
-            share(part / name, Path(tables.root) / name, (one.path for one in some))
-        hold(tables, name, (one for some in files.values() for one in some))
+def _merge(parts: list[Path], store: Store) -> None:
+    """The parts' rows as the store's; called again after a kill it does the same."""
     counts: Counter[str] = Counter()
     watermark = 0
     for part in parts:

@@ -123,7 +123,7 @@ def gather(
 
     Into the folder `into`: the records to fold, and all dead letters of the source.
     """
-    with _database(into) as db:
+    with database(into) as db:
         for name in SAID:
             _view_unread(db, name, folder, source, snapshot, settings)
         letters = select("dead_letters", _paths(source, "dead_letters", snapshot))
@@ -152,7 +152,7 @@ def unknown_letters(file: Path, folder: Path) -> Iterator[pa.Table]:
     plans that it has applied."""
     schema = STORED["dead_letters"]
     names = ", ".join(f'"{name}"' for name in schema.names)
-    with _database(file.parent) as db:
+    with database(file.parent) as db:
         _view(db, "dead_letters", _whole("dead_letters", folder))
         _view(db, "plans", _whole("plans", folder))
         _view(db, "gathered", f"FROM read_parquet({quoted(str(file))})")
@@ -188,7 +188,8 @@ def rows_in(file: Path) -> int:
 
 
 @contextmanager
-def _database(work: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def database(work: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """DuckDB with a bound on its memory; what is more lies in a folder of `work`."""
     with duckdb.connect() as db:
         db.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
         db.execute(f"SET temp_directory = {quoted(str(work / 'sorting'))}")

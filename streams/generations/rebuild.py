@@ -21,7 +21,8 @@ from msgspec.structs import replace
 
 from sinks.delta import UNWRITTEN, History, written
 from sinks.generation import ROOT, find, folder_of, pointer
-from sinks.links import adopt, share
+from sinks.links import adopt
+from sinks.links import share as link
 from sinks.root import find_root, open_root
 from streams.errors import ConfigurationError, TurnstoneError
 from streams.extractors.naming import OURS
@@ -29,6 +30,7 @@ from streams.generations import snapshot
 from streams.generations.folding import Reading, fold, fold_parts
 from streams.generations.gathering import LETTERS, RECORDS, gather, parts_of, unknown_letters
 from streams.generations.generation import WORK, Generation, Settings, load, save, use_constants
+from streams.generations.sharing import FOLDED, merge, share_equal
 from streams.generations.snapshot import SAID, Snapshot
 from streams.runtime.local import Progress, erasing, locked, opened
 from streams.runtime.store import Store
@@ -59,7 +61,7 @@ def backfill(
         with opened(folder) as (store, tables):
             generation = _begun(folder, name, settings, tables, source)
             use_constants(folder)
-            read_on(source, folder, generation, store, tables, progress)
+            read_on(source, folder, generation, store, tables, progress, share=True)
     return generation
 
 
@@ -111,13 +113,16 @@ def read_on(
     store: Store,
     tables: History,
     progress: Progress | None = None,
+    *,
+    share: bool = False,
 ) -> None:
     """One pass: folds what the source has and the generation has not; ends one that was begun.
 
-    Raises TurnstoneError where files cannot be read or written.
+    `share`: in the end what both have folded alike is held once. Raises TurnstoneError where files
+    cannot be read or written.
     """
     try:
-        _read_on(source, folder, generation, store, tables, progress)
+        _read_on(source, folder, generation, store, tables, progress, share=share)
     except (duckdb.Error, OSError) as error:
         raise TurnstoneError(f"{folder}: {error}; the same command again goes on") from error
 
@@ -129,6 +134,8 @@ def _read_on(
     store: Store,
     tables: History,
     progress: Progress | None,
+    *,
+    share: bool,
 ) -> None:
     began = time.monotonic()
     work = folder / WORK
@@ -139,11 +146,15 @@ def _read_on(
     for name in SAID:
         adopt(tables, name, source.folder / name, files.get(name, ()))
     records = Reading(work / RECORDS, f"backfill/{generation.passes}")
-    if len(generation.parts) > 1:
-        fold_parts(work, records, generation, store, tables, progress)
+    if generation.parts:
+        parts = fold_parts(work, records, generation, store, progress)
+        merge(source.folder, parts, tables, work)
     else:
         fold(records, generation.pass_settings, store, tables, progress)
     _copy_letters(work / LETTERS, tables)
+    if share:
+        names = ("dead_letters",) if generation.parts else FOLDED
+        share_equal(source.folder, tables, work, names)
     generation.stage, generation.ended_at = "complete", time.time_ns() // 1000
     generation.pass_extractor = None
     generation.seconds = round(generation.seconds + time.monotonic() - began, 3)
@@ -182,13 +193,14 @@ def _gather(source: Source, folder: Path, generation: Generation, work: Path) ->
     files = snapshot.take(source.folder, generation.pass_settings)
     found = gather(source.folder, folder, files, generation.pass_settings, work)
     for name in SAID:
-        share(source.folder / name, folder / name, (one.path for one in files.get(name, ())))
+        link(source.folder / name, folder / name, (one.path for one in files.get(name, ())))
     (work / FILES).write_bytes(msgspec.json.encode(files))
     generation.stage, generation.records = "folding", found.records
     generation.passes += 1
     generation.counts["left_out"] = found.left_out
-    first = generation.passes == 1 and found.records >= WORTH_PARTS
-    generation.parts = parts_of(work / RECORDS, PROCESSES) if first else ()
+    most = PROCESSES if found.records >= WORTH_PARTS else 1
+    is_first = generation.ended_at is None  # not so of `root`, which `run` has made
+    generation.parts = parts_of(work / RECORDS, most) if is_first else ()
     save(folder, generation)
 
 

@@ -224,8 +224,8 @@ def test_generations_share_what_was_said(growing: Any, tmp_path: Path) -> None:
     growing(2_000)
     backfill(history, "again", SAME)
     root, again = listed(history)
-    events = sum(path.stat().st_size for path in (history / "events").rglob("*.parquet"))
-    assert again["shared_bytes"] == root["shared_bytes"] == events
+    tables = sum(path.stat().st_size for path in history.glob("*/date=*/*.parquet"))
+    assert again["shared_bytes"] == root["shared_bytes"] == tables
 
 
 def test_compact_in_one_leaves_the_other(growing: Any, tmp_path: Path) -> None:

@@ -1,0 +1,254 @@
+"""Two generations hold once what is equal (issue 6), and neither is hurt by what befalls the other.
+
+What a generation says is compared with one that shared nothing, made in the same way.
+"""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from schemas.rows import SNAPSHOT_KEYS, TABLES
+from sinks import links
+from sinks.delta import History
+from sinks.diff import diff
+from sinks.digest import digest
+from sinks.generation import named
+from sinks.links import files_at
+from sinks.maintenance import compact
+from sinks.tables import to_arrow
+from streams.generations import sharing
+from streams.generations.generation import Settings
+from streams.generations.rebuild import backfill
+from streams.generations.switching import promote
+from streams.runtime import local, operate
+from tests.command import files_holding, ndjson, rows, turn
+
+CHANGED = Settings(constants={"max_intents": 9})
+"""One rule that is another: SGD's longer dialogues have ten intents and more."""
+GROWING = sorted(TABLES.keys() - SNAPSHOT_KEYS.keys())
+
+
+def disk(folder: Path) -> int:
+    """Bytes of all files below a folder; one with several names counts once."""
+    return sum({
+        found.st_ino: found.st_size for path in folder.rglob("*")
+        if path.is_file() and (found := path.stat())
+    }.values())  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def alone(sgd_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All of SGD with a generation `changed` that shares nothing that is folded; only read."""
+    history = tmp_path_factory.mktemp("alone") / "history"
+    shutil.copytree(sgd_run / "history", history)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sharing, "_compare", _nothing_equal)
+        backfill(history, "changed", CHANGED)
+    return history
+
+
+_compare = sharing._compare
+
+
+def _nothing_equal(db: Any, name: str, mine: list[str], theirs: list[str]) -> set[str]:
+    return _compare(db, name, mine, [])
+
+
+@pytest.fixture
+def history(sgd_run: Path, tmp_path: Path) -> Path:
+    """A copy of a history of all SGD turns."""
+    return Path(shutil.copytree(sgd_run / "history", tmp_path / "history"))
+
+
+def test_one_changed_rule_takes_a_third_of_the_disk_at_most(history: Path, alone: Path) -> None:
+    before, live = disk(history), digest(history)
+    backfill(history, "changed", CHANGED)
+    assert disk(history) < 1.3 * before < disk(alone)
+    one, other = named(history, "changed"), named(alone, "changed")
+    assert digest(one) == digest(other) != live == digest(history)
+    assert diff(history, one, samples=5) == diff(alone, other, samples=5)
+    assert any(kind["changed"] for kind in diff(history, one, samples=0)["kinds"])
+    for name in GROWING:
+        assert sorted(rows(one, f"FROM {name}"), key=repr) == sorted(
+            rows(other, f"FROM {name}"), key=repr
+        )
+
+
+# --- what is equal -----------------------------------------------------------------------------
+
+
+def letters(*payloads: str) -> pa.Table:
+    """Rows of `dead_letters`; two of one payload are equal in all columns."""
+    place = ("default", 0, "-", 0, 1, 0)
+    return to_arrow("dead_letters", [("bad", "", said.encode(), None, None, *place)
+                                     for said in payloads])  # fmt: skip
+
+
+def documents(*told: tuple[str, str]) -> pa.Table:
+    """Rows of `profiles`: user and document."""
+    return to_arrow("profiles", [(user, 0, doc, "default", 0, "f", 0, 1, 0) for user, doc in told])
+
+
+def table(folder: Path, name: str, *commits: pa.Table) -> History:
+    """A history with one file a commit."""
+    with History(folder) as history:
+        for number, some in enumerate(commits):
+            history.append(name, some, "test", number)
+    return history
+
+
+def shared(live: Path, mine: History, name: str, work: Path) -> set[str]:
+    """Which of live's files the other table holds afterwards."""
+    sharing.share_equal(live, mine, work, [name])
+    held = {one.path for one in files_at(Path(mine.root) / name)}
+    return {one.path for one in files_at(live / name)} & held
+
+
+def test_equal_rows_are_counted(tmp_path: Path) -> None:
+    name = "dead_letters"
+    table(tmp_path / "live", name, letters("a"), letters("a"), letters("a"), letters("b", "c"))
+    mine = table(tmp_path / "mine", name, letters("a", "a"), letters("b"))
+    assert len(shared(tmp_path / "live", mine, name, tmp_path)) == 2
+    sql = "SELECT decode(payload) FROM dead_letters ORDER BY 1"
+    assert rows(tmp_path / "mine", sql) == [("a",), ("a",), ("b",)]
+
+
+def test_the_newest_document_stands_before_what_is_shared(tmp_path: Path) -> None:
+    name = "profiles"
+    many = [documents((f"u{n}", "old")) for n in range(5)]
+    last = documents(("u0", "new"), ("u1", "of live"), ("u2", "new"), ("u3", "new"))
+    stranger = documents(("u4", "new"), ("nobody", "of live"))
+    table(tmp_path / "live", name, *many, last, stranger)
+    told = {"u0": "new", "u1": "mine", "u2": "new", "u3": "new", "u4": "new"}
+    mine = table(tmp_path / "mine", name, *(documents(one) for one in told.items()))
+    assert len(shared(tmp_path / "live", mine, name, tmp_path)) == 1
+    sql = "SELECT user_id, doc FROM profile_current ORDER BY 1"
+    assert dict(rows(tmp_path / "mine", sql)) == told
+    with History(tmp_path / "mine") as later:  # of a version that is lower than live's
+        later.append(name, documents(("u0", "later")), "test", 9)
+    assert dict(rows(tmp_path / "mine", sql)) == told | {"u0": "later"}
+
+
+# --- what befalls either -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def growing(sgd_run: Path, tmp_path: Path) -> Iterator[Any]:
+    """A function that folds so many more turns of SGD into `history`, a hundred a run."""
+    lines = (sgd_run / "records.ndjson").read_bytes().splitlines(True)
+    file = tmp_path / "turns.ndjson"
+    read = 0
+
+    def more(count: int) -> None:
+        nonlocal read
+        for start in range(read, read + count, 100):
+            with file.open("ab") as out:
+                out.writelines(lines[start : min(start + 100, read + count)])
+            local.run([str(file)], tmp_path / "history")
+        read += count
+
+    yield more
+
+
+@pytest.mark.parametrize("after", [0, 2])
+def test_killed_in_the_middle_it_goes_on(
+    growing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    history = tmp_path / "history"
+    growing(400)
+    calls: list[str] = []
+
+    def killed(tables: History, name: str, *given: Any, **more: Any) -> None:
+        calls.append(name)
+        if len(calls) > after:
+            raise KeyboardInterrupt
+        hold(tables, name, *given, **more)
+
+    hold = links.hold
+    with monkeypatch.context() as patched:
+        patched.setattr(sharing, "hold", killed)
+        with pytest.raises(KeyboardInterrupt):
+            backfill(history, "again", Settings())
+    backfill(history, "again", Settings())
+    assert digest(named(history, "again"))["tables"] == digest(history)["tables"]
+    assert not (history / "generations" / "again" / "_source").exists()
+    assert promote(history, "again").caught_up == 0
+
+
+def test_what_is_folded_on_stands_after_what_is_shared(growing: Any, tmp_path: Path) -> None:
+    history, quiet = tmp_path / "history", tmp_path / "quiet"
+    growing(1_205)  # in the middle of a session, and many versions of each table
+    backfill(history, "again", Settings())
+    growing(3)
+    backfill(history, "again", Settings())
+    growing(3)
+    promote(history, "again")
+    growing(389)
+    local.run([str(tmp_path / "turns.ndjson")], quiet)
+    assert digest(quiet)["tables"] == digest(history)["tables"]
+
+
+def names(folder: Path) -> set[str]:
+    """The files of two tables of either kind."""
+    found = (folder / name / "date=2026-01-01" for name in ("links", "sessions"))
+    return {path.name for one in found for path in one.glob("*.parquet")}
+
+
+def test_compact_of_either_leaves_the_other(
+    growing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = tmp_path / "history"
+    growing(400)
+    backfill(history, "again", Settings())
+    again = history / "generations" / "again"
+    expected = digest(history)["tables"]
+    assert digest(again)["tables"] == expected
+    compact(history, retention_hours=0)
+    assert digest(again)["tables"] == expected
+    assert not names(again) & names(history)
+    monkeypatch.setattr(sharing, "READ_FOR", 0)
+    backfill(history, "again", Settings())
+    assert names(again) == names(history)
+    promote(history, "again")
+    compact(again, retention_hours=0)
+    for one in (history, named(history, "root")):
+        assert digest(one)["tables"] == expected
+
+
+def test_a_live_table_that_is_rewritten_meanwhile_is_read_anew(
+    growing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = tmp_path / "history"
+    growing(400)
+    tried: list[str] = []
+
+    def compacting(db: Any, name: str, mine: list[str], theirs: list[str]) -> set[str]:
+        tried.append(name)
+        if len(tried) == 1:
+            compact(history, retention_hours=0)
+        return _compare(db, name, mine, theirs)
+
+    monkeypatch.setattr(sharing, "_compare", compacting)
+    backfill(history, "again", Settings())
+    assert tried[0] == tried[1]
+    assert digest(named(history, "again"))["tables"] == digest(history)["tables"]
+
+
+def test_law_8_forget_erases_what_is_shared(growing: Any, tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    growing(300)
+    said = [turn("e1", user_id="zaphod", session_id="zaphod-1", user_input="I am zaphod")]
+    local.run([str(ndjson(tmp_path / "said.ndjson", said))], history)
+    backfill(history, "again", Settings())
+    holding = [path for path in files_holding(history, "zaphod") if "/sessions/" in f"/{path}"]
+    inodes = {(history / path).stat().st_ino for path in holding}
+    assert len(holding) == 2 and len(inodes) == 1  # in either generation, by one file
+    operate.forget(history, "default", "zaphod")
+    assert files_holding(history, "zaphod") == []
+    again = named(history, "again")
+    assert digest(again)["tables"] == digest(history)["tables"]
+    assert rows(again, "SELECT count(*) FROM events") == [(300,)]
