@@ -28,7 +28,7 @@ from tests.fault.kill_run import lines
 
 NAME = "again"
 MEANT = ("random", "gathering", "commit 1", "random", "commit 3", "gathered", "commit 4")
-IN_PARTS = ("gathered", "part 1", "merge", "random", "part 4", "merge")
+IN_PARTS = ("gathered", "part 1", "merge", "share 1", "part 4", "share 3")
 STEP = 4_000
 BEGIN = 12_000
 SEVERAL = """
@@ -106,6 +106,8 @@ def struck_down(
         if meant == "gathered" and (work / "files.json").exists():
             break
         if meant.startswith("part") and len([*work.glob(PART)]) >= int(meant[-1]):
+            break
+        if meant.startswith("share") and len([*work.glob("rest/*")]) >= int(meant[-1]):
             break
         if meant == "merge" and len([*work.glob("part-*/exported")]) == 2:
             break

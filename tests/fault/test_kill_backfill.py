@@ -20,4 +20,4 @@ def test_law_3_several_processes_killed_with_their_parent_lose_nothing(tmp_path:
     """The parent is killed; those that fold for it must end by themselves."""
     result = kill_parts(shared(*SGD), tmp_path, seed=7)
     assert result.problems == []
-    assert result.struck["part"] and result.struck["merge"], result.struck
+    assert all(result.struck[one] for one in ("part", "merge", "share")), result.struck
