@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from streams.runtime import local
@@ -13,6 +14,10 @@ SGD = ("data", "sgd", "train_part.jsonl.gz")
 TAU = ("data", "tau_bench", "gpt-4o-airline_tasks_0-29.json.gz")
 REFLEXION = ("data", "reflexion", "hotpotqa_react_reflexion_trials_1-2.txt.gz")
 LEDGER = ("data", "corrections", "ledger.json")
+
+# how long an example takes depends on what else the machine does
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from schemas.row import replace
 from streams.folds import log, session_memory, task
 from streams.folds.affect import moment_of
 from streams.folds.constants import CONSTANTS
+from streams.folds.dating import dated
 from streams.folds.ids import short_hash
 from streams.folds.index import RUNNING, Gap, Place, Seen, find_id, put_id
 from streams.folds.links import link
@@ -50,7 +51,7 @@ def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
             log.record(record, given, out)
             return "after_retention"
     if header is None:  # one that was dropped before counts on, for views go by `seq`
-        header = Session(seq=0 if given.horizon is None else given.recorded_at)
+        header = Session(seq=0 if given.horizon is None else given.recorded_at, undated=True)
     out.seq = header.seq
     if record.type == "turn":  # not by class: the runtime has a quicker one for plain turns
         return _turn(rows, header, record, given, out)  # type: ignore[arg-type]
@@ -157,8 +158,8 @@ def _append(
         intents = (*intents[1 - CONSTANTS.max_intents :], (at, event_id, turn.intent))  # type: ignore[arg-type]
     now, was = turn.session_status, header.latest
     after = Session(
-        min(at, header.created_at),
-        max(at, header.updated_at),
+        at if header.undated else min(at, header.created_at),
+        at if header.undated else max(at, header.updated_at),
         out.seq,
         seen,
         header.user or ((at, event_id, said_by) if said_by else None),
@@ -329,17 +330,11 @@ def _signal(rows: Rows, header: Session, signal: Signal, given: Input, out: Effe
     at, said_by, intent = signal.occurred_at, signal.signal_id, first_intent(signal.intent)
     changes = contextualise(header, at, said_by, intent, signal.topic, signal.artifact)
     seen = put_id(rows, header.seen, place, given.fingerprint)
-    header = replace(_touched(header, signal.occurred_at), seen=seen, **changes)
+    header = replace(dated(header, signal.occurred_at), seen=seen, **changes)
     rows.put("h", header)
     log.record(signal, given, out)
     out.session = True
     return "applied"
-
-
-def _touched(header: Session, at: int) -> Session:
-    return replace(
-        header, created_at=min(header.created_at, at), updated_at=max(header.updated_at, at)
-    )
 
 
 def _step(
@@ -350,7 +345,7 @@ def _step(
     latest = shown.latest[0] if shown.latest else None
     outcome, seen = task.fold(rows, record, given, header.seen, latest, out)
     if outcome == "duplicate":  # a version that lost was still seen at its time
-        touched = _touched(header, record.occurred_at)
+        touched = dated(header, record.occurred_at, isinstance(record, ToolResult))
         if touched != header and header.created_at != FAR:
             rows.put("h", touched)
             out.session = True
@@ -361,7 +356,8 @@ def _step(
     if asked is not None and (latest is None or latest <= asked[0]):
         waiting = (*waiting, (record.task_id, *asked))[-CONSTANTS.max_running :]
     header = replace(header, seen=seen)
-    header = _touched(replace(header, waiting=waiting), record.occurred_at)
+    header = replace(header, waiting=waiting)
+    header = dated(header, record.occurred_at, isinstance(record, ToolResult))
     after = status_of(replace(shown, waiting=waiting))
     if before != after:
         reason = "a task asked" if after == "waiting_input" else "the task went on"

@@ -40,6 +40,7 @@ class Session(Row, frozen=True):
     older: int = 0  # conversations before the window
     waiting: tuple[tuple[str, int, bool], ...] = ()  # tasks that asked; when; whether they wait
     running: tuple[str, ...] = ()
+    undated: bool = False  # nothing has come, or tool results alone (dating.dated)
 
 
 class Conversation(Row, frozen=True):
@@ -113,9 +114,11 @@ def contribute(header: Session, turn: Facts) -> dict[str, Any]:
     """What one more turn changes in the header; the same for any order of turns (law 2)."""
     at, event_id = turn.occurred_at, turn.event_id
     changes = contextualise(header, at, event_id, turn.intent, turn.topic, turn.artifact)
-    if at < header.created_at:
+    if header.undated:
+        changes |= {"created_at": at, "updated_at": at, "undated": False}
+    elif at < header.created_at:
         changes["created_at"] = at
-    if at > header.updated_at:
+    elif at > header.updated_at:
         changes["updated_at"] = at
     latest = header.latest
     if latest is None or at > latest[0] or (at, event_id) >= latest[:2]:

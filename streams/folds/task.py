@@ -14,6 +14,7 @@ from schemas.base import format_time, parse_time
 from schemas.events import Recursion, ToolResult
 from schemas.row import Row, asdict, replace
 from streams.folds.constants import CONSTANTS
+from streams.folds.dating import dated
 from streams.folds.ids import canonical, short_hash
 from streams.folds.index import Seen, find_id, put_id
 from streams.folds.machine import Key, Machine, advance, limit_of, settle, status_of
@@ -33,6 +34,7 @@ class Task(Row, frozen=True):
     before: Machine = Machine()
     tip: Machine = Machine()
     pending: int = 0  # results whose recursion has not ended
+    undated: bool = False  # tool results alone have come (dating.dated)
 
 
 class Step(Row, frozen=True):
@@ -69,9 +71,9 @@ Results = tuple[Result, ...]
 def begin(rows: Rows, task_id: str, at: int) -> bool:
     """A running turn begins its task. Returns whether the task's row is new or changed."""
     task: Task | None = rows.get(f"t/{task_id}")
-    if task is not None and task.created_at <= at <= task.updated_at:
+    if task is not None and not task.undated and task.created_at <= at <= task.updated_at:
         return False
-    rows.put(f"t/{task_id}", _at(task or Task(task_id, at, at), at))
+    rows.put(f"t/{task_id}", dated(task or Task(task_id, at, at), at))
     return True
 
 
@@ -85,7 +87,7 @@ def fold(
 ) -> tuple[Outcome, Seen]:
     """One recursion or tool result; `latest` is the time of the session's latest turn."""
     at = record.occurred_at
-    task = rows.get(f"t/{record.task_id}") or Task(record.task_id, at, at)
+    task = rows.get(f"t/{record.task_id}") or Task(record.task_id, at, at, undated=True)
     if isinstance(record, ToolResult):
         return _tool_result(rows, task, record, given, seen, out)
     return _recursion(rows, task, record, given, seen, latest, out)
@@ -105,14 +107,10 @@ def refold(rows: Rows, task_id: str, latest: int | None) -> None:
     rows.put(f"t/{task_id}", _refolded(rows, task, latest))
 
 
-def _at(task: Task, at: int) -> Task:
-    return replace(task, created_at=min(task.created_at, at), updated_at=max(task.updated_at, at))
-
-
-def _touched(rows: Rows, task: Task, at: int, out: Effects) -> Task:
+def _touched(rows: Rows, task: Task, record: Recursion | ToolResult, out: Effects) -> Task:
     """The task with the record's time. A version that loses leaves its time too: whether it came
     before or after the one that stands must not show (law 2)."""
-    touched = _at(task, at)
+    touched = dated(task, record.occurred_at, isinstance(record, ToolResult))
     if touched != task and rows.get(f"t/{task.task_id}") is not None:
         rows.put(f"t/{task.task_id}", touched)
         out.tasks[task.task_id] = None
@@ -143,7 +141,7 @@ def _recursion(
         if known is not None or key < task.order[0]:  # before the window: in the history alone
             out.warnings.append("recursion_before_window")
             return "applied", put_id(rows, seen, place, given.fingerprint)
-    task = _touched(rows, task, record.occurred_at, out)
+    task = _touched(rows, task, record, out)
     if old is not None and old.rank >= step.rank:
         return "duplicate", seen
     rows.put(name, step)
@@ -246,7 +244,7 @@ def _tool_result(
     name = f"w/{task.task_id}\x1f{record.trace_id}"
     results: Results = rows.get(name) or ()
     same = [one for one in results if _same_call(calls, one, result)]
-    task = _touched(rows, task, record.occurred_at, out)
+    task = _touched(rows, task, record, out)
     if any(_rank(one) >= _rank(result) for one in same):
         return "duplicate", seen
     if not same and calls is None:

@@ -161,9 +161,7 @@ def steps(draw: st.DrawFn, most: int = 7) -> list[Json]:
             fields |= {"output": output, **where}
             made.append(recursion(trace, index, ended_at, kind, **fields))
         for at, call in draw(answers):
-            # One that fits nothing leaves no time behind (its recursion's has been seen).
-            fits = kind == "CALL_TOOL" and call != 9
-            made.append(result(trace, at if fits else ended_at, call, result=draw(TEXT), **where))
+            made.append(result(trace, at, call, result=draw(TEXT), **where))
     return made
 
 
@@ -181,19 +179,10 @@ def signals(draw: st.DrawFn, most: int = 3) -> list[Json]:
     ]
 
 
-# A version that loses leaves its time with the session only if it comes before the one that stands
-# (tests/unit/test_folds_edges.py): these two keep what else there is comparable.
-ENDS = [
-    signal(f"{session}{at}", at, "session", session_id=session)
-    for session in SESSIONS
-    for at in (-1, 5000)
-]
-
-
 @st.composite
 def events(draw: st.DrawFn) -> list[Json]:
     """Turns, recursions, tool results and signals of several sessions, each record once."""
-    records = [*draw(turns()), *draw(steps()), *draw(signals()), *ENDS]
+    records = [*draw(turns()), *draw(steps()), *draw(signals())]
     return list({repr(one): one for one in records}.values())
 
 

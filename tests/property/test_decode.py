@@ -17,7 +17,7 @@ from streams.runtime.decode import content_of, decode
 from tests.property.strategies import turn_fields
 from tests.property.world import Json, turn
 
-CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+CALM = settings(suppress_health_check=[HealthCheck.too_slow])
 
 
 def read(record: Json, indent: int | None = None) -> Input:

@@ -26,7 +26,7 @@ TEXTS = st.one_of(st.text(), st.lists(PIECES, max_size=12).map("".join), st.samp
 LONG = 100_000
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(TEXTS)
 def test_any_text_gives_no_plan_or_one_that_validates(text: str) -> None:
     plan = rules.extract(turn(text), affect=lambda said: (-0.5, 0.5, 0.0, 0.7))
@@ -46,7 +46,7 @@ def test_any_text_gives_no_plan_or_one_that_validates(text: str) -> None:
         known.add((preference.subject, preference.polarity))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(TEXTS)
 def test_the_quick_turn_and_the_model_give_the_same_plan(text: str) -> None:
     slow = turn(text)

@@ -25,7 +25,7 @@ def gap(order: list[index.Entry], entry: index.Entry) -> index.Gap:
     return (order[at - 1] if at else None), (order[at] if at < len(order) else None)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.integers(0, 300), STEPS, st.sampled_from(["", "=c"]))
 def test_neighbours_are_those_of_a_sorted_list(
     begun: int, steps: list[tuple[str, int]], client: str
@@ -46,7 +46,7 @@ def test_neighbours_are_those_of_a_sorted_list(
         order.insert(bisect_left(order, entry), entry)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 1000))
 def test_thousands_of_turns_in_any_order(seed: int) -> None:
     rows = Entity("sessions", "default", "s", {})

@@ -11,7 +11,6 @@ from tests.property.world import World, world
 
 SLOW = settings(
     max_examples=200,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

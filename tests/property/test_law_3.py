@@ -61,7 +61,6 @@ def anything(draw: st.DrawFn) -> list[Json | bytes]:
 
 @settings(
     max_examples=100,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(anything())

@@ -16,7 +16,6 @@ from tests.property.world import Json, World, turn
 
 SLOW = settings(
     max_examples=100,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 ACTIVE = {"status": "active", "closed_reason": None}

@@ -47,7 +47,6 @@ def test_law_5_the_check_covers_every_fold() -> None:
 
 @settings(
     max_examples=60,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(events(), write_plans())

@@ -68,7 +68,7 @@ OPTIONAL: dict[str, st.SearchStrategy[Any]] = {
 TURNS = st.fixed_dictionaries(FIELDS, optional=OPTIONAL)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(TURNS, st.booleans())
 def test_the_quick_way_agrees_with_the_model(record: dict[str, Any], ascii_only: bool) -> None:
     line = json.dumps(record, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")

@@ -31,7 +31,6 @@ def reopened(path: Path, records: list[Json]) -> World:
 
 @settings(
     max_examples=6,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(st.data())
@@ -74,7 +73,7 @@ def test_every_kind_of_record_is_drawn() -> None:
     """The strategies above would prove little if one of them drew nothing."""
     drawn: set[str] = set()
 
-    @settings(max_examples=60, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=60, database=None, derandomize=True)
     @given(events(), write_plans())
     def look(said: list[Json], plans: list[Json]) -> None:
         drawn.update(one["type"] for one in (*said, *plans))

@@ -1,7 +1,6 @@
-"""Where the rules of design 04 meet: cases that are seldom, and were wrong once or are still.
+"""Where the rules of design 04 meet: cases that are seldom, and were wrong once.
 
-The rules themselves are in `test_rules_*.py`. A test marked xfail names a promise of design 02 or
-04 that is not kept, and where.
+The rules themselves are in `test_rules_*.py`.
 """
 
 from itertools import permutations
@@ -57,8 +56,19 @@ def test_a_version_that_loses_leaves_its_time_with_the_task_in_any_order() -> No
     ]
     records[1]["action"] = {"action_type": "CALL_TOOL", "output": {"tool_calls": [{"id": "c0"}]}}
     document = same_in_any_order(records, World.task)
-    assert document["global"]["created_at"] == when(1)
+    assert document["global"]["created_at"] == when(5)
     assert document["global"]["updated_at"] == when(7)
+
+
+def test_tool_results_date_a_task_and_a_session_while_there_is_nothing_else() -> None:
+    results = [result("r1", 3, 0), result("r2", 1, 0), result("r1", 2, 0)]
+    alone = same_in_any_order(results, lambda made: made.task()["global"])
+    assert (alone["created_at"], alone["updated_at"]) == (when(1), when(3))
+    assert world(*results).session()["updated_at"] == when(3)
+    for record in (recursion("r9", 0, 5), turn("e1", 5, status="running", task_id="t1")):
+        made = world(*results, record)
+        assert made.task()["global"]["created_at"] == when(5)
+        assert made.session()["created_at"] == made.session()["updated_at"] == when(5)
 
 
 def test_a_conversation_fails_with_its_task_when_a_turn_answers_at_the_limit() -> None:
@@ -256,7 +266,7 @@ def test_a_session_whose_latest_turn_is_running_lives_30_days_from_it() -> None:
     assert [one["task_id"] for one in made.session()["conversations"]] == ["e1", "e2", "e3"]
 
 
-# --- promises that are not kept ---------------------------------------------------------------
+# --- promises that were not kept --------------------------------------------------------------
 
 
 def test_law_2_a_losing_version_leaves_its_time_with_the_session_in_any_order() -> None:
@@ -264,12 +274,10 @@ def test_law_2_a_losing_version_leaves_its_time_with_the_session_in_any_order() 
     assert same_in_any_order(records, World.session)["created_at"] == when(5)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="a waiting result touches created_at and updated_at; one refused at once does not",
-)
 def test_law_2_a_result_that_fits_nothing_leaves_nothing_in_any_order() -> None:
-    records = [recursion("r1", 0, 5), result("r1", 0, 0)]
+    records = [recursion("r1", 0, 5), result("r1", 0, 0), result("r1", 9, 1)]
+    document = same_in_any_order(records, World.session)
+    assert document["created_at"] == document["updated_at"] == when(5)
     same_in_any_order(records, lambda made: made.task()["global"])
 
 
