@@ -4,7 +4,6 @@ A command's module is loaded when it is run, and its heavy imports when it does 
 question to the history should cost little more than the answer.
 """
 
-import gc
 from importlib import import_module
 
 import click
@@ -87,10 +86,7 @@ def app() -> None:
 
 def main() -> None:
     """The entry point of the `turnstone` script."""
-    try:
-        app(prog_name="turnstone")
-    finally:
-        gc.freeze()  # or Python goes through all that was loaded before it ends: 10 ms
+    app(prog_name="turnstone")
 
 
 if __name__ == "__main__":
