@@ -15,7 +15,7 @@ from typing import Any
 
 from aiokafka import AIOKafkaConsumer
 from aiokafka.abc import ConsumerRebalanceListener
-from aiokafka.errors import KafkaError, OffsetOutOfRangeError
+from aiokafka.errors import KafkaError, KafkaTimeoutError, OffsetOutOfRangeError
 from aiokafka.structs import TopicPartition
 
 from schemas.rows import TABLES
@@ -359,6 +359,9 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         """Goes on where the tables say, whatever the group's offsets are."""
         try:
             self._held = await self._position(sorted(assigned))
+        except KafkaTimeoutError as error:
+            where = self._settings.bootstrap
+            self._failure = Unreachable(f"Kafka: {where}: no broker can be reached: {error}")
         except Exception as error:
             self._failure = error
 
