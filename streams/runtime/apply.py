@@ -66,11 +66,11 @@ class Applier:
         self,
         lines: list[Given],
         recorded_at: int | None = None,
-        read: Sequence[Input] | None = None,
+        read: Sequence[Input | None] | None = None,
     ) -> list[Ending]:
         """Some records as bytes, each with its topic (or path), partition and offset (or line);
         what each ended as. `recorded_at`: when the log took them, if it is not theirs to say.
-        `read`: what they say, where they were decoded before they had a place.
+        `read`: what they say, where they were decoded before they had a place and that was kept.
 
         All are decoded, then all are folded: each step finds its code and data in the cache.
         """
@@ -78,8 +78,10 @@ class Applier:
         if read is None:
             decoded = [decode(line, source) for line, source in lines]
         else:
-            places = zip(read, lines, strict=True)
-            decoded = [replace(given, source=source) for given, (_, source) in places]
+            decoded = [
+                decode(line, source) if given is None else replace(given, source=source)
+                for given, (line, source) in zip(read, lines, strict=True)
+            ]
         if recorded_at is not None:
             self._last_recorded_at = recorded_at
             decoded = [

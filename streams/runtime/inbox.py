@@ -37,12 +37,12 @@ class NoRoom(TurnstoneError):  # noqa: N818 - a state, not a fault
 
 class Group(NamedTuple):
     """Records that were written at once, the first one's offset, and when (microseconds); `read`
-    is what they say, where somebody has decoded them all."""
+    is what they say, as far as somebody has decoded them and kept it."""
 
     first: int
     recorded_at: int
     records: Sequence[bytes]
-    read: Sequence[Input] | None = None
+    read: Sequence[Input | None] | None = None
 
     @property
     def last(self) -> int:

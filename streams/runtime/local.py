@@ -260,7 +260,7 @@ class Runner:
         self,
         chunk: list[Given],
         recorded_at: int | None = None,
-        read: Sequence[Input] | None = None,
+        read: Sequence[Input | None] | None = None,
     ) -> list[Ending]:
         """Folds some records into the next batch; what each ended as, once that is committed."""
         endings = self.applier.apply(chunk, recorded_at, read)

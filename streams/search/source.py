@@ -54,7 +54,7 @@ def whole(db: DuckDBPyConnection, table: Path) -> News:
 def news(table: Path, known: int) -> News | None:
     """What a table has gained since a version; None where files went, or its log is another."""
     log, files, version, size = table / "_delta_log", list[str](), known, 0
-    if known >= 0 and not _commit(log, known).exists() and _latest(log) != known:
+    if not _commit(log, max(known, 0)).exists() and _latest(log) != known:
         return None
     while (commit := _commit(log, version + 1)).exists():
         version += 1

@@ -36,7 +36,8 @@ GROUP_RECORDS = 4_000
 """Of one write to the log."""
 GATHER = 0.005
 """Seconds from one write to the log to the next: what is posted meanwhile goes together, and costs
-one wait for the disk and one turn of each thread. Who posts alone does not wait."""
+one wait for the disk and one turn of each thread. Not after a write of one request: who posts alone
+does not wait."""
 CACHED = 4_096
 """Sessions and users read last."""
 CACHED_BYTES = 32_000_000
@@ -56,7 +57,7 @@ class _Posted:
     def __init__(
         self,
         records: list[bytes],
-        read: Sequence[Input] | None,
+        read: Sequence[Input | None] | None,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
         self.records = records
@@ -99,7 +100,7 @@ class EmbeddedMemory:
         self._store: Store | None = None
         self._why = "the history is being opened"
         self._closing = False
-        self._appended = float("-inf")  # when, of the monotonic clock
+        self._crowded = float("-inf")  # when several requests were last written together
         self._waiting: dict[int, tuple[_Posted, int]] = {}  # offset -> its place in a request
         self._waiting_records = self._waiting_bytes = 0
         self._folded: dict[Where, tuple[Entity, int]] = {}  # rows not on disk yet, and their batch
@@ -200,7 +201,7 @@ class EmbeddedMemory:
         self._read_bytes = 0
 
     async def submit(
-        self, records: Sequence[bytes], within: float, read: Sequence[Input] | None = None
+        self, records: Sequence[bytes], within: float, read: Sequence[Input | None] | None = None
     ) -> list[Outcome]:
         if self._closing:
             raise NotReady("the server is about to end")
@@ -248,7 +249,7 @@ class EmbeddedMemory:
         """What was posted, at least one; whether that was all there will be."""
         gathered: list[_Posted] = []
         posted = self._posts.get()
-        if (pause := self._appended + GATHER - time.monotonic()) > 0:
+        if (pause := self._crowded + GATHER - time.monotonic()) > 0:
             time.sleep(pause)
         records = 0
         while posted is not None:
@@ -265,6 +266,7 @@ class EmbeddedMemory:
     def _append(self, gathered: list[_Posted]) -> None:
         inbox = self._folder.inbox
         assert inbox is not None, "made before this thread was started"
+        read = _read(gathered)  # what can fail does so before anything is on disk
         first = offset = inbox.end + 1  # no other thread appends
         for posted in gathered:  # before: the folding thread may find it on disk at once
             for place in range(len(posted.records)):
@@ -285,8 +287,8 @@ class EmbeddedMemory:
             return
         for posted in gathered:
             posted.logged = True
-        self._folder.groups.put(group._replace(read=_read(gathered)))
-        self._appended = time.monotonic()
+        self._folder.groups.put(group._replace(read=read))
+        self._crowded = time.monotonic() if len(gathered) > 1 else float("-inf")
 
     # --- what the folding thread tells ----------------------------------------------------------
 
@@ -361,13 +363,11 @@ def _outcome(ending: Ending) -> Outcome:
     return OUTCOMES.get(name_of(ending), OUTCOMES["applied"])
 
 
-def _read(gathered: Sequence[_Posted]) -> list[Input] | None:
-    """What all records say, if all were decoded."""
-    found: list[Input] = []
+def _read(gathered: Sequence[_Posted]) -> list[Input | None]:
+    """What the records say, as far as it is known."""
+    found: list[Input | None] = []
     for posted in gathered:
-        if posted.read is None:
-            return None
-        found += posted.read
+        found += posted.read or [None] * len(posted.records)
     return found
 
 

@@ -12,8 +12,10 @@ from hashlib import blake2b
 import msgspec
 
 from streams.serving import documents
-from streams.serving.memory import Memory, NotReady
+from streams.serving.memory import Busy, Memory, NotReady
 
+AGAIN = 0.2
+"""Seconds."""
 HEARTBEAT_SECONDS = 15.0
 """A comment keeps the way open, and tells a client that has gone."""
 RETRY = b"retry: 1000\n\n"
@@ -68,10 +70,14 @@ class Streams:
 
 async def _event(memory: Memory, tenant: str, session_id: str) -> tuple[str, bytes]:
     """The session as it is now, and its id; nothing new while the tier cannot tell."""
-    try:
-        rows = await memory.rows("sessions", tenant, session_id)
-    except NotReady:
-        return "", HEARTBEAT
+    while True:
+        try:
+            rows = await memory.rows("sessions", tenant, session_id)
+            break
+        except NotReady:
+            return "", HEARTBEAT
+        except Busy:  # all streams of a tenant ask at once after a commit
+            await asyncio.sleep(AGAIN)
     document = documents.session(rows, time.time_ns() // 1000)
     if document is None:
         return "gone", GONE

@@ -59,11 +59,12 @@ class Memory(Protocol):
         """
 
     async def submit(
-        self, records: Sequence[bytes], within: float, read: Sequence[Input] | None = None
+        self, records: Sequence[bytes], within: float, read: Sequence[Input | None] | None = None
     ) -> list[Outcome]:
         """Appends input records (one JSON object each) to the log as one, and waits so many
         seconds at most for the transactions that apply them. After it returned no record is lost,
-        whatever dies. `read`: what they say, of a caller that has decoded them to check them.
+        whatever dies. `read`: what they say, as far as a caller who has decoded
+        them to check them has kept it.
 
         Raises NotReady, Busy, NoRoom.
         """

@@ -86,8 +86,12 @@ class Past:
             if not self._indexing.is_at(tenant):
                 return await self.ask("search", tenant, found)
         await self._indexing.wait(tenant)
+
+        def as_built(root: Path) -> Page:  # what was committed meanwhile would keep it waiting
+            return find(root, tenant, query, update=False)
+
         try:
-            return await self.ask("search", tenant, found)
+            return await self.ask("search", tenant, as_built)
         except NotIndexed:
             raise not_indexed() from None
 

@@ -79,7 +79,7 @@ class HistoryMemory:
             give_back()
 
     async def submit(
-        self, records: Sequence[bytes], within: float, read: Sequence[Input] | None = None
+        self, records: Sequence[bytes], within: float, read: Sequence[Input | None] | None = None
     ) -> list[Outcome]:
         raise NotReady(
             "sinks write this history, so it can only be read here: produce to Kafka, or start "

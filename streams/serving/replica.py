@@ -169,7 +169,7 @@ class ReplicaMemory:
     # --- writing ----------------------------------------------------------------------------------
 
     async def submit(
-        self, records: Sequence[bytes], within: float, read: Sequence[Input] | None = None
+        self, records: Sequence[bytes], within: float, read: Sequence[Input | None] | None = None
     ) -> list[Outcome]:
         """As `Memory.submit`; applied means: folded, and in the rows that `rows` gives. What a
         record means for another key (a turn for its user) comes a moment later."""
@@ -177,7 +177,8 @@ class ReplicaMemory:
         for place, record in enumerate(records):
             if place % STEP == STEP - 1:
                 await asyncio.sleep(0)
-            way = route(record) if read is None else route_of(read[place].record, record)
+            given = read[place] if read is not None else None
+            way = route(record) if given is None else route_of(given.record, record)
             if way is not None:
                 lane = self._lane(TABLES[way.topic], way.key)
                 to = TopicPartition(way.topic, lane.at.partition)

@@ -20,8 +20,8 @@ log = logging.getLogger(__name__)
 
 BATCH_BYTES = 500_000
 GATHER = 0.005
-"""Seconds from one produce to the next: what is asked meanwhile goes together. Who comes alone does
-not wait."""
+"""Seconds from one produce to the next: what is asked meanwhile goes together. Not after one of a
+single request: who comes alone does not wait."""
 REQUEST_MS = 5_000
 APPEND_WITHIN = 10.0
 """Seconds; also for a new producer to find its way."""
@@ -55,7 +55,7 @@ class Writing:
         self._wake = asyncio.Event()
         self._producer: AIOKafkaProducer | None = None
         self._over = False
-        self._appended = float("-inf")
+        self._crowded = float("-inf")  # when several were last produced together
 
     async def append(self, messages: Sequence[Message]) -> list[int]:
         """The offsets of the records, once all in-sync copies have them. They carry the trace of
@@ -78,12 +78,12 @@ class Writing:
         try:
             while True:
                 await self._wake.wait()
-                if (pause := self._appended + GATHER - monotonic()) > 0:
+                if (pause := self._crowded + GATHER - monotonic()) > 0:
                     await asyncio.sleep(pause)
                 self._wake.clear()
                 asked, self._asked = self._asked, []
                 await self._answer(asked)
-                self._appended = monotonic()
+                self._crowded = monotonic() if len(asked) > 1 else float("-inf")
         finally:
             self._over = True
             _refuse(self._asked, "the server is stopping")

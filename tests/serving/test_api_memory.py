@@ -213,7 +213,7 @@ class Lent(EmbeddedMemory):
     """Its store is lent to another command as soon as a write has been applied."""
 
     async def submit(
-        self, records: Sequence[bytes], within: float, read: Sequence[Input] | None = None
+        self, records: Sequence[bytes], within: float, read: Sequence[Input | None] | None = None
     ) -> list[Outcome]:
         outcomes = await super().submit(records, within, read)
         self._folded.clear()

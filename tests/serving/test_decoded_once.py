@@ -1,7 +1,9 @@
 """A record that the API has decoded is not decoded again: it goes the same way, to the same end."""
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 import pytest
@@ -11,7 +13,12 @@ from streams.kafka.routing import route, route_of
 from streams.runtime.apply import Applier
 from streams.runtime.decode import decode
 from streams.runtime.store import Store
+from streams.serving.memory import Outcome
+from streams.serving.submitting import submit
 from tests.command import turn
+
+if TYPE_CHECKING:
+    from streams.serving.memory import Memory
 
 AT = {"occurred_at": "2026-03-01T09:30:00Z", "tenant": "école"}
 PLAN = {"plan_id": "p1", "user_id": "u1", "extractor": {"name": "n", "version": "1"}}
@@ -48,12 +55,36 @@ def test_a_decoded_record_has_the_same_rows(tmp_path: Path) -> None:
     lines = [*LINES, LINES[0], other]
     given = [(line, ("inbox", 0, at)) for at, line in enumerate(lines, 1)]
     found = []
-    for folder, decoded in (("a", None), ("b", [read(line) for line in lines])):
+    whole = [read(line) for line in lines]
+    some = [one if at % 2 else None for at, one in enumerate(whole)]
+    for folder, decoded in (("a", None), ("b", whole), ("c", some)):
         store = Store(tmp_path / folder)
         applier = Applier(store)
         endings = applier.apply(given, 1_790_000_000_000_000, decoded)
         found.append((endings, dict(applier.counts), applier.take_rows()))
         store.close()
-    assert found[0] == found[1]
+    assert found[0] == found[1] == found[2]
     assert found[0][1]["duplicate"] == found[0][1]["dead"] == 1
     assert found[0][1]["applied"] == len(LINES)
+
+
+def test_what_waits_is_kept_as_it_was_decoded_only_where_it_is_small() -> None:
+    """Nested values take many times their bytes, and what waits is counted by its bytes."""
+    kept: list[Input | None] = []
+
+    class Waiting:
+        async def submit(
+            self, records: Sequence[bytes], within: float, read: Sequence[Input | None]
+        ) -> list[Outcome]:
+            kept.extend(read)
+            return [Outcome("accepted")] * len(records)
+
+    turns = [
+        turn("e"),
+        turn("e", metadata={"tags": [[]] * 1_000}),
+        turn("e", user_input="x" * 9_000),
+    ]
+    lines = [msgspec.json.encode(one) for one in turns]
+    results = asyncio.run(submit(cast("Memory", Waiting()), "default", lines, 0))
+    assert [one.ending for one in results] == ["accepted"] * 3
+    assert [one is not None for one in kept] == [True, False, False]

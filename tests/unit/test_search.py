@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
 from schemas.base import format_time, parse_time
 from streams.errors import UsageError
@@ -333,6 +334,19 @@ def test_compacting_costs_no_new_index(tmp_path: Path) -> None:
     run(tmp_path, "d", [turn("d", user_input="the heron d")])
     assert len(ids(history, "heron")) == 4
     assert build.current(history, "default") == first
+
+
+def test_an_index_begun_before_the_first_row_finds_what_the_log_tells_no_more(
+    tmp_path: Path,
+) -> None:
+    history = run(tmp_path, "a", [])
+    assert ids(history, "heron") == []
+    for name in "bc":
+        run(tmp_path, name, [turn(name, user_input=f"the heron {name}")])
+    events = history / "events"
+    DeltaTable(str(events)).create_checkpoint()
+    (events / "_delta_log" / f"{0:020}.json").unlink()  # as `compact` does when it is a month old
+    assert sorted(ids(history, "heron")) == ["b", "c"]
 
 
 # --- forgetting, killing, several at once -----------------------------------------------------
