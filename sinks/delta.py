@@ -211,13 +211,13 @@ def _refusals(table: str) -> Iterator[None]:
     try:
         yield
     except (DeltaError, OSError) as error:
-        text = _in_a_line(error)
+        text = in_a_line(error)
         if "oncurrent" in text:
             text += "; another writer is at work on this history: end one of them"
         raise HistoryWriteError(f"{table}: {text}") from error
 
 
-def _in_a_line(error: Exception) -> str:
+def in_a_line(error: Exception) -> str:
     """deltalake gives some causes a line each, with an arrow and colours."""
     lines = DECORATION.sub("", str(error)).splitlines()
     return ": ".join(line.strip() for line in lines if line.strip())

@@ -185,3 +185,16 @@ def vacuum(table: DeltaTable, hours: int, *, full: bool = True) -> list[str]:
     return table.vacuum(
         retention_hours=hours, dry_run=False, enforce_retention_duration=False, full=full
     )
+
+
+def drop_unnamed(table: DeltaTable, folder: Path) -> None:
+    """Deletes what lies in a table's folder and no version ever named; the caller alone writes.
+
+    Raises DeltaError, OSError.
+    """
+    named, found = (
+        set(table.vacuum(0, dry_run=True, enforce_retention_duration=False, full=full))
+        for full in (False, True)
+    )
+    for one in found - named:
+        (folder / one).unlink(missing_ok=True)

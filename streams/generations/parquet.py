@@ -1,0 +1,53 @@
+"""The rows of a history's Parquet files, a bounded number of bytes at a time.
+
+DuckDB reads 2,048 rows at least, which with large documents are more than its memory.
+"""
+
+from __future__ import annotations  # pyarrow-stubs: as in sinks.tables
+
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sinks.root import HistoryError
+from sinks.tables import STORED
+
+BYTES_AT_ONCE = 32_000_000
+ROWS_DECODED = 256
+ROW = "row"
+"""A column of ours: the number of a row in its file, from 0."""
+
+
+def rows_of(name: str, file: str) -> Iterator[pa.Table]:
+    """A file's rows as the table stores them, with `ROW`; no table is empty.
+
+    Raises OSError, and HistoryError where it is no such file.
+    """
+    schema = STORED[name].append(pa.field(ROW, pa.int64()))
+    day = pa.scalar(date.fromisoformat(Path(file).parent.name.removeprefix("date=")))
+    start = 0
+    try:
+        for rows in _some(file, [one for one in STORED[name].names if one != "date"]):
+            numbers = pa.array(range(start, start + rows.num_rows), pa.int64())
+            dated = rows.append_column("date", pa.repeat(day, rows.num_rows))
+            yield dated.append_column(ROW, numbers).select(schema.names).cast(schema)
+            start += rows.num_rows
+    except pa.ArrowException as error:
+        raise HistoryError(f"{file}: cannot be read: {error}") from error
+
+
+def _some(file: str, columns: list[str]) -> Iterator[pa.Table]:
+    with pq.ParquetFile(file) as opened:
+        held: list[pa.RecordBatch] = []
+        size = 0
+        for batch in opened.iter_batches(ROWS_DECODED, columns=columns):
+            held.append(batch)
+            size += batch.nbytes
+            if size >= BYTES_AT_ONCE:
+                yield pa.Table.from_batches(held)
+                held, size = [], 0
+        if held:
+            yield pa.Table.from_batches(held)
