@@ -134,19 +134,76 @@ def test_states_of_a_user_are_what_the_macro_says(
     assert (told > 0) == (owner != "nobody")
 
 
+TURNS = """
+    SELECT e.event_id, e.occurred_at, e.session_id, e.user_id, e.status, e.user_input,
+        e.agent_answer, a.v, a.a, a.d
+    FROM event_current e LEFT JOIN affect_current a USING (tenant, event_id)
+    WHERE {} ORDER BY e.occurred_at, e.event_id"""
+
+
+def as_shown(found: list[dict[str, Any]], slow: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: one[name] for name in slow[0]} for one in found]
+
+
 def test_a_timeline_is_what_the_views_say(history: Path) -> None:
-    sql = """
-        SELECT e.event_id, e.occurred_at, e.session_id, e.user_id, e.status, e.user_input,
-            e.agent_answer, a.v, a.a, a.d
-        FROM event_current e LEFT JOIN affect_current a USING (tenant, event_id)
-        WHERE {} ORDER BY e.occurred_at, e.event_id"""
     for column, of_users in (("session_id", False), ("user_id", True)):
         keys = asked(history, f"SELECT DISTINCT {column} k FROM events WHERE {column} IS NOT NULL")
         assert len(keys) > 1
         for key in (one["k"] for one in keys):
-            slow = asked(history, sql.format(f"e.{column} = {quoted(key)}"))
+            slow = asked(history, TURNS.format(f"e.{column} = {quoted(key)}"))
             found = reading.timeline(history, "default", key, of_users=of_users)
-            assert [{name: one[name] for name in slow[0]} for one in found] == slow
+            assert as_shown(found, slow) == slow
+
+
+@pytest.fixture(scope="module")
+def talkative(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A long session and a user of many sessions: turns that ran first, some as another user's,
+    times and ids that several share, rows in no order of time, moods of half of them."""
+    root = tmp_path_factory.mktemp("talkative") / "history"
+    draw = random.Random(7)
+    events, affects = [], []
+    for number in range(3000):
+        turn = {
+            "event_id": f"e{number % 2700}",  # the last stand in another session, too
+            "session_id": "it's long" if number < 1500 else f"s{number % 41}",
+            "occurred_at": AT + draw.randrange(900) * MINUTE,
+            "src_offset": number,
+        }
+        who = {"user_id": draw.choice("uv"), "user_input": f"said {number}"}
+        if draw.random() < 0.3:
+            other = {"user_id": draw.choice("uv"), "status": "running"}
+            events.append(row("events", **turn, **other))
+        events.append(row("events", **turn, **who, status="done"))
+        if draw.random() < 0.5:
+            affects.append(row("affects", **turn, v=number / 3000))
+    draw.shuffle(events)
+    for version in range(3):
+        write(root, version, events=events[version::3], affects=affects[version::3])
+    return root
+
+
+@pytest.mark.parametrize(
+    ("key", "of_users"),
+    [("it's long", False), ("it's long", True), ("s3", False), ("u", True)],
+    ids=["long_session", "long_session_or_user", "short_session", "user"],
+)
+def test_the_pages_of_a_timeline_are_all_of_it(talkative: Path, key: str, of_users: bool) -> None:
+    """At any place, within turns of one time as well."""
+    theirs = f"(e.session_id = {quoted(key)} OR e.user_id = {quoted(key)})"
+    slow = asked(talkative, TURNS.format(theirs))
+    assert len(slow) == len(asked(talkative, f"SELECT 1 FROM event_current e WHERE {theirs}"))
+    whole = reading.timeline(talkative, "default", key, of_users=of_users)
+    assert as_shown(whole, slow) == slow
+    places = [(parse_time(one["occurred_at"]), one["event_id"]) for one in slow]
+    size = len(slow) // 3
+    for start in {1, size, len(slow) // 2, len(slow) - 1}:
+        rest = [one for one, place in zip(whole, places, strict=True) if place > places[start - 1]]
+        page = reading.timeline(
+            talkative, "default", key, of_users=of_users, after=places[start - 1], limit=size
+        )
+        assert page == rest[:size]
+    with pytest.raises(DataRefused):
+        reading.timeline(talkative, "default", key, of_users=of_users, after=places[-1])
 
 
 def test_a_timeline_shows_the_row_that_stands_whoever_it_names(tmp_path: Path) -> None:
