@@ -4,10 +4,15 @@ What a generation says is compared with one that shared nothing, made in the sam
 """
 
 import shutil
+import signal
 from collections.abc import Iterator
+from hashlib import md5
 from pathlib import Path
+from random import Random
+from resource import RLIMIT_FSIZE, getrlimit, setrlimit
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -19,8 +24,10 @@ from sinks.digest import digest
 from sinks.generation import named
 from sinks.links import files_at
 from sinks.maintenance import compact
+from sinks.root import HistoryWriteError
 from sinks.tables import to_arrow
-from streams.generations import sharing
+from streams.generations import gathering, sharing
+from streams.generations.gathering import database
 from streams.generations.generation import Settings
 from streams.generations.rebuild import backfill
 from streams.generations.switching import promote
@@ -131,6 +138,97 @@ def test_the_newest_document_stands_before_what_is_shared(tmp_path: Path) -> Non
     with History(tmp_path / "mine") as later:  # of a version that is lower than live's
         later.append(name, documents(("u0", "later")), "test", 9)
     assert dict(rows(tmp_path / "mine", sql)) == told | {"u0": "later"}
+
+
+# --- what is large, and no room ----------------------------------------------------------------
+
+
+def large(*users: str) -> pa.Table:
+    """Rows of `profiles` with documents of 200 KB that no compression makes much smaller."""
+    return documents(*((user, Random(user).randbytes(100_000).hex()) for user in users))
+
+
+def test_large_documents_are_shared_within_a_little_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """60 MB of documents in each, of which DuckDB may hold 16."""
+    users = [f"u{n}" for n in range(300)]
+    table(tmp_path / "live", "profiles", large(*users[:200]))
+    mine = table(tmp_path / "mine", "profiles", large(*users[:150]), large(*users[150:]))
+    monkeypatch.setattr(gathering, "MEMORY_LIMIT", "16MB")
+    assert len(shared(tmp_path / "live", mine, "profiles", tmp_path)) == 1
+    assert sorted(one.rows for one in files_at(tmp_path / "mine" / "profiles")) == [100, 200]
+    found = rows(tmp_path / "mine", "SELECT user_id, md5(doc) FROM profile_current")
+    expected = large(*users).to_pydict()
+    assert dict(found) == {
+        user: md5(doc.encode()).hexdigest()
+        for user, doc in zip(expected["user_id"], expected["doc"], strict=True)
+    }
+
+
+def test_what_cannot_be_compared_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "profiles"
+    told = {f"u{n}": str(n) for n in range(50)}
+    table(tmp_path / "live", name, documents(*told.items()))
+    half = (documents(*list(told.items())[:25]), documents(*list(told.items())[25:]))
+    one, other = (
+        table(tmp_path / folder, name, commit) for folder, commit in zip("ab", half, strict=True)
+    )
+    made = History(tmp_path / "made")
+    monkeypatch.setattr(gathering, "MEMORY_LIMIT", "100KB")
+    with database(tmp_path) as db, pytest.raises(duckdb.OutOfMemoryException):
+        _compare(
+            db,
+            name,
+            [str(Path(one.root) / name / each.path) for each in files_at(Path(one.root) / name)],
+            [],
+        )
+    sharing.merge(tmp_path / "live", [Path(one.root), Path(other.root)], made, tmp_path)
+    assert shared(tmp_path / "live", made, name, tmp_path) == set()
+    sql = "SELECT user_id, doc FROM profile_current ORDER BY 1"
+    assert dict(rows(tmp_path / "made", sql)) == told
+    with History(tmp_path / "made") as later:
+        later.append(name, documents(("u0", "later")), "test", 9)
+    assert dict(rows(tmp_path / "made", sql)) == told | {"u0": "later"}
+
+
+def test_no_room_is_said_and_the_next_pass_leaves_nothing_of_it(tmp_path: Path) -> None:
+    """RLIMIT_FSIZE stands for a full disk: a real write fails in the kernel."""
+    name = "profiles"
+    table(tmp_path / "live", name, documents(("nobody", "of live")))
+    mine = table(tmp_path / "mine", name, large("a"), large("b"))
+    before, limits = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), getrlimit(RLIMIT_FSIZE)
+    setrlimit(RLIMIT_FSIZE, (50_000, limits[1]))
+    try:
+        with pytest.raises(HistoryWriteError, match=r"^profiles: .*File too large"):
+            sharing.share_equal(tmp_path / "live", mine, tmp_path, [name])
+    finally:
+        setrlimit(RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    folder = tmp_path / "mine" / name
+    stray = (folder / files_at(folder)[0].path).with_name("part-of-a-killed-pass.parquet")
+    stray.write_bytes(b"linked, and named by no version")
+    replaced = {one.path for one in files_at(folder)}
+    sharing.share_equal(tmp_path / "live", mine, tmp_path, [name])
+    assert rows(tmp_path / "mine", "SELECT user_id FROM profile_current ORDER BY 1") == [
+        ("a",),
+        ("b",),
+    ]
+    (now,) = files_at(folder)
+    lying = {str(path.relative_to(folder)) for path in folder.glob("date=*/*")}
+    assert lying == replaced | {now.path}  # what was replaced stays for who reads it
+
+
+def test_a_day_of_several_large_files_is_not_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table(tmp_path / "live", "profiles", documents(("nobody", "of live")))
+    mine = table(tmp_path / "mine", "profiles", large("a"), large("b"))
+    monkeypatch.setattr(sharing, "SMALL", 50_000)
+    assert shared(tmp_path / "live", mine, "profiles", tmp_path) == set()
+    assert len(files_at(tmp_path / "mine" / "profiles")) == 2
 
 
 # --- what befalls either -----------------------------------------------------------------------
