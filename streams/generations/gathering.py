@@ -121,9 +121,25 @@ def gather(
 ) -> Gathered:
     """Writes what of a snapshot of `source` the generation in `folder` has not read yet.
 
-    Into the folder `into`: the records to fold, and all dead letters of the source.
+    Into the folder `into`: the records to fold, and all dead letters of the source. DuckDB sorts
+    2,048 rows at least at once; where these are too large for our bound, its own holds.
     """
-    with database(into) as db:
+    try:
+        return _gather(source, folder, snapshot, settings, into, bounded=True)
+    except duckdb.OutOfMemoryException:
+        return _gather(source, folder, snapshot, settings, into, bounded=False)
+
+
+def _gather(
+    source: Path,
+    folder: Path,
+    snapshot: Snapshot,
+    settings: Settings,
+    into: Path,
+    *,
+    bounded: bool,
+) -> Gathered:
+    with database(into, bounded=bounded) as db:
         for name in SAID:
             _view_unread(db, name, folder, source, snapshot, settings)
         letters = select("dead_letters", _paths(source, "dead_letters", snapshot))
@@ -188,10 +204,12 @@ def rows_in(file: Path) -> int:
 
 
 @contextmanager
-def database(work: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """DuckDB with a bound on its memory; what is more lies in a folder of `work`."""
+def database(work: Path, *, bounded: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
+    """DuckDB with a bound on its memory, or with its own, four fifths of the machine's; what is
+    more lies in a folder of `work`."""
     with duckdb.connect() as db:
-        db.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
+        if bounded:
+            db.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
         db.execute(f"SET temp_directory = {quoted(str(work / 'sorting'))}")
         db.execute("SET TimeZone = 'UTC'")
         db.execute("SET enable_progress_bar = false")
