@@ -27,7 +27,8 @@ from streams.generations.snapshot import SAID, Snapshot
 RECORDS, LETTERS = "records.parquet", "letters.parquet"
 MEMORY_LIMIT = "1GB"
 ROW_GROUP = 4096
-LETTERS_AT_ONCE = 10_000
+LETTERS_AT_ONCE = 2_048
+"""DuckDB gives no fewer; of the largest they just fit an Arrow array."""
 
 PLACE = "src_topic, src_partition, src_offset"
 OFFSET = "IF(src_topic = '-', recorded_at, NULL) NULLS FIRST, src_offset"
@@ -165,10 +166,17 @@ def _gather(
 
 def unknown_letters(file: Path, folder: Path) -> Iterator[pa.Table]:
     """The gathered dead letters that the generation does not have, some at a time; not those of
-    plans that it has applied."""
+    plans that it has applied. Each is to be there before the next is asked for."""
+    try:
+        yield from _unknown(file, folder, bounded=True)
+    except duckdb.OutOfMemoryException:
+        yield from _unknown(file, folder, bounded=False)
+
+
+def _unknown(file: Path, folder: Path, *, bounded: bool) -> Iterator[pa.Table]:
     schema = STORED["dead_letters"]
     names = ", ".join(f'"{name}"' for name in schema.names)
-    with database(file.parent) as db:
+    with database(file.parent, bounded=bounded) as db:
         _view(db, "dead_letters", _whole("dead_letters", folder))
         _view(db, "plans", _whole("plans", folder))
         _view(db, "gathered", f"FROM read_parquet({quoted(str(file))})")

@@ -194,6 +194,25 @@ def test_what_cannot_be_compared_stays_as_it_is(
     assert dict(rows(tmp_path / "made", sql)) == told | {"u0": "later"}
 
 
+def test_records_too_large_for_the_bound_are_folded_nonetheless(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = [
+        turn(f"e{n}", session_id="s" * (n % 2), user_input=Random(n).randbytes(200_000).hex())
+        for n in range(20)
+    ]  # every other one names no session: a dead letter
+    history = tmp_path / "history"
+    local.run([str(ndjson(tmp_path / "said.ndjson", said))], history)
+    monkeypatch.setattr(gathering, "MEMORY_LIMIT", "4MB")
+    with database(tmp_path) as db, pytest.raises(duckdb.OutOfMemoryException):
+        db.execute(f"CREATE TABLE doc AS SELECT doc FROM ({gathering._whole('events', history)})")
+    backfill(history, "again", Settings())
+    again = named(history, "again")
+    assert digest(again)["tables"] == digest(history)["tables"]
+    letters = "SELECT count(*), count(DISTINCT payload) FROM dead_letters"
+    assert rows(again, letters) == rows(history, letters) == [(10, 10)]
+
+
 def test_no_room_is_said_and_the_next_pass_leaves_nothing_of_it(tmp_path: Path) -> None:
     """RLIMIT_FSIZE stands for a full disk: a real write fails in the kernel."""
     name = "profiles"

@@ -149,6 +149,8 @@ def kill_backfill(source: Path, folder: Path, kills: int, seed: int) -> Result:
         if sum(struck.values()) >= kills // 2 and words[0] == "backfill":
             _end(history, *words)
             words = ("promote", NAME)
+        if (meant, words[0], history.stage()) == ("gathering", "backfill", "folding"):
+            _end(history, *words)  # a pass that folds gathers no more: the next one will
         history.grow(STEP)
         if attempt(history, words, meant, chance):
             struck[f"{words[0]}, {history.stage()}"] += 1
