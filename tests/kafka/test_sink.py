@@ -6,14 +6,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
 
 import pytest
-from aiokafka import AIOKafkaProducer
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from sinks.delta import History
 from sinks.digest import digest
@@ -21,6 +22,7 @@ from sinks.history import connect
 from sinks.root import HistoryError
 from sinks.shared import SharedHistory
 from streams.broker import Broker
+from streams.errors import Unreachable
 from streams.kafka.settings import KafkaSettings
 from streams.kafka.sink import NAMED_SESSION_MS, Sink, SinkCounts, SinkOptions, owner
 from streams.kafka.sink_batch import MISFIT
@@ -185,6 +187,25 @@ def test_two_sinks_share_the_partitions_and_one_is_killed(log: Log, tmp_path: Pa
             assert "two: 8 partitions" in stays.said().split("two: 4 partitions")[1]
         run(settings, history, name="two")
     assert digest(history) == log.expected
+
+
+def test_a_broker_that_dies_while_partitions_are_given_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    positions = SharedHistory.positions
+    with Broker.start(short_lived=True) as broker:
+
+        def killed_before(history: SharedHistory, apps: Iterable[str]) -> dict[str, int]:
+            broker.nodes[0].kill()
+            return positions(history, apps)
+
+        settings = KafkaSettings.plain(broker.bootstrap)
+        asyncio.run(ensure_topics(settings))
+        monkeypatch.setattr(SharedHistory, "positions", killed_before)
+        impatient = partial(AIOKafkaConsumer, request_timeout_ms=2_000)
+        monkeypatch.setattr("streams.kafka.sink.AIOKafkaConsumer", impatient)
+        with pytest.raises(Unreachable, match="no broker can be reached"):
+            run(settings, tmp_path / "h", name="lost")
 
 
 def test_a_zombie_changes_nothing(log: Log, tmp_path: Path) -> None:
