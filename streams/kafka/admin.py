@@ -12,7 +12,9 @@ from aiokafka.conn import create_conn
 from aiokafka.errors import (
     AuthenticationFailedError,
     IllegalSaslStateError,
+    KafkaConnectionError,
     KafkaError,
+    KafkaTimeoutError,
     NodeNotReadyError,
     SaslAuthenticationFailed,
     UnsupportedSaslMechanismError,
@@ -71,7 +73,14 @@ async def connected(
         except REFUSALS as error:
             raise ConfigurationError(_refused(settings, error)) from None
         except (KafkaError, OSError) as error:
-            raise Unreachable(f"Kafka: {settings.bootstrap}: {_said(error)}") from None
+            raise lost(settings, error) from None
+
+
+def lost(settings: KafkaSettings, error: BaseException) -> Unreachable:
+    """What to raise where a broker that was reached before fails a client."""
+    gone = isinstance(error, KafkaConnectionError | KafkaTimeoutError | NodeNotReadyError | OSError)
+    what = "no broker can be reached: " if gone else ""
+    return Unreachable(f"Kafka: {settings.bootstrap}: {what}{_said(error)}")
 
 
 async def _reach(settings: KafkaSettings, within: float) -> None:

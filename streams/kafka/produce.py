@@ -15,6 +15,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
 from streams.errors import Unreachable
+from streams.kafka.admin import lost
 from streams.kafka.routing import Route, route
 from streams.kafka.settings import KafkaSettings
 from streams.kafka.topics import ensure_topics
@@ -56,7 +57,7 @@ class Feed:
             await self._producer.start()
         except KafkaError as error:  # it was there for the topics
             await self._producer.stop()
-            raise Unreachable(f"Kafka: {self._settings.bootstrap}: {error}") from None
+            raise lost(self._settings, error) from None
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -20,8 +20,8 @@ from aiokafka.structs import TopicPartition
 
 from schemas.rows import TABLES
 from sinks.shared import SharedHistory
-from streams.errors import ConfigurationError, DataRefused, TurnstoneError, Unreachable
-from streams.kafka.admin import connected
+from streams.errors import ConfigurationError, DataRefused, TurnstoneError
+from streams.kafka.admin import connected, lost
 from streams.kafka.agents import own_specs
 from streams.kafka.processing import Span, no_span
 from streams.kafka.raw import RawRecord, answer_raw
@@ -186,7 +186,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
             await self._consumer.start()
         except KafkaError as error:
             await self._consumer.stop()
-            raise Unreachable(f"Kafka: {self._settings.bootstrap}: {error}") from None
+            raise lost(self._settings, error) from None
         answer_raw(self._consumer)
         was_on = gc.isenabled()
         gc.disable()  # messages are no cycles; looking at all that wait takes a quarter of the time
@@ -360,8 +360,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         try:
             self._held = await self._position(sorted(assigned))
         except KafkaTimeoutError as error:
-            where = self._settings.bootstrap
-            self._failure = Unreachable(f"Kafka: {where}: no broker can be reached: {error}")
+            self._failure = lost(self._settings, error)
         except Exception as error:
             self._failure = error
 
