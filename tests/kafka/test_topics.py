@@ -18,6 +18,8 @@ from streams.kafka.topics import DAY_MS, TopicSpec, check, create, ensure_topics
 from streams.topology import DEAD_LETTERS, TOPICS, TURNS
 
 R = TypeVar("R")
+WITHIN = 20.0
+"""Seconds for the broker to know what it has just created."""
 
 
 def run(settings: KafkaSettings, job: Callable[[AIOKafkaAdminClient], Awaitable[R]]) -> R:
@@ -56,7 +58,7 @@ def made(settings: KafkaSettings, topic: str, partitions: int, **config: str) ->
 def refusal(settings: KafkaSettings, *specs: TopicSpec) -> str:
     """Why topics are refused."""
     with pytest.raises(ConfigurationError) as caught:
-        run(settings, lambda admin: check(admin, specs))
+        run(settings, lambda admin: check(admin, specs, WITHIN))
     return str(caught.value)
 
 
@@ -148,7 +150,7 @@ def test_a_wrong_setting_is_named(
 def test_retention_is_the_operators(settings: KafkaSettings) -> None:
     topic = name()
     made(settings, topic, 1, **{"message.timestamp.type": "LogAppendTime", "retention.ms": "60000"})
-    run(settings, lambda admin: check(admin, [spec(topic, 1, max_bytes=1)]))
+    run(settings, lambda admin: check(admin, [spec(topic, 1, max_bytes=1)], WITHIN))
 
 
 def test_what_is_missing_is_a_difference_too(settings: KafkaSettings) -> None:
