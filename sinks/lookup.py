@@ -6,7 +6,6 @@ several times. Here those rows lie in memory, and the views and macros stand on 
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from _duckdb import DuckDBPyConnection
@@ -36,12 +35,7 @@ class Lookup:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.db.close()
 
     def load(

@@ -355,8 +355,7 @@ def _step(
     waiting = tuple(one for one in header.waiting if one[0] != record.task_id)
     if asked is not None and (latest is None or latest <= asked[0]):
         waiting = (*waiting, (record.task_id, *asked))[-CONSTANTS.max_running :]
-    header = replace(header, seen=seen)
-    header = replace(header, waiting=waiting)
+    header = replace(header, seen=seen, waiting=waiting)
     header = dated(header, record.occurred_at, isinstance(record, ToolResult))
     after = status_of(replace(shown, waiting=waiting))
     if before != after:

@@ -144,11 +144,11 @@ def _take_over(name: str, live: Path, files: _Files, tables: History, work: Path
 
 def _keep(name: str, files: _Files, tables: History) -> None:
     """Nothing is shared: the table consists of the generation's own files."""
-    after = max(version_of(table) for table, _ in files.mine) + 1
+    last = max(version_of(table) for table, _ in files.mine)
     for table, one in files.mine:
         share(table, Path(tables.root) / name, [one.path])
     own = [one for _, one in files.mine]
-    after = max(after, tables.places_after(name))
+    after = max(last + 1, tables.places_after(name))
     hold(tables, name, [*files.others, *own], places_after=after)
 
 

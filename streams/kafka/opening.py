@@ -134,7 +134,7 @@ async def follow(lane: "Lane", source: Source) -> None:
 async def _whole(lane: "Lane", source: Source, first: int) -> AsyncGenerator[changelog.Chunk, None]:
     """The changelog from `first` on; asked for again while not all of it can be read: a broker that
     was killed shows less of a log, for a moment, than it has."""
-    deadline, stood = monotonic() + WHOLE_WITHIN, -1
+    deadline, stood = 0.0, -1
     while True:
         async with aclosing(changelog.read(lane.changelog, first, source.connection)) as reading:
             async for chunk in reading:
@@ -145,7 +145,7 @@ async def _whole(lane: "Lane", source: Source, first: int) -> AsyncGenerator[cha
                 return
         if chunk.end != stood:  # somebody writes, or the broker finds more of it
             deadline, stood = monotonic() + WHOLE_WITHIN, chunk.end
-        if monotonic() > deadline:
+        elif monotonic() > deadline:
             where = f"{lane.changelog.topic}, partition {lane.partition}"
             raise ConfigurationError(f"{where}: {_missing(chunk, first)}")
         await asyncio.sleep(0.2)

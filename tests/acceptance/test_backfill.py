@@ -5,7 +5,6 @@ And that no record is lost or doubled by a switch, whatever is written meanwhile
 
 import importlib
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from streams.generations.rebuild import backfill
 from streams.generations.switching import drop, listed, promote, rollback
 from streams.runtime import local, operate
 from streams.sample import CONVERSATIONS
-from tests.command import checked, files_holding, ndjson, rows, turn, turnstone
+from tests.command import files_holding, ndjson, rows, turn, turnstone
 
 SAME = Settings()
 
@@ -96,24 +95,6 @@ def test_a_second_pass_reads_nothing_and_changes_nothing(history: Path) -> None:
     before = digest(named(history, "again"))
     assert backfill(history, "again", SAME).counts == first
     assert digest(named(history, "again")) == before
-
-
-@pytest.fixture
-def growing(sgd_run: Path, tmp_path: Path) -> Iterator[Any]:
-    """A function that folds so many more turns of SGD into `history`."""
-    lines = (sgd_run / "records.ndjson").read_bytes().splitlines(True)
-    file = tmp_path / "turns.ndjson"
-    read = 0
-
-    def more(count: int) -> None:
-        nonlocal read
-        with file.open("ab") as out:
-            out.writelines(lines[read : read + count])
-        read += count
-        counts = checked(local.run([str(file)], tmp_path / "history"))
-        assert counts["read"] == counts["applied"] == count
-
-    yield more
 
 
 def test_no_record_is_lost_or_doubled_by_switches(growing: Any, tmp_path: Path) -> None:

@@ -22,26 +22,25 @@ def _end(counting: Counting) -> None:
     assert worker.wait(10) == 0
 
 
-def test_offsets_of_the_group_that_trail_do_nobody_harm(counting: Counting) -> None:
-    counting.produce(1_000)
+def _fold(counting: Counting, count: int) -> None:
+    """So many more records, by a worker that has ended."""
+    counting.produce(count)
     counting.start()
     counting.wait_done()
     _end(counting)
+
+
+def test_offsets_of_the_group_that_trail_do_nobody_harm(counting: Counting) -> None:
+    _fold(counting, 1_000)
     asyncio.run(_set_back(counting))
     assert counting.done() == 0
-    counting.produce(1_000)
-    counting.start()
-    counting.wait_done()
-    _end(counting)
+    _fold(counting, 1_000)
     assert counting.totals()["records"] == 1_000
     assert counting.problems() == []
 
 
 def test_offsets_of_the_group_are_told_though_nothing_comes(counting: Counting) -> None:
-    counting.produce(1_000)
-    counting.start()
-    counting.wait_done()
-    _end(counting)
+    _fold(counting, 1_000)
     asyncio.run(_set_back(counting))
     counting.start()
     counting.wait_done()
@@ -50,10 +49,7 @@ def test_offsets_of_the_group_are_told_though_nothing_comes(counting: Counting) 
 
 
 def test_a_transaction_that_nobody_ends_is_told(counting: Counting) -> None:
-    counting.produce(1_000)
-    counting.start()
-    counting.wait_done()
-    _end(counting)
+    _fold(counting, 1_000)
     asyncio.run(_begin_and_vanish(counting))
     assert counting.start().wait(60) == 3
     assert "was never ended" in counting.log()
@@ -88,10 +84,7 @@ async def _set_back(counting: Counting) -> None:
 
 
 def test_a_lost_changelog_is_refused(counting: Counting) -> None:
-    counting.produce(500)
-    counting.start()
-    counting.wait_done()
-    _end(counting)
+    _fold(counting, 500)
     asyncio.run(_recreate(counting))
     assert counting.start().wait(30) == 3
     assert "delete the group's offsets" in counting.log()
