@@ -16,10 +16,12 @@ from aiokafka.structs import TopicPartition
 
 from schemas.rows import SNAPSHOT_KEYS, TABLES
 from sinks.digest import digest
+from streams.kafka.admin import connected
 from streams.kafka.agents import changelog_name
 from streams.kafka.marker import MARKER_KEY
 from streams.kafka.marker import decode as decode_marker
 from streams.kafka.repeats import IDENTITY
+from streams.kafka.settings import KafkaSettings
 from streams.topology import AGENTS, DEAD_LETTERS, HISTORY, TOPICS, USER_SIGNALS
 from tests.command import OUTCOMES, checked, rows, turnstone
 from tests.fault.deployment import SINK, Deployment
@@ -123,7 +125,9 @@ def _reader(bootstrap: str) -> AIOKafkaConsumer:
 
 async def committed(bootstrap: str, topic: str) -> Any:
     """The committed records of a topic."""
-    places = [TopicPartition(topic, number) for number in range(PARTITIONS)]
+    async with connected(KafkaSettings.plain(bootstrap)) as admin:
+        (described,) = await admin.describe_topics([topic])
+    places = [TopicPartition(topic, number) for number in range(len(described["partitions"]))]
     async with _reader(bootstrap) as consumer:
         consumer.assign(places)
         ends = await consumer.end_offsets(places)

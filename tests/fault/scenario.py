@@ -13,15 +13,16 @@ from typing import NamedTuple
 
 from streams.broker import Broker, Security, ports
 from streams.runtime import local
-from tests.fault import accounts, poison
+from tests.fault import accounts, commits, poison
 from tests.fault.deployment import SINK, Deployment
 from tests.fault.disk import small_disk
 from tests.fault.faults import PASSED_WITHIN, Faults
 from tests.fault.feeder import Feeder
 from tests.fault.load import Record
 from tests.fault.proxy import Proxy
-from tests.fault.watch import Watch
 from tests.kafka.working import APP, produced
+
+GROUPS = (APP, SINK)
 
 Act = Callable[[Faults, Feeder], None]
 
@@ -57,21 +58,20 @@ class Scenario:
             known = self.folder / "known.ndjson"
             known.write_bytes(b"".join(line + b"\n" for line in poison.KNOWN))
             produced(bootstrap, [("turns", poison.SESSION, one, ()) for one in poison.KNOWN])
-            with Watch(bootstrap, [APP, SINK]) as watch:
-                with Feeder(self._data, bootstrap, self.folder) as feeder:
-                    act(faults, feeder)
-                    feeder.finish()
-                note("all is sent")
-                counts = accounts.await_done(run)
-                run.stop()
+            with Feeder(self._data, bootstrap, self.folder) as feeder:
+                act(faults, feeder)
+                feeder.finish()
+            note("all is sent")
+            counts = accounts.await_done(run)
+            run.stop()
+            offsets = commits.of_groups(bootstrap, GROUPS)
             note("all is done")
             local.run([str(file) for file in (known, *feeder.files)], self.folder / "by-file")
             note("the file runner has ended too")
             wrong = accounts.problems(run, counts, self.folder / "by-file", faults.refused)
-        wrong += watch.went_back
-        if not watch.counts["moved"]:
-            wrong.append(f"nobody watched the offsets: {dict(watch.counts)}")
-        self._tell(run.struck, faults.proxies, watch, feeder)
+        wrong += offsets.went_back
+        wrong += [f"{group} committed nothing" for group in GROUPS if not offsets.counts[group]]
+        self._tell(run.struck, faults.proxies, offsets.counts, feeder)
         return Result(
             feeder.records, feeder.turns, faults.kills, run.struck, accounts.outcomes(counts), wrong
         )
@@ -93,11 +93,15 @@ class Scenario:
         return run, Faults(run, disk, self.chance, proxies)
 
     def _tell(
-        self, struck: Counter[str], proxies: Sequence[Proxy], watch: Watch, feeder: Feeder
+        self,
+        struck: Counter[str],
+        proxies: Sequence[Proxy],
+        committed: Counter[str],
+        feeder: Feeder,
     ) -> None:
         """What is worth a line though it is no fault."""
         struck["(produce run again)"] += feeder.again
-        struck["(offsets seen to move)"] += watch.counts["moved"]
+        struck["(offsets committed)"] += committed.total()
         for proxy in proxies:
             struck["(MB through proxies)"] += proxy.counts["bytes"] // 1_000_000
 
