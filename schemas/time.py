@@ -21,6 +21,7 @@ LATEST = datetime(9999, 12, 31, tzinfo=UTC)
 
 
 _SECONDS = {f"{number:02}": number * SECOND for number in range(60)}
+_ENDS = [f"{number:02}Z" for number in range(60)]
 _minutes: dict[str, int] = {}  # texts and minutes that were seen: a batch of records spans few
 _texts: dict[int, str] = {}
 _MOST = 10_000
@@ -67,4 +68,4 @@ def format_time(micros: int) -> str:
             _texts.clear()
         moment = EPOCH + timedelta(microseconds=minute * MINUTE)
         text = _texts[minute] = moment.isoformat()[:17]
-    return f"{text}{second:02}.{fraction:06}Z" if fraction else f"{text}{second:02}Z"
+    return f"{text}{second:02}.{fraction:06}Z" if fraction else text + _ENDS[second]

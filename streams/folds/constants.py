@@ -72,10 +72,8 @@ class Constants:
     uses_needed: int = _rule(3, "Uses that make an artifact or difficulty a preference.")
     uses_share: float = _rule(0.5, "Share of all uses it needs besides.", 0, 1)
 
-    @property
-    def session_expiry(self) -> int:
-        """In microseconds."""
-        return int(self.session_expiry_hours * HOUR)
+    session_expiry: int
+    """`session_expiry_hours` in microseconds, which each turn asks for."""
 
 
 RULES: dict[str, Rule] = {
@@ -94,6 +92,7 @@ def use(changes: Mapping[str, Any]) -> None:
     given = checked(changes)
     for name, rule in RULES.items():
         setattr(CONSTANTS, name, given.get(name, rule.default))
+    CONSTANTS.session_expiry = int(CONSTANTS.session_expiry_hours * HOUR)
 
 
 def changed() -> dict[str, Number]:

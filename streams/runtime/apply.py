@@ -88,7 +88,6 @@ class Applier:
                 replace(given, recorded_at=recorded_at) if type(given) is Input else given
                 for given in decoded
             ]
-        counts = self.counts
         endings: list[Ending] = []
         for given, (line, source) in zip(decoded, lines, strict=True):
             ending: Ending
@@ -97,9 +96,9 @@ class Applier:
                 ending = self._fold(given, line)
             else:
                 ending = self._bury(given, source) if isinstance(given, Dead) else "withheld"
-            counts[name_of(ending)] += 1
             endings.append(ending)
-        counts["read"] += len(lines)
+        self.counts.update([one if type(one) is str else "dead" for one in endings])
+        self.counts["read"] += len(lines)
         return endings
 
     def _fold(self, given: Input, line: bytes) -> Outcome | Dead:
@@ -171,9 +170,10 @@ class Applier:
 
     def _collect(self, entity: Entity, users: list[Entity], given: Input, out: Effects) -> None:
         suffix: Suffix = (entity.tenant, given.recorded_at, *given.source)
-        rows = self.rows
+        rows, tail = self.rows, (*suffix, given.record.occurred_at // DAY)
         for name, at, values in out.rows:
-            rows[name].append(values + suffix + (at // DAY,))
+            same_day = at == given.record.occurred_at
+            rows[name].append(values + (tail if same_day else (*suffix, at // DAY)))
         self.store.keep(entity)
         if out.session:
             self._sessions[entity] = suffix

@@ -21,6 +21,8 @@ SOURCE = "chat"
 MAX_DEPTH = 64
 IMAGE_STARTS = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR")  # PNG, JPEG, GIF, WebP in base64
 IMAGE_HINTS = ("image", "base64", *IMAGE_STARTS)
+_BEGINNINGS = frozenset(start[:4] for start in IMAGE_STARTS)
+_MOST = 4096
 
 
 class PlainTurn(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -60,6 +62,7 @@ _decode = msgspec.json.Decoder(PlainTurn).decode
 _encode = msgspec.json.Encoder(order="sorted").encode
 _metadata = Metadata.__pydantic_validator__.validate_python
 _NOTHING_KNOWN = Metadata()
+_harmless: set[str] = set()  # labels that were looked at: a platform has few, and says them often
 
 
 def read(line: bytes) -> tuple[PlainTurn, bytes, str | None] | None:
@@ -115,13 +118,22 @@ def _may_hold_image(turn: PlainTurn) -> bool:
     return (
         "data:image" in asked
         or "data:image" in answered
-        or asked.startswith(IMAGE_STARTS)
-        or answered.startswith(IMAGE_STARTS)
+        or asked[:4] in _BEGINNINGS
+        or answered[:4] in _BEGINNINGS
         or turn.error is not None
         or turn.intent == ""
-        or not labels.isprintable()
-        or (len(labels) >= 32 and _hints(labels))
+        or (labels not in _harmless and _are_odd(labels))
     )
+
+
+def _are_odd(labels: str) -> bool:
+    """Whether the model should look at them; if not, they are remembered."""
+    if not labels.isprintable() or (len(labels) >= 32 and _hints(labels)):
+        return True
+    if len(_harmless) >= _MOST:
+        _harmless.clear()
+    _harmless.add(labels)
+    return False
 
 
 def _needs_a_look(metadata: str) -> bool:
