@@ -5,7 +5,7 @@ either history and joined in DuckDB. Revisions are compared first, by a hash an 
 of entities whose revisions differ are decoded.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -143,7 +143,7 @@ def diff(one: Path, other: Path, *, samples: int, tenant: str | None = None) -> 
 
     Up to so many `samples` of each kind and change. Raises HistoryError.
     """
-    with _both(one, other, tenant) as db:
+    with both(one, other, VIEWS, tenant) as db:
         db.execute(CHANGES)
         _compare_revisions(db)
         for kind in KINDS:
@@ -152,8 +152,10 @@ def diff(one: Path, other: Path, *, samples: int, tenant: str | None = None) -> 
 
 
 @contextmanager
-def _both(one: Path, other: Path, tenant: str | None) -> Iterator[DuckDBPyConnection]:
-    """The views of both histories, in the schemas `a` and `b`."""
+def both(
+    one: Path, other: Path, views: Sequence[str], tenant: str | None = None
+) -> Iterator[DuckDBPyConnection]:
+    """These views of both histories, in the schemas `a` and `b`. Raises HistoryError."""
     with TemporaryDirectory() as spilled, _duckdb.connect(f"{spilled}/diff.duckdb") as db:
         db.execute(SETTINGS)
         db.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
@@ -162,7 +164,7 @@ def _both(one: Path, other: Path, tenant: str | None) -> Iterator[DuckDBPyConnec
         try:
             for side, folder in zip(SIDES, (one, other), strict=True):
                 db.execute(f"CREATE SCHEMA {side}; SET schema = '{side}'")
-                define(db, folder, VIEWS, tenant=tenant)
+                define(db, folder, views, tenant=tenant)
             db.execute("SET schema = 'main'")
             yield db
         except _duckdb.Error as error:

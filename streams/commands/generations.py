@@ -204,30 +204,39 @@ def _short(value: Any) -> str:
     return short(value if isinstance(value, str) else output.json_text(value, indent=0), SHOWN)
 
 
+_behind = click.option(
+    "--behind",
+    is_flag=True,
+    help="Also where workers and sinks write, and it lacks what the live one has had for a minute.",
+)
+
+
 @click.command()
 @options.argument("name", help="The generation that is to be live.")
 @options.history
+@_behind
 @options.as_json
 @options.fails_in_a_line
-def promote(name: str, history: Path, as_json: bool) -> None:
+def promote(name: str, history: Path, behind: bool, as_json: bool) -> None:
     """Make a generation live: every command and reader goes over to it.
 
     First it reads what has come since its backfill, so nothing is lost. `run` must not be at work.
     """
     from streams.generations.switching import promote as switch
 
-    _say_switched(switch(history, name), as_json)
+    _say_switched(switch(history, name, behind=behind), as_json)
 
 
 @click.command()
 @options.history
+@_behind
 @options.as_json
 @options.fails_in_a_line
-def rollback(history: Path, as_json: bool) -> None:
+def rollback(history: Path, behind: bool, as_json: bool) -> None:
     """Make the generation live again that was before, with what has come since."""
     from streams.generations.switching import rollback as switch
 
-    _say_switched(switch(history), as_json)
+    _say_switched(switch(history, behind=behind), as_json)
 
 
 def _say_switched(done: Any, as_json: bool) -> None:

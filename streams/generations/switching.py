@@ -11,8 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from schemas.base import SECOND
 from schemas.rows import TABLES
 from sinks.delta import History
+from sinks.freshness import missing
 from sinks.generation import (
     FOLDER,
     LIVE,
@@ -27,7 +29,7 @@ from sinks.generation import (
     resolve,
     switch,
 )
-from sinks.links import missing
+from sinks.links import missing as missing_files
 from sinks.root import find_root, is_shared
 from streams.errors import ConfigurationError
 from streams.generations.generation import Generation, Settings, load
@@ -35,6 +37,8 @@ from streams.generations.rebuild import Source, read_on
 from streams.runtime.local import Progress, locked, opened, writing
 from streams.runtime.store import Store
 
+PATIENCE = 60
+"""Seconds that a generation written from topics may be behind: sinks write now and then."""
 OF_BACKFILL = "file/backfill/"
 """Positions in what was gathered, which no other generation reads."""
 
@@ -48,17 +52,20 @@ class Switched(NamedTuple):
     seconds: float
 
 
-def promote(history: str | Path, name: str, progress: Progress | None = None) -> Switched:
+def promote(
+    history: str | Path, name: str, progress: Progress | None = None, *, behind: bool = False
+) -> Switched:
     """Makes a generation live. Raises HistoryError, ConfigurationError; nothing is switched then.
 
-    Refused: a generation that is not finished, damaged, or of some days only; a sink's history.
+    Refused: a generation that is not finished, damaged, or of some days only; one written from
+    topics that lacks what the live one has had for a minute, unless it may be `behind`.
     """
     root = find_root(history)
     name = resolve(root, name)
     folder = find(root, name)
     began = time.monotonic()
     if is_shared(root):
-        return _promote_shared(root, folder, name)
+        return _promote_shared(root, folder, name, behind)
     with writing(root, borrow=True) as (live_store, _):
         at = pointer(root)
         if name == at.current:
@@ -75,9 +82,9 @@ def promote(history: str | Path, name: str, progress: Progress | None = None) ->
     return Switched(name, at.current, caught_up, round(time.monotonic() - began, 3))
 
 
-def _promote_shared(root: Path, folder: Path, name: str) -> Switched:
+def _promote_shared(root: Path, folder: Path, name: str, behind: bool) -> Switched:
     """Each generation of a sink's history has workers and sinks of its own, which read the inputs
-    as they come: nothing is to be caught up with."""
+    as they come: nothing is to be caught up with here."""
     if not is_shared(folder):
         raise ConfigurationError(
             f"{root}: workers go on writing this history from their own tables, which `backfill` "
@@ -86,17 +93,34 @@ def _promote_shared(root: Path, folder: Path, name: str) -> Switched:
         )
     at = pointer(root)
     if name != at.current:
+        if not behind:
+            _check_fresh(find(root, at.current), folder, name)
         switch(root, Pointer(name, at.current))
     return Switched(name, at.previous if name == at.current else at.current, 0, 0.0)
 
 
-def rollback(history: str | Path, progress: Progress | None = None) -> Switched:
+def _check_fresh(live: Path, folder: Path, name: str) -> None:
+    """Refuses what would take memory away from readers until its own sink has come so far."""
+    lacks = missing(live, folder, int((time.time() - PATIENCE) * SECOND))
+    if lacks:
+        records, first = sum(one.records for one in lacks), lacks[0]
+        raise ConfigurationError(
+            f"generation {name!r} is behind: it lacks {records:,} records that are in the live one "
+            f"for over {PATIENCE} s, from {first.topic}/{first.partition} offset {first.first} on; "
+            f"let its workers and sink catch up (`turnstone lag` shows how far they are), or "
+            "promote it with --behind"
+        )
+
+
+def rollback(
+    history: str | Path, progress: Progress | None = None, *, behind: bool = False
+) -> Switched:
     """Makes the generation live that was before, with what has come since. Raises as `promote`."""
     root = find_root(history)
     at = pointer(root)
     if at.previous is None:
         raise ConfigurationError(f"{root}: no generation was live before {at.current!r}")
-    return promote(root, at.previous, progress)
+    return promote(root, at.previous, progress, behind=behind)
 
 
 @contextmanager
@@ -123,7 +147,7 @@ def _check(generation: Generation, folder: Path) -> None:
             "would be lost. Make one of all days to promote"
         )
     for table in TABLES:
-        if lost := missing(folder / table):
+        if lost := missing_files(folder / table):
             raise ConfigurationError(
                 f"generation {name!r} is damaged: {len(lost)} files of {table} are missing or "
                 f"cut short, such as {lost[0]}; drop it and run backfill again"
