@@ -10,7 +10,7 @@ from threading import Event, Lock
 
 import _duckdb
 
-from sinks.root import HistoryError
+from sinks.root import HistoryError, HistoryWriteError
 from streams.errors import TurnstoneError
 from streams.search import NotIndexed, update
 from streams.serving.problems import Problem, retry_after
@@ -34,6 +34,9 @@ class Indexing:
         self._under_way: dict[str, Future[None]] = {}
         self._lock = Lock()
         self._next: list[str] = []  # the last one first
+        self._unwritable: set[str] = (
+            set()
+        )  # tenants whose index could not be written when last tried
 
     def begin(self, tenants: Iterable[str]) -> None:
         """Brings theirs up to date, whether anybody searches or not."""
@@ -56,7 +59,16 @@ class Indexing:
             async with asyncio.timeout(WAIT_SECONDS):
                 await asyncio.shield(building)  # it is the others' too
         except TimeoutError:
-            raise not_indexed() from None
+            raise self.not_indexed(tenant) from None
+
+    def not_indexed(self, tenant: str) -> Problem:
+        """What a search is told that finds no index of its tenant."""
+        detail = (
+            "the search index cannot be written; the server's log says why"
+            if tenant in self._unwritable
+            else "the search index is being built; other questions are answered meanwhile"
+        )
+        return Problem(503, "Not indexed", detail, retry_after(5))
 
     def _begun(self, tenant: str) -> Future[None]:
         if not self.is_at(tenant):
@@ -78,11 +90,16 @@ class Indexing:
             self._under_way[tenant].set_result(None)
 
     def _build(self, tenant: str) -> None:
+        self._unwritable.discard(tenant)
         for _ in range(ATTEMPTS):
             try:
                 update(self._root, tenant, ending=self._ending)
             except NotIndexed:
                 return  # another process is at it, or the server ends
+            except HistoryWriteError as error:  # a full disk: once more helps nobody
+                self._unwritable.add(tenant)
+                _log.error("the search index cannot be written: %s", error)
+                return
             except (HistoryError, TurnstoneError, OSError, _duckdb.Error) as error:
                 _log.warning("the search index is not up to date: %s", error)
             except Exception:
@@ -94,9 +111,3 @@ class Indexing:
         """What is being built is given up at the next batch; a start begins it anew."""
         self._ending.set()
         self._thread.shutdown(wait=False, cancel_futures=True)
-
-
-def not_indexed() -> Problem:
-    """Of a search."""
-    detail = "the search index is being built; other questions are answered meanwhile"
-    return Problem(503, "Not indexed", detail, retry_after(5))

@@ -15,12 +15,12 @@ from _duckdb import DuckDBPyConnection
 
 from sinks import history
 from sinks.generation import Stamp
-from sinks.root import HistoryError
+from sinks.root import HistoryError, HistoryWriteError
 from streams.errors import DataRefused, UsageError
 from streams.generations.generation import follow
 from streams.search import NotIndexed, Page, Query
 from streams.search import search as find
-from streams.serving.indexing import Indexing, not_indexed
+from streams.serving.indexing import Indexing
 from streams.serving.problems import Fault, Problem, invalid, no_history, not_found, retry_after
 from streams.serving.turns import Turns
 
@@ -80,20 +80,23 @@ class Past:
             raise no_history("search")
 
         def found(root: Path) -> Page:
-            return find(root, tenant, query, at_once=True)
+            try:
+                return find(root, tenant, query, at_once=True)
+            except HistoryWriteError as error:  # a full disk: what is indexed can still be found
+                _log.error("the search index is not brought up to date: %s", error)
+                return as_built(root)
+
+        def as_built(root: Path) -> Page:  # what was committed meanwhile would keep it waiting
+            return find(root, tenant, query, update=False)
 
         with suppress(NotIndexed):
             if not self._indexing.is_at(tenant):
                 return await self.ask("search", tenant, found)
         await self._indexing.wait(tenant)
-
-        def as_built(root: Path) -> Page:  # what was committed meanwhile would keep it waiting
-            return find(root, tenant, query, update=False)
-
         try:
             return await self.ask("search", tenant, as_built)
         except NotIndexed:
-            raise not_indexed() from None
+            raise self._indexing.not_indexed(tenant) from None
 
     async def ask(self, what: str, tenant: str, question: Callable[[Path], T]) -> T:
         """The answer; `what` names it in problems. Raises Problem, Busy, NotIndexed."""

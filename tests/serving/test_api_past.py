@@ -144,6 +144,39 @@ def test_an_index_is_built_beside_the_questions(
     asking(Past(root, 10.0), ask)
 
 
+def test_an_index_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    """Not "being built"; and as soon as it can be written, it is."""
+    root = history(tmp_path / "h", turn("e1", user_input="the heron"))
+    heron = Query(text="heron", now=0)
+    (root / build.FOLDER).write_text("in the way")
+
+    async def ask(past: Past) -> None:
+        with pytest.raises(Problem) as told:
+            await past.search("default", heron)
+        assert told.value.status == 503 and b"cannot be written" in told.value.body
+        (root / build.FOLDER).unlink()
+        assert [hit.id for hit in (await past.search("default", heron)).hits] == ["e1"]
+
+    asking(Past(root, 10.0), ask)
+
+
+def test_what_is_indexed_is_found_although_no_more_can_be_written(tmp_path: Path) -> None:
+    root = history(tmp_path / "h", turn("e1", user_input="the heron"))
+    index = build.update(root, "default")
+    lock = index.with_suffix("").with_suffix(".lock")
+    lock.unlink()
+    lock.mkdir()  # no lock can be had where that is
+    history(root, turn("e1", user_input="the heron"), turn("e2", user_input="a heron"))
+
+    async def ask(past: Past) -> None:
+        heron = Query(text="heron", now=0)
+        assert [hit.id for hit in (await past.search("default", heron)).hits] == ["e1"]
+        lock.rmdir()
+        assert len((await past.search("default", heron)).hits) == 2
+
+    asking(Past(root, 10.0), ask)
+
+
 def test_who_waits_for_an_index_goes_before_who_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
