@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from schemas.rows import TABLES
-from sinks.delta import History, HistoryError, HistoryWriteError
+from sinks.delta import OPEN_FOR, History, HistoryError, HistoryWriteError
 from sinks.history import columns, connect
 from sinks.root import MARKER
 from sinks.tables import SCHEMAS, to_arrow
@@ -36,6 +36,18 @@ def test_a_version_is_written_once_by_any_handle(tmp_path: Path) -> None:
         assert fresh.append("events", events("c"), "other", 6)
         assert fresh.append("events", events("d"), "app", 8)
     assert shown(root) == ["a", "c", "d"]
+
+
+def test_a_long_run_is_written_through_handle_after_handle(tmp_path: Path) -> None:
+    """Each is used for some commits, and the next one goes on where it ended."""
+    handles = []  # kept, so that none has another's id
+    with History(tmp_path / "h") as history:
+        for version in range(2 * OPEN_FOR + 2):
+            assert history.append("events", events(f"e{version:03}"), "app", version)
+            assert not history.append("events", events("again"), "app", version)
+            handles.append(history.table("events"))
+    assert len({id(handle) for handle in handles}) == 3
+    assert shown(tmp_path / "h") == [f"e{version:03}" for version in range(2 * OPEN_FOR + 2)]
 
 
 def test_a_batch_without_rows_carries_its_version(tmp_path: Path) -> None:
