@@ -41,7 +41,6 @@ from streams.runtime import exchange
 CACHE_BYTES = 8_000_000  # of encoded rows; decoded they take about five times as much
 BLOCK_CACHE = 48_000_000
 WRITE_BUFFER = 16_000_000
-BLOCK = 16_384
 
 ROW_TYPES: dict[str, dict[str, Any]] = {
     "sessions": {
@@ -396,7 +395,6 @@ def _options(write_buffer: int, block_cache: int) -> Options:
     made.set_max_open_files(256)
     made.set_keep_log_file_num(2)
     table = BlockBasedOptions()
-    table.set_block_size(BLOCK)  # an entity is a few KB; larger blocks cost less to pack
     table.set_block_cache(Cache(block_cache))
     # Rows are sought by prefix, where a filter is of no use. An index in one piece is larger than
     # a shard of the cache takes: it would be read and unpacked again for each entity.
