@@ -26,16 +26,20 @@ class HistoryWriteError(HistoryError):
 
 def replace(file: Path, text: str, *, mode: int = 0o666) -> None:
     """Writes a file so that the old or the new text stands, never a part; on disk when it returns.
+    Of several who do so at once, the last one's stands.
 
     `mode` is the new file's, less the process's umask. Raises OSError.
     """
-    fresh = file.with_name(f".{file.name}")
-    fresh.touch(mode)
-    with fresh.open("w", encoding="utf-8") as opened:
-        opened.write(text)
-        opened.flush()
-        os.fsync(opened.fileno())
-    fresh.replace(file)
+    fresh = file.with_name(f".{file.name}-{os.urandom(4).hex()}")
+    try:
+        fresh.touch(mode)
+        with fresh.open("w", encoding="utf-8") as opened:
+            opened.write(text)
+            opened.flush()
+            os.fsync(opened.fileno())
+        fresh.replace(file)
+    finally:
+        fresh.unlink(missing_ok=True)
     folder = os.open(file.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
@@ -87,7 +91,12 @@ def check_root(path: str | Path) -> Path:
         if not root.is_dir():
             raise HistoryError(f"{root}: is a file; a history is a folder of its own")
         if not (root / MARKER).exists():
-            if any(one.name != f".{MARKER}" for one in root.iterdir()):
+            if (
+                any(not one.name.startswith(f".{MARKER}") for one in root.iterdir())
+                and not (
+                    root / MARKER  # another may have made it a history meanwhile
+                ).exists()
+            ):
                 raise HistoryError(
                     f"{root}: holds other things and no {MARKER}; name a new or empty folder"
                 )

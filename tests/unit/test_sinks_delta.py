@@ -2,6 +2,7 @@
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pytest
 from schemas.rows import TABLES
 from sinks.delta import OPEN_FOR, History, HistoryError, HistoryWriteError
 from sinks.history import columns, connect
-from sinks.root import MARKER
+from sinks.root import MARKER, open_root
 from sinks.tables import SCHEMAS, to_arrow
 from tests.unit.test_sinks_support import row, write
 
@@ -128,6 +129,15 @@ def test_a_file_or_a_foreign_folder_is_refused_untouched(tmp_path: Path) -> None
         assert refused.value.exit_code == 3
     assert file.read_text() == "mine"
     assert [one.name for one in folder.iterdir()] == ["mine.txt"]
+
+
+def test_several_may_make_a_history_at_once(tmp_path: Path) -> None:
+    """As sinks do that are started together."""
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(100):
+            root = tmp_path / str(number)
+            assert list(pool.map(open_root, [root] * 8)) == [root] * 8
+            assert [one.name for one in root.iterdir()] == [MARKER]
 
 
 def test_another_format_is_refused(tmp_path: Path) -> None:
