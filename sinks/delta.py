@@ -80,8 +80,7 @@ class History:
     def __init__(self, root: str | Path, storage_options: dict[str, str] | None = None) -> None:
         self.root = str(root).rstrip("/") if is_url(root) else str(open_root(root))
         self.storage_options = storage_options
-        self._open: dict[str, DeltaTable] = {}
-        self._opened_at: dict[str, int] = {}
+        self._open: dict[str, tuple[DeltaTable, int]] = {}  # and the version it was opened at
 
     def __enter__(self) -> Self:
         return self
@@ -99,15 +98,16 @@ class History:
         """The open table, or None before its first rows."""
         if name not in TABLES:
             raise HistoryError(f"no table {name!r}; there are {', '.join(TABLES)}")
-        known = self._open.get(name)
-        if known is not None and known.version() - self._opened_at[name] < OPEN_FOR:
-            return known
+        if name in self._open:
+            known, opened_at = self._open[name]
+            if known.version() - opened_at < OPEN_FOR:
+                return known
         uri = f"{self.root}/{name}"
         with _refusals(name):
             if not DeltaTable.is_deltatable(uri, self.storage_options):
                 return None
-            opened = self._open[name] = DeltaTable(uri, storage_options=self.storage_options)
-        self._opened_at[name] = opened.version()
+            opened = DeltaTable(uri, storage_options=self.storage_options)
+        self._open[name] = opened, opened.version()
         return opened
 
     def tables(self) -> dict[str, DeltaTable]:
@@ -196,7 +196,7 @@ class History:
 
     def close(self) -> None:
         """Leaves a checkpoint in each table that has grown, so that readers open it at once."""
-        for name, table in self._open.items():
+        for name, (table, _) in self._open.items():
             with self.writing(name):
                 table.create_checkpoint()
         self._open.clear()

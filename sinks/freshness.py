@@ -8,18 +8,26 @@ from sinks.diff import both
 SAID = ("events", "recursions", "tool_results", "signals")
 """Tables with a row for each applied record of an input topic. Plans are not among them: those that
 live workers have extracted are left out of other generations."""
-MISSING = f"""
-    WITH a AS ({" UNION ALL ".join(f"FROM (SELECT $SOURCE FROM a.{name})" for name in SAID)}),
-    b AS ({" UNION ALL ".join(f"FROM (SELECT $SOURCE FROM b.{name})" for name in SAID)}),
-    read AS (SELECT src_topic, src_partition, max(src_offset) AS upto FROM b GROUP BY ALL)
+
+
+def _said(side: str) -> str:
+    """SQL: where each record came from that one of both has applied."""
+    columns = "src_topic, src_partition, src_offset, recorded_at"
+    return " UNION ALL ".join(f"SELECT {columns} FROM {side}.{name}" for name in SAID)
+
+
+UNREAD = f"""
+    WITH read AS (
+        SELECT src_topic, src_partition, max(src_offset) AS upto FROM ({_said("b")}) GROUP BY ALL
+    )
     SELECT src_topic, src_partition, min(src_offset), count(*)
-    FROM a LEFT JOIN read USING (src_topic, src_partition)
+    FROM ({_said("a")}) LEFT JOIN read USING (src_topic, src_partition)
     WHERE src_offset > coalesce(upto, -1) AND epoch_us(recorded_at) <= ?
     GROUP BY ALL ORDER BY ALL
-""".replace("$SOURCE", "src_topic, src_partition, src_offset, recorded_at")
+"""
 
 
-class Missing(NamedTuple):
+class Unread(NamedTuple):
     """Records of one input partition, from an offset on."""
 
     topic: str
@@ -28,8 +36,8 @@ class Missing(NamedTuple):
     records: int
 
 
-def missing(one: Path, other: Path, before: int) -> list[Missing]:
+def unread(one: Path, other: Path, before: int) -> list[Unread]:
     """What `one` has behind the last offset that `other` has of a partition, and had before a time
     (recorded_at, microseconds UTC). Raises HistoryError."""
     with both(one, other, SAID) as db:
-        return [Missing(*row) for row in db.execute(MISSING, [before]).fetchall()]
+        return [Unread(*row) for row in db.execute(UNREAD, [before]).fetchall()]

@@ -91,12 +91,8 @@ def check_root(path: str | Path) -> Path:
         if not root.is_dir():
             raise HistoryError(f"{root}: is a file; a history is a folder of its own")
         if not (root / MARKER).exists():
-            if (
-                any(not one.name.startswith(f".{MARKER}") for one in root.iterdir())
-                and not (
-                    root / MARKER  # another may have made it a history meanwhile
-                ).exists()
-            ):
+            others = [one for one in root.iterdir() if not one.name.startswith(f".{MARKER}")]
+            if others and not (root / MARKER).exists():  # nobody has made it a history meanwhile
                 raise HistoryError(
                     f"{root}: holds other things and no {MARKER}; name a new or empty folder"
                 )

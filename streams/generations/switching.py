@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from schemas.base import SECOND
 from schemas.rows import TABLES
 from sinks.delta import History
-from sinks.freshness import missing
+from sinks.freshness import unread
 from sinks.generation import (
     FOLDER,
     LIVE,
@@ -29,7 +29,7 @@ from sinks.generation import (
     resolve,
     switch,
 )
-from sinks.links import missing as missing_files
+from sinks.links import missing
 from sinks.root import find_root, is_shared
 from streams.errors import ConfigurationError
 from streams.generations.generation import Generation, Settings, load
@@ -101,13 +101,13 @@ def _promote_shared(root: Path, folder: Path, name: str, behind: bool) -> Switch
 
 def _check_fresh(live: Path, folder: Path, name: str) -> None:
     """Refuses what would take memory away from readers until its own sink has come so far."""
-    lacks = missing(live, folder, int((time.time() - PATIENCE) * SECOND))
+    lacks = unread(live, folder, int((time.time() - PATIENCE) * SECOND))
     if lacks:
         records, first = sum(one.records for one in lacks), lacks[0]
         raise ConfigurationError(
             f"generation {name!r} is behind: it lacks {records:,} records that are in the live one "
             f"for over {PATIENCE} s, from {first.topic}/{first.partition} offset {first.first} on; "
-            f"let its workers and sink catch up (`turnstone lag` shows how far they are), or "
+            "let its workers and sink catch up (`turnstone lag` shows how far they are), or "
             "promote it with --behind"
         )
 
@@ -147,7 +147,7 @@ def _check(generation: Generation, folder: Path) -> None:
             "would be lost. Make one of all days to promote"
         )
     for table in TABLES:
-        if lost := missing_files(folder / table):
+        if lost := missing(folder / table):
             raise ConfigurationError(
                 f"generation {name!r} is damaged: {len(lost)} files of {table} are missing or "
                 f"cut short, such as {lost[0]}; drop it and run backfill again"

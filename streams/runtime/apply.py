@@ -97,7 +97,7 @@ class Applier:
             else:
                 ending = self._bury(given, source) if isinstance(given, Dead) else "withheld"
             endings.append(ending)
-        self.counts.update([one if type(one) is str else "dead" for one in endings])
+        self.counts.update(map(name_of, endings))
         self.counts["read"] += len(lines)
         return endings
 
@@ -170,10 +170,9 @@ class Applier:
 
     def _collect(self, entity: Entity, users: list[Entity], given: Input, out: Effects) -> None:
         suffix: Suffix = (entity.tenant, given.recorded_at, *given.source)
-        rows, tail = self.rows, (*suffix, given.record.occurred_at // DAY)
+        rows = self.rows
         for name, at, values in out.rows:
-            same_day = at == given.record.occurred_at
-            rows[name].append(values + (tail if same_day else (*suffix, at // DAY)))
+            rows[name].append(values + suffix + (at // DAY,))
         self.store.keep(entity)
         if out.session:
             self._sessions[entity] = suffix

@@ -56,10 +56,7 @@ def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld
     quick = plain.read(line) if len(line) <= MAX_RECORD_BYTES else None
     if quick is not None:
         turn, doc, metadata = quick
-        said_at = turn.occurred_at if turn.recorded_at is None else turn.recorded_at
-        mark = blake2b(doc, digest_size=7).digest() + b"\0"
-        # a plain turn has a turn's names
-        return Input(turn, mark, doc.decode(), said_at, metadata, None, source, None, True)  # type: ignore[arg-type]
+        return _given(turn, doc, metadata, None, source, is_plain=True)
     try:
         record = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -130,19 +127,26 @@ def content_of(model: Record) -> dict[str, Any]:
 
 
 def _given(
-    model: Record, doc: bytes, metadata: str | None, extra: Any, source: tuple[str, int, int]
+    model: Record | plain.PlainTurn,
+    doc: bytes,
+    metadata: str | None,
+    extra: Any,
+    source: tuple[str, int, int],
+    is_plain: bool = False,
 ) -> Input:
     digest = blake2b(doc, digest_size=7)
     if type(model) is Turn and model.image_summaries:
         digest.update(_encode(model.image_summaries))
     return Input(
-        model,
+        model,  # type: ignore[arg-type]  # a plain turn has a turn's names
         digest.digest() + b"\0",
         doc.decode(),
         model.occurred_at if model.recorded_at is None else model.recorded_at,
         metadata,
         _encode(extra).decode() if extra else None,
         source,
+        None,
+        is_plain,
     )
 
 

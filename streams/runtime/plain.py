@@ -5,6 +5,7 @@ nothing nested. What it cannot read, or is not sure of, it leaves to the model; 
 holds that both ways give the same record, canonical JSON and verdict. It takes a third of the time.
 """
 
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -22,7 +23,6 @@ MAX_DEPTH = 64
 IMAGE_STARTS = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR")  # PNG, JPEG, GIF, WebP in base64
 IMAGE_HINTS = ("image", "base64", *IMAGE_STARTS)
 _BEGINNINGS = frozenset(start[:4] for start in IMAGE_STARTS)
-_MOST = 4096
 
 
 class PlainTurn(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -62,7 +62,6 @@ _decode = msgspec.json.Decoder(PlainTurn).decode
 _encode = msgspec.json.Encoder(order="sorted").encode
 _metadata = Metadata.__pydantic_validator__.validate_python
 _NOTHING_KNOWN = Metadata()
-_harmless: set[str] = set()  # labels that were looked at: a platform has few, and says them often
 
 
 def read(line: bytes) -> tuple[PlainTurn, bytes, str | None] | None:
@@ -122,18 +121,13 @@ def _may_hold_image(turn: PlainTurn) -> bool:
         or answered[:4] in _BEGINNINGS
         or turn.error is not None
         or turn.intent == ""
-        or (labels not in _harmless and _are_odd(labels))
+        or _are_odd(labels)
     )
 
 
+@lru_cache(4096)  # a platform has few labels, and says them often
 def _are_odd(labels: str) -> bool:
-    """Whether the model should look at them; if not, they are remembered."""
-    if not labels.isprintable() or (len(labels) >= 32 and _hints(labels)):
-        return True
-    if len(_harmless) >= _MOST:
-        _harmless.clear()
-    _harmless.add(labels)
-    return False
+    return not labels.isprintable() or (len(labels) >= 32 and _hints(labels))
 
 
 def _needs_a_look(metadata: str) -> bool:

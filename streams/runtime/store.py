@@ -390,7 +390,7 @@ def _options(write_buffer: int, block_cache: int) -> Options:
     made.set_max_write_buffer_number(2)
     made.set_compression_type(DBCompressionType.lz4())
     # Rows of a session that goes on are written again and again: in levels, compaction would take
-    # the more time the larger the store is, and with 10 M turns more than the folds.
+    # the more time, the larger the store is (docs/decisions.md).
     made.set_compaction_style(DBCompactionStyle.universal())
     made.set_max_open_files(256)
     made.set_keep_log_file_num(2)

@@ -34,9 +34,7 @@ class Indexing:
         self._under_way: dict[str, Future[None]] = {}
         self._lock = Lock()
         self._next: list[str] = []  # the last one first
-        self._unwritable: set[str] = (
-            set()
-        )  # tenants whose index could not be written when last tried
+        self._unwritable: set[str] = set()  # tenants whose last build could not be written
 
     def begin(self, tenants: Iterable[str]) -> None:
         """Brings theirs up to date, whether anybody searches or not."""
