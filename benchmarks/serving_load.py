@@ -5,8 +5,8 @@
 
 Records are poured in (`/v1/records`), then sessions and summaries are asked for at a steady rate,
 then updates that wait until they can be read. A uvicorn with an application that does nothing is
-the yardstick: what it cannot do here, no server in Python can. CPU is that of the server process
-(and the worker's), which other work on the machine bends less than its latencies.
+the yardstick: what it cannot do here, no server in Python can. CPU is that of the server, the
+worker, the broker and the client, which other work on the machine bends less than its latencies.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import quote
 
 import msgspec
@@ -53,6 +54,16 @@ async def bare(scope: dict[str, object], receive: object, send: object) -> None:
     await send({"type": "http.response.body", "body": b"x" * 400})
 
 
+class Spender(Protocol):
+    """Whose CPU is counted."""
+
+    name: str
+
+    def cpu(self) -> float:
+        """Seconds, user and system."""
+        ...
+
+
 class Process:
     """A part of what is measured."""
 
@@ -67,7 +78,6 @@ class Process:
         self.name = name
 
     def cpu(self) -> float:
-        """Seconds, user and system."""
         return cpu_seconds(self.running.pid)
 
     def stop(self) -> None:
@@ -75,14 +85,36 @@ class Process:
         self.running.wait()
 
 
+class Brokers:
+    """The nodes of the broker."""
+
+    name = "broker"
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    def cpu(self) -> float:
+        return sum(cpu_seconds(node.pid) for node in self._broker.nodes if node.pid)
+
+
+class Client:
+    """This process, which asks."""
+
+    name = "client"
+
+    def cpu(self) -> float:
+        return time.process_time()
+
+
 class Servers:
     """Broker, worker, `serve` and the bare uvicorn."""
 
-    def __init__(self, bootstrap: str, folder: Path) -> None:
+    def __init__(self, broker: Broker, folder: Path) -> None:
         self.port, self.bare_port = ports.free(2)
         uvicorn = [sys.executable, "-m", "uvicorn", "benchmarks.serving_load:bare",
                    "--no-access-log", "--log-level=error", f"--port={self.bare_port}"]  # fmt: skip
-        told = ["--bootstrap", bootstrap]
+        told = ["--bootstrap", broker.bootstrap]
+        self.broker, self.client = Brokers(broker), Client()
         self.worker = Process(folder, "worker", [PROGRAM, "worker", *told])
         self.serve = Process(folder, "serve", [PROGRAM, "serve", *told, "--port", str(self.port)])
         self.bare = Process(folder, "bare", uvicorn)
@@ -112,14 +144,14 @@ class Servers:
 def servers() -> Iterator[Servers]:
     """All of them, with nothing in memory."""
     with Broker.start() as broker, tempfile.TemporaryDirectory() as folder:
-        made = Servers(broker.bootstrap, Path(folder))
+        made = Servers(broker, Path(folder))
         try:
             yield made
         finally:
             made.stop()
 
 
-def say(name: str, found: Load, *spent: tuple[Process, float]) -> None:
+def say(name: str, found: Load, *spent: tuple[Spender, float]) -> None:
     """One line of a measurement. `spent`: processes, and CPU seconds before it."""
     asked = sum(found.statuses.values())
     told = ", ".join(
@@ -200,7 +232,8 @@ async def steady(
 ) -> None:
     """One kind of request at a rate."""
     await load(here.port, requests, seconds=given.warm, rate=rate, connections=CONNECTIONS)
-    spent = [(process, process.cpu()) for process in (here.serve, here.worker)]
+    every: tuple[Spender, ...] = (here.serve, here.worker, here.broker, here.client)
+    spent = [(one, one.cpu()) for one in every]
     found = await load(
         here.port, requests, seconds=given.seconds, rate=rate, connections=CONNECTIONS
     )

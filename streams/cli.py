@@ -10,49 +10,77 @@ import click
 
 from streams.commands.options import SETTINGS
 
-COMMANDS = {
-    "run": "making:run",
-    "import": "making:import_",
-    "extract": "extract:extract",
-    "demo": "making:demo",
-    "sql": "asking:sql",
-    "session": "asking:session",
-    "task": "asking:task",
-    "user": "asking:user",
-    "state": "asking:state",
-    "why": "asking:why",
-    "timeline": "asking:timeline",
-    "search": "search:search",
-    "digest": "operating:digest",
-    "catalog": "operating:catalog",
-    "compact": "operating:compact",
-    "forget": "operating:forget",
-    "backfill": "generations:backfill",
-    "diff": "generations:diff",
-    "promote": "generations:promote",
-    "rollback": "generations:rollback",
-    "generations": "generations:generations",
-    "topology": "describing:topology",
-    "schema": "describing:schema",
-    "dlq": "dead_letters:dlq",
-    "broker": "broker:broker",
-    "dev": "dev:dev",
-    "worker": "worker:worker",
-    "serve": "serve:serve",
-    "sink": "kafka:sink",
-    "produce": "kafka:produce",
-    "lag": "kafka:lag",
-    "keys": "keys:keys",
+SECTIONS = {
+    "Make memory": {
+        "run": "making:run",
+        "import": "making:import_",
+        "extract": "extract:extract",
+        "demo": "making:demo",
+    },
+    "Ask it": {
+        "sql": "asking:sql",
+        "session": "asking:session",
+        "task": "asking:task",
+        "user": "asking:user",
+        "state": "asking:state",
+        "why": "asking:why",
+        "timeline": "asking:timeline",
+        "search": "search:search",
+    },
+    "Look after it": {
+        "digest": "operating:digest",
+        "catalog": "operating:catalog",
+        "compact": "operating:compact",
+        "forget": "operating:forget",
+        "dlq": "dead_letters:dlq",
+    },
+    "Try other rules on it": {
+        "backfill": "generations:backfill",
+        "diff": "generations:diff",
+        "promote": "generations:promote",
+        "rollback": "generations:rollback",
+        "generations": "generations:generations",
+    },
+    "Over Kafka": {
+        "dev": "dev:dev",
+        "broker": "broker:broker",
+        "worker": "worker:worker",
+        "sink": "kafka:sink",
+        "produce": "kafka:produce",
+        "lag": "kafka:lag",
+    },
+    "Over HTTP": {
+        "serve": "serve:serve",
+        "keys": "keys:keys",
+    },
+    "What there is": {
+        "topology": "describing:topology",
+        "schema": "describing:schema",
+    },
 }
-"""Name -> module in streams.commands : attribute."""
+"""Heading -> name -> module in streams.commands : attribute, in the order of their use."""
+COMMANDS = {name: place for section in SECTIONS.values() for name, place in section.items()}
 
 
 class Commands(click.Group):
     """A group that loads a command when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order in which one comes to need them."""
+        """Section by section."""
         return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Each section with its heading, in columns that lie under each other."""
+        room = max(map(len, COMMANDS))
+        for heading, section in SECTIONS.items():
+            rows = []
+            for name in section:
+                command = self.get_command(ctx, name)
+                assert command is not None
+                about = command.get_short_help_str(formatter.width - room - 6)
+                rows.append((name.ljust(room), about))
+            with formatter.section(heading):
+                formatter.write_dl(rows)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command, or None: click then says what it does not know."""

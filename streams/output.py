@@ -42,12 +42,23 @@ def say_json(value: Value) -> None:
 
 def say(text: str = "") -> None:
     """One line on stdout."""
-    sys.stdout.write(text + "\n")
+    sys.stdout.write(harmless(text) + "\n")
 
 
 def note(text: str) -> None:
     """One line of progress or warning on stderr."""
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(harmless(text) + "\n")
+
+
+CONTROLS = {
+    code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"
+}
+
+
+def harmless(text: str) -> str:
+    """The text with its control characters spelt out: what chat users send is not to steer the
+    terminal of who reads it."""
+    return text.translate(CONTROLS)
 
 
 def say_count(name: str, value: Any) -> None:
@@ -70,25 +81,56 @@ def log_to_stderr(verbose: bool = False, as_json: bool = False) -> None:
     logging.getLogger("streams").setLevel(logging.INFO)
 
 
+LEAST = 16
+"""Characters of a column that is folded."""
+
+
 def table(rows: Iterable[Mapping[str, Any]], columns: list[str]) -> None:
-    """A table for people, as wide as the terminal."""
+    """Rows for people: a table as wide as it needs to be, folded to the width of a terminal; where
+    that leaves its columns no room, a line for each value."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
+    cells = [[_cell(row.get(column)) for column in columns] for row in rows]
+    widths = [_width(column) for column in zip(columns, *cells, strict=True)]
+    apart = 3 * len(columns)  # blanks beside them, at most
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=sum(widths) + apart)
+    elif sum(min(width, LEAST) for width in widths) + apart > console.width:
+        _records(cells, columns)
+        return
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
         shown.add_column(column, overflow="fold")
-    for row in rows:
-        shown.add_row(*(_cell(row.get(column)) for column in columns))
-    Console().print(shown, markup=False)
+    for row in cells:
+        shown.add_row(*row)
+    console.print(shown, markup=False)
+
+
+def _width(texts: Iterable[str]) -> int:
+    from rich.cells import cell_len
+
+    return max(cell_len(line) for text in texts for line in text.split("\n"))
+
+
+def _records(rows: Iterable[list[str]], columns: list[str]) -> None:
+    room = max(map(len, columns))
+    for number, row in enumerate(rows):
+        if number:
+            say()
+        for column, text in zip(columns, row, strict=True):
+            first, *more = text.split("\n")
+            say(f"{column:<{room}}  {first}".rstrip())
+            for line in more:
+                say(" " * room + f"  {line}")
 
 
 def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        return f"{value:.3g}"
-    if isinstance(value, dict | list):
-        return json_text(value, indent=0)
-    return str(value)
+        return f"{value:.6g}" if abs(value) < 100_000 else f"{value:.2f}"
+    text = json_text(value, indent=0) if isinstance(value, dict | list) else str(value)
+    return harmless(text)

@@ -255,7 +255,10 @@ def why(root: Path, tenant: str, entity_id: str) -> list[dict[str, Any]]:
         about.load("events", f"event_id IN ({cited})", columns=TOLD)
         found = rows(about.define("why"), "SELECT * FROM why(?)", entity_id)
     if not found:
-        raise DataRefused(f"nothing in this history ever changed {entity_id!r}")
+        raise DataRefused(
+            f"nothing in this history ever changed {entity_id!r}: no state, preference, session, "
+            "task or item of session memory has that id"
+        )
     for row in found:
         for name in ("before", "after"):
             if isinstance(row.get(name), str):

@@ -120,6 +120,8 @@ def state(
     moment = reading.parse_moment(as_of) or _now()
     found = reading.states(history, tenant, user, moment, reading.parse_moment(known_at))
     output.say_json(found) if as_json else people.states(found)
+    if not found and not as_json:
+        output.note(f"nothing was held true of {user or 'anybody'} then")
 
 
 @click.command()
@@ -129,7 +131,7 @@ def state(
 @options.as_json
 @options.fails_in_a_line
 def why(entity_id: str, history: Path, tenant: str, as_json: bool) -> None:
-    """Why something is as it is: its revisions, before and after, with their evidence."""
+    """Why something is as it is: its revisions and evidence."""
     from streams import people, reading
 
     found = reading.why(history, tenant, entity_id)

@@ -27,8 +27,10 @@ def dlq_list(history: Path, reason: str | None, tenant: str | None, as_json: boo
     found = reading.dead_letters(history, tenant, reason)
     if as_json:
         output.say_json(found)
-    else:
+    elif found:
         output.table(found, ["id", "reason", "detail", "bytes"])
+    else:
+        output.note("no dead letters")
 
 
 @dlq.command("show")

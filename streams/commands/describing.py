@@ -23,7 +23,7 @@ def topology(format: str, as_json: bool) -> None:
 @options.as_json
 @options.fails_in_a_line
 def schema(format: str, as_json: bool) -> None:
-    """The AsyncAPI document, or the JSON Schema of every record, row and reply."""
+    """The AsyncAPI document, or the JSON Schema of all it defines."""
     from schemas.export import json_schemas
     from streams.asyncapi import asyncapi
 

@@ -28,7 +28,7 @@ from streams.commands import options
 )
 @options.fails_in_a_line
 def dev(history: Path, kafka: Path | None, port: int | None, partitions: int, http: int) -> None:
-    """Run a broker, a worker, a sink and the HTTP API on this machine; Ctrl-C ends all of them.
+    """Broker, worker, sink and HTTP API on this machine. Ctrl-C ends all of them.
 
     Started again with the same history it goes on where it was.
 

@@ -55,7 +55,7 @@ def extract(
     observing: options.Observing,
     **given: Any,
 ) -> None:
-    """Ask a model what of the turns is worth remembering, and remember it.
+    """Ask a model what of the turns is worth remembering.
 
     Any OpenAI-compatible endpoint will do. The key comes from TURNSTONE_LLM_API_KEY; every other
     setting may stand in the environment, too: TURNSTONE_LLM_BASE_URL, TURNSTONE_LLM_MODEL, ….

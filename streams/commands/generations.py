@@ -139,7 +139,7 @@ def diff(
     tenant: str | None,
     as_json: bool,
 ) -> None:
-    """What B remembers otherwise than A: added, gone and changed by kind, with evidence.
+    """What B remembers otherwise than A, by kind, with evidence.
 
     Example: turnstone diff live new --history memory
     """
@@ -218,7 +218,7 @@ _behind = click.option(
 @options.as_json
 @options.fails_in_a_line
 def promote(name: str, history: Path, behind: bool, as_json: bool) -> None:
-    """Make a generation live: every command and reader goes over to it.
+    """Make a generation live. Every command and reader goes over to it.
 
     First it reads what has come since its backfill, so nothing is lost. `run` must not be at work.
     """
@@ -233,7 +233,7 @@ def promote(name: str, history: Path, behind: bool, as_json: bool) -> None:
 @options.as_json
 @options.fails_in_a_line
 def rollback(history: Path, behind: bool, as_json: bool) -> None:
-    """Make the generation live again that was before, with what has come since."""
+    """Make the generation of before live again. It first takes in what has come since."""
     from streams.generations.switching import rollback as switch
 
     _say_switched(switch(history, behind=behind), as_json)

@@ -20,7 +20,7 @@ file = click.option(
 
 @click.group(no_args_is_help=True)
 def keys() -> None:
-    """Who may use the HTTP API: tokens, each with a tenant and a role.
+    """Who may use the HTTP API: tokens with a tenant and a role.
 
     A running server follows the file within a second.
     """

@@ -67,6 +67,11 @@ def run(
         counts |= {"model": ask(history, model)} if model else {}
     finally:
         _say_counts(counts, as_json)
+    if not counts["read"]:
+        output.note(
+            "nothing new: a file is read on from where it was read to; "
+            f"to fold the same again, otherwise: turnstone backfill --history {history}"
+        )
     if counts["dead"]:
         output.note(
             f"{counts['dead']} records were refused: turnstone dlq list --history {history}"
@@ -127,7 +132,7 @@ def import_(format: str, file: Path) -> None:
 )
 @options.fails_in_a_line
 def demo(history: Path) -> None:
-    """Fold the sample conversations that ship with Turnstone, and show what they left behind."""
+    """Fold sample conversations, and show what they left behind."""
     from streams.demo import show
 
     show(history)

@@ -14,7 +14,7 @@ from streams.commands import options
 @options.as_json
 @options.fails_in_a_line
 def digest(history: Path, tenant: str | None, as_json: bool) -> None:
-    """Hashes of what is remembered and of what was logged: equal memory, equal hash."""
+    """Hashes of memory and log: equal memory, equal hash."""
     from sinks.digest import digest as of
 
     found = of(history, tenant)
@@ -32,7 +32,7 @@ def digest(history: Path, tenant: str | None, as_json: bool) -> None:
 @options.as_json
 @options.fails_in_a_line
 def catalog(file: Path, history: Path, tenant: str | None, as_json: bool) -> None:
-    """Write the views into a DuckDB database, for any DuckDB client."""
+    """Write the views into a DuckDB file, for any DuckDB client."""
     from sinks.history import catalog as write
 
     write(history, file, tenant)
@@ -47,7 +47,7 @@ def catalog(file: Path, history: Path, tenant: str | None, as_json: bool) -> Non
 @options.as_json
 @options.fails_in_a_line
 def compact(history: Path, as_json: bool) -> None:
-    """Merge small files, and keep of the documents the newest a key and day."""
+    """Merge small files. Of documents it keeps the newest a key and day."""
     from streams.runtime.operate import compact as merge
 
     done = merge(history)

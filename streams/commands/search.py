@@ -50,7 +50,9 @@ def search(
     rebuild: bool,
     as_json: bool,
 ) -> None:
-    """The events, states, preferences and items of session memory that a text is about.
+    """What in a history a text is about.
+
+    It looks at events, states, preferences and items of session memory.
 
     Example: turnstone search "Where does Emma live?" --history turnstone-demo --user emma
     """
@@ -97,6 +99,7 @@ def _marked(hit: Hit) -> str:
     """A hit's text in one line; what matched is bold in a terminal."""
     parts, last = [], 0
     for start, end in hit.matches:
-        parts += [hit.text[last:start], click.style(hit.text[start:end], bold=True)]
+        before, found = map(output.harmless, (hit.text[last:start], hit.text[start:end]))
+        parts += [before, click.style(found, bold=True)]
         last = end
-    return " ".join("".join([*parts, hit.text[last:]]).split())
+    return " ".join("".join([*parts, output.harmless(hit.text[last:])]).split())

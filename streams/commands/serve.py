@@ -57,7 +57,7 @@ def serve(
     observing: options.Observing,
     as_json: bool,
 ) -> None:
-    """Answer the HTTP API until it is told to stop: over a history, or over Kafka's workers.
+    """Answer the HTTP API, over a history or Kafka's workers. Runs until it is told to stop.
 
     Over a history it is the one that writes it: what is posted is folded as `run` would. `promote`,
     `rollback`, `compact` and `forget` may be called meanwhile; for as long as they take it answers

@@ -70,7 +70,7 @@ def worker(
     verbose: bool,
     observing: options.Observing,
 ) -> None:
-    """Fold what comes by Kafka into memory, exactly once, until it is told to stop.
+    """Fold what comes by Kafka into memory, exactly once. Runs until it is told to stop.
 
     Creates the topics that are missing; refuses those that are not as they should be. Every option
     may also stand in the environment: TURNSTONE_KAFKA_BOOTSTRAP, TURNSTONE_WORKER_APP_ID, ….

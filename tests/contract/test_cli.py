@@ -28,7 +28,7 @@ COMMANDS = (
     "digest", "catalog", "compact", "forget", "topology", "schema", "dlq", "dlq list", "dlq show",
     "dlq replay", "broker", "broker start", "broker stop", "broker status", "worker", "sink",
     "produce", "lag", "dev", "backfill", "diff", "promote", "rollback", "generations",
-    "generations list", "generations drop", "extract",
+    "generations list", "generations drop", "extract", "search", "serve", "keys",
 )  # fmt: skip
 GROUPS = ((), ("dlq",), ("broker",), ("generations",))
 HELP_SECONDS = 0.7

@@ -1,0 +1,120 @@
+"""What commands print for people: on a terminal, into a pipe, and where there is nothing."""
+
+import fcntl
+import os
+import struct
+import subprocess
+import termios
+from pathlib import Path
+
+import pytest
+
+from streams.sample import CONVERSATIONS
+from tests.command import PROGRAM, environment, folded, ndjson, turn, turnstone
+
+EVERYTHING = (
+    "SELECT * FROM event_current WHERE agent_answer NOT LIKE '%\n%' ORDER BY event_id LIMIT 3"
+)
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample's history; nobody writes into it."""
+    root = tmp_path_factory.mktemp("people") / "history"
+    folded(str(CONVERSATIONS), history=root)
+    return root
+
+
+def on_a_terminal(*args: str | Path, columns: int) -> str:
+    """What a command shows on a terminal of so many columns."""
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    env = environment()
+    del env["COLUMNS"]
+    command = [PROGRAM, *map(str, args)]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, env=env) as running:
+        os.close(theirs)
+        shown = b""
+        try:
+            while block := os.read(ours, 65536):
+                shown += block
+        except OSError:  # Linux's way to say that nobody has the other end any more
+            pass
+    os.close(ours)
+    assert running.returncode == 0
+    return shown.decode().replace("\r\n", "\n")
+
+
+def test_a_table_in_a_pipe_has_a_line_a_row(history: Path) -> None:
+    done = turnstone("sql", EVERYTHING, "--history", history, env=environment(COLUMNS="80"))
+    lines = [line for line in done.out.splitlines() if line.strip()]
+    columns = turnstone("sql", EVERYTHING, "--history", history, "--format", "csv").out
+    assert lines[0].split() == columns.splitlines()[0].split(",")
+    rows = turnstone("sql", EVERYTHING, "--history", history, "--json").json()
+    assert [line.split()[0] for line in lines[2:]] == [row["event_id"] for row in rows]
+
+
+def test_a_table_too_wide_for_a_terminal_has_a_line_a_value(history: Path) -> None:
+    shown = on_a_terminal("sql", EVERYTHING, "--history", history, columns=80)
+    names = [line.split()[0] for line in shown.split("\n\n")[0].splitlines() if line[0] != " "]
+    header = turnstone("sql", EVERYTHING, "--history", history, "--format", "csv").out
+    assert names == header.splitlines()[0].split(",")
+    assert shown.count("event_id ") == 3
+
+
+def test_a_table_that_fits_a_terminal_stays_a_table(history: Path) -> None:
+    asked = "SELECT topic, count(*) AS n FROM events GROUP BY ALL ORDER BY n DESC"
+    shown = on_a_terminal("sql", asked, "--history", history, columns=80)
+    first, _, *rest = [line for line in shown.splitlines() if line.strip()]
+    assert first.split() == ["topic", "n"] and all(len(line) <= 80 for line in rest)
+
+
+def test_numbers_are_whole(history: Path) -> None:
+    asked = "SELECT 12345.678::DOUBLE, 1795312906.25::DOUBLE, 0.5::DOUBLE"
+    shown = turnstone("sql", asked, "--history", history).out.split()
+    assert shown[-3:] == ["12345.7", "1795312906.25", "0.5"]
+
+
+STEERS = "\x1b]0;mine\x07\x1b[2J hello \x9b31m"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("session", "s"), ("timeline", "s"), ("sql", "SELECT user_input FROM events"),
+        ("search", "hello"),
+    ],
+)  # fmt: skip
+def test_what_users_send_does_not_steer_the_terminal(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    file = ndjson(tmp_path / "one.ndjson", [turn("e", user_input=STEERS)])
+    folded(file, history=tmp_path / "h")
+    shown = turnstone(*command, "--history", tmp_path / "h").out
+    assert r"hello \x9b31m" in shown
+    assert not {"\x1b", "\x07", "\x9b"} & set(shown)
+
+
+def test_a_file_that_was_read_before_is_said_to_be(tmp_path: Path) -> None:
+    file = ndjson(tmp_path / "one.ndjson", [turn("e")])
+    folded(file, history=tmp_path / "h")
+    again = turnstone("run", file, "--history", tmp_path / "h", "--extractor", "rules")
+    assert again.code == 0 and "nothing new" in again.err and "backfill" in again.err
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("state --user nobody", "nothing was held true of nobody"),
+        ("dlq list --reason none", "no dead letters"),
+        ("search zzzz", "nothing in this history is about that"),
+    ],
+)
+def test_nothing_is_said_to_be_nothing(history: Path, command: str, said: str) -> None:
+    done = turnstone(*command.split(), "--history", history)
+    assert done.code == 0 and said in done.out + done.err
+
+
+def test_the_help_says_all_of_what_a_command_does() -> None:
+    usage, _, about = turnstone("--help", env=environment(COLUMNS="80")).out.partition("\n")
+    assert usage.endswith("[ARGS]...") and "..." not in about
