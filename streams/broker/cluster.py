@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from streams.broker import config, jars, java, ports
-from streams.broker.admin import nodes_known
+from streams.broker.admin import coordinates, nodes_known
 from streams.broker.config import Security
 from streams.broker.node import GRACE, SHORT_LIVED, Node
 from streams.errors import ConfigurationError, Unreachable
@@ -128,7 +128,8 @@ class Broker:
             raise
 
     def await_ready(self, seconds: float = READY_WITHIN) -> None:
-        """Returns when an admin request names every node; call it after Node.start too.
+        """Returns when an admin request names every node and groups have a coordinator; call it
+        after Node.start too.
 
         Raises Unreachable where a node ends or the time is up, with the end of its log.
         """
@@ -140,7 +141,7 @@ class Broker:
                         f"broker: node {node.number} ended while it started; its log "
                         f"{node.log} ends with:\n{node.last_words()}"
                     )
-            if self.nodes_answering() == len(self.nodes):
+            if self.nodes_answering() == len(self.nodes) and coordinates(self.bootstrap):
                 return
             if time.monotonic() > deadline:
                 raise Unreachable(

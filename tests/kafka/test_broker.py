@@ -79,6 +79,15 @@ def test_a_temporary_broker_leaves_nothing_behind() -> None:
         os.kill(node.pid, 0)
 
 
+def test_a_new_broker_is_ready_for_groups() -> None:
+    async def found(bootstrap: str) -> int:
+        async with connected(KafkaSettings.plain(bootstrap)) as admin:
+            return int(await admin.find_coordinator("any"))
+
+    with Broker.start(short_lived=True) as broker:
+        assert asyncio.run(found(broker.bootstrap)) == 1
+
+
 def test_a_node_that_was_killed_comes_back_with_its_records(tmp_path: Path) -> None:
     with Broker.start(keep=tmp_path, short_lived=True) as broker:
         asyncio.run(write(broker.bootstrap, "kept", b"one", b"two"))
