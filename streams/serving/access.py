@@ -18,7 +18,7 @@ from streams.runtime.decode import TENANT
 from streams.serving.keys import ALL, Caller, Keys, Role
 from streams.serving.refusal import Header, Refusal
 
-OPEN = frozenset({"/healthz", "/readyz", "/openapi.json"})
+OPEN = frozenset({"/", "/healthz", "/readyz", "/openapi.json"})
 """Paths that need no key: nothing of anybody is in them."""
 METRICS = "/metrics"
 ADMIN = (METRICS, "/v1/dead-letters")

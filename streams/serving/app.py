@@ -21,7 +21,7 @@ from streams.serving.limits import Bounds, guarded
 from streams.serving.memory import Memory
 from streams.serving.past import Past
 from streams.serving.route import Router, Serving
-from streams.serving.routes_health import metrics, openapi_json
+from streams.serving.routes_health import index, metrics, openapi_json
 from streams.serving.submitting import Keys as Sent
 
 QUERY_SECONDS = 10.0
@@ -68,7 +68,11 @@ def create_app(
     )
     app.state.serving = Serving(memory, past, streams, Sent(), within, page, records)
     app.router.routes += [endpoint.route() for endpoint in ENDPOINTS]
-    app.router.routes += [Route("/openapi.json", openapi_json), Route("/metrics", metrics)]
+    app.router.routes += [
+        Route("/", index),
+        Route("/openapi.json", openapi_json),
+        Route("/metrics", metrics),
+    ]
     return app
 
 

@@ -10,6 +10,11 @@ from streams.observing.metrics import CONTENT_TYPE, exposition
 from streams.serving.route import encode, reply, serving
 
 
+async def index(request: Request) -> Response:
+    """Where to begin, for who opens the URL that the server prints."""
+    return reply({"service": "turnstone", "openapi": "/openapi.json", "ready": "/readyz"})
+
+
 async def healthz(request: Request) -> Response:
     """The process is alive."""
     return reply({"status": "ok"})

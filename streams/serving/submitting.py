@@ -5,6 +5,7 @@ it reaches no topic and no dead letter, and its sender is told why.
 """
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -30,6 +31,8 @@ LONG = 4096
 SHORT = 512
 """Bytes of a record with something nested in it of which what it says is kept while it waits."""
 ALIKE = ("", 0, 0)
+NEXT_FIELD = re.compile(r"; (?=[A-Za-z_][\w.]*: )")
+"""Where the detail of a dead letter goes on with another field."""
 
 
 class Result(msgspec.Struct, omit_defaults=True):
@@ -205,15 +208,19 @@ def status_of(results: Sequence[Result]) -> HTTPStatus:
     if results and all(one.ending == "refused" for one in results):
         if all(one.reason == "other_tenant" for one in results):
             raise Problem(403, "Forbidden", "the key is of another tenant")
-        raise invalid([_fault(one) for one in results[:100]])
+        raise invalid([fault for one in results[:100] for fault in _faults(one)])
     accepted = any(one.ending == "accepted" for one in results)
     return HTTPStatus.ACCEPTED if accepted else HTTPStatus.OK
 
 
-def _fault(refused: Result) -> Fault:
-    field = refused.field or "record"
-    reason = (refused.detail or "").removeprefix(f"{field}: ")
-    return Fault(field, reason, refused.position)
+def _faults(refused: Result) -> list[Fault]:
+    """One for each field that the detail names."""
+    found = []
+    for part in NEXT_FIELD.split(refused.detail or ""):
+        field = _field(part)
+        reason = part.removeprefix(f"{field}: ")
+        found.append(Fault(field or refused.field or "record", reason, refused.position))
+    return found
 
 
 def counts(results: Sequence[Result]) -> dict[str, int]:

@@ -177,7 +177,7 @@ def test_an_id_may_hold_anything_but_control_characters(api: httpx.Client) -> No
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
-        ("GET", "/", 404),
+        ("GET", "/nothing", 404),
         ("GET", "/v2/x", 404),
         ("POST", "/healthz", 405),
         ("PUT", "/v1/records", 405),
@@ -213,9 +213,14 @@ def test_head_is_get_without_a_body(api: httpx.Client, endpoint: Endpoint) -> No
 
 
 def test_head_of_what_is_in_no_document(api: httpx.Client) -> None:
-    for path in ("/metrics", "/openapi.json"):
+    for path in ("/", "/metrics", "/openapi.json"):
         assert (api.head(path).status_code, api.head(path).content) == (200, b"")
     assert api.head("/v1/records").status_code == 405
+
+
+def test_the_url_that_is_printed_says_where_to_begin(api: httpx.Client) -> None:
+    begin = api.get("/").json()
+    assert api.get(begin["openapi"]).status_code == api.get(begin["ready"]).status_code == 200
 
 
 # --- event streams ----------------------------------------------------------------------------

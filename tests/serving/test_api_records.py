@@ -240,6 +240,13 @@ def test_a_fault_says_its_field_once(api: httpx.Client) -> None:
     assert fault["field"] == "occurred_at" and "occurred_at" not in fault["reason"]
 
 
+def test_each_field_that_is_wrong_is_a_fault(api: httpx.Client) -> None:
+    bad = {"type": "turn", "occurred_at": "soon; event_id: x", "session_id": ""}
+    faults = api.post("/v1/records", json=bad).json()["errors"]
+    assert {one["field"] for one in faults} == {"event_id", "occurred_at", "session_id"}
+    assert all(one["position"] == 1 and "; " not in one["reason"] for one in faults)
+
+
 def test_what_is_null_is_left_out(api: httpx.Client) -> None:
     record = told() | {"event_id": None}
     headers = {"idempotency-key": uuid4().hex}
