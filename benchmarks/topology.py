@@ -1,12 +1,13 @@
 """The whole topology in one worker: both hops, all tables and outputs, exactly once.
 
-    python -m benchmarks.topology --turns 100000 --repeat 3
+    python -m benchmarks.topology --turns 300000 --repeat 3
     python -m benchmarks.topology --rate 5000 --seconds 20
 
 Without a rate: turns a second and CPU a turn of a worker that finds all turns there (SGD, always a
-thousand dialogues side by side). With one: from a turn's production to its session's context
-under `read_committed`. A session's turns that come together make one context, the newest's.
-`--worker FOLDER` (again and again) takes the worker of another checkout, in turn with the others.
+thousand dialogues side by side), and of its broker; the first half warms both. With one: from a
+turn's production to its session's context under `read_committed`. A session's turns that come
+together make one context, the newest's. `--worker FOLDER` (again and again) takes the worker of
+another checkout, in turn with the others.
 """
 
 import argparse
@@ -81,10 +82,11 @@ class Worker:
 
 
 class Result(NamedTuple):
-    """Turns a second, CPU µs a turn."""
+    """Turns a second, CPU µs a turn of the worker and of the broker."""
 
     rate: float
     cpu: float
+    broker: float
 
 
 # --- throughput -------------------------------------------------------------------------------
@@ -99,31 +101,38 @@ async def fill(bootstrap: str, wanted: int) -> None:
             await producer.send(TURNS.name, key=key, value=encode(turn))
 
 
-async def watch(bootstrap: str, worker: Worker, wanted: int) -> Result:
-    """From a twentieth of the turns done until all are, and the signals they made."""
+async def watch(broker: Broker, worker: Worker, wanted: int) -> Result:
+    """From half of the turns done, while which the broker's JVM compiles, until all are, and the
+    signals they made."""
+    bootstrap = broker.bootstrap
+    (node,) = broker.nodes
+    assert node.pid is not None
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     await admin.start()
     consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, isolation_level="read_committed")
     await consumer.start()
     hops = [TopicPartition(USER_SIGNALS.name, number) for number in range(PARTITIONS)]
-    first: tuple[int, float, float] | None = None
+    first: tuple[int, float, float, float] | None = None
     deadline = time.monotonic() + TOO_LONG
     try:
         while time.monotonic() < deadline:
-            now, cpu = time.perf_counter(), worker.cpu()
+            now, cpu, served = time.perf_counter(), worker.cpu(), cpu_seconds(node.pid)
             try:
                 found = await admin.list_consumer_group_offsets(APP)
             except KafkaError:  # the broker makes its coordinator topics at the first use
                 found = {}
             done = sum(max(one.offset, 0) for at, one in found.items() if at.topic == TURNS.name)
-            if first is None and done >= wanted // 20:
-                first = (done, now, cpu)
+            if first is None and done >= wanted // 2:
+                first = (done, now, cpu, served)
             if first is not None and done >= wanted:
                 ends = await consumer.end_offsets(hops)
                 if all(at in found and found[at].offset >= end for at, end in ends.items()):
-                    before, began, used = first
+                    before, began, used, idle = first
+                    folded = wanted - before
                     return Result(
-                        (wanted - before) / (now - began), (cpu - used) / (wanted - before) * 1e6
+                        folded / (now - began),
+                        (cpu - used) / folded * 1e6,
+                        (served - idle) / folded * 1e6,
                     )
             await asyncio.sleep(0.05)
     finally:
@@ -170,14 +179,14 @@ async def measure(bootstrap: str, worker: Worker, rate: int, seconds: float) -> 
 
 def run(checkout: Path, given: argparse.Namespace) -> Result | None:
     """One worker of a checkout on a broker of its own: topics have one name each."""
-    with Broker.start(short_lived=True) as broker, tempfile.TemporaryDirectory() as folder:
+    with Broker.start() as broker, tempfile.TemporaryDirectory() as folder:
         prepare(KafkaSettings.plain(broker.bootstrap), WorkerSettings())
         if not given.rate:
             asyncio.run(fill(broker.bootstrap, given.turns))
         worker = Worker(checkout, broker.bootstrap, Path(folder))
         try:
             if not given.rate:
-                return asyncio.run(watch(broker.bootstrap, worker, given.turns))
+                return asyncio.run(watch(broker, worker, given.turns))
             asyncio.run(measure(broker.bootstrap, worker, given.rate, given.seconds))
             return None
         finally:
@@ -186,7 +195,7 @@ def run(checkout: Path, given: argparse.Namespace) -> Result | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
-    parser.add_argument("--turns", type=int, default=100_000)
+    parser.add_argument("--turns", type=int, default=300_000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--rate", type=int, help="turns a second: measures latency")
     parser.add_argument("--seconds", type=float, default=20)
@@ -203,8 +212,11 @@ def main() -> None:
                 note(f"{result.rate:,.0f} turns/s, {result.cpu:.1f} µs")
     for checkout, them in results.items():
         if them:
-            rate, cpu = median(one.rate for one in them), median(one.cpu for one in them)
-            sys.stdout.write(f"{checkout.name}: {rate:,.0f} turns/s, {cpu:.1f} µs CPU a turn\n")
+            rate, cpu, broker = (median(values) for values in zip(*them, strict=True))
+            sys.stdout.write(
+                f"{checkout.name}: {rate:,.0f} turns/s, CPU µs a turn: worker {cpu:.1f}, "
+                f"broker {broker:.1f}\n"
+            )
     sys.stdout.write(machine() + "\n")
 
 

@@ -41,9 +41,10 @@ NOT_YET = (CoordinatorNotAvailableError, NotCoordinatorError, CoordinatorLoadInP
 MOVED = (NotLeaderForPartitionError, UnknownTopicOrPartitionError)
 AGAIN = 0.1
 """Seconds between two questions for a coordinator or leader."""
-STILL_ENDING = 0.0005
+STILL_ENDING, MOST_STILL_ENDING = 0.0005, 0.01
 """Seconds: the coordinator answers a commit before all markers are written, and takes partitions
-for the next transaction when they are, a millisecond later."""
+for the next transaction when they are, a millisecond later. Asked again after twice the time: a
+broker without CPU to spare gets no sooner by it."""
 LARGEST_SEQUENCE = 2**31 - 1
 CODECS = {None: 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 
@@ -119,12 +120,14 @@ class Transactions:
             self.transactional_id, *self._producer, list(topics.items())
         )
         self.is_open = True
+        wait = STILL_ENDING
         while True:
             answer = await self._ask(request)
             errors = {code for _, them in answer.errors for _, code in them}
             if ConcurrentTransactions.errno not in errors:
                 break
-            await asyncio.sleep(STILL_ENDING)
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, MOST_STILL_ENDING)
         for code in errors:
             _check(code)
 
