@@ -13,9 +13,10 @@ from streams.kafka.app import App
 log = logging.getLogger(__name__)
 
 STOP_WITHIN = 30.0
-COLLECT_AFTER = (50_000, 20, 50)
-"""A batch makes thousands of records, none in a cycle; at Python's own thresholds the collector
-takes a third of the worker's CPU (benchmarks/peers: 26 µs a turn instead of 18)."""
+COLLECT_AFTER = (500_000, 20, 50)
+"""More than lives of one batch until its commit, none of it in a cycle: the collector would look at
+all of it again and again. At Python's own thresholds it takes a third of the worker's CPU, at a tenth
+of these an eighth (docs/benchmarks.md)."""
 
 
 def run(app: App, beside: AbstractAsyncContextManager[object] | None = None) -> int:
