@@ -15,8 +15,8 @@ log = logging.getLogger(__name__)
 STOP_WITHIN = 30.0
 COLLECT_AFTER = (500_000, 20, 50)
 """More than lives of one batch until its commit, none of it in a cycle: the collector would look at
-all of it again and again. At Python's own thresholds it takes a third of the worker's CPU, at a tenth
-of these an eighth (docs/benchmarks.md)."""
+all of it again and again. At Python's own thresholds it takes a third of the worker's CPU, at a
+tenth of these an eighth (docs/benchmarks.md)."""
 
 
 def run(app: App, beside: AbstractAsyncContextManager[object] | None = None) -> int:
