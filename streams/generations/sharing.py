@@ -41,6 +41,12 @@ REST = "rest"
 TRIES = 5
 READ_FOR = 1
 """Hours that a file which was replaced stays, for who reads the generation meanwhile."""
+SHORT = 64
+"""Bytes of a text that is shorter to write than to hash."""
+NARROW = (
+    pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_temporal,
+)  # fmt: skip
+"""Types whose values have short texts, without a comma."""
 
 
 class _Files(NamedTuple):
@@ -129,13 +135,16 @@ def _take_over(name: str, live: Path, files: _Files, tables: History, work: Path
     shutil.rmtree(rest, ignore_errors=True)
     by_day = sorted(files.mine, key=lambda one: one[1].day)
     mine = [str(table / one.path) for table, one in by_day]
+    theirs = [str(live / one.path) for one in files.theirs]
+    is_compared = bool(theirs) or name in SNAPSHOT_KEYS  # else each row is to be written
     with database(work) as db:
-        same = _compare(db, name, mine, [str(live / one.path) for one in files.theirs])
+        same = _compare(db, name, mine, theirs) if is_compared else set()
         equal = [one for one in files.theirs if str(live / one.path) in same]
         if files.shared is not None and files.shared >= {one.path for one in equal}:
             return
-        after = max(_last_place(db) + 1, tables.places_after(name))
-        _write(name, rest, _rest(db, name, mine, tables.place(name, after)))
+        after = max(_last_place(db) + 1 if is_compared else 0, tables.places_after(name))
+        place = tables.place(name, after)
+        _write(name, rest, _rest(db, name, mine, place) if is_compared else _all(name, mine))
     left = files_at(rest)
     share(live, folder, (one.path for one in equal))
     share(rest, folder, (one.path for one in left))
@@ -191,7 +200,7 @@ def _tell(db: duckdb.DuckDBPyConnection, table: str, name: str, files: list[str]
     key = ", ".join((*SNAPSHOT_KEYS.get(name, ()), COMMIT_ORDER))
     if name not in SNAPSHOT_KEYS:
         key = f"CAST(-1 AS BIGINT) AS {COMMIT_ORDER}"
-    told = f"{key}, {ROW}, md5_number({' || '.join(map(_hash, SCHEMAS[name]))}) AS says"
+    told = f"{key}, {ROW}, md5_number({' || '.join(map(_short, SCHEMAS[name]))}) AS says"
     none = STORED[name].append(pa.field(ROW, pa.int64())).empty_table()
     db.register("given", none)
     db.execute(f"CREATE TEMP TABLE {table} AS SELECT 0 AS file, {told} FROM given")
@@ -202,14 +211,21 @@ def _tell(db: duckdb.DuckDBPyConnection, table: str, name: str, files: list[str]
     db.unregister("given")
 
 
-def _hash(field: pa.Field[Any]) -> str:
-    """SQL of a value's hash; a row's is made of these, so that no row is ever put together."""
+def _short(field: pa.Field[Any]) -> str:
+    """SQL of a text that stands for a value among a row's others, and shows where it ends: itself
+    where it is short, else its hash, so that no large row is ever put together."""
     value = f'"{field.name}"'
+    if pa.types.is_binary(field.type):
+        return f"coalesce('#' || md5({value}), '~')"
+    text = f"CAST({value} AS VARCHAR)"
+    if any(holds(field.type) for holds in NARROW):
+        return f"coalesce({text} || ',', '~')"
     if pa.types.is_list(field.type):
-        value = f"to_json({value})"
-    if not pa.types.is_binary(field.type):
-        value = f"CAST({value} AS VARCHAR)"
-    return f"coalesce(md5({value}), '-')"
+        text = f"CAST(to_json({value}) AS VARCHAR)"
+    return (
+        f"CASE WHEN {value} IS NULL THEN '~' WHEN strlen({text}) > {SHORT} THEN '#' || md5({text}) "
+        f"ELSE strlen({text}) || ':' || {text} END"
+    )
 
 
 def _last_place(db: duckdb.DuckDBPyConnection) -> int:
@@ -231,6 +247,13 @@ def _rest(
                 rows = _ordered(rows, order)
             order += rows.num_rows
             yield from rows.to_batches()
+
+
+def _all(name: str, mine: list[str]) -> Iterator[pa.RecordBatch]:
+    """All rows, in the order of the files."""
+    for file in mine:
+        for some in rows_of(name, file):
+            yield from some.drop_columns([ROW]).to_batches()
 
 
 def _kept(db: duckdb.DuckDBPyConnection, file: int, some: pa.Table) -> pa.Table:
