@@ -29,7 +29,7 @@ from sinks.tables import COMMIT_ORDER, STORED
 
 OPEN_FOR = 50
 """Versions: a handle takes in anew what each commit since it was opened has said, at every commit.
-One that is opened anew reads a checkpoint instead, and is eleven times as fast after 1,600."""
+One that is opened anew reads a checkpoint instead, and is six times as fast after 800."""
 CONFIGURATION = {
     "delta.checkpointInterval": str(OPEN_FOR),
     # a crash may need the version before the last: only `compact` cuts the log
