@@ -4,7 +4,8 @@ Events of SGD, 200 a commit; the bare loop writes the same rows as Parquet files
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,9 +26,8 @@ def main() -> None:
     parser = common.arguments(__doc__)
     parser.add_argument("--commits", type=int, default=1_600)
     parser.add_argument("--stretches", type=int, default=8)
-    parser.add_argument("--cores", type=int, default=1)
     given = parser.parse_args()
-    common.pin(given.cores)
+    common.pin(1)
     each = given.commits // given.stretches
     with common.work_folder(given.work) as folder:
         common.write_ndjson(folder / "turns.ndjson", common.sgd_records(20_000))
@@ -49,26 +49,32 @@ def main() -> None:
 def committed(folder: str, name: str, opened_for: int, stretches: int, each: int) -> list[float]:
     """CPU ms of an append, by stretches."""
     delta.OPEN_FOR = opened_for
-    costs, version = [], 0
-    batches = _batches(Path(folder))
+    batches, versions = _batches(Path(folder)), count(1)
     with delta.History(Path(folder) / name) as history:
-        for _ in range(stretches):
-            began = time.process_time()
-            for _ in range(each):
-                version += 1
-                assert history.append(TABLE, next(batches), APP, version)
-            costs.append((time.process_time() - began) / each * 1e3)
-    return costs
+
+        def append() -> None:
+            assert history.append(TABLE, next(batches), APP, next(versions))
+
+        return _by_stretches(append, stretches, each)
 
 
 def written(folder: str, stretches: int, each: int) -> list[float]:
     """The bare loop: CPU ms of a Parquet file."""
+    batches, file = _batches(Path(folder)), Path(folder) / "bare.parquet"
+
+    def write() -> None:
+        pq.write_table(next(batches), file, compression="zstd")
+
+    return _by_stretches(write, stretches, each)
+
+
+def _by_stretches(act: Callable[[], None], stretches: int, each: int) -> list[float]:
+    """CPU ms of one act, the mean of each stretch."""
     costs = []
-    batches = _batches(Path(folder))
     for _ in range(stretches):
         began = time.process_time()
         for _ in range(each):
-            pq.write_table(next(batches), Path(folder) / "bare.parquet", compression="zstd")
+            act()
         costs.append((time.process_time() - began) / each * 1e3)
     return costs
 

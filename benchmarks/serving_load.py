@@ -19,11 +19,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Protocol
 from urllib.parse import quote
 
 import msgspec
@@ -31,7 +31,7 @@ import msgspec
 from benchmarks import http_load
 from benchmarks.common import machine, sgd_records
 from benchmarks.http_load import HOST, Load, load
-from benchmarks.peers.__main__ import cpu_seconds
+from benchmarks.peers.__main__ import broker_cpu, cpu_seconds
 from benchmarks.peers.latency import percentiles
 from streams.broker import Broker, ports
 
@@ -42,6 +42,9 @@ PARTS = ("gets", "posts")
 CONNECTIONS = 64
 WAIT = 60
 """Seconds."""
+
+Cpus = Mapping[str, Callable[[], float]]
+"""Whose CPU is counted: what tells its seconds."""
 
 encode = msgspec.json.Encoder().encode
 
@@ -56,16 +59,6 @@ async def bare(scope: dict[str, object], receive: object, send: object) -> None:
     await send({"type": "http.response.body", "body": b"x" * 400})
 
 
-class Spender(Protocol):
-    """Whose CPU is counted."""
-
-    name: str
-
-    def cpu(self) -> float:
-        """Seconds, user and system."""
-        ...
-
-
 class Process:
     """A part of what is measured."""
 
@@ -77,35 +70,14 @@ class Process:
                 "TURNSTONE_SERVE_TENANT_RATE": "0",
             }
             self.running = subprocess.Popen(command, stdout=log, stderr=log, env=env)
-        self.name = name
 
     def cpu(self) -> float:
+        """Seconds, user and system."""
         return cpu_seconds(self.running.pid)
 
     def stop(self) -> None:
         self.running.kill()
         self.running.wait()
-
-
-class Brokers:
-    """The nodes of the broker."""
-
-    name = "broker"
-
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-
-    def cpu(self) -> float:
-        return sum(cpu_seconds(node.pid) for node in self._broker.nodes if node.pid)
-
-
-class Client:
-    """This process, which asks."""
-
-    name = "client"
-
-    def cpu(self) -> float:
-        return time.process_time()
 
 
 class Servers:
@@ -116,10 +88,15 @@ class Servers:
         uvicorn = [sys.executable, "-m", "uvicorn", "benchmarks.serving_load:bare",
                    "--no-access-log", "--log-level=error", f"--port={self.bare_port}"]  # fmt: skip
         told = ["--bootstrap", broker.bootstrap]
-        self.broker, self.client = Brokers(broker), Client()
         self.worker = Process(folder, "worker", [PROGRAM, "worker", *told])
         self.serve = Process(folder, "serve", [PROGRAM, "serve", *told, "--port", str(self.port)])
         self.bare = Process(folder, "bare", uvicorn)
+        self.cpus: Cpus = {
+            "serve": self.serve.cpu,
+            "worker": self.worker.cpu,
+            "broker": partial(broker_cpu, broker),
+            "client": time.process_time,
+        }
 
     async def ready(self) -> None:
         """Until both answer."""
@@ -153,11 +130,11 @@ def servers() -> Iterator[Servers]:
             made.stop()
 
 
-def say(name: str, found: Load, *spent: tuple[Spender, float]) -> None:
-    """One line of a measurement. `spent`: processes, and CPU seconds before it."""
+def say(name: str, found: Load, cpus: Cpus, before: Mapping[str, float]) -> None:
+    """One line of a measurement. `before`: CPU seconds of each before it."""
     asked = sum(found.statuses.values())
     told = ", ".join(
-        f"{process.name} {(process.cpu() - before) / asked * 1e6:,.0f}" for process, before in spent
+        f"{who} {(cpu() - before[who]) / asked * 1e6:,.0f}" for who, cpu in cpus.items()
     )
     sys.stdout.write(
         f"{name:<22} {found.rate:>8,.0f}/s  {percentiles(found.latencies)}  {_statuses(found)}"
@@ -234,12 +211,11 @@ async def steady(
 ) -> None:
     """One kind of request at a rate."""
     await load(here.port, requests, seconds=given.warm, rate=rate, connections=CONNECTIONS)
-    every: tuple[Spender, ...] = (here.serve, here.worker, here.broker, here.client)
-    spent = [(one, one.cpu()) for one in every]
+    before = {who: cpu() for who, cpu in here.cpus.items()}
     found = await load(
         here.port, requests, seconds=given.seconds, rate=rate, connections=CONNECTIONS
     )
-    say(name, found, *spent)
+    say(name, found, here.cpus, before)
 
 
 def fastest(port: int, name: str, path: str, seconds: float) -> None:
@@ -263,7 +239,8 @@ async def run(here: Servers, given: argparse.Namespace) -> None:
         )  # fmt: skip
     idle = (http_load.get("/") for _ in count())
     if "gets" in given.only:
-        before = here.bare.cpu()
+        bare = {"bare": here.bare.cpu}
+        before = {"bare": here.bare.cpu()}
         found = await load(
             here.bare_port,
             idle,
@@ -271,7 +248,7 @@ async def run(here: Servers, given: argparse.Namespace) -> None:
             rate=given.get_rate,
             connections=CONNECTIONS,
         )
-        say("bare uvicorn", found, (here.bare, before))
+        say("bare uvicorn", found, bare, before)
         for name, requests in gets(sessions):
             await steady(here, name, requests, given.get_rate, given)
         context = f"/memory/session/{quote(sessions[0], safe='')}"

@@ -29,7 +29,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from benchmarks.common import machine, median, note, sgd_records
-from benchmarks.peers.__main__ import cpu_seconds
+from benchmarks.peers.__main__ import broker_cpu, cpu_seconds
 from benchmarks.peers.latency import WARM, percentiles, produce, read
 from schemas.time import format_time, parse_time
 from streams.broker import Broker
@@ -105,8 +105,6 @@ async def watch(broker: Broker, worker: Worker, wanted: int) -> Result:
     """From half of the turns done, while which the broker's JVM compiles, until all are, and the
     signals they made."""
     bootstrap = broker.bootstrap
-    (node,) = broker.nodes
-    assert node.pid is not None
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     await admin.start()
     consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, isolation_level="read_committed")
@@ -116,7 +114,7 @@ async def watch(broker: Broker, worker: Worker, wanted: int) -> Result:
     deadline = time.monotonic() + TOO_LONG
     try:
         while time.monotonic() < deadline:
-            now, cpu, served = time.perf_counter(), worker.cpu(), cpu_seconds(node.pid)
+            now, cpu, served = time.perf_counter(), worker.cpu(), broker_cpu(broker)
             try:
                 found = await admin.list_consumer_group_offsets(APP)
             except KafkaError:  # the broker makes its coordinator topics at the first use

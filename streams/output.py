@@ -35,9 +35,9 @@ def _timed(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def say_json(value: Value) -> None:
-    """One JSON document on stdout."""
-    sys.stdout.write(json_text(value) + "\n")
+def say_json(value: Value, *, indent: int = 2) -> None:
+    """One JSON document on stdout, as it is: `say` would spell out what JSON allows."""
+    sys.stdout.write(json_text(value, indent=indent) + "\n")
 
 
 def say(text: str = "") -> None:

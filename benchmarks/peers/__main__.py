@@ -83,6 +83,11 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
+def broker_cpu(broker: Broker) -> float:
+    """CPU seconds of all its nodes."""
+    return sum(cpu_seconds(node.pid) for node in broker.nodes if node.pid)
+
+
 async def measure(bootstrap: str, peer: str, run: int, source: Source) -> Result:
     group = f"{peer}-{run:03}"
     output, changelog = f"{group}-out", f"{group}-changelog"

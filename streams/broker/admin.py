@@ -1,36 +1,38 @@
 """Asks a broker real questions: how many nodes it knows, and who coordinates its groups."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from aiokafka.admin import AIOKafkaAdminClient
 
 from streams.errors import TurnstoneError
 from streams.kafka.admin import connected
 from streams.kafka.settings import KafkaSettings
 
+WITHIN = 2.0  # seconds
 
-def nodes_known(bootstrap: str, within: float = 2.0) -> int:
+
+def nodes_known(bootstrap: str) -> int:
     """The number of brokers a describe-cluster request names; 0 where none answers in time."""
-    settings = KafkaSettings.plain(bootstrap)
-    try:
-        return asyncio.run(_nodes_known(settings, within))
-    except TurnstoneError:
-        return 0
+    cluster = _asked(bootstrap, lambda admin: admin.describe_cluster())
+    return len(cluster["brokers"]) if cluster else 0
 
 
-def coordinates(bootstrap: str, within: float = 2.0) -> bool:
+def coordinates(bootstrap: str) -> bool:
     """Whether a group finds its coordinator. A new cluster makes a topic first when it is asked,
     and clients log each refusal until then as an error."""
+    return _asked(bootstrap, lambda admin: admin.find_coordinator("ready")) is not None
+
+
+def _asked(bootstrap: str, question: Callable[[AIOKafkaAdminClient], Awaitable[Any]]) -> Any:
+    """The answer; None where there is none in time."""
+
+    async def ask() -> Any:
+        async with connected(KafkaSettings.plain(bootstrap), WITHIN) as admin:
+            return await question(admin)
+
     try:
-        return asyncio.run(_coordinates(KafkaSettings.plain(bootstrap), within))
+        return asyncio.run(ask())
     except TurnstoneError:
-        return False
-
-
-async def _coordinates(settings: KafkaSettings, within: float) -> bool:
-    async with connected(settings, within) as admin:
-        await admin.find_coordinator("ready")
-    return True
-
-
-async def _nodes_known(settings: KafkaSettings, within: float) -> int:
-    async with connected(settings, within) as admin:
-        return len((await admin.describe_cluster())["brokers"])
+        return None

@@ -129,7 +129,7 @@ async def _follow(running: Any, observing: options.Observing) -> dict[str, Any]:
 
 def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        output.say(output.json_text(counts, indent=0))
+        output.say_json(counts, indent=0)
         return
     for name, value in counts.items():
         if name != "stopped":

@@ -222,7 +222,7 @@ def replay(
 
 def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        output.say(output.json_text(counts, indent=0))
+        output.say_json(counts, indent=0)
         return
     for name, value in counts.items():
         if isinstance(value, dict):

@@ -82,7 +82,7 @@ def run(
 
 def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        output.say(output.json_text(counts, indent=0))
+        output.say_json(counts, indent=0)
         return
     warnings = counts["warnings"]
     for name, value in counts.items():

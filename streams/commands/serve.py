@@ -81,7 +81,7 @@ def serve(
     def say(url: str) -> None:
         output.note(f"turnstone: {url} answers; Ctrl-C ends it")
         if as_json:
-            output.say(output.json_text({"url": url}, indent=0))
+            output.say_json({"url": url}, indent=0)
             sys.stdout.flush()
 
     process.serve(

@@ -139,7 +139,7 @@ def _take_over(name: str, live: Path, files: _Files, tables: History, work: Path
     is_compared = bool(theirs) or name in SNAPSHOT_KEYS  # else each row is to be written
     with database(work) as db:
         same = _compare(db, name, mine, theirs) if is_compared else set()
-        equal = [one for one in files.theirs if str(live / one.path) in same]
+        equal = [one for one, path in zip(files.theirs, theirs, strict=True) if path in same]
         if files.shared is not None and files.shared >= {one.path for one in equal}:
             return
         after = max(_last_place(db) + 1 if is_compared else 0, tables.places_after(name))
