@@ -110,11 +110,11 @@ def steady(
 ) -> None:  # fmt: skip
     """One kind of request at a rate."""
     for seconds in (given.warm, given.seconds):
-        before = process.cpu()
+        before = {"server": process.cpu()}
         found = asyncio.run(
             load(port, requests, seconds=seconds, rate=rate, connections=CONNECTIONS)
         )
-    say(name, found, (process, before))
+    say(name, found, {"server": process.cpu}, before)
 
 
 def measure(here: Servers, given: argparse.Namespace, sessions: Sequence[str]) -> None:

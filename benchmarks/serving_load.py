@@ -15,6 +15,7 @@ import argparse
 import asyncio
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,7 +30,7 @@ from urllib.parse import quote
 import msgspec
 
 from benchmarks import http_load
-from benchmarks.common import machine, sgd_records
+from benchmarks.common import machine, note, sgd_records
 from benchmarks.http_load import HOST, Load, load
 from benchmarks.peers.__main__ import broker_cpu, cpu_seconds
 from benchmarks.peers.latency import percentiles
@@ -220,6 +221,9 @@ async def steady(
 
 def fastest(port: int, name: str, path: str, seconds: float) -> None:
     """As fast as it can: wrk's own line."""
+    if shutil.which("wrk") is None:
+        note(f"{name}: there is no wrk here; `apt install wrk` to see how many a second it bears")
+        return
     url = f"http://{HOST}:{port}{path}"
     command = ["wrk", "-t1", "-c32", f"-d{seconds:.0f}s", "--latency", url]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -1,13 +1,16 @@
-"""The whole topology in one worker: both hops, all tables and outputs, exactly once.
+"""The whole topology in workers: both hops, all tables and outputs, exactly once.
 
     python -m benchmarks.topology --turns 300000 --repeat 3
+    python -m benchmarks.topology --turns 300000 --workers 1 2 4
+    python -m benchmarks.topology --turns 300000 --length 1000
     python -m benchmarks.topology --rate 5000 --seconds 20
 
-Without a rate: turns a second and CPU a turn of a worker that finds all turns there (SGD, always a
-thousand dialogues side by side), and of its broker; the first half warms both. With one: from a
-turn's production to its session's context under `read_committed`. A session's turns that come
-together make one context, the newest's. `--worker FOLDER` (again and again) takes the worker of
-another checkout, in turn with the others.
+Without a rate: turns a second and CPU a turn of so many workers that find all turns there (SGD,
+always a thousand dialogues side by side), and of their broker; the first half warms both. Then what
+the changelogs take beside what was read, as the broker stores them; `--length` makes sessions of so
+many turns. With a rate: from a turn's production to its session's context under `read_committed`. A
+session's turns that come together make one context, the newest's. `--worker FOLDER` (again and
+again) takes the worker of another checkout, in turn with the others.
 """
 
 import argparse
@@ -19,7 +22,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from itertools import chain, zip_longest
+from contextlib import ExitStack
+from itertools import chain, count, product, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,25 +35,35 @@ from aiokafka.errors import KafkaError
 from benchmarks.common import machine, median, note, sgd_records
 from benchmarks.peers.__main__ import broker_cpu, cpu_seconds
 from benchmarks.peers.latency import WARM, percentiles, produce, read
+from schemas.base import SECOND
 from schemas.time import format_time, parse_time
 from streams.broker import Broker
+from streams.kafka.agents import changelog_name
 from streams.kafka.settings import KafkaSettings
 from streams.runtime.worker import WorkerSettings, prepare
-from streams.topology import SESSION_CONTEXTS, TURNS, USER_SIGNALS
+from streams.topology import MEMORY_AGENT, SESSION_AGENT, SESSION_CONTEXTS, TURNS, USER_SIGNALS
+from tests.acceptance.sgd import START
 
 APP = WorkerSettings().app_id
 PARTITIONS = KafkaSettings().partitions
 SIDE_BY_SIDE = 1_000
 TOO_LONG = 600.0
+CHANGELOGS = tuple(changelog_name(APP, agent) for agent in (SESSION_AGENT, MEMORY_AGENT))
+numbers = count()
 
 Turn = tuple[bytes, dict[str, object]]
 encode = msgspec.json.Encoder().encode
 
 
-def turns(wanted: int) -> Iterator[Turn]:
-    """Keys and turns; a thousand sessions speak in turn."""
+def turns(wanted: int, length: int | None = None) -> Iterator[Turn]:
+    """Keys and turns; a thousand sessions speak in turn. `length`: sessions of so many turns, one a
+    second, instead of those of SGD."""
     sessions: dict[str, list[dict[str, object]]] = {}
-    for record in sgd_records(wanted):
+    for number, record in enumerate(sgd_records(wanted)):
+        if length:
+            record["session_id"], at = f"session-{number // length}", number % length
+            record["user_id"] = f"user-{number // length}"
+            record["occurred_at"] = format_time(START + at * SECOND)
         sessions.setdefault(record["session_id"], []).append(record)
     waiting = list(sessions.values())
     for start in range(0, len(waiting), SIDE_BY_SIDE):
@@ -64,7 +78,7 @@ class Worker:
 
     def __init__(self, checkout: Path, bootstrap: str, folder: Path) -> None:
         program = "import sys; from streams.cli import main; sys.exit(main())"
-        self.log = folder / "worker.log"
+        self.log = folder / f"worker-{next(numbers)}.log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", program, "worker", "--bootstrap", bootstrap],
@@ -82,26 +96,41 @@ class Worker:
 
 
 class Result(NamedTuple):
-    """Turns a second, CPU µs a turn of the worker and of the broker."""
+    """Turns a second, CPU µs a turn of the workers and of the broker, and bytes that the changelogs
+    of the first and of both hops take of what the hops have read."""
 
     rate: float
     cpu: float
     broker: float
+    first_hop: float
+    both_hops: float
 
 
 # --- throughput -------------------------------------------------------------------------------
 
 
-async def fill(bootstrap: str, wanted: int) -> None:
+async def fill(bootstrap: str, wanted: int, length: int | None) -> None:
+    """As `turnstone produce` writes: compressed."""
     producer = AIOKafkaProducer(
-        bootstrap_servers=bootstrap, linger_ms=20, max_batch_size=500_000, acks="all"
-    )
+        bootstrap_servers=bootstrap, linger_ms=20, max_batch_size=500_000, acks="all",
+        compression_type="zstd",
+    )  # fmt: skip
     async with producer:
-        for key, turn in turns(wanted):
+        for key, turn in turns(wanted, length):
             await producer.send(TURNS.name, key=key, value=encode(turn))
 
 
-async def watch(broker: Broker, worker: Worker, wanted: int) -> Result:
+def stored(broker: Broker, *topics: str) -> int:
+    """Bytes of the topics' records as the broker has them."""
+    return sum(
+        log.stat().st_size
+        for node in broker.nodes
+        for topic in topics
+        for log in node.data.glob(f"{topic}-[0-9]*/*.log")
+    )
+
+
+async def watch(broker: Broker, workers: list[Worker], wanted: int) -> Result:
     """From half of the turns done, while which the broker's JVM compiles, until all are, and the
     signals they made."""
     bootstrap = broker.bootstrap
@@ -114,7 +143,8 @@ async def watch(broker: Broker, worker: Worker, wanted: int) -> Result:
     deadline = time.monotonic() + TOO_LONG
     try:
         while time.monotonic() < deadline:
-            now, cpu, served = time.perf_counter(), worker.cpu(), broker_cpu(broker)
+            now, cpu = time.perf_counter(), sum(worker.cpu() for worker in workers)
+            served = broker_cpu(broker)
             try:
                 found = await admin.list_consumer_group_offsets(APP)
             except KafkaError:  # the broker makes its coordinator topics at the first use
@@ -127,16 +157,19 @@ async def watch(broker: Broker, worker: Worker, wanted: int) -> Result:
                 if all(at in found and found[at].offset >= end for at, end in ends.items()):
                     before, began, used, idle = first
                     folded = wanted - before
+                    inputs, changelogs = (TURNS.name, USER_SIGNALS.name), CHANGELOGS
                     return Result(
                         folded / (now - began),
                         (cpu - used) / folded * 1e6,
                         (served - idle) / folded * 1e6,
+                        stored(broker, changelogs[0]) / stored(broker, inputs[0]),
+                        stored(broker, *changelogs) / stored(broker, *inputs),
                     )
             await asyncio.sleep(0.05)
     finally:
         await consumer.stop()
         await admin.close()
-    sys.exit(f"took too long; it says: {worker.log.read_text()[-3000:]}")
+    sys.exit(f"took too long; it says: {workers[0].log.read_text()[-3000:]}")
 
 
 # --- latency ----------------------------------------------------------------------------------
@@ -175,45 +208,47 @@ async def measure(bootstrap: str, worker: Worker, rate: int, seconds: float) -> 
 # --- command line -----------------------------------------------------------------------------
 
 
-def run(checkout: Path, given: argparse.Namespace) -> Result | None:
-    """One worker of a checkout on a broker of its own: topics have one name each."""
-    with Broker.start() as broker, tempfile.TemporaryDirectory() as folder:
+def run(checkout: Path, count: int, given: argparse.Namespace) -> Result | None:
+    """Workers of a checkout on a broker of their own: topics have one name each."""
+    with Broker.start() as broker, tempfile.TemporaryDirectory() as folder, ExitStack() as started:
         prepare(KafkaSettings.plain(broker.bootstrap), WorkerSettings())
         if not given.rate:
-            asyncio.run(fill(broker.bootstrap, given.turns))
-        worker = Worker(checkout, broker.bootstrap, Path(folder))
-        try:
-            if not given.rate:
-                return asyncio.run(watch(broker, worker, given.turns))
-            asyncio.run(measure(broker.bootstrap, worker, given.rate, given.seconds))
-            return None
-        finally:
-            worker.stop()
+            asyncio.run(fill(broker.bootstrap, given.turns, given.length))
+        workers = [Worker(checkout, broker.bootstrap, Path(folder)) for _ in range(count)]
+        for worker in workers:
+            started.callback(worker.stop)
+        if not given.rate:
+            return asyncio.run(watch(broker, workers, given.turns))
+        asyncio.run(measure(broker.bootstrap, workers[0], given.rate, given.seconds))
+        return None
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
     parser.add_argument("--turns", type=int, default=300_000)
+    parser.add_argument("--length", type=int, help="turns a session; default: SGD's own")
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--workers", type=int, nargs="+", default=[1])
     parser.add_argument("--rate", type=int, help="turns a second: measures latency")
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--worker", type=Path, action="append", help="another checkout's")
     given = parser.parse_args()
-    checkouts = given.worker or [Path(__file__).parents[1]]
-    results: dict[Path, list[Result]] = {checkout: [] for checkout in checkouts}
+    ways = list(product(given.worker or [Path(__file__).parents[1]], given.workers))
+    results: dict[tuple[Path, int], list[Result]] = {way: [] for way in ways}
     for _ in range(given.repeat):
-        for checkout in checkouts:
-            note(f"{checkout.name}:")
-            result = run(checkout, given)
+        for checkout, workers in ways:
+            note(f"{checkout.name}, workers: {workers}")
+            result = run(checkout, workers, given)
             if result is not None:
-                results[checkout].append(result)
+                results[checkout, workers].append(result)
                 note(f"{result.rate:,.0f} turns/s, {result.cpu:.1f} µs")
-    for checkout, them in results.items():
+    for (checkout, workers), them in results.items():
         if them:
-            rate, cpu, broker = (median(values) for values in zip(*them, strict=True))
+            rate, cpu, broker, first, both = map(median, zip(*them, strict=True))
             sys.stdout.write(
-                f"{checkout.name}: {rate:,.0f} turns/s, CPU µs a turn: worker {cpu:.1f}, "
-                f"broker {broker:.1f}\n"
+                f"{checkout.name}, workers: {workers}: {rate:,.0f} turns/s, CPU µs a turn: workers "
+                f"{cpu:.1f}, broker {broker:.1f}; changelog {first:.2f} of the turns' bytes, both "
+                f"hops' {both:.2f} of what they read\n"
             )
     sys.stdout.write(machine() + "\n")
 

@@ -5,7 +5,7 @@ DuckDB reads 2,048 rows at least, which with large documents are more than its m
 
 from __future__ import annotations  # pyarrow-stubs: as in sinks.tables
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
 
@@ -18,17 +18,32 @@ from sinks.tables import STORED
 BYTES_AT_ONCE = 32_000_000
 ROWS_DECODED = 256
 ROW = "row"
-"""A column of ours: the number of a row in its file, from 0."""
+"""A column of ours: the number of a row's file, shifted by `FILE_BITS`, and the row's, from 0."""
+FILE_BITS = 32
 
 
-def rows_of(name: str, file: str) -> Iterator[pa.Table]:
-    """A file's rows as the table stores them, with `ROW`; no table is empty.
+def rows_of(name: str, files: Mapping[int, str]) -> Iterator[pa.Table]:
+    """The rows of files, each of which has a number, as the table stores them, with `ROW`.
 
-    Raises OSError, and HistoryError where it is no such file.
+    In the order of the files and of their rows; those of small files together, for each table has
+    its price. No table is empty. Raises OSError, and HistoryError where one is no such file.
     """
+    held: list[pa.Table] = []
+    size = 0
+    for number, file in files.items():
+        for rows in _rows_of(name, file, number << FILE_BITS):
+            if held and size + rows.nbytes > BYTES_AT_ONCE:
+                yield pa.concat_tables(held)
+                held, size = [], 0
+            held.append(rows)
+            size += rows.nbytes
+    if held:
+        yield pa.concat_tables(held)
+
+
+def _rows_of(name: str, file: str, start: int) -> Iterator[pa.Table]:
     schema = STORED[name].append(pa.field(ROW, pa.int64()))
     day = pa.scalar(date.fromisoformat(Path(file).parent.name.removeprefix("date=")))
-    start = 0
     try:
         for rows in _some(file, [one for one in STORED[name].names if one != "date"]):
             numbers = pa.array(range(start, start + rows.num_rows), pa.int64())

@@ -14,15 +14,19 @@ table that cannot be compared even so stays as the generation has it.
 
 from __future__ import annotations  # pyarrow-stubs: as in sinks.tables
 
+import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 from deltalake import write_deltalake
 
 from schemas.rows import SNAPSHOT_KEYS, TABLES
@@ -33,11 +37,14 @@ from sinks.root import HistoryWriteError
 from sinks.tables import COMMIT_ORDER, SCHEMAS, STORED
 from streams.errors import TurnstoneError
 from streams.generations.gathering import database
-from streams.generations.parquet import ROW, rows_of
+from streams.generations.parquet import FILE_BITS, ROW, rows_of
 from streams.generations.snapshot import SAID
 
 FOLDED = tuple(name for name in TABLES if name not in SAID)
-REST = "rest"
+DESK = "sharing"
+"""Where each table has a folder, while it is compared."""
+AT_ONCE = min(len(os.sched_getaffinity(0)), 4)
+"""Tables; each takes the memory that `database` gives."""
 TRIES = 5
 READ_FOR = 1
 """Hours that a file which was replaced stays, for who reads the generation meanwhile."""
@@ -47,6 +54,9 @@ NARROW = (
     pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_temporal,
 )  # fmt: skip
 """Types whose values have short texts, without a comma."""
+
+Read = Callable[[Mapping[int, str]], Iterator[pa.Table]]
+"""The rows of files by their numbers, some at a time (`rows_of`), until it is over."""
 
 
 class _Files(NamedTuple):
@@ -66,8 +76,11 @@ def merge(live: Path, parts: list[Path], tables: History, work: Path) -> None:
 
     Raises TurnstoneError, HistoryError, duckdb.Error, OSError.
     """
-    for name in FOLDED:
-        _go_over(name, live / name, partial(_of_parts, name, live, parts), tables, work)
+
+    def take_over(name: str, over: Event) -> None:
+        _go_over(name, live / name, partial(_of_parts, name, live, parts), tables, work, over)
+
+    _side_by_side(take_over, FOLDED)
 
 
 def share_equal(live: Path, tables: History, work: Path, names: Iterable[str]) -> None:
@@ -75,23 +88,45 @@ def share_equal(live: Path, tables: History, work: Path, names: Iterable[str]) -
 
     Raises TurnstoneError, HistoryError, duckdb.Error, OSError; the generation is whole then, too.
     """
-    for name in names:
+
+    def put(name: str, over: Event) -> None:
         find = partial(_of_generation, name, live, Path(tables.root))
-        _go_over(name, live / name, find, tables, work)
+        _go_over(name, live / name, find, tables, work, over)
         if table := tables.table(name):
             with tables.writing(name):
                 vacuum(table, READ_FOR, full=False)
 
+    _side_by_side(put, names)
+
+
+def _side_by_side(do: Callable[[str, Event], None], names: Iterable[str]) -> None:
+    """Does a thing to each table, to as many at once as there are cores. Where one fails, or the
+    user interrupts, the others are told that it is over, and are waited for."""
+    over = Event()
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        try:
+            for ended in as_completed([pool.submit(do, name, over) for name in names]):
+                ended.result()
+        except BaseException:
+            over.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+
 
 def _go_over(
-    name: str, live: Path, find: Callable[[], _Files], tables: History, work: Path
+    name: str,
+    live: Path,
+    find: Callable[[], _Files],
+    tables: History,
+    work: Path,
+    over: Event,
 ) -> None:
     """In one commit; anew where live's files have been rewritten and deleted meanwhile."""
     for _ in range(TRIES):
         files = find()
         try:
             if files.mine:
-                _take_over(name, live, files, tables, work)
+                _take_over(name, live, files, tables, work, over)
         except duckdb.OutOfMemoryException:  # sharing saves room: no reason not to end
             _keep(name, files, tables)
         except (duckdb.IOException, FileNotFoundError):
@@ -130,21 +165,27 @@ def _of_generation(name: str, live: Path, folder: Path) -> _Files:
     )
 
 
-def _take_over(name: str, live: Path, files: _Files, tables: History, work: Path) -> None:
-    folder, rest = Path(tables.root) / name, work / REST / name
-    shutil.rmtree(rest, ignore_errors=True)
+def _take_over(
+    name: str, live: Path, files: _Files, tables: History, work: Path, over: Event
+) -> None:
+    folder, desk = Path(tables.root) / name, work / DESK / name
+    shutil.rmtree(desk, ignore_errors=True)
+    desk.mkdir(parents=True)
+    rest = desk / "rest"
     by_day = sorted(files.mine, key=lambda one: one[1].day)
     mine = [str(table / one.path) for table, one in by_day]
     theirs = [str(live / one.path) for one in files.theirs]
     is_compared = bool(theirs) or name in SNAPSHOT_KEYS  # else each row is to be written
-    with database(work) as db:
-        same = _compare(db, name, mine, theirs) if is_compared else set()
+    read = partial(_read, name, over)
+    with database(desk) as db:
+        same = _compare(db, name, read, mine, theirs) if is_compared else set()
         equal = [one for one, path in zip(files.theirs, theirs, strict=True) if path in same]
         if files.shared is not None and files.shared >= {one.path for one in equal}:
             return
         after = max(_last_place(db) + 1 if is_compared else 0, tables.places_after(name))
         place = tables.place(name, after)
-        _write(name, rest, _rest(db, name, mine, place) if is_compared else _all(name, mine))
+        rows = _rest(db, name, read, mine, place) if is_compared else _all(read, mine)
+        _write(name, rest, rows)
     left = files_at(rest)
     share(live, folder, (one.path for one in equal))
     share(rest, folder, (one.path for one in left))
@@ -161,11 +202,18 @@ def _keep(name: str, files: _Files, tables: History) -> None:
     hold(tables, name, [*files.others, *own], places_after=after)
 
 
+def _read(name: str, over: Event, files: Mapping[int, str]) -> Iterator[pa.Table]:
+    for rows in rows_of(name, files):
+        if over.is_set():
+            raise TurnstoneError(f"{name}: not ended; the same command again goes on")
+        yield rows
+
+
 # --- which rows are equal ---------------------------------------------------------------------
 
 
 def _compare(
-    db: duckdb.DuckDBPyConnection, name: str, mine: list[str], theirs: list[str]
+    db: duckdb.DuckDBPyConnection, name: str, read: Read, mine: list[str], theirs: list[str]
 ) -> set[str]:
     """Which of live's files are to be shared.
 
@@ -178,8 +226,8 @@ def _compare(
         counts = f"QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY {COMMIT_ORDER} DESC) = 1"
     else:
         key, number, counts = "says, number", "row_number() OVER (PARTITION BY says)", ""
-    _tell(db, "mine_told", name, mine)
-    _tell(db, "theirs_told", name, theirs)
+    _tell(db, "mine_told", name, read(dict(enumerate(mine))))
+    _tell(db, "theirs_told", name, read(dict(enumerate(theirs))))
     db.execute(f"""
         CREATE TEMP TABLE mine AS SELECT *, {number} AS number FROM mine_told {counts};
         CREATE TEMP TABLE theirs AS SELECT *, {number} AS number FROM theirs_told;
@@ -190,24 +238,24 @@ def _compare(
         CREATE TEMP TABLE held AS
         SELECT says, number FROM theirs SEMI JOIN shared USING (file) {counts};
         CREATE TEMP TABLE kept AS
-        SELECT file, {ROW} FROM mine ANTI JOIN held USING (says, number) ORDER BY ALL
+        SELECT {ROW} FROM mine ANTI JOIN held USING (says, number) ORDER BY ALL
     """)
     return {theirs[file] for (file,) in db.execute("FROM shared").fetchall()}
 
 
-def _tell(db: duckdb.DuckDBPyConnection, table: str, name: str, files: list[str]) -> None:
-    """What tells the rows of some files, as a table: key, place of the file, number, hash."""
+def _tell(db: duckdb.DuckDBPyConnection, table: str, name: str, given: Iterator[pa.Table]) -> None:
+    """What tells some rows, as a table: number of the file, key, `ROW`, hash."""
     key = ", ".join((*SNAPSHOT_KEYS.get(name, ()), COMMIT_ORDER))
     if name not in SNAPSHOT_KEYS:
         key = f"CAST(-1 AS BIGINT) AS {COMMIT_ORDER}"
-    told = f"{key}, {ROW}, md5_number({' || '.join(map(_short, SCHEMAS[name]))}) AS says"
+    says = f"md5_number({' || '.join(map(_short, SCHEMAS[name]))}) AS says"
+    told = f"SELECT {ROW} >> {FILE_BITS} AS file, {key}, {ROW}, {says} FROM given"
     none = STORED[name].append(pa.field(ROW, pa.int64())).empty_table()
     db.register("given", none)
-    db.execute(f"CREATE TEMP TABLE {table} AS SELECT 0 AS file, {told} FROM given")
-    for file, path in enumerate(files):
-        for rows in rows_of(name, path):
-            db.register("given", rows)
-            db.execute(f"INSERT INTO {table} SELECT {file}, {told} FROM given")
+    db.execute(f"CREATE TEMP TABLE {table} AS {told}")
+    for rows in given:
+        db.register("given", rows)
+        db.execute(f"INSERT INTO {table} {told}")
     db.unregister("given")
 
 
@@ -236,34 +284,35 @@ def _last_place(db: duckdb.DuckDBPyConnection) -> int:
 
 
 def _rest(
-    db: duckdb.DuckDBPyConnection, name: str, mine: list[str], place: int
+    db: duckdb.DuckDBPyConnection, name: str, read: Read, mine: list[str], place: int
 ) -> Iterator[pa.RecordBatch]:
     """The rows that lie in no shared file, in the order of the files; documents as of `place`."""
     order = place << 32
-    for (file,) in db.execute("SELECT DISTINCT file FROM kept ORDER BY file").fetchall():
-        for some in rows_of(name, mine[file]):
-            rows = _kept(db, file, some)
-            if name in SNAPSHOT_KEYS:
-                rows = _ordered(rows, order)
-            order += rows.num_rows
-            yield from rows.to_batches()
+    held = f"SELECT DISTINCT {ROW} >> {FILE_BITS} FROM kept ORDER BY ALL"
+    files = {file: mine[file] for (file,) in db.execute(held).fetchall()}
+    for some in read(files):
+        rows = _kept(db, some)
+        if name in SNAPSHOT_KEYS:
+            rows = _ordered(rows, order)
+        order += rows.num_rows
+        yield from rows.to_batches()
 
 
-def _all(name: str, mine: list[str]) -> Iterator[pa.RecordBatch]:
+def _all(read: Read, mine: list[str]) -> Iterator[pa.RecordBatch]:
     """All rows, in the order of the files."""
-    for file in mine:
-        for some in rows_of(name, file):
-            yield from some.drop_columns([ROW]).to_batches()
+    for some in read(dict(enumerate(mine))):
+        yield from some.drop_columns([ROW]).to_batches()
 
 
-def _kept(db: duckdb.DuckDBPyConnection, file: int, some: pa.Table) -> pa.Table:
-    """Those of some rows of a file that are to be written."""
-    first = some.column(ROW)[0].as_py()
-    found = db.execute(
-        f"SELECT {ROW} FROM kept WHERE file = ? AND {ROW} BETWEEN ? AND ? ORDER BY ALL",
-        [file, first, first + some.num_rows - 1],
-    ).fetchall()
-    return some.drop_columns([ROW]).take(pa.array([row - first for (row,) in found], pa.int64()))
+def _kept(db: duckdb.DuckDBPyConnection, some: pa.Table) -> pa.Table:
+    """Those of some rows that are to be written."""
+    rows = some.column(ROW)
+    between = [rows[0].as_py(), rows[-1].as_py()]
+    found = db.sql(
+        f"SELECT {ROW} FROM kept WHERE {ROW} BETWEEN ? AND ? ORDER BY ALL", params=between
+    )
+    kept = found.to_arrow_table().column(ROW)
+    return some.drop_columns([ROW]).take(pc.index_in(kept, rows))
 
 
 def _ordered(rows: pa.Table, first: int) -> pa.Table:

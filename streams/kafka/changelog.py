@@ -3,13 +3,12 @@
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any, NamedTuple
 
-from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import NoError, for_code
 from aiokafka.protocol.offset import OffsetRequest
 from aiokafka.structs import TopicPartition
 
+from streams.kafka.fetching import KafkaConsumer, answer_raw
 from streams.kafka.marker import MARKER_KEY, Marker, decode
-from streams.kafka.raw import answer_raw
 from streams.kafka.rows import Row
 
 FETCH_BYTES = 8 * 1024 * 1024
@@ -47,7 +46,7 @@ async def read(
         KafkaError: the broker cannot be reached or refuses.
         ValueError: a marker that is none.
     """
-    consumer = AIOKafkaConsumer(
+    consumer = KafkaConsumer(
         **connection,
         isolation_level="read_committed",
         auto_offset_reset="earliest",
@@ -77,7 +76,7 @@ async def read(
         await consumer.stop()
 
 
-async def _written(consumer: AIOKafkaConsumer, at: TopicPartition) -> int:
+async def _written(consumer: KafkaConsumer, at: TopicPartition) -> int:
     """Where the log ends. `end_offsets` says where its oldest open transaction begins."""
     node = consumer._client.cluster.leader_for_partition(at)
     request = OffsetRequest(-1, READ_UNCOMMITTED, [(at.topic, [(at.partition, LATEST)])])

@@ -11,7 +11,6 @@ import logging
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from aiokafka import AIOKafkaConsumer
 from aiokafka.abc import ConsumerRebalanceListener
 from aiokafka.errors import (
     ConsumerStoppedError,
@@ -26,6 +25,7 @@ from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth, serve
 from faust.types import TP, ConsumerMessage, Message
 
 from streams.errors import TurnstoneError
+from streams.kafka.fetching import KafkaConsumer
 from streams.kafka.source import ConsumerSource
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Consumer(base.Consumer):
     `source`."""
 
     app: "App"
-    kafka: AIOKafkaConsumer
+    kafka: KafkaConsumer
     source: ConsumerSource
     consumer_stopped_errors = (ConsumerStoppedError,)
 
@@ -94,7 +94,7 @@ class Consumer(base.Consumer):
             "bootstrap_servers": server_list(self.transport.url, DEFAULT_PORT),
             **credentials_to_aiokafka_auth(conf.broker_credentials, conf.ssl_context),
         }
-        self.kafka = AIOKafkaConsumer(
+        self.kafka = KafkaConsumer(
             **connection,
             client_id=conf.broker_client_id,
             group_id=conf.id,

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError, Unreachable
 from streams.kafka.admin import connected
+from streams.kafka.fetching import KafkaConsumer
 from streams.kafka.settings import KafkaSettings
 from streams.topology import TOPICS
 
@@ -77,7 +77,7 @@ async def _bounds(
     if not parts:
         return {}, {}
     try:
-        async with AIOKafkaConsumer(**settings.client()) as consumer:
+        async with KafkaConsumer(**settings.client()) as consumer:
             return await consumer.beginning_offsets(parts), await consumer.end_offsets(parts)
     except KafkaError as error:
         raise Unreachable(f"Kafka: {settings.bootstrap}: {error!r}") from None

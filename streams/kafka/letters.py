@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import KafkaError
 
 from sinks.history import connect
 from streams.errors import Unreachable
+from streams.kafka.fetching import KafkaConsumer
 from streams.kafka.history_rows import from_base64
 from streams.kafka.settings import KafkaSettings
 from streams.kafka.topics import ensure_topics
@@ -96,7 +96,7 @@ def _row(value: bytes | None) -> _Row | None:
 async def _values(settings: KafkaSettings) -> list[bytes | None]:
     """The values of the topic up to its end."""
     values: list[bytes | None] = []
-    async with AIOKafkaConsumer(
+    async with KafkaConsumer(
         DEAD_LETTERS.name,
         isolation_level="read_committed",
         auto_offset_reset="earliest",

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from streams.kafka.raw import RawRecord
+from streams.kafka.fetching import RawRecord
 from streams.kafka.rows import MemoryRows, RowStore
 from streams.kafka.rows import Row as Row
 

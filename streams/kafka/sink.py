@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from aiokafka import AIOKafkaConsumer
 from aiokafka.abc import ConsumerRebalanceListener
 from aiokafka.errors import KafkaError, KafkaTimeoutError, OffsetOutOfRangeError
 from aiokafka.structs import TopicPartition
@@ -23,8 +22,8 @@ from sinks.shared import SharedHistory
 from streams.errors import ConfigurationError, DataRefused, TurnstoneError
 from streams.kafka.admin import connected, lost
 from streams.kafka.agents import own_specs
+from streams.kafka.fetching import KafkaConsumer, RawRecord, answer_raw
 from streams.kafka.processing import Span, no_span
-from streams.kafka.raw import RawRecord, answer_raw
 from streams.kafka.repeats import WINDOW, Repeats
 from streams.kafka.settings import KafkaSettings
 from streams.kafka.sink_batch import Batch
@@ -167,7 +166,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
 
     async def run(self) -> SinkCounts:
         """Raises TurnstoneError, or HistoryWriteError where a table cannot be written."""
-        self._consumer: Any = AIOKafkaConsumer(
+        self._consumer: Any = KafkaConsumer(
             group_id=self.options.group,
             group_instance_id=self.options.instance,
             enable_auto_commit=False,

@@ -16,8 +16,8 @@ from schemas.base import DAY
 from schemas.rows import SNAPSHOT_KEYS
 from sinks.shared import Piece
 from sinks.tables import to_arrow
+from streams.kafka.fetching import RawRecord
 from streams.kafka.history_rows import parse
-from streams.kafka.raw import RawRecord
 
 PACK_ROWS = 8_192
 MESSAGE_BYTES = 1_000

@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from time import monotonic
 from typing import Any
 
-from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
 from streams.kafka.changelog import FETCH_BYTES
+from streams.kafka.fetching import KafkaConsumer, answer_raw
 from streams.kafka.opening import WHOLE_WITHIN
-from streams.kafka.raw import answer_raw
 from streams.kafka.source import ConsumerSource
 from streams.serving.replica_lane import Remade, ReplicaLane
 
@@ -72,7 +71,7 @@ class Following:
             backoff = min(2 * backoff, MAX_BACKOFF)
 
     async def _follow(self) -> None:
-        consumer = AIOKafkaConsumer(
+        consumer = KafkaConsumer(
             **self._connection,
             isolation_level="read_committed",
             auto_offset_reset="none",
@@ -92,7 +91,7 @@ class Following:
         finally:
             await consumer.stop()
 
-    async def _know(self, consumer: AIOKafkaConsumer) -> None:
+    async def _know(self, consumer: KafkaConsumer) -> None:
         """How many partitions there are; makes the lanes.
 
         Raises:
@@ -111,7 +110,7 @@ class Following:
             self.lanes = {lane.at: lane for lane in self._made(count)}
             self.partitions = count
 
-    async def _seek(self, consumer: AIOKafkaConsumer) -> None:
+    async def _seek(self, consumer: KafkaConsumer) -> None:
         every = list(self.lanes)
         beginnings = await consumer.beginning_offsets(every)
         ends = await consumer.end_offsets(every)
@@ -143,7 +142,7 @@ class Following:
         del self._short[lane.at]
         raise Remade(said)
 
-    async def _take(self, consumer: AIOKafkaConsumer) -> None:
+    async def _take(self, consumer: KafkaConsumer) -> None:
         source = ConsumerSource(consumer, self._connection)
         looked = 0.0
         while True:

@@ -15,9 +15,9 @@ from typing import Any
 from aiokafka.structs import TopicPartition
 
 from streams.kafka import ends
+from streams.kafka.fetching import RawRecord
 from streams.kafka.marker import MARKER_KEY, Marker, Standing, decode
 from streams.kafka.opening import AWAY
-from streams.kafka.raw import RawRecord
 from streams.kafka.rows import Row, RowStore
 from streams.runtime.store import Entity
 from streams.serving.changes import Changes, Where

@@ -107,7 +107,7 @@ def struck_down(
             break
         if meant.startswith("part") and _there(work, PART) >= int(meant[-1]):
             break
-        if meant.startswith("share") and _there(work, "rest/*") >= int(meant[-1]):
+        if meant.startswith("share") and _there(work, "sharing/*") >= int(meant[-1]):
             break
         if meant == "merge" and _there(work, "part-*/exported") == 2:
             break

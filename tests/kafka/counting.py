@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -149,8 +149,12 @@ def _output_problems(outputs: Iterable[Any], produced: int) -> list[str]:
     return wrong
 
 
-async def read_all(bootstrap: str, topic: str) -> list[Any]:
-    """The committed records of a topic, each partition in its order."""
+async def read_all(bootstrap: str, topic: str, least: Mapping[int, int] | None = None) -> list[Any]:
+    """The committed records of a topic, each partition in its order.
+
+    `least`: offsets, by partition, up to which all is committed: who committed hears of it before
+    consumers can see it.
+    """
     consumer = AIOKafkaConsumer(
         bootstrap_servers=bootstrap, isolation_level="read_committed", auto_offset_reset="earliest"
     )
@@ -158,6 +162,10 @@ async def read_all(bootstrap: str, topic: str) -> list[Any]:
         at = [TopicPartition(topic, number) for number in range(PARTITIONS)]
         consumer.assign(at)
         ends = await consumer.end_offsets(at)
+        async with asyncio.timeout(30):
+            while any(ends[at[number]] < offset for number, offset in (least or {}).items()):
+                await asyncio.sleep(0.02)
+                ends = await consumer.end_offsets(at)
         found: list[Any] = []
         while [one for one in at if await consumer.position(one) < ends[one]]:
             for records in (await consumer.getmany(timeout_ms=200)).values():

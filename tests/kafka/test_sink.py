@@ -14,7 +14,7 @@ from typing import Any, Self
 from uuid import uuid4
 
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka import AIOKafkaProducer
 
 from sinks.delta import History
 from sinks.digest import digest
@@ -23,6 +23,7 @@ from sinks.root import HistoryError
 from sinks.shared import SharedHistory
 from streams.broker import Broker
 from streams.errors import Unreachable
+from streams.kafka.fetching import KafkaConsumer
 from streams.kafka.settings import KafkaSettings
 from streams.kafka.sink import NAMED_SESSION_MS, Sink, SinkCounts, SinkOptions, owner
 from streams.kafka.sink_batch import MISFIT
@@ -202,8 +203,8 @@ def test_a_broker_that_dies_while_partitions_are_given_is_said(
         settings = KafkaSettings.plain(broker.bootstrap)
         asyncio.run(ensure_topics(settings))
         monkeypatch.setattr(SharedHistory, "positions", killed_before)
-        impatient = partial(AIOKafkaConsumer, request_timeout_ms=2_000)
-        monkeypatch.setattr("streams.kafka.sink.AIOKafkaConsumer", impatient)
+        impatient = partial(KafkaConsumer, request_timeout_ms=2_000)
+        monkeypatch.setattr("streams.kafka.sink.KafkaConsumer", impatient)
         with pytest.raises(Unreachable, match="no broker can be reached"):
             run(settings, tmp_path / "h", name="lost")
 

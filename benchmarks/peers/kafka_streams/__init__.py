@@ -17,11 +17,11 @@ from streams.broker.jars import Jar
 SOURCE = Path(__file__).with_name("ContextsJob.java")
 MAIN = SOURCE.stem
 RELEASE = str(java.MINIMUM)
-LIBRARIES = (
+LIBRARIES = (  # of the broker's version: to be renewed with it
     Jar("org.apache.kafka", "kafka-streams", jars.VERSION,
-        "bd73f3805e116f711e8456ee89a8a5b43ff5dcf5a5bb865afae29deae89e7c4b"),
-    Jar("org.rocksdb", "rocksdbjni", "10.1.3",
-        "e7f925287d9fe2574fb7c7a86f7facaa9b8ab602a2eed0e598bf633528121498"),
+        "415998b32e8627b3ce21ff87226c66f3313e9fc52eca2513a3600bf492e3cbac"),
+    Jar("org.rocksdb", "rocksdbjni", "9.7.3",
+        "5ca63e0e955f101f7af1c1fb8ce260b5d3a5701cea7d8c2852b9d56031a57221"),
 )  # fmt: skip
 COMPILER = Jar(
     "org.eclipse.jdt", "ecj", "3.43.0",

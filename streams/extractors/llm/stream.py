@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka import AIOKafkaProducer
 from aiokafka.abc import ConsumerRebalanceListener
 from aiokafka.errors import KafkaError
 from aiokafka.structs import OffsetAndMetadata, TopicPartition
@@ -28,6 +28,7 @@ from streams.extractors.llm.prompt import VERSION
 from streams.extractors.llm.settings import LlmSettings
 from streams.kafka.admin import connected
 from streams.kafka.encoding import key_of, to_json
+from streams.kafka.fetching import KafkaConsumer
 from streams.kafka.settings import KafkaSettings
 from streams.kafka.source import ConsumerSource
 from streams.kafka.topics import ensure_topics
@@ -123,7 +124,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             max_request_size=INPUT_BYTES,
             **self._kafka.client(),
         )
-        self._consumer: Any = AIOKafkaConsumer(
+        self._consumer: Any = KafkaConsumer(
             group_id=self.group,
             enable_auto_commit=False,
             isolation_level="read_committed",

@@ -1,0 +1,52 @@
+"""What is changed of aiokafka's consumer, on the real broker."""
+
+import asyncio
+import logging
+
+import pytest
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from streams.kafka.admin import connected
+from streams.kafka.fetching import KafkaConsumer
+from streams.kafka.settings import KafkaSettings
+from streams.kafka.topics import create, spec
+
+TOPIC = "fetched"
+FOR_EVER_MS = 3_600_000
+
+
+async def stop_after_a_failed_fetch(
+    kind: type[AIOKafkaConsumer], settings: KafkaSettings, said: pytest.LogCaptureFixture
+) -> None:
+    """Its connections break under a fetch, which is not to be tried again before it is stopped."""
+    async with connected(settings) as admin:
+        await create(admin, [spec(TOPIC, partitions=1)])
+    consumer = kind(retry_backoff_ms=FOR_EVER_MS, fetch_max_wait_ms=30_000, **settings.client())
+    await consumer.start()
+    consumer.assign([TopicPartition(TOPIC, 0)])
+    await consumer.seek_to_beginning()
+    assert await consumer.getmany(timeout_ms=500) == {}
+    for connection in list(consumer._client._conns.values()):
+        connection.close()
+    async with asyncio.timeout(10):
+        while "Failed fetch messages" not in said.text:
+            await asyncio.sleep(0.01)
+    try:
+        async with asyncio.timeout(10):
+            await consumer.stop()
+    finally:
+        await consumer._client.close()  # what aiokafka leaves open
+
+
+def test_stops_while_a_fetch_waits_to_be_tried_again(
+    settings: KafkaSettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.ERROR)
+    asyncio.run(stop_after_a_failed_fetch(KafkaConsumer, settings, caplog))
+
+
+def test_aiokafkas_own_does_not(settings: KafkaSettings, caplog: pytest.LogCaptureFixture) -> None:
+    """If this fails, aiokafka is mended: `KafkaConsumer` can go."""
+    caplog.set_level(logging.ERROR)
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(stop_after_a_failed_fetch(AIOKafkaConsumer, settings, caplog))
