@@ -1,0 +1,105 @@
+"""What the store keeps at hand: bounded, whole, and of use although it is a little too small."""
+
+from pathlib import Path
+
+import pytest
+
+from streams.runtime import store as stores
+from streams.runtime.store import Store, Where
+
+SESSIONS = 100
+TEXT = b"said" * 500
+
+
+class Watched(Store):
+    """A store that notes whom it read from disk."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.read: list[bytes] = []
+
+    def _read(self, prefix: bytes) -> dict[str, bytes]:
+        self.read.append(prefix)
+        return super()._read(prefix)
+
+
+def where(number: int) -> Where:
+    return ("sessions", "default", f"s{number}")
+
+
+def speak(store: Store, number: int, turn: int) -> None:
+    """A turn of a session: its text, and how many it has had."""
+    entity = store.entity(*where(number))
+    assert entity.get("i/turns") == (b"%d" % turn if turn else None)
+    entity.put("i/text", TEXT)
+    entity.put("i/turns", b"%d" % (turn + 1))
+    store.keep(entity)
+
+
+def in_turn(store: Store, rounds: int, first: int = 0) -> None:
+    """All sessions speak, one after the other, again and again; ten to a commit."""
+    for turn in range(first, first + rounds):
+        for number in range(SESSIONS):
+            speak(store, number, turn)
+            if number % 10 == 9:
+                store.commit({})
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> int:
+    """A bound that four fifths of the sessions fit."""
+    one = stores.ENTITY + 2 * stores.ROW + len(TEXT) + len(b"0")
+    monkeypatch.setattr(stores, "CACHE_BYTES", SESSIONS * 4 // 5 * one)
+    return stores.CACHE_BYTES
+
+
+def test_sessions_that_have_room_are_read_once(tmp_path: Path) -> None:
+    store = Watched(tmp_path)
+    in_turn(store, 10)
+    assert len(store.read) == SESSIONS
+    store.close()
+
+
+@pytest.mark.usefixtures("small")
+def test_those_go_that_were_longest_not_used(tmp_path: Path) -> None:
+    store = Watched(tmp_path)
+    in_turn(store, 1)
+    store.read.clear()
+    for number in reversed(range(SESSIONS)):
+        speak(store, number, 1)
+    assert len(store.read) == SESSIONS // 5
+    store.close()
+
+
+def test_no_more_is_held_than_the_bound_once_it_is_written(tmp_path: Path, small: int) -> None:
+    store = Store(tmp_path)
+    in_turn(store, 5)
+    assert 0 < sum(entity.size for entity in store._cached.values()) <= small
+    store.close()
+
+
+def test_what_is_not_written_yet_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stores, "CACHE_BYTES", 0)
+    store = Store(tmp_path)
+    speak(store, 0, 0)
+    batch = store.prepare({})
+    speak(store, 1, 0)  # while a thread writes
+    store.write(batch)
+    store.written()
+    assert set(store._cached) == {where(1)}
+    speak(store, 1, 1)
+    store.commit({})
+    assert not store._cached
+    speak(store, 0, 1)
+    speak(store, 1, 2)
+    store.close()
+
+
+def test_an_entity_counts_what_its_rows_are_not_what_was_ever_written(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    in_turn(store, 5)
+    written = store.entity(*where(0)).size
+    store.close()
+    store = Store(tmp_path)
+    assert store.entity(*where(0)).size == written
+    store.close()
