@@ -64,7 +64,10 @@ def fold(
 
 
 class _Refold(Runner):
-    """The file runner, but for the rows of input records: the generation shares their files."""
+    """The file runner, but for the rows of input records: the generation shares their files. Each
+    batch makes a file a table and day, and nobody waits for it, so there are fewer."""
+
+    batch_records, batch_seconds = 65_536, 60.0
 
     def _pack(self, rows: dict[str, list[Row]]) -> None:
         super()._pack({name: some for name, some in rows.items() if name not in SAID})

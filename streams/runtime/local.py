@@ -190,6 +190,8 @@ def _repair(store: Store, tables: History) -> None:
 class Runner:
     """Folds sources into the store and the tables, a batch at a time."""
 
+    batch_records, batch_seconds = BATCH_RECORDS, BATCH_SECONDS
+
     def __init__(
         self, store: Store, tables: History, applier: Applier, progress: Progress | None
     ) -> None:
@@ -275,10 +277,10 @@ class Runner:
     def is_full(self) -> bool:
         """Whether the batch should be committed now."""
         return (
-            self.batch >= BATCH_RECORDS
+            self.batch >= self.batch_records
             or self.store.changed >= BATCH_ENTITIES
             or self.batch_bytes >= BATCH_BYTES
-            or time.monotonic() - self.batch_began >= BATCH_SECONDS
+            or time.monotonic() - self.batch_began >= self.batch_seconds
         )
 
     def _pack(self, rows: dict[str, list[Row]]) -> None:
