@@ -18,6 +18,7 @@ from streams.errors import ConfigurationError, TurnstoneError
 from streams.extractors.naming import Extract
 from streams.extractors.naming import named as named_extractor
 from streams.generations import rebuild, switching
+from streams.generations.folding import _Refold
 from streams.generations.generation import WORK, Settings, load
 from streams.generations.rebuild import backfill
 from streams.generations.switching import drop, listed, promote, rollback
@@ -57,6 +58,25 @@ def test_law_1_a_backfill_makes_the_memory_that_was_live(history: Path) -> None:
     assert differing(live, again) == set()
     assert again["memory"] == live["memory"]
     assert digest(history) == live
+
+
+def test_law_3_interrupted_between_batches_it_goes_on(
+    history: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Refold, "batch_records", 2_000)
+    live = digest(history)
+
+    def halfway(_: str, folded: int, whole: int, __: int) -> None:
+        if 2 * folded >= whole:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        backfill(history, "again", SAME, halfway)
+    made = backfill(history, "again", SAME)
+    assert made.counts["read"] == made.records
+    again = digest(named(history, "again"))
+    assert differing(live, again) == set()
+    assert again["memory"] == live["memory"]
 
 
 def test_law_1_several_processes_make_the_same(
