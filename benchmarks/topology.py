@@ -23,7 +23,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import chain, count, product, zip_longest
+from itertools import chain, product, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,7 +49,6 @@ PARTITIONS = KafkaSettings().partitions
 SIDE_BY_SIDE = 1_000
 TOO_LONG = 600.0
 CHANGELOGS = tuple(changelog_name(APP, agent) for agent in (SESSION_AGENT, MEMORY_AGENT))
-numbers = count()
 
 Turn = tuple[bytes, dict[str, object]]
 encode = msgspec.json.Encoder().encode
@@ -76,9 +75,9 @@ def turns(wanted: int, length: int | None = None) -> Iterator[Turn]:
 class Worker:
     """A worker process of a checkout, on topics of its own broker."""
 
-    def __init__(self, checkout: Path, bootstrap: str, folder: Path) -> None:
+    def __init__(self, checkout: Path, bootstrap: str, folder: Path, number: int) -> None:
         program = "import sys; from streams.cli import main; sys.exit(main())"
-        self.log = folder / f"worker-{next(numbers)}.log"
+        self.log = folder / f"worker-{number}.log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", program, "worker", "--bootstrap", bootstrap],
@@ -214,7 +213,7 @@ def run(checkout: Path, count: int, given: argparse.Namespace) -> Result | None:
         prepare(KafkaSettings.plain(broker.bootstrap), WorkerSettings())
         if not given.rate:
             asyncio.run(fill(broker.bootstrap, given.turns, given.length))
-        workers = [Worker(checkout, broker.bootstrap, Path(folder)) for _ in range(count)]
+        workers = [Worker(checkout, broker.bootstrap, Path(folder), one) for one in range(count)]
         for worker in workers:
             started.callback(worker.stop)
         if not given.rate:

@@ -7,7 +7,6 @@ A pass has two stages, noted in `_generation.json`:
    reached in the store. Killed here, it goes on exactly once.
 """
 
-import os
 import shutil
 import time
 from pathlib import Path
@@ -30,7 +29,7 @@ from streams.generations import snapshot
 from streams.generations.folding import Reading, fold, fold_parts
 from streams.generations.gathering import LETTERS, RECORDS, gather, parts_of, unknown_letters
 from streams.generations.generation import WORK, Generation, Settings, load, save, use_constants
-from streams.generations.sharing import FOLDED, merge, share_equal
+from streams.generations.sharing import AT_ONCE, FOLDED, merge, share_equal
 from streams.generations.snapshot import SAID, Snapshot
 from streams.runtime.local import Progress, erasing, locked, opened
 from streams.runtime.store import Store
@@ -38,7 +37,7 @@ from streams.runtime.store import Store
 FILES = "files.json"
 WORTH_PARTS = 50_000
 """Records of a first pass that several processes fold: each takes two seconds to start."""
-PROCESSES = min(len(os.sched_getaffinity(0)), 4)
+PROCESSES = AT_ONCE
 
 
 def backfill(

@@ -44,7 +44,7 @@ FOLDED = tuple(name for name in TABLES if name not in SAID)
 DESK = "sharing"
 """Where each table has a folder, while it is compared."""
 AT_ONCE = min(len(os.sched_getaffinity(0)), 4)
-"""Tables; each takes the memory that `database` gives."""
+"""Tables, each of which takes the memory that `database` gives; and processes that fold."""
 TRIES = 5
 READ_FOR = 1
 """Hours that a file which was replaced stays, for who reads the generation meanwhile."""

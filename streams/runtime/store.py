@@ -104,10 +104,10 @@ class Entity:
         self.tenant = tenant
         self.key = key
         self.dirty: set[str] = set()
-        self.size = _size(encoded)
         self._decoders = _DECODERS[table]
         self._rows: dict[str, Any] = encoded
         self._before: dict[str, Any] = {}
+        self.measure()
 
     def get(self, name: str) -> Any:
         row = self._rows.get(name)
@@ -164,13 +164,11 @@ class Entity:
                 encoded = rows[name] = row if type(row) is bytes else _encode(row)
                 yield name, encoded
         self.dirty.clear()
-        self.size = _size(rows)
 
-
-def _size(rows: dict[str, Any]) -> int:
-    """About what an entity takes in memory."""
-    held = [len(row) if type(row) is bytes else DECODED for row in rows.values()]
-    return ENTITY + ROW * len(held) + sum(held)
+    def measure(self) -> None:
+        """Makes `size` about what it takes in memory now."""
+        held = [len(row) if type(row) is bytes else DECODED for row in self._rows.values()]
+        self.size = ENTITY + ROW * len(held) + sum(held)
 
 
 class Store:
@@ -264,6 +262,7 @@ class Store:
             prefix = _prefix(where)
             for name, encoded in entity.changes():
                 _put(batch, prefix + name.encode(), encoded)
+            entity.measure()
         _put_values(batch, values)
         self._changed.clear()
         self._kept.clear()

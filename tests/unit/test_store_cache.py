@@ -1,4 +1,4 @@
-"""What the store keeps at hand: bounded, whole, and of use although it is a little too small."""
+"""What the store keeps at hand: bounded, whole, and what was longest not used goes first."""
 
 from pathlib import Path
 
@@ -36,9 +36,9 @@ def speak(store: Store, number: int, turn: int) -> None:
     store.keep(entity)
 
 
-def in_turn(store: Store, rounds: int, first: int = 0) -> None:
+def in_turn(store: Store, rounds: int) -> None:
     """All sessions speak, one after the other, again and again; ten to a commit."""
-    for turn in range(first, first + rounds):
+    for turn in range(rounds):
         for number in range(SESSIONS):
             speak(store, number, turn)
             if number % 10 == 9:
