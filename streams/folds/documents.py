@@ -12,6 +12,7 @@ from streams.folds.rows import Rows
 from streams.folds.session_state import (
     Conversation,
     Facts,
+    Key,
     Session,
     claim_document,
     converse,
@@ -75,28 +76,30 @@ def _conversations(
     rows: Rows, base: Session, latest: int | None
 ) -> tuple[int, list[dict[str, Any]]]:
     """How many lie before the window, and those in it."""
-    shown: dict[str, Conversation] = {
-        task_id: rows.peek(f"c/{task_id}") for _, _, task_id in base.window
+    shown: dict[str, tuple[Conversation, Key]] = {
+        task_id: (rows.peek(f"c/{task_id}"), (at, event_id))
+        for at, event_id, task_id in base.window
     }
     for event_id in base.running:
         turn: Facts = rows.get(f"r/{event_id}")
         if turn.task_id and turn.task_id not in shown and _fell_out(rows, base, turn.task_id):
             continue
-        shown[turn.conversation] = converse(shown.get(turn.conversation), turn)
+        row, first = shown.get(turn.conversation, (None, None))
+        shown[turn.conversation] = converse(row, first, turn)
     order = list(shown)  # the window's, unless a running turn changes it
     if base.running:
-        order.sort(key=lambda task_id: (*shown[task_id].first, task_id))
+        order.sort(key=lambda task_id: (*shown[task_id][1], task_id))
     over = max(0, len(order) - CONSTANTS.max_conversations)
     older = base.older + over
     return older, [
-        _conversation(rows, older + place, task_id, shown[task_id], latest)
+        _conversation(rows, older + place, task_id, shown[task_id][0], latest)
         for place, task_id in enumerate(order[over:], 1)
     ]
 
 
 def _fell_out(rows: Rows, base: Session, task_id: str) -> bool:
     """Whether a conversation that is not in the window was in it once."""
-    return find_id(rows, base.seen, short_hash("c" + task_id))[0] is not None
+    return find_id(rows, base.runs, short_hash("c" + task_id))[0] is not None
 
 
 def _conversation(
@@ -110,7 +113,7 @@ def _conversation(
     return {
         "task_index": place,
         "task_id": task_id,
-        "user_input": row.asked[2] if row.asked else "",
+        "user_input": row.user_input,
         "agent_answer": row.answer,
         "status": status,
         "error": error,

@@ -1,80 +1,102 @@
-"""Two indexes kept in an entity's rows: which ids were seen, and the order of a session's turns.
+"""Two indexes of an entity: which ids were seen, and the order of a session's turns.
 
-Both cost the same per record however long the entity grows: a record touches one block.
+Both cost the same per record however long the entity grows, and write little of it again.
 """
 
 from bisect import bisect_left
+from itertools import chain
+from struct import Struct
 
 from schemas.row import Row, replace
+from streams.folds.ids import short_hash
 from streams.folds.rows import Rows
 
 # --- seen ids ---------------------------------------------------------------------------------
-# Entries of 16 bytes: 8 of the id's hash, 8 of the content's. Blocks are hash buckets, so that a
-# look-up reads one of them; they double in number when they hold 16 on average (design 04 says
-# blocks of 256 in arrival order, where a look-up reads all: docs/decisions.md).
+# Entries of 12 bytes, 8 of the id's hash and 4 that check the content, in the order they came, in
+# rows `i/{number}`, the runs: only the newest is written again, nothing of an entry compresses.
+# Whoever asks first makes a set of all hashes, which stays with the entity in memory. The ids of
+# a session's newest turns are not here but in their order, below.
 
-ENTRY = 16
-LOAD = 16
-RUNNING = b"\1"  # the last byte of the content's hash says that the turn had not ended
+HASH, ENTRY = 8, 12
+RUN = 32
+"""Entries of a run that is filled one by one."""
+HASHES = Struct("8s4x").iter_unpack
 
-
-class Seen(Row, frozen=True):
-    """How many ids an entity has seen, in 2**bits blocks."""
-
-    bits: int = 0
-    total: int = 0
+Place = tuple[bytes, str, int]
+"""Where an id stands: its hash, its run's name ("": nowhere yet) and position there."""
 
 
-def _block(bits: int, id_hash: bytes) -> str:
-    return f"i/{int.from_bytes(id_hash, 'big') >> (64 - bits)}"
+def running(check: bytes) -> bytes:
+    """The check of a turn that has not ended: those of all else are even."""
+    return bytes((*check[:3], check[3] | 1))
 
 
-Place = tuple[str, bytes, int, bytes]
-"""Where an id stands or would stand: its block's name and bytes, its position or -1, its hash."""
+def is_running(check: bytes) -> bool:
+    return check[3] & 1 == 1
 
 
-def find_id(rows: Rows, seen: Seen, id_hash: bytes) -> tuple[bytes | None, Place]:
-    """The content hash remembered for an id, or None; and its place, for `put_id`."""
-    name = _block(seen.bits, id_hash) if seen.bits else "i/0"
-    block: bytes = rows.get(name) or b""
-    at = block.find(id_hash)
-    while at > 0 and at % ENTRY:  # inside another entry
-        at = block.find(id_hash, at + 1)
-    return (block[at + 8 : at + ENTRY] if at >= 0 else None), (name, block, at, id_hash)
+def find_id(rows: Rows, runs: int, id_hash: bytes) -> tuple[bytes | None, Place]:
+    """The check remembered for an id, or None; and its place, for `put_id`."""
+    if runs:
+        if rows.hashes is None:
+            every = (HASHES(run) for _, run in rows.scan("i/"))
+            rows.hashes = {one for (one,) in chain.from_iterable(every)}
+        if id_hash in rows.hashes:
+            for number in range(runs - 1, -1, -1):  # the newest says what is so
+                name = f"i/{number}"
+                run: bytes = rows.get(name)
+                at = run.find(id_hash)
+                while at > 0 and at % ENTRY:  # inside another entry
+                    at = run.find(id_hash, at + 1)
+                if at >= 0:
+                    return run[at + HASH : at + ENTRY], (id_hash, name, at)
+    return None, (id_hash, "", -1)
 
 
-def put_id(rows: Rows, seen: Seen, place: Place, content: bytes) -> Seen:
-    """Remembers an id that is new, or the new content of a known one."""
-    name, block, at, id_hash = place
-    if at >= 0:
-        rows.put(name, block[: at + 8] + content + block[at + ENTRY :])
-        return seen
-    rows.put(name, block + id_hash + content)
-    seen = Seen(seen.bits, seen.total + 1)
-    return _double(rows, seen) if seen.total > LOAD << seen.bits else seen
+def put_id(rows: Rows, runs: int, place: Place, check: bytes) -> int:
+    """Remembers an id that is new, or the new check of a known one. Returns how many runs there
+    are."""
+    id_hash, name, at = place
+    if name:
+        run: bytes = rows.get(name)
+        rows.put(name, run[: at + HASH] + check + run[at + ENTRY :])
+        return runs
+    newest: bytes = rows.get(f"i/{runs - 1}") if runs else b""
+    if not runs or len(newest) >= RUN * ENTRY:
+        newest, runs = b"", runs + 1
+    rows.put(f"i/{runs - 1}", newest + id_hash + check)
+    if rows.hashes is not None:
+        rows.hashes.add(id_hash)
+    return runs
 
 
-def _double(rows: Rows, seen: Seen) -> Seen:
-    blocks: dict[str, list[bytes]] = {}
-    for name, block in list(rows.scan("i/")):
-        rows.delete(name)
-        for at in range(0, len(block), ENTRY):
-            entry = block[at : at + ENTRY]
-            blocks.setdefault(_block(seen.bits + 1, entry[:8]), []).append(entry)
-    for name, entries in blocks.items():
-        rows.put(name, b"".join(entries))
-    return Seen(seen.bits + 1, seen.total)
+def turn_hash(event_id: str) -> bytes:
+    return short_hash("e" + event_id)
+
+
+def put_turns(rows: Rows, runs: int, left: "Block") -> int:
+    """Remembers turns that left the newest ones, as a run of their own. Returns how many there
+    are."""
+    if not left:
+        return runs
+    hashes = [turn_hash(event_id) for _, event_id, _, _ in left]
+    checks = (check for _, _, _, check in left)
+    rows.put(f"i/{runs}", b"".join(map(bytes.__add__, hashes, checks)))
+    if rows.hashes is not None:
+        rows.hashes.update(hashes)
+    return runs + 1
 
 
 # --- the order of turns -----------------------------------------------------------------------
-# Nearly every turn is later than all before it, so the newest entries are a row of their own,
-# `o/{client}`. Filled, it becomes a block, `b/{client}␟{number}`, which `O/{client}` lists.
+# Nearly every turn is later than all before it, so the newest stand in the session's header, those
+# of each client in a row `o/={client}`. Too many, they become a block, `b/{client}␟{number}`, which
+# `O/{client}` lists; "" is all clients.
 
 BLOCK = 64
 MAX_BLOCKS = 4096  # about 260,000 turns a session and client; the oldest block falls out
 
-Entry = tuple[int, str, str | None]
-"""A turn in its session's order: occurred_at, event_id, client_id."""
+Entry = tuple[int, str, str | None, bytes]
+"""A turn in its session's order: occurred_at, event_id, client_id, and the check of its content."""
 
 Gap = tuple[Entry | None, Entry | None]
 """The turns before and after one."""
@@ -97,15 +119,21 @@ class Directory(Row, frozen=True):
     next_number: int = 0
 
 
-def insert_turn(rows: Rows, client: str, entry: Entry) -> Gap:
-    """Puts a turn into the order of one client ("" for all); returns its neighbours."""
-    name = "o/" + client
-    newest: Newest = rows.get(name) or Newest()
+def find_turn(newest: Newest, event_id: str) -> bytes | None:
+    """The check of a turn that is among the newest."""
+    for _, one, _, check in newest.entries:
+        if one == event_id:
+            return check
+    return None
+
+
+def insert_turn(rows: Rows, client: str, newest: Newest, entry: Entry) -> tuple[Newest, Gap, Block]:
+    """Puts a turn into the order of one client ("" for all). Returns the newest turns, the turn's
+    neighbours, and those that are no longer among the newest."""
     entries = newest.entries
     at, before = len(entries), None
     if entries and entry > entries[-1] and at < BLOCK:  # nearly always
-        rows.put(name, Newest((*entries, entry), newest.blocks))
-        return entries[-1], None
+        return Newest((*entries, entry), newest.blocks), (entries[-1], None), ()
     if entries and entry < entries[-1]:
         at = bisect_left(entries, _order(entry), key=_order)
     if at:
@@ -113,20 +141,19 @@ def insert_turn(rows: Rows, client: str, entry: Entry) -> Gap:
     elif newest.blocks:
         before = _neighbour(rows, client, -1)
         if before and _order(entry) < _order(before):
-            return _insert_late(rows, client, entry, entries)
-    after = entries[at] if at < len(entries) else None
+            return newest, _insert_late(rows, client, entry, entries), ()
+    gap = before, entries[at] if at < len(entries) else None
     entries = (*entries[:at], entry, *entries[at:])
-    if len(entries) > BLOCK:
-        _add_block(rows, client, entries[:BLOCK])
-        rows.put(name, Newest(entries[BLOCK:], True))
-    else:
-        rows.put(name, Newest(entries, newest.blocks))
-    return before, after
+    if len(entries) <= BLOCK:
+        return Newest(entries, newest.blocks), gap, ()
+    left = entries[:BLOCK]
+    _add_block(rows, client, left)
+    return Newest(entries[BLOCK:], True), gap, left
 
 
-def remove_turn(rows: Rows, client: str, entry: Entry) -> Gap:
-    """Takes a turn out of the order, if it is there; returns those that were its neighbours."""
-    newest: Newest = rows.get("o/" + client) or Newest()
+def remove_turn(rows: Rows, client: str, newest: Newest, entry: Entry) -> tuple[Newest, Gap]:
+    """Takes a turn out of the order, if it is there. Returns the newest turns, and those that were
+    its neighbours."""
     block, where, directory = newest.entries, -1, None
     at = bisect_left(block, _order(entry), key=_order)
     if newest.blocks and not _stands(block, at, entry):
@@ -135,21 +162,26 @@ def remove_turn(rows: Rows, client: str, entry: Entry) -> Gap:
         block = rows.get(_name(client, directory, where)) or ()
         at = bisect_left(block, _order(entry), key=_order)
     if not _stands(block, at, entry):
-        return None, None
+        return newest, (None, None)
     rest = (*block[:at], *block[at + 1 :])
     before = rest[at - 1] if at else None
     after = rest[at] if at < len(rest) else None
     if directory is None:
-        rows.put("o/" + client, Newest(rest, newest.blocks))
         if before is None and newest.blocks:
             before = _neighbour(rows, client, -1)
-        return before, after
+        return Newest(rest, newest.blocks), (before, after)
     rows.put(_name(client, directory, where), rest)
     if before is None and where:
         before = _neighbour(rows, client, where - 1)
     if after is None:
         after = _follower(rows, client, directory, where + 1, newest.entries)
-    return before, after
+    return newest, (before, after)
+
+
+def check_turn(newest: Newest, event_id: str, check: bytes) -> Newest:
+    """The newest turns with another check for one that stands among them."""
+    entries = ((*one[:3], check) if one[1] == event_id else one for one in newest.entries)
+    return Newest(tuple(entries), newest.blocks)
 
 
 def _order(entry: Entry) -> tuple[int, str]:

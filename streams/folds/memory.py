@@ -9,7 +9,7 @@ from schemas.row import Row, replace
 from streams.folds import affect, graph, learner, log, preferences, states
 from streams.folds.constants import CONSTANTS
 from streams.folds.ids import make_id, short_hash
-from streams.folds.index import Seen, find_id, put_id
+from streams.folds.index import find_id, put_id
 from streams.folds.revisions import revise
 from streams.folds.rows import Effects, Input, Moment, Outcome, Refused, Rows, UserSignal
 
@@ -18,7 +18,7 @@ class User(Row, frozen=True):
     """A user's header: revisions made, ids seen, plans applied."""
 
     seq: int = 0
-    seen: Seen = Seen()
+    runs: int = 0  # of the ids seen (index.py)
     plans: int = 0
 
 
@@ -47,12 +47,12 @@ def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
     kind, record_id = (
         ("p", record.plan_id) if isinstance(record, WritePlan) else ("s", record.signal_id)
     )
-    known, place = find_id(rows, header.seen, short_hash(kind + record_id))
+    known, place = find_id(rows, header.runs, short_hash(kind + record_id))
     if known == given.fingerprint:
         return "duplicate"
     if known is not None:
         raise Refused("conflicting_duplicate", f"{record_id} has other content")
-    header = replace(header, seen=put_id(rows, header.seen, place, given.fingerprint))
+    header = replace(header, runs=put_id(rows, header.runs, place, given.fingerprint))
     if isinstance(record, WritePlan):
         header = _plan(rows, header, record, out)
     else:

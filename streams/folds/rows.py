@@ -20,6 +20,9 @@ class Rows(Protocol):
 
     tenant: str
     key: str
+    hashes: set[bytes] | None
+    """For `index.find_id`: all ids that the rows have seen, if somebody asked. Not kept on disk;
+    None again where writes are taken back."""
 
     def get(self, name: str) -> Any:
         """The row, or None."""
@@ -40,7 +43,7 @@ class Rows(Protocol):
 class Input(Row, frozen=True):
     """One validated record with what the runtime knows of it.
 
-    `fingerprint` is 7 bytes of the canonical JSON's hash and a zero (design 04: same content);
+    `fingerprint` is 31 bits of the canonical JSON's hash and a zero (design 04: same content);
     `doc` that JSON as text, `metadata` and `extra` those parts of it. `recorded_at` and `horizon`
     are microseconds UTC: a record older than the horizon that finds no row is too late to begin
     one (None: rows live for ever). `plain`: a turn of text, with nothing nested in it.

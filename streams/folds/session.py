@@ -2,7 +2,7 @@
 
 Rows of a session: `h` the header, `c/{task_id}` conversations, `m/{id}` session memory,
 `r/{event_id}` turns that have not ended, `t/…`, `q/…` and `w/…` tasks (task.py), `i/…`, `o/…`,
-`b/…` and `O/…` the indexes (index.py).
+`b/…` and `O/…` the indexes (index.py). So a turn writes two rows: its conversation and the header.
 
 The header and the conversations count ended turns only. A running turn is kept whole in a row of
 its own and laid over them whenever they are looked at, so that the ended turn can replace it and
@@ -19,7 +19,17 @@ from streams.folds.affect import moment_of
 from streams.folds.constants import CONSTANTS
 from streams.folds.dating import dated
 from streams.folds.ids import short_hash
-from streams.folds.index import RUNNING, Gap, Place, Seen, find_id, put_id
+from streams.folds.index import (
+    Gap,
+    Place,
+    find_id,
+    find_turn,
+    is_running,
+    put_id,
+    put_turns,
+    running,
+    turn_hash,
+)
 from streams.folds.links import link
 from streams.folds.revisions import revise
 from streams.folds.rows import Effects, Input, Outcome, Refused, Rows, UserSignal
@@ -27,6 +37,7 @@ from streams.folds.session_state import (
     FAR,
     Conversation,
     Facts,
+    Key,
     Said,
     Session,
     claim_document,
@@ -78,49 +89,53 @@ def drop(rows: Rows) -> None:
     """Garbage control (design 04): the session's rows and its tasks' go; the history stays."""
     for name, _ in list(rows.scan("")):
         rows.delete(name)
+    rows.hashes = None
 
 
 # --- turns ------------------------------------------------------------------------------------
 
 
 def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -> Outcome:
-    is_running = turn.status == "running"
-    if is_running and turn.task_id and task.begin(rows, turn.task_id, turn.occurred_at):
+    begun = turn.status == "running"
+    if begun and turn.task_id and task.begin(rows, turn.task_id, turn.occurred_at):
         out.tasks[turn.task_id] = None
-    id_hash = short_hash("e" + turn.event_id)
-    known, place = find_id(rows, header.seen, id_hash)
-    content = given.fingerprint[:7] + RUNNING if is_running else given.fingerprint
+    known, place = _find(rows, header, turn.event_id)
+    check = running(given.fingerprint) if begun else given.fingerprint
     replaced: Facts | None = None
     if known is not None:
-        was_running = known[7:] == RUNNING
-        if known == content or (is_running and not was_running):
+        was_running = is_running(known)
+        if known == check or (begun and not was_running):
             return "duplicate"
-        if is_running or not was_running:
+        if begun or not was_running:
             raise Refused("conflicting_duplicate", f"event_id {turn.event_id} has other content")
         replaced = rows.get(f"r/{turn.event_id}")
-    elif given.plain and not is_running and _comes_last(header, turn.occurred_at):
-        return _append(rows, header, turn, place, given, out)
-    seen = put_id(rows, header.seen, place, content)
+    elif given.plain and not begun and _comes_last(header, turn.occurred_at):
+        return _append(rows, header, turn, given, out)
 
-    facts: Facts = facts_of(turn) if is_running or not given.plain else turn  # type: ignore[assignment]
+    facts: Facts = facts_of(turn) if begun or not given.plain else turn  # type: ignore[assignment]
     before = visible(rows, header) if header.running else header
     changes: dict[str, Any] = {}
+    runs = header.runs
     if replaced is not None:
         rows.delete(f"r/{turn.event_id}")
         header = replace(header, running=tuple(r for r in header.running if r != turn.event_id))
-    if is_running:
+    if begun:
         rows.put(f"r/{facts.event_id}", facts)
         changes["running"] = (*header.running, facts.event_id)
     else:
         changes = contribute(header, facts)
-        seen, changes["window"], changes["older"] = _converse(rows, header, facts, seen)
+        runs, changes["window"], changes["older"] = _converse(rows, header, facts, runs)
         if turn.observations or turn.session_memory_delta:
             session_memory.fold(rows, turn, out)
         if turn.user_id:
             out.signals.append(_user_signal(turn, facts))
     was_placed = replaced or (facts if known is not None else None)
-    neighbours = link(rows, facts, was_placed, out)
-    after = replace(header, seen=seen, seq=out.seq, **changes)
+    newest, neighbours, left = link(rows, header.newest, facts, check, was_placed, out)
+    runs = put_turns(rows, runs, left)
+    if find_turn(newest, facts.event_id) is None:  # it is, or has come, among older ones
+        place = place or find_id(rows, runs, turn_hash(facts.event_id))[1]
+        runs = put_id(rows, runs, place, check)
+    after = replace(header, runs=runs, newest=newest, seq=out.seq, **changes)
     if len(after.running) > CONSTANTS.max_running:
         after = _end_oldest(rows, after, out)
     shown = visible(rows, after) if after.running else after
@@ -134,6 +149,14 @@ def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -
     return "applied"
 
 
+def _find(rows: Rows, header: Session, event_id: str) -> tuple[bytes | None, Place | None]:
+    """The check remembered for a turn, or None; and where in the runs, if it was sought there."""
+    check = find_turn(header.newest, event_id)
+    if check is not None or not header.runs:
+        return check, None
+    return find_id(rows, header.runs, turn_hash(event_id))
+
+
 def _comes_last(header: Session, at: int) -> bool:
     """Whether what comes at that time is later than all that was said, and nothing is open."""
     return not (header.running or header.waiting) and (
@@ -141,18 +164,17 @@ def _comes_last(header: Session, at: int) -> bool:
     )
 
 
-def _append(
-    rows: Rows, header: Session, turn: Turn, place: Place, given: Input, out: Effects
-) -> Outcome:
+def _append(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -> Outcome:
     """A plain turn that comes last, as nearly all do: `_turn` without what cannot be, in less
     time (tests/property/test_append.py: both do the same)."""
     at, event_id, said_by = turn.occurred_at, turn.event_id, turn.user_id
     facts: Facts = turn  # type: ignore[assignment]  # a plain turn is its own facts
-    seen = put_id(rows, header.seen, place, given.fingerprint)
-    seen, window, older = _converse(rows, header, facts, seen)
+    runs, window, older = _converse(rows, header, facts, header.runs)
     if said_by:
         out.signals.append(_user_signal(turn, facts))
-    previous, _ = link(rows, facts, None, out)
+    newest, (previous, _), left = link(rows, header.newest, facts, given.fingerprint, None, out)
+    if left:
+        runs = put_turns(rows, runs, left)
     intents = header.intents
     if turn.intent:
         intents = (*intents[1 - CONSTANTS.max_intents :], (at, event_id, turn.intent))  # type: ignore[arg-type]
@@ -161,7 +183,8 @@ def _append(
         at if header.undated else min(at, header.created_at),
         at if header.undated else max(at, header.updated_at),
         out.seq,
-        seen,
+        runs,
+        newest,
         header.user or ((at, event_id, said_by) if said_by else None),
         (at, event_id, now),
         header.subject,
@@ -192,8 +215,8 @@ def _end_oldest(rows: Rows, header: Session, out: Effects) -> Session:
     rows.delete(name)
     out.warnings.append("running_turns_over_cap")
     changes = contribute(header, oldest)
-    seen, changes["window"], changes["older"] = _converse(rows, header, oldest, header.seen)
-    return replace(header, running=header.running[1:], seen=seen, **changes)
+    runs, changes["window"], changes["older"] = _converse(rows, header, oldest, header.runs)
+    return replace(header, running=header.running[1:], runs=runs, **changes)
 
 
 def _user_signal(turn: Turn, facts: Facts) -> UserSignal:
@@ -216,34 +239,36 @@ def _user_signal(turn: Turn, facts: Facts) -> UserSignal:
 
 
 def _converse(
-    rows: Rows, header: Session, turn: Facts, seen: Seen
-) -> tuple[Seen, tuple[Said, ...], int]:
-    """One more turn of a conversation; the ids seen, the window, and how many are before it."""
+    rows: Rows, header: Session, turn: Facts, runs: int
+) -> tuple[int, tuple[Said, ...], int]:
+    """One more turn of a conversation; how many runs of ids there are, the window, and how many
+    conversations are before it."""
     conversation = turn.task_id or turn.event_id
     name = f"c/{conversation}"
     row: Conversation | None = rows.get(name)
     window, older = header.window, header.older
     if row is not None:
-        merged = converse(row, turn)
+        first: Key = next(one[:2] for one in window if one[2] == conversation)
+        merged, now = converse(row, first, turn)
         rows.put(name, merged)
-        if merged.first != row.first:
+        if now != first:
             others = (one for one in window if one[2] != conversation)
-            window = tuple(sorted((*others, (*merged.first, conversation))))
-        return seen, window, older
+            window = tuple(sorted((*others, (*now, conversation))))
+        return runs, window, older
     if turn.task_id:  # it may have fallen out of the window: then it is in the history alone
-        known, place = find_id(rows, seen, short_hash("c" + turn.task_id))
+        known, place = find_id(rows, runs, short_hash("c" + turn.task_id))
         if known is not None:
-            return seen, window, older
-        seen = put_id(rows, seen, place, bytes(8))
-    rows.put(name, converse(None, turn))
-    first = (turn.occurred_at, turn.event_id, conversation)
-    window = (*window, first)
-    if len(window) > 1 and first < window[-2]:
+            return runs, window, older
+        runs = put_id(rows, runs, place, bytes(4))
+    row, key = converse(None, None, turn)
+    rows.put(name, row)
+    window = (*window, (*key, conversation))
+    if len(window) > 1 and window[-1] < window[-2]:
         window = tuple(sorted(window))
     if len(window) > CONSTANTS.max_conversations:
         rows.delete(f"c/{window[0][2]}")
         window, older = window[1:], older + 1
-    return seen, window, older
+    return runs, window, older
 
 
 # --- status and revisions ----------------------------------------------------------------------
@@ -322,15 +347,15 @@ def _revise_status(
 
 def _signal(rows: Rows, header: Session, signal: Signal, given: Input, out: Effects) -> Outcome:
     """Moves the SessionContext alone: no conversation, link or memory (design 04, Learner)."""
-    known, place = find_id(rows, header.seen, short_hash("s" + signal.signal_id))
+    known, place = find_id(rows, header.runs, short_hash("s" + signal.signal_id))
     if known == given.fingerprint:
         return "duplicate"
     if known is not None:
         raise Refused("conflicting_duplicate", f"signal_id {signal.signal_id} has other content")
     at, said_by, intent = signal.occurred_at, signal.signal_id, first_intent(signal.intent)
     changes = contextualise(header, at, said_by, intent, signal.topic, signal.artifact)
-    seen = put_id(rows, header.seen, place, given.fingerprint)
-    header = replace(dated(header, signal.occurred_at), seen=seen, **changes)
+    runs = put_id(rows, header.runs, place, given.fingerprint)
+    header = replace(dated(header, signal.occurred_at), runs=runs, **changes)
     rows.put("h", header)
     log.record(signal, given, out)
     out.session = True
@@ -343,7 +368,7 @@ def _step(
     """A recursion or a tool result: the task's fold, and what its waiting means here."""
     shown = visible(rows, header)
     latest = shown.latest[0] if shown.latest else None
-    outcome, seen = task.fold(rows, record, given, header.seen, latest, out)
+    outcome, runs = task.fold(rows, record, given, header.runs, latest, out)
     if outcome == "duplicate":  # a version that lost was still seen at its time
         touched = dated(header, record.occurred_at, isinstance(record, ToolResult))
         if touched != header and header.created_at != FAR:
@@ -355,7 +380,7 @@ def _step(
     waiting = tuple(one for one in header.waiting if one[0] != record.task_id)
     if asked is not None and (latest is None or latest <= asked[0]):
         waiting = (*waiting, (record.task_id, *asked))[-CONSTANTS.max_running :]
-    header = replace(header, seen=seen, waiting=waiting)
+    header = replace(header, runs=runs, waiting=waiting)
     header = dated(header, record.occurred_at, isinstance(record, ToolResult))
     after = status_of(replace(shown, waiting=waiting))
     if before != after:

@@ -10,11 +10,12 @@ from typing import Any
 from schemas.events import Claim, Turn, first_intent
 from schemas.row import Row, replace
 from streams.folds.constants import CONSTANTS
-from streams.folds.index import Seen
+from streams.folds.index import Newest
 from streams.folds.rows import Rows
 
 FAR = 2**62  # a time later than any
 
+Key = tuple[int, str]  # of a turn: occurred_at, event_id
 Said = tuple[int, str, str]  # occurred_at, id, value: the latest by (occurred_at, id) stands
 Claimed = tuple[bool, float, int, str, str]  # from the user, confidence, occurred_at, id, content
 
@@ -25,7 +26,8 @@ class Session(Row, frozen=True):
     created_at: int = FAR
     updated_at: int = -FAR
     seq: int = 0
-    seen: Seen = Seen()
+    runs: int = 0  # of the ids seen (index.py)
+    newest: Newest = Newest()  # turns of all clients
     user: Said | None = None  # of its earliest turn that names one
     latest: tuple[int, str, str | None] | None = None  # the latest turn and its session_status
     subject: Claimed | None = None
@@ -36,7 +38,7 @@ class Session(Row, frozen=True):
     intents: tuple[Said, ...] = ()
     artifact: Said | None = None
     message: Said | None = None
-    window: tuple[Said, ...] = ()  # first turn of each of the newest conversations
+    window: tuple[Said, ...] = ()  # the newest conversations: first turn and id
     older: int = 0  # conversations before the window
     waiting: tuple[tuple[str, int, bool], ...] = ()  # tasks that asked; when; whether they wait
     running: tuple[str, ...] = ()
@@ -44,15 +46,16 @@ class Session(Row, frozen=True):
 
 
 class Conversation(Row, frozen=True):
-    """One task's question and answer: input of its earliest turn, the rest of its latest."""
+    """One task's question and answer: input of its earliest turn that has one, the rest of its
+    latest. Its first turn stands in the header's window."""
 
-    first: tuple[int, str]
-    last: tuple[int, str]
-    asked: Said | None
+    user_input: str
     answer: str
     status: str
     error: str | None
     summary: dict[str, Any] | None
+    asked: Key | None = None  # the turn of the input; None too where there is but one turn
+    last: Key | None = None  # None: there is but one turn, the first
 
 
 class Facts(Row, frozen=True):
@@ -180,26 +183,29 @@ def visible(rows: Rows, header: Session) -> Session:
     return header
 
 
-def converse(row: Conversation | None, turn: Facts) -> Conversation:
-    """A conversation with one more turn, in any order."""
+def converse(row: Conversation | None, first: Key | None, turn: Facts) -> tuple[Conversation, Key]:
+    """A conversation with one more turn, in any order, and its first turn."""
     key = turn.occurred_at, turn.event_id
-    asked = (*key, turn.user_input) if turn.user_input else None
-    if row is None:
-        return Conversation(
-            key, key, asked, turn.agent_answer, turn.status, turn.error, turn.summary
+    if row is None or first is None:
+        row = Conversation(
+            turn.user_input, turn.agent_answer, turn.status, turn.error, turn.summary
         )
-    if asked and (row.asked is None or asked[:2] <= row.asked[:2]):
-        row = replace(row, asked=asked)
-    if key >= row.last:
+        return row, key
+    asked, last = row.asked, row.last
+    if last is None:
+        asked, last = (first if row.user_input else None), first
+    if turn.user_input and (asked is None or key <= asked):
+        row, asked = replace(row, user_input=turn.user_input), key
+    if key >= last:
+        last = key
         row = replace(
             row,
-            last=key,
             answer=turn.agent_answer,
             status=turn.status,
             error=turn.error,
             summary=turn.summary,
         )
-    return replace(row, first=min(row.first, key))
+    return replace(row, asked=asked, last=last), min(first, key)
 
 
 def status_of(header: Session) -> str:

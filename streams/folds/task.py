@@ -16,7 +16,7 @@ from schemas.row import Row, asdict, replace
 from streams.folds.constants import CONSTANTS
 from streams.folds.dating import dated
 from streams.folds.ids import canonical, short_hash
-from streams.folds.index import Seen, find_id, put_id
+from streams.folds.index import find_id, put_id
 from streams.folds.machine import Key, Machine, advance, limit_of, settle, status_of
 from streams.folds.rows import Effects, Input, Late, Outcome, Refused, Rows
 
@@ -81,16 +81,16 @@ def fold(
     rows: Rows,
     record: Recursion | ToolResult,
     given: Input,
-    seen: Seen,
+    runs: int,
     latest: int | None,
     out: Effects,
-) -> tuple[Outcome, Seen]:
+) -> tuple[Outcome, int]:
     """One recursion or tool result; `latest` is the time of the session's latest turn."""
     at = record.occurred_at
     task = rows.get(f"t/{record.task_id}") or Task(record.task_id, at, at, undated=True)
     if isinstance(record, ToolResult):
-        return _tool_result(rows, task, record, given, seen, out)
-    return _recursion(rows, task, record, given, seen, latest, out)
+        return _tool_result(rows, task, record, given, runs, out)
+    return _recursion(rows, task, record, given, runs, latest, out)
 
 
 def question(rows: Rows, task_id: str) -> tuple[int, bool] | None:
@@ -125,25 +125,25 @@ def _recursion(
     task: Task,
     record: Recursion,
     given: Input,
-    seen: Seen,
+    runs: int,
     latest: int | None,
     out: Effects,
-) -> tuple[Outcome, Seen]:
+) -> tuple[Outcome, int]:
     key = (record.iteration_index, record.trace_id)
     ended = record.status != "running"
     step = Step(key[0], ended, record.occurred_at, given.fingerprint, given.doc)
     name = f"q/{task.task_id}\x1f{record.trace_id}"
     old: Step | None = rows.get(name)
     if old is None and task.older:
-        known, place = find_id(rows, seen, _older_hash(task, record.trace_id))
+        known, place = find_id(rows, runs, _older_hash(task, record.trace_id))
         if known == given.fingerprint:
-            return "duplicate", seen
+            return "duplicate", runs
         if known is not None or key < task.order[0]:  # before the window: in the history alone
             out.warnings.append("recursion_before_window")
-            return "applied", put_id(rows, seen, place, given.fingerprint)
+            return "applied", put_id(rows, runs, place, given.fingerprint)
     task = _touched(rows, task, record, out)
     if old is not None and old.rank >= step.rank:
-        return "duplicate", seen
+        return "duplicate", runs
     rows.put(name, step)
     if old is None and (not task.order or key > task.order[-1]):
         tip = advance(task.tip, body(step), latest)
@@ -161,9 +161,9 @@ def _recursion(
     if ended:
         task = _settle_results(rows, task, record, old is None or not old.ended, out)
     if len(task.order) > CONSTANTS.max_recursions:
-        task, seen = _evict(rows, task, seen, latest)
+        task, runs = _evict(rows, task, runs, latest)
     rows.put(f"t/{task.task_id}", task)
-    return "applied", seen
+    return "applied", runs
 
 
 def body(step: Step) -> dict[str, Any]:
@@ -184,19 +184,19 @@ def _older_hash(task: Task, trace_id: str, call: str = "") -> bytes:
     return short_hash(f"q{task.task_id}\x1f{trace_id}\x1f{call}")
 
 
-def _remember(rows: Rows, seen: Seen, id_hash: bytes, content: bytes) -> Seen:
-    _, place = find_id(rows, seen, id_hash)
-    return put_id(rows, seen, place, content)
+def _remember(rows: Rows, runs: int, id_hash: bytes, content: bytes) -> int:
+    _, place = find_id(rows, runs, id_hash)
+    return put_id(rows, runs, place, content)
 
 
-def _evict(rows: Rows, task: Task, seen: Seen, latest: int | None) -> tuple[Task, Seen]:
+def _evict(rows: Rows, task: Task, runs: int, latest: int | None) -> tuple[Task, int]:
     """The oldest recursion goes into the checkpoint; its ids are remembered."""
     trace_id = task.order[0][1]
     step: Step = rows.get(f"q/{task.task_id}\x1f{trace_id}")
-    seen = _remember(rows, seen, _older_hash(task, trace_id), step.fingerprint)
+    runs = _remember(rows, runs, _older_hash(task, trace_id), step.fingerprint)
     results: Results = rows.get(f"w/{task.task_id}\x1f{trace_id}") or ()
     for one in results:
-        seen = _remember(rows, seen, _older_hash(task, trace_id, _call(one)), one.fingerprint)
+        runs = _remember(rows, runs, _older_hash(task, trace_id, _call(one)), one.fingerprint)
     rows.delete(f"q/{task.task_id}\x1f{trace_id}")
     rows.delete(f"w/{task.task_id}\x1f{trace_id}")
     return replace(
@@ -205,7 +205,7 @@ def _evict(rows: Rows, task: Task, seen: Seen, latest: int | None) -> tuple[Task
         older=task.older + 1,
         checkpoint=advance(task.checkpoint, body(step), latest),
         pending=task.pending if step.ended else max(0, task.pending - len(results)),
-    ), seen
+    ), runs
 
 
 # --- tool results -----------------------------------------------------------------------------
@@ -218,8 +218,8 @@ def _call(result: Result | ToolResult) -> str:
 
 
 def _tool_result(
-    rows: Rows, task: Task, record: ToolResult, given: Input, seen: Seen, out: Effects
-) -> tuple[Outcome, Seen]:
+    rows: Rows, task: Task, record: ToolResult, given: Input, runs: int, out: Effects
+) -> tuple[Outcome, int]:
     result = Result(
         record.tool_call_id,
         record.call_index,
@@ -232,12 +232,12 @@ def _tool_result(
     )
     step: Step | None = rows.get(f"q/{task.task_id}\x1f{record.trace_id}")
     if step is None and task.older:
-        known, place = find_id(rows, seen, _older_hash(task, record.trace_id, _call(result)))
+        known, place = find_id(rows, runs, _older_hash(task, record.trace_id, _call(result)))
         if known is not None:
-            return "duplicate", seen
-        if find_id(rows, seen, _older_hash(task, record.trace_id))[0] is not None:
+            return "duplicate", runs
+        if find_id(rows, runs, _older_hash(task, record.trace_id))[0] is not None:
             out.warnings.append("result_before_window")  # in the history alone, as its recursion
-            return "applied", put_id(rows, seen, place, given.fingerprint)
+            return "applied", put_id(rows, runs, place, given.fingerprint)
     calls = _calls(step) if step is not None and step.ended else None
     if calls is not None and _fitting(calls, result) is None:
         raise Refused("unmatched_tool_result", _unmatched(result, record.trace_id))
@@ -246,7 +246,7 @@ def _tool_result(
     same = [one for one in results if _same_call(calls, one, result)]
     task = _touched(rows, task, record, out)
     if any(_rank(one) >= _rank(result) for one in same):
-        return "duplicate", seen
+        return "duplicate", runs
     if not same and calls is None:
         if task.pending >= CONSTANTS.max_waiting_results:
             raise Refused(
@@ -256,7 +256,7 @@ def _tool_result(
         task = replace(task, pending=task.pending + 1)
     rows.put(name, (*(one for one in results if one not in same), result))
     rows.put(f"t/{task.task_id}", task)
-    return "applied", seen
+    return "applied", runs
 
 
 def _rank(result: Result) -> tuple[int, str]:

@@ -94,7 +94,7 @@ class Writer:
                 self._known |= topics
             batches = self._batches(outputs, changelog, rows)
             await self._transactions.add(batches.keys())
-            written = await self._send(batches)
+            written = await self._send(batches, changelog)
             position = written[changelog]
             await self._transactions.commit()
         except (KafkaError, OSError, TimeoutError) as error:
@@ -131,13 +131,14 @@ class Writer:
         }
 
     async def _send(
-        self, batches: Mapping[TopicPartition, list[tuple[Any, int]]]
+        self, batches: Mapping[TopicPartition, list[tuple[Any, int]]], changelog: TopicPartition
     ) -> dict[TopicPartition, int]:
-        """The next offset of each partition. A request takes one batch of each."""
+        """The next offset of each partition. A request takes one batch of each. The changelog is
+        what every restore and every follower reads whole: it is packed tighter."""
         following: dict[TopicPartition, int] = {}
         for some in zip_longest(*batches.values()):
             turn = {at: one for at, one in zip(batches, some, strict=True) if one is not None}
-            offsets = await self._transactions.send(turn)
+            offsets = await self._transactions.send(turn, changelog)
             following |= {at: offset + turn[at][1] for at, offset in offsets.items()}
         return following
 

@@ -44,7 +44,7 @@ BATCH_BYTES = 32_000_000
 BATCH_ENTITIES = 10_000  # sessions and users whose rows wait to be written, twice 7 KB each
 BATCH_SECONDS = 10.0
 FORGET_LOCK = "_forget.lock"
-FORMAT = 2  # of the rows in the store; raised when a fold keeps them otherwise
+FORMAT = 3  # of the rows in the store; raised when a fold keeps them otherwise
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
 
 Progress = Callable[[str, int, int, int], None]  # path, bytes read, bytes in all, records

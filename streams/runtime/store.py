@@ -41,9 +41,9 @@ from streams.runtime import exchange
 CACHE_BYTES = 60_000_000
 """What entities at hand may take, about 10,000 open sessions with their users. If fewer fit than
 are open at once, each one that speaks again has just been thrown out."""
-ENTITY, ROW, DECODED = 1_000, 90, 500
-"""Bytes: what an entity takes without rows, a row besides its own bytes, and one that was decoded
-but not changed."""
+ENTITY, ROW, DECODED, HASH = 1_000, 90, 500, 75
+"""Bytes: what an entity takes without rows, a row besides its own bytes, one that was decoded
+but not changed, and one of the hashes of ids."""
 BLOCK_CACHE = 48_000_000
 WRITE_BUFFER = 16_000_000
 
@@ -97,13 +97,24 @@ class Entity:
     by `rollback`; kept ones that are not committed yet are `dirty`.
     """
 
-    __slots__ = ("_before", "_decoders", "_rows", "dirty", "key", "size", "tenant", "where")
+    __slots__ = (
+        "_before",
+        "_decoders",
+        "_rows",
+        "dirty",
+        "hashes",
+        "key",
+        "size",
+        "tenant",
+        "where",
+    )
 
     def __init__(self, table: str, tenant: str, key: str, encoded: dict[str, bytes]) -> None:
         self.where = (table, tenant, key)
         self.tenant = tenant
         self.key = key
         self.dirty: set[str] = set()
+        self.hashes: set[bytes] | None = None
         self._decoders = _DECODERS[table]
         self._rows: dict[str, Any] = encoded
         self._before: dict[str, Any] = {}
@@ -150,6 +161,7 @@ class Entity:
         """Takes back all writes since the last `keep`."""
         self._rows.update(self._before)
         self._before.clear()
+        self.hashes = None
 
     def changes(self) -> Iterator[tuple[str, bytes | None]]:
         """What a commit writes: each changed row encoded, None for a deleted one. It stays as
@@ -168,7 +180,7 @@ class Entity:
     def measure(self) -> None:
         """Makes `size` about what it takes in memory now."""
         held = [len(row) if type(row) is bytes else DECODED for row in self._rows.values()]
-        self.size = ENTITY + ROW * len(held) + sum(held)
+        self.size = ENTITY + ROW * len(held) + sum(held) + HASH * len(self.hashes or ())
 
 
 class Store:

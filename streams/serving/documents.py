@@ -89,7 +89,7 @@ def knows_signal(rows: Rows, signal_id: str) -> bool:
     """Whether a signal of that id was applied to this session or user."""
     header = rows.get("h") or rows.get("u")
     return header is not None and (
-        find_id(rows, header.seen, short_hash("s" + signal_id))[0] is not None
+        find_id(rows, header.runs, short_hash("s" + signal_id))[0] is not None
     )
 
 

@@ -11,7 +11,7 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.structs import TopicPartition
 
 from streams.kafka.processing import LaneSettings, Output
-from streams.kafka.transaction import Transactions
+from streams.kafka.transaction import QUICK, TIGHT, ZSTD, Transactions
 from streams.kafka.writer import TransactionFailed, Writer
 from tests.kafka.counting import Counting, read_all
 
@@ -201,11 +201,13 @@ async def _write(transactions: Transactions, at: TopicPartition, value: bytes) -
     await transactions.send({at: (batch, 1)})
 
 
-def test_zstd_is_told_its_level() -> None:
+@pytest.mark.parametrize("level", [QUICK, TIGHT])
+def test_zstd_is_told_its_level(level: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The override in transaction.py: what stands behind a batch's header of 61 bytes."""
     packed, plain = (DefaultRecordBatchBuilder(2, codec, 1, 1, 1, 0, 10_000) for codec in (4, 0))
     for number in range(100):
         for batch in (packed, plain):
             batch.append(number, 0, b"key", b"value %d" % (number * 7_919), [])
     records = bytes(plain.build())[61:]
-    assert bytes(packed.build())[61:] == zstd_encode(records, 1) != zstd_encode(records, 3)
+    monkeypatch.setattr(ZSTD, "level", level)
+    assert bytes(packed.build())[61:] == zstd_encode(records, level) != zstd_encode(records, 3)

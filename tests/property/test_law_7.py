@@ -43,7 +43,7 @@ CAPS = {
 """What design 04 and the modules state; a list of no name here may hold 65 at most."""
 UNNAMED = 65
 BLOCK = 2 * index.BLOCK
-ID_BLOCK = 16 * 4 * index.LOAD  # seen ids: LOAD a block on average, of 16 bytes each
+ID_RUN = index.BLOCK * index.ENTRY  # ids seen: RUN at most, or turns that left the newest
 
 
 def lists(row: Any, name: str) -> Iterator[tuple[str, int]]:
@@ -122,7 +122,7 @@ def test_law_7_every_list_in_every_row_has_a_cap(heavy: World) -> None:
     for (table, _, key), entity in heavy.store.entities.items():
         for name, row in entity.scan(""):
             if isinstance(row, bytes):
-                assert len(row) <= ID_BLOCK, (table, key, name)
+                assert len(row) <= ID_RUN, (table, key, name)
             kind = "Block" if name[0] == "o" else type(row).__name__
             for where, length in lists(row, kind):
                 longest[where] = max(longest.get(where, 0), length)
