@@ -17,11 +17,10 @@ from rocksdict import Rdict, RdictIter, WriteBatch
 
 from streams.kafka.marker import Standing
 from streams.kafka.rows import Row
-from streams.runtime.store import StoreError, open_database, rows_under
+from streams.runtime.store import ROW_FORMAT, StoreError, open_database, rows_under
 
 log = logging.getLogger(__name__)
 
-FORMAT = 1
 STANDING_KEY = b"\0standing"  # before all rows, whose keys begin with a letter
 WRITE_BUFFER = BLOCK_CACHE = 4 * 1024 * 1024
 
@@ -69,11 +68,11 @@ class DiskRows:
             kept = self._db.get(STANDING_KEY)
             if kept is None and not _empty(self._cursor):
                 raise Damaged("it has rows, but does not say where they stand")
-            format_, standing = (FORMAT, Standing()) if kept is None else _decode(kept)
+            format_, standing = (ROW_FORMAT, Standing()) if kept is None else _decode(kept)
         except Exception as error:  # rocksdict raises bare Exceptions
             raise self._fault(error) from None
-        if format_ != FORMAT:
-            raise self._fault(Damaged(f"its format is {format_}, not {FORMAT}"))
+        if format_ != ROW_FORMAT:
+            raise self._fault(Damaged(f"its format is {format_}, not {ROW_FORMAT}"))
         return standing
 
     def read(self, where: bytes) -> dict[str, bytes]:
@@ -111,7 +110,7 @@ class DiskRows:
     def commit(self, standing: Standing) -> None:
         assert self._db is not None
         standing.written = time()
-        self._batch.put(STANDING_KEY, _encode((FORMAT, standing)))
+        self._batch.put(STANDING_KEY, _encode((ROW_FORMAT, standing)))
         batch, self._batch = self._batch, WriteBatch(raw_mode=True)
         try:
             self._db.write(batch)

@@ -9,6 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from streams.errors import ConfigurationError
+from streams.runtime.store import ROW_FORMAT
+
+UNSAID = 2
+"""The format of rows whose markers do not say it."""
 MARKER_KEY = b"\x00marker"
 """No row of a table may have this key."""
 
@@ -16,14 +21,14 @@ MARKER_KEY = b"\x00marker"
 class Marker(NamedTuple):
     """`offsets`: the next offset to read, by source topic. `note`: the processor's (`Batch`).
     `log`: an id that all markers of one changelog partition share; another topic of the same name
-    has another."""
+    has another. What is encoded also says how the rows are kept."""
 
     offsets: Mapping[str, int]
     note: Mapping[str, Any]
     log: str = ""
 
     def encode(self) -> bytes:
-        kept = {"offsets": self.offsets, "note": self.note, "log": self.log}
+        kept = {"offsets": self.offsets, "note": self.note, "log": self.log, "format": ROW_FORMAT}
         return json.dumps(kept).encode()
 
 
@@ -32,9 +37,15 @@ def decode(value: bytes | None) -> Marker:
 
     Raises:
         ValueError: no marker; somebody else wrote into the changelog.
+        ConfigurationError: the rows are those of a version that kept them otherwise.
     """
     try:
         kept = json.loads(value or b"")
+        if (found := kept.get("format", UNSAID)) != ROW_FORMAT:
+            raise ConfigurationError(
+                f"changelog: its rows have format {found}, this version writes {ROW_FORMAT}; fold "
+                "the topics anew under another app id, or use the version that wrote them"
+            )
         offsets = {str(k): int(v) for k, v in kept["offsets"].items()}
         return Marker(offsets, dict(kept["note"]), str(kept.get("log", "")))
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -57,8 +57,9 @@ class _Zstd:
 
     level = QUICK
 
-    def __call__(self, payload: Any) -> bytes:
-        return zstd_encode(payload, self.level)
+    def __call__(self, payload: bytes) -> bytes:
+        packed: bytes = zstd_encode(payload, self.level)
+        return packed
 
 
 ZSTD = _Zstd()

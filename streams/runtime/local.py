@@ -36,7 +36,7 @@ from streams.generations.generation import use_constants
 from streams.runtime import sources
 from streams.runtime.apply import EXTRACTED, Applier, Ending, Row
 from streams.runtime.sources import Given, Position, Source, TruncatedError
-from streams.runtime.store import Store
+from streams.runtime.store import ROW_FORMAT, Store
 
 BATCH_RECORDS = 16_384
 PACK_RECORDS = 512
@@ -44,7 +44,6 @@ BATCH_BYTES = 32_000_000
 BATCH_ENTITIES = 10_000  # sessions and users whose rows wait to be written, twice 7 KB each
 BATCH_SECONDS = 10.0
 FORGET_LOCK = "_forget.lock"
-FORMAT = 3  # of the rows in the store; raised when a fold keeps them otherwise
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
 
 Progress = Callable[[str, int, int, int], None]  # path, bytes read, bytes in all, records
@@ -169,11 +168,11 @@ def _check_format(store: Store, path: Path) -> None:
     """Refuses the rows of a version whose folds kept them otherwise."""
     known = store.value("format")
     if known is None and store.value("writer") is None:
-        store.write_values({"format": FORMAT})
-    elif known != FORMAT:
+        store.write_values({"format": ROW_FORMAT})
+    elif known != ROW_FORMAT:
         raise ConfigurationError(
-            f"{path}: the fold's tables have format {known or 1}, this Turnstone writes {FORMAT}; "
-            "fold the same files into a new folder"
+            f"{path}: the fold's tables have format {known or 1}, this version writes "
+            f"{ROW_FORMAT}; fold the same files into a new folder"
         )
 
 

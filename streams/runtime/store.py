@@ -47,6 +47,9 @@ but not changed, and one of the hashes of ids."""
 BLOCK_CACHE = 48_000_000
 WRITE_BUFFER = 16_000_000
 
+ROW_FORMAT = 3
+"""Raised when a fold keeps its rows otherwise: those of another version cannot be read then."""
+
 ROW_TYPES: dict[str, dict[str, Any]] = {
     "sessions": {
         "h": session_state.Session,

@@ -160,10 +160,27 @@ def test_the_position_after_a_transaction_is_the_next_to_read(counting: Counting
         rows = [(b"%d" % number, b"x" * 1_000) for number in range(2_500)]
         written = await writer.commit([], at, rows)
         await writer.close(2)
-        read = await read_all(counting.bootstrap, counting.changelog)
+        read = await read_all(counting.bootstrap, counting.changelog, {0: written.position})
         assert [(one.key, one.value) for one in read] == rows
         assert written.position == read[-1].offset + 1
         assert written.records == 2_500
+
+    asyncio.run(try_it())
+
+
+def test_the_changelog_is_packed_tighter_than_what_goes_out(counting: Counting) -> None:
+    async def try_it() -> None:
+        connection = {"bootstrap_servers": counting.bootstrap}
+        writer = Writer(f"{counting.group}-w", connection, LaneSettings(compression="zstd"))
+        await writer.start()
+        words = [b"row %d of %d" % (number * 7_919 % 1_000, number) * 9 for number in range(900)]
+        outputs = [Output(counting.counts, 0, word[:9], word) for word in words]
+        rows = [(word[:9], word) for word in words]
+        written = await writer.commit(outputs, TopicPartition(counting.changelog, 0), rows)
+        await writer.close(2)
+        assert written.changelog_bytes < 0.9 * (written.bytes - written.changelog_bytes)
+        read = await read_all(counting.bootstrap, counting.changelog, {0: written.position})
+        assert len(read) == len(rows)
 
     asyncio.run(try_it())
 
@@ -187,7 +204,7 @@ def test_a_late_end_is_not_that_of_the_next_transaction(counting: Counting) -> N
         assert await read_all(counting.bootstrap, counting.counts) == []
         await next_.commit()
         await asyncio.gather(late.close(), next_.close())
-        (one,) = await read_all(counting.bootstrap, counting.counts)
+        (one,) = await read_all(counting.bootstrap, counting.counts, {0: 3})
         assert one.value == b"stands"
 
     asyncio.run(try_it())

@@ -16,11 +16,13 @@ import msgspec
 
 from sinks.digest import digest
 from streams import sample
-from streams.topology import TOPICS
+from streams.kafka.agents import changelog_name
+from streams.kafka.marker import MARKER_KEY
+from streams.topology import SESSION_AGENT, TOPICS
 from tests.acceptance import ledger, sgd
 from tests.command import environment, folded, ndjson, rows, turn, turnstone
 from tests.conftest import LEDGER, SGD
-from tests.kafka.working import OUTCOMES, Working, message
+from tests.kafka.working import APP, OUTCOMES, Working, message, produced
 from tests.shared_data import shared
 
 KILLS = 3
@@ -242,6 +244,18 @@ def test_a_worker_says_what_is_wrong_and_ends(working: Working) -> None:
     assert "topic turns: expected 2 partitions, found 4" in working.log()
     assert working.start("--app-id", "no/slash").wait(30) == 3
     assert "TURNSTONE_WORKER_APP_ID" in working.log()
+
+
+def test_a_changelog_of_another_version_is_refused(working: Working) -> None:
+    worker = working.start()
+    working.await_ready()
+    worker.terminate()
+    assert worker.wait(20) == 0
+    marker = encode({"offsets": {"turns": 1}, "note": {}, "log": "of another version"})
+    changelog = changelog_name(APP, SESSION_AGENT)
+    produced(working.bootstrap, [(changelog, MARKER_KEY, marker, ())])
+    assert working.start().wait(30) == 3
+    assert "its rows have format 2" in working.log() and "another app id" in working.log()
 
 
 def test_faust_s_own_command_starts_it_too(working: Working, tmp_path: Path) -> None:
