@@ -38,8 +38,8 @@ from streams.folds import (
 )
 from streams.runtime import exchange
 
-CACHE_BYTES = 60_000_000
-"""What entities at hand may take, about 10,000 open sessions with their users. If fewer fit than
+CACHE_BYTES = 100_000_000
+"""What entities at hand may take, about 25,000 open sessions with their users. If fewer fit than
 are open at once, each one that speaks again has just been thrown out."""
 ENTITY, ROW, DECODED, HASH = 1_000, 90, 500, 75
 """Bytes: what an entity takes without rows, a row besides its own bytes, one that was decoded
