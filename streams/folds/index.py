@@ -96,7 +96,8 @@ BLOCK = 64
 MAX_BLOCKS = 4096  # about 260,000 turns a session and client; the oldest block falls out
 
 Entry = tuple[int, str, str | None, bytes]
-"""A turn in its session's order: occurred_at, event_id, client_id, and the check of its content."""
+"""A turn in its session's order: occurred_at, event_id, client_id, and the check of its content
+while it is among the newest; in a block none, for there the runs have it."""
 
 Gap = tuple[Entry | None, Entry | None]
 """The turns before and after one."""
@@ -141,13 +142,13 @@ def insert_turn(rows: Rows, client: str, newest: Newest, entry: Entry) -> tuple[
     elif newest.blocks:
         before = _neighbour(rows, client, -1)
         if before and _order(entry) < _order(before):
-            return newest, _insert_late(rows, client, entry, entries), ()
+            return newest, _insert_late(rows, client, _unchecked(entry), entries), ()
     gap = before, entries[at] if at < len(entries) else None
     entries = (*entries[:at], entry, *entries[at:])
     if len(entries) <= BLOCK:
         return Newest(entries, newest.blocks), gap, ()
     left = entries[:BLOCK]
-    _add_block(rows, client, left)
+    _add_block(rows, client, tuple(map(_unchecked, left)))
     return Newest(entries[BLOCK:], True), gap, left
 
 
@@ -182,6 +183,10 @@ def check_turn(newest: Newest, event_id: str, check: bytes) -> Newest:
     """The newest turns with another check for one that stands among them."""
     entries = ((*one[:3], check) if one[1] == event_id else one for one in newest.entries)
     return Newest(tuple(entries), newest.blocks)
+
+
+def _unchecked(entry: Entry) -> Entry:
+    return *entry[:3], b""
 
 
 def _order(entry: Entry) -> tuple[int, str]:

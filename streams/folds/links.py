@@ -46,10 +46,9 @@ def link(
 
 
 def _insert_for_client(rows: Rows, entry: Entry) -> Gap:
-    at, event_id, client, _ = entry
-    name = f"o/={client}"
+    name = f"o/={entry[2]}"
     known = rows.get(name) or Newest()
-    newest, gap, _ = insert_turn(rows, f"={client}", known, (at, event_id, client, b""))
+    newest, gap, _ = insert_turn(rows, f"={entry[2]}", known, (*entry[:3], b""))
     rows.put(name, newest)
     return gap
 

@@ -21,8 +21,8 @@ class Rows(Protocol):
     tenant: str
     key: str
     hashes: set[bytes] | None
-    """For `index.find_id`: all ids that the rows have seen, if somebody asked. Not kept on disk;
-    None again where writes are taken back."""
+    """For `index.find_id`: all ids in the runs, if somebody asked; maybe some that were taken back
+    or dropped. Not kept on disk."""
 
     def get(self, name: str) -> Any:
         """The row, or None."""

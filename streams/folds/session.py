@@ -89,7 +89,6 @@ def drop(rows: Rows) -> None:
     """Garbage control (design 04): the session's rows and its tasks' go; the history stays."""
     for name, _ in list(rows.scan("")):
         rows.delete(name)
-    rows.hashes = None
 
 
 # --- turns ------------------------------------------------------------------------------------

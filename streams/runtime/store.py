@@ -164,7 +164,6 @@ class Entity:
         """Takes back all writes since the last `keep`."""
         self._rows.update(self._before)
         self._before.clear()
-        self.hashes = None
 
     def changes(self) -> Iterator[tuple[str, bytes | None]]:
         """What a commit writes: each changed row encoded, None for a deleted one. It stays as

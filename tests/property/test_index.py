@@ -1,13 +1,17 @@
-"""The order of a session's turns, against a sorted list."""
+"""The order of a session's turns, against a sorted list; the ids seen, against a dictionary."""
 
 from bisect import bisect_left
 from random import Random
+from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.folds import index
 from streams.runtime.store import Entity
+from tests.property import strategies
+from tests.property.world import Json, World, turn
 
 TIMES = st.integers(0, 400)
 STEPS = st.lists(
@@ -82,3 +86,56 @@ def test_thousands_of_turns_in_any_order(seed: int) -> None:
     for entry in entries[:1400]:
         order.remove(entry)
         assert ours.remove(entry) == gap(order, entry)
+
+
+HASHES = st.lists(st.sampled_from([0, 1]), min_size=8, max_size=8).map(bytes)  # much alike
+CHECKS = st.lists(st.sampled_from([0, 1]), min_size=4, max_size=4).map(bytes)
+
+
+@settings(max_examples=300)
+@given(st.lists(st.tuples(HASHES, CHECKS, st.sampled_from(["", "read", "raise"])), max_size=100))
+def test_ids_are_remembered_as_by_a_dictionary(steps: list[tuple[bytes, bytes, str]]) -> None:
+    rows, runs, known = Entity("sessions", "default", "s", {}), 0, dict[bytes, bytes]()
+    for id_hash, check, then in steps:
+        found, place = index.find_id(rows, runs, id_hash)
+        assert found == known.get(id_hash)
+        now = index.put_id(rows, runs, place, check)
+        if then == "raise":
+            rows.rollback()
+            continue
+        rows.keep()
+        runs, known[id_hash] = now, check
+        if then == "read":
+            encoded = {name: bytes(run) for name, run in rows.scan("i/")}
+            assert len(encoded) == runs
+            rows = Entity("sessions", "default", "s", encoded)
+    assert {one: index.find_id(rows, runs, one)[0] for one in known} == known
+
+
+def test_a_turn_that_left_the_newest_twice_is_known_as_it_was_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(index, "BLOCK", 2)
+    world = World()
+    world.say(turn("x", 1, status="running"), *(turn(f"a{at}", at) for at in range(2, 6)))
+    world.say(turn("x", 10), *(turn(f"b{at}", at) for at in range(11, 15)))
+    assert len(list(world.rows_of("sessions", "s1").scan("i/"))) >= 4
+    assert world.say(turn("x", 10), turn("x", 1, status="running")) == ["duplicate"] * 2
+    assert world.say(turn("x", 12)) == ["dead"]
+
+
+def _folded(records: list[Json]) -> tuple[Any, ...]:
+    world = World()
+    return world.say(*records), world.rows, world.warnings, world.documents()
+
+
+@settings(max_examples=200)
+@given(strategies.turns(most=30), st.randoms(use_true_random=False))
+def test_where_turns_leave_the_newest_shows_nowhere(records: list[Json], random: Random) -> None:
+    """The same turns, some of them twice, with room for two or for all in the header."""
+    records = [*records, *random.sample(records, len(records) // 2)]
+    wide = _folded(records)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(index, "BLOCK", 2)
+        patch.setattr(index, "RUN", 2)
+        assert _folded(records) == wide
