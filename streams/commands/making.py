@@ -72,10 +72,9 @@ def run(
             "nothing new: a file is read on from where it was read to; "
             f"to fold the same again, otherwise: turnstone backfill --history {history}"
         )
-    if counts["dead"]:
-        output.note(
-            f"{counts['dead']} records were refused: turnstone dlq list --history {history}"
-        )
+    if dead := counts["dead"]:
+        said = "1 record was" if dead == 1 else f"{dead} records were"
+        output.note(f"{said} refused: turnstone dlq list --history {history}")
         if strict:
             raise click.exceptions.Exit(4)
 
