@@ -5,8 +5,10 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-SOME = 65_536
-"""Hashes that are not yet worth a look at all the others."""
+PARTS = 16
+"""Hashes are parted by their last bits: looking for equal ones takes six times their room."""
+SOME = 4_096
+"""Hashes of a part that are not yet worth a look at all the others."""
 
 
 class Distinct:
@@ -14,8 +16,8 @@ class Distinct:
 
     def __init__(self) -> None:
         self._new: set[int] = set()
-        self._known = array("q")
-        self._different = 0  # of those known, when they were last looked at
+        self._known = [array("q") for _ in range(PARTS)]
+        self._different = [0] * PARTS  # of those known, when they were last looked at
 
     def add(self, thing: object) -> None:
         self._new.add(hash(thing))
@@ -25,25 +27,28 @@ class Distinct:
 
     def pack(self) -> None:
         """Between batches: what is new joins the known."""
-        self._known.extend(self._new)
+        append = [part.append for part in self._known]
+        for one in self._new:
+            append[one % PARTS](one)
         self._new = set()  # cleared, it would keep its room
-        if len(self._known) > 2 * self._different + SOME:
-            self._unite()
+        for number, part in enumerate(self._known):
+            if len(part) > 2 * self._different[number] + SOME:
+                self._unite(number)
 
     def __len__(self) -> int:
         self.pack()
-        self._unite()
-        return self._different
+        for number in range(PARTS):
+            self._unite(number)
+        return sum(self._different)
 
-    def _unite(self) -> None:
-        if not self._known:
+    def _unite(self, number: int) -> None:
+        part = self._known[number]
+        if not part:
             return
-        held = pa.Array.from_buffers(
-            pa.int64(), len(self._known), [None, pa.py_buffer(memoryview(self._known))]
-        )
+        held = pa.Array.from_buffers(pa.int64(), len(part), [None, pa.py_buffer(memoryview(part))])
         different = held.unique()
-        self._different = len(different)
-        self._known = array("q")
         values = different.buffers()[1]
         assert values is not None
-        self._known.frombytes(memoryview(values)[: 8 * self._different])
+        self._different[number] = len(different)
+        self._known[number] = array("q")
+        self._known[number].frombytes(memoryview(values)[: 8 * len(different)])

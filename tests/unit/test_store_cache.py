@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from streams.folds.session_state import Session
 from streams.runtime import store as stores
-from streams.runtime.store import Store, Where
+from streams.runtime.store import Entity, Store, Where
 
 SESSIONS = 100
 TEXT = b"said" * 500
@@ -48,7 +49,8 @@ def in_turn(store: Store, rounds: int) -> None:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> int:
     """A bound that four fifths of the sessions fit."""
-    one = stores.ENTITY + 2 * stores.ROW + len(TEXT) + len(b"0")
+    rows = {"i/text": TEXT, "i/turns": b"0"}
+    one = stores.PACKED + len(Entity(*where(0), rows).pack())
     monkeypatch.setattr(stores, "CACHE_BYTES", SESSIONS * 4 // 5 * one)
     return stores.CACHE_BYTES
 
@@ -74,7 +76,9 @@ def test_those_go_that_were_longest_not_used(tmp_path: Path) -> None:
 def test_no_more_is_held_than_the_bound_once_it_is_written(tmp_path: Path, small: int) -> None:
     store = Store(tmp_path)
     in_turn(store, 5)
-    assert 0 < sum(entity.size for entity in store._cached.values()) <= small
+    held = sum(stores.PACKED + len(packed) for packed in store._packed.values())
+    assert 0 < held == store._packed_bytes <= small
+    assert not store._used
     store.close()
 
 
@@ -86,20 +90,48 @@ def test_what_is_not_written_yet_stays(tmp_path: Path, monkeypatch: pytest.Monke
     speak(store, 1, 0)  # while a thread writes
     store.write(batch)
     store.written()
-    assert set(store._cached) == {where(1)}
+    assert set(store._used) == {where(1)}
     speak(store, 1, 1)
     store.commit({})
-    assert not store._cached
+    assert not store._used and not store._packed and store._packed_bytes == 0
     speak(store, 0, 1)
     speak(store, 1, 2)
     store.close()
 
 
-def test_an_entity_counts_what_its_rows_are_not_what_was_ever_written(tmp_path: Path) -> None:
+def test_an_entity_is_packed_as_it_is_on_disk(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    in_turn(store, 5)
-    written = store.entity(*where(0)).size
+    in_turn(store, 2)
+    entity = store.entity(*where(0))
+    entity.put("h", Session(seq=7))
+    entity.put("i/gone", b"x")
+    store.keep(entity)
+    entity.put("i/never", b"y")
+    entity.rollback()
+    entity.delete("i/turns")
+    entity.delete("i/gone")
+    store.keep(entity)
+    store.commit({})
+    on_disk = store.committed(*where(0))
+    assert on_disk.get("h") == Session(seq=7)
+    at_hand = store.entity(*where(0))
+    assert at_hand is not entity
+    assert list(at_hand.scan("")) == list(on_disk.scan(""))
+    assert {name for name, _ in at_hand.scan("")} == {"h", "i/text"}
     store.close()
+
+
+def test_what_was_erased_is_not_at_hand(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    assert store.entity(*where(0)).size == written
+    in_turn(store, 1)
+    store.erase(*where(0))
+    assert list(store.entity(*where(0)).scan("")) == []
+    store.close()
+
+
+def test_a_reader_knows_how_large_an_entity_is(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    in_turn(store, 1)
+    rows = len(TEXT) + len(b"1")
+    assert store.committed(*where(0)).size == stores.ENTITY + 2 * stores.ROW + rows
     store.close()
