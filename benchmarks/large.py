@@ -1,6 +1,9 @@
 """`run` over many sessions: does it stay as fast and as small as it began?
 
 Goal: at most 700 MB at 10 M turns of 1 M sessions; the last tenth as fast as the first, ±20 %.
+A user has ten sessions. Spread over one tenth of the run (the default), each tenth is as the others
+but for what lies in the store already; over all ten, the first has new users alone, and the last
+those whose profiles have grown by nine sessions: then the work grows, too.
 """
 
 import time
@@ -34,12 +37,14 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=1_000_000)
     parser.add_argument("--window", type=int, default=20_000, help="sessions open at once")
     parser.add_argument("--cores", type=int, default=1)
+    parser.add_argument("--spread", type=int, default=1, help="tenths a user comes back in")
     given = parser.parse_args()
     common.pin(given.cores)
     length = max(2, given.turns // given.sessions)
     with common.work_folder(given.work) as folder:
         file = folder / "turns.ndjson"
-        turns = common.write_ndjson(file, interleaved(given.sessions, length, given.window))
+        made = interleaved(given.sessions, length, given.window, given.spread)
+        turns = common.write_ndjson(file, made)
         common.note(f"{turns:,} turns, {file.stat().st_size / 1e6:,.0f} MB")
         fold = common.in_process(watched, str(file), str(folder / "history"), turns)
         size = common.folder_size(folder / "history")
@@ -48,7 +53,7 @@ def main() -> None:
     spans = list(zip(fold.answer, fold.answer[1:], strict=False))
     title = (
         f"run: {turns:,} turns of {given.sessions:,} sessions, {given.window:,} open at once, "
-        f"{given.cores} core(s)"
+        f"{given.cores} core(s), a user's sessions within {given.spread} tenth(s)"
     )
     head = ("tenth", "turns/s", "turns/CPU s", "resident MB")
     common.show(title, head, [(n, *_speeds(*span)) for n, span in enumerate(spans, 1)])
@@ -93,11 +98,14 @@ def _speeds(begin: Mark, end: Mark) -> tuple[Any, ...]:
     return f"{wall:,.0f}", f"{cpu:,.0f}", f"{end.resident:.0f}"
 
 
-def interleaved(sessions: int, length: int, window: int) -> Iterator[JsonObject]:
+def interleaved(sessions: int, length: int, window: int, spread: int = 1) -> Iterator[JsonObject]:
     """Turns of many sessions in the order of time, so many of them open at once.
 
-    One session begins each second; its turns lie equally far apart. What is said is SGD's.
+    One session begins each second; its turns lie equally far apart. What is said is SGD's. Users
+    take turns at beginning sessions, within so many tenths of all.
     """
+    within = max(1, sessions * spread // TENTHS)
+    users = max(1, within // SESSIONS_A_USER)
     said = common.sgd_texts()
     apart = max(1, window // (length - 1))
     for second in range(sessions + apart * (length - 1)):
@@ -105,18 +113,19 @@ def interleaved(sessions: int, length: int, window: int) -> Iterator[JsonObject]
         for number in range(length):
             index = second - number * apart
             if 0 <= index < sessions:
-                yield _turn(index, number, at, said[index % len(said)], sessions)
+                user = index // within * users + index % users
+                yield _turn(index, number, at, said[index % len(said)], user)
 
 
 def _turn(
-    index: int, number: int, at: str, said: list[tuple[str, str, str]], sessions: int
+    index: int, number: int, at: str, said: list[tuple[str, str, str]], user: int
 ) -> JsonObject:
     user_input, agent_answer, topic = said[number % len(said)]
     return {
         "type": "turn",
         "event_id": f"s{index}-{number}",
         "session_id": f"s{index}",
-        "user_id": f"u{index % max(1, sessions // SESSIONS_A_USER)}",
+        "user_id": f"u{user}",
         "occurred_at": at,
         "user_input": user_input,
         "agent_answer": agent_answer,
