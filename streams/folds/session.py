@@ -172,8 +172,7 @@ def _append(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects)
     if said_by:
         out.signals.append(_user_signal(turn, facts))
     newest, (previous, _), left = link(rows, header.newest, facts, given.fingerprint, None, out)
-    if left:
-        runs = put_turns(rows, runs, left)
+    runs = put_turns(rows, runs, left)
     intents = header.intents
     if turn.intent:
         intents = (*intents[1 - CONSTANTS.max_intents :], (at, event_id, turn.intent))  # type: ignore[arg-type]

@@ -313,9 +313,10 @@ class Store:
             else:
                 packed = self._packed[where] = entity.pack()
                 self._packed_bytes += PACKED + len(packed)
-        oldest = iter(list(self._packed) if self._packed_bytes > CACHE_BYTES else ())
-        while self._packed_bytes > CACHE_BYTES:
-            self._take_packed(next(oldest))
+        for where in list(self._packed):
+            if self._packed_bytes <= CACHE_BYTES:
+                break
+            self._take_packed(where)
 
     def _take_packed(self, where: Where) -> bytes | None:
         packed = self._packed.pop(where, None)
