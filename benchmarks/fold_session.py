@@ -14,7 +14,7 @@ from schemas.base import SECOND, JsonObject, format_time
 from streams.folds import session
 from streams.folds.rows import Effects, Input
 from streams.runtime.decode import decode
-from streams.runtime.store import Entity
+from streams.runtime.entity import Entity
 
 LONG = 10_000
 PARTS = 10

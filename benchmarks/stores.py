@@ -14,7 +14,7 @@ from rocksdict import WriteBatch
 
 from benchmarks import common
 from benchmarks.common import median, spread
-from streams.runtime.store import open_database
+from streams.runtime.database import open_database
 
 BATCH = 20_000
 CACHE_KB = 64_000  # as much as the store gives RocksDB

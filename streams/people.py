@@ -75,7 +75,8 @@ def user(found: dict[str, Any]) -> None:
     for one in found["states"]:
         say(f"  {one['kind']} ({one['status']}): {one['body_text']}  [{one['state_id']}]")
     for one in found["preferences"]:
-        say(f"  {one['polarity']} ({one['status']}, {one['domain']}): {one['subject']}")
+        what = f"{one['polarity']} ({one['status']}, {one['domain']}): {one['subject']}"
+        say(f"  {what}  [{one['preference_id']}]")
     mood = found["mood"]
     if mood:
         numbers = "  ".join(f"{name} {value:+.2f}" for name, value in mood["vad"].items())
@@ -118,6 +119,8 @@ def why(found: list[dict[str, Any]]) -> None:
 def _value(value: Any) -> str:
     if not isinstance(value, dict):
         return "nothing" if value is None else str(value)
+    if "polarity" in value:
+        return f"{value['polarity']} ({value['status']}): {value['subject']}"
     for name in ("body_text", "decision", "content", "subject", "to_event_id"):
         if value.get(name):
             until = f" until {value['valid_to']}" if value.get("valid_to") else ""

@@ -213,8 +213,8 @@ def user(root: Path, tenant: str, user_id: str, at: int) -> dict[str, Any]:
         db = about.define("profile_current", "preference_current", "state_as_of")
         profile = [_document(row) for row in rows(db, "SELECT doc FROM profile_current")]
         sql = (
-            "SELECT domain, polarity, subject, status, confidence, evidence_event_ids, updated_at "
-            "FROM preference_current ORDER BY domain, subject"
+            "SELECT preference_id, domain, polarity, subject, status, confidence, "
+            "evidence_event_ids, updated_at FROM preference_current ORDER BY domain, subject"
         )
         preferences = rows(db, sql)
         held = _states(db, at, None)

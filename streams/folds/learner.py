@@ -170,12 +170,8 @@ def document(rows: Rows, user_id: str) -> dict[str, Any] | None:
     learner: Learner | None = rows.get("l")
     if learner is None:
         return None
-    topics: list[Topic] = sorted((row for _, row in rows.scan("y/")), key=lambda row: row.first)
-    scores = {
-        row.topic: p
-        for row in sorted(topics, key=lambda row: row.topic)
-        if (p := score(row.days)) is not None
-    }
+    topics: list[Topic] = [rows.peek(name) for name in rows.names("y/")]
+    scores = {row.topic: p for row in topics if (p := score(row.days)) is not None}
     artifact, artifact_strength = favourite(learner.artifacts)
     difficulty, difficulty_strength = favourite(learner.difficulties)
     return {
@@ -191,7 +187,7 @@ def document(rows: Rows, user_id: str) -> dict[str, Any] | None:
         "history": {
             "quiz_sessions": learner.quiz_sessions,
             "homework_help_count": learner.homework_help_count,
-            "topics_visited": [row.topic for row in topics],
+            "topics_visited": [row.topic for row in sorted(topics, key=lambda row: row.first)],
         },
         "updated_at": format_time(learner.updated_at),
     }

@@ -36,6 +36,9 @@ class Rows(Protocol):
     def delete(self, name: str) -> None:
         """Removes the row, if it is there."""
 
+    def names(self, prefix: str) -> list[str]:
+        """The names of the rows that begin so, sorted."""
+
     def scan(self, prefix: str) -> Iterator[tuple[str, Any]]:
         """The rows whose names begin so, as a list taken now."""
 

@@ -87,7 +87,7 @@ def is_over(rows: Rows, header: Session | None, horizon: int) -> bool:
 
 def drop(rows: Rows) -> None:
     """Garbage control (design 04): the session's rows and its tasks' go; the history stays."""
-    for name, _ in list(rows.scan("")):
+    for name in rows.names(""):
         rows.delete(name)
 
 

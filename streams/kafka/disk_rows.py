@@ -17,7 +17,9 @@ from rocksdict import Rdict, RdictIter, WriteBatch
 
 from streams.kafka.marker import Standing
 from streams.kafka.rows import Row
-from streams.runtime.store import ROW_FORMAT, StoreError, open_database, rows_under
+from streams.runtime.database import open_database, rows_under
+from streams.runtime.entity import ROW_FORMAT
+from streams.runtime.store import StoreError
 
 log = logging.getLogger(__name__)
 

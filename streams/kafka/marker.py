@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from streams.errors import ConfigurationError
-from streams.runtime.store import ROW_FORMAT
+from streams.runtime.entity import ROW_FORMAT
 
 UNSAID = 2
 """The format of rows whose markers do not say it."""

@@ -119,7 +119,7 @@ class SessionAgent(Agent):
         for _, task_id in [key for key in self._tasks if key[0] is entity]:
             self.write_task(entity, task_id)
         self._dropped[entity, None] = origin
-        for name, _ in entity.scan("t/"):
+        for name in entity.names("t/"):
             self._dropped[entity, name[2:]] = origin
         session.drop(entity)
         self.table.keep(entity)

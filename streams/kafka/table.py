@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from streams.kafka.processing import Row
 from streams.kafka.rows import RowStore
-from streams.runtime.store import Entity
+from streams.runtime.entity import Entity
 
 
 class Held(Entity):
@@ -24,7 +24,7 @@ class Held(Entity):
 
 
 class Table:
-    """`name` is one of `store.ROW_TYPES`."""
+    """`name` is one of `entity.ROW_TYPES`."""
 
     def __init__(self, name: str, rows: RowStore) -> None:
         self.name = name

@@ -19,8 +19,9 @@ from streams.folds.rows import Effects, Input, Late, Outcome, Refused
 from streams.folds.session_state import visible
 from streams.runtime.decode import Dead, Withheld, decode
 from streams.runtime.distinct import Distinct
+from streams.runtime.entity import Entity
 from streams.runtime.sources import Given
-from streams.runtime.store import Entity, Store, StoreError
+from streams.runtime.store import Store, StoreError
 
 Row = tuple[Any, ...]
 Place = tuple[str, int, int]

@@ -35,8 +35,9 @@ from streams.folds.rows import Input
 from streams.generations.generation import use_constants
 from streams.runtime import sources
 from streams.runtime.apply import EXTRACTED, Applier, Ending, Row
+from streams.runtime.entity import ROW_FORMAT
 from streams.runtime.sources import Given, Position, Source, TruncatedError
-from streams.runtime.store import ROW_FORMAT, Store
+from streams.runtime.store import Store
 
 BATCH_RECORDS = 16_384
 PACK_RECORDS = 512

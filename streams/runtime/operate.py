@@ -24,10 +24,10 @@ from streams.errors import ConfigurationError
 from streams.folds.session_state import visible
 from streams.generations.generation import WORK, load, use_constants
 from streams.runtime.apply import session_row
+from streams.runtime.entity import Entity
 from streams.runtime.left import fold_left
 from streams.runtime.local import erasing, locked, opened, writing
 from streams.runtime.refold import refold
-from streams.runtime.store import Entity
 
 ELSEWHERE = "Kafka's topics and the workers' tables still hold them: docs/sink.md says until when"
 

@@ -9,7 +9,7 @@ from streams.folds import memory
 from streams.folds import session as fold
 from streams.folds.rows import Effects, Input, Refused
 from streams.runtime.decode import decode
-from streams.runtime.store import Entity
+from streams.runtime.entity import Entity
 
 SAID = ("events", "recursions", "tool_results", "signals")
 """The tables of what is folded into sessions."""

@@ -1,9 +1,9 @@
 """The tables of the file tier: rows on disk in RocksDB, a bounded cache of entities above.
 
-A key is table, tenant, entity and row name; an entity is read whole, as undecoded bytes, and
-a row decoded when it is first touched. Nothing is written before `commit`, which writes all
-changed rows, the runner's positions and its counters at once. Once that is on disk, an entity lies
-in the cache as one piece of bytes, which takes half the room and a fifth of the time of reading it.
+A key is table, tenant, entity and row name; an entity is read whole. Nothing is written before
+`commit`, which writes all changed rows, the runner's positions and its counters at once. Once that
+is on disk, an entity lies in the cache as one piece of bytes, which takes half the room and a fifth
+of the time of reading it.
 """
 
 from collections.abc import Iterator
@@ -12,184 +12,26 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from rocksdict import (
-    BlockBasedIndexType,
-    BlockBasedOptions,
-    Cache,
-    DBCompactionStyle,
-    DBCompressionType,
-    Options,
-    Rdict,
-    RdictIter,
-    WriteBatch,
-)
+from rocksdict import WriteBatch
 
 from streams.errors import ConfigurationError, TurnstoneError
-from streams.folds import (
-    affect,
-    graph,
-    index,
-    learner,
-    memory,
-    preferences,
-    session_memory,
-    session_state,
-    states,
-    task,
-)
 from streams.runtime import exchange
+from streams.runtime.database import open_database, rows_under
+from streams.runtime.entity import Entity, Where, unpack
 
 CACHE_BYTES = 80_000_000
 """What packed entities may take, about 30,000 open sessions with their users. If fewer fit than
 are open at once, each one that speaks again has just been thrown out."""
-PACKED, ENTITY, ROW = 300, 1_000, 90
-"""Bytes: what a packed entity takes besides its own, one in use without rows, and each row of that
-besides its own."""
-BLOCK_CACHE = 48_000_000
-WRITE_BUFFER = 16_000_000
-
-ROW_FORMAT = 3
-"""Raised when a fold keeps its rows otherwise: those of another version cannot be read then."""
-
-ROW_TYPES: dict[str, dict[str, Any]] = {
-    "sessions": {
-        "h": session_state.Session,
-        "c": session_state.Conversation,
-        "r": session_state.Facts,
-        "m": session_memory.MemoryEntry,
-        "t": task.Task,
-        "q": task.Step,
-        "w": task.Results,
-        "o": index.Newest,
-        "b": index.Block,
-        "O": index.Directory,
-    },
-    "users": {
-        "u": memory.User,
-        "s": states.State,
-        "p": preferences.Preference,
-        "k": graph.Member,
-        "x": graph.Member,
-        "a": affect.MoodRow,
-        "l": learner.Learner,
-        "y": learner.Topic,
-    },
-}
-"""The type of a row by its table and the first letter of its name; seen ids (RAW) are bytes."""
+PACKED = 300
+"""Bytes: what a packed entity takes besides its own."""
 
 VALUES = b"m\0"  # before the names of the runner's own values
-RAW = "i"  # rows that are bytes themselves
 
 _encode = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(dict[str, bytes]).decode
-_DECODERS = {
-    table: {letter: msgspec.msgpack.Decoder(type_).decode for letter, type_ in types.items()}
-    for table, types in ROW_TYPES.items()
-}
-
-
-Where = tuple[str, str, str]  # table, tenant, and the session's or user's id
 
 
 class StoreError(TurnstoneError):
     """The fold's tables cannot be written (nothing is half-written), or not be read."""
-
-
-class Entity:
-    """The rows of one session or user: implements `streams.folds.rows.Rows`.
-
-    Rows that were not touched yet are still bytes. Writes since the last `keep` can be taken back
-    by `rollback`; kept ones that are not committed yet are `dirty`.
-    """
-
-    __slots__ = (
-        "_before",
-        "_decoders",
-        "_rows",
-        "dirty",
-        "hashes",
-        "key",
-        "size",
-        "tenant",
-        "where",
-    )
-
-    def __init__(self, table: str, tenant: str, key: str, encoded: dict[str, bytes]) -> None:
-        self.where = (table, tenant, key)
-        self.tenant = tenant
-        self.key = key
-        self.dirty: set[str] = set()
-        self.hashes: set[bytes] | None = None
-        self._decoders = _DECODERS[table]
-        self._rows: dict[str, Any] = encoded
-        self._before: dict[str, Any] = {}
-        self.size = 0
-
-    def get(self, name: str) -> Any:
-        row = self._rows.get(name)
-        if type(row) is bytes and name[0] != RAW:
-            row = self._rows[name] = self._decoders[name[0]](row)
-        return row
-
-    def peek(self, name: str) -> Any:
-        row = self._rows.get(name)
-        return self._decoders[name[0]](row) if type(row) is bytes and name[0] != RAW else row
-
-    def put(self, name: str, row: Any) -> None:
-        rows, before = self._rows, self._before
-        if name not in before:
-            before[name] = rows.get(name)
-        rows[name] = row
-
-    def delete(self, name: str) -> None:
-        if self._rows.get(name) is not None:
-            self.put(name, None)
-
-    def scan(self, prefix: str) -> Iterator[tuple[str, Any]]:
-        names = sorted(name for name in self._rows if name.startswith(prefix))
-        return iter([(name, row) for name in names if (row := self.get(name)) is not None])
-
-    def copy(self) -> "Entity":
-        """The rows as they are now, for readers: values, which no fold changes."""
-        copied = Entity(*self.where, {})
-        copied._rows = self._rows.copy()
-        return copied
-
-    def keep(self) -> None:
-        """The record was applied: its writes stay."""
-        if self._before:
-            self.dirty.update(self._before)
-            self._before.clear()
-
-    def rollback(self) -> None:
-        """Takes back all writes since the last `keep`."""
-        self._rows.update(self._before)
-        self._before.clear()
-
-    def changes(self) -> Iterator[tuple[str, bytes | None]]:
-        """What a commit writes: each changed row encoded, None for a deleted one. It stays as
-        these bytes, a fifth of what it takes decoded."""
-        rows = self._rows
-        for name in self.dirty:
-            row = rows[name]
-            if row is None:
-                del rows[name]
-                yield name, None
-            else:
-                encoded = rows[name] = row if type(row) is bytes else _encode(row)
-                yield name, encoded
-        self.dirty.clear()
-
-    def pack(self) -> bytes:
-        """All rows as they are now, as `_unpack` takes them."""
-        rows = self._rows.items()
-        return _encode(
-            {
-                name: row if type(row) is bytes else _encode(row)
-                for name, row in rows
-                if row is not None
-            }
-        )
 
 
 class Store:
@@ -218,7 +60,7 @@ class Store:
         entity = self._used.get(where)
         if entity is None:
             packed = self._take_packed(where)
-            rows = self._read(_prefix(where)) if packed is None else _unpack(packed)
+            rows = self._read(_prefix(where)) if packed is None else unpack(packed)
             entity = self._used[where] = Entity(*where, rows)
         return entity
 
@@ -239,16 +81,13 @@ class Store:
         return list(kept)
 
     def committed(self, table: str, tenant: str, key: str) -> Entity:
-        """The entity as it is on disk, for a reader: any thread may ask. It knows its `size`, about
-        the bytes it takes in memory. Raises StoreError."""
+        """The entity as it is on disk, for a reader: any thread may ask. Raises StoreError."""
         where = (table, tenant, key)
         try:
             rows = rows_under(self._db.iter(), _prefix(where))
         except Exception as error:  # rocksdict raises bare Exceptions
             raise self._unreadable(error) from None
-        entity = Entity(*where, rows)
-        entity.size = ENTITY + sum(ROW + len(row) for row in rows.values())
-        return entity
+        return Entity(*where, rows)
 
     def entities(self, table: str) -> Iterator[tuple[str, str]]:
         """(tenant, key) of every entity on disk."""
@@ -385,24 +224,6 @@ class Store:
             self._db.close()
 
 
-def rows_under(cursor: RdictIter, prefix: bytes) -> dict[str, bytes]:
-    """The rows whose keys begin so, by what follows.
-
-    Raises what rocksdict raises of a block that cannot be read: a bare Exception.
-    """
-    rows: dict[str, bytes] = {}
-    length = len(prefix)
-    cursor.seek(prefix)
-    while cursor.valid():
-        key = cursor.key()
-        if not key.startswith(prefix):
-            return rows
-        rows[key[length:].decode()] = cursor.value()
-        cursor.next()
-    cursor.status()  # an unreadable block looks like the end
-    return rows
-
-
 def _prefix(where: Where) -> bytes:
     table, tenant, key = where
     return f"{table[0]}\0{tenant}\0{key}\0".encode()
@@ -418,38 +239,3 @@ def _put(batch: WriteBatch, key: bytes, value: bytes | None) -> None:
         batch.delete(key)
     else:
         batch.put(key, value)
-
-
-def open_database(
-    path: Path, write_buffer: int = WRITE_BUFFER, block_cache: int = BLOCK_CACHE
-) -> Rdict:
-    """A database made and read in our way; both sizes in bytes, up to two write buffers are in use.
-
-    Raises what rocksdict raises: a bare Exception.
-    """
-    made = _options(write_buffer, block_cache)
-    # said of the column family as well: else one that exists is read with the options it was
-    # written with, which do not hold the cache, and 8 MB of it for want of any
-    return Rdict(str(path), made, column_families={"default": made})
-
-
-def _options(write_buffer: int, block_cache: int) -> Options:
-    made = Options(raw_mode=True)
-    made.create_if_missing(True)
-    made.set_write_buffer_size(write_buffer)
-    made.set_max_write_buffer_number(2)
-    made.set_compression_type(DBCompressionType.lz4())
-    # Rows of a session that goes on are written again and again: in levels, compaction would take
-    # the more time, the larger the store is (docs/decisions.md).
-    made.set_compaction_style(DBCompactionStyle.universal())
-    made.set_max_open_files(256)
-    made.set_keep_log_file_num(2)
-    table = BlockBasedOptions()
-    table.set_block_cache(Cache(block_cache))
-    # Rows are sought by prefix, where a filter is of no use. An index in one piece is larger than
-    # a shard of the cache takes: it would be read and unpacked again for each entity.
-    table.set_index_type(BlockBasedIndexType.two_level_index_search())
-    table.set_pin_top_level_index_and_filter(True)
-    table.set_cache_index_and_filter_blocks(True)
-    made.set_block_based_table_factory(table)
-    return made

@@ -22,8 +22,9 @@ from streams.folds.rows import Input, Rows
 from streams.observing.readiness import Readiness
 from streams.runtime.apply import Ending, name_of
 from streams.runtime.decode import Dead
+from streams.runtime.entity import Entity
 from streams.runtime.inbox import FOLDER, Group, NoRoom
-from streams.runtime.store import Entity, Store, StoreError
+from streams.runtime.store import Store, StoreError
 from streams.serving.changes import Changes, Where
 from streams.serving.folder import FAILED, Folder
 from streams.serving.memory import Busy, NotReady, Outcome, Table
@@ -106,7 +107,9 @@ class EmbeddedMemory:
         self._folded: dict[Where, tuple[Entity, int]] = {}  # rows not on disk yet, and their batch
         self._batch = 0
         self._since = 0  # the first batch since the store was closed
-        self._read: dict[Where, Entity] = {}  # those on disk; read last, stands last
+        self._read: dict[
+            Where, tuple[Entity, int]
+        ] = {}  # on disk, and size; read last, stands last
         self._read_bytes = 0
 
     async def __aenter__(self) -> Self:
@@ -168,16 +171,18 @@ class EmbeddedMemory:
         folded = self._folded.get(where)
         if folded is not None:
             return folded[0]
-        entity = self._unread(where)
-        if entity is None:
+        read = self._unread(where)
+        if read is None:
             entity = self._committed(where)
-            if entity.size > LARGE_BYTES:
+            size = entity.encoded_size()
+            if size > LARGE_BYTES:
                 return entity
-            while len(self._read) >= CACHED or self._read_bytes + entity.size > CACHED_BYTES:
+            while len(self._read) >= CACHED or self._read_bytes + size > CACHED_BYTES:
                 self._unread(next(iter(self._read)))
-        self._read[where] = entity
-        self._read_bytes += entity.size
-        return entity
+            read = entity, size
+        self._read[where] = read
+        self._read_bytes += read[1]
+        return read[0]
 
     def _committed(self, where: Where) -> Entity:
         """As it is on disk. Raises NotReady."""
@@ -189,12 +194,12 @@ class EmbeddedMemory:
             log.error("%s", error)
             raise NotReady(FAILED) from None
 
-    def _unread(self, where: Where) -> Entity | None:
+    def _unread(self, where: Where) -> tuple[Entity, int] | None:
         """Takes one out of those that were read."""
-        entity = self._read.pop(where, None)
-        if entity is not None:
-            self._read_bytes -= entity.size
-        return entity
+        read = self._read.pop(where, None)
+        if read is not None:
+            self._read_bytes -= read[1]
+        return read
 
     def _read_none(self) -> None:
         self._read.clear()

@@ -23,10 +23,11 @@ from sinks.root import HistoryError
 from streams.errors import ConfigurationError, TurnstoneError
 from streams.runtime import local
 from streams.runtime.apply import Ending
+from streams.runtime.entity import Entity, Where
 from streams.runtime.inbox import FOLDER, TOPIC, Group, Inbox
 from streams.runtime.left import EXTRACTOR, applier_of, committed_of, numbered
 from streams.runtime.sources import Position
-from streams.runtime.store import Entity, Store, Where
+from streams.runtime.store import Store
 
 log = logging.getLogger(__name__)
 

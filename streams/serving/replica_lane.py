@@ -19,7 +19,7 @@ from streams.kafka.fetching import RawRecord
 from streams.kafka.marker import MARKER_KEY, Marker, Standing, decode
 from streams.kafka.opening import AWAY
 from streams.kafka.rows import Row, RowStore
-from streams.runtime.store import Entity
+from streams.runtime.entity import Entity
 from streams.serving.changes import Changes, Where
 from streams.serving.memory import Outcome, Table
 

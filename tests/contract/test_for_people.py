@@ -118,3 +118,17 @@ def test_nothing_is_said_to_be_nothing(history: Path, command: str, said: str) -
 def test_the_help_says_all_of_what_a_command_does() -> None:
     usage, _, about = turnstone("--help", env=environment(COLUMNS="80")).out.partition("\n")
     assert usage.endswith("[ARGS]...") and "..." not in about
+
+
+def test_a_preference_shows_what_why_asks_for(history: Path) -> None:
+    """`user` prints the id, and `why` what has changed: the subject stays the same."""
+    shown = turnstone("user", "emma", "--history", history).out
+    (line,) = [one for one in shown.splitlines() if "bullet points" in one]
+    assert line.startswith("  like (confirmed, style): short answers in bullet points  [")
+    why = turnstone("why", line.split("[")[1].rstrip("]"), "--history", history).out.splitlines()
+    assert [one.strip() for one in why if "before:" in one or "after:" in one] == [
+        "before: nothing",
+        "after:  like (candidate): short answers in bullet points",
+        "before: like (candidate): short answers in bullet points",
+        "after:  like (confirmed): short answers in bullet points",
+    ]

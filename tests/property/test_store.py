@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from schemas.events import RECORD_TYPES
 from streams.runtime.apply import Applier
-from streams.runtime.store import BLOCK_CACHE, Store, StoreError
+from streams.runtime.database import BLOCK_CACHE
+from streams.runtime.store import Store, StoreError
 from tests.property.strategies import events, write_plans
 from tests.property.test_law_2 import final
 from tests.property.world import Json, World, fact, plan, turn, world

@@ -14,7 +14,8 @@ from streams.folds import affect, documents, memory, preferences, states, task
 from streams.folds import learner as learners
 from streams.folds.expiry import expire
 from streams.runtime.apply import Applier
-from streams.runtime.store import Entity, Store
+from streams.runtime.entity import Entity
+from streams.runtime.store import Store
 
 START = parse_time("2026-01-01T00:00:00Z")
 HOURS = 60

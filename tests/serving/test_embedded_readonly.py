@@ -11,7 +11,8 @@ from rocksdict import AccessType, Options, Rdict
 from sinks.history import connect
 from streams.folds import documents, learner
 from streams.runtime import local
-from streams.runtime.store import Entity, rows_under
+from streams.runtime.database import rows_under
+from streams.runtime.entity import Entity
 from streams.serving.documents import user
 from streams.serving.memory import NotReady, Table
 from streams.serving.readonly import HistoryMemory

@@ -20,7 +20,8 @@ from streams.folds.rows import Effects, Input, Refused, UserSignal
 from streams.runtime import local
 from streams.runtime.apply import Applier
 from streams.runtime.decode import decode
-from streams.runtime.store import Entity, Store
+from streams.runtime.entity import Entity
+from streams.runtime.store import Store
 from tests.command import ndjson
 
 Json = dict[str, Any]

@@ -16,7 +16,8 @@ from streams.folds.expiry import expire
 from streams.folds.rows import Effects, Input, Refused, UserSignal
 from streams.runtime.apply import Applier
 from streams.runtime.decode import decode
-from streams.runtime.store import Entity, Store
+from streams.runtime.entity import Entity
+from streams.runtime.store import Store
 
 START = parse_time("2026-01-01T00:00:00Z")
 

@@ -6,7 +6,8 @@ import pytest
 
 from streams.folds.session_state import Session
 from streams.runtime import store as stores
-from streams.runtime.store import Entity, Store, Where
+from streams.runtime.entity import ENTITY, ROW, Entity, Where
+from streams.runtime.store import Store
 
 SESSIONS = 100
 TEXT = b"said" * 500
@@ -133,5 +134,5 @@ def test_a_reader_knows_how_large_an_entity_is(tmp_path: Path) -> None:
     store = Store(tmp_path)
     in_turn(store, 1)
     rows = len(TEXT) + len(b"1")
-    assert store.committed(*where(0)).size == stores.ENTITY + 2 * stores.ROW + rows
+    assert store.committed(*where(0)).encoded_size() == ENTITY + 2 * ROW + rows
     store.close()

@@ -1,0 +1,70 @@
+"""RocksDB as rows are kept in it: how a database is made, opened, and read by prefix."""
+
+from pathlib import Path
+
+from rocksdict import (
+    BlockBasedIndexType,
+    BlockBasedOptions,
+    Cache,
+    DBCompactionStyle,
+    DBCompressionType,
+    Options,
+    Rdict,
+    RdictIter,
+)
+
+BLOCK_CACHE = 48_000_000
+WRITE_BUFFER = 16_000_000
+
+
+def rows_under(cursor: RdictIter, prefix: bytes) -> dict[str, bytes]:
+    """The rows whose keys begin so, by what follows.
+
+    Raises what rocksdict raises of a block that cannot be read: a bare Exception.
+    """
+    rows: dict[str, bytes] = {}
+    length = len(prefix)
+    cursor.seek(prefix)
+    while cursor.valid():
+        key = cursor.key()
+        if not key.startswith(prefix):
+            return rows
+        rows[key[length:].decode()] = cursor.value()
+        cursor.next()
+    cursor.status()  # an unreadable block looks like the end
+    return rows
+
+
+def open_database(
+    path: Path, write_buffer: int = WRITE_BUFFER, block_cache: int = BLOCK_CACHE
+) -> Rdict:
+    """A database made and read in our way; both sizes in bytes, up to two write buffers are in use.
+
+    Raises what rocksdict raises: a bare Exception.
+    """
+    made = _options(write_buffer, block_cache)
+    # said of the column family as well: else one that exists is read with the options it was
+    # written with, which do not hold the cache, and 8 MB of it for want of any
+    return Rdict(str(path), made, column_families={"default": made})
+
+
+def _options(write_buffer: int, block_cache: int) -> Options:
+    made = Options(raw_mode=True)
+    made.create_if_missing(True)
+    made.set_write_buffer_size(write_buffer)
+    made.set_max_write_buffer_number(2)
+    made.set_compression_type(DBCompressionType.lz4())
+    # Rows of a session that goes on are written again and again: in levels, compaction would take
+    # the more time, the larger the store is (docs/decisions.md).
+    made.set_compaction_style(DBCompactionStyle.universal())
+    made.set_max_open_files(256)
+    made.set_keep_log_file_num(2)
+    table = BlockBasedOptions()
+    table.set_block_cache(Cache(block_cache))
+    # Rows are sought by prefix, where a filter is of no use. An index in one piece is larger than
+    # a shard of the cache takes: it would be read and unpacked again for each entity.
+    table.set_index_type(BlockBasedIndexType.two_level_index_search())
+    table.set_pin_top_level_index_and_filter(True)
+    table.set_cache_index_and_filter_blocks(True)
+    made.set_block_based_table_factory(table)
+    return made

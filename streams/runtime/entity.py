@@ -1,0 +1,165 @@
+"""The rows of one session or user: bytes at first, a row decoded when it is first touched."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from streams.folds import (
+    affect,
+    graph,
+    index,
+    learner,
+    memory,
+    preferences,
+    session_memory,
+    session_state,
+    states,
+    task,
+)
+
+ROW_FORMAT = 3
+"""Raised when a fold keeps its rows otherwise: those of another version cannot be read then."""
+
+ROW_TYPES: dict[str, dict[str, Any]] = {
+    "sessions": {
+        "h": session_state.Session,
+        "c": session_state.Conversation,
+        "r": session_state.Facts,
+        "m": session_memory.MemoryEntry,
+        "t": task.Task,
+        "q": task.Step,
+        "w": task.Results,
+        "o": index.Newest,
+        "b": index.Block,
+        "O": index.Directory,
+    },
+    "users": {
+        "u": memory.User,
+        "s": states.State,
+        "p": preferences.Preference,
+        "k": graph.Member,
+        "x": graph.Member,
+        "a": affect.MoodRow,
+        "l": learner.Learner,
+        "y": learner.Topic,
+    },
+}
+"""The type of a row by its table and the first letter of its name; seen ids (RAW) are bytes."""
+
+RAW = "i"  # rows that are bytes themselves
+ENTITY, ROW = 1_000, 90
+"""Bytes: what an entity takes besides its rows, and each of these besides its own."""
+
+_encode = msgspec.msgpack.Encoder().encode
+_DECODERS = {
+    table: {letter: msgspec.msgpack.Decoder(type_).decode for letter, type_ in types.items()}
+    for table, types in ROW_TYPES.items()
+}
+unpack = msgspec.msgpack.Decoder(dict[str, bytes]).decode
+"""The rows of `Entity.pack`."""
+
+Where = tuple[str, str, str]  # table, tenant, and the session's or user's id
+
+
+class Entity:
+    """The rows of one session or user: implements `streams.folds.rows.Rows`.
+
+    Rows that were not touched yet are still bytes. Writes since the last `keep` can be taken back
+    by `rollback`; kept ones that are not committed yet are `dirty`.
+    """
+
+    __slots__ = (
+        "_before",
+        "_decoders",
+        "_rows",
+        "dirty",
+        "hashes",
+        "key",
+        "tenant",
+        "where",
+    )
+
+    def __init__(self, table: str, tenant: str, key: str, encoded: dict[str, bytes]) -> None:
+        self.where = (table, tenant, key)
+        self.tenant = tenant
+        self.key = key
+        self.dirty: set[str] = set()
+        self.hashes: set[bytes] | None = None
+        self._decoders = _DECODERS[table]
+        self._rows: dict[str, Any] = encoded
+        self._before: dict[str, Any] = {}
+
+    def get(self, name: str) -> Any:
+        row = self._rows.get(name)
+        if type(row) is bytes and name[0] != RAW:
+            row = self._rows[name] = self._decoders[name[0]](row)
+        return row
+
+    def peek(self, name: str) -> Any:
+        row = self._rows.get(name)
+        return self._decoders[name[0]](row) if type(row) is bytes and name[0] != RAW else row
+
+    def put(self, name: str, row: Any) -> None:
+        rows, before = self._rows, self._before
+        if name not in before:
+            before[name] = rows.get(name)
+        rows[name] = row
+
+    def delete(self, name: str) -> None:
+        if self._rows.get(name) is not None:
+            self.put(name, None)
+
+    def names(self, prefix: str) -> list[str]:
+        rows = self._rows.items()
+        return sorted([name for name, row in rows if row is not None and name.startswith(prefix)])
+
+    def scan(self, prefix: str) -> Iterator[tuple[str, Any]]:
+        return iter([(name, self.get(name)) for name in self.names(prefix)])
+
+    def copy(self) -> "Entity":
+        """The rows as they are now, for readers: values, which no fold changes."""
+        copied = Entity(*self.where, {})
+        copied._rows = self._rows.copy()
+        return copied
+
+    def keep(self) -> None:
+        """The record was applied: its writes stay."""
+        if self._before:
+            self.dirty.update(self._before)
+            self._before.clear()
+
+    def rollback(self) -> None:
+        """Takes back all writes since the last `keep`."""
+        self._rows.update(self._before)
+        self._before.clear()
+
+    def changes(self) -> Iterator[tuple[str, bytes | None]]:
+        """What a commit writes: each changed row encoded, None for a deleted one. It stays as
+        these bytes, a fifth of what it takes decoded."""
+        rows = self._rows
+        for name in self.dirty:
+            row = rows[name]
+            if row is None:
+                del rows[name]
+                yield name, None
+            else:
+                encoded = rows[name] = row if type(row) is bytes else _encode(row)
+                yield name, encoded
+        self.dirty.clear()
+
+    def pack(self) -> bytes:
+        """All rows as they are now, as `unpack` takes them."""
+        rows = self._rows.items()
+        return _encode(
+            {
+                name: row if type(row) is bytes else _encode(row)
+                for name, row in rows
+                if row is not None
+            }
+        )
+
+    def encoded_size(self) -> int:
+        """About the bytes it takes in memory, while no row has been decoded."""
+        sizes = [ROW + len(row) for row in self._rows.values() if type(row) is bytes]
+        return ENTITY + sum(sizes)
