@@ -1,15 +1,21 @@
 """`run` over many sessions: does it stay as fast and as small as it began?
 
 Goal: at most 700 MB at 10 M turns of 1 M sessions; the last tenth as fast as the first, ±20 %.
+Meanwhile a bare loop reads a few turns every other second on the same core, so that a machine that
+grows slower in twenty minutes is not taken for a run that does, nor the other way round.
 A user has ten sessions. Spread over one tenth of the run (the default), each tenth is as the others
 but for what lies in the store already; over all ten, the first has new users alone, and the last
 those whose profiles have grown by nine sessions: then the work grows, too.
 """
 
+import multiprocessing
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice, pairwise
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from benchmarks import common, loops
 from schemas.base import SECOND, JsonObject, format_time
@@ -19,6 +25,15 @@ from tests.acceptance.sgd import START
 TENTHS = 10
 SESSIONS_A_USER = 10
 PAGE = 4096
+EVERY = 2.0  # seconds between two measurements of the bare loop
+FEW = 4_000  # turns that it reads: 20 ms
+
+
+class Beside(NamedTuple):
+    """When the bare loop read some turns, and how many it would have read in a CPU second."""
+
+    wall: float
+    speed: float
 
 
 class Mark(NamedTuple):
@@ -46,24 +61,27 @@ def main() -> None:
         made = interleaved(given.sessions, length, given.window, given.spread)
         turns = common.write_ndjson(file, made)
         common.note(f"{turns:,} turns, {file.stat().st_size / 1e6:,.0f} MB")
-        fold = common.in_process(watched, str(file), str(folder / "history"), turns)
+        with bare_beside(file, folder) as beside:
+            fold = common.in_process(watched, str(file), str(folder / "history"), turns)
         size = common.folder_size(folder / "history")
         bare = common.in_process(loops.bare, str(file), str(folder / "events.parquet"))
     assert bare.answer == turns
-    spans = list(zip(fold.answer, fold.answer[1:], strict=False))
+    spans = [_span(*ends, beside) for ends in pairwise(fold.answer)]
     title = (
         f"run: {turns:,} turns of {given.sessions:,} sessions, {given.window:,} open at once, "
         f"{given.cores} core(s), a user's sessions within {given.spread} tenth(s)"
     )
-    head = ("tenth", "turns/s", "turns/CPU s", "resident MB")
-    common.show(title, head, [(n, *_speeds(*span)) for n, span in enumerate(spans, 1)])
-    first, last = (_rates(*spans[end]) for end in (0, -1))
+    head = ("tenth", "turns/s", "turns/CPU s", "bare loop, turns/CPU s", "ratio", "resident MB")
+    common.show(title, head, [(n, *_shown(span)) for n, span in enumerate(spans, 1)])
+    first, last = spans[0], spans[-1]
     rows = [
         ("whole run, turns/s", f"{turns / fold.seconds:,.0f}"),
         ("bare loop, turns/s", f"{turns / bare.seconds:,.0f}"),
         ("ratio", f"{bare.seconds / fold.seconds:.2f}"),
-        ("last tenth / first, wall", f"{last[0] / first[0]:.2f}"),
-        ("last tenth / first, CPU", f"{last[1] / first[1]:.2f}"),
+        ("last tenth / first, turns/s", f"{last.wall / first.wall:.2f}"),
+        ("last tenth / first, turns/CPU s", f"{last.cpu / first.cpu:.2f}"),
+        ("last tenth / first, bare loop", f"{last.bare / first.bare:.2f}"),
+        ("last tenth / first, ratio", f"{last.ratio / first.ratio:.2f}"),
         ("peak resident MB", f"{fold.peak:.0f}"),
         ("written MB", f"{size:,.0f}"),
     ]
@@ -88,14 +106,60 @@ def _mark(read: int) -> Mark:
     return Mark(read, time.perf_counter(), time.process_time(), resident)
 
 
-def _rates(begin: Mark, end: Mark) -> tuple[float, float]:
+@contextmanager
+def bare_beside(file: Path, folder: Path) -> Iterator[list[Beside]]:
+    """The bare loop in a process of its own, now and then, on the same cores; the list is filled
+    at the end."""
+    few = folder / "few.ndjson"
+    with file.open("rb") as lines:
+        few.write_bytes(b"".join(islice(lines, FEW)))
+    spawn = multiprocessing.get_context("spawn")
+    ours, theirs = spawn.Pipe()
+    loop = spawn.Process(
+        target=_now_and_then, args=(str(few), str(folder / "few.parquet"), theirs), daemon=True
+    )
+    loop.start()
+    measured: list[Beside] = []
+    yield measured
+    ours.send("end")
+    measured.extend(ours.recv())
+    loop.join()
+
+
+def _now_and_then(file: str, out: str, asked: Connection) -> None:
+    measured: list[Beside] = []
+    while not asked.poll(EVERY):
+        loops.bare(file, out)  # finds its code and data in the cache the second time
+        began = time.process_time()
+        turns = loops.bare(file, out)
+        measured.append(Beside(time.perf_counter(), turns / (time.process_time() - began)))
+    asked.send(measured)
+
+
+class Span(NamedTuple):
+    """From one mark to the next: turns a second and a CPU second, those of the bare loop
+    meanwhile (the median), MB at the end."""
+
+    wall: float
+    cpu: float
+    bare: float
+    resident: float
+
+    @property
+    def ratio(self) -> float:
+        return self.cpu / self.bare
+
+
+def _span(begin: Mark, end: Mark, beside: list[Beside]) -> Span:
     read = end.read - begin.read
-    return read / (end.wall - begin.wall), read / (end.cpu - begin.cpu)
+    bare = common.median(one.speed for one in beside if begin.wall <= one.wall < end.wall)
+    wall, cpu = end.wall - begin.wall, end.cpu - begin.cpu
+    return Span(read / wall, read / cpu, bare, end.resident)
 
 
-def _speeds(begin: Mark, end: Mark) -> tuple[Any, ...]:
-    wall, cpu = _rates(begin, end)
-    return f"{wall:,.0f}", f"{cpu:,.0f}", f"{end.resident:.0f}"
+def _shown(span: Span) -> tuple[str, ...]:
+    speeds = (f"{speed:,.0f}" for speed in (span.wall, span.cpu, span.bare))
+    return (*speeds, f"{span.ratio:.4f}", f"{span.resident:.0f}")
 
 
 def interleaved(sessions: int, length: int, window: int, spread: int = 1) -> Iterator[JsonObject]:

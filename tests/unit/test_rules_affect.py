@@ -15,12 +15,7 @@ from streams.folds.constants import CONSTANTS
 from streams.folds.memory import mood_id
 from streams.folds.rows import Effects, Refused
 from streams.runtime.entity import Entity
-from tests.unit.test_rules_memory import Json, Memory, day, given, plan, says
-
-
-@pytest.fixture
-def user() -> Memory:
-    return Memory()
+from tests.unit.memory_told import Json, Memory, day, given, plan, says
 
 
 def moment(v: float, event_id: str, **fields: Any) -> Json:

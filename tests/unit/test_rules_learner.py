@@ -15,7 +15,7 @@ from streams.folds.constants import CONSTANTS
 from streams.folds.rows import Refused
 from streams.runtime.apply import Applier
 from streams.runtime.store import Store
-from tests.unit.test_rules_memory import SOURCE, Json, Memory, day
+from tests.unit.memory_told import SOURCE, Json, Memory, day
 
 LIMITS = "微积分-极限"
 SEED_004 = """{
@@ -30,11 +30,6 @@ SEED_004 = """{
     }
   }
 }"""
-
-
-@pytest.fixture
-def user() -> Memory:
-    return Memory()
 
 
 def signal(signal_id: str, at: float = 1, **fields: Any) -> Json:

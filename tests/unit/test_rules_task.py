@@ -15,7 +15,7 @@ from schemas.task import TaskDocument
 from streams.folds import documents, task
 from streams.runtime.apply import Applier
 from streams.runtime.store import Store
-from tests.unit.test_rules_session import Json, Told, encode, micros, turn
+from tests.unit.session_told import Json, Told, encode, micros, turn
 
 
 def step(
