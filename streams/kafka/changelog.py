@@ -7,7 +7,7 @@ from aiokafka.errors import NoError, for_code
 from aiokafka.protocol.offset import OffsetRequest
 from aiokafka.structs import TopicPartition
 
-from streams.kafka.fetching import KafkaConsumer, answer_raw
+from streams.kafka.fetching import KafkaConsumer
 from streams.kafka.marker import MARKER_KEY, Marker, decode
 from streams.kafka.rows import Row
 
@@ -47,6 +47,7 @@ async def read(
         ValueError: a marker that is none.
     """
     consumer = KafkaConsumer(
+        raw=True,
         **connection,
         isolation_level="read_committed",
         auto_offset_reset="earliest",
@@ -55,7 +56,6 @@ async def read(
         fetch_max_wait_ms=100,
     )
     await consumer.start()
-    answer_raw(consumer)
     try:
         consumer.assign([at])
         first = (await consumer.beginning_offsets([at]))[at]

@@ -26,7 +26,16 @@ class RawRecord(Protocol):
 
 class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
     """A consumer whose `stop` always ends: aiokafka's raises CancelledError, and leaves connections
-    open, where a fetch has just failed and waits to be tried again."""
+    open, where a fetch has just failed and waits to be tried again.
+
+    `raw`: its `getmany` answers with `RawRecord`s. They are aiokafka's own, as its C parser makes
+    them, instead of a ConsumerRecord for each, which is a quarter of its time. It answers by
+    partition: a record need not say which it is from.
+    """
+
+    def __init__(self, *topics: str, raw: bool = False, **settings: Any) -> None:
+        super().__init__(*topics, **settings)
+        self._raw = raw
 
     async def start(self) -> None:
         await super().start()
@@ -35,30 +44,15 @@ class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
 
         async def processed(*request: Any) -> bool:
             with suppress(asyncio.CancelledError):  # as aiokafka does before it waits
-                return bool(await process(*request))
+                found: bool = await process(*request)
+                if self._raw:  # nothing was awaited since it came: nobody has read of it yet
+                    for fetched in fetcher._records.values():
+                        if isinstance(fetched, FetchResult) and fetched.has_more():
+                            fetched._partition_records._consumer_record = _itself
+                return found
             return False
 
         fetcher._proc_fetch_request = processed
-
-
-def answer_raw(consumer: AIOKafkaConsumer) -> None:
-    """From now on `getmany` of a consumer that has started answers with `RawRecord`s.
-
-    They are aiokafka's own, as its C parser makes them, instead of a ConsumerRecord for each, which
-    is a quarter of its time. It answers by partition: a record need not say which it is from.
-    """
-    fetcher = consumer._fetcher
-    process = fetcher._proc_fetch_request
-
-    async def processed(*request: Any) -> bool:
-        found: bool = await process(*request)
-        # nothing is awaited between a fetch's arrival and this: nobody has read of it yet
-        for fetched in fetcher._records.values():
-            if isinstance(fetched, FetchResult) and fetched.has_more():
-                fetched._partition_records._consumer_record = _itself
-        return found
-
-    fetcher._proc_fetch_request = processed
 
 
 def _itself(partition: Any, record: RawRecord) -> RawRecord:

@@ -22,7 +22,7 @@ from sinks.shared import SharedHistory
 from streams.errors import ConfigurationError, DataRefused, TurnstoneError
 from streams.kafka.admin import connected, lost
 from streams.kafka.agents import own_specs
-from streams.kafka.fetching import KafkaConsumer, RawRecord, answer_raw
+from streams.kafka.fetching import KafkaConsumer, RawRecord
 from streams.kafka.processing import Span, no_span
 from streams.kafka.repeats import WINDOW, Repeats
 from streams.kafka.settings import KafkaSettings
@@ -167,6 +167,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
     async def run(self) -> SinkCounts:
         """Raises TurnstoneError, or HistoryWriteError where a table cannot be written."""
         self._consumer: Any = KafkaConsumer(
+            raw=True,
             group_id=self.options.group,
             group_instance_id=self.options.instance,
             enable_auto_commit=False,
@@ -186,7 +187,6 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         except KafkaError as error:
             await self._consumer.stop()
             raise lost(self._settings, error) from None
-        answer_raw(self._consumer)
         was_on = gc.isenabled()
         gc.disable()  # messages are no cycles; looking at all that wait takes a quarter of the time
         try:

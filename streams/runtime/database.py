@@ -15,7 +15,7 @@ from rocksdict import (
 
 RUNS = 10
 """Sorted runs before some are merged. With RocksDB's own 4, two and a half times as much is written
-again; who reads an entity looks into all of them, which costs a tenth of that."""
+again; who reads an entity looks into all of them, which costs less than that."""
 BLOCK_CACHE = 48_000_000
 WRITE_BUFFER = 16_000_000
 

@@ -15,7 +15,7 @@ from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
 from streams.kafka.changelog import FETCH_BYTES
-from streams.kafka.fetching import KafkaConsumer, answer_raw
+from streams.kafka.fetching import KafkaConsumer
 from streams.kafka.opening import WHOLE_WITHIN
 from streams.kafka.source import ConsumerSource
 from streams.serving.replica_lane import Remade, ReplicaLane
@@ -72,6 +72,7 @@ class Following:
 
     async def _follow(self) -> None:
         consumer = KafkaConsumer(
+            raw=True,
             **self._connection,
             isolation_level="read_committed",
             auto_offset_reset="none",
@@ -83,7 +84,6 @@ class Following:
         try:
             await consumer.start()
             await self._know(consumer)
-            answer_raw(consumer)
             consumer.assign(list(self.lanes))
             await self._seek(consumer)
             self.why = ""
