@@ -22,6 +22,7 @@ from schemas.time import DAY as DAY
 from schemas.time import EPOCH as EPOCH
 from schemas.time import HOUR as HOUR
 from schemas.time import MINUTE as MINUTE
+from schemas.time import PATTERN
 from schemas.time import SECOND as SECOND
 from schemas.time import format_time as format_time
 from schemas.time import parse_time as parse_time
@@ -30,8 +31,16 @@ Micros = Annotated[
     int,
     BeforeValidator(parse_time),
     PlainSerializer(format_time, return_type=str, when_used="json"),
-    WithJsonSchema({"type": "string", "format": "date-time"}),
+    WithJsonSchema({"type": "string", "format": "date-time", "pattern": PATTERN}),
 ]
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+"""An integer as JSON Schema means it: 1.0 is one."""
 Id = Annotated[
     str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")
 ]

@@ -16,6 +16,11 @@ DAY = 24 * HOUR
 
 # Only so much of ISO 8601 as RFC 3339 allows; `fromisoformat` reads more.
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(Z|z|[+-]\d\d:\d\d)?", re.ASCII)
+PATTERN = (
+    "^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}"
+    "([.][0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})$"
+)
+"""The same with its offset, for JSON Schema, whose `format` is a remark only."""
 EARLIEST = datetime(1, 1, 2, tzinfo=UTC)  # a day of margin: every offset stays in the calendar
 LATEST = datetime(9999, 12, 31, tzinfo=UTC)
 
@@ -52,7 +57,7 @@ def _parse(value: Any) -> int:
     except ValueError as error:  # the 30th of February, 25 o'clock
         raise ValueError(f"no such time: {error}") from None
     if not EARLIEST <= moment < LATEST:
-        raise ValueError("a time lies between the years 1 and 9999 UTC")
+        raise ValueError("a time lies from 0001-01-02 to 9999-12-30 UTC")
     since = moment - EPOCH
     return (since.days * 86_400 + since.seconds) * SECOND + since.microseconds
 

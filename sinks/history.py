@@ -219,6 +219,8 @@ def catalog(root: str | Path, file: str | Path, tenant: str | None = None) -> No
     compacted or moved. Raises HistoryError where `file` is something else than a database.
     """
     folder = find_tables(root)
+    if not _may_be_database(Path(file)):
+        raise HistoryError(f"{file}: is no DuckDB database; name a new file")
     try:
         with _duckdb.connect(str(file)) as connection:
             connection.execute("BEGIN")
@@ -226,6 +228,18 @@ def catalog(root: str | Path, file: str | Path, tenant: str | None = None) -> No
             connection.execute("COMMIT")
     except _duckdb.Error as error:
         raise HistoryError(f"{file}: {error}") from error
+
+
+def _may_be_database(file: Path) -> bool:
+    """DuckDB itself opens CSV and JSON files, too, and writes nothing into them."""
+    try:
+        with file.open("rb") as opened:
+            begins = opened.read(12)
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        raise HistoryError(f"{file}: {error.strerror}") from error
+    return not begins or begins[8:] == b"DUCK"
 
 
 def _check_is_query(statement: Statement) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 MARKER = "turnstone.json"
@@ -10,6 +11,9 @@ OWNER = "_sink.json"
 FORMAT = 1
 UNUSABLE = frozenset('%[]{}*?#^|<>`"\\\n')
 """Characters in a path that the Delta writer or DuckDB would take for something else."""
+
+ADDRESS = re.compile("[a-z][a-z0-9+.-]+:/", re.ASCII | re.IGNORECASE)
+"""How `s3://…` begins; a path made of it has lost the second stroke."""
 
 
 class HistoryError(Exception):
@@ -67,6 +71,8 @@ def open_root(path: str | Path) -> Path:
         try:
             root.mkdir(parents=True, exist_ok=True)
             replace(root / MARKER, json.dumps({"format": FORMAT}) + "\n")
+        except (FileExistsError, NotADirectoryError) as error:  # a link to nothing, a file above
+            raise HistoryError(f"{root}: cannot be a folder: {error.strerror}") from error
         except OSError as error:
             raise HistoryWriteError(f"{root}: {error.strerror or error}") from error
     return root
@@ -82,6 +88,10 @@ def find_root(path: str | Path) -> Path:
 
 def check_root(path: str | Path) -> Path:
     """The absolute path, if it is a history or may become one. Touches nothing."""
+    if ADDRESS.match(str(path)):
+        raise HistoryError(
+            f"{path}: an address; a history is a folder here (copy it there when it is made)"
+        )
     root = Path(path).absolute()
     if bad := sorted(UNUSABLE.intersection(str(root))):
         raise HistoryError(f"{root}: a history's path cannot hold {' '.join(bad)}")

@@ -287,6 +287,29 @@ MACROS: dict[str, str] = {
     "thread": THREAD,
     "reply_chain": REPLY_CHAIN,
 }
+ABOUT: dict[str, str] = {
+    "task_current": "The newest document of each task (`doc`: seed 002's).",
+    "session_current": "The newest document of each session (`doc`: seed 000's), status as folded, "
+    "without expiry.",
+    "profile_current": "The newest learning profile of each user (`doc`: seed 004's).",
+    "event_current": "Each turn once, as it ended.",
+    "recursion_current": "One row per trace id: of its versions the one that stands. "
+    "`after_finish`: it came when its task had ended.",
+    "state_revision": "Each revision of a state, its document in columns.",
+    "state_current": "Each state's latest version, closed ones too.",
+    "mood_current": "Each user's mood as last folded: the state of kind `long_mood_state`.",
+    "preference_current": "Each preference as it stands, revoked ones too.",
+    "affect_current": "The moment of feeling that stands for each event; a plan's beats a turn's.",
+    "link_current": "Links that were put and not removed; a plan's `reply_to` over the provisional "
+    "one.",
+    "thread_current": "Which events are in which thread.",
+    "state_as_of": "What was held true at `valid_at`, as known at `known_at` (both TIMESTAMPTZ).",
+    "why": "The revisions of a state, preference, session, task or item of session memory, in "
+    "order, each with the text of the events it rests on.",
+    "thread": "The events of a thread, in the order of time.",
+    "reply_chain": "An event and, step by step, what it replies to.",
+}
+"""What each view or macro says, in a line."""
 
 
 def needs(names: Iterable[str], tables: Collection[str]) -> list[str]:

@@ -1,5 +1,7 @@
 """The commands `dlq list`, `dlq show` and `dlq replay`."""
 
+import sys
+from base64 import b64encode
 from pathlib import Path
 
 import click
@@ -37,16 +39,30 @@ def dlq_list(history: Path, reason: str | None, tenant: str | None, as_json: boo
 @options.argument("letter", help="The id that `dlq list` shows.")
 @options.asked_history
 @options.any_tenant
+@click.option("--raw", is_flag=True, help="The original bytes alone, as they are.")
 @options.as_json
 @options.fails_in_a_line
-def dlq_show(letter: str, history: Path, tenant: str | None, as_json: bool) -> None:
-    """One dead letter with its original bytes."""
+def dlq_show(letter: str, history: Path, tenant: str | None, raw: bool, as_json: bool) -> None:
+    """One dead letter with what was sent. In JSON `payload` is for reading, with escapes where
+    bytes are no text; `payload_base64` is exact.
+
+    Example: turnstone dlq show /data/turns.ndjson:0:17 --raw --history memory > line.json
+    """
     from streams import reading
 
     found = reading.dead_letter(history, tenant, letter)
-    found["payload"] = found["payload"].decode("utf-8", "backslashreplace")
+    payload: bytes = found["payload"]
+    others = found.pop("others")
+    if others:
+        output.note(
+            f"the newest of {others + 1} with this id: the file was written anew; see `sql`"
+        )
+    if raw:
+        sys.stdout.buffer.write(payload)
+        return
+    found["payload"] = payload.decode("utf-8", "backslashreplace")
     if as_json:
-        output.say_json(found)
+        output.say_json({**found, "payload_base64": b64encode(payload).decode()})
         return
     for name in ("src_topic", "src_partition", "src_offset", "reason", "detail", "key"):
         output.say(f"{name:>13}  {found[name]}")

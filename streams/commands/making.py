@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -9,7 +10,7 @@ import click
 from streams import output
 from streams.commands import options
 from streams.commands.extract import ask, load_settings
-from streams.errors import DataRefused
+from streams.errors import ConfigurationError, DataRefused
 from streams.extractors.naming import NAMES, named
 
 MODEL = "llm"
@@ -25,9 +26,13 @@ MODEL = "llm"
     "is folded (as `extract` does). Default: as the live generation was made, none for the first.",
 )
 @click.option(
-    "--retention-days", type=float, help="Drop sessions idle for longer; default: keep all."
+    "--retention-days",
+    type=float,
+    help="A session's rows go so long after its latest turn. Default 0: never.",
 )
-@click.option("--strict", is_flag=True, help="Exit 4 if a record was refused.")
+@click.option(
+    "--strict", is_flag=True, help="Exit 4 if a record was refused, or a last line breaks off."
+)
 @options.as_json
 @options.fails_in_a_line
 def run(
@@ -62,21 +67,39 @@ def run(
             )
         except local.Truncated as error:
             _say_counts(error.counts, as_json)
+            _say_refused(error.counts, history)
             raise
     try:
         counts |= {"model": ask(history, model)} if model else {}
     finally:
         _say_counts(counts, as_json)
-    if not counts["read"]:
+    unfinished = counts.get("unfinished", {})
+    if not counts["read"] and not unfinished:
+        _say_nothing_new(files, history)
+    for file, size in unfinished.items():
         output.note(
-            "nothing new: a file is read on from where it was read to; "
-            f"to fold the same again, otherwise: turnstone backfill --history {history}"
+            f"{file}: its last line, {size} bytes so far, is no whole record yet; the next run "
+            "reads it"
         )
+    _say_refused(counts, history)
+    if strict and (counts["dead"] or unfinished):
+        raise click.exceptions.Exit(4)
+
+
+def _say_nothing_new(files: tuple[str, ...], history: Path) -> None:
+    if any(file != "-" and Path(file).stat().st_size for file in files):
+        output.note(
+            "nothing new: a file is read on from where it was read to; to fold the same again, "
+            f"otherwise: turnstone backfill --history {quote(str(history))} --generation NAME"
+        )
+    else:
+        output.note("the input holds no record")
+
+
+def _say_refused(counts: dict[str, Any], history: Path) -> None:
     if dead := counts["dead"]:
         said = "1 record was" if dead == 1 else f"{dead} records were"
-        output.note(f"{said} refused: turnstone dlq list --history {history}")
-        if strict:
-            raise click.exceptions.Exit(4)
+        output.note(f"{said} refused: turnstone dlq list --history {quote(str(history))}")
 
 
 def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
@@ -85,7 +108,7 @@ def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
         return
     warnings = counts["warnings"]
     for name, value in counts.items():
-        if name not in ("warnings", "model") and (value or name != "after_retention"):
+        if name not in ("warnings", "model", "unfinished") and (value or name != "after_retention"):
             output.say_count(name.replace("_", " "), value)
     model = counts.get("model", {})
     for name, value in model.items():
@@ -109,7 +132,9 @@ def import_(format: str, file: Path) -> None:
     import msgspec
 
     from streams.importers import ImportFault, Skipped, convert
+    from streams.runtime.sources import check
 
+    check([str(file)])
     skipped = Skipped()
     encode = msgspec.json.Encoder().encode
     try:
@@ -118,6 +143,10 @@ def import_(format: str, file: Path) -> None:
         sys.stdout.buffer.flush()
     except ImportFault as error:
         raise DataRefused(str(error)) from None
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise ConfigurationError(f"{file}: {error.strerror or error}") from None
     for reason, count in skipped.items():
         output.note(f"left out: {reason}: {count}")
 

@@ -39,7 +39,7 @@ def catalog(file: Path, history: Path, tenant: str | None, as_json: bool) -> Non
     if as_json:
         output.say_json({"file": str(file.absolute())})
     else:
-        output.say(f"{file}: run this again when the history has grown")
+        output.say(f"{file}: has the views; run this again when the history has grown")
 
 
 @click.command()

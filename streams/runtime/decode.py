@@ -18,11 +18,23 @@ from streams.folds.rows import Input
 from streams.runtime import plain
 
 WITHHELD_SOURCE = "meta_request"
-IMAGE_URL = re.compile(r"data:image/[\w.+-]+[^,\s\"]*,[^\s\"']{32,}")
-IMAGE_HINTS = tuple(hint.encode() for hint in plain.IMAGE_HINTS)
-IMAGE_BYTES = re.compile(rf"(?:{'|'.join(plain.IMAGE_STARTS)})[A-Za-z0-9+/]{{28,}}={{0,2}}")
+_MORE_LINES = r"(?:\s+[A-Za-z0-9+/_-]{28,})*(?:\s+[A-Za-z0-9+/_-]*={1,2}|={0,2})"  # of base64
+IMAGE_URL = re.compile(
+    rf"data:image/[\w.+-]+[^,\s\"]*,\s*[^\s\"']{{32,}}{_MORE_LINES}", re.IGNORECASE
+)
+IMAGE_STARTS = tuple(start.encode() for start in plain.IMAGE_STARTS)
+IMAGE_BYTES = re.compile(rf"(?:{'|'.join(plain.IMAGE_STARTS)})[A-Za-z0-9+/]{{28,}}{_MORE_LINES}")
+IDS = frozenset({
+    "event_id", "session_id", "user_id", "client_id", "task_id", "trace_id", "step_id", "plan_id",
+    "signal_id", "state_id", "tool_call_id", "from_event_id", "to_event_id", "sandbox_id",
+})  # fmt: skip
+MAX_ID = 128
+PYTHON_S = re.compile(r"^Value error, | or instance of \w+")  # words that only its users know
+"""Characters of an id: no picture. An id may well begin as one does."""
 BASE64 = re.compile(r"[A-Za-z0-9+/_\-\s]{64,}={0,2}")
 IMAGE_FIELD = re.compile(r"image|base64", re.IGNORECASE)
+TOO_LONG = re.compile(" … \\[a line of (\\d+) bytes\\]".encode())
+"""What a source puts after the first bytes of a line too long to be held."""
 HUGE = re.compile(rb"[0-9]{19}")
 TENANT = re.compile(r"[^\x00-\x1f\x7f-\x9f/]{1,128}")
 LONE_SURROGATE = re.compile(
@@ -168,7 +180,8 @@ def explain(error: ValidationError) -> str:
     faults = []
     for fault in error.errors(include_url=False, include_input=False, include_context=False)[:8]:
         field = ".".join(str(part) for part in fault["loc"]) or "record"
-        faults.append(f"{field}: {fault['msg'].removeprefix('Value error, ')}")
+        said = PYTHON_S.sub("", fault["msg"]).replace("a valid dictionary", "an object")
+        faults.append(f"{field}: {said}")
     if any(fault.startswith("schema_version") for fault in faults):
         faults.append(f"this Turnstone reads schema versions 1 to {SCHEMA_VERSION}")
     return "; ".join(faults)
@@ -183,6 +196,11 @@ def means_withheld(source: str) -> bool:
 
 
 def _unreadable(line: bytes, error: Exception) -> Dead:
+    if len(line) > MAX_RECORD_BYTES:
+        cut = TOO_LONG.search(line)
+        length = int(cut[1]) if cut else len(line)
+        detail = f"{length} bytes, at most {MAX_RECORD_BYTES}"
+        return Dead("too_large", detail, _kept(line, None))
     if isinstance(error, RecursionError):
         return Dead("too_deep", f"nested more than {plain.MAX_DEPTH} deep", _kept(line, None))
     try:
@@ -203,6 +221,7 @@ def _kept(line: bytes, record: Any) -> bytes:
     """The bytes less images; of bytes that may be a withheld request, only hash and length."""
     text = line.decode("utf-8", "surrogateescape")
     plain = re.sub(r"\\u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text)
+    plain = plain.replace("\0", "")  # UTF-16, read as what it is not
     if not isinstance(record, dict) and re.search(r"meta[_-]request", plain, re.IGNORECASE):
         return _encode({"bytes": len(line), "sha256": sha256(line).hexdigest()})
     if isinstance(record, dict | list):
@@ -216,16 +235,17 @@ def _may_hold_image(line: bytes) -> bool:
     """Whether a closer look is worth it: a hint, or an escape that may hide one."""
     if b"\\" in line:
         return True
-    for hint in IMAGE_HINTS:  # noqa: SIM110 - a generator takes thrice as long
-        if hint in line:
+    for start in IMAGE_STARTS:  # a generator takes thrice as long
+        if start in line:
             return True
-    return False
+    lower = line.lower()
+    return b"image" in lower or b"base64" in lower
 
 
 def _is_image(name: str, value: str) -> bool:
-    if name.endswith("_id"):
-        return False  # at most 128 characters: no picture
-    if IMAGE_URL.search(value) or IMAGE_BYTES.match(value):
+    if name in IDS and len(value) <= MAX_ID:
+        return False
+    if IMAGE_URL.search(value) or IMAGE_BYTES.match(value.lstrip(plain.SPACES)):
         return True
     return bool(IMAGE_FIELD.search(name) and len(value) >= 64 and BASE64.fullmatch(value))
 
@@ -235,6 +255,8 @@ def _image_field(value: Any, name: str = "") -> str | None:
     if isinstance(value, str):
         return name if _is_image(name.rsplit(".", 1)[-1], value) else None
     if isinstance(value, dict):
+        if any(_is_image("", key) for key in value):
+            return f"{name or 'record'}, the name of a field in it"
         inside = ((f"{name}.{key}" if name else key, one) for key, one in value.items())
     elif isinstance(value, list):
         inside = ((name, one) for one in value)
@@ -245,7 +267,7 @@ def _image_field(value: Any, name: str = "") -> str | None:
 
 def _without_images(value: Any, name: str = "") -> Any:
     if isinstance(value, dict):
-        return {key: _without_images(one, key) for key, one in value.items()}
+        return {_cut_images(key): _without_images(one, key) for key, one in value.items()}
     if isinstance(value, list):
         return [_without_images(one, name) for one in value]
     if isinstance(value, str) and _is_image(name, value):

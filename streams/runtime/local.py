@@ -11,11 +11,12 @@ not forward).
 """
 
 import gc
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
@@ -29,7 +30,7 @@ from sinks.delta import History
 from sinks.generation import LIVE, find
 from sinks.root import HistoryWriteError, open_root
 from sinks.tables import to_arrow
-from streams.errors import ConfigurationError, TurnstoneError
+from streams.errors import ConfigurationError, TurnstoneError, UsageError
 from streams.extractors.naming import Extract
 from streams.folds.rows import Input
 from streams.generations.generation import use_constants
@@ -57,7 +58,7 @@ class Readable(Protocol):
     size: int
 
     @property
-    def position(self) -> Position: ...
+    def position(self) -> Position | None: ...
 
     @property
     def progress(self) -> int: ...
@@ -66,12 +67,13 @@ class Readable(Protocol):
 
 
 class Truncated(TurnstoneError):  # noqa: N818 - what the file is
-    """A gzip or Parquet file ended too early; what came before is in the history."""
+    """A file cannot be read to its end; what came before is in the history."""
 
     exit_code = 4
 
     def __init__(self, where: str, counts: dict[str, Any]) -> None:
-        super().__init__(f"the file ends too early; what came before is kept: {where}")
+        what = "the file ends too early, or is damaged; what came before is kept"
+        super().__init__(f"{what}: {where}")
         self.counts = counts
 
 
@@ -85,17 +87,27 @@ def run(
     borrow: bool = False,
 ) -> dict[str, Any]:
     """Folds files of input records into the history; returns the counts of design 03, and how
-    many plans an extractor made. `choose` says which, once no other generation can go live.
+    many plans an extractor made; `unfinished` names files whose last line breaks off, and after
+    how many bytes. `choose` says which, once no other generation can go live.
+    `retention_days`: how long a session is kept that nobody speaks in; None and 0: for ever.
     `borrow`: a server is asked for the history, if one has it.
 
-    Raises TurnstoneError: 3 for a folder that is not a history, 4 for a truncated file.
+    Raises TurnstoneError: 2 for another retention, 3 for a folder that is not a history, 4 for a
+    truncated file.
     """
     sources.check(files)
+    retention = _retention(retention_days)
     root = Path(history)
     with writing(root, borrow=borrow) as (store, tables):
-        retention = None if retention_days is None else int(retention_days * DAY)
         runner = Runner(store, tables, Applier(store, retention, choose()), progress)
         return runner.run(files)
+
+
+def _retention(days: float | None) -> int | None:
+    """In microseconds; None for ever, as 0 is."""
+    if days is not None and not (math.isfinite(days) and days >= 0):
+        raise UsageError(f"{days:g} days: retention is a number of days from 0; 0 keeps all")
+    return int(days * DAY) or None if days else None
 
 
 @contextmanager
@@ -117,7 +129,12 @@ def locked(root: Path, *, borrow: bool = False) -> Iterator[None]:
         f"{root}: another turnstone is writing this history; "
         "post to it if it is `turnstone serve`, else wait for it to end"
     )
-    with locks.borrowed(root, refusal) if borrow else locks.held(root / locks.HISTORY, refusal):
+    with ExitStack() as stack:
+        try:
+            lock = locks.borrowed if borrow else locks.held
+            stack.enter_context(lock(root if borrow else root / locks.HISTORY, refusal))
+        except OSError as error:  # a file system that is read-only, a folder that is another's
+            raise HistoryWriteError(f"{root}: {error.strerror or error}") from error
         yield
 
 
@@ -205,6 +222,7 @@ class Runner:
         self.app_id: str = store.value("writer")
         self.writer = ThreadPoolExecutor(1, "writer")
         self.pending: Future[None] | None = None
+        self.unfinished: dict[str, int] = {}  # bytes of a file's last line that are no record yet
         self.packed: dict[str, list[pa.Table]] = {}
         self.unpacked = 0
         self.batch = 0
@@ -235,9 +253,12 @@ class Runner:
             self.settle()
 
     def _read(self, path: str) -> None:
-        topic = path if path == "-" else str(Path(path).resolve())
+        topic = str(Path(path).resolve())
         known = self.positions.get(topic) or self.store.value(f"file/{topic}")
-        self.read(Source(path, Position(*known) if known and path != "-" else None), path)
+        source = Source(path, Position(*known) if known else None)
+        self.read(source, path)
+        if source.unfinished:
+            self.unfinished[path] = source.unfinished
 
     def read(self, source: Readable, shown: str) -> None:
         """Folds what the source has, a batch after the other; the last one waits for more.
@@ -250,13 +271,17 @@ class Runner:
             for chunk in source.chunks():
                 self.apply(chunk)
                 if self.is_full:
-                    self.positions[topic] = source.position
+                    self._note(topic, source.position)
                     self.commit()
                 if self.progress:
                     read = self.applier.counts["read"]
                     self.progress(shown, source.progress, source.size, read)
         finally:
-            self.positions[topic] = source.position
+            self._note(topic, source.position)
+
+    def _note(self, topic: str, position: Position | None) -> None:
+        if position is not None:
+            self.positions[topic] = position
 
     def apply(
         self,
@@ -350,4 +375,5 @@ class Runner:
             "after_retention": counts["after_retention"],
             **{name: count for name, count in counts.items() if name.startswith(EXTRACTED)},
             "warnings": dict(sorted(self.applier.warnings.items())),
+            **({"unfinished": self.unfinished} if self.unfinished else {}),
         }

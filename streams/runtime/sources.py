@@ -1,22 +1,27 @@
-"""Files as records with positions: NDJSON, gzip, Parquet and stdin.
+"""Files as records with positions: NDJSON, gzip, Parquet, pipes and stdin.
 
 A position is the line from 1 (in Parquet the row). A file is known by its absolute path and the
 hash of the bytes already read, so that a second run goes on where the first one ended, and a file
-whose beginning changed counts as another.
+whose beginning changed counts as another. A last line that breaks off in the middle of its record
+is not read yet: who writes the file may still be at it. A pipe is read once and known by when.
 """
 
 import gzip
+import json
+import math
+import os
 import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
+from time import time_ns
 from typing import IO, Any, NamedTuple
 
 import msgspec
 
-from schemas.base import EPOCH
+from schemas.base import EPOCH, format_time
 from streams.errors import ConfigurationError
 
 CHUNK = 1 << 20
@@ -26,6 +31,12 @@ MAX_LINE = 64 << 20  # a longer line is read past; its first bytes stand for it
 HEAD = 1 << 20
 _encode = msgspec.json.Encoder().encode
 WITHHELD = re.compile(rb"meta[_-]request", re.IGNORECASE)
+OVERLAP = 16  # bytes: that text may lie across two blocks
+STDIN = "-"
+GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+TORN = "Input data was truncated"  # msgspec's word for the beginning of a JSON value
+_decode = msgspec.json.Decoder().decode
 
 
 class Position(NamedTuple):
@@ -41,25 +52,33 @@ Given = tuple[bytes, tuple[str, int, int]]
 
 
 class TruncatedError(Exception):
-    """The file ends in the middle of its gzip stream; what came before was read."""
+    """The file cannot be read to its end: half a gzip stream, or damaged; what came before was."""
 
 
 class Source:
-    """One file being read. `position` says how far, once a chunk has been handed out."""
+    """One file being read. `position` says how far, once a chunk has been handed out.
+
+    `unfinished`: how many bytes at the end are a line that is not whole yet, for a later run.
+    """
 
     def __init__(self, path: str, known: Position | None = None) -> None:
-        self.topic = path if path == "-" else str(Path(path).resolve())
+        self.is_stream = _is_stream(path)
+        self.topic = _named_by_time(path) if self.is_stream else str(Path(path).resolve())
+        self.unfinished = 0
         self._path = path
         self._hash = sha256()
         self._bytes = 0
         self._lines = 0
-        self._known = known
-        self.size = 0 if path == "-" else Path(path).stat().st_size
+        self._goes_on = False  # what was read ends within a line that was a whole record
+        self._known = None if self.is_stream else known
+        self.size = 0 if self.is_stream else Path(path).stat().st_size
         self._file: IO[bytes] | None = None
 
     @property
-    def position(self) -> Position:
-        """How far the lines handed out so far reach."""
+    def position(self) -> Position | None:
+        """How far the lines handed out so far reach; None for what nobody can read on."""
+        if self.is_stream:
+            return None
         return Position(self._bytes, self._lines, self._hash.copy().hexdigest())
 
     @property
@@ -73,22 +92,25 @@ class Source:
     def chunks(self) -> Iterator[list[Given]]:
         """The records not read before, some at a time; blank lines are passed over.
 
-        Raises TruncatedError at the end of half a gzip or Parquet file, after its last record.
+        Raises TruncatedError at the end of half a gzip or Parquet file, after its last record, and
+        ConfigurationError for a file that cannot be opened.
         """
-        if self._path.endswith(".parquet"):
-            yield from self._rows()
-            return
-        with _opened(self._path) as self._file:
-            if self._known is None or self._skip(self._file, self._known):
-                yield from self._read(self._file)
+        file, kind = _opened(self._path)
+        with file as self._file:
+            if kind == PARQUET:
+                yield from self._rows()
                 return
-        self._hash, self._bytes, self._lines = sha256(), 0, 0
-        with _opened(self._path) as self._file:  # its beginning is not what was read before
+            if self._known is None or self._skip(file, self._known):
+                yield from self._read(file)
+                return
+        self._hash, self._bytes, self._lines, self._goes_on = sha256(), 0, 0, False
+        with _opened(self._path)[0] as self._file:  # its beginning is not what was read before
             yield from self._read(self._file)
 
     def _skip(self, file: IO[bytes], known: Position) -> bool:
         """Reads past what is known, if it is still the same."""
         left = known.bytes
+        block = b"\n"
         while left:
             try:
                 block = file.read(min(CHUNK, left))
@@ -101,6 +123,7 @@ class Source:
         if self._hash.hexdigest() != known.digest:
             return False
         self._bytes, self._lines = known.bytes, known.lines
+        self._goes_on = not block.endswith(b"\n")
         return True
 
     def _read(self, file: IO[bytes]) -> Iterator[list[Given]]:
@@ -110,6 +133,9 @@ class Source:
         while True:
             block = self._next(file.read1, BLOCK)  # type: ignore[attr-defined]  # what is there now
             end = block.rfind(b"\n") + 1
+            if not block and not self.is_stream and _is_torn(b"".join(rest)):
+                self.unfinished = waiting
+                return
             if end or not block:
                 whole = b"".join((*rest, block[:end]))
                 rest, waiting = [block[end:]], len(block) - end
@@ -125,6 +151,11 @@ class Source:
                 rest, waiting = [], 0
 
     def _records(self, lines: list[bytes]) -> list[Given]:
+        if self._goes_on and len(lines) > 1:  # its line feed has come since, or more
+            self._lines -= not lines[0].rstrip(b"\r")
+            self._goes_on = False
+        if not self._lines:
+            lines[0] = lines[0].removeprefix(BYTE_ORDER_MARK)
         topic, first = self.topic, self._lines + 1
         last = lines.pop()  # without its line feed, most often because nothing follows it
         self._lines += len(lines)
@@ -139,19 +170,21 @@ class Source:
 
     def _long_line(self, file: IO[bytes], begun: bytes) -> list[Given]:
         """The first bytes of a line of more than MAX_LINE, the length of the rest."""
-        length, withheld = len(begun), b""
+        length, withheld = len(begun), False
         self._hash.update(begun)
-        block = begun
+        block, before = begun, b""
         while block:
-            if WITHHELD.search(block):  # the edge then keeps hash and length alone
-                withheld = b" meta_request"
+            # without the zeros of UTF-16
+            withheld = withheld or bool(WITHHELD.search((before + block).replace(b"\0", b"")))
             if block.endswith(b"\n"):
                 break
+            before = block[-2 * OVERLAP :]
             block = self._next(file.readline, CHUNK)
             self._hash.update(block)
             length += len(block)
         self._bytes += length
-        head = begun[:HEAD] + f" … [a line of {length} bytes]".encode() + withheld
+        # the edge keeps hash and length alone of what may be withheld
+        head = begun[:HEAD] + too_long(length) + (b" meta_request" if withheld else b"")
         return self._records([head, b""])
 
     def _next(self, read: Callable[[int], bytes], size: int) -> bytes:
@@ -159,6 +192,9 @@ class Source:
             return read(size)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise TruncatedError(f"{self.topic}: after line {self._lines}: {error}") from None
+        except OSError as error:  # a folder that was unmounted, a bad disk
+            why = error.strerror or str(error)
+            raise TruncatedError(f"{self.topic}: after line {self._lines}: {why}") from None
 
     def _count(self, block: bytes) -> None:
         self._hash.update(block)
@@ -179,28 +215,61 @@ class Source:
                 for batch in file.iter_batches(batch_size=ROWS):
                     rows = batch.to_pylist() if self._lines + batch.num_rows > skip else []
                     new = range(max(skip - self._lines, 0), len(rows))
-                    chunk = [
-                        (_encode(_plain(rows[at])), (self.topic, 0, self._lines + at + 1))
-                        for at in new
-                    ]
+                    chunk = [(_line(rows[at]), (self.topic, 0, self._lines + at + 1)) for at in new]
                     self._lines += batch.num_rows
                     self._bytes = self._lines
                     if chunk:
                         yield chunk
-        except pa.ArrowInvalid as error:
+        except (pa.ArrowException, OSError) as error:
             raise TruncatedError(f"{self.topic}: after row {self._lines}: {error}") from None
 
 
-def _opened(path: str) -> IO[bytes]:
-    if path == "-":
-        return sys.stdin.buffer
-    file = Path(path).open("rb")  # noqa: SIM115 - the caller closes it
-    magic = file.read(2)
-    file.seek(0)
-    if magic == b"\x1f\x8b":
-        file.close()
-        return gzip.open(path)  # type: ignore[return-value]
-    return file
+def too_long(length: int) -> bytes:
+    """What stands after the first bytes of a line of more than MAX_LINE: `decode.TOO_LONG`."""
+    return f" … [a line of {length} bytes]".encode()
+
+
+def _is_torn(line: bytes) -> bool:
+    """Whether it is the beginning of a JSON value, and no more."""
+    try:
+        _decode(line)
+    except msgspec.DecodeError as error:
+        return str(error) == TORN and not line.isspace() and line != b""
+    except (UnicodeDecodeError, RecursionError):
+        pass
+    return False
+
+
+def _is_stream(path: str) -> bool:
+    """Whether it can be read once only: stdin, a named pipe, `<(zcat FILE)`."""
+    return path == STDIN or not Path(path).is_file()
+
+
+def _named_by_time(path: str) -> str:
+    """A pipe by its name and when it was read: others will have the same name."""
+    name = "stdin" if path == STDIN else path
+    return f"{name}@{format_time(time_ns() // 1_000)}"
+
+
+def _opened(path: str) -> tuple[IO[bytes], bytes]:
+    """A file, unpacked, and what it is: GZIP, PARQUET or nothing, which is lines."""
+    try:
+        file: Any = sys.stdin.buffer if path == STDIN else Path(path).open("rb")  # noqa: SIM115
+    except AttributeError:
+        raise ConfigurationError("-: stdin is closed") from None
+    except OSError as error:
+        raise ConfigurationError(f"{path}: {error.strerror}") from None
+    begins = file.peek(4)[:4]
+    if begins == PARQUET or path.lower().endswith(".parquet"):
+        if not Path(path).is_file():
+            file.close()
+            raise ConfigurationError(f"{path}: Parquet is no stream: save it as a file, name that")
+        return file, PARQUET
+    if begins[:2] == GZIP:
+        unpacked = gzip.GzipFile(fileobj=file)
+        unpacked.myfileobj = file  # is closed with it
+        return unpacked, GZIP  # type: ignore[return-value]
+    return file, b""
 
 
 def _file_hash(path: str) -> Any:
@@ -209,6 +278,18 @@ def _file_hash(path: str) -> Any:
         while block := file.read(CHUNK):
             digest.update(block)
     return digest
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    """A Parquet row as a line; one with NaN as JSON that is none, to be refused as such."""
+    plain = _plain(row)
+    return json.dumps(plain).encode() if _has_nan(plain) else _encode(plain)
+
+
+def _has_nan(value: Any) -> bool:
+    if isinstance(value, dict | list):
+        return any(map(_has_nan, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def _plain(value: Any) -> Any:
@@ -225,11 +306,18 @@ def _plain(value: Any) -> Any:
 
 def check(paths: list[str]) -> None:
     """Raises for a path that is not a readable file, before anything is touched."""
+    if paths.count(STDIN) > 1:
+        raise ConfigurationError("-: stdin can be read once only")
     for path in paths:
-        if path != "-" and not Path(path).is_file():
+        if path == STDIN:
+            continue
+        try:
+            path.encode()
+        except UnicodeEncodeError:
+            raise ConfigurationError(f"{path!r}: its name is not UTF-8; rename it") from None
+        if Path(path).is_dir():
+            raise ConfigurationError(f"{path}: is a folder; name the files in it")
+        if not Path(path).exists():
             raise ConfigurationError(f"{path}: no such file")
-        if path != "-":
-            try:
-                Path(path).open("rb").close()
-            except OSError as error:
-                raise ConfigurationError(f"{path}: {error.strerror}") from None
+        if not os.access(path, os.R_OK):
+            raise ConfigurationError(f"{path}: Permission denied")

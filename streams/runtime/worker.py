@@ -54,7 +54,11 @@ class WorkerSettings(Settings):
     ] = None
     retention_days: Annotated[
         float,
-        Field(ge=0, description="A session's rows go so long after its latest turn; 0: never."),
+        Field(
+            ge=0,
+            allow_inf_nan=False,
+            description="A session's rows go so long after its latest turn; 0: never.",
+        ),
     ] = 30.0
     extractor: Annotated[
         Literal["none", "rules"],

@@ -8,6 +8,7 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 import pytest
@@ -119,6 +120,20 @@ BAD = {
     "image field": Bad(
         text(turn("x", image_base64=IMAGE)), "image", "image_base64: ", kept=False
     ),
+    "image url in capitals": Bad(
+        text(turn("x", user_input=f"DATA:IMAGE/PNG;BASE64,{IMAGE}")), "image", "user_input", False
+    ),
+    "image url with a break": Bad(
+        text(turn("x", agent_answer=f"data:image/png;base64,\n{IMAGE}")), "image", "answer", False
+    ),
+    "image in lines": Bad(
+        text(turn("x", agent_answer="\n" + "\n".join(wrap(IMAGE, 76)))), "image", "answer", False
+    ),
+    "image as an id": Bad(text(turn("x", photo_id=IMAGE)), "image", "photo_id", kept=False),
+    "image as a long id": Bad(text(turn("x", task_id=IMAGE)), "image", "task_id", kept=False),
+    "image as a name": Bad(
+        text(turn("x", metadata={f"data:image/png;base64,{IMAGE}": 1})), "image", "metadata", False
+    ),
     "image deep inside": Bad(
         text(turn("x", metadata={"files": [{"data": IMAGE}]})), "image", "metadata", kept=False
     ),
@@ -209,10 +224,10 @@ def test_a_refused_line_keeps_its_bytes(run: Run, name: str) -> None:
     assert run.letters[name]["payload"] == BAD[name].line
 
 
-@pytest.mark.parametrize("name", ["image url", "image field", "image deep inside"])
+@pytest.mark.parametrize("name", [name for name, bad in BAD.items() if bad.reason == "image"])
 def test_an_image_is_kept_as_hash_and_length(run: Run, name: str) -> None:
     payload = run.letters[name]["payload"].decode()
-    assert IMAGE[:40] not in payload and "sha256" in payload
+    assert not any(line in payload for line in wrap(IMAGE, 40)) and "sha256" in payload
     assert json.loads(payload)["event_id"] == "x", "the rest of the record is kept"
 
 
@@ -284,7 +299,7 @@ def test_a_line_of_70_mb_is_refused_and_the_next_one_is_read(tmp_path: Path) -> 
     ((line, reason, payload),) = rows(tmp_path / "history", sql)
     assert line == 2 and payload.startswith(b'{"user_input": "xxxx')
     assert str(length + 19 - 1).encode() in payload or str(length + 19).encode() in payload
-    assert reason in ("too_large", "bad_json")
+    assert reason == "too_large"
 
 
 # --- files that are no good -------------------------------------------------------------------

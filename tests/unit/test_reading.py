@@ -227,7 +227,10 @@ def test_a_user_is_what_the_views_say(history: Path) -> None:
         kept = [one for one in held if one["kind"] != "long_mood_state"]
         assert sorted(found["states"], key=str) == sorted(kept, key=str)
         theirs = f"owner_id = {quoted(owner)} ORDER BY domain, subject"
-        shown = "domain, polarity, subject, status, confidence, evidence_event_ids, updated_at"
+        shown = (
+            "preference_id, domain, polarity, subject, status, confidence, evidence_event_ids, "
+            "updated_at"
+        )
         slow = asked(history, f"SELECT {shown} FROM preference_current WHERE {theirs}")
         assert found["preferences"] == slow
         docs = asked(history, f"SELECT doc FROM profile_current WHERE user_id = {quoted(owner)}")

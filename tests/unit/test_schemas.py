@@ -174,13 +174,22 @@ def test_other_confidences_are_refused(value: float) -> None:
         _turn(metadata={"correct_rate": value})
 
 
-@pytest.mark.parametrize("value", [-1, 1_000_000_001, 1.0, "1", True])
+@pytest.mark.parametrize("value", [-1, 1_000_000_001, 1.5, "1", True])
 def test_an_iteration_index_is_a_bounded_integer(value: Any) -> None:
     with pytest.raises(ValidationError, match="iteration_index"):
         Recursion.model_validate(
             {"session_id": "s", "task_id": "t", "trace_id": "r", "iteration_index": value,
              "occurred_at": AT, "action": {"action_type": "REFLECT"}}
         )  # fmt: skip
+
+
+def test_an_integer_is_one_however_it_is_written() -> None:
+    """As JSON Schema has it, and as JavaScript's numbers go."""
+    one = Recursion.model_validate(
+        {"session_id": "s", "task_id": "t", "trace_id": "r", "iteration_index": 1.0,
+         "occurred_at": AT, "action": {"action_type": "REFLECT"}}
+    )  # fmt: skip
+    assert (one.iteration_index, type(one.iteration_index)) == (1, int)
 
 
 # --- lists and texts --------------------------------------------------------------------------

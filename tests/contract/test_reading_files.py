@@ -1,0 +1,285 @@
+"""How `run` reads: files that grow, pipes, what is no file, and what it says where nothing is read.
+
+`tests/contract/test_bad_input.py` has the bad records.
+"""
+
+import base64
+import gzip
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.command import (
+    PROGRAM,
+    environment,
+    files_holding,
+    folded,
+    ndjson,
+    rows,
+    turn,
+    turnstone,
+)
+
+LINE = (json.dumps(turn("e1", user_input="torn in the middle")) + "\n").encode()
+
+
+def events(history: Path) -> list[Any]:
+    return rows(history, "SELECT event_id, src_offset FROM events ORDER BY src_offset")
+
+
+def letters(history: Path) -> list[Any]:
+    return rows(history, "SELECT src_offset, reason FROM dead_letters ORDER BY src_offset")
+
+
+# --- files that grow --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+@pytest.mark.parametrize("at", [1, len(LINE) // 2, len(LINE) - 2])
+def test_a_line_that_breaks_off_is_read_once_it_is_whole(
+    tmp_path: Path, at: int, packed: bool
+) -> None:
+    file, history = tmp_path / "grows.ndjson", tmp_path / "history"
+    first = (json.dumps(turn("e0")) + "\n").encode()
+    pack = gzip.compress if packed else bytes
+    file.write_bytes(pack(first + LINE[:at]))
+    done = turnstone("run", file, "--history", history, "--json")
+    counts = done.json()
+    assert (done.code, counts["read"], counts["dead"]) == (0, 1, 0)
+    assert counts["unfinished"] == {str(file): at}
+    assert f"{file}: its last line, {at} bytes so far" in done.err
+    assert turnstone("run", file, "--history", history, "--strict").code == 4
+    with file.open("ab") as out:
+        out.write(pack(LINE[at:]))
+    counts = folded(file, history=history)
+    assert counts["applied"] == 1 and "unfinished" not in counts
+    assert events(history) == [("e0", 1), ("e1", 2)] and letters(history) == []
+
+
+def test_what_a_withheld_line_began_with_is_nowhere(tmp_path: Path) -> None:
+    file, history = tmp_path / "grows.ndjson", tmp_path / "history"
+    line = json.dumps(turn("e1", user_input="hush-hush", source="meta_request")).encode()
+    at = line.index(b"hush-hush") + 9
+    file.write_bytes(line[:at])
+    folded(file, history=history)
+    with file.open("ab") as out:
+        out.write(line[at:] + b"\n")
+    assert folded(file, history=history)["withheld"] == 1
+    assert files_holding(history, "hush-hush") == []
+
+
+def test_lines_keep_their_numbers_when_the_last_had_no_line_feed(tmp_path: Path) -> None:
+    file, history = tmp_path / "grows.ndjson", tmp_path / "history"
+    file.write_bytes(LINE.rstrip(b"\n"))
+    assert folded(file, history=history)["applied"] == 1
+    assert folded(file, history=history)["read"] == 0
+    with file.open("ab") as out:
+        out.write(b"\n" + json.dumps(turn("e2")).encode() + b"\nbroken\n")
+    folded(file, history=history)
+    assert events(history) == [("e1", 1), ("e2", 2)] and letters(history) == [(3, "bad_json")]
+
+
+def test_a_last_line_that_is_wrong_is_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "wrong.ndjson").write_bytes(b"{broken")
+    counts = folded(tmp_path / "wrong.ndjson", history=tmp_path / "history")
+    assert (counts["read"], counts["dead"]) == (1, 1)
+
+
+def test_a_byte_order_mark_before_the_first_record_is_none_of_it(tmp_path: Path) -> None:
+    (tmp_path / "bom.ndjson").write_bytes(b"\xef\xbb\xbf" + LINE)
+    assert folded(tmp_path / "bom.ndjson", history=tmp_path / "history")["applied"] == 1
+
+
+# --- pipes ------------------------------------------------------------------------------------
+
+
+def test_stdin_may_be_packed(tmp_path: Path) -> None:
+    done = turnstone("run", "-", "--history", tmp_path / "h", "--json", input=gzip.compress(LINE))
+    assert done.json()["applied"] == 1
+
+
+def test_what_breaks_off_in_a_pipe_is_refused_for_nobody_reads_on(tmp_path: Path) -> None:
+    done = turnstone("run", "-", "--history", tmp_path / "h", "--json", input=LINE[:-5])
+    assert (done.json()["dead"], letters(tmp_path / "h")) == (1, [(1, "bad_json")])
+
+
+def test_dead_letters_of_one_pipe_are_not_those_of_another(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    for text in (b"broken1\n", b"broken2\n"):
+        turnstone("run", "-", "--history", history, input=text)
+    ids = [one["id"] for one in turnstone("dlq", "list", "--history", history, "--json").json()]
+    assert len(set(ids)) == 2
+    shown = [turnstone("dlq", "show", one, "--raw", "--history", history).out for one in ids]
+    assert sorted(shown) == ["broken1", "broken2"]
+
+
+def test_a_named_pipe_is_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = [PROGRAM, "run", str(pipe), "--history", str(tmp_path / "h"), "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment()) as running:
+        pipe.write_bytes(LINE)
+        assert running.stdout is not None
+        counts = json.loads(running.stdout.read())
+    assert (running.returncode, counts["applied"]) == (0, 1)
+
+
+# --- Parquet ----------------------------------------------------------------------------------
+
+
+def parquet(path: Path, *records: dict[str, Any]) -> Path:
+    pq.write_table(pa.Table.from_pylist(list(records)), path)
+    return path
+
+
+def test_nan_in_parquet_is_refused_as_in_json(tmp_path: Path) -> None:
+    good = turn("e1", metadata={"correct_rate": 0.5})
+    bad = turn("e2", metadata={"correct_rate": float("nan")})
+    folded(parquet(tmp_path / "nan.parquet", good, bad), history=tmp_path / "h")
+    assert events(tmp_path / "h") == [("e1", 1)] and letters(tmp_path / "h") == [(2, "bad_json")]
+
+
+def test_parquet_is_known_by_what_is_in_it(tmp_path: Path) -> None:
+    file = parquet(tmp_path / "turns.PARQUET", turn("e1"))
+    assert folded(file, history=tmp_path / "h")["applied"] == 1
+    bare = parquet(tmp_path / "turns", turn("e2"))
+    assert folded(bare, history=tmp_path / "h")["applied"] == 1
+    done = turnstone("run", "-", "--history", tmp_path / "h", input=bare.read_bytes())
+    assert done.code == 3 and "Parquet is no stream" in done.err
+
+
+def test_of_damaged_parquet_what_came_before_is_kept(tmp_path: Path) -> None:
+    made = [turn(f"e{n}", user_input=os.urandom(300).hex()) for n in range(2000)]
+    file = tmp_path / "turns.parquet"
+    pq.write_table(pa.Table.from_pylist(made), file, row_group_size=500, compression="gzip")
+    content = bytearray(file.read_bytes())
+    middle = len(content) * 3 // 5
+    content[middle : middle + 2000] = bytes(2000)
+    file.write_bytes(content)
+    done = turnstone("run", file, "--history", tmp_path / "h", "--json")
+    assert done.code == 4 and "damaged" in done.err
+    assert 500 <= done.json()["applied"] < 2000
+
+
+# --- what is said -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "said"),
+    [
+        (("run", "{folder}"), 3, "is a folder"),
+        (("run", "{folder}/none"), 3, "no such file"),
+        (("run", "-", "-"), 3, "once only"),
+        (("run", "{file}", "--retention-days", "nan"), 2, "retention is a number of days"),
+        (("run", "{file}", "--retention-days", "-1"), 2, "retention is a number of days"),
+        (("run", "{file}", "--history", "s3://bucket/memory"), 3, "an address"),
+        (("run", "{file}", "--history", "{folder}/link"), 3, "cannot be a folder"),
+        (("run", "{file}", "--history", "{file}/below"), 3, "cannot be a folder"),
+        (("import", "openai-chat", "{folder}/none"), 3, "no such file"),
+        (("import", "openai-chat", "{folder}"), 3, "is a folder"),
+        (("import", "chatgpt-export", "{folder}/none"), 3, "no such file"),
+        (("import", "langgraph", "{folder}"), 3, "is a folder"),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_line(
+    tmp_path: Path, args: tuple[str, ...], code: int, said: str
+) -> None:
+    file = ndjson(tmp_path / "turns.ndjson", [turn("e1")])
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    given = [one.format(folder=tmp_path, file=file) for one in args]
+    if given[0] == "run" and "--history" not in given:
+        given += ["--history", str(tmp_path / "h")]
+    done = turnstone(*given, cwd=tmp_path)
+    assert (done.code, done.err.count("\n")) == (code, 1) and said in done.err
+    assert not (tmp_path / "h").exists() and not (tmp_path / "s3:").exists()
+
+
+def test_a_name_that_is_not_utf8_is_said(tmp_path: Path) -> None:
+    file = os.fsencode(tmp_path) + b"/\xff.ndjson"
+    with open(file, "wb") as out:  # noqa: PTH123 - pathlib has no name of bytes
+        out.write(LINE)
+    command = [os.fsencode(PROGRAM), b"run", file, b"--history", os.fsencode(tmp_path / "h")]
+    done = subprocess.run(command, capture_output=True, env=environment(), check=False)
+    assert done.returncode == 3 and b"its name is not UTF-8" in done.stderr
+
+
+def test_a_closed_stdin_is_said(tmp_path: Path) -> None:
+    command = f"exec {PROGRAM} run - --history {tmp_path}/h <&-"
+    done = subprocess.run(command, shell=True, capture_output=True, env=environment(), check=False)
+    assert done.returncode == 3 and b"stdin is closed" in done.stderr
+
+
+def test_a_lock_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    """As on a file system that is read-only."""
+    file = ndjson(tmp_path / "turns.ndjson", [turn("e1")])
+    folded(file, history=tmp_path / "h")
+    (tmp_path / "h" / "turnstone.lock").unlink()
+    (tmp_path / "h" / "turnstone.lock").mkdir()
+    for command in (("run", file), ("compact",)):
+        done = turnstone(*command, "--history", tmp_path / "h")
+        assert (done.code, done.err.count("\n")) == (1, 1)
+
+
+def test_retention_of_no_days_keeps_all(tmp_path: Path) -> None:
+    turns = [turn("e1"), turn("e2", occurred_at="2027-01-01T00:00:00Z")]
+    file = ndjson(tmp_path / "turns.ndjson", turns)
+    done = turnstone("run", file, "--history", tmp_path / "h", "--retention-days", "0", "--json")
+    assert (done.json()["applied"], done.json()["after_retention"]) == (2, 0)
+    shown = turnstone("session", turns[0]["session_id"], "--history", tmp_path / "h", "--json")
+    assert shown.json()["conversation_count"] == 2
+
+
+def test_a_hint_can_be_typed_as_it_stands(tmp_path: Path) -> None:
+    file, history = ndjson(tmp_path / "turns.ndjson", [turn("e1")]), tmp_path / "my memory"
+    folded(file, history=history)
+    said = turnstone("run", file, "--history", history).err.strip()
+    assert said.endswith(f"turnstone backfill --history '{history}' --generation NAME")
+    file.write_bytes(file.read_bytes() + b"broken\n")
+    said = turnstone("run", file, "--history", history).err.strip()
+    assert said == f"1 record was refused: turnstone dlq list --history '{history}'"
+
+
+def test_nothing_to_read_is_not_nothing_new(tmp_path: Path) -> None:
+    (tmp_path / "empty.ndjson").touch()
+    done = turnstone("run", tmp_path / "empty.ndjson", "--history", tmp_path / "h")
+    assert (done.code, done.err) == (0, "the input holds no record\n")
+
+
+# --- dead letters, catalog --------------------------------------------------------------------
+
+
+def test_a_dead_letter_s_bytes_are_had_as_they_were(tmp_path: Path) -> None:
+    line = b"\\xff\xff\\"
+    (tmp_path / "bad.ndjson").write_bytes(line + b"\n")
+    folded(tmp_path / "bad.ndjson", history=tmp_path / "h")
+    which = f"{tmp_path}/bad.ndjson:0:1"
+    done = turnstone("dlq", "show", which, "--json", "--history", tmp_path / "h")
+    assert base64.b64decode(done.json()["payload_base64"]) == line
+    command = [PROGRAM, "dlq", "show", which, "--raw", "--history", str(tmp_path / "h")]
+    assert subprocess.run(command, capture_output=True, check=True).stdout == line
+
+
+def test_of_a_file_written_anew_the_newest_letter_is_shown(tmp_path: Path) -> None:
+    file, history = tmp_path / "bad.ndjson", tmp_path / "h"
+    for day in ("2026-01-01", "2026-01-02"):
+        wrong = turn(day, occurred_at=f"{day}T00:00:00Z", user_input=5)
+        good = turn(f"good {day}", occurred_at=f"{day}T00:00:00Z")
+        ndjson(file, [good, wrong])
+        folded(file, history=history)
+    done = turnstone("dlq", "show", f"{file}:0:2", "--history", history)
+    assert "2026-01-02" in done.out and "the newest of 2" in done.err
+
+
+def test_a_catalog_is_not_written_into_another_file(tmp_path: Path) -> None:
+    file = ndjson(tmp_path / "turns.ndjson", [turn("e1")])
+    folded(file, history=tmp_path / "h")
+    before = file.read_bytes()
+    done = turnstone("catalog", file, "--history", tmp_path / "h")
+    assert done.code == 3 and "no DuckDB database" in done.err
+    assert file.read_bytes() == before
