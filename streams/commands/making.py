@@ -127,6 +127,8 @@ def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
 def import_(format: str, file: Path) -> None:
     """Turn foreign data into input records, one JSON object a line.
 
+    A conversation that cannot be imported is left out and named on stderr; the exit code is 4 then.
+
     Example: turnstone import openai-chat chats.jsonl | turnstone run - --history memory
     """
     import msgspec
@@ -134,8 +136,16 @@ def import_(format: str, file: Path) -> None:
     from streams.importers import ImportFault, Skipped, convert
     from streams.runtime.sources import check
 
+    refused = 0
+
+    class Telling(Skipped):
+        def refuse(self, fault: ImportFault) -> None:
+            nonlocal refused
+            refused += 1
+            output.note(f"left out: {fault}")
+
     check([str(file)])
-    skipped = Skipped()
+    skipped = Telling()
     encode = msgspec.json.Encoder().encode
     try:
         for record in convert(format, file, skipped):
@@ -147,8 +157,12 @@ def import_(format: str, file: Path) -> None:
         raise
     except OSError as error:
         raise ConfigurationError(f"{file}: {error.strerror or error}") from None
-    for reason, count in skipped.items():
-        output.note(f"left out: {reason}: {count}")
+    finally:
+        for reason, count in skipped.items():
+            output.note(f"left out: {reason}: {count}")
+    if refused:
+        what = "1 conversation" if refused == 1 else f"{refused} conversations"
+        raise DataRefused(f"{what} could not be imported; the rest was")
 
 
 @click.command()

@@ -2,15 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 from schemas.base import SECOND, JsonObject, parse_time
-
-Skipped = Counter[str]
-"""What was not imported and how often: `{"image without a description": 2}`. Shown on stderr."""
 
 MAX_ID = 128
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -20,7 +17,7 @@ LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
 class Importer(Protocol):
     """Reads a foreign file and yields input records as JSON-ready dicts, counting what it skips."""
 
-    def __call__(self, path: Path, skipped: Skipped) -> Iterator[JsonObject]: ...
+    def __call__(self, path: Path, skipped: "Skipped") -> Iterator[JsonObject]: ...
 
 
 class ImportFault(ValueError):  # noqa: N818
@@ -31,6 +28,23 @@ class ImportFault(ValueError):  # noqa: N818
         places = [f"item {item}" if item else "", f"field {field}" if field else ""]
         place = ", ".join(part for part in places if part)
         super().__init__(f"{place}: {reason}" if place else reason)
+
+
+class Skipped(Counter[str]):
+    """What was not imported and how often: `{"image without a description": 2}`."""
+
+    def refuse(self, fault: ImportFault) -> None:
+        """One conversation cannot be imported: raises, unless who imports wants the others."""
+        raise fault
+
+
+def whole(item: Callable[[], Iterable[JsonObject]], skipped: Skipped) -> list[JsonObject]:
+    """All records of one conversation, or none where it has a fault."""
+    try:
+        return list(item())
+    except ImportFault as fault:
+        skipped.refuse(fault)
+        return []
 
 
 def micros(value: Any, *, item: int, field: str) -> int:

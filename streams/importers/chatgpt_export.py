@@ -11,12 +11,13 @@ import json
 import zipfile
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from schemas.base import JsonObject
 from streams.importers import json_stream, openai_chat
-from streams.importers.base import ImportFault, Skipped
+from streams.importers.base import ImportFault, Skipped, whole
 
 CONVERSATIONS = "conversations*.json"  # newer exports cut it into conversations-000.json, -001 …
 USER = "user.json"
@@ -36,11 +37,15 @@ def parse(
 ) -> Iterator[JsonObject]:
     """Decoded conversations -> input records. Counts into `skipped`."""
     skipped = Skipped() if skipped is None else skipped
-    items = (
-        _item(conversation, number, skipped) | {"user_id": user_id}
-        for number, conversation in enumerate(conversations, 1)
-    )
-    yield from openai_chat.parse(items, skipped)
+    for number, conversation in enumerate(conversations, 1):
+        yield from whole(partial(_records, conversation, number, skipped, user_id), skipped)
+
+
+def _records(
+    conversation: Any, number: int, skipped: Skipped, user_id: str | None
+) -> Iterator[JsonObject]:
+    item = _item(conversation, number, skipped) | {"user_id": user_id}
+    return openai_chat.conversation(item, number, skipped)
 
 
 def _read_zip(path: Path, skipped: Skipped) -> Iterator[JsonObject]:

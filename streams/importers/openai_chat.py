@@ -17,6 +17,7 @@ the whole item, so that equal items are one session.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from schemas.base import SECOND, JsonObject, format_time
 from schemas.events import SCHEMA_VERSION
 from streams.folds.ids import canonical, make_id
 from streams.importers import json_stream
-from streams.importers.base import MAX_ID, ImportFault, Skipped, identifier, micros
+from streams.importers.base import MAX_ID, ImportFault, Skipped, identifier, micros, whole
 from streams.importers.content import Content, read_content, starts_with_error
 
 TIME_FIELDS = ("created", "created_at", "create_time", "timestamp")
@@ -57,10 +58,15 @@ def parse(items: Iterable[Any], skipped: Skipped | None = None) -> Iterator[Json
     """Decoded items -> input records in the order of the messages. Counts into `skipped`."""
     skipped = Skipped() if skipped is None else skipped
     for number, item in enumerate(items, 1):
-        item = {"messages": item} if isinstance(item, list) else item
-        if not isinstance(item, dict):
-            raise ImportFault("expected an object or an array of messages", item=number)
-        yield from _Conversation(item, number, skipped).records()
+        yield from whole(partial(conversation, item, number, skipped), skipped)
+
+
+def conversation(item: Any, number: int, skipped: Skipped) -> Iterator[JsonObject]:
+    """One item's records, of the turns in their order. Raises ImportFault."""
+    item = {"messages": item} if isinstance(item, list) else item
+    if not isinstance(item, dict):
+        raise ImportFault("expected an object or an array of messages", item=number)
+    return _Conversation(item, number, skipped).records()
 
 
 class _Call:

@@ -137,7 +137,12 @@ async def produce(
                         progress(path, source.progress, source.size, job.counts["read"])
             except TruncatedError as error:
                 job.counts["truncated"] += 1
-                say(f"the file ends too early; what came before is sent: {error}")
+                say(f"the file ends too early, or is damaged; what came before is sent: {error}")
+            if source.unfinished:
+                say(
+                    f"{path}: its last line, {source.unfinished} bytes so far, is no whole record "
+                    "yet; it is not sent"
+                )
         await feed.flush()
     return {
         **{name: job.counts[name] for name in ("read", "sent", "withheld", "unreadable",

@@ -96,6 +96,32 @@ def test_a_byte_order_mark_before_the_first_record_is_none_of_it(tmp_path: Path)
     assert folded(tmp_path / "bom.ndjson", history=tmp_path / "history")["applied"] == 1
 
 
+@pytest.mark.parametrize("where", [-6, 0, 5], ids=["across", "after", "later"])
+def test_a_withheld_line_too_long_to_hold_leaves_its_length_alone(
+    tmp_path: Path, where: int
+) -> None:
+    """Its source may lie across two blocks of what is read."""
+    block = 1 << 20
+    begin = b'{"type": "turn", "user_input": "hush-hush '
+    length = 70 * block + where
+    with (tmp_path / "long.ndjson").open("wb") as out:
+        out.write(begin + b"x" * (length - len(begin)) + b'", "source": meta_request')
+        out.write(b"x" * block + b"\n" + LINE)
+    counts = folded(tmp_path / "long.ndjson", history=tmp_path / "h")
+    assert (counts["applied"], counts["dead"]) == (1, 1)
+    assert rows(tmp_path / "h", "SELECT reason FROM dead_letters") == [("too_large",)]
+    assert files_holding(tmp_path / "h", "hush-hush") == []
+
+
+def test_a_withheld_line_in_utf16_is_kept_as_hash_and_length(tmp_path: Path) -> None:
+    line = json.dumps(turn("e1", user_input="hush-hush", source="meta_request"))
+    (tmp_path / "wide.ndjson").write_bytes(f"{line}\n{line}\n".encode("utf-16"))
+    assert folded(tmp_path / "wide.ndjson", history=tmp_path / "h")["applied"] == 0
+    sql = "SELECT payload FROM dead_letters"
+    kept = b"".join(payload for (payload,) in rows(tmp_path / "h", sql))
+    assert b"sha256" in kept and b"h\0u\0s\0h" not in kept
+
+
 # --- pipes ------------------------------------------------------------------------------------
 
 
@@ -249,6 +275,22 @@ def test_nothing_to_read_is_not_nothing_new(tmp_path: Path) -> None:
     (tmp_path / "empty.ndjson").touch()
     done = turnstone("run", tmp_path / "empty.ndjson", "--history", tmp_path / "h")
     assert (done.code, done.err) == (0, "the input holds no record\n")
+
+
+def test_a_conversation_that_cannot_be_imported_is_left_out_alone(tmp_path: Path) -> None:
+    said = [{"role": "user", "content": "hello"}]
+    items = [
+        {"session_id": "a", "messages": said},
+        {"session_id": "b", "created": "soon", "messages": said},
+        "none",
+        {"session_id": "c", "messages": said},
+    ]
+    file = tmp_path / "chats.json"
+    file.write_text(json.dumps(items))
+    done = turnstone("import", "openai-chat", file)
+    assert done.code == 4 and "2 conversations could not be imported; the rest was" in done.err
+    assert "left out: item 2" in done.err and "left out: item 3" in done.err
+    assert [json.loads(line)["session_id"] for line in done.out.splitlines()] == ["a", "c"]
 
 
 # --- dead letters, catalog --------------------------------------------------------------------
