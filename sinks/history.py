@@ -45,6 +45,10 @@ WATCH: ContextVar[Callable[[DuckDBPyConnection], None] | None] = ContextVar("WAT
 """Told of each connection made: a server bounds and interrupts what its readers ask."""
 
 
+DESCRIBED = "DESCRIBE FROM ("
+"""Stands before a query, to learn its columns."""
+
+
 class QueryError(HistoryError):
     """The SQL is not a query, or DuckDB refuses it."""
 
@@ -171,7 +175,17 @@ def query(root: str | Path, sql: str, tenant: str | None = None) -> Result:
                 return Result([name for name, *_ in answer.description or ()], answer.fetchall())
             return read(connection, sql)
         except _duckdb.Error as error:
-            raise QueryError(str(error)) from error
+            raise QueryError(_as_asked(str(error))) from error
+
+
+def _as_asked(fault: str) -> str:
+    """DuckDB's words without what `read` has put around the query; its caret moves along."""
+    lines = fault.split("\n")
+    for number, line in enumerate(lines[:-1]):
+        if line.startswith(f"LINE 1: {DESCRIBED}"):
+            lines[number] = line.replace(DESCRIBED, "", 1)
+            lines[number + 1] = lines[number + 1][len(DESCRIBED) :]
+    return "\n".join(lines)
 
 
 def _bare(statement: str) -> str:
@@ -188,7 +202,7 @@ def read(db: DuckDBPyConnection, sql: str, *given: Any) -> Result:
 
     DuckDB's own fetch of a time needs pytz; times come as text made by DuckDB instead.
     """
-    described = db.execute(f"DESCRIBE FROM ({sql}\n)", list(given)).fetchall()
+    described = db.execute(f"{DESCRIBED}{sql}\n)", list(given)).fetchall()
     names, kinds = ([row[place] for row in described] for place in (0, 1))
     numbered = [f"c{n}" for n in range(len(kinds))]
     shown = ", ".join(map(_wire, numbered, kinds))

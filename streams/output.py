@@ -16,7 +16,7 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-_encoder = msgspec.json.Encoder(enc_hook=_plain)
+_encoder = msgspec.json.Encoder(enc_hook=_plain, decimal_format="number")
 
 
 def json_text(value: Value, *, indent: int = 2) -> str:

@@ -132,3 +132,16 @@ def test_a_preference_shows_what_why_asks_for(history: Path) -> None:
         "before: like (candidate): short answers in bullet points",
         "after:  like (confirmed): short answers in bullet points",
     ]
+
+
+def test_a_wrong_query_is_shown_as_it_was_asked(history: Path) -> None:
+    asked = "SELECT foo FROM event_current"
+    done = turnstone("sql", asked, "--history", history)
+    *_, line, caret = done.err.rstrip("\n").split("\n")
+    assert line == f"LINE 1: {asked}" and caret.index("^") == line.index("foo")
+
+
+def test_a_decimal_is_a_number(history: Path) -> None:
+    sql = "SELECT 1.5 AS one, 12345678901234567890.123 AS many"
+    out = turnstone("sql", sql, "--history", history, "--json").out
+    assert '"one": 1.5,' in out and '"many": 12345678901234567890.123' in out
