@@ -87,7 +87,7 @@ def run(
 
 
 def _say_nothing_new(files: tuple[str, ...], history: Path) -> None:
-    if any(file != "-" and Path(file).stat().st_size for file in files):
+    if any(Path(file).is_file() and Path(file).stat().st_size for file in files):
         output.note(
             "nothing new: a file is read on from where it was read to; to fold the same again, "
             f"otherwise: turnstone backfill --history {quote(str(history))} --generation NAME"

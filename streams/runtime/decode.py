@@ -29,8 +29,8 @@ IDS = frozenset({
     "signal_id", "state_id", "tool_call_id", "from_event_id", "to_event_id", "sandbox_id",
 })  # fmt: skip
 MAX_ID = 128
-PYTHON_S = re.compile(r"^Value error, | or instance of \w+")  # words that only its users know
 """Characters of an id: no picture. An id may well begin as one does."""
+PYTHON_S = re.compile(r"^Value error, | or instance of \w+")  # words that only its users know
 BASE64 = re.compile(r"[A-Za-z0-9+/_\-\s]{64,}={0,2}")
 IMAGE_FIELD = re.compile(r"image|base64", re.IGNORECASE)
 TOO_LONG = re.compile(" … \\[a line of (\\d+) bytes\\]".encode())

@@ -35,7 +35,9 @@ OVERLAP = 16  # bytes: that text may lie across two blocks
 STDIN = "-"
 GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-TORN = "Input data was truncated"  # msgspec's word for the beginning of a JSON value
+TORN = re.compile(r"Input data was truncated|.* \(byte (\d+)\)")
+"""What msgspec says of the beginning of a JSON value, or of what is wrong at a byte: of a number
+that breaks off, at the one after it."""
 _decode = msgspec.json.Decoder().decode
 
 
@@ -234,7 +236,9 @@ def _is_torn(line: bytes) -> bool:
     try:
         _decode(line)
     except msgspec.DecodeError as error:
-        return str(error) == TORN and not line.isspace() and line != b""
+        said = TORN.fullmatch(str(error))
+        at_end = said is not None and int(said[1] or len(line)) >= len(line)
+        return at_end and line != b"" and not line.isspace()
     except (UnicodeDecodeError, RecursionError):
         pass
     return False

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from streams.runtime.sources import _is_torn
 from tests.command import (
     PROGRAM,
     environment,
@@ -60,6 +61,16 @@ def test_a_line_that_breaks_off_is_read_once_it_is_whole(
     counts = folded(file, history=history)
     assert counts["applied"] == 1 and "unfinished" not in counts
     assert events(history) == [("e0", 1), ("e1", 2)] and letters(history) == []
+
+
+def test_wherever_a_record_breaks_off_it_waits() -> None:
+    """Of numbers, escapes and characters of several bytes, too."""
+    text = {"a": [-1.5e-7, True, None, "\u4f60\n\u00e9\U0001f600"], "b": {}}
+    for line in (json.dumps(text), json.dumps(text, ensure_ascii=False)):
+        whole = line.encode()
+        assert not _is_torn(whole)
+        assert [at for at in range(1, len(whole)) if not _is_torn(whole[:at])] == []
+        assert [at for at in range(5, len(whole)) if _is_torn(b"{x" + whole[:at])] == []
 
 
 def test_what_a_withheld_line_began_with_is_nowhere(tmp_path: Path) -> None:
