@@ -8,6 +8,7 @@ but for what lies in the store already; over all ten, the first has new users al
 those whose profiles have grown by nine sessions: then the work grows, too.
 """
 
+import math
 import multiprocessing
 import time
 from collections.abc import Iterator
@@ -120,10 +121,13 @@ def bare_beside(file: Path, folder: Path) -> Iterator[list[Beside]]:
     )
     loop.start()
     measured: list[Beside] = []
-    yield measured
-    ours.send("end")
-    measured.extend(ours.recv())
-    loop.join()
+    try:
+        yield measured
+        ours.send("end")
+        measured.extend(ours.recv())
+    finally:
+        loop.kill()
+        loop.join()
 
 
 def _now_and_then(file: str, out: str, asked: Connection) -> None:
@@ -152,7 +156,8 @@ class Span(NamedTuple):
 
 def _span(begin: Mark, end: Mark, beside: list[Beside]) -> Span:
     read = end.read - begin.read
-    bare = common.median(one.speed for one in beside if begin.wall <= one.wall < end.wall)
+    meanwhile = [one.speed for one in beside if begin.wall <= one.wall < end.wall]
+    bare = common.median(meanwhile) if meanwhile else math.nan  # a short run
     wall, cpu = end.wall - begin.wall, end.cpu - begin.cpu
     return Span(read / wall, read / cpu, bare, end.resident)
 

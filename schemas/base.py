@@ -39,8 +39,8 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Whole = Annotated[int, BeforeValidator(_whole)]
-"""An integer as JSON Schema means it: 1.0 is one."""
+AsWhole = BeforeValidator(_whole)
+"""Of an integer as JSON Schema means it: 1.0 is one. Its bounds stand before it."""
 Id = Annotated[
     str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")
 ]

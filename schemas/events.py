@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from schemas.base import Confidence, Id, JsonObject, Label, Whole, Wire
+from schemas.base import AsWhole, Confidence, Id, JsonObject, Label, Wire
 from schemas.plans import (
     ContextUpdates,
     EventAnnotations,
@@ -165,7 +165,7 @@ class Recursion(Record):
     session_id: Id
     task_id: Id
     trace_id: Id
-    iteration_index: Whole = Field(ge=0, le=1_000_000_000)
+    iteration_index: Annotated[int, Field(ge=0, le=1_000_000_000), AsWhole]
     status: Literal["running", "done", "error"] = "done"
     step_id: Id | None = None
     observe: Text = ""
@@ -175,7 +175,7 @@ class Recursion(Record):
     constraints: list[Text] | None = Field(default=None, max_length=100)
     plan: list[PlanStep] | None = Field(default=None, max_length=1000)
     short_term_memory_append: Text | list[Text] | None = None
-    max_iteration: Whole | None = Field(default=None, ge=1, le=1_000_000)
+    max_iteration: Annotated[int, Field(ge=1, le=1_000_000), AsWhole] | None = None
     error: Text | None = None
     final: bool = False
 
@@ -188,7 +188,7 @@ class ToolResult(Record):
     task_id: Id
     trace_id: Id
     tool_call_id: Id | None = None
-    call_index: Whole | None = Field(default=None, ge=0, le=10_000)
+    call_index: Annotated[int, Field(ge=0, le=10_000), AsWhole] | None = None
     result: Any = None
     success: bool
 

@@ -4,8 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from schemas.base import Confidence, Id, JsonObject, Label, Micros, Whole, Wire
+from schemas.base import AsWhole, Confidence, Id, JsonObject, Label, Micros, Wire
 from schemas.record import Affect, Record, Text
+
+Count = Annotated[int, Field(ge=0, le=2**53), AsWhole]
 
 
 class Extractor(Wire):
@@ -126,9 +128,9 @@ class Extraction(Wire):
     """
 
     event_ids: list[Id] = Field(default_factory=list, max_length=1000)
-    calls: Whole = Field(default=0, ge=0)
-    prompt_tokens: Whole = Field(default=0, ge=0)
-    completion_tokens: Whole = Field(default=0, ge=0)
+    calls: Count = 0
+    prompt_tokens: Count = 0
+    completion_tokens: Count = 0
     cost: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     made_at: Micros | None = None
     error: Text | None = None

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from schemas.base import ClampedConfidence, Label, Micros, Tenant, Vad, Wire
+from schemas.base import AsWhole, ClampedConfidence, Label, Micros, Tenant, Vad, Wire
 
 SCHEMA_VERSION = 2
 MAX_RECORD_BYTES = 1_000_000
@@ -15,7 +15,7 @@ Text = Annotated[str, Field(max_length=MAX_RECORD_BYTES)]
 class Record(Wire):
     """What all input records carry; `recorded_at` is the broker's append time or the file's."""
 
-    schema_version: int = Field(default=1, ge=1, le=SCHEMA_VERSION)
+    schema_version: Annotated[int, Field(ge=1, le=SCHEMA_VERSION), AsWhole] = 1
     type: str
     tenant: Tenant = "default"
     occurred_at: Micros

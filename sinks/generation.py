@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from sinks.root import MARKER, HistoryError, HistoryWriteError, find_root, replace
+from sinks.root import MARKER, HistoryError, HistoryWriteError, check_is_path, find_root, replace
 
 FOLDER = "generations"
 FILE = "generation.json"
@@ -161,6 +161,7 @@ def find_tables(path: str | Path) -> Path:
 
     Raises HistoryError where there is no history.
     """
+    check_is_path(path)
     given = Path(path).absolute()
     if given.parent.name == FOLDER and given.name == ROOT:
         return find_root(given.parent.parent)

@@ -88,10 +88,7 @@ def find_root(path: str | Path) -> Path:
 
 def check_root(path: str | Path) -> Path:
     """The absolute path, if it is a history or may become one. Touches nothing."""
-    if ADDRESS.match(str(path)):
-        raise HistoryError(
-            f"{path}: an address; a history is a folder here (copy it there when it is made)"
-        )
+    check_is_path(path)
     root = Path(path).absolute()
     if bad := sorted(UNUSABLE.intersection(str(root))):
         raise HistoryError(f"{root}: a history's path cannot hold {' '.join(bad)}")
@@ -111,6 +108,14 @@ def check_root(path: str | Path) -> Path:
     except PermissionError as error:
         raise HistoryError(f"{root}: {error.strerror}") from error
     return root
+
+
+def check_is_path(path: str | Path) -> None:
+    """Raises HistoryError for an address."""
+    if ADDRESS.match(str(path)):
+        raise HistoryError(
+            f"{path}: an address; a history is a folder here (copy it there when it is made)"
+        )
 
 
 def _check_format(root: Path) -> None:

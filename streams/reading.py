@@ -297,8 +297,7 @@ def dead_letters(
 
 def dead_letter(root: Path, tenant: str | None, letter: str) -> dict[str, Any]:
     """One dead letter with its original bytes. `others`: how many more stand under this id, for a
-    file that was written anew has its lines twice; the newest is shown."""
+    file that was written anew has its lines twice."""
     with connect(root, tenant=tenant, views=["dead_letters"]) as db:
-        sql = f"SELECT * FROM dead_letters WHERE {PLACE} = ? ORDER BY recorded_at DESC"
-        found = rows(db, sql, letter)
+        found = rows(db, f"SELECT * FROM dead_letters WHERE {PLACE} = ?", letter)
         return {**_one(found, f"dead letter {letter!r}"), "others": len(found) - 1}

@@ -39,12 +39,14 @@ def dlq_list(history: Path, reason: str | None, tenant: str | None, as_json: boo
 @options.argument("letter", help="The id that `dlq list` shows.")
 @options.asked_history
 @options.any_tenant
-@click.option("--raw", is_flag=True, help="The original bytes alone, as they are.")
+@click.option("--raw", is_flag=True, help="The kept bytes alone, as they are.")
 @options.as_json
 @options.fails_in_a_line
 def dlq_show(letter: str, history: Path, tenant: str | None, raw: bool, as_json: bool) -> None:
-    """One dead letter with what was sent. In JSON `payload` is for reading, with escapes where
-    bytes are no text; `payload_base64` is exact.
+    """One dead letter with what was kept of it.
+
+    In JSON `payload` is for reading, with escapes where bytes are no text; `payload_base64` is
+    exact.
 
     Example: turnstone dlq show /data/turns.ndjson:0:17 --raw --history memory > line.json
     """
@@ -54,9 +56,7 @@ def dlq_show(letter: str, history: Path, tenant: str | None, raw: bool, as_json:
     payload: bytes = found["payload"]
     others = found.pop("others")
     if others:
-        output.note(
-            f"the newest of {others + 1} with this id: the file was written anew; see `sql`"
-        )
+        output.note(f"one of {others + 1} with this id: its file was written anew; `sql` has all")
     if raw:
         sys.stdout.buffer.write(payload)
         return

@@ -1,6 +1,7 @@
 """Commands that make memory: `run`, `import`, `demo`."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -148,21 +149,29 @@ def import_(format: str, file: Path) -> None:
     skipped = Telling()
     encode = msgspec.json.Encoder().encode
     try:
-        for record in convert(format, file, skipped):
+        for record in _read(convert(format, file, skipped), file):
             sys.stdout.buffer.write(encode(record) + b"\n")
         sys.stdout.buffer.flush()
     except ImportFault as error:
         raise DataRefused(str(error)) from None
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise ConfigurationError(f"{file}: {error.strerror or error}") from None
     finally:
         for reason, count in skipped.items():
             output.note(f"left out: {reason}: {count}")
     if refused:
         what = "1 conversation" if refused == 1 else f"{refused} conversations"
         raise DataRefused(f"{what} could not be imported; the rest was")
+
+
+def _read(records: Iterator[Any], file: Path) -> Iterator[Any]:
+    """Records as they are read; what fails in reading is told from what fails in writing."""
+    while True:
+        try:
+            record = next(records)
+        except StopIteration:
+            return
+        except OSError as error:
+            raise ConfigurationError(f"{file}: {error.strerror or error}") from None
+        yield record
 
 
 @click.command()

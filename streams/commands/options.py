@@ -1,9 +1,11 @@
 """What commands share: their options, their arguments with a word of help, and how they fail."""
 
 import functools
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
+from errno import ENOSPC
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -85,7 +87,10 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return function(*args, **kwargs)
+            result = function(*args, **kwargs)
+            if sys.stdout is not None:
+                sys.stdout.flush()  # at the end of Python it would be too late to say what fails
+            return result
         except (TurnstoneError, HistoryError) as error:
             output.note(f"turnstone: {error}")
             raise click.exceptions.Exit(error.exit_code) from None
@@ -101,11 +106,24 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
         except BrokenPipeError:
             sys.stderr.close()  # the reader of our output has gone: nothing to say to it
             raise click.exceptions.Exit(0) from None
+        except OSError as error:
+            if error.errno != ENOSPC:
+                raise
+            output.note(f"turnstone: {error.filename or 'stdout'}: {error.strerror}")
+            _give_up_stdout()
+            raise click.exceptions.Exit(1) from None
         except KeyboardInterrupt:
             output.note("turnstone: interrupted; what was committed stands, run again to go on")
             raise click.exceptions.Exit(130) from None
 
     return wrapped
+
+
+def _give_up_stdout() -> None:
+    """What is still to be written there goes nowhere: Python would try again at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 class Observing(NamedTuple):

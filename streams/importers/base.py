@@ -38,13 +38,16 @@ class Skipped(Counter[str]):
         raise fault
 
 
-def whole(item: Callable[[], Iterable[JsonObject]], skipped: Skipped) -> list[JsonObject]:
+def whole(item: Callable[[Skipped], Iterable[JsonObject]], skipped: Skipped) -> list[JsonObject]:
     """All records of one conversation, or none where it has a fault."""
+    of_item = Skipped()
     try:
-        return list(item())
+        records = list(item(of_item))
     except ImportFault as fault:
         skipped.refuse(fault)
         return []
+    skipped.update(of_item)
+    return records
 
 
 def micros(value: Any, *, item: int, field: str) -> int:

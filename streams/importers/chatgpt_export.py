@@ -38,11 +38,11 @@ def parse(
     """Decoded conversations -> input records. Counts into `skipped`."""
     skipped = Skipped() if skipped is None else skipped
     for number, conversation in enumerate(conversations, 1):
-        yield from whole(partial(_records, conversation, number, skipped, user_id), skipped)
+        yield from whole(partial(_records, conversation, number, user_id), skipped)
 
 
 def _records(
-    conversation: Any, number: int, skipped: Skipped, user_id: str | None
+    conversation: Any, number: int, user_id: str | None, skipped: Skipped
 ) -> Iterator[JsonObject]:
     item = _item(conversation, number, skipped) | {"user_id": user_id}
     return openai_chat.conversation(item, number, skipped)

@@ -58,7 +58,7 @@ def parse(items: Iterable[Any], skipped: Skipped | None = None) -> Iterator[Json
     """Decoded items -> input records in the order of the messages. Counts into `skipped`."""
     skipped = Skipped() if skipped is None else skipped
     for number, item in enumerate(items, 1):
-        yield from whole(partial(conversation, item, number, skipped), skipped)
+        yield from whole(partial(conversation, item, number), skipped)
 
 
 def conversation(item: Any, number: int, skipped: Skipped) -> Iterator[JsonObject]:

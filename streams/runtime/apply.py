@@ -30,6 +30,9 @@ TENANT = -6  # where a row has it: the suffix and the date stand at its end
 Ending = Outcome | Literal["withheld"] | Dead
 """What a record ended as (law 3)."""
 
+MOST_DAYS = 1_000_000
+"""Of retention."""
+
 EXTRACTED = "extracted_"
 """Before what a plan ended as that was made of a turn here: no input record."""
 

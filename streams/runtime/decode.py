@@ -20,20 +20,27 @@ from streams.runtime import plain
 WITHHELD_SOURCE = "meta_request"
 _MORE_LINES = r"(?:\s+[A-Za-z0-9+/_-]{28,})*(?:\s+[A-Za-z0-9+/_-]*={1,2}|={0,2})"  # of base64
 IMAGE_URL = re.compile(
-    rf"data:image/[\w.+-]+[^,\s\"]*,\s*[^\s\"']{{32,}}{_MORE_LINES}", re.IGNORECASE
+    rf"data:image\\?/[\w.+-][^,\s\"]{{0,256}}+,\s*[^\s\"']{{32,}}{_MORE_LINES}",
+    re.IGNORECASE | re.ASCII,
 )
 IMAGE_STARTS = tuple(start.encode() for start in plain.IMAGE_STARTS)
-IMAGE_BYTES = re.compile(rf"(?:{'|'.join(plain.IMAGE_STARTS)})[A-Za-z0-9+/]{{28,}}{_MORE_LINES}")
+_STARTS = "|".join(plain.IMAGE_STARTS)
+IMAGE_BYTES = re.compile(rf"(?:{_STARTS})[A-Za-z0-9+/]{{28,}}{_MORE_LINES}")
+ESCAPED_BYTES = re.compile(  # as JSON may write them, in text that is none
+    rf"(?:{_STARTS.replace('/', chr(92) * 2 + '?/')})"
+    r"(?:[A-Za-z0-9+/=]|\\/|\\[nrt]|\\u00[0-9a-fA-F]{2}){28,}"
+)
+LAST_LINE = re.compile(r"\s+[A-Za-z0-9+/_-]{1,27}\s*")
 IDS = frozenset({
     "event_id", "session_id", "user_id", "client_id", "task_id", "trace_id", "step_id", "plan_id",
-    "signal_id", "state_id", "tool_call_id", "from_event_id", "to_event_id", "sandbox_id",
+    "signal_id", "state_id", "tool_call_id", "from_event_id", "to_event_id", "sandbox_id", "tenant",
 })  # fmt: skip
 MAX_ID = 128
 """Characters of an id: no picture. An id may well begin as one does."""
 PYTHON_S = re.compile(r"^Value error, | or instance of \w+")  # words that only its users know
 BASE64 = re.compile(r"[A-Za-z0-9+/_\-\s]{64,}={0,2}")
 IMAGE_FIELD = re.compile(r"image|base64", re.IGNORECASE)
-TOO_LONG = re.compile(" … \\[a line of (\\d+) bytes\\]".encode())
+TOO_LONG = re.compile(" … \\[a line of (\\d+) bytes\\](?: meta_request)?\\Z".encode())
 """What a source puts after the first bytes of a line too long to be held."""
 HUGE = re.compile(rb"[0-9]{19}")
 TENANT = re.compile(r"[^\x00-\x1f\x7f-\x9f/]{1,128}")
@@ -82,7 +89,8 @@ def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld
         detail = f"{len(line)} bytes, at most {MAX_RECORD_BYTES}"
         return Dead("too_large", detail, _kept(line, record), *_whose(record))
     if _may_be_deep(line) and _depth(record) > plain.MAX_DEPTH:
-        return Dead("too_deep", f"nested more than {plain.MAX_DEPTH} deep", line, *_whose(record))
+        detail = f"nested more than {plain.MAX_DEPTH} deep"
+        return Dead("too_deep", detail, _kept(line, record), *_whose(record))
     if _may_hold_image(line) and (found := _image_field(record)):
         detail = f"{found}: image bytes are not kept; send a description in image_summaries"
         return Dead("image", detail, _kept(line, record), *_whose(record))
@@ -220,15 +228,17 @@ def _unreadable(line: bytes, error: Exception) -> Dead:
 def _kept(line: bytes, record: Any) -> bytes:
     """The bytes less images; of bytes that may be a withheld request, only hash and length."""
     text = line.decode("utf-8", "surrogateescape")
-    plain = re.sub(r"\\u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text)
-    plain = plain.replace("\0", "")  # UTF-16, read as what it is not
-    if not isinstance(record, dict) and re.search(r"meta[_-]request", plain, re.IGNORECASE):
+    text_of = re.sub(r"\\u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text)
+    text_of = text_of.replace("\0", "")  # UTF-16, read as what it is not
+    if not isinstance(record, dict) and re.search(r"meta[_-]request", text_of, re.IGNORECASE):
         return _encode({"bytes": len(line), "sha256": sha256(line).hexdigest()})
-    if isinstance(record, dict | list):
+    is_deep = _may_be_deep(line) and _depth(record) > plain.MAX_DEPTH
+    if isinstance(record, dict | list) and not is_deep:
         if not _may_hold_image(line) or not _image_field(record):
             return line
         return _encode(_without_images(record))
-    return _cut_images(text).encode("utf-8", "surrogateescape")
+    cut = ESCAPED_BYTES.sub(lambda found: _stand_in(found[0]), text)
+    return _cut_images(cut).encode("utf-8", "surrogateescape")
 
 
 def _may_hold_image(line: bytes) -> bool:
@@ -250,19 +260,19 @@ def _is_image(name: str, value: str) -> bool:
     return bool(IMAGE_FIELD.search(name) and len(value) >= 64 and BASE64.fullmatch(value))
 
 
-def _image_field(value: Any, name: str = "") -> str | None:
-    """The path of the first field that holds image bytes."""
+def _image_field(value: Any, name: str = "", path: str = "") -> str | None:
+    """The path of the first field that holds image bytes; `name` is the last field's."""
     if isinstance(value, str):
-        return name if _is_image(name.rsplit(".", 1)[-1], value) else None
+        return path if _is_image(name, value) else None
     if isinstance(value, dict):
         if any(_is_image("", key) for key in value):
-            return f"{name or 'record'}, the name of a field in it"
-        inside = ((f"{name}.{key}" if name else key, one) for key, one in value.items())
+            return f"{path or 'record'}, the name of a field in it"
+        inside = ((key, f"{path}.{key}" if path else key, one) for key, one in value.items())
     elif isinstance(value, list):
-        inside = ((name, one) for one in value)
+        inside = ((name, path, one) for one in value)
     else:
         return None
-    return next((found for key, one in inside if (found := _image_field(one, key))), None)
+    return next((found for key, at, one in inside if (found := _image_field(one, key, at))), None)
 
 
 def _without_images(value: Any, name: str = "") -> Any:
@@ -271,9 +281,18 @@ def _without_images(value: Any, name: str = "") -> Any:
     if isinstance(value, list):
         return [_without_images(one, name) for one in value]
     if isinstance(value, str) and _is_image(name, value):
-        cut = _cut_images(value)
-        return cut if cut != value else _stand_in(value)
+        return _without_image(value)
     return value
+
+
+def _without_image(text: str) -> str:
+    """A text that holds an image: the last line of its base64 may be short, and like a word."""
+    found = IMAGE_URL.search(text) or IMAGE_BYTES.search(text)
+    if found is None or BASE64.fullmatch(text):
+        return _stand_in(text)
+    if LAST_LINE.fullmatch(text, found.end()):
+        return text[: found.start()] + _stand_in(text[found.start() :])
+    return _cut_images(text)
 
 
 def _cut_images(text: str) -> str:

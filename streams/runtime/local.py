@@ -11,7 +11,6 @@ not forward).
 """
 
 import gc
-import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +34,7 @@ from streams.extractors.naming import Extract
 from streams.folds.rows import Input
 from streams.generations.generation import use_constants
 from streams.runtime import sources
-from streams.runtime.apply import EXTRACTED, Applier, Ending, Row
+from streams.runtime.apply import EXTRACTED, MOST_DAYS, Applier, Ending, Row
 from streams.runtime.entity import ROW_FORMAT
 from streams.runtime.sources import Given, Position, Source, TruncatedError
 from streams.runtime.store import Store
@@ -105,9 +104,12 @@ def run(
 
 def _retention(days: float | None) -> int | None:
     """In microseconds; None for ever, as 0 is."""
-    if days is not None and not (math.isfinite(days) and days >= 0):
-        raise UsageError(f"{days:g} days: retention is a number of days from 0; 0 keeps all")
-    return int(days * DAY) or None if days else None
+    if not days:
+        return None
+    if not 0 < days <= MOST_DAYS:  # also refuses NaN
+        what = f"retention is a number of days from 0 to {MOST_DAYS}; 0 keeps all"
+        raise UsageError(f"{days:g} days: {what}")
+    return max(1, int(days * DAY))
 
 
 @contextmanager

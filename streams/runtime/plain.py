@@ -86,7 +86,7 @@ def read(line: bytes) -> tuple[PlainTurn, bytes, str | None] | None:
             known = metadata = None
         elif type(given) is dict and None not in given.values():
             known, metadata = _known(given), _encode(given).decode() if given else None
-            if metadata and len(metadata) > 64 and _needs_a_look(metadata):
+            if metadata and len(metadata) > 32 and _needs_a_look(metadata):
                 return None
         else:
             return None

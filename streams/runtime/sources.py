@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
+from stat import S_ISDIR
 from time import time_ns
 from typing import IO, Any, NamedTuple
 
@@ -35,9 +36,9 @@ OVERLAP = 16  # bytes: that text may lie across two blocks
 STDIN = "-"
 GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-TORN = re.compile(r"Input data was truncated|.* \(byte (\d+)\)")
-"""What msgspec says of the beginning of a JSON value, or of what is wrong at a byte: of a number
-that breaks off, at the one after it."""
+TORN = "Input data was truncated"  # msgspec's word for the beginning of a JSON value
+BREAKS_OFF = re.compile(rb"[-+.eE]\Z|\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z")
+"""Of a number, or of a surrogate pair: it says other things of those."""
 _decode = msgspec.json.Decoder().decode
 
 
@@ -135,8 +136,7 @@ class Source:
         while True:
             block = self._next(file.read1, BLOCK)  # type: ignore[attr-defined]  # what is there now
             end = block.rfind(b"\n") + 1
-            if not block and not self.is_stream and _is_torn(b"".join(rest)):
-                self.unfinished = waiting
+            if not block and not self.is_stream and self._waits(b"".join(rest)):
                 return
             if end or not block:
                 whole = b"".join((*rest, block[:end]))
@@ -152,9 +152,19 @@ class Source:
                 yield self._long_line(file, b"".join(rest))
                 rest, waiting = [], 0
 
+    def _waits(self, line: bytes) -> bool:
+        """Whether the end of the file is left for a later run: nothing, or no whole record yet."""
+        if not self._lines:
+            line = line.removeprefix(BYTE_ORDER_MARK)
+        if not line.strip() or BYTE_ORDER_MARK.startswith(line):
+            return True
+        if _is_torn(line):
+            self.unfinished = len(line)
+        return self.unfinished > 0
+
     def _records(self, lines: list[bytes]) -> list[Given]:
         if self._goes_on and len(lines) > 1:  # its line feed has come since, or more
-            self._lines -= not lines[0].rstrip(b"\r")
+            self._lines -= not lines[0].strip()
             self._goes_on = False
         if not self._lines:
             lines[0] = lines[0].removeprefix(BYTE_ORDER_MARK)
@@ -222,7 +232,8 @@ class Source:
                     self._bytes = self._lines
                     if chunk:
                         yield chunk
-        except (pa.ArrowException, OSError) as error:
+        # ValueError and its like: a time that Python has no room for, text that is not UTF-8
+        except (pa.ArrowException, OSError, ValueError, OverflowError, LookupError) as error:
             raise TruncatedError(f"{self.topic}: after row {self._lines}: {error}") from None
 
 
@@ -236,12 +247,18 @@ def _is_torn(line: bytes) -> bool:
     try:
         _decode(line)
     except msgspec.DecodeError as error:
-        said = TORN.fullmatch(str(error))
-        at_end = said is not None and int(said[1] or len(line)) >= len(line)
-        return at_end and line != b"" and not line.isspace()
+        if str(error) == TORN:
+            return True
+        broken = BREAKS_OFF.search(line)
+        return broken is not None and _is_torn(_finished(line, broken[0]))
     except (UnicodeDecodeError, RecursionError):
         pass
     return False
+
+
+def _finished(line: bytes, broken: bytes) -> bytes:
+    """The line with what breaks off at its end made whole."""
+    return line + b"0" if len(broken) == 1 else line[: -len(broken)]
 
 
 def _is_stream(path: str) -> bool:
@@ -259,11 +276,11 @@ def _opened(path: str) -> tuple[IO[bytes], bytes]:
     """A file, unpacked, and what it is: GZIP, PARQUET or nothing, which is lines."""
     try:
         file: Any = sys.stdin.buffer if path == STDIN else Path(path).open("rb")  # noqa: SIM115
+        begins = file.peek(4)[:4]
     except AttributeError:
         raise ConfigurationError("-: stdin is closed") from None
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror}") from None
-    begins = file.peek(4)[:4]
     if begins == PARQUET or path.lower().endswith(".parquet"):
         if not Path(path).is_file():
             file.close()
@@ -287,11 +304,11 @@ def _file_hash(path: str) -> Any:
 def _line(row: dict[str, Any]) -> bytes:
     """A Parquet row as a line; one with NaN as JSON that is none, to be refused as such."""
     plain = _plain(row)
-    return json.dumps(plain).encode() if _has_nan(plain) else _encode(plain)
+    return json.dumps(msgspec.to_builtins(plain)).encode() if _has_nan(plain) else _encode(plain)
 
 
 def _has_nan(value: Any) -> bool:
-    if isinstance(value, dict | list):
+    if isinstance(value, dict | list | tuple):
         return any(map(_has_nan, value.values() if isinstance(value, dict) else value))
     return isinstance(value, float) and not math.isfinite(value)
 
@@ -300,7 +317,7 @@ def _plain(value: Any) -> Any:
     """A Parquet value as JSON has it; times become RFC 3339 text, null fields are left out."""
     if isinstance(value, dict):
         return {key: _plain(one) for key, one in value.items() if one is not None}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):  # a tuple: one pair of a map
         return [_plain(one) for one in value]
     if hasattr(value, "isoformat"):
         moment = value if getattr(value, "tzinfo", None) else None
@@ -319,9 +336,13 @@ def check(paths: list[str]) -> None:
             path.encode()
         except UnicodeEncodeError:
             raise ConfigurationError(f"{path!r}: its name is not UTF-8; rename it") from None
-        if Path(path).is_dir():
+        try:
+            mode = Path(path).stat().st_mode
+        except FileNotFoundError:
+            raise ConfigurationError(f"{path}: no such file") from None
+        except OSError as error:
+            raise ConfigurationError(f"{path}: {error.strerror}") from None
+        if S_ISDIR(mode):
             raise ConfigurationError(f"{path}: is a folder; name the files in it")
-        if not Path(path).exists():
-            raise ConfigurationError(f"{path}: no such file")
         if not os.access(path, os.R_OK):
             raise ConfigurationError(f"{path}: Permission denied")

@@ -28,6 +28,7 @@ from streams.kafka.run import run
 from streams.kafka.settings import KafkaSettings
 from streams.kafka.topics import ensure_topics
 from streams.observing import traces
+from streams.runtime.apply import MOST_DAYS
 from streams.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -56,7 +57,7 @@ class WorkerSettings(Settings):
         float,
         Field(
             ge=0,
-            allow_inf_nan=False,
+            le=MOST_DAYS,
             description="A session's rows go so long after its latest turn; 0: never.",
         ),
     ] = 30.0
@@ -107,7 +108,7 @@ class WorkerSettings(Settings):
     @property
     def retention(self) -> int | None:
         """In microseconds; None for never."""
-        return int(self.retention_days * DAY) or None
+        return max(1, int(self.retention_days * DAY)) if self.retention_days else None
 
     def rows(self, lane: str) -> RowStore:
         """The rows of a lane, by its name."""

@@ -145,3 +145,9 @@ def test_a_decimal_is_a_number(history: Path) -> None:
     sql = "SELECT 1.5 AS one, 12345678901234567890.123 AS many"
     out = turnstone("sql", sql, "--history", history, "--json").out
     assert '"one": 1.5,' in out and '"many": 12345678901234567890.123' in out
+
+
+def test_a_full_disk_behind_stdout_is_said_in_a_line(history: Path) -> None:
+    command = f"exec {PROGRAM} sql 'SELECT 1' --history {history} > /dev/full"
+    done = subprocess.run(command, shell=True, capture_output=True, env=environment(), check=False)
+    assert done.returncode == 1 and done.stderr == b"turnstone: stdout: No space left on device\n"

@@ -73,6 +73,16 @@ def test_wherever_a_record_breaks_off_it_waits() -> None:
         assert [at for at in range(5, len(whole)) if _is_torn(b"{x" + whole[:at])] == []
 
 
+@pytest.mark.parametrize(
+    "line", ['{"a":1}]', '{"a":1},', '{"a":1};', '{"a":1} x', "nope", "turn", "12e",
+             '{"a":"b\\q', '{"a":1} e', "-", '{"a":--'],
+)  # fmt: skip
+def test_what_can_never_be_a_record_does_not_wait(tmp_path: Path, line: str) -> None:
+    (tmp_path / "end.ndjson").write_bytes(LINE + line.encode())
+    counts = folded(tmp_path / "end.ndjson", history=tmp_path / "h")
+    assert (counts["read"], counts["dead"]) == (2, 1)
+
+
 def test_what_a_withheld_line_began_with_is_nowhere(tmp_path: Path) -> None:
     file, history = tmp_path / "grows.ndjson", tmp_path / "history"
     line = json.dumps(turn("e1", user_input="hush-hush", source="meta_request")).encode()
@@ -83,6 +93,30 @@ def test_what_a_withheld_line_began_with_is_nowhere(tmp_path: Path) -> None:
         out.write(line[at:] + b"\n")
     assert folded(file, history=history)["withheld"] == 1
     assert files_holding(history, "hush-hush") == []
+
+
+def test_a_torn_line_behind_a_byte_order_mark_waits_too(tmp_path: Path) -> None:
+    file, history = tmp_path / "bom.ndjson", tmp_path / "h"
+    line = b"\xef\xbb\xbf" + json.dumps(turn("e1", source="meta_request")).encode() + b"\n"
+    for at in (1, 2, 3, 4, len(line) // 2, len(line) - 2):
+        file.write_bytes(line[:at])
+        assert folded(file, history=history)["read"] == 0
+    file.write_bytes(line)
+    assert folded(file, history=history)["withheld"] == 1
+
+
+@pytest.mark.parametrize("rest", ["", "  ", "\r"])
+def test_blanks_at_the_end_move_no_line_numbers(tmp_path: Path, rest: str) -> None:
+    file, history = tmp_path / "grows.ndjson", tmp_path / "history"
+    file.write_bytes(LINE.rstrip(b"\n") + rest.encode())
+    folded(file, history=history)
+    with file.open("ab") as out:
+        out.write(b"  \n" + json.dumps(turn("e2")).encode() + b"\n  ")
+    folded(file, history=history)
+    with file.open("ab") as out:
+        out.write(b"\n" + json.dumps(turn("e3")).encode() + b"\n")
+    folded(file, history=history)
+    assert events(history) == [("e1", 1), ("e2", 2), ("e3", 4)]
 
 
 def test_lines_keep_their_numbers_when_the_last_had_no_line_feed(tmp_path: Path) -> None:
@@ -182,6 +216,22 @@ def test_nan_in_parquet_is_refused_as_in_json(tmp_path: Path) -> None:
     assert events(tmp_path / "h") == [("e1", 1)] and letters(tmp_path / "h") == [(2, "bad_json")]
 
 
+def test_nan_beside_what_json_has_no_word_for_is_refused_too(tmp_path: Path) -> None:
+    rows_ = [turn("e1", metadata={"correct_rate": float("nan"), "raw": b"\xff"}), turn("e2")]
+    columns = {name: [one.get(name) for one in rows_] for name in rows_[0]}
+    columns["scores"] = pa.array([[("a", 0.5)], [("a", float("nan"))]], pa.map_("str", "float64"))
+    pq.write_table(pa.table(columns), tmp_path / "nan.parquet")
+    folded(tmp_path / "nan.parquet", history=tmp_path / "h")
+    assert letters(tmp_path / "h") == [(1, "bad_json"), (2, "bad_json")]
+
+
+def test_a_time_that_has_no_room_is_said(tmp_path: Path) -> None:
+    columns = {"type": ["turn"], "occurred_at": pa.array([2**62], pa.timestamp("us", "UTC"))}
+    pq.write_table(pa.table(columns), tmp_path / "far.parquet")
+    done = turnstone("run", tmp_path / "far.parquet", "--history", tmp_path / "h")
+    assert done.code == 4 and "after row 0" in done.err
+
+
 def test_parquet_is_known_by_what_is_in_it(tmp_path: Path) -> None:
     file = parquet(tmp_path / "turns.PARQUET", turn("e1"))
     assert folded(file, history=tmp_path / "h")["applied"] == 1
@@ -215,6 +265,9 @@ def test_of_damaged_parquet_what_came_before_is_kept(tmp_path: Path) -> None:
         (("run", "-", "-"), 3, "once only"),
         (("run", "{file}", "--retention-days", "nan"), 2, "retention is a number of days"),
         (("run", "{file}", "--retention-days", "-1"), 2, "retention is a number of days"),
+        (("run", "{file}", "--retention-days", "1e300"), 2, "retention is a number of days"),
+        (("run", "a" * 300), 3, "File name too long"),
+        (("sql", "SELECT 1", "--history", "s3://bucket/memory"), 3, "an address"),
         (("run", "{file}", "--history", "s3://bucket/memory"), 3, "an address"),
         (("run", "{file}", "--history", "{folder}/link"), 3, "cannot be a folder"),
         (("run", "{file}", "--history", "{file}/below"), 3, "cannot be a folder"),
@@ -244,6 +297,13 @@ def test_a_name_that_is_not_utf8_is_said(tmp_path: Path) -> None:
     command = [os.fsencode(PROGRAM), b"run", file, b"--history", os.fsencode(tmp_path / "h")]
     done = subprocess.run(command, capture_output=True, env=environment(), check=False)
     assert done.returncode == 3 and b"its name is not UTF-8" in done.stderr
+
+
+def test_a_full_disk_is_not_the_input_s_fault(tmp_path: Path) -> None:
+    (tmp_path / "c.jsonl").write_text('{"messages": [{"role": "user", "content": "hello"}]}\n')
+    command = f"exec {PROGRAM} import openai-chat {tmp_path}/c.jsonl > /dev/full"
+    done = subprocess.run(command, shell=True, capture_output=True, env=environment(), check=False)
+    assert done.returncode == 1 and done.stderr == b"turnstone: stdout: No space left on device\n"
 
 
 def test_a_closed_stdin_is_said(tmp_path: Path) -> None:
@@ -318,7 +378,7 @@ def test_a_dead_letter_s_bytes_are_had_as_they_were(tmp_path: Path) -> None:
     assert subprocess.run(command, capture_output=True, check=True).stdout == line
 
 
-def test_of_a_file_written_anew_the_newest_letter_is_shown(tmp_path: Path) -> None:
+def test_of_a_file_written_anew_it_is_said_that_there_are_more(tmp_path: Path) -> None:
     file, history = tmp_path / "bad.ndjson", tmp_path / "h"
     for day in ("2026-01-01", "2026-01-02"):
         wrong = turn(day, occurred_at=f"{day}T00:00:00Z", user_input=5)
@@ -326,7 +386,7 @@ def test_of_a_file_written_anew_the_newest_letter_is_shown(tmp_path: Path) -> No
         ndjson(file, [good, wrong])
         folded(file, history=history)
     done = turnstone("dlq", "show", f"{file}:0:2", "--history", history)
-    assert "2026-01-02" in done.out and "the newest of 2" in done.err
+    assert "2026-01-0" in done.out and "one of 2 with this id" in done.err
 
 
 def test_a_catalog_is_not_written_into_another_file(tmp_path: Path) -> None:

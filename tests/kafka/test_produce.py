@@ -141,7 +141,7 @@ def test_stdin_and_a_line_that_is_too_large(fresh: Broker) -> None:
     args = ("produce", "-", "--bootstrap", fresh.bootstrap, "--json")
     done = turnstone(*args, "--strict", input=lines)
     assert done.code == 4
-    assert f"-, line 1: {len(large)} bytes, turns takes {INPUT_BYTES}: not sent" in done.err
+    assert f"Z, line 1: {len(large)} bytes, turns takes {INPUT_BYTES}: not sent" in done.err
     assert done.json()["too_large"] == 1
     assert {len(one.value) for one in read(fresh, "turns")} == {len(near), len(lines) - len(large)
                                                                - len(near) - 2}  # fmt: skip

@@ -346,7 +346,7 @@ def test_law_7_what_was_read_is_bounded_in_bytes(
             await asyncio.sleep(0.01)
         for number in (*range(20), 19, 0):
             assert await said(memory, f"s{number}") == [text]
-            held = [entity.size for entity in memory._read.values()]
+            held = [size for _, size in memory._read.values()]
             assert sum(held) == memory._read_bytes <= 100_000
         assert 1 < len(held) < 5 and "s0" in [key for _, _, key in memory._read]
 

@@ -240,7 +240,7 @@ def test_an_unknown_source_is_accepted() -> None:
     assert _turn(source="smoke_signal").source == "smoke_signal"
 
 
-@pytest.mark.parametrize("version", [0, 3, "2", 2.0, True])
+@pytest.mark.parametrize("version", [0, 3, "2", 2.5, True])
 def test_a_schema_version_nobody_knows_is_refused(version: Any) -> None:
     with pytest.raises(ValidationError, match="schema_version"):
         _turn(schema_version=version)
