@@ -228,9 +228,9 @@ def _unreadable(line: bytes, error: Exception) -> Dead:
 def _kept(line: bytes, record: Any) -> bytes:
     """The bytes less images; of bytes that may be a withheld request, only hash and length."""
     text = line.decode("utf-8", "surrogateescape")
-    text_of = re.sub(r"\\u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text)
-    text_of = text_of.replace("\0", "")  # UTF-16, read as what it is not
-    if not isinstance(record, dict) and re.search(r"meta[_-]request", text_of, re.IGNORECASE):
+    unescaped = re.sub(r"\\u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text)
+    unescaped = unescaped.replace("\0", "")  # UTF-16, read as what it is not
+    if not isinstance(record, dict) and re.search(r"meta[_-]request", unescaped, re.IGNORECASE):
         return _encode({"bytes": len(line), "sha256": sha256(line).hexdigest()})
     is_deep = _may_be_deep(line) and _depth(record) > plain.MAX_DEPTH
     if isinstance(record, dict | list) and not is_deep:
