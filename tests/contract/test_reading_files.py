@@ -218,9 +218,9 @@ def test_nan_in_parquet_is_refused_as_in_json(tmp_path: Path) -> None:
 
 def test_nan_beside_what_json_has_no_word_for_is_refused_too(tmp_path: Path) -> None:
     rows_ = [turn("e1", metadata={"correct_rate": float("nan"), "raw": b"\xff"}), turn("e2")]
-    columns = {name: [one.get(name) for one in rows_] for name in rows_[0]}
-    columns["scores"] = pa.array([[("a", 0.5)], [("a", float("nan"))]], pa.map_("str", "float64"))
-    pq.write_table(pa.table(columns), tmp_path / "nan.parquet")
+    scores = pa.array([[("a", 0.5)], [("a", float("nan"))]], pa.map_(pa.string(), pa.float64()))
+    table = pa.Table.from_pylist(rows_).append_column("scores", scores)
+    pq.write_table(table, tmp_path / "nan.parquet")
     folded(tmp_path / "nan.parquet", history=tmp_path / "h")
     assert letters(tmp_path / "h") == [(1, "bad_json"), (2, "bad_json")]
 
