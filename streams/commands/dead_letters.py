@@ -65,7 +65,8 @@ def dlq_show(letter: str, history: Path, tenant: str | None, raw: bool, as_json:
         output.say_json({**found, "payload_base64": b64encode(payload).decode()})
         return
     for name in ("src_topic", "src_partition", "src_offset", "reason", "detail", "key"):
-        output.say(f"{name:>13}  {found[name]}")
+        if found[name] is not None:
+            output.say(f"{name:>13}  {found[name]}")
     output.say(found["payload"])
 
 
