@@ -244,21 +244,23 @@ def too_long(length: int) -> bytes:
 
 def _is_torn(line: bytes) -> bool:
     """Whether it is the beginning of a JSON value, and no more."""
+    if _begins(line):
+        return True
+    broken = BREAKS_OFF.search(line[-12:])
+    if broken is None:
+        return False
+    is_number = len(broken[0]) == 1
+    return _begins(line + b"0" if is_number else line[: -len(broken[0])])
+
+
+def _begins(line: bytes) -> bool:
     try:
         _decode(line)
     except msgspec.DecodeError as error:
-        if str(error) == TORN:
-            return True
-        broken = BREAKS_OFF.search(line)
-        return broken is not None and _is_torn(_finished(line, broken[0]))
+        return str(error) == TORN
     except (UnicodeDecodeError, RecursionError):
         pass
     return False
-
-
-def _finished(line: bytes, broken: bytes) -> bytes:
-    """The line with what breaks off at its end made whole."""
-    return line + b"0" if len(broken) == 1 else line[: -len(broken)]
 
 
 def _is_stream(path: str) -> bool:
