@@ -187,7 +187,7 @@ def spoken(name: str, folder: str, sessions: int, length: int, window: int) -> t
     table, chance, text = STORES[name](Path(folder)), random.Random(1), _text()
     apart = window // (length - 1)
     batch: dict[bytes, bytes] = {}
-    waiting = turns = 0
+    waiting = 0
     cpu, wall = time.process_time(), time.perf_counter()
     for second in range(sessions + apart * (length - 1)):
         for number in range(length):
@@ -204,12 +204,11 @@ def spoken(name: str, folder: str, sessions: int, length: int, window: int) -> t
             waiting += 1
         if waiting >= TURNS_A_BATCH:
             table.write(batch.items())
-            turns += waiting
             batch, waiting = {}, 0
     table.write(batch.items())
-    turns += waiting
     table.close()
     used = (time.perf_counter() - wall, time.process_time() - cpu)
+    turns = sessions * length
     return used[0] * 1e6 / turns, used[1] * 1e6 / turns
 
 

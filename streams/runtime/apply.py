@@ -33,6 +33,12 @@ Ending = Outcome | Literal["withheld"] | Dead
 MOST_DAYS = 1_000_000
 """Of retention."""
 
+
+def retention_of(days: float) -> int | None:
+    """In microseconds; None for ever, as 0 days are."""
+    return max(1, int(days * DAY)) if days else None
+
+
 EXTRACTED = "extracted_"
 """Before what a plan ended as that was made of a turn here: no input record."""
 

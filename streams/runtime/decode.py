@@ -26,8 +26,9 @@ IMAGE_URL = re.compile(
 IMAGE_STARTS = tuple(start.encode() for start in plain.IMAGE_STARTS)
 _STARTS = "|".join(plain.IMAGE_STARTS)
 IMAGE_BYTES = re.compile(rf"(?:{_STARTS})[A-Za-z0-9+/]{{28,}}{_MORE_LINES}")
+_ESCAPED_STARTS = _STARTS.replace("/", r"\\?/")
 ESCAPED_BYTES = re.compile(  # as JSON may write them, in text that is none
-    rf"(?:{_STARTS.replace('/', chr(92) * 2 + '?/')})"
+    rf"(?:{_ESCAPED_STARTS})"
     r"(?:[A-Za-z0-9+/=]|\\/|\\[nrt]|\\u00[0-9a-fA-F]{2}){28,}"
 )
 LAST_LINE = re.compile(r"\s+[A-Za-z0-9+/_-]{1,27}\s*")
@@ -41,7 +42,7 @@ PYTHON_S = re.compile(r"^Value error, | or instance of \w+")  # words that only 
 BASE64 = re.compile(r"[A-Za-z0-9+/_\-\s]{64,}={0,2}")
 IMAGE_FIELD = re.compile(r"image|base64", re.IGNORECASE)
 TOO_LONG = re.compile(" … \\[a line of (\\d+) bytes\\](?: meta_request)?\\Z".encode())
-"""What a source puts after the first bytes of a line too long to be held."""
+"""`too_long`, at a line's end."""
 HUGE = re.compile(rb"[0-9]{19}")
 TENANT = re.compile(r"[^\x00-\x1f\x7f-\x9f/]{1,128}")
 LONE_SURROGATE = re.compile(
@@ -68,6 +69,11 @@ class Dead(NamedTuple):
 
 
 Withheld = Literal["withheld"]
+
+
+def too_long(length: int) -> bytes:
+    """What a source puts after the first bytes of a line too long to be held."""
+    return f" … [a line of {length} bytes]".encode()
 
 
 def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld:

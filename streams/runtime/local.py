@@ -23,7 +23,6 @@ from uuid import uuid4
 import pyarrow as pa
 from rocksdict import WriteBatch
 
-from schemas.base import DAY
 from sinks import locks
 from sinks.delta import History
 from sinks.generation import LIVE, find
@@ -34,7 +33,7 @@ from streams.extractors.naming import Extract
 from streams.folds.rows import Input
 from streams.generations.generation import use_constants
 from streams.runtime import sources
-from streams.runtime.apply import EXTRACTED, MOST_DAYS, Applier, Ending, Row
+from streams.runtime.apply import EXTRACTED, MOST_DAYS, Applier, Ending, Row, retention_of
 from streams.runtime.entity import ROW_FORMAT
 from streams.runtime.sources import Given, Position, Source, TruncatedError
 from streams.runtime.store import Store
@@ -95,21 +94,18 @@ def run(
     truncated file.
     """
     sources.check(files)
-    retention = _retention(retention_days)
+    retention = _retention(retention_days or 0)
     root = Path(history)
     with writing(root, borrow=borrow) as (store, tables):
         runner = Runner(store, tables, Applier(store, retention, choose()), progress)
         return runner.run(files)
 
 
-def _retention(days: float | None) -> int | None:
-    """In microseconds; None for ever, as 0 is."""
-    if not days:
-        return None
-    if not 0 < days <= MOST_DAYS:  # also refuses NaN
+def _retention(days: float) -> int | None:
+    if not 0 <= days <= MOST_DAYS:  # also refuses NaN
         what = f"retention is a number of days from 0 to {MOST_DAYS}; 0 keeps all"
         raise UsageError(f"{days:g} days: {what}")
-    return max(1, int(days * DAY))
+    return retention_of(days)
 
 
 @contextmanager

@@ -24,6 +24,7 @@ import msgspec
 
 from schemas.base import EPOCH, format_time
 from streams.errors import ConfigurationError
+from streams.runtime.decode import too_long
 
 CHUNK = 1 << 20
 BLOCK = 1 << 16  # some hundred turns: what decodes and folds them stays in the CPU's cache
@@ -227,7 +228,10 @@ class Source:
                 for batch in file.iter_batches(batch_size=ROWS):
                     rows = batch.to_pylist() if self._lines + batch.num_rows > skip else []
                     new = range(max(skip - self._lines, 0), len(rows))
-                    chunk = [(_line(rows[at]), (self.topic, 0, self._lines + at + 1)) for at in new]
+                    chunk = [
+                        (_encode(_plain(rows[at])), (self.topic, 0, self._lines + at + 1))
+                        for at in new
+                    ]
                     self._lines += batch.num_rows
                     self._bytes = self._lines
                     if chunk:
@@ -235,11 +239,6 @@ class Source:
         # ValueError and its like: a time that Python has no room for, text that is not UTF-8
         except (pa.ArrowException, OSError, ValueError, OverflowError, LookupError) as error:
             raise TruncatedError(f"{self.topic}: after row {self._lines}: {error}") from None
-
-
-def too_long(length: int) -> bytes:
-    """What stands after the first bytes of a line of more than MAX_LINE: `decode.TOO_LONG`."""
-    return f" … [a line of {length} bytes]".encode()
 
 
 def _is_torn(line: bytes) -> bool:
@@ -284,7 +283,7 @@ def _opened(path: str) -> tuple[IO[bytes], bytes]:
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror}") from None
     if begins == PARQUET or path.lower().endswith(".parquet"):
-        if not Path(path).is_file():
+        if _is_stream(path):
             file.close()
             raise ConfigurationError(f"{path}: Parquet is no stream: save it as a file, name that")
         return file, PARQUET
@@ -303,24 +302,15 @@ def _file_hash(path: str) -> Any:
     return digest
 
 
-def _line(row: dict[str, Any]) -> bytes:
-    """A Parquet row as a line; one with NaN as JSON that is none, to be refused as such."""
-    plain = _plain(row)
-    return json.dumps(msgspec.to_builtins(plain)).encode() if _has_nan(plain) else _encode(plain)
-
-
-def _has_nan(value: Any) -> bool:
-    if isinstance(value, dict | list | tuple):
-        return any(map(_has_nan, value.values() if isinstance(value, dict) else value))
-    return isinstance(value, float) and not math.isfinite(value)
-
-
 def _plain(value: Any) -> Any:
-    """A Parquet value as JSON has it; times become RFC 3339 text, null fields are left out."""
+    """A Parquet value as JSON has it; times become RFC 3339 text, null fields are left out. NaN
+    stays as it is, to be refused: JSON has none."""
     if isinstance(value, dict):
         return {key: _plain(one) for key, one in value.items() if one is not None}
     if isinstance(value, list | tuple):  # a tuple: one pair of a map
         return [_plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return msgspec.Raw(json.dumps(value).encode())
     if hasattr(value, "isoformat"):
         moment = value if getattr(value, "tzinfo", None) else None
         return (moment.astimezone(EPOCH.tzinfo) if moment else value).isoformat()

@@ -15,7 +15,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from schemas.base import DAY
 from sinks.generation import RESERVED
 from streams.extractors.naming import named
 from streams.kafka import agents
@@ -28,7 +27,7 @@ from streams.kafka.run import run
 from streams.kafka.settings import KafkaSettings
 from streams.kafka.topics import ensure_topics
 from streams.observing import traces
-from streams.runtime.apply import MOST_DAYS
+from streams.runtime.apply import MOST_DAYS, retention_of
 from streams.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -108,7 +107,7 @@ class WorkerSettings(Settings):
     @property
     def retention(self) -> int | None:
         """In microseconds; None for never."""
-        return max(1, int(self.retention_days * DAY)) if self.retention_days else None
+        return retention_of(self.retention_days)
 
     def rows(self, lane: str) -> RowStore:
         """The rows of a lane, by its name."""

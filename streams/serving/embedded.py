@@ -107,9 +107,8 @@ class EmbeddedMemory:
         self._folded: dict[Where, tuple[Entity, int]] = {}  # rows not on disk yet, and their batch
         self._batch = 0
         self._since = 0  # the first batch since the store was closed
-        self._read: dict[
-            Where, tuple[Entity, int]
-        ] = {}  # on disk, and size; read last, stands last
+        # those on disk, and their sizes; read last, stands last
+        self._read: dict[Where, tuple[Entity, int]] = {}
         self._read_bytes = 0
 
     async def __aenter__(self) -> Self:
