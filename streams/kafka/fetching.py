@@ -1,4 +1,4 @@
-"""aiokafka's consumer, with two things changed of how it fetches."""
+"""aiokafka's consumer, with three things changed of how it fetches."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,6 +7,9 @@ from typing import Any, Protocol
 
 from aiokafka import AIOKafkaConsumer
 from aiokafka.consumer.fetcher import FetchResult
+
+CANCEL_AGAIN = 0.05
+"""Seconds after which a task that goes on is cancelled once more."""
 
 
 class RawRecord(Protocol):
@@ -25,8 +28,9 @@ class RawRecord(Protocol):
 
 
 class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
-    """A consumer whose `stop` always ends: aiokafka's raises CancelledError, and leaves connections
-    open, where a fetch has just failed and waits to be tried again.
+    """A consumer whose `stop` always ends. aiokafka's raises CancelledError and leaves connections
+    open where a fetch has just failed and waits to be tried again. It never returns where the
+    assignment has just gone: its fetching task then takes the one cancellation for that of a fetch.
 
     `raw`: its `getmany` answers with `RawRecord`s. They are aiokafka's own, as its C parser makes
     them, instead of a ConsumerRecord for each, which is a quarter of its time. It answers by
@@ -52,7 +56,15 @@ class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
                 return found
             return False
 
-        fetcher._proc_fetch_request = processed
+        close, fetching = fetcher.close, fetcher._fetch_task
+
+        async def closed() -> None:
+            while not fetching.done():
+                fetching.cancel()
+                await asyncio.wait([fetching], timeout=CANCEL_AGAIN)
+            await close()
+
+        fetcher._proc_fetch_request, fetcher.close = processed, closed
 
 
 def _itself(partition: Any, record: RawRecord) -> RawRecord:

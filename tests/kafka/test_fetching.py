@@ -50,3 +50,36 @@ def test_aiokafkas_own_does_not(settings: KafkaSettings, caplog: pytest.LogCaptu
     caplog.set_level(logging.ERROR)
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(stop_after_a_failed_fetch(AIOKafkaConsumer, settings, caplog))
+
+
+async def stops_after_the_assignment_went(
+    kind: type[AIOKafkaConsumer], settings: KafkaSettings, turns: int
+) -> bool:
+    """While a fetch waits for records; so many turns of the loop lie between the two calls."""
+    async with connected(settings) as admin:
+        await create(admin, [spec(TOPIC, partitions=1)])
+    consumer = kind(fetch_max_wait_ms=30_000, **settings.client())
+    await consumer.start()
+    consumer.assign([TopicPartition(TOPIC, 0)])
+    await consumer.seek_to_beginning()
+    assert await consumer.getmany(timeout_ms=100) == {}
+    consumer.unsubscribe()
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    stopping = asyncio.create_task(consumer.stop())
+    ended, _ = await asyncio.wait([stopping], timeout=5)
+    await consumer._client.close()  # what aiokafka leaves open
+    for _ in range(2):  # it takes the first one for the fetch's, too
+        stopping.cancel()
+        await asyncio.wait([stopping], timeout=5)
+    return bool(ended)
+
+
+@pytest.mark.parametrize("turns", range(4))
+def test_stops_when_the_assignment_has_just_gone(settings: KafkaSettings, turns: int) -> None:
+    assert asyncio.run(stops_after_the_assignment_went(KafkaConsumer, settings, turns))
+
+
+def test_aiokafkas_own_does_not_stop_then(settings: KafkaSettings) -> None:
+    """If this fails, aiokafka is mended: `KafkaConsumer` need not cancel again."""
+    assert not asyncio.run(stops_after_the_assignment_went(AIOKafkaConsumer, settings, 0))
