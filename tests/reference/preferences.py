@@ -1,0 +1,48 @@
+"""Likes and dislikes: one for each domain, subject and polarity."""
+
+from schemas.events import PreferenceUpdate, WritePlan
+from schemas.time import format_time
+from tests.reference.wording import Document, Refused, evidence, made_id, normalised
+
+Preferences = dict[str, Document]
+
+
+def update_preference(preferences: Preferences, plan: WritePlan, update: PreferenceUpdate) -> None:
+    """One of a plan's `preference_updates`."""
+    made = id_of(plan, update, update.polarity)
+    known = preferences.get(made)
+    if update.op == "revoke":
+        if known is None:
+            raise Refused("revoke of an unknown preference")
+        # what is revoked keeps its confidence and note, and gains the evidence
+        change(known, plan, update, {"status": "revoked"})
+        return
+    if known is None:
+        known = preferences[made] = {"preference_id": made, "domain": update.domain}
+        # the subject stays as it was written first
+        known |= {"polarity": update.polarity, "subject": update.subject, "status": "candidate"}
+    sure = update.op == "confirm" or known["status"] == "confirmed"
+    said = {
+        "status": "confirmed" if sure else "candidate",
+        "confidence": update.confidence + 0.0,  # the one said last
+        "note": update.note or known.get("note"),
+    }
+    change(known, plan, update, said)
+    other = "dislike" if update.polarity == "like" else "like"
+    opposite = preferences.get(id_of(plan, update, other))
+    if update.op == "confirm" and opposite and opposite["status"] == "confirmed":
+        change(opposite, plan, update, {"status": "revoked"})
+
+
+def id_of(plan: WritePlan, update: PreferenceUpdate, polarity: str) -> str:
+    subject = normalised(update.subject)
+    return made_id("preference", plan.tenant, plan.user_id, update.domain, subject, polarity)
+
+
+def change(known: Document, plan: WritePlan, update: PreferenceUpdate, said: Document) -> None:
+    """`updated_at` moves only if something else does."""
+    rests_on = known.get("evidence_event_ids", [])
+    changed = known | said
+    changed["evidence_event_ids"] = evidence(rests_on, plan, update.evidence_event_ids)
+    if changed != known:
+        known.update(changed, updated_at=format_time(plan.occurred_at))

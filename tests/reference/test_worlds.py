@@ -1,0 +1,131 @@
+"""The system beside the reference model, on worlds in which everything meets everything.
+
+Two thousand worlds: 1,600 through the folds, with the revisions replayed, and 400 through the file
+runner, in three runs over files of any names, with every view asked. `python -m
+tests.reference.worlds_at_length` does the folds' part for as many as it is told.
+"""
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sinks.digest import digest
+from streams.runtime import local
+from tests.command import checked, ndjson
+from tests.property.world import World
+from tests.reference import compared, replayed, viewed, worlds
+from tests.reference.worlds import Json
+
+AT_A_TIME = 100
+"""Worlds in one history, as tenants."""
+
+
+def faults(records: list[Json], world: World) -> list[str]:
+    """Where the folds' documents or the end of the revisions are not what the rules say; of one id
+    there is one content, so nothing may be a conflict."""
+    wanted = compared.wanted(records)
+    ended = replayed.replay(world.rows["revisions"])
+    return [
+        *compared.differences(wanted, compared.held(world)),
+        *ended.broken,
+        *replayed.told(ended, wanted),
+        *(reason for reason in world.reasons if reason in ("conflicting_duplicate", "invalid")),
+    ]
+
+
+@settings(
+    max_examples=1600,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(st.randoms(use_true_random=False))
+def test_law_2_and_4_folds_and_revisions_say_what_the_reference_says(draw: Random) -> None:
+    records = worlds.arranged(draw, worlds.world(draw))
+    world = World()
+    world.say(*records)
+    assert faults(records, world) == []
+
+
+def test_the_comparison_finds_a_difference() -> None:
+    """Of a world with a turn less, with a revision less, with a state's confidence changed."""
+    records: list[Json] = [
+        {"type": "turn", "event_id": "e1", "session_id": "s", "user_id": "u", "topic": "tea",
+         "occurred_at": "2026-01-01T00:00:00Z", "subject": {"content": "tea"}},
+        {"type": "write_plan", "plan_id": "p", "user_id": "u", "event_id": "e1",
+         "extractor": {"name": "hand"}, "occurred_at": "2026-01-01T00:00:00Z",
+         "state_updates": [{"op": "upsert", "kind": "fact", "body_text": "tea"}]},
+    ]  # fmt: skip
+    whole = World()
+    whole.say(*records)
+    assert faults(records, whole) == []
+    assert any("session" in fault for fault in faults(records[1:], whole))
+    assert any("state" in fault for fault in faults(records[:1], whole))
+    for revision in list(whole.rows["revisions"]):
+        whole.rows["revisions"].remove(revision)
+        assert faults(records, whole)
+        whole.rows["revisions"].append(revision)
+
+
+# --- the file runner and the views ------------------------------------------------------------
+
+
+def many(first: int, count: int) -> list[Json]:
+    """Worlds as tenants of one log, in which they take turns."""
+    chance = Random(first)
+    made = []
+    for seed in range(first, first + count):
+        draw = Random(seed)
+        arranged = worlds.arranged(draw, worlds.world(draw))
+        made.append([one | {"tenant": f"{one['tenant']}-{seed}"} for one in arranged])
+    order = [number for number, one in enumerate(made) for _ in one]
+    chance.shuffle(order)
+    rest = [iter(one) for one in made]
+    return [next(rest[number]) for number in order]
+
+
+def in_runs(folder: Path, records: list[Json], runs: int = 3) -> Path:
+    """A history of these records, folded in several runs; files' names are in no order."""
+    size = -(-len(records) // runs)
+    for number in range(runs):
+        some = records[number * size : (number + 1) * size]
+        file = ndjson(folder / f"{runs - number}.ndjson", some)
+        checked(local.run([str(file)], folder / "history"))
+    return folder / "history"
+
+
+@pytest.mark.parametrize("first", range(0, 400, AT_A_TIME))
+def test_law_1_and_2_views_of_a_history_show_what_the_reference_says(
+    tmp_path: Path, first: int
+) -> None:
+    records = many(first, AT_A_TIME)
+    wanted = viewed.wanted(records)
+    assert len(wanted) > 10 * AT_A_TIME
+    assert compared.differences(wanted, viewed.shown(in_runs(tmp_path, records))) == []
+
+
+def test_law_2_another_order_and_other_runs_give_one_digest(tmp_path: Path) -> None:
+    records = many(5_000, AT_A_TIME)
+    again = worlds.arranged(Random(1), records)
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    one, other = digest(in_runs(first, records)), digest(in_runs(second, again, runs=5))
+    names = [name for name in one["tables"] if one["tables"][name] != other["tables"][name]]
+    assert (one["memory"], set(names) & {"events", "plans"}) == (other["memory"], set()), names
+
+
+def test_what_was_known_at_a_time_is_what_was_said_until_then(tmp_path: Path) -> None:
+    """`known_at`, of a log in the order of `recorded_at`: what had come up to then."""
+    records = many(9_000, AT_A_TIME)
+    stamped = [
+        one | {"recorded_at": worlds.when(60 * number)} for number, one in enumerate(records)
+    ]
+    history = in_runs(tmp_path, stamped)
+    for count in (1, len(stamped) // 3, len(stamped) // 2, len(stamped)):
+        known_at = viewed.parse_time(stamped[count - 1]["recorded_at"])
+        wanted: Any = viewed.only_as_of(viewed.wanted(stamped[:count]))
+        assert compared.differences(wanted, viewed.known_then(history, known_at)) == []
