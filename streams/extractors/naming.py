@@ -10,6 +10,8 @@ Extract = Callable[[Any], dict[str, Any] | None]
 OURS = ("rules",)
 """Those whose plans are made anew in a generation, not replayed."""
 NAMES = ("none", *OURS)
+MODEL = "llm"
+"""What a run asks when all is folded; turns are not extracted by it while they are folded."""
 
 
 def named(name: str) -> Extract | None:
@@ -19,3 +21,12 @@ def named(name: str) -> Extract | None:
     from streams.extractors import affect, rules
 
     return partial({"rules": rules.extract}[name], affect=affect.estimate)
+
+
+def version_of(name: str) -> str | None:
+    """The version of an extractor of ours; None for others."""
+    if name not in OURS:
+        return None
+    from streams.extractors import rules
+
+    return {"rules": rules.VERSION}[name]

@@ -16,9 +16,11 @@ from streams.extractors.engine import Finding, Language
 from streams.extractors.english import ENGLISH
 from streams.extractors.japanese import JAPANESE
 from streams.folds.ids import make_id, normalise
+from streams.folds.quoting import quoted
 
 NAME = "rules"
-VERSION = "1"
+VERSION = "2"
+"""Another one wherever the plan of some turn differs."""
 OWN_WORDS = "chat"  # the one source in which a user speaks
 DOMAIN = "general"
 LANGUAGES = {"en": ENGLISH, "zh": CHINESE, "ja": JAPANESE}
@@ -159,7 +161,7 @@ def _state(turn: Turn, found: Finding, key: Callable[[str, bool], str]) -> JsonO
         "confidence": rule.confidence,
         "valid_from": format_time(turn.occurred_at),
         "evidence_event_ids": [turn.event_id],
-        "reason": _reason(found),
+        "reason": quoted(found.sentence),
     }
 
 
@@ -180,7 +182,7 @@ def _preferences(turn: Turn, found: Finding) -> list[JsonObject]:
         "confidence": rule.confidence,
         "note": found.sentence,
         "evidence_event_ids": [turn.event_id],
-        "reason": _reason(found),
+        "reason": quoted(found.sentence),
     }
     said = {"corrects": found.old, "evidence": found.sentence}
     new = common | {"op": "confirm", "subject": found.value, "payload": said}
@@ -188,11 +190,6 @@ def _preferences(turn: Turn, found: Finding) -> list[JsonObject]:
         return [new]
     ended = [common | {"op": op, "subject": found.old} for op in ("upsert_candidate", "revoke")]
     return [*ended, new]
-
-
-def _reason(found: Finding) -> str:
-    """Which rule, by its example."""
-    return f"the user said it as in: {found.rule.example}"
 
 
 def _moment(found: Iterable[Finding], affect: Estimate) -> JsonObject | None:

@@ -8,7 +8,7 @@ files. A first pass has one part at least, for a store so taken over is half as 
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
@@ -24,10 +24,12 @@ from sinks.delta import History
 from streams.errors import ConfigurationError, TurnstoneError
 from streams.extractors.naming import named
 from streams.folds import constants
-from streams.generations.gathering import PLACE
+from streams.folds.rows import Input
 from streams.generations.generation import Generation, Settings
 from streams.generations.snapshot import SAID
-from streams.runtime.apply import Applier, Row
+from streams.runtime.apply import Applier, Ending, Row
+from streams.runtime.decode import decode_again
+from streams.runtime.kept import PLACE
 from streams.runtime.local import Progress, Runner, writing
 from streams.runtime.sources import Given, Position
 from streams.runtime.store import Store
@@ -68,6 +70,17 @@ class _Refold(Runner):
     batch makes a file a table and day, and nobody waits for it, so there are fewer."""
 
     batch_records, batch_seconds = 65_536, 60.0
+
+    def apply(
+        self,
+        chunk: list[Given],
+        recorded_at: int | None = None,
+        read: Sequence[Input | None] | None = None,
+    ) -> list[Ending]:
+        """They were bounded and searched when they came: nothing is refused for that again."""
+        again = [decode_again(line, place) for line, place in chunk]
+        known = [record if type(record) is Input else None for record in again]
+        return super().apply(chunk, recorded_at, known)
 
     def _pack(self, rows: dict[str, list[Row]]) -> None:
         super()._pack({name: some for name, some in rows.items() if name not in SAID})
@@ -222,10 +235,8 @@ def _wait_for(part: Path) -> None:
 def _merge(parts: list[Path], store: Store) -> None:
     """The parts' rows as the store's; called again after a kill it does the same."""
     counts: Counter[str] = Counter()
-    watermark = 0
     for part in parts:
         with writing(part) as (folded, _):
             counts.update(folded.value("counts"))
-            watermark = max(watermark, folded.value("watermark") or 0)
         store.ingest(sorted((part / EXPORTED).glob("*.sst")))
-    store.write_values({"counts": dict(counts), "watermark": watermark or None})
+    store.write_values({"counts": dict(counts)})

@@ -17,31 +17,18 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from schemas.events import MAX_RECORD_BYTES
 from sinks.history import quoted, select
 from sinks.links import files_at
 from sinks.tables import STORED
 from streams.generations.generation import Settings
-from streams.generations.snapshot import SAID, Snapshot
+from streams.generations.snapshot import Snapshot
+from streams.runtime.kept import LINE, PLACE, SAID, more, plan_order
 
 RECORDS, LETTERS = "records.parquet", "letters.parquet"
 MEMORY_LIMIT = "1GB"
 ROW_GROUP = 4096
 LETTERS_AT_ONCE = 2_048
 """DuckDB gives no fewer; of the largest they just fit an Arrow array."""
-
-PLACE = "src_topic, src_partition, src_offset"
-OFFSET = "IF(src_topic = '-', recorded_at, NULL) NULLS FIRST, src_offset"
-"""Of stdin each run counts its lines from 1."""
-GAINED = len(',"recorded_at":"2026-01-01T00:00:00.000000Z"')
-KNOWN = f"""
-    CASE WHEN recorded_at = occurred_at OR strlen(doc) + {GAINED} > {MAX_RECORD_BYTES} THEN ''
-    ELSE ',"recorded_at":"' || lpad(strftime(recorded_at, '%Y'), 4, '0')
-        || strftime(recorded_at, '-%m-%dT%H:%M:%S.%fZ"') END
-"""
-"""What a line says besides its `doc`: when it was recorded, unless that makes it too large."""
-IMAGES = """CASE WHEN len(image_summaries) = 0 THEN ''
-    ELSE ',"image_summaries":' || CAST(to_json(image_summaries) AS VARCHAR) END"""
 
 SPEAKERS = """
 CREATE TEMP TABLE speaker AS
@@ -64,42 +51,24 @@ UNION ALL SELECT tenant, user_id, false, hash(tenant, leader) FROM led
 
 LED = ("tenant", "user_id", "leader")
 
-PLAN_ORDER = f"""
-CREATE TEMP TABLE plan_order AS
-WITH made AS (
-    SELECT tenant, plan_id, owner_id AS user_id, min(seq) AS seq FROM revisions
-    WHERE plan_id IS NOT NULL GROUP BY ALL
-), placed AS (
-    SELECT tenant, user_id, plan_id, recorded_at, {PLACE}, max(coalesce(seq, -1)) OVER (
-        PARTITION BY tenant, user_id, src_topic, src_partition ORDER BY {OFFSET}
-        ROWS UNBOUNDED PRECEDING
-    ) AS after_seq
-    FROM plans LEFT JOIN made USING (tenant, user_id, plan_id)
-)
-SELECT tenant, user_id, plan_id,
-    row_number() OVER of_user AS number, max(recorded_at) OVER of_user AS due
-FROM placed WINDOW of_user AS (
-    PARTITION BY tenant, user_id ORDER BY after_seq, src_topic, src_partition, {OFFSET}
-    ROWS UNBOUNDED PRECEDING
-)
-"""
-
 RECORDS_IN_ORDER = f"""
 WITH told AS (
     SELECT tenant, session_id AS id, true AS is_session, recorded_at AS due, 0 AS number,
-        doc, {IMAGES} || {KNOWN} AS more, {PLACE} FROM events
-    UNION ALL SELECT tenant, session_id, true, recorded_at, 0, doc, {KNOWN}, {PLACE} FROM recursions
+        doc, {more("events")} AS more, {PLACE} FROM events
     UNION ALL
-    SELECT tenant, session_id, true, recorded_at, 0, doc, {KNOWN}, {PLACE} FROM tool_results
+    SELECT tenant, session_id, true, recorded_at, 0, doc, {more("recursions")}, {PLACE}
+    FROM recursions
+    UNION ALL
+    SELECT tenant, session_id, true, recorded_at, 0, doc, {more("tool_results")}, {PLACE}
+    FROM tool_results
     UNION ALL
     SELECT tenant, IF(scope = 'session', session_id, user_id), scope = 'session', recorded_at, 0,
-        doc, {KNOWN}, {PLACE} FROM signals
+        doc, {more("signals")}, {PLACE} FROM signals
     UNION ALL
-    SELECT tenant, user_id, false, due, number, doc, {KNOWN}, {PLACE}
+    SELECT tenant, user_id, false, due, number, doc, {more("plans")}, {PLACE}
     FROM plans JOIN plan_order USING (tenant, user_id, plan_id)
 )
-SELECT coalesce(home, hash(tenant, id)) AS home,
-    encode(IF(more = '', doc, doc[:-2] || more || '}}')) AS line, {PLACE}
+SELECT coalesce(home, hash(tenant, id)) AS home, {LINE} AS line, {PLACE}
 FROM told LEFT JOIN home USING (tenant, id, is_session)
 ORDER BY 1, due, number, {PLACE}
 """
@@ -156,7 +125,7 @@ def _gather(
             WHERE extractor_name NOT IN ({left_out})
         """)  # fmt: skip
         _view(db, "revisions", _whole("revisions", source))
-        db.execute(PLAN_ORDER)
+        db.execute(f"CREATE TEMP TABLE plan_order AS {plan_order()}")
         _find_homes(db)
         _copy(db, RECORDS_IN_ORDER, into / RECORDS)
         omitted = f"SELECT count(*) FROM every_plan WHERE extractor_name IN ({left_out})"

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from sinks.generation import ROOT, Stamp, find_tables, folder_of, pointer, stamp
+from sinks.generation import Stamp, find_tables, stamp
 from sinks.root import replace
 from streams.errors import ConfigurationError, TurnstoneError
 from streams.extractors.naming import OURS
@@ -66,7 +66,8 @@ class Generation(msgspec.Struct, kw_only=True):
     `inherited` are constants of the generation that was live when this one was begun. `ended_at`
     is when a pass last ended: None before the first has. Times are microseconds UTC.
     `pass_extractor` is that of the pass under way, where it is not that of `settings`.
-    `run_extractor` is what the generation that was live then extracted with, if it said so.
+    `made_of` is the generation that was live when this one was begun; `run_extractor` what that one
+    extracted with, when this one last read from it, if anybody had chosen.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Generation(msgspec.Struct, kw_only=True):
     started_at: int
     stage: Stage = "reading"
     source: str = ""
+    made_of: str = ""
     inherited: dict[str, int | float] = {}
     run_extractor: str | None = None
     pass_extractor: str | None = None
@@ -96,16 +98,6 @@ class Generation(msgspec.Struct, kw_only=True):
     def extracts(self) -> str | None:
         """What turns are extracted with that come to it: a replay goes on as its source did."""
         return self.settings.extractor or self.run_extractor
-
-
-def extractor_of(history: Path) -> str:
-    """What turns are extracted with that come to a history: as its live generation was made.
-
-    Raises HistoryError where the history's files say nothing of use.
-    """
-    live = pointer(history).current
-    made = None if live == ROOT else load(folder_of(history, live))
-    return (made and made.extracts) or "none"
 
 
 def load(folder: Path) -> Generation | None:

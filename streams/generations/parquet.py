@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sinks.history import LATER
 from sinks.root import HistoryError
 from sinks.tables import STORED
 
@@ -48,6 +49,10 @@ def _rows_of(name: str, file: str, start: int) -> Iterator[pa.Table]:
         for rows in _some(file, [one for one in STORED[name].names if one != "date"]):
             numbers = pa.array(range(start, start + rows.num_rows), pa.int64())
             dated = rows.append_column("date", pa.repeat(day, rows.num_rows))
+            for column in LATER.get(name, ()):  # of files that earlier versions wrote
+                if column not in dated.column_names:
+                    blank = pa.nulls(rows.num_rows, schema.field(column).type)
+                    dated = dated.append_column(column, blank)
             yield dated.append_column(ROW, numbers).select(schema.names).cast(schema)
             start += rows.num_rows
     except pa.ArrowException as error:

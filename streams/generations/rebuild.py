@@ -26,6 +26,7 @@ from sinks.root import find_root, open_root
 from streams.errors import ConfigurationError, TurnstoneError
 from streams.extractors.naming import OURS
 from streams.generations import snapshot
+from streams.generations.extraction import NONE, Choice, choice_of, own_choice
 from streams.generations.folding import Reading, fold, fold_parts
 from streams.generations.gathering import LETTERS, RECORDS, gather, parts_of, unknown_letters
 from streams.generations.generation import WORK, Generation, Settings, load, save, use_constants
@@ -92,7 +93,7 @@ def _begun(
         now = time.time_ns() // 1000
         known = Generation(
             name=name, settings=settings, inherited=inherited, started_at=now,
-            run_extractor=above.extracts if above else None,
+            made_of=source.name, run_extractor=_name(choice_of(source.folder)),
         )  # fmt: skip
         save(folder, known)
         return known
@@ -139,7 +140,7 @@ def _read_on(
     began = time.monotonic()
     work = folder / WORK
     if generation.stage != "folding":
-        generation.pass_extractor = _pass_extractor(source, generation, tables)
+        generation.pass_extractor = _pass_extractor(source, folder, generation, tables)
         _gather(source, folder, generation, work)
     files = msgspec.json.decode((work / FILES).read_bytes(), type=Snapshot)
     for name in SAID:
@@ -156,6 +157,8 @@ def _read_on(
         share_equal(source.folder, tables, work, names)
     generation.stage, generation.ended_at = "complete", time.time_ns() // 1000
     generation.pass_extractor = None
+    if source.name == generation.made_of:
+        generation.run_extractor = _name(choice_of(source.folder))
     generation.seconds = round(generation.seconds + time.monotonic() - began, 3)
     generation.counts |= store.value("counts")
     save(folder, generation)
@@ -163,16 +166,29 @@ def _read_on(
     shutil.rmtree(work)
 
 
-def _pass_extractor(source: Source, generation: Generation, tables: History) -> str | None:
-    """How a generation that replays catches up with one that extracts otherwise: as that did of
-    which it was made; if that said nothing, with the one of ours whose plans it has, if any."""
-    live = None if source.name == ROOT else load(source.folder)
-    if generation.ended_at is None or generation.settings.extractor or not (live and live.extracts):
+def _pass_extractor(
+    source: Source, folder: Path, generation: Generation, tables: History
+) -> str | None:
+    """How a generation catches up with one that extracts otherwise: as was chosen for it while it
+    was live; one that replays, as that did of which it was made; if nobody ever chose, with the one
+    of ours whose plans it has, if any. None: as `settings` say."""
+    if generation.ended_at is None:
         return None
-    if generation.run_extractor is None:
+    own = own_choice(folder)
+    settings, theirs = generation.settings.extractor, choice_of(source.folder)
+    if settings is not None:
+        return None if own is None or own.in_process == settings else own.in_process
+    if theirs is None or source.name == generation.made_of:
+        return None
+    mine = own.name if own else generation.run_extractor
+    if mine is None:
         made = _extractors(tables.table("plans"))
-        return next((name for name in OURS if name in made), "none")
-    return None if generation.run_extractor == live.extracts else generation.run_extractor
+        return next((name for name in OURS if name in made), NONE)
+    return None if mine == theirs.name else Choice(mine).in_process
+
+
+def _name(choice: Choice | None) -> str | None:
+    return None if choice is None else choice.name
 
 
 def _extractors(plans: DeltaTable | None) -> set[str]:

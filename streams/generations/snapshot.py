@@ -13,10 +13,9 @@ from rocksdict import AccessType, Options, Rdict
 from sinks.links import DataFile, files_at, version_of
 from streams.errors import ConfigurationError
 from streams.generations.generation import Settings
+from streams.runtime.kept import SAID as SAID
 from streams.runtime.store import VALUES
 
-SAID = ("events", "recursions", "tool_results", "signals")
-"""The tables that hold input records as they were applied; a generation shares their files."""
 READ = (*SAID, "plans", "dead_letters")
 TRIES = 20
 

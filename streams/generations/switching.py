@@ -32,6 +32,7 @@ from sinks.generation import (
 from sinks.links import missing
 from sinks.root import find_root, is_shared
 from streams.errors import ConfigurationError
+from streams.generations.extraction import choice_of
 from streams.generations.generation import Generation, Settings, load
 from streams.generations.rebuild import Source, read_on
 from streams.runtime.local import Progress, locked, opened, writing
@@ -39,17 +40,21 @@ from streams.runtime.store import Store
 
 PATIENCE = 60
 """Seconds that a generation written from topics may be behind: sinks write now and then."""
+DROPPED = "_dropped"
+"""In the folder of a generation that is being dropped."""
 OF_BACKFILL = "file/backfill/"
 """Positions in what was gathered, which no other generation reads."""
 
 
 class Switched(NamedTuple):
-    """Who is live now, who was, and how many records were caught up with."""
+    """Who is live now, who was, and how many records were caught up with. `extractor` makes plans
+    of the turns that come (None: nobody has chosen, none does)."""
 
     current: str
     previous: str | None
     caught_up: int
     seconds: float
+    extractor: str | None = None
 
 
 def promote(
@@ -63,13 +68,19 @@ def promote(
     root = find_root(history)
     name = resolve(root, name)
     folder = find(root, name)
+    if (folder / DROPPED).exists():
+        raise ConfigurationError(
+            f"generation {name!r} is being dropped: `turnstone generations drop {name} --history "
+            f"{root}` ends that"
+        )
     began = time.monotonic()
     if is_shared(root):
         return _promote_shared(root, folder, name, behind)
-    with writing(root, borrow=True) as (live_store, _):
+    # one whose rows another version wrote is what a backfill brings up to date
+    with writing(root, borrow=True, any_format=True) as (live_store, _):
         at = pointer(root)
         if name == at.current:
-            return Switched(*at, 0, 0.0)
+            return Switched(at.current, at.previous, 0, 0.0, _extractor(folder))
         folder = find(root, name)
         with _target(root, folder) as (store, tables):
             generation = load(folder) or Generation(
@@ -79,7 +90,13 @@ def promote(
             caught_up = _catch_up(root, at, folder, generation, store, tables, progress)
             _take_positions(live_store, store)
             switch(root, Pointer(name, at.current))  # under the lock of either
-    return Switched(name, at.current, caught_up, round(time.monotonic() - began, 3))
+    seconds = round(time.monotonic() - began, 3)
+    return Switched(name, at.current, caught_up, seconds, _extractor(folder))
+
+
+def _extractor(folder: Path) -> str | None:
+    choice = choice_of(folder)
+    return None if choice is None else choice.name
 
 
 def _promote_shared(root: Path, folder: Path, name: str, behind: bool) -> Switched:
@@ -95,7 +112,9 @@ def _promote_shared(root: Path, folder: Path, name: str, behind: bool) -> Switch
     if name != at.current:
         if not behind:
             _check_fresh(find(root, at.current), folder, name)
-        switch(root, Pointer(name, at.current))
+        switch(root, Pointer(name, at.current, behind))
+    elif behind and not at.behind:  # a server that waits for it goes over now
+        switch(root, at._replace(behind=True))
     return Switched(name, at.previous if name == at.current else at.current, 0, 0.0)
 
 
@@ -175,25 +194,46 @@ def _catch_up(
 
 
 def _take_positions(live: Store, store: Store) -> None:
-    """How far input files were read, and the stream's time."""
-    watermark = max(live.value("watermark") or 0, store.value("watermark") or 0)
+    """How far input files were read."""
     positions = {
         name: at for name, at in live.values("file/").items() if not name.startswith(OF_BACKFILL)
     }
-    store.write_values({**positions, "watermark": watermark or None})
+    store.write_values(positions)
 
 
 def drop(history: str | Path, name: str) -> None:
     """Removes a generation that is not live. Raises HistoryError, ConfigurationError."""
+    with dropping(history, name):
+        pass
+
+
+@contextmanager
+def dropping(history: str | Path, name: str) -> Iterator[Path | None]:
+    """Removes a generation that is not live, when the block has removed what it has elsewhere:
+    where that fails it stays, and the same call goes on. None in a history of sinks where there is
+    no such generation: a killed call may have left something elsewhere.
+
+    The block calls `mark_dropped` before it takes anything away. Raises as `drop`.
+    """
     root = find_root(history)
     remove_leftovers(root)
+    if is_shared(root) and name not in (LIVE, "previous") and name not in names(root):
+        folder_of(root, name)
+        yield None
+        return
     folder = find(root, name)
     if folder == root:
         raise ConfigurationError(f"{ROOT!r} cannot be dropped")
     with locked(folder):
         if find(root, LIVE) == folder:
             raise ConfigurationError(f"{name!r} is live; promote another one first")
+        yield folder
         remove(root, folder)
+
+
+def mark_dropped(folder: Path) -> None:
+    """From now on it cannot go live: part of it may be gone already."""
+    (folder / DROPPED).touch()
 
 
 def listed(history: str | Path) -> list[dict[str, Any]]:
@@ -213,7 +253,7 @@ def _described(name: str, folder: Path, at: Pointer) -> dict[str, Any]:
         "name": name,
         "role": role,
         "stage": made.stage if made else "complete",
-        "extractor": settings.extractor,
+        "extractor": _extractor(folder),
         "left_out": settings.left_out,
         "first": settings.first,
         "last": settings.last,

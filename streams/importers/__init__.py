@@ -8,7 +8,7 @@ from pathlib import Path
 
 from schemas.base import JsonObject
 from streams.importers import chatgpt_export, langgraph, openai_chat
-from streams.importers.base import Importer, ImportFault, Skipped
+from streams.importers.base import NOTHING, Importer, ImportFault, NoUser, Skipped, Told
 
 IMPORTERS: dict[str, Importer] = {
     "openai-chat": openai_chat.read,
@@ -17,15 +17,18 @@ IMPORTERS: dict[str, Importer] = {
 }
 
 
-def convert(format: str, path: Path | str, skipped: Skipped | None = None) -> Iterator[JsonObject]:
+def convert(
+    format: str, path: Path | str, skipped: Skipped | None = None, told: Told = NOTHING
+) -> Iterator[JsonObject]:
     """A foreign file's conversations as input records, read as they are asked for.
 
-    What is left out is counted in `skipped` by its reason. Raises ImportFault for an unknown format
-    at once, and for a file that cannot be imported when the fault is reached.
+    `told` says what the file may leave out. What is left out of the import is counted in `skipped`
+    by its reason. Raises ImportFault for an unknown format at once, and for a file that cannot be
+    imported when the fault is reached.
     """
     if format not in IMPORTERS:
         raise ImportFault(f"unknown format {format!r}: use one of {', '.join(IMPORTERS)}")
-    return IMPORTERS[format](Path(path), Skipped() if skipped is None else skipped)
+    return IMPORTERS[format](Path(path), Skipped() if skipped is None else skipped, told)
 
 
-__all__ = ["IMPORTERS", "ImportFault", "Importer", "Skipped", "convert"]
+__all__ = ["IMPORTERS", "ImportFault", "Importer", "NoUser", "Skipped", "Told", "convert"]

@@ -1,15 +1,20 @@
 """What every importer shares: the fault it raises, the count of what it left out, times and ids."""
 
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from schemas.base import SECOND, JsonObject, parse_time
+from streams.runtime.withheld import says
 
 MAX_ID = 128
+STDIN = "-"
+LIKELY = int(datetime(1990, 1, 1, tzinfo=UTC).timestamp())
+"""Seconds. What archives made to be reproducible give their files is earlier: 1970 or 1980."""
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
 
@@ -17,7 +22,33 @@ LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
 class Importer(Protocol):
     """Reads a foreign file and yields input records as JSON-ready dicts, counting what it skips."""
 
-    def __call__(self, path: Path, skipped: "Skipped") -> Iterator[JsonObject]: ...
+    def __call__(
+        self, path: Path, skipped: "Skipped", told: "Told" = ...
+    ) -> Iterator[JsonObject]: ...
+
+
+class Told(NamedTuple):
+    """What a file may leave out, as who imports it says.
+
+    `user` is the user of conversations that name none. `created` is when conversations without any
+    time began, in microseconds; `dated_by` says where that comes from.
+    """
+
+    user: str | None = None
+    created: int | None = None
+    dated_by: str = "--created"
+
+    def of(self, path: Path) -> "Told":
+        """The same; without `created` the file's time of modification in whole seconds, which a
+        copy that keeps times has, too; of stdin the present. None where that says nothing."""
+        if self.created is not None:
+            return self
+        if str(path) == STDIN:
+            return self._replace(created=time.time_ns() // 1000, dated_by="now")
+        modified = int(path.stat().st_mtime) if path.exists() else 0
+        if modified < LIKELY:
+            return self
+        return self._replace(created=modified * SECOND, dated_by="the file's modification time")
 
 
 class ImportFault(ValueError):  # noqa: N818
@@ -30,12 +61,39 @@ class ImportFault(ValueError):  # noqa: N818
         super().__init__(f"{place}: {reason}" if place else reason)
 
 
+NOTHING = Told()
+
+
+class NoUser(ImportFault):
+    """A conversation that names no user: nobody could remember anything of it."""
+
+    def __init__(self, item: int) -> None:
+        reason = "names no user, so nothing would be remembered of it: give --user NAME"
+        super().__init__(reason, item=item, field="user_id")
+
+
 class Skipped(Counter[str]):
     """What was not imported and how often: `{"image without a description": 2}`."""
+
+    dated: Told | None = None
+    """By what a conversation without times was dated, if one was."""
+
+    def date(self, told: Told) -> None:
+        """A conversation has no times: it gets those of `told`."""
+        self.dated = told
 
     def refuse(self, fault: ImportFault) -> None:
         """One conversation cannot be imported: raises, unless who imports wants the others."""
         raise fault
+
+
+def spoken(items: Iterable[Any], skipped: Skipped) -> Iterator[tuple[int, Any]]:
+    """The conversations with their numbers from 1, less those of which nothing may be kept."""
+    for number, item in enumerate(items, 1):
+        if says(item):
+            skipped["withheld"] += 1
+        else:
+            yield number, item
 
 
 def whole(item: Callable[[Skipped], Iterable[JsonObject]], skipped: Skipped) -> list[JsonObject]:
@@ -47,6 +105,8 @@ def whole(item: Callable[[Skipped], Iterable[JsonObject]], skipped: Skipped) -> 
         skipped.refuse(fault)
         return []
     skipped.update(of_item)
+    if of_item.dated:
+        skipped.date(of_item.dated)
     return records
 
 

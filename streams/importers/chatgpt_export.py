@@ -17,43 +17,49 @@ from typing import Any, cast
 
 from schemas.base import JsonObject
 from streams.importers import json_stream, openai_chat
-from streams.importers.base import ImportFault, Skipped, whole
+from streams.importers.base import NOTHING, STDIN, ImportFault, Skipped, Told, spoken, whole
 
 CONVERSATIONS = "conversations*.json"  # newer exports cut it into conversations-000.json, -001 …
 USER = "user.json"
 
 
-def read(path: Path, skipped: Skipped) -> Iterator[JsonObject]:
+def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObject]:
     """The export's conversations as input records, one conversation at a time."""
-    if str(path) != "-" and zipfile.is_zipfile(path):
-        yield from _read_zip(path, skipped)
+    told = told.of(path)
+    if str(path) != STDIN and zipfile.is_zipfile(path):
+        yield from _read_zip(path, skipped, told)
         return
     with json_stream.open_text(path) as stream:
-        yield from parse(_elements(json_stream.documents(stream)), skipped)
+        yield from parse(_elements(json_stream.documents(stream)), skipped, told=told)
 
 
 def parse(
-    conversations: Iterable[Any], skipped: Skipped | None = None, *, user_id: str | None = None
+    conversations: Iterable[Any],
+    skipped: Skipped | None = None,
+    *,
+    user_id: str | None = None,
+    told: Told = NOTHING,
 ) -> Iterator[JsonObject]:
     """Decoded conversations -> input records. Counts into `skipped`."""
     skipped = Skipped() if skipped is None else skipped
-    for number, conversation in enumerate(conversations, 1):
-        yield from whole(partial(_records, conversation, number, user_id), skipped)
+    for number, conversation in spoken(conversations, skipped):
+        yield from whole(partial(_records, conversation, number, user_id, told), skipped)
 
 
 def _records(
-    conversation: Any, number: int, user_id: str | None, skipped: Skipped
+    conversation: Any, number: int, user_id: str | None, told: Told, skipped: Skipped
 ) -> Iterator[JsonObject]:
     item = _item(conversation, number, skipped) | {"user_id": user_id}
-    return openai_chat.conversation(item, number, skipped)
+    return openai_chat.conversation(item, number, told, skipped)
 
 
-def _read_zip(path: Path, skipped: Skipped) -> Iterator[JsonObject]:
+def _read_zip(path: Path, skipped: Skipped, told: Told) -> Iterator[JsonObject]:
     with zipfile.ZipFile(path) as export:
         names = [name for name in export.namelist() if fnmatch(Path(name).name, CONVERSATIONS)]
         if not names:
             raise ImportFault(f"no {CONVERSATIONS} in the archive: is it a ChatGPT export?")
-        yield from parse(_zipped(export, sorted(names)), skipped, user_id=_exporter(export))
+        conversations = _zipped(export, sorted(names))
+        yield from parse(conversations, skipped, user_id=_exporter(export), told=told)
 
 
 def _zipped(export: zipfile.ZipFile, names: list[str]) -> Iterator[Any]:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from streams.folds.ids import canonical
 from streams.importers.base import Skipped
+from streams.runtime import images
 
-DATA_URL = re.compile(r"data:image/[\w.+-]+;base64,[A-Za-z0-9+/=\s]{16,}")
 TEXT_TYPES = {"text", "input_text", "output_text", "audio_transcription"}
 THOUGHT_TYPES = {"thinking", "reasoning", "thoughts"}
 CALL_TYPES = {"tool_use", "tool_call", "function_call"}  # `tool_calls` has them already
@@ -97,7 +97,9 @@ def _description(part: dict[str, Any]) -> str:
 
 
 def _without_images(text: str, skipped: Skipped) -> str:
-    text, found = DATA_URL.subn("[image]", text)
+    found = list(images.find(text)) if images.may_hold(text) else []
+    for start, end in reversed(found):
+        text = f"{text[:start]}[image]{text[end:]}"
     if found:
-        skipped["image without a description"] += found
+        skipped["image without a description"] += len(found)
     return text

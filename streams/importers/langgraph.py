@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from schemas.base import JsonObject
 from streams.folds.ids import canonical
 from streams.importers import openai_chat
-from streams.importers.base import ImportFault, Skipped
+from streams.importers.base import NOTHING, ImportFault, Skipped, Told
+from streams.runtime import withheld
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import CheckpointTuple
@@ -26,10 +27,10 @@ CHANNEL = "messages"
 ROLES = {"human": "user", "ai": "assistant"}  # LangChain's names; the others are OpenAI's
 
 
-def read(path: Path, skipped: Skipped) -> Iterator[JsonObject]:
+def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObject]:
     """The file's threads as input records, oldest thread first, one thread at a time."""
     with _saver(path) as saver:
-        yield from openai_chat.parse(_items(saver, skipped), skipped)
+        yield from openai_chat.parse(_items(saver, skipped), skipped, told)
 
 
 @contextmanager
@@ -91,6 +92,8 @@ def _item(saver: "SqliteSaver", thread_id: str) -> JsonObject | None:
     messages = _channel(newest) if newest else None
     if newest is None or messages is None:
         return None
+    if withheld.says([newest.metadata, *map(_fields, messages)]):
+        return withheld.ITEM
     times = dict.fromkeys(map(_key, messages), newest.checkpoint["ts"])
     for earlier in saved:
         for message in _channel(earlier) or []:

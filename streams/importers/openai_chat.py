@@ -11,9 +11,16 @@ the whole item, so that equal items are one session.
   the earlier ones are REFLECT recursions that keep their text, as is one that only thinks.
 - `iteration_index` counts from 1 within a task: the last one's index is the task's `iteration`
   (seed 002: recursions executed).
+- The user is the item's `user_id` (or `user`), else the one who imports says; without either the
+  conversation is refused, for memory is a user's.
 - Times: a message's own `created` (also `created_at`, `create_time`, `timestamp`), else one second
   after the message before; a time not after the one before is moved 1 µs past it, because the
-  order of the messages is what the file is sure of.
+  order of the messages is what the file is sure of. The first message has its own, else the
+  item's `created`, else so many seconds before the first message that has one; without any time
+  in the conversation what who imports says, else the file's modification time. Ids depend on no
+  time. So a copy of the file with another modification time has the same ids and other times: its
+  turns are refused as conflicting duplicates, and the first import stands. `--created` gives the
+  copy the first one's times.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,7 +32,18 @@ from schemas.base import SECOND, JsonObject, format_time
 from schemas.events import SCHEMA_VERSION
 from streams.folds.ids import canonical, make_id
 from streams.importers import json_stream
-from streams.importers.base import MAX_ID, ImportFault, Skipped, identifier, micros, whole
+from streams.importers.base import (
+    MAX_ID,
+    NOTHING,
+    ImportFault,
+    NoUser,
+    Skipped,
+    Told,
+    identifier,
+    micros,
+    spoken,
+    whole,
+)
 from streams.importers.content import Content, read_content, starts_with_error
 
 TIME_FIELDS = ("created", "created_at", "create_time", "timestamp")
@@ -34,10 +52,10 @@ MAX_IMAGES = 5
 MIN_ITERATIONS = 10
 
 
-def read(path: Path, skipped: Skipped) -> Iterator[JsonObject]:
+def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObject]:
     """The file's conversations as input records, one conversation at a time."""
     with json_stream.open_text(path) as stream:
-        yield from parse(items(json_stream.documents(stream)), skipped)
+        yield from parse(items(json_stream.documents(stream)), skipped, told.of(path))
 
 
 def items(documents: Iterable[Any]) -> Iterator[Any]:
@@ -54,19 +72,21 @@ def items(documents: Iterable[Any]) -> Iterator[Any]:
             yield from document
 
 
-def parse(items: Iterable[Any], skipped: Skipped | None = None) -> Iterator[JsonObject]:
+def parse(
+    items: Iterable[Any], skipped: Skipped | None = None, told: Told = NOTHING
+) -> Iterator[JsonObject]:
     """Decoded items -> input records in the order of the messages. Counts into `skipped`."""
     skipped = Skipped() if skipped is None else skipped
-    for number, item in enumerate(items, 1):
-        yield from whole(partial(conversation, item, number), skipped)
+    for number, item in spoken(items, skipped):
+        yield from whole(partial(conversation, item, number, told), skipped)
 
 
-def conversation(item: Any, number: int, skipped: Skipped) -> Iterator[JsonObject]:
+def conversation(item: Any, number: int, told: Told, skipped: Skipped) -> Iterator[JsonObject]:
     """One item's records, of the turns in their order. Raises ImportFault."""
     item = {"messages": item} if isinstance(item, list) else item
     if not isinstance(item, dict):
         raise ImportFault("expected an object or an array of messages", item=number)
-    return _Conversation(item, number, skipped).records()
+    return _Conversation(item, number, told, skipped).records()
 
 
 class _Call:
@@ -109,23 +129,53 @@ class _Turn:
 class _Conversation:
     """One item on its way to records."""
 
-    def __init__(self, item: JsonObject, number: int, skipped: Skipped) -> None:
+    def __init__(self, item: JsonObject, number: int, told: Told, skipped: Skipped) -> None:
         self._number = number
         self._skipped = skipped
         self._messages = _messages(item, number)
         self._session_id = identifier(item.get("session_id"), item=number, field="session_id")
         self._session_id = self._session_id or make_id("session", canonical(item))
-        self._user_id = identifier(item.get("user_id"), item=number, field="user_id")
+        self._user_id = self._user(item, told)
         self._title = item.get("title")
-        created = item.get("created")
-        start = 0 if created is None else micros(created, item=number, field="created")
-        self._now = start - SECOND
+        self._now = self._start(item, told) - SECOND
         self._constraints: list[str] = []
         self._calls: list[_Call] = []
         self._turn: _Turn | None = None
+        self._opened = False
+
+    def _user(self, item: JsonObject, told: Told) -> str | None:
+        """Whose conversation it is; nobody's only where nobody says anything. Raises NoUser."""
+        said = item.get("user_id")
+        if said is None:
+            said = _named_elsewhere(item)
+        if isinstance(said, str) and not said.strip():
+            said = None
+        user = identifier(said, item=self._number, field="user_id") or told.user
+        if user is None and self._messages:
+            raise NoUser(self._number)
+        return user
+
+    def _start(self, item: JsonObject, told: Told) -> int:
+        """When its first message was written."""
+        if item.get("created") is not None:
+            return micros(item["created"], item=self._number, field="created")
+        for index, message in enumerate(self._messages):
+            at = self._given_time(message, index)
+            if at is not None:
+                return at - index * SECOND
+        if told.created is None:
+            if not self._messages:
+                return 0
+            reason = "says not when it was, nor does the file: give --created TIME"
+            raise ImportFault(reason, item=self._number, field="created")
+        if self._messages:
+            self._skipped.date(told)
+        return told.created
 
     def records(self) -> Iterator[JsonObject]:
         """The records of each turn as soon as the next turn begins."""
+        if not self._messages:
+            self._skip("conversation without messages")
         for index, message in enumerate(self._messages):
             self._now = self._time(message, index)
             role = message.get("role")
@@ -142,6 +192,8 @@ class _Conversation:
                 reason = f"{role!r} is none of system, developer, user, assistant, tool, function"
                 raise self._fault(reason, f"messages[{index}].role")
         yield from self._flush()
+        if self._messages and not self._opened:
+            self._skip("conversation in which nobody speaks")
 
     def _flush(self) -> list[JsonObject]:
         turn, self._turn = self._turn, None
@@ -164,7 +216,7 @@ class _Conversation:
         if isinstance(self._title, str) and self._title.strip():
             record["subject"] = {"content": self._title, "source": "agent", "confidence": 0.5}
             self._title = None
-        self._turn = _Turn(record, index)
+        self._turn, self._opened = _Turn(record, index), True
         return self._turn
 
     def _constrain(self, text: str) -> None:
@@ -256,12 +308,17 @@ class _Conversation:
         return head | {"occurred_at": format_time(self._now)} | fields
 
     def _time(self, message: JsonObject, index: int) -> int:
+        given = self._given_time(message, index)
+        if given is None:
+            return self._now + SECOND
+        return max(given, self._now + 1) if index else given
+
+    def _given_time(self, message: JsonObject, index: int) -> int | None:
         for name in TIME_FIELDS:
             if message.get(name) is not None:
                 field = f"messages[{index}].{name}"
-                given = micros(message[name], item=self._number, field=field)
-                return max(given, self._now + 1) if index else given
-        return self._now + SECOND
+                return micros(message[name], item=self._number, field=field)
+        return None
 
     def _content(self, message: JsonObject) -> Content:
         return read_content(message.get("content"), self._skipped)
@@ -275,6 +332,16 @@ class _Conversation:
 
     def _fault(self, reason: str, field: str) -> ImportFault:
         return ImportFault(reason, item=self._number, field=field)
+
+
+def _named_elsewhere(item: JsonObject) -> Any:
+    """The user by the name that OpenAI's API gives it, or where tau-bench has it."""
+    if isinstance(item.get("user"), str | int):
+        return item["user"]
+    found: Any = item
+    for name in ("info", "task", "user_id"):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found
 
 
 def _messages(item: JsonObject, number: int) -> list[JsonObject]:

@@ -28,3 +28,24 @@ def test_without_an_endpoint_nothing_is_folded(tmp_path: Path) -> None:
     assert done.code == 3
     assert "TURNSTONE_LLM_BASE_URL" in done.err
     assert not (tmp_path / "history").exists()
+
+
+def test_a_history_goes_on_asking_the_model_or_says_why_it_cannot(
+    endpoint: Start, tmp_path: Path
+) -> None:
+    files = [
+        ndjson(tmp_path / f"{n}.ndjson", [turn(f"e{n}", user_id="u", user_input=f"fact: {n} cats")])
+        for n in range(3)
+    ]
+    started, history = endpoint(), tmp_path / "history"
+    told = environment(TURNSTONE_LLM_BASE_URL=started.url, TURNSTONE_LLM_MODEL="test")
+    words = ("--history", history, "--json")
+    turnstone("run", files[0], *words, "--extractor", "llm", env=told)
+    again = turnstone("run", files[1], *words, env=told)
+    assert (again.json()["extractor"], again.json()["model"]["turns"]) == ("llm", 1)
+    assert "memory is made by llm (chosen on " in again.err
+    refused = turnstone("run", files[2], *words)
+    assert refused.code == 3 and "TURNSTONE_LLM_BASE_URL" in refused.err
+    assert "--extractor none ends it" in refused.err
+    assert rows(history, "SELECT count(*) FROM events") == [(2,)], "nothing was folded"
+    assert turnstone("run", files[2], *words, "--extractor", "none").json()["applied"] == 1

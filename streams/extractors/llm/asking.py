@@ -31,7 +31,7 @@ class Job(NamedTuple):
 
 class Asking:
     """What is asked and what came of it. `waiting` counts groups; `failure` ends the extractor,
-    `spent` says that the run's budget is used up."""
+    `spent` says that the run's budget is used up. `patient`: waits for an endpoint that is away."""
 
     def __init__(
         self,
@@ -39,6 +39,7 @@ class Asking:
         concurrency: int,
         history: Path | None,
         is_ours: Callable[[Part], bool],
+        patient: bool = True,
     ) -> None:
         self.waiting = 0
         self.failure: Exception | None = None
@@ -47,6 +48,7 @@ class Asking:
         self._limit = asyncio.Semaphore(concurrency)
         self._history = history
         self._is_ours = is_ours
+        self._patient = patient
         self._queues: defaultdict[Owner, deque[Job]] = defaultdict(deque)
         self._tasks: set[asyncio.Task[None]] = set()
         self._finished: list[tuple[Job, JsonObject]] = []
@@ -97,11 +99,13 @@ class Asking:
             self.failure = self.failure or error
 
     async def _made(self, group: Group) -> JsonObject:
-        """Waits for the endpoint, and for the hour's budget, as long as it takes."""
+        """Waits for the hour's budget, and if patient for the endpoint, as long as it takes."""
         while True:
             try:
                 return await self._asked.make(group, await self._remembered(group))
             except Unreachable as error:
+                if not self._patient:
+                    raise
                 log.warning("%s; asks again", error)
             except BudgetSpent as spent:
                 if spent.seconds is None:

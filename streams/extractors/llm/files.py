@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sinks.root import find_root, is_shared
-from streams.errors import ConfigurationError
+from streams.errors import ConfigurationError, Unreachable
 from streams.extractors.llm.budget import HOUR, Budget, BudgetSpent
 from streams.extractors.llm.groups import Debounce, Group, Owner, Turn
 from streams.extractors.llm.history import Undone, remembered, spent_since, with_texts
@@ -81,6 +81,12 @@ async def _in_waves(
         told = list(zip(groups, remembered(root, groups), strict=True))
         try:
             settled, stopped = await _ask(asked, told, spool, settings.concurrency)
+        except Unreachable as error:
+            answered = asked.counts["groups"]
+            raise Unreachable(
+                f"{error}; {answered} requests were answered before, which is kept: run it again "
+                "to go on"
+            ) from None
         finally:
             spool.fold()
         done += settled

@@ -6,6 +6,7 @@ evidence among the turns it was shown, states and preferences it was shown, or n
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,6 +17,7 @@ from streams.extractors.llm.answers import Answer, StateSaid, without_nulls
 from streams.extractors.llm.groups import Group
 from streams.extractors.llm.known import Known, cut, like_key
 from streams.folds.ids import make_id
+from streams.folds.quoting import quoted
 from streams.runtime.decode import Dead, decode, explain
 
 FENCE = re.compile(r"\A\s*```\w*\s*\n(.*?)\n\s*```\s*\Z", re.DOTALL)
@@ -64,6 +66,7 @@ def plan(text: str, group: Group, known: Known, author: Author, usage: Usage) ->
     for update in answer.state_updates:
         _date(update, answer, group)
     said = answer.model_dump(mode="json", exclude_defaults=True)
+    _give_reasons(said, group)
     record = {**_record(group, author, usage), **said}
     verdict = decode(_encode(record), ("", 0, 0))
     if isinstance(verdict, Dead):
@@ -114,6 +117,20 @@ def _read(text: str) -> Answer:
         return Answer.model_validate(without_nulls(given))
     except ValidationError as error:
         raise Fault(explain(error)) from None
+
+
+def _give_reasons(said: JsonObject, group: Group) -> None:
+    """Where the model gives no reason, the words of the first turn that it names as evidence."""
+    words = {turn.event_id: turn.user_input for turn in group.turns if turn.user_input.strip()}
+    context = said.get("context_updates", {})
+    lists = (
+        said.get("state_updates", ()), said.get("preference_updates", ()),
+        context.get("threads", ()), context.get("links", ()),
+    )  # fmt: skip
+    for update in chain.from_iterable(lists):
+        if not update.get("reason", "").strip() and words:
+            named = (words.get(one) for one in update.get("evidence_event_ids", ()))
+            update["reason"] = quoted(next(filter(None, named), next(iter(words.values()))))
 
 
 def _date(update: StateSaid, answer: Answer, group: Group) -> None:

@@ -16,6 +16,7 @@ import msgspec
 from schemas.base import JsonObject
 from sinks import locks
 from sinks.history import connect
+from sinks.root import HistoryWriteError
 from streams.errors import ConfigurationError
 from streams.runtime import local
 
@@ -36,10 +37,15 @@ class Spool:
         self._path = self._folder / f"{time.time_ns() // 1000}.ndjson"
 
     def append(self, record: JsonObject) -> None:
-        """On disk when it returns."""
+        """On disk when it returns. Raises HistoryWriteError."""
+        try:
+            self._append(_encode(record) + b"\n")
+        except OSError as error:
+            raise HistoryWriteError(f"{self._path}: {error.strerror or error}") from error
+
+    def _append(self, left: bytes) -> None:
         handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
-            left = _encode(record) + b"\n"
             while left:  # a write may be cut short
                 left = left[os.write(handle, left) :]
             os.fsync(handle)
@@ -62,6 +68,8 @@ def spooling(history: Path) -> Iterator[Spool]:
     folder.mkdir(mode=0o700, exist_ok=True)
     refusal = f"{history}: another `turnstone extract` runs here; wait for it to end"
     with locks.held(folder / "lock", ConfigurationError(refusal)):
+        with local.writing(history, borrow=True):  # what cannot be folded is not paid for
+            pass
         spool = Spool(history)
         spool.fold()
         try:

@@ -32,6 +32,7 @@ from streams.kafka.fetching import KafkaConsumer
 from streams.kafka.settings import KafkaSettings
 from streams.kafka.source import ConsumerSource
 from streams.kafka.topics import ensure_topics
+from streams.observing.logs import OF_BROKER
 from streams.topology import INPUT_BYTES, TURNS, WRITE_PLANS
 
 log = logging.getLogger(__name__)
@@ -50,7 +51,7 @@ PAUSE = 1.0  # seconds, before it begins anew
 class StreamOptions:
     """`group`: the consumer group, by default named after model and prompt. `history`: a sink's, to
     show what is remembered. `latest`: a new group begins with what comes from now on. `once`: end
-    when all that is there is extracted."""
+    when all that is there is extracted, or where the endpoint does not answer."""
 
     group: str | None = None
     history: Path | None = None
@@ -74,6 +75,8 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         self._writing = asyncio.Lock()
         self._told_at = 0.0
         self._failure: Exception | None = None
+        self._broken: Exception | None = None  # ends this session, and another one begins
+        self._began = False
         self._stopping = False
 
     def stop(self) -> None:
@@ -95,7 +98,9 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         await ensure_topics(self._kafka)
         if self.options.history is None:
             log.info("without --history the model is not shown what is remembered")
-        async with extractor(self._settings, self.budget, timed=False, patient=True) as asked:
+        async with extractor(
+            self._settings, self.budget, timed=False, patient=not self.options.once
+        ) as asked:
             self.asked = asked
             while not await self._session(asked):
                 await asyncio.sleep(PAUSE)
@@ -106,12 +111,23 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
     async def _session(self, asked: Extractor) -> bool:
         """From joining the group to leaving it; False where Kafka fails in between."""
         told, history = self._settings, self.options.history
-        self._asking = Asking(asked, told.concurrency, history, self._is_ours)
-        await self._start()
+        patient = not self.options.once
+        self._asking = Asking(asked, told.concurrency, history, self._is_ours, patient)
+        self._broken = None
+        try:
+            await self._start()
+        except Unreachable:
+            if not self._began:
+                raise
+            return self._stopping
+        self._began = True
         try:
             await self._loop()
-        except KafkaError as error:
-            log.warning("Kafka: %r; begins anew from what is committed", error)
+        except (KafkaError, Unreachable) as error:
+            log.warning(
+                "Kafka: %s; begins anew from what is committed", error or repr(error),
+                extra=OF_BROKER,
+            )  # fmt: skip
             return self._stopping
         finally:
             await self._end()
@@ -161,6 +177,8 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
 
     async def _loop(self) -> None:
         while not self._is_over():
+            if self._broken is not None:
+                raise self._broken
             self._pace()
             found = await self._consumer.getmany(timeout_ms=POLL_MS, max_records=POLL_RECORDS)
             for at, records in found.items():
@@ -234,7 +252,10 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         try:
             await self._write()
         except KafkaError as error:
-            log.warning("what was finished is not written: %r; it will be made again", error)
+            log.warning(
+                "what was finished is not written: %r; it will be made again", error,
+                extra=OF_BROKER,
+            )  # fmt: skip
 
     # --- partitions come and go -----------------------------------------------------------------
 
@@ -247,6 +268,8 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         """Goes on where the group's commits say."""
         try:
             self._held = await self._positioned(list(assigned))
+        except (KafkaError, Unreachable) as error:
+            self._broken = error
         except Exception as error:  # aiokafka would only log it
             self._failure = self._failure or error
 
@@ -265,5 +288,5 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         for at, part in held.items():
             consumer.seek(at, part.reach.next)
         consumer.resume(*assigned)
-        log.info("%s: %d partitions", self.group, len(assigned))
+        log.info("%s: %d partitions", self.group, len(assigned), extra=OF_BROKER)
         return held

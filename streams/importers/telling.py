@@ -1,0 +1,62 @@
+"""What an import tells the person who started it: what was left out, which times were made up."""
+
+from collections.abc import Callable
+
+from schemas.base import format_time
+from streams.importers.base import ImportFault, NoUser, Skipped, Told
+
+
+class Telling(Skipped):
+    """Goes on after a conversation that cannot be imported, and tells of it in a line."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        super().__init__()
+        self._say = say
+        self._refused = self._nobodys = self._dated = 0
+
+    def refuse(self, fault: ImportFault) -> None:
+        self._refused += 1
+        if isinstance(fault, NoUser):
+            self._nobodys += 1
+            if self._nobodys > 1:  # all of a file, most often: one line, and how many at the end
+                return
+        self._say(f"left out: {fault}")
+
+    def date(self, told: Told) -> None:
+        super().date(told)
+        self._dated += 1
+
+    def sum_up(self) -> None:
+        """What was counted, a line each."""
+        for reason, count in self.items():
+            self._say(f"left out: {reason}: {count}")
+
+    def say_times(self) -> None:
+        """Which times were not in the data."""
+        if self.dated is None or self.dated.created is None:
+            return
+        at, by = format_time(self.dated.created), self.dated.dated_by
+        say = f"{_conversations(self._dated)} without times: dated {at} by {by}, a second a message"
+        if by != "--created":
+            say += f"; to import the same data again from elsewhere, give --created {at}"
+        self._say(say)
+
+    def refusal(self, records: int) -> str | None:
+        """Why the import as a whole has failed, if it has; `records` were made."""
+        if self._nobodys:
+            rest = "" if records == 0 else "; the rest was imported"
+            more = self._refused - self._nobodys
+            also = f"; {_conversations(more)} could not be imported" if more else ""
+            verb = "names" if self._nobodys == 1 else "name"
+            return (
+                f"{_conversations(self._nobodys)} {verb} no user, so nothing would be remembered: "
+                f"give --user NAME{also}{rest}"
+            )
+        if self._refused:
+            rest = "the rest was" if records else "nothing was"
+            return f"{_conversations(self._refused)} could not be imported; {rest}"
+        return None if records else "the file holds no conversation with a message"
+
+
+def _conversations(count: int) -> str:
+    return "1 conversation" if count == 1 else f"{count} conversations"
