@@ -50,6 +50,7 @@ class Broker:
         heap_mb: int = HEAP_MB,
         security: Security | None = None,
         short_lived: bool = False,
+        tied: bool = False,
         say: Callable[[str], None] = _silent,
     ) -> Self:
         """Starts a broker; when this returns, an admin request was answered by all nodes' cluster.
@@ -57,7 +58,8 @@ class Broker:
         `keep`: the folder its data stays in (and is found again), None for a temporary one that
         `stop` removes. `port`: that of the first node's PLAINTEXT listener, None for a free one
         (a kept folder: the one it had, if that is free). `short_lived`: starts in half the time
-        and never gets as fast, for tests. `say` hears of what takes long.
+        and never gets as fast, for tests. `tied`: it ends where this process is killed. `say`
+        hears of what takes long.
         Raises Unreachable (no Java, no jars, port taken, does not start, with the end of its log)
         or ConfigurationError (the folder is another cluster's, or its broker runs already).
         """
@@ -67,6 +69,8 @@ class Broker:
         try:
             security = security or Security()
             broker = cls._made(folder, nodes, port, security.listeners(), kept=keep is not None)
+            for node in broker.nodes:
+                node.tied = tied
             say(f"starting Kafka {jars.VERSION}, nodes: {nodes}, folder: {folder}")
             broker._launch(command, security)
         except BaseException:

@@ -18,7 +18,8 @@ TAIL = 15  # lines of the log that an error shows
 @dataclass(slots=True)
 class Node:
     """`ports` by listener (config.PROTOCOLS). `java` is the command up to the main class, empty
-    where the node was found and cannot be started. `pid` is None before the first start.
+    where the node was found and cannot be started. `pid` is None before the first start. `tied`:
+    it ends where this process is killed.
 
     `folder` holds server.properties, kafka.log and data/.
     """
@@ -28,6 +29,7 @@ class Node:
     ports: dict[str, int]
     java: list[str] = field(default_factory=list, repr=False)
     pid: int | None = None
+    tied: bool = False
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -65,8 +67,14 @@ class Node:
     def start(self) -> None:
         """Starts the process; it is not ready yet when this returns."""
         command = [*self.java, "kafka.Kafka", str(self.properties)]
-        self._process = process.spawn(command, self.log)
+        self._process = process.spawn(command, self.log, self.tied)
         self.pid = self._process.pid
+
+    @property
+    def started(self) -> subprocess.Popen[bytes]:
+        """The process, where it is one that we have started."""
+        assert self._process is not None, "found, or not started yet"
+        return self._process
 
     def is_running(self) -> bool:
         """Whether the process is there, whoever started it."""

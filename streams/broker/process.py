@@ -1,18 +1,22 @@
 """Processes by id: ours, or started by a command that has ended since."""
 
+import ctypes
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 POLL = 0.05  # seconds
+PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 PROC = Path("/proc")  # Linux's; others have ps
 
 
-def spawn(command: Sequence[str | Path], log: Path) -> subprocess.Popen[bytes]:
-    """Starts a process of its own session (Ctrl-C is not for it) that appends to a log file."""
+def spawn(command: Sequence[str | Path], log: Path, tied: bool = False) -> subprocess.Popen[bytes]:
+    """Starts a process of its own session (Ctrl-C is not for it) that appends to a log file.
+    `tied`: it is told to end where this process is killed."""
     with log.open("ab") as out:
         return subprocess.Popen(
             command,
@@ -20,7 +24,25 @@ def spawn(command: Sequence[str | Path], log: Path) -> subprocess.Popen[bytes]:
             stdout=out,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            preexec_fn=tie if tied else None,
         )
+
+
+def tie() -> None:
+    """In a new process: asks Linux for a SIGTERM where the one that started it ends. Elsewhere it
+    does nothing: who kills the starter then has to end the started one, too."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def ending(code: int) -> str:
+    """How a process has ended, by its return code as `subprocess` gives it."""
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was killed by signal {-code}"
 
 
 def is_running(pid: int, argument: str) -> bool:

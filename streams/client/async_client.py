@@ -283,7 +283,7 @@ class AsyncTurnstone(AsyncSender):
         return await self._send(operations.dead_letter(letter_id))
 
     async def healthz(self) -> Health:
-        """The process is alive."""
+        """The process is alive, and which generation answers."""
         return await self._send(operations.healthz())
 
     async def readyz(self) -> Ready:

@@ -283,7 +283,7 @@ class Turnstone(Sender):
         return self._send(operations.dead_letter(letter_id))
 
     def healthz(self) -> Health:
-        """The process is alive."""
+        """The process is alive, and which generation answers."""
         return self._send(operations.healthz())
 
     def readyz(self) -> Ready:

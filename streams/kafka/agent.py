@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from streams.folds.rows import Effects, Input
+from streams.folds.rows import Effects, Input, Refused
 from streams.kafka.edge import read
 from streams.kafka.encoding import Origin
 from streams.kafka.ends import NOTED, Ends
@@ -78,7 +78,8 @@ class Agent(ABC):
             self.warnings["too_large_left_out"] += self.outbox.left_out
         self.reasons.update(self.outbox.reasons)
         self._pending = self.note()
-        return Batch(self.outbox.outputs, self.table.changes(), self._pending)
+        misplaced = self.outbox.reasons["wrong_partition"] > 0
+        return Batch(self.outbox.outputs, self.table.changes(), self._pending, misplaced)
 
     def read(self, record: Any) -> Any:
         return read(record, self.partitions)
@@ -108,7 +109,9 @@ class Agent(ABC):
         return "dead"
 
     def refuse(self, record: Any, entity: Held, occurred_at: int, error: Exception) -> str:
-        """A record whose fold raised leaves nothing but its dead letter."""
+        """A record whose fold raised leaves nothing but its dead letter, unless it keeps more."""
+        if isinstance(error, Refused) and error.keeps:
+            self.table.keep(entity)
         entity.rollback()
         reason, detail = (
             ("too_large", str(error)) if isinstance(error, TooLarge) else verdict(error)
@@ -135,6 +138,9 @@ class Agent(ABC):
             self.ends.dead(late.source[0], late.source[2], late.reason, late.detail)
             self.counts["applied"] -= 1
             self.counts["dead"] += 1
+        if out.revived:
+            self.counts["applied"] += out.revived
+            self.counts["dead"] -= out.revived
 
     # --- the verdict ----------------------------------------------------------------------------
 
@@ -167,6 +173,9 @@ class Agent(ABC):
         self.counts = Counter(note.get("counts", {}))
         self.warnings = Counter(note.get("warnings", {}))
         self.reasons = Counter(note.get("reasons", {}))
+
+    def has_news(self) -> bool:
+        return False
 
     def reset(self) -> None:
         self.table.forget()

@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 
 from streams import topology
-from streams.extractors.naming import Extract
 from streams.kafka.encoding import Origin
 from streams.kafka.memory_agent import MemoryAgent
 from streams.kafka.processing import Plan, Processor
@@ -21,21 +20,22 @@ def plans(
     app_id: str,
     partitions: int,
     retention: int | None,
-    extract: Extract | None = None,
+    extractor: str | None = None,
     generation: str | None = None,
     origin: type[Origin] = Origin,
 ) -> list[Plan]:
     """Both agents. `partitions`: of every topic. `retention`: microseconds after its latest turn
-    when a session goes, None for never. `extract` finds memory in turns. `generation`: all topics
+    when a session goes, None for never. `extractor` finds memory in
+    turns; None: as each partition's marker says. `generation`: all topics
     but the inputs are its own. `origin`: what messages say of where they are from."""
     sessions = partial(
-        SessionAgent, partitions=partitions, retention=retention, extract=extract, origin=origin
+        SessionAgent, partitions=partitions, retention=retention, extractor=extractor, origin=origin
     )
     own = {name: topic.name for topic, name in own_topics(generation)}
     users = partial(MemoryAgent, partitions=partitions, topics=own, origin=origin)
     return [
-        _plan(app_id, topology.SESSION_AGENT, generation, sessions),
-        _plan(app_id, topology.MEMORY_AGENT, generation, users),
+        _plan(app_id, topology.SESSION_AGENT, generation, sessions, partitions),
+        _plan(app_id, topology.MEMORY_AGENT, generation, users, partitions),
     ]
 
 
@@ -44,20 +44,27 @@ def _plan(
     agent: topology.Agent,
     generation: str | None,
     processor: Callable[[int, RowStore], Processor],
+    partitions: int,
 ) -> Plan:
-    sources = [topology.name_in(topic, generation) for topic in agent.sources]
-    if generation is not None and agent is topology.MEMORY_AGENT:
-        # what was posted stands among the live memory's hops
-        sources += [topology.USER_SIGNALS.name, topology.own_plans(generation)]
     documents = ", ".join(model.__name__ for model in agent.table.documents)
     return Plan(
         agent.name,
-        tuple(sources),
+        sources_of(agent, generation),
         changelog_name(app_id, agent),
         processor,
         agent.table.name,
         f"rows by {agent.table.key} that are read as {documents}",
+        partitions,
     )
+
+
+def sources_of(agent: topology.Agent, generation: str | None) -> tuple[str, ...]:
+    """The topics that an agent reads; they have the same number of partitions."""
+    sources = [topology.name_in(topic, generation) for topic in agent.sources]
+    if generation is not None and agent is topology.MEMORY_AGENT:
+        # what was posted stands among the live memory's hops
+        sources += [topology.USER_SIGNALS.name, topology.own_plans(generation)]
+    return tuple(sources)
 
 
 def own_topics(generation: str | None) -> list[tuple[topology.Topic, str]]:

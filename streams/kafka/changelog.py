@@ -60,7 +60,7 @@ async def read(
         consumer.assign([at])
         first = (await consumer.beginning_offsets([at]))[at]
         end = (await consumer.end_offsets([at]))[at]
-        written = await _written(consumer, at)
+        written = await written_to(consumer, at)
         position = max(first, start)
         consumer.seek(at, position)
         yield Chunk([], [], position, end, written)
@@ -76,7 +76,7 @@ async def read(
         await consumer.stop()
 
 
-async def _written(consumer: KafkaConsumer, at: TopicPartition) -> int:
+async def written_to(consumer: KafkaConsumer, at: TopicPartition) -> int:
     """Where the log ends. `end_offsets` says where its oldest open transaction begins."""
     node = consumer._client.cluster.leader_for_partition(at)
     request = OffsetRequest(-1, READ_UNCOMMITTED, [(at.topic, [(at.partition, LATEST)])])

@@ -27,6 +27,7 @@ from faust.types import TP, ConsumerMessage, Message
 from streams.errors import TurnstoneError
 from streams.kafka.fetching import KafkaConsumer
 from streams.kafka.source import ConsumerSource
+from streams.observing.logs import OF_BROKER
 
 if TYPE_CHECKING:
     from streams.kafka.app import App
@@ -64,6 +65,8 @@ class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
         generation = consumer.kafka._coordinator.generation
         consumer.app.consumer_generation_id = generation
         try:
+            consumer.source.pause(assigned)
+            await consumer.app.lanes.check_layout()
             standbys = consumer.app.assignor.assigned_standbys()
             consumer.app.lanes.assign(assigned, generation, standbys)
             await consumer.on_partitions_assigned(ensure_TPset(assigned), generation)
@@ -218,7 +221,7 @@ class Consumer(base.Consumer):
                 with contextlib.suppress(KafkaError):
                     known = await client.fetch_all_metadata()
                     return len(known.partitions_for_topic(topic) or ())
-            log.warning("no broker says what %s is; asks again", topic)
+            log.warning("no broker says what %s is; asks again", topic, extra=OF_BROKER)
             await asyncio.sleep(1.0)
 
     async def perform_seek(self) -> None:

@@ -17,7 +17,7 @@ from rocksdict import Rdict, RdictIter, WriteBatch
 
 from streams.kafka.marker import Standing
 from streams.kafka.rows import Row
-from streams.runtime.database import open_database, rows_under
+from streams.runtime.database import open_database, rows_named, rows_under
 from streams.runtime.entity import ROW_FORMAT
 from streams.runtime.store import StoreError
 
@@ -85,19 +85,10 @@ class DiskRows:
             raise self._fault(error) from None
 
     def named(self, name: bytes) -> Iterator[Row]:
-        """Seeks from entity to entity."""
         assert self._db is not None
-        cursor = self._db.iter()
         try:
-            cursor.seek(b"\1")
-            while cursor.valid():
-                where = cursor.key().rpartition(b"\0")[0]
-                key = where + b"\0" + name
-                cursor.seek(key)
-                if cursor.valid() and cursor.key() == key:
-                    yield key, cursor.value()
-                cursor.seek(where + b"\1")
-            cursor.status()
+            for where, row in rows_named(self._db.iter(), name, b""):
+                yield where + b"\0" + name, row
         except Exception as error:
             raise self._fault(error) from None
 

@@ -13,8 +13,9 @@ from schemas.time import parse_time
 from streams.folds.rows import Input
 from streams.kafka.encoding import to_json
 from streams.kafka.partitions import partition_of
+from streams.runtime import images, withheld
 from streams.runtime.apply import owner_of
-from streams.runtime.decode import Dead, Withheld, decode
+from streams.runtime.decode import Dead, Withheld, decode, guarded
 from streams.topology import RECURSIONS, TURNS, USER_SIGNALS, WRITE_PLANS
 
 KINDS: dict[str, tuple[tuple[str, str], ...]] = {
@@ -46,6 +47,8 @@ def read(record: Any, partitions: int, topic: str | None = None) -> Input | Dead
     """One record as the broker gave it (`streams.kafka.processing.Record`), of a topic with so
     many partitions. `topic`: which one of the topology it is, if not by its name."""
     value: bytes | None = record.value
+    if record.headers and withheld.in_headers(record.headers):
+        return "withheld"
     if value is None:
         return Dead("null_value", "no value: a record is one JSON object", b"")
     given = decode(value, (record.topic, record.partition, record.offset))
@@ -71,7 +74,8 @@ def read(record: Any, partitions: int, topic: str | None = None) -> Input | Dead
 
 
 def _dead(given: Input, value: bytes, key: str, reason: str, detail: str) -> Dead:
-    return Dead(reason, detail, value, given.record.tenant, key, given.record.occurred_at)
+    dead = Dead(reason, detail, value, given.record.tenant, key, given.record.occurred_at)
+    return guarded(dead, value, detail.encode())
 
 
 def _wrong_key(key: bytes | None, expected: str) -> tuple[str, str]:
@@ -117,9 +121,9 @@ _CHECKS: dict[str, Callable[[Any, str], str | None]] = {
 # --- what dead letters keep -------------------------------------------------------------------
 
 
-def key_text(key: bytes | None) -> str | None:
-    """A key as text; what is not UTF-8 is escaped."""
-    return None if key is None else key.decode("utf-8", "backslashreplace")
+def key_text(key: bytes) -> str:
+    """A key as text; what is not UTF-8 is escaped, image bytes are cut out."""
+    return images.cut(key.decode("utf-8", "backslashreplace"))
 
 
 def headers_text(headers: Sequence[tuple[str, bytes]]) -> str | None:
@@ -137,7 +141,9 @@ def headers_text(headers: Sequence[tuple[str, bytes]]) -> str | None:
 def _header_value(value: bytes | None) -> str | dict[str, str] | None:
     if value is None:
         return None
+    if images.is_image(value):
+        return images.stand_in(value)
     try:
-        return value.decode()
+        return images.cut(value.decode())
     except UnicodeDecodeError:
         return {"base64": b64encode(value).decode()}

@@ -61,6 +61,7 @@ class Cause(msgspec.Struct):
     """The turn behind a hop, as far as revisions need it."""
 
     event_id: str
+    session_id: str | None
     status: str
     type: str = "turn"
 
@@ -124,7 +125,7 @@ def read(record: Any) -> Given | None:
         int(offset),
         hop.tenant,
         _time(hop.recorded_at),
-        Cause(hop.signal_id, hop.status),
+        Cause(hop.signal_id, hop.session_id, hop.status),
         _signal(hop),
     )
 
@@ -145,7 +146,8 @@ def _signal(hop: Hop) -> UserSignal:
     moment = None
     if felt is not None:
         numbers = (felt.vad.v, felt.vad.a, felt.vad.d, felt.confidence)
-        moment = Moment(at, hop.signal_id, *numbers, felt.text, felt.labels, False)
+        said = (felt.text, felt.labels, False, hop.session_id)
+        moment = Moment(at, hop.signal_id, *numbers, *said)
     return UserSignal(
         hop.signal_id, hop.user_id, hop.session_id, at, hop.intent, hop.topic, hop.artifact,
         known.difficulty, known.correct_rate, moment,

@@ -17,11 +17,13 @@ from typing import Any, Protocol
 from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
+from streams.errors import TurnstoneError
 from streams.kafka.gathering import Chunk, Gathering
 from streams.kafka.marker import MARKER_KEY, Marker, Standing
 from streams.kafka.opening import Source, follow, new_log, reopen, restore, resume_point
 from streams.kafka.processing import LaneSettings, Plan
 from streams.kafka.writer import TransactionFailed, Writer
+from streams.observing.logs import OF_BROKER
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +66,8 @@ class Owner(Protocol):
     def stands(self, offsets: Mapping[TopicPartition, int]) -> None: ...
 
     def crash(self, error: BaseException) -> None: ...
+
+    async def check_layout(self) -> None: ...
 
 
 class Lane:
@@ -170,15 +174,19 @@ class Lane:
                 await follow(self, self._owner.source)
             except RETRIED as error:
                 self.counts.failures += 1
-                log.error("%s: as standby: %r; again in %.1f s", self.name, error,
-                          self._owner.settings.max_backoff, extra=self.where)  # fmt: skip
+                log.error(
+                    "%s: as standby: %r; again in %.1f s", self.name, error,
+                    self._owner.settings.max_backoff, extra=self.where | OF_BROKER,
+                )  # fmt: skip
                 await self._sleep(self._owner.settings.max_backoff)
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
+            known = isinstance(error, TurnstoneError)  # what it says is all there is to say
             log.critical(
-                "%s: ends the worker: %r", self.name, error, exc_info=error, extra=self.where
-            )
+                "%s: ends the worker: %s", self.name, error if known else repr(error),
+                exc_info=None if known else error, extra=self.where,
+            )  # fmt: skip
             self._owner.crash(error)
 
     async def stop(self) -> None:
@@ -225,7 +233,7 @@ class Lane:
                 self.why = repr(error)
                 log.error(
                     "%s: %s; again in %.1f s", self.name, error or self.why, backoff,
-                    extra=self.where,
+                    extra=self.where | OF_BROKER,
                 )  # fmt: skip
                 self.state = "backing off"
                 await self._close()
@@ -272,6 +280,8 @@ class Lane:
         return True
 
     async def _serve(self) -> None:
+        if self.processor.has_news():
+            await self._commit([], dict(self.standing.offsets))
         while not self.stopping:
             if not self._gathering:
                 self._wake.clear()
@@ -296,8 +306,11 @@ class Lane:
             with self._owner.settings.span(self.plan.agent, records):
                 batch = self.processor.process(records)
                 processed = monotonic()
-                self._gathering.took(len(records), processed - started)
-                marker = Marker(offsets, batch.note, log_id)
+                if records:
+                    self._gathering.took(len(records), processed - started)
+                if batch.misplaced:
+                    await self._owner.check_layout()
+                marker = Marker(offsets, batch.note, log_id, self.plan.partitions)
                 self.passes("before commit")
                 written = await self._writer.commit(
                     batch.outputs,

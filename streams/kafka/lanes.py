@@ -12,14 +12,20 @@ from aiokafka.structs import TopicPartition
 from streams.errors import ConfigurationError
 from streams.kafka.gathering import Chunk
 from streams.kafka.lane import Counts, Lane
+from streams.kafka.layout import Layout
 from streams.kafka.opening import Source
 from streams.kafka.processing import LaneSettings, Plan
+from streams.kafka.topics import refuse_under_way
 from streams.observing.definitions import UPTO_SECONDS
 from streams.observing.histogram import Histogram
+from streams.observing.logs import OF_BROKER
 
 log = logging.getLogger(__name__)
 
 WATCH_EVERY = 1.0
+ASK_EVERY = 3.0
+"""Seconds between two looks at how many partitions there are. Nothing depends on it: a record that
+a producer of another number has sent makes its lane ask at once."""
 
 
 class GroupSource(Source, Protocol):
@@ -31,6 +37,10 @@ class GroupSource(Source, Protocol):
 
     def heard(self, partition: TopicPartition) -> float | None:
         """Seconds since the broker answered a fetch of this partition; None where it has not."""
+        ...
+
+    async def counts(self) -> Mapping[str, int] | None:
+        """How many partitions each topic has now; None where no broker says it."""
         ...
 
 
@@ -111,11 +121,32 @@ class Lanes:
         """
         for plan in self.plans:
             topics = (*plan.sources, plan.changelog)
-            if len({partitions.get(topic, 0) for topic in topics}) != 1:
+            if plan.partitions:
+                counts = {topic: partitions.get(topic, 0) for topic in topics}
+                if why := Layout(self.group, plan.partitions, counts).difference():
+                    raise ConfigurationError(why)
+            elif len({partitions.get(topic, 0) for topic in topics}) != 1:
                 found = ", ".join(f"{topic} has {partitions.get(topic, 0)}" for topic in topics)
                 raise ConfigurationError(
                     f"agent {plan.agent}: its topics need the same number of partitions: {found}"
                 )
+
+    async def check_layout(self) -> None:
+        """Asks the broker, and compares.
+
+        Raises:
+            ConfigurationError: as `check`, or the number of partitions is being changed.
+        """
+        counts = await self.source.counts()
+        if counts is None:
+            return
+        refuse_under_way(counts)
+        for plan in self.plans:
+            topics = (*plan.sources, plan.changelog)
+            # a broker that has just started knows no topic
+            known = {topic: counts[topic] for topic in topics if counts.get(topic)}
+            if plan.partitions and (why := Layout(self.group, plan.partitions, known).difference()):
+                raise ConfigurationError(why)
 
     def assign(
         self,
@@ -193,23 +224,34 @@ class Lanes:
         return len(self._told)
 
     async def _watch_lanes(self) -> None:
+        asked = monotonic()
         while True:
             await asyncio.sleep(WATCH_EVERY)
             for lane in self.running():
                 self._look_at(lane)
+            if self._active and monotonic() - asked > ASK_EVERY:
+                asked = monotonic()
+                try:
+                    await self.check_layout()
+                except ConfigurationError as error:
+                    self.crash(error)
+                    return
 
     def _look_at(self, lane: Lane) -> None:
         stalled = self._stalled(lane)
         if stalled is None:
             if self._told.pop(lane.name, None) is not None:
-                log.warning("%s: goes on again", lane.name, extra=lane.where)
+                log.warning("%s: goes on again", lane.name, extra=lane.where | OF_BROKER)
             return
         if monotonic() - self._told.get(lane.name, 0.0) < self.settings.stall_after:
             return
         self._told[lane.name] = monotonic()
         lane.counts.stalls += 1
         self.stalls += 1
-        log.error("%s: STALLED: %s; %s", lane.name, stalled, lane.describe(), extra=lane.where)
+        log.error(
+            "%s: STALLED: %s; %s", lane.name, stalled, lane.describe(),
+            extra=lane.where | OF_BROKER,
+        )  # fmt: skip
 
     def _stalled(self, lane: Lane) -> str | None:
         """Why a lane does not get on, or None where it does or has nothing to do."""

@@ -21,14 +21,19 @@ MARKER_KEY = b"\x00marker"
 class Marker(NamedTuple):
     """`offsets`: the next offset to read, by source topic. `note`: the processor's (`Batch`).
     `log`: an id that all markers of one changelog partition share; another topic of the same name
-    has another. What is encoded also says how the rows are kept."""
+    has another. `partitions`: how many partitions the rows were folded with; 0 where an older
+    version wrote the marker. What is encoded also says how the rows are kept."""
 
     offsets: Mapping[str, int]
     note: Mapping[str, Any]
     log: str = ""
+    partitions: int = 0
 
     def encode(self) -> bytes:
-        kept = {"offsets": self.offsets, "note": self.note, "log": self.log, "format": ROW_FORMAT}
+        kept = {
+            "offsets": self.offsets, "note": self.note, "log": self.log,
+            "partitions": self.partitions, "format": ROW_FORMAT,
+        }  # fmt: skip
         return json.dumps(kept).encode()
 
 
@@ -47,7 +52,8 @@ def decode(value: bytes | None) -> Marker:
                 "the topics anew under another app id, or use the version that wrote them"
             )
         offsets = {str(k): int(v) for k, v in kept["offsets"].items()}
-        return Marker(offsets, dict(kept["note"]), str(kept.get("log", "")))
+        partitions = int(kept.get("partitions", 0))
+        return Marker(offsets, dict(kept["note"]), str(kept.get("log", "")), partitions)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"changelog: key {MARKER_KEY!r} holds {value!r}, not a marker") from error
 

@@ -17,7 +17,7 @@ from streams.kafka.processing import Batch
 from streams.kafka.rows import RowStore
 from streams.kafka.table import Held
 from streams.runtime.apply import profile_row
-from streams.runtime.decode import Dead
+from streams.runtime.decode import dead
 from streams.topology import MOODS, PREFERENCES, PROFILES, STATES, USER_SIGNALS
 
 PROFILE_DOC = list(TABLES["profiles"].model_fields).index("doc")
@@ -56,7 +56,7 @@ class MemoryAgent(Agent):
             try:
                 given = hop.read(record)
             except ValueError as error:
-                return Dead("invalid", f"not a signal of this program: {error}", record.value)
+                return dead("invalid", f"not a signal of this program: {error}", record.value)
             if given is not None:
                 return given
         return read(record, self.partitions, topic)

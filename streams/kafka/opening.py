@@ -17,8 +17,9 @@ from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
 from streams.kafka import changelog
+from streams.kafka.layout import way_out
 from streams.kafka.marker import Marker, Standing
-from streams.observing.logs import place
+from streams.observing.logs import OF_BROKER, place
 
 if TYPE_CHECKING:
     from streams.kafka.lane import Lane
@@ -192,7 +193,7 @@ async def restore(lane: "Lane", source: Source) -> None:
     lane.processor.restored(newest.note if newest else {})
     log.info(
         "%s: restored %d rows in %.2f s", lane.name, rows, monotonic() - started,
-        extra=lane.where | place(lane.changelog),
+        extra=lane.where | place(lane.changelog) | OF_BROKER,
     )  # fmt: skip
 
 
@@ -219,14 +220,22 @@ async def resume_point(lane: "Lane", source: Source) -> dict[str, int]:
     """The next offset of each source topic.
 
     Raises:
-        ConfigurationError: the group has committed offsets but the changelog has no marker.
+        ConfigurationError: the group has committed offsets but the changelog has no marker, or
+            its rows were folded with another number of partitions.
     """
     marker = lane.standing.marker
+    wanted = lane.plan.partitions
+    if marker and wanted and marker.partitions not in (0, wanted):
+        raise ConfigurationError(
+            f"{lane.changelog.topic}, partition {lane.partition}: folded with {marker.partitions} "
+            f"partitions, this worker has {wanted}. {way_out(wanted, marker.partitions)}"
+        )
     committed = {topic: await source.committed(at) for topic, at in lane.sources.items()}
     if marker is None and any(offset is not None for offset in committed.values()):
         raise ConfigurationError(
             f"{lane.changelog.topic}, partition {lane.partition}: empty, but the group has read "
-            f"{committed}; restore the topic, or delete the group's offsets to fold all again"
+            f"{committed}; restore the topic, or delete the group's offsets to fold all again "
+            "(turnstone reset APP_ID)"
         )
     known = marker.offsets if marker else {}
     return {

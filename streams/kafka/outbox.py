@@ -11,8 +11,9 @@ from streams.kafka.edge import headers_text, key_text
 from streams.kafka.encoding import ROW_ENCODERS, Origin, key_of
 from streams.kafka.partitions import partition_of
 from streams.kafka.processing import Output
+from streams.runtime import images
 from streams.runtime.apply import dead_row
-from streams.runtime.decode import Dead
+from streams.runtime.decode import Dead, guarded
 from streams.topology import AFFECTS, DEAD_LETTERS, HISTORY, LINKS, OUTPUT_BYTES, REVISIONS, THREADS
 
 log = logging.getLogger(__name__)
@@ -99,14 +100,22 @@ class Outbox:
         self.outputs.append(Output(topic, to, key, value, origin.headers()))
 
     def dead(self, dead: Dead, record: Any, origin: Origin) -> None:
-        """A dead letter: original key, bytes and headers, and why."""
+        """A dead letter: original key, bytes and headers, and why. Of what may be a withheld
+        request neither key nor headers."""
         self.reasons[dead.reason] += 1
+        sent_key, headers = record.key, headers_text(record.headers)
+        if not dead.hidden and headers is not None:
+            dead = guarded(dead, headers.encode())
+        if dead.hidden:
+            sent_key = headers = None
+        elif sent_key is not None and images.is_in(sent_key.decode("utf-8", "replace")):
+            sent_key = key_text(sent_key).encode()
         if dead.occurred_at is None:
             dead = dead._replace(occurred_at=record.timestamp * 1000)
         payload: Any = urlsafe_b64encode(dead.payload).decode()  # as the models have it
-        key = record.key and shortened(key_text(record.key) or "", KEY_KEPT)
+        key = sent_key and shortened(key_text(sent_key), KEY_KEPT)
         dead = dead._replace(payload=payload, key=key, detail=shortened(dead.detail, DETAIL_KEPT))
-        row = dead_row(dead, origin.suffix, headers_text(record.headers))
+        row = dead_row(dead, origin.suffix, headers)
         value = ROW_ENCODERS["dead_letters"](row)
-        headers = origin.headers("dead_letters")
-        self.outputs.append(Output(DEAD_LETTERS.name, self.partition, record.key, value, headers))
+        marks = origin.headers("dead_letters")
+        self.outputs.append(Output(DEAD_LETTERS.name, self.partition, sent_key, value, marks))

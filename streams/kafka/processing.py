@@ -58,6 +58,9 @@ class Batch:
     outputs: Sequence[Output] = ()
     changelog: Sequence[Row] = ()
     note: Mapping[str, Any] = field(default_factory=dict)
+    misplaced: bool = False
+    """A record came in another partition than its key's: the number of partitions may be another
+    one now, and the lane asks before it writes the batch."""
 
 
 class Processor(Protocol):
@@ -96,12 +99,17 @@ class Processor(Protocol):
         """Forget everything but the rows' store, which the lane clears."""
         ...
 
+    def has_news(self) -> bool:
+        """Whether, once restored, its note says what the last marker does not: the lane then
+        commits it at once, for no record may come before it is asked for."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """An agent as the transport sees it: `sources` have the same number of partitions, as has
     `changelog`, that of the table named `table`; `processor` makes the processor of one partition,
-    over its rows."""
+    over its rows. `partitions`: how many they have; 0 where the processor does not mind."""
 
     agent: str
     sources: tuple[str, ...]
@@ -109,6 +117,7 @@ class Plan:
     processor: Callable[[int, RowStore], Processor]
     table: str
     about: str = ""
+    partitions: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
@@ -28,7 +29,10 @@ Headers = Sequence[tuple[str, bytes]]
 Progress = Callable[[str, int, int, int], None]  # path, bytes read, bytes in all, records
 BATCH_BYTES = 256_000
 LINGER_MS = 5
-REQUEST_MS = 30_000
+DELIVER_MS = 120_000
+"""As long as a record may wait for its broker, which may be starting anew: Kafka's own default."""
+STOP_WITHIN = 2.0
+"""Seconds, for who does not wait for what is not acknowledged."""
 OVERHEAD = 1_000  # of a record in its batch, besides key and value
 NAMED = 5  # records a warning names
 
@@ -50,7 +54,7 @@ class Feed:
             linger_ms=LINGER_MS,
             max_batch_size=BATCH_BYTES,
             max_request_size=INPUT_BYTES,
-            request_timeout_ms=REQUEST_MS,
+            request_timeout_ms=DELIVER_MS,
             **self._settings.client(),
         )
         try:
@@ -60,8 +64,11 @@ class Feed:
             raise lost(self._settings, error) from None
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        await self._producer.stop()
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        # without an error all is acknowledged; else nobody waits for a broker that is away
+        with suppress(TimeoutError):
+            async with asyncio.timeout(None if kind is None else STOP_WITHIN):
+                await self._producer.stop()
 
     async def send(
         self, topic: str, key: bytes | None, value: bytes, headers: Headers = ()

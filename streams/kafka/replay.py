@@ -19,6 +19,7 @@ from streams.kafka.produce import Feed, Headers
 from streams.kafka.routing import route
 from streams.kafka.settings import KafkaSettings
 from streams.kafka.sink_batch import MISFIT
+from streams.runtime.withheld import in_headers
 from streams.topology import TOPICS
 
 REPLAY = "turnstone_replay"
@@ -67,12 +68,12 @@ async def replay(found: Iterable[Letter], settings: KafkaSettings) -> dict[str, 
     async with Feed(settings) as feed:
         for one in found:
             way = route(one.payload)
-            if way is None:
+            if way is None or in_headers(_headers(one)):
                 counts["withheld"] += 1
                 continue
             topic = one.src_topic if one.src_topic in _INPUTS else way.topic
             key = way.key if one.key is None else one.key.encode()
-            fits = await feed.send(topic, key, one.payload, _marked(one))
+            fits = await feed.send(topic, key, way.value, _marked(one))
             counts["sent" if fits else "too_large"] += 1
         await feed.flush()
     return dict(counts)

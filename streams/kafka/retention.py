@@ -1,54 +1,42 @@
-"""Garbage control: which sessions are over, by the partition's stream time (design 04, Session)."""
+"""Which open sessions of a partition are past their retention, by the broker's clock."""
 
 from collections import defaultdict
 from itertools import islice
 
-import msgspec
-
 from schemas.base import DAY
+from streams.retention import is_past, updated_at_of
 
-AT_ONCE = 1_000
-"""Sessions dropped in one batch at most: a jump of the stream's time must not stop the stream."""
-
-
-class _Header(msgspec.Struct, array_like=True):
-    """How a session's row `h` begins (`session_state.Session`)."""
-
-    created_at: int
-    updated_at: int
-
-
-_decode = msgspec.msgpack.Decoder(_Header).decode
+AT_ONCE = 250
+"""Sessions that age past their retention and are stored cold in one batch, at most: a new day must
+not stop the stream."""
 
 
 class Retention:
-    """`retention` in microseconds after a session's latest turn; None: sessions stay for ever.
+    """`retention` in microseconds after a session's last update; None: sessions stay open for ever.
 
-    `stream_time` (W): the greatest of min(occurred_at, recorded_at + 5 min) seen. Sessions are
-    filed by the day of their last change, which is no earlier than their latest turn.
+    `time` is the greatest `recorded_at` seen: the broker's clock, the same for all partitions, and
+    no record can say it. Open sessions are filed by the day of their last update.
     """
 
     def __init__(self, retention: int | None) -> None:
         self.retention = retention
-        self.stream_time = 0
+        self.time = 0
         self._of_day: defaultdict[int, set[bytes]] = defaultdict(set)
         self._day_of: dict[bytes, int] = {}
 
     @property
     def horizon(self) -> int | None:
-        """Sessions whose latest turn is older are over."""
-        return None if self.retention is None else self.stream_time - self.retention
-
-    def pass_by(self, time: int) -> int | None:
-        """The horizon after one more record."""
-        self.stream_time = max(self.stream_time, time)
-        return self.horizon
+        """What was last updated before is past its retention."""
+        return None if self.retention is None else self.time - self.retention
 
     def saw(self, session: bytes, header: bytes | None) -> None:
-        """Files a session by its encoded header; None where it is gone."""
-        if self.retention is None:
-            return
-        day = None if header is None else _decode(header).updated_at // DAY
+        """Files a session by its encoded header; None where it is cold or gone."""
+        if self.retention is not None:
+            self.file(session, None if header is None else updated_at_of(header))
+
+    def file(self, session: bytes, updated_at: int | None) -> None:
+        """Files a session by its last update; None takes it out."""
+        day = None if updated_at is None else updated_at // DAY
         known = self._day_of.get(session)
         if day == known:
             return
@@ -63,15 +51,15 @@ class Retention:
             self._of_day[day].add(session)
 
     def due(self) -> list[bytes]:
-        """Some sessions that are over; they stay filed until `saw` says that they are gone."""
+        """Some sessions that are past it; they stay filed until `saw` says that they are cold."""
         horizon = self.horizon
         if horizon is None:
             return []
-        days = (day for day in self._of_day if (day + 1) * DAY <= horizon)
+        days = (day for day in self._of_day if is_past(day * DAY, horizon))
         return list(islice((one for day in days for one in self._of_day[day]), AT_ONCE))
 
     def clear(self) -> None:
         """Forgets everything."""
-        self.stream_time = 0
+        self.time = 0
         self._of_day.clear()
         self._day_of.clear()

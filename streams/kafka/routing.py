@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from schemas.events import RECORD_TYPES
+from streams.runtime import withheld
 from streams.runtime.decode import Dead, decode, means_withheld
 from streams.runtime.plain import TENANT
 from streams.topology import TOPICS, TURNS, USER, USER_SIGNALS, Topic
@@ -45,12 +46,19 @@ _read = msgspec.json.Decoder(_Head).decode
 
 def route(line: bytes) -> Route | None:
     """The way of one record; None where it is withheld."""
+    if withheld.may_be_said(line):
+        return _closely(line)
     try:
         head = _read(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _unreadable(line)
+        return _closely(line)
     if isinstance(head.source, str) and means_withheld(head.source):
         return None
+    way = _way(head, line)
+    return way if way.known and way.key is not None else _closely(line)
+
+
+def _way(head: Any, line: bytes) -> Route:
     topic = _topic(head)
     if topic is None:
         return Route(TURNS.name, _key(head, TURNS), line, known=False)
@@ -79,8 +87,16 @@ def _key(head: Any, topic: Topic) -> bytes | None:
     return f"{head.tenant}/{owner}".encode("utf-8", "replace")
 
 
-def _unreadable(line: bytes) -> Route | None:
+def _closely(line: bytes) -> Route | None:
+    """Of a line of which all has to be read: it may be withheld, or nothing of ours."""
     said = decode(line, ("", 0, 0))
     if said == "withheld":
         return None
-    return Route(TURNS.name, None, said.payload if isinstance(said, Dead) else line, known=False)
+    if not isinstance(said, Dead):
+        return route_of(said.record, line)
+    if said.hidden:
+        return Route(TURNS.name, None, said.payload, known=False)
+    try:
+        return _way(_read(line), line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return Route(TURNS.name, None, said.payload, known=False)

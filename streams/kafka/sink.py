@@ -14,10 +14,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from aiokafka.abc import ConsumerRebalanceListener
-from aiokafka.errors import KafkaError, KafkaTimeoutError, OffsetOutOfRangeError
+from aiokafka.errors import (
+    KafkaConnectionError,
+    KafkaError,
+    KafkaTimeoutError,
+    OffsetOutOfRangeError,
+)
 from aiokafka.structs import TopicPartition
 
 from schemas.rows import TABLES
+from sinks.root import HistoryWriteError
 from sinks.shared import SharedHistory
 from streams.errors import ConfigurationError, DataRefused, TurnstoneError
 from streams.kafka.admin import connected, lost
@@ -31,7 +37,7 @@ from streams.kafka.source import ConsumerSource
 from streams.kafka.topics import ensure_topics
 from streams.observing.definitions import UPTO_MINUTES
 from streams.observing.histogram import Histogram
-from streams.observing.logs import place
+from streams.observing.logs import OF_BROKER, place
 from streams.topology import DEAD_LETTERS, HISTORY, name_in
 
 log = logging.getLogger(__name__)
@@ -45,8 +51,11 @@ SESSION_MS = 6_000
 NAMED_SESSION_MS = 30_000
 """One with a name is expected back."""
 HEARTBEAT_MS = 1_500
+ASK_TOPICS_MS = 5_000
+"""By then partitions that a topic has got while the sink runs are read, from their beginning."""
 REBALANCE_MS = 60_000  # a write may take its time before a partition is given up
 ASK_EVERY = 1.0  # seconds
+WRITE_AGAIN = 5.0  # seconds
 COLLECT_EVERY = 60.0
 """Seconds between two looks for cycles: clients leave few, and all that waits is looked at."""
 
@@ -96,9 +105,11 @@ class SinkCounts:
 async def owner(settings: KafkaSettings, options: SinkOptions) -> dict[str, str]:
     """Whose history a sink writes: its name, and the cluster that its offsets are of.
 
-    Creates the topics that are missing. Raises ConfigurationError or Unreachable.
+    Creates the topics that are missing. How many partitions there are is no matter: each message
+    says by itself whose row it is. Raises ConfigurationError or Unreachable.
     """
-    await ensure_topics(settings, own_specs(options.generation, settings.partitions))
+    own = own_specs(options.generation, settings.partitions)
+    await ensure_topics(settings, own, counted=False)
     async with connected(settings) as admin:
         cluster = await admin.describe_cluster()
     return {"sink": options.name, "cluster": str(cluster["cluster_id"])}
@@ -141,6 +152,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         self._stopping = False
         self._leaves = options.once
         self._writing: asyncio.Task[None] | None = None
+        self._blocked = asyncio.Event()
         self._flushing = asyncio.Lock()
 
     def stop(self, leave: bool = True) -> None:
@@ -177,6 +189,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
             session_timeout_ms=NAMED_SESSION_MS if self.options.instance else SESSION_MS,
             heartbeat_interval_ms=HEARTBEAT_MS,
             rebalance_timeout_ms=REBALANCE_MS,
+            metadata_max_age_ms=ASK_TOPICS_MS,
             max_poll_interval_ms=REBALANCE_MS * 10,
             **self._settings.client(),
         )
@@ -262,11 +275,17 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
     async def _flush_if_due(self) -> None:
         if self._writing is not None and self._writing.done():
             await self._written()
+            if self._held is not None:
+                self._group.resume(self._held.apps)
         batch = self._batch
         full = batch.bytes >= self.options.roll_bytes
         aged = batch.upto and time.monotonic() - batch.began >= self.options.roll_seconds
-        if full or aged:
+        if not full and not aged:
+            return
+        if await self._is_free():
             await self._flush()
+        elif self._held is not None:
+            self._group.pause(self._held.apps)  # polled all the same: the group expects it
 
     async def _flush(self) -> None:
         """Hands what has gathered to a thread, once it has written what came before."""
@@ -275,6 +294,23 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
             batch, self._batch = self._batch, Batch()
             if batch.upto:
                 self._writing = asyncio.create_task(self._write(batch))
+
+    async def _abandon(self) -> None:
+        """What the disk does not take, the partitions' next owner reads again."""
+        task, self._writing = self._writing, None
+        self._blocked.clear()
+        if task is not None:
+            task.cancel()
+            await asyncio.wait({task})
+
+    async def _is_free(self) -> bool:
+        """Waits for the write under way; False where the disk does not take it."""
+        if (task := self._writing) is None:
+            return True
+        blocked = asyncio.create_task(self._blocked.wait())
+        await asyncio.wait({task, blocked}, return_when=asyncio.FIRST_COMPLETED)
+        blocked.cancel()
+        return task.done()
 
     async def _written(self) -> None:
         task = self._writing
@@ -286,10 +322,10 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
     async def _write(self, batch: Batch) -> None:
         held = self._held
         assert held is not None, "rows come from partitions that are held until they are written"
-        began, self._writing_since = time.monotonic(), batch.began
+        self._writing_since = batch.began
         upto = {held.apps[at]: offset for at, offset in batch.upto.items()}
         with self.options.span("sink", batch.records()):
-            rows = await asyncio.to_thread(self._store, batch, held.apps, upto, dict(held.whole))
+            began, rows = await self._stored(batch, held, upto)
         seconds, self._writing_since = time.monotonic() - began, None
         self.seconds.observe(seconds)
         self.options.observe("written")
@@ -306,14 +342,31 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
             self._collected = began
             gc.collect()
 
-    def _store(
-        self,
-        batch: Batch,
-        apps: dict[TopicPartition, str],
-        upto: dict[str, int],
-        whole: dict[str, int],
-    ) -> int:
-        return self.history.write(batch.pieces(apps), upto, whole, self.options.observe)
+    async def _stored(self, batch: Batch, held: _Held, upto: dict[str, int]) -> tuple[float, int]:
+        """When the write began that succeeded, and how many rows it wrote. Where the disk does not
+        take them they wait until it does: the tables know what they have, so it is the same call.
+        """
+        began, failing = time.monotonic(), None
+        pieces = await asyncio.to_thread(batch.pieces, held.apps)
+        while True:
+            try:
+                rows = await asyncio.to_thread(
+                    self.history.write, pieces, upto, dict(held.whole), self.options.observe
+                )
+            except HistoryWriteError as error:
+                if not error.may_pass or self._stopping or self.options.once:
+                    raise
+                if failing is None:
+                    failing = began
+                    log.error("%s; nothing is lost: tries again every %g s", error, WRITE_AGAIN)
+                self._blocked.set()
+                await asyncio.sleep(WRITE_AGAIN)
+                began = time.monotonic()
+                continue
+            self._blocked.clear()
+            if failing is not None:
+                log.warning("writes again after %.0f s", time.monotonic() - failing)
+            return began, rows
 
     async def _tell(self) -> None:
         """Nothing gathered: commits where reading stands, past the marks of transactions too."""
@@ -341,7 +394,10 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
         """Writes what has gathered: whoever reads on would have to read it again."""
         try:
-            await self._flush()
+            if await self._is_free():
+                await self._flush()
+            if not await self._is_free():
+                await self._abandon()
             await self._written()
         except Exception as error:  # aiokafka would only log it
             self._failure = error
@@ -358,7 +414,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         """Goes on where the tables say, whatever the group's offsets are."""
         try:
             self._held = await self._position(sorted(assigned))
-        except KafkaTimeoutError as error:
+        except (KafkaTimeoutError, KafkaConnectionError) as error:
             self._failure = lost(self._settings, error)
         except Exception as error:
             self._failure = error
@@ -377,7 +433,7 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
             consumer.seek(at, max(begins[at], starts[at] - WINDOW))
         consumer.resume(*assigned)
         self.options.observe("positioned")
-        log.info("%s: %d partitions", self.options.name, len(assigned))
+        log.info("%s: %d partitions", self.options.name, len(assigned), extra=OF_BROKER)
         return _Held(apps, whole, starts, ends, {at: Repeats() for at in assigned}, {})
 
 

@@ -18,6 +18,7 @@ from sinks.shared import Piece
 from sinks.tables import to_arrow
 from streams.kafka.fetching import RawRecord
 from streams.kafka.history_rows import parse
+from streams.runtime.decode import Dead, guarded
 
 PACK_ROWS = 8_192
 MESSAGE_BYTES = 1_000
@@ -117,14 +118,16 @@ def _buried(app_id: str, at: TopicPartition, misfits: _Misfits) -> Piece:
 def _dead_letter(
     at: TopicPartition, record: RawRecord, table: str, error: ValueError
 ) -> tuple[Any, ...]:
-    headers = [(name, _text(value)) for name, value in record.headers]
+    headers: str | None = _encode([(name, _text(value)) for name, value in record.headers]).decode()
     when = record.timestamp * 1000
+    sent = (record.value, record.key, (headers or "").encode(), str(error).encode())
+    dead = guarded(Dead(MISFIT, f"{table}: {error}"[:2_000], record.value or b""), *sent)
     return (
         MISFIT,
-        f"{table}: {error}"[:2_000],
-        record.value or b"",
-        None if record.key is None else _text(record.key),
-        _encode(headers).decode(),
+        dead.detail,
+        dead.payload,
+        None if record.key is None or dead.hidden else _text(record.key),
+        None if dead.hidden else headers,
         "default",
         when,
         at.topic,

@@ -20,6 +20,8 @@ from aiokafka.protocol.commit import OffsetCommitRequest
 from aiokafka.protocol.group import HeartbeatRequest, LeaveGroupRequest
 from aiokafka.structs import TopicPartition
 
+from streams.observing.logs import OF_BROKER
+
 log = logging.getLogger(__name__)
 
 NOT_OURS = (IllegalGenerationError, UnknownMemberIdError)
@@ -77,7 +79,7 @@ class ConsumerSource:
                 await group.ensure_coordinator_known()
                 answer = await group._send_req(request)
         except (KafkaError, OSError, TimeoutError) as error:
-            log.info("the group's offsets: %r; later", error)
+            log.info("the group's offsets: %r; later", error, extra=OF_BROKER)
             return False
         errors = {for_code(code) for _, partitions in answer.topics for _, code in partitions}
         if errors - {NoError, RebalanceInProgressError, *NOT_OURS}:
@@ -99,7 +101,7 @@ class ConsumerSource:
                 await group.ensure_coordinator_known()
                 error = for_code((await group._send_req(request)).error_code)
             except KafkaError as failure:
-                log.warning("whose the partitions are: %r; asks again", failure)
+                log.warning("whose the partitions are: %r; asks again", failure, extra=OF_BROKER)
                 await asyncio.sleep(ASK_AGAIN)
                 continue
             if error in (NoError, RebalanceInProgressError):
@@ -109,6 +111,17 @@ class ConsumerSource:
             group.coordinator_dead()
             await asyncio.sleep(ASK_AGAIN)
         return False
+
+    async def counts(self) -> dict[str, int] | None:
+        """How many partitions each topic of the cluster has now; None where no broker says it."""
+        try:
+            async with asyncio.timeout(COMMIT_WITHIN):
+                known = await self._kafka._client.fetch_all_metadata()
+        except (KafkaError, OSError, TimeoutError) as error:
+            why = "cannot ask for the number of partitions: %r; tries again"
+            log.info(why, error, extra=OF_BROKER)
+            return None
+        return {topic: len(known.partitions_for_topic(topic) or ()) for topic in known.topics()}
 
     @property
     def forgotten(self) -> bool:

@@ -5,8 +5,8 @@ than the log's own makes `recorded_at` what a producer claims (design 05).
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
@@ -29,19 +29,27 @@ REPLICAS = 3
 KNOWN_WITHIN = 30.0  # seconds; a moment, where the machine has other things to do
 ALL_KNOW_WITHIN = 20.0
 ASKED_AGAIN = 0.1
+STATE = "turnstone-repartition"
+"""The topic that is there while `turnstone repartition` is at work, or was killed at it."""
+UNDER_WAY = (
+    f"the number of partitions is being changed (the topic {STATE} is there): call the same "
+    "`turnstone repartition` again if it does not run; it goes on where it ended"
+)
 SHOWN = 3  # differences an error names; often all topics have the same
 
 
 @dataclass(frozen=True, slots=True)
 class TopicSpec:
     """A topic as it must be. `exact` settings must be equal, `at_least` must not be lower,
-    `initial` are set when it is created and the operator's afterwards (retention)."""
+    `initial` are set when it is created and the operator's afterwards (retention). `more`: it may
+    have more partitions than that, of which nothing depends (no key is looked up in it)."""
 
     name: str
     partitions: int
     exact: Mapping[str, str]
     at_least: Mapping[str, int]
     initial: Mapping[str, str]
+    more: bool = False
 
     def settings(self) -> dict[str, str]:
         """What it is created with."""
@@ -56,6 +64,7 @@ def spec(
     compacted: bool = False,
     retention_days: int | None = None,
     max_bytes: int = OUTPUT_BYTES,
+    more: bool = False,
 ) -> TopicSpec:
     """One topic; also for those the topology does not name, such as a table's changelog.
 
@@ -71,6 +80,7 @@ def spec(
         },
         at_least={"max.message.bytes": max_bytes},
         initial={} if compacted else {"retention.ms": str(retention), "retention.bytes": "-1"},
+        more=more,
     )
 
 
@@ -82,22 +92,36 @@ def spec_of(topic: Topic, partitions: int) -> TopicSpec:
         compacted=topic.compacted,
         retention_days=topic.retention_days,
         max_bytes=OUTPUT_BYTES if topic.direction == "output" else INPUT_BYTES,
+        more=topic.direction == "output" and not topic.compacted,
     )
 
 
 async def ensure_topics(
-    settings: KafkaSettings, more: Iterable[TopicSpec] = (), within: float = WITHIN
+    settings: KafkaSettings,
+    more: Iterable[TopicSpec] = (),
+    within: float = WITHIN,
+    counted: bool = True,
 ) -> list[str]:
     """Creates what is missing of the topology and `more`, checks what is there; the new names.
+    `counted`: those that are there must have as many partitions as the settings say.
 
     Raises ConfigurationError naming topic, setting, expected and found, or what `connected` raises.
     """
     specs = [spec_of(topic, settings.partitions) for topic in TOPICS] + list(more)
     async with connected(settings, within) as admin:
+        refuse_under_way(await admin.list_topics())
         created = await create(admin, specs, settings.replication)
+    if not counted:
+        specs = [replace(one, partitions=1, more=True) for one in specs]
     async with connected(settings, max(within, KNOWN_WITHIN)) as admin:
         await check(admin, specs, ALL_KNOW_WITHIN)
     return created
+
+
+def refuse_under_way(topics: Collection[str]) -> None:
+    """Raises ConfigurationError while the number of partitions is being changed."""
+    if STATE in topics:
+        raise ConfigurationError(UNDER_WAY)
 
 
 async def create(
@@ -154,10 +178,11 @@ async def check(
 
 def _differences(one: TopicSpec, partitions: int, found: Mapping[str, str]) -> list[str]:
     lines = []
-    if partitions != one.partitions:
+    if partitions < one.partitions or (partitions > one.partitions and not one.more):
         lines.append(
-            f"topic {one.name}: expected {one.partitions} partitions, found {partitions}; "
-            "set TURNSTONE_KAFKA_PARTITIONS if all have that many, else create it anew"
+            f"topic {one.name}: expected {one.partitions} partitions (TURNSTONE_KAFKA_PARTITIONS), "
+            f'found {partitions}; docs/operations.md, "Changing the number of partitions", says '
+            "which of both is to change, and how"
         )
     wrong = [(name, value) for name, value in one.exact.items() if found.get(name) != value]
     wrong += [

@@ -50,9 +50,9 @@ PLANS_EXTRACTED = Metric(
     "turnstone_plans_extracted_total", "counter", "worker", LANE, "plans",
     "Write plans that the rules made of turns.",
 )  # fmt: skip
-SESSIONS_DROPPED = Metric(
-    "turnstone_sessions_dropped_total", "counter", "worker", LANE, "sessions",
-    "Sessions past their retention whose rows went; the history keeps them.",
+SESSIONS_COOLED = Metric(
+    "turnstone_sessions_cooled_total", "counter", "worker", LANE, "sessions",
+    "Sessions past their retention whose rows were compressed into one.",
 )  # fmt: skip
 WARNINGS = Metric(
     "turnstone_warnings_total", "counter", "worker", (*LANE, "kind"), "warnings",

@@ -15,6 +15,9 @@ REQUESTS = ("method", "route", "status", "ms", "key")
 """Of the server's access log; `key` is the name of the caller's key, never the key."""
 NAMED = (*PLACES, *REQUESTS)
 """What a log call may name in `extra`."""
+OF_BROKER = {"of_broker": True}
+"""`extra` of a line that a broker's loss brings about: it is left out where that has been said
+(`streams.kafka.outages`)."""
 
 _encode = msgspec.json.Encoder().encode
 

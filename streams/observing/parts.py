@@ -58,7 +58,7 @@ def _committed(lane: "Lane") -> Iterator[Sample]:
         if name in counts:
             yield known.HOPS, (*at, ending), counts[name]
     yield known.PLANS_EXTRACTED, at, counts.get("extracted", 0)
-    yield known.SESSIONS_DROPPED, at, counts.get("sessions_dropped", 0)
+    yield known.SESSIONS_COOLED, at, counts.get("sessions_cooled", 0)
     for reason, count in note.get("reasons", {}).items():
         yield known.DEAD_LETTERS, (*at, reason), count
     for kind, count in note.get("warnings", {}).items():

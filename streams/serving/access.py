@@ -24,6 +24,8 @@ METRICS = "/metrics"
 ADMIN = (METRICS, "/v1/dead-letters")
 """Where the paths begin that only an admin may ask for."""
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
+OWN_SITE = (b"same-origin", b"none")
+"""What browsers say of requests of this server's own pages, and of what a person does."""
 TENANT_HEADER = b"turnstone-tenant"
 """Where a key of all tenants names the one it means; of no use to other keys."""
 
@@ -76,8 +78,11 @@ class Access:
     def _admit(self, scope: Scope, reply: "_Reply") -> Caller:
         """The caller; one that is refused is in the log, too. Raises Refusal."""
         path = scope["path"]
+        hosts = _values(scope, b"host")
+        if len(hosts) > 1 or not (hosts or scope["http_version"] == "1.0"):
+            raise Refusal(400, "No host", "an HTTP/1.1 request has one Host header")
         if self._keys is None:
-            _check_same_machine(scope)
+            _check_same_machine(scope, hosts)
             return LOCAL
         if path in OPEN:
             return LOCAL._replace(role="read")
@@ -183,16 +188,18 @@ def _of_one_tenant(caller: Caller, scope: Scope) -> Caller:
 # --- without keys -------------------------------------------------------------------------------
 
 
-def _check_same_machine(scope: Scope) -> None:
+def _check_same_machine(scope: Scope, hosts: list[bytes]) -> None:
     """Refuses what a web page elsewhere makes a browser on this machine send: under a name that it
-    pointed at this address (DNS rebinding), or across origins. Raises Refusal."""
-    hosts = _values(scope, b"host")
-    if len(hosts) != 1 or not _is_loopback(hosts[0].decode("latin-1")):
+    pointed at this address (DNS rebinding), or across origins and sites. Raises Refusal."""
+    if not hosts or not _is_loopback(hosts[0].decode("latin-1")):
         detail = "without keys this server answers to localhost alone; make keys for other names"
         raise Refusal(403, "Not this machine", detail)
-    for origin in _values(scope, b"origin"):
-        if origin.partition(b"://")[2] != hosts[0]:
+    for name, value in scope["headers"]:
+        if name == b"origin" and value.partition(b"://")[2] != hosts[0]:
             raise Refusal(403, "Not this machine", "another site's page may not ask here")
+        if name == b"sec-fetch-site" and value not in OWN_SITE and scope["method"] not in READING:
+            detail = "a page of another site or origin may not write here; make keys for it"
+            raise Refusal(403, "Not this machine", detail)
 
 
 @lru_cache(100)

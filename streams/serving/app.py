@@ -47,7 +47,7 @@ def create_app(
     records of a request. Before a server waits for its connections to end, it calls
     `app.state.serving.streams.close()`.
     """
-    past, streams = Past(memory.history, query_seconds), Streams()
+    past, streams = Past(memory, query_seconds), Streams()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

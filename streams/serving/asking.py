@@ -1,5 +1,6 @@
 """What a request's headers ask for: how long to wait, in which language, under which key."""
 
+import re
 from typing import NamedTuple
 
 from starlette.requests import Request
@@ -7,7 +8,8 @@ from starlette.requests import Request
 from streams.folds.summary import LANGUAGES, Language
 from streams.serving.problems import Fault, invalid
 
-KEY_LENGTH = 256
+KEY = r'^("[ !#-~]{1,256}"|[!#-~]([ !#-~]{0,254}[!#-~])?)$'
+"""An `Idempotency-Key`: 1 to 256 characters of ASCII, in quotes or not."""
 WAIT_MOST = 30.0
 """Seconds a client may ask to wait."""
 
@@ -39,10 +41,11 @@ def idempotency_key(request: Request) -> str | None:
     given = request.headers.get("idempotency-key")
     if given is None:
         return None
-    key = given.strip().strip('"')
-    if not 1 <= len(key) <= KEY_LENGTH:
-        raise invalid([Fault("Idempotency-Key", f"1 to {KEY_LENGTH} characters")])
-    return key
+    if len(request.headers.getlist("idempotency-key")) > 1:
+        raise invalid([Fault("Idempotency-Key", "is given twice")])
+    if not re.fullmatch(KEY, given.strip()):
+        raise invalid([Fault("Idempotency-Key", "1 to 256 characters of ASCII, without quotes")])
+    return given.strip().strip('"')
 
 
 def language(request: Request) -> Language | None:

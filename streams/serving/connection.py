@@ -120,8 +120,8 @@ class Connection(HttpToolsProtocol):
             detail = f"at most {HEADERS} of {HEAD_BYTES} bytes together"
             self._refuse(431, "Headers too large", detail)
         else:
-            self._in_head = False
             super().on_headers_complete()
+            self._in_head = False  # of a URL that cannot be read it has raised
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         cycle.transport = _Joining(self.transport, self.loop)  # type: ignore[assignment]
@@ -175,10 +175,18 @@ class Connection(HttpToolsProtocol):
         a body that nobody wanted, or a request behind one that is being answered."""
         if self.transport.is_closing():
             return
-        if self._in_head and (self.cycle is None or self.cycle.response_complete):
+        if self._is_awaited():
             self._write(status, title, detail)
         self.transport.close()
         self._watch_reader()
+
+    def _is_awaited(self) -> bool:
+        """Whether a client waits for the answer to what is refused: to a head, or to a request
+        whose body cannot be read and that has no answer yet."""
+        cycle = self.cycle
+        if cycle is None or cycle.response_complete:
+            return self._in_head
+        return not (self._in_head or self.pipeline or cycle.response_started)
 
     def _write(self, status: int, title: str, detail: str) -> None:
         body = problem(status, title, detail)

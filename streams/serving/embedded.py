@@ -27,7 +27,8 @@ from streams.runtime.inbox import FOLDER, Group, NoRoom
 from streams.runtime.store import Store, StoreError
 from streams.serving.changes import Changes, Where
 from streams.serving.folder import FAILED, Folder
-from streams.serving.memory import Busy, NotReady, Outcome, Table
+from streams.serving.live import UNREADABLE, Live, promoted
+from streams.serving.memory import Busy, NotReady, Outcome, Prepare, Table
 
 log = logging.getLogger(__name__)
 
@@ -85,23 +86,30 @@ class EmbeddedMemory:
     writer, as `run` is, but lends it to `promote`, `forget` and `compact` for as long as they take.
     """
 
-    def __init__(self, root: str | Path, extractor: str | None = None) -> None:
-        """`extractor`: what finds memory in turns; None: as the live generation was made.
+    def __init__(
+        self, root: str | Path, extractor: str | None = None, retention: int | None = None
+    ) -> None:
+        """`extractor`: what finds memory in turns from now on; None: what was chosen last.
+        `retention` in microseconds, as `streams.runtime.local.Runner` has it.
 
         Entering raises ConfigurationError where another writes this history.
         """
         self._root = open_root(root)
         self.history: Path | None = self._root
         self.changes = Changes()
-        self._folder = Folder(self._root, self, extractor)
+        self.preparing: list[Prepare] = []
+        self.promoted: str | None = None
+        self._folder = Folder(self._root, self, extractor, retention)
         self._posts: SimpleQueue[_Posted | None] = SimpleQueue()
         self._held = ExitStack()
         self._threads: list[Thread] = []
         self._failed: asyncio.Future[BaseException]
         self._store: Store | None = None
+        self._live = Live()
         self._why = "the history is being opened"
         self._closing = False
         self._crowded = float("-inf")  # when several requests were last written together
+        self._full = False
         self._waiting: dict[int, tuple[_Posted, int]] = {}  # offset -> its place in a request
         self._waiting_records = self._waiting_bytes = 0
         self._folded: dict[Where, tuple[Entity, int]] = {}  # rows not on disk yet, and their batch
@@ -162,6 +170,23 @@ class EmbeddedMemory:
     def _call(self, function: Callable[..., Any], *given: Any) -> None:
         """On the event loop's thread, soon, in order."""
         self._loop.call_soon_threadsafe(function, *given)
+
+    @property
+    def live(self) -> Live:
+        """That of the store. While another command has the history, questions to the past go on, up
+        to the moment when it makes another generation live.
+
+        Raises NotReady.
+        """
+        if self._store is None and not self._is_promoted():
+            raise NotReady(self._why)
+        return self._live
+
+    def _is_promoted(self) -> bool:
+        try:
+            return promoted(self._root) == self._live
+        except UNREADABLE:
+            return False
 
     # --- the event loop's -----------------------------------------------------------------------
 
@@ -282,13 +307,18 @@ class EmbeddedMemory:
             for waiting in range(first, offset):
                 del self._waiting[waiting]
             if isinstance(error, NoRoom):
-                log.warning("%s: %s", self._root / FOLDER, error)
+                if not self._full:
+                    log.warning("%s: %s", self._root / FOLDER, error)
+                self._full = True
             else:
                 log.exception("%s: nothing can be taken", self._root)
             for posted in gathered:
                 self._call(self._gone, len(posted.records), posted.bytes)
                 self._call(posted.end, error)
             return
+        if self._full:
+            log.warning("%s: takes records again", self._root / FOLDER)
+            self._full = False
         for posted in gathered:
             posted.logged = True
         self._folder.groups.put(group._replace(read=read))
@@ -297,8 +327,12 @@ class EmbeddedMemory:
     # --- what the folding thread tells ----------------------------------------------------------
 
     def opened(self, store: Store) -> None:
+        live = promoted(self._root)  # for certain: who switches has the lock that this thread has
+
         def see() -> None:
             self._store = store
+            if live != self._live:
+                self._live = live
             # after an error others may have written: what is not shown again since is on disk
             self._read_none()
             for where in [at for at, (_, batch) in self._folded.items() if batch < self._since]:

@@ -21,7 +21,7 @@ HEARTBEAT_SECONDS = 15.0
 RETRY = b"retry: 1000\n\n"
 HEARTBEAT = b": \n\n"
 GONE = b"event: gone\ndata: {}\n\n"
-"""The session's rows are no more (its retention is over, or it was forgotten)."""
+"""The session's rows are no more: it was forgotten."""
 
 _encode = msgspec.json.Encoder().encode
 

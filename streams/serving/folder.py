@@ -19,10 +19,14 @@ import pyarrow as pa
 from rocksdict import WriteBatch
 
 from sinks import locks
+from sinks.delta import History
+from sinks.disk import trouble
 from sinks.root import HistoryError
 from streams.errors import ConfigurationError, TurnstoneError
+from streams.extractors.naming import MODEL
+from streams.generations.extraction import settle
 from streams.runtime import local
-from streams.runtime.apply import Ending
+from streams.runtime.apply import Applier, Ending
 from streams.runtime.entity import Entity, Where
 from streams.runtime.inbox import FOLDER, TOPIC, Group, Inbox
 from streams.runtime.left import EXTRACTOR, applier_of, committed_of, numbered
@@ -42,6 +46,9 @@ AGAIN = 1.0
 FAILED = "the history cannot be read or written now; the server's log says why"
 """To whom has no key: no path, no more."""
 LENT = "another command has the history for a moment"
+DAY_SECONDS = 86_400
+LOOKED_AT = 200
+"""Sessions that a pass looks at with one commit: who has posted waits for it."""
 MERGE_COMMITS = 64
 """So many commits leave as many small files in a table: then they are made one."""
 
@@ -80,7 +87,9 @@ class _Runner(local.Runner):
 class Folder:
     """Folds a history's log until it is ended. `fold` is the thread's function."""
 
-    def __init__(self, root: Path, told: Told, extractor: str | None) -> None:
+    def __init__(
+        self, root: Path, told: Told, extractor: str | None, retention: int | None = None
+    ) -> None:
         self.root = root
         self.inbox: Inbox | None = None
         self.groups: SimpleQueue[Group] = SimpleQueue()
@@ -88,10 +97,14 @@ class Folder:
         self.ending = False
         self._told = told
         self._extractor = extractor
+        self._said = ""
+        self._retention = retention
+        self._cooled_on = 0  # the day on which the last pass over the sessions ended
         self._at = 0
         self._committing = 0
         self._last_commit = 0.0
         self._next_look = 0.0
+        self._said = ""
         self._asked = False
         self._shown = 0
         self._again: dict[Where, Entity] = {}
@@ -110,24 +123,43 @@ class Folder:
             try:
                 with local.writing(self.root) as (store, tables):
                     gc.enable()  # who only folds does without; a server makes cycles
-                    if store.value(EXTRACTOR) != self._extractor:
-                        store.write_values({EXTRACTOR: self._extractor})
-                    applier = applier_of(self.root, store, self._extractor)
-                    self._follow(_Runner(store, tables, applier, None), ready)
+                    extractor = self._settle()
+                    if store.value(EXTRACTOR) != extractor:
+                        store.write_values({EXTRACTOR: extractor})
+                    applier = applier_of(self.root, store, extractor)
+                    self._follow(self._runner(store, tables, applier), ready)
             except BaseException as error:
                 if not begun:
                     return started(error)
                 self._told.closed(FAILED, lent=isinstance(error, ConfigurationError))
                 if not isinstance(error, TurnstoneError | HistoryError):
                     log.exception("%s: folding failed; trying again", self.root)
-                else:
-                    log.warning("%s; trying again", error)
+                elif (why := trouble(error) or str(error)) != self._said:
+                    log.warning("%s; trying again, and says so once", error)
+                    self._said = why
                 self._pause(AGAIN)
             if self._is_asked():
                 self._told.closed(LENT, lent=True)  # after an error it was kept to be read
             while self._is_asked() and not self.ending:
                 time.sleep(TICK / 2)
         return None
+
+    def _settle(self) -> str:
+        """What extracts; what the server was told counts until another generation goes live."""
+        choice = settle(self.root, self._extractor, self._say)
+        self._extractor = None
+        if choice.name == MODEL:
+            self._say(f"a server asks no model: turnstone extract --history {self.root} does")
+        return choice.in_process
+
+    def _say(self, text: str) -> None:
+        """Once: the history is opened again after each command that asks for it."""
+        if text != self._said:
+            log.info("%s", text)
+        self._said = text
+
+    def _runner(self, store: Store, tables: History, applier: Applier) -> _Runner:
+        return _Runner(store, tables, applier, None, self._retention)
 
     def _follow(self, runner: local.Runner, ready: Callable[[], None]) -> None:
         """Folds until the end, or until somebody asks for the history."""
@@ -142,6 +174,9 @@ class Folder:
                     self._take(runner, group)
                 self._told.opened(runner.store)
                 ready()
+                if self._said:
+                    log.warning("%s: goes on", self.root)
+                    self._said = ""
                 self._go_on(runner)
             self._committed(self._at)
         except BaseException:
@@ -204,10 +239,17 @@ class Folder:
         self.inbox.rotate()
         self._told.committing()
         self._note(runner)
+        self._cool(runner)
         runner.commit()
         self._committing = self._at
         self._last_commit = time.monotonic()
         runner.applier.forget_touched()  # no run's counts: they would grow for ever
+
+    def _cool(self, runner: local.Runner) -> None:
+        """Sessions past their retention: a pass a day, some sessions a commit."""
+        today = int(time.time() // DAY_SECONDS)
+        if today != self._cooled_on and runner.cool(LOOKED_AT):
+            self._cooled_on = today
 
     def _note(self, runner: local.Runner) -> None:
         runner.positions[TOPIC] = Position(0, self._at)

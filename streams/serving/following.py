@@ -14,13 +14,19 @@ from typing import Any
 from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
+from streams.errors import ConfigurationError
 from streams.kafka.changelog import FETCH_BYTES
 from streams.kafka.fetching import KafkaConsumer
+from streams.kafka.layout import Layout
 from streams.kafka.opening import WHOLE_WITHIN
 from streams.kafka.source import ConsumerSource
+from streams.kafka.topics import refuse_under_way
+from streams.observing.logs import OF_BROKER
 from streams.serving.replica_lane import Remade, ReplicaLane
 
 log = logging.getLogger(__name__)
+
+NO_TOPIC = "no topic"
 
 RETRIED = (KafkaError, OSError, TimeoutError)
 BACKOFF, MAX_BACKOFF = 0.2, 2.0
@@ -29,6 +35,8 @@ REQUEST_MS = 10_000
 RECORDS = 2_000
 """Of one partition at once: some 10 ms of the event loop's time, which requests wait for."""
 LOOK_EVERY = 0.05
+ASK_EVERY = 3.0
+"""Seconds between two looks at how many partitions there are."""
 
 
 class Absent(Exception):  # noqa: N818 - what it is
@@ -36,27 +44,36 @@ class Absent(Exception):  # noqa: N818 - what it is
 
 
 class Following:
-    """`topics` are the changelogs; `made` makes the lanes, once it is known how many there are of
-    each. `why` says what it waits for while it does not follow."""
+    """`topics` are the changelogs of `group`, `sources` what its workers read; `made` makes the
+    lanes, once it is known how many there are of each. `why` says what it waits for while it does
+    not follow."""
 
     def __init__(
         self,
         connection: Mapping[str, Any],
+        group: str,
         topics: Iterable[str],
+        sources: Iterable[str],
         made: Callable[[int], Iterable[ReplicaLane]],
     ) -> None:
         self.lanes: dict[TopicPartition, ReplicaLane] = {}
         self.partitions = 0
         self.why = "starting"
         self._connection = connection
-        self._topics = tuple(topics)
+        self._group = group
+        self._topics, self._sources = tuple(topics), tuple(sources)
         self._made = made
         self._short: dict[TopicPartition, float] = {}
         self._looked: dict[TopicPartition, float] = {}
         self._heard: dict[TopicPartition, tuple[int, float]] = {}
 
     async def run(self) -> None:
-        """For ever."""
+        """For ever.
+
+        Raises:
+            ConfigurationError: there are more partitions or fewer than there were: an answer would
+                be looked for in the wrong table.
+        """
         backoff = BACKOFF
         while True:
             began = monotonic()
@@ -65,7 +82,8 @@ class Following:
             except (*RETRIED, Absent) as error:
                 backoff = BACKOFF if monotonic() - began > MAX_BACKOFF else backoff
                 if (why := str(error) or repr(error)) != self.why:
-                    log.error("changelogs: %s; tries again", why)
+                    level = logging.WARNING if isinstance(error, Absent) else logging.ERROR
+                    log.log(level, "changelogs: %s; tries again", why, extra=OF_BROKER)
                 self.why = why
             await asyncio.sleep(backoff)
             backoff = min(2 * backoff, MAX_BACKOFF)
@@ -86,6 +104,8 @@ class Following:
             await self._know(consumer)
             consumer.assign(list(self.lanes))
             await self._seek(consumer)
+            if self.why.startswith(NO_TOPIC):
+                log.info("changelogs: found; reads on")
             self.why = ""
             await self._take(consumer)
         finally:
@@ -95,17 +115,22 @@ class Following:
         """How many partitions there are; makes the lanes.
 
         Raises:
-            Absent: the topics are not all there, or have other numbers of partitions than before.
+            Absent: the topics are not all there.
+            ConfigurationError: they have other numbers of partitions than before, or than each
+                other.
         """
         cluster = await consumer._client.fetch_all_metadata()
-        counts = {topic: len(cluster.partitions_for_topic(topic) or ()) for topic in self._topics}
-        count = self.partitions or max(counts.values())
-        if set(counts.values()) != {count} or not count:
-            found = ", ".join(f"{topic} has {number}" for topic, number in counts.items())
-            raise Absent(
-                f"partitions of the changelogs: {found}; expected {count or 'some'} each: is the "
-                "app id that of the workers, and has one of them been started?"
-            )
+        every = (*self._topics, *self._sources)
+        counts = {topic: len(cluster.partitions_for_topic(topic) or ()) for topic in every}
+        refuse_under_way(cluster.topics())
+        changelogs = [counts[topic] for topic in self._topics]
+        count = self.partitions or max(changelogs)
+        known = {topic: number for topic, number in counts.items() if number}
+        if count and (why := Layout(self._group, count, known).difference()):
+            raise ConfigurationError(why)
+        if not all(changelogs):
+            missing = ", ".join(topic for topic in self._topics if not counts[topic])
+            raise Absent(f"{NO_TOPIC} {missing} yet: start a worker, or give its --app-id")
         if not self.partitions:
             self.lanes = {lane.at: lane for lane in self._made(count)}
             self.partitions = count
@@ -144,8 +169,11 @@ class Following:
 
     async def _take(self, consumer: KafkaConsumer) -> None:
         source = ConsumerSource(consumer, self._connection)
-        looked = 0.0
+        looked, asked = 0.0, monotonic()
         while True:
+            if monotonic() - asked > ASK_EVERY:
+                asked = monotonic()
+                await self._know(consumer)
             fetched = await consumer.getmany(timeout_ms=FETCH_WAIT_MS, max_records=RECORDS)
             due = monotonic() - looked > LOOK_EVERY
             for at in self.lanes if due else fetched:

@@ -24,7 +24,7 @@ _log = getLogger(__name__)
 
 
 class Indexing:
-    """Builds the indexes of a history's tenants, one after the other, those first that somebody
+    """Builds the indexes of a generation's tenants, one after the other, those first that somebody
     waits for. One event loop's own."""
 
     def __init__(self, root: Path) -> None:
@@ -35,11 +35,19 @@ class Indexing:
         self._lock = Lock()
         self._next: list[str] = []  # the last one first
         self._unwritable: set[str] = set()  # tenants whose last build could not be written
+        self.tenants: set[str] = set()
+        """Those that have searched."""
 
     def begin(self, tenants: Iterable[str]) -> None:
         """Brings theirs up to date, whether anybody searches or not."""
         for tenant in tenants:
             self._begun(tenant)
+
+    async def whole(self, tenants: Iterable[str]) -> None:
+        """Until theirs are up to date, however long that takes; what cannot be built is in the
+        log."""
+        for tenant in tenants:
+            await asyncio.shield(asyncio.wrap_future(self._begun(tenant)))
 
     def is_at(self, tenant: str) -> bool:
         """Whether that of a tenant is being built, or about to be."""
@@ -69,6 +77,7 @@ class Indexing:
         return Problem(503, "Not indexed", detail, retry_after(5))
 
     def _begun(self, tenant: str) -> Future[None]:
+        self.tenants.add(tenant)
         if not self.is_at(tenant):
             self._under_way = {
                 name: building for name, building in self._under_way.items() if not building.done()

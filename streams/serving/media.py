@@ -50,15 +50,25 @@ async def json_body(request: Request) -> Any:
 
 def decoded(body: bytes, type: Any = Any) -> Any:
     """Strict JSON: no NaN, UTF-8 alone. Raises Problem with the byte's position."""
+    if not body.strip():
+        raise empty()
     try:
         return msgspec.json.decode(body, type=type)
     except UnicodeDecodeError as error:
         reason = f"not UTF-8 (byte {error.start})"
     except msgspec.DecodeError as error:
         reason = str(error)
+        if "byte" not in reason:  # it ends too soon
+            reason += f" (byte {len(body)})"
     except RecursionError:
         reason = "nested too deep"
     raise Problem(400, "Bad JSON", reason, errors=[Fault("body", reason)])
+
+
+def empty() -> Problem:
+    """There is no body, or nothing but blanks."""
+    reason = "the body is empty"
+    return Problem(400, "Bad JSON", reason, errors=[Fault("body", reason)])
 
 
 async def elements(body: bytes, most: int) -> list[bytes]:

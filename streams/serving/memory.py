@@ -6,7 +6,7 @@ API's own and the same for both.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
@@ -14,6 +14,7 @@ from streams.errors import TurnstoneError
 from streams.folds.rows import Input, Rows
 from streams.observing.readiness import Readiness
 from streams.serving.changes import Changes
+from streams.serving.live import Live
 
 Table = Literal["sessions", "users"]
 Ending = Literal["applied", "duplicate", "dead", "withheld", "accepted"]
@@ -43,11 +44,29 @@ class Busy(TurnstoneError):  # noqa: N818
     retry_after = 1
 
 
+Prepare = Callable[[Live], Awaitable[None]]
+"""Makes something ready for a generation before it answers."""
+
+
 class Memory(Protocol):
     """One tier's committed memory. Methods are called on the event loop's thread."""
 
     history: Path | None
-    """Where questions to the past are asked; None: there is no history here."""
+    """The history's folder; None: there is no history here."""
+
+    preparing: list[Prepare]
+    """Called before another generation answers, where that can be known before."""
+
+    @property
+    def live(self) -> Live:
+        """The generation that answers, rows and history: another object after each switch.
+
+        Raises NotReady while another is about to.
+        """
+
+    @property
+    def promoted(self) -> str | None:
+        """The promoted generation, while it does not answer yet; usually None."""
 
     changes: Changes
     """Who waits for an entity to change."""

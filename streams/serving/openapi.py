@@ -15,6 +15,7 @@ from schemas.events import RECORD_TYPES
 from schemas.export import Schema
 from schemas.http import EventStream, ProblemDocument
 from streams.serving.access import OPEN
+from streams.serving.asking import KEY
 from streams.serving.endpoints import ENDPOINTS, Endpoint
 from streams.serving.media import JSON
 from streams.serving.problems import MEDIA_TYPE
@@ -23,7 +24,7 @@ from streams.serving.routes_records import EVENT, EVENTS, NDJSON
 DESCRIPTION = """Turnstone turns the events of a chat platform into memory.
 
 Every error is a problem document (RFC 9457). docs/http.md has an example of each endpoint."""
-ALWAYS = (401, 403, 429, 500)
+ALWAYS = (400, 401, 403, 406, 429, 500)
 """Problems that every endpoint with a key can answer."""
 HEADERS = {
     "Prefer": "wait=SECONDS, respond-async: how long to wait for the write to be applied; "
@@ -34,6 +35,12 @@ HEADERS_READ = {
     "/memory/summary": {"Accept-Language": "The language of `recent_behavior`: zh, ja or en."},
     "/v1/sessions/{session_id}/events": {"Last-Event-ID": "The id of the last event seen."},
 }
+
+SCHEMAS: dict[str, JsonObject] = {"Idempotency-Key": {"type": "string", "pattern": KEY}}
+"""Of headers that are not any text."""
+ONE_OF_BOTH = {"/memory/summary": ("session_id", "user_id")}
+"""Parameters of which one is needed at least. OpenAPI can say so of the properties of one object,
+which `form` and `explode` spread over the query: in the URL they are parameters like others."""
 
 Model = tuple[type[BaseModel], JsonSchemaMode]
 
@@ -60,7 +67,7 @@ def document() -> JsonObject:
             "key": {"type": "http", "scheme": "bearer", "description": "`turnstone keys add`"}
         },
     }
-    made["security"] = [{"key": []}]
+    made["security"] = [{"key": []}, {}]  # a server without keys asks for none
     return made
 
 
@@ -91,10 +98,41 @@ def _complete(operation: JsonObject, endpoint: Endpoint, refs: dict[Model, JsonO
         headers |= HEADERS
     for name, about in headers.items():
         operation.setdefault("parameters", []).append(
-            {"name": name, "in": "header", "description": about, "schema": {"type": "string"}}
+            {
+                "name": name,
+                "in": "header",
+                "description": about,
+                "schema": SCHEMAS.get(name, {"type": "string"}),
+            }
         )
+    if endpoint.path in ONE_OF_BOTH:
+        operation["parameters"] = _one_of(operation["parameters"], ONE_OF_BOTH[endpoint.path])
     if endpoint.path in OPEN:
         operation["security"] = []
+
+
+def _one_of(parameters: list[JsonObject], names: tuple[str, ...]) -> list[JsonObject]:
+    """The parameters with these as one object that has one of them at least."""
+    both = [one for one in parameters if one["name"] in names]
+    properties = {
+        one["name"]: next(kind for kind in one["schema"]["anyOf"] if kind.get("type") != "null")
+        for one in both
+    }
+    whose: JsonObject = {
+        "name": "whose",
+        "in": "query",
+        "required": True,
+        "style": "form",
+        "explode": True,
+        "description": f"{' or '.join(names)}, or both.",
+        "schema": {
+            "type": "object",
+            "properties": properties,
+            "anyOf": [{"required": [name]} for name in names],
+            "additionalProperties": False,
+        },
+    }
+    return [whose, *(one for one in parameters if one not in both)]
 
 
 def _responses(endpoint: Endpoint, refs: dict[Model, JsonObject]) -> JsonObject:

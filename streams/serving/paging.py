@@ -1,43 +1,41 @@
-"""Long lists in pages: `limit` how long, `cursor` where the last one ended (its `next`)."""
+"""Long lists in pages: `limit` how long, `cursor` where the last one ended (its `next`).
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+A cursor is text that its pattern describes whole, so that the OpenAPI document can say which are
+valid: `12` (a place in a list), `1772355000000000:e1` (a time and an id).
+"""
+
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
-import msgspec
+from streams.reading import FAR
 
-from streams.serving.problems import Fault, invalid
+OFFSET = r"^[0-9]{1,15}$"
+PLACE = r"^-?[0-9]{1,18}:[^\x00-\x1f\x7f]{1,128}$"
+LETTER_PLACE = r"^-?[0-9]{1,18}:[^\x00-\x1f\x7f]{1,1900}:-?[0-9]{1,18}:-?[0-9]{1,18}$"
+"""Of a dead letter: its time, topic, partition and offset."""
 
-T = TypeVar("T")
+Place = tuple[int, str]
+START: Place = (-FAR, "")
+"""Before every time and id."""
 
 
-def write(*place: int | str) -> str:
-    """A place in a list as text that says nothing to people."""
-    return urlsafe_b64encode(msgspec.json.encode(place)).rstrip(b"=").decode()
-
-
-def read(cursor: str | None, shape: Any, start: T) -> T:
-    """The place behind a cursor, a tuple of that shape; `start` where none is given.
-
-    Raises Problem.
-    """
+def after(cursor: str | None) -> Place:
+    """The time and id behind a cursor that is as `PLACE` or `LETTER_PLACE` says."""
     if cursor is None:
-        return start
-    try:
-        text = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-        place: T = msgspec.json.decode(text, type=shape)
-        return place
-    except (ValueError, msgspec.MsgspecError):
-        raise invalid([Fault("cursor", "is not one that a reply has given as `next`")]) from None
+        return START
+    at, _, name = cursor.partition(":")
+    return int(at), name
 
 
-Offset = tuple[int]
+def write(at: int, name: str) -> str:
+    """The cursor of what is behind a time and an id."""
+    return f"{at}:{name}"
 
 
 def window(
     items: Sequence[dict[str, Any]], limit: int, cursor: str | None
 ) -> tuple[Sequence[dict[str, Any]], str | None]:
     """A page of a list that is at hand, and the cursor of the next one."""
-    (start,) = read(cursor, Offset, (0,))
-    end = max(0, start) + limit
-    return items[max(0, start) : end], write(end) if end < len(items) else None
+    start = int(cursor or 0)
+    end = start + limit
+    return items[start:end], str(end) if end < len(items) else None

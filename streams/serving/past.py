@@ -14,13 +14,13 @@ import _duckdb
 from _duckdb import DuckDBPyConnection
 
 from sinks import history
-from sinks.generation import Stamp
 from sinks.root import HistoryError, HistoryWriteError
 from streams.errors import DataRefused, UsageError
-from streams.generations.generation import follow
 from streams.search import NotIndexed, Page, Query
 from streams.search import search as find
 from streams.serving.indexing import Indexing
+from streams.serving.live import Live
+from streams.serving.memory import Memory, NotReady
 from streams.serving.problems import Fault, Problem, invalid, no_history, not_found, retry_after
 from streams.serving.turns import Turns
 
@@ -58,26 +58,48 @@ class _Watch:
 
 
 class Past:
-    """Asks `streams.reading` of the history that is live: another that goes live is followed at
-    the next question."""
+    """Asks `streams.reading` of the generation that answers, by its own path: no question is
+    answered from two."""
 
-    def __init__(self, root: Path | None, seconds: float) -> None:
-        self._root = root
+    def __init__(self, memory: Memory, seconds: float) -> None:
+        self._memory = memory
         self._seconds = seconds
-        self._stamp: Stamp | None = None
         self._threads = ThreadPoolExecutor(THREADS, "history")
         self._turns = Turns(THREADS, WAITING)
-        self._indexing = None if root is None else Indexing(root)
+        self._indexes: dict[Path, Indexing] = {}  # of each generation that has answered
+        memory.preparing.append(self._prepare)
 
     def begin(self, tenants: Iterable[str]) -> None:
         """What these are likely to ask for takes its time: it is begun now."""
-        if self._indexing is not None:
-            self._indexing.begin(tenants)
+        with suppress(NotReady):
+            if (tables := self._memory.live.tables) is not None:
+                self._index(tables).begin(tenants)
+
+    async def _prepare(self, live: Live) -> None:
+        """The index of another generation, for the tenants that have searched in this one."""
+        if live.tables is None:
+            return
+        index = self._index(live.tables)
+        await index.whole(self._tenants())
+
+    def _index(self, tables: Path) -> Indexing:
+        """That of a generation; what others have indexed, one that is new here indexes, too."""
+        found = self._indexes.get(tables)
+        if found is None:
+            tenants = self._tenants()
+            found = self._indexes[tables] = Indexing(tables)
+            found.begin(tenants)
+        return found
+
+    def _tenants(self) -> set[str]:
+        return {tenant for index in self._indexes.values() for tenant in index.tenants}
 
     async def search(self, tenant: str, query: Query) -> Page:
         """As `streams.search` answers. Raises Problem, Busy."""
-        if self._indexing is None:
+        tables = self._memory.live.tables
+        if tables is None:
             raise no_history("search")
+        indexing = self._index(tables)
 
         def found(root: Path) -> Page:
             try:
@@ -90,25 +112,26 @@ class Past:
             return find(root, tenant, query, update=False)
 
         with suppress(NotIndexed):
-            if not self._indexing.is_at(tenant):
+            if not indexing.is_at(tenant):
                 return await self.ask("search", tenant, found)
-        await self._indexing.wait(tenant)
+        await indexing.wait(tenant)
         try:
             return await self.ask("search", tenant, as_built)
         except NotIndexed:
-            raise self._indexing.not_indexed(tenant) from None
+            raise indexing.not_indexed(tenant) from None
 
     async def ask(self, what: str, tenant: str, question: Callable[[Path], T]) -> T:
         """The answer; `what` names it in problems. Raises Problem, Busy, NotIndexed."""
-        if self._root is None:
+        if self._memory.history is None:
             raise no_history(what)
         watch = _Watch()
         try:
             async with asyncio.timeout(self._seconds):
                 give_back = await self._turns.take(tenant)
                 try:
-                    self._stamp = follow(self._root, self._stamp)
-                    asked = self._threads.submit(_run, question, self._root, watch)
+                    tables = self._memory.live.tables
+                    assert tables is not None, "there is a history"
+                    asked = self._threads.submit(_run, question, tables, watch)
                 except BaseException:
                     give_back()
                     raise
@@ -134,8 +157,8 @@ class Past:
 
     def close(self) -> None:
         """Questions that wait are dropped, those under way left to end."""
-        if self._indexing is not None:
-            self._indexing.close()
+        for index in self._indexes.values():
+            index.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 

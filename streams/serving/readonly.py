@@ -17,11 +17,11 @@ from sinks.generation import find_tables, stamp
 from sinks.root import HistoryError, find_root
 from streams.errors import TurnstoneError
 from streams.folds.rows import Input, Rows
-from streams.generations.generation import follow, use_constants
 from streams.observing.readiness import Readiness
 from streams.runtime.refold import refold, refold_user
 from streams.serving.changes import Changes
-from streams.serving.memory import NotReady, Outcome, Table, ended_of
+from streams.serving.live import Live, Pointer
+from streams.serving.memory import NotReady, Outcome, Prepare, Table, ended_of
 from streams.serving.turns import Turns
 
 log = logging.getLogger(__name__)
@@ -36,20 +36,26 @@ class HistoryMemory:
     """Implements `streams.serving.memory.Memory`, but takes no records."""
 
     def __init__(self, root: Path) -> None:
-        """Raises HistoryError where there is no history."""
+        """Raises HistoryError, ConfigurationError where there is no history to be read."""
         self._root = find_root(root)
         self.history: Path | None = self._root
         self.changes = Changes()
-        self._stamp = stamp(self._root)
+        self.preparing: list[Prepare] = []
+        self.promoted: str | None = None
+        self._pointer = Pointer(self._root)
         self._turns = Turns(AT_ONCE, WAITING)
 
     async def __aenter__(self) -> Self:
-        use_constants(find_tables(self._root))
         self._watching = asyncio.create_task(self._watch())
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._watching.cancel()
+
+    @property
+    def live(self) -> Live:
+        """The promoted generation, at once: it has no tables that would have to be restored."""
+        return self._pointer.look()
 
     async def _watch(self) -> None:
         """A commit says not whose rows it changed: all who wait look again."""
@@ -63,15 +69,16 @@ class HistoryMemory:
 
     def _commits(self) -> list[int]:
         """Changes when the live generation does, or one of its tables."""
-        logs = find_tables(self._root).glob("*/_delta_log")
+        folder = find_tables(self.live.tables or self._root)
+        logs = folder.glob("*/_delta_log")
         return [*stamp(self._root), *sorted(log.stat().st_mtime_ns for log in logs)]
 
     async def rows(self, table: Table, tenant: str, key: str) -> Rows:
         ask = refold if table == "sessions" else refold_user
         give_back = await self._turns.take(tenant)
         try:
-            self._stamp = follow(self._root, self._stamp)
-            return await asyncio.to_thread(ask, self._root, tenant, key)
+            tables = self.live.tables or self._root
+            return await asyncio.to_thread(ask, tables, tenant, key)
         except (HistoryError, TurnstoneError, OSError, _duckdb.Error) as error:
             log.warning("the history cannot be read: %s", error)
             raise NotReady("the history cannot be read now; the server's log says why") from None
@@ -90,4 +97,7 @@ class HistoryMemory:
         return await ended_of([self._watching])
 
     def readiness(self) -> Readiness:
-        return Readiness(True, "ready to read; sinks write this history")
+        about = "ready to read; sinks write this history"
+        if self._pointer.why:
+            about += "; the promoted generation cannot be read; the server's log says why"
+        return Readiness(True, about)

@@ -2,6 +2,7 @@
 
 It follows all partitions of both changelogs, committed transactions only, and so answers every key
 by itself. Records go into their topics; the markers in the changelogs tell when they are applied.
+Beside a history it answers from the promoted generation (`streams.serving.promotion`).
 """
 
 import asyncio
@@ -10,55 +11,46 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import NamedTuple, Self
 
 from aiokafka.structs import TopicPartition
 
-from streams import topology
+from sinks.generation import ROOT
+from streams.errors import ConfigurationError
 from streams.folds.rows import Input, Rows
-from streams.kafka.admin import connected
-from streams.kafka.agents import changelog_name
-from streams.kafka.partitions import partition_of
+from streams.kafka.layout import check
 from streams.kafka.routing import route, route_of
 from streams.kafka.rows import MemoryRows, RowStore
 from streams.kafka.settings import KafkaSettings
 from streams.observing.readiness import Readiness
 from streams.serving.changes import Changes
-from streams.serving.following import Following
-from streams.serving.memory import Busy, NotReady, Outcome, Table, ended_of
-from streams.serving.replica_lane import ReplicaLane
+from streams.serving.live import Live, answer_by, pinned, promoted
+from streams.serving.memory import Busy, NotReady, Outcome, Prepare, Table
+from streams.serving.promotion import Promotion
+from streams.serving.replica_tables import TABLES, ReplicaTables
 from streams.serving.writing import Message, NotAppended, Writing
 
 log = logging.getLogger(__name__)
 
-STALE_AFTER = 10.0
-"""Seconds: an answer has all that was committed so long ago, or there is none."""
 STEP = 256
 """Records that are routed before other requests have a turn."""
 MOST_RECORDS, MOST_BYTES = 50_000, 64_000_000
 """What may wait to be applied, of all requests together."""
 
-AGENTS: dict[Table, topology.Agent] = {
-    "sessions": topology.SESSION_AGENT,
-    "users": topology.MEMORY_AGENT,
-}
-TABLES: dict[str, Table] = {
-    topic.name: table for table, agent in AGENTS.items() for topic in agent.sources
-}
-"""The table that a source topic's records are folded into."""
-
 
 class _Sent(NamedTuple):
-    """A record on its way: its place in the request, and the lane that will show it."""
+    """A record on its way: its place in the request, and the table that will show it."""
 
     place: int
-    lane: ReplicaLane
+    table: Table
     message: Message
 
 
 class ReplicaMemory:
-    """Implements `streams.serving.memory.Memory`. `group` names the workers' changelogs: their app
-    id, with a dot and the generation's name behind it where they have one.
+    """Implements `streams.serving.memory.Memory`. `app_id` names the workers' changelogs; a
+    generation's are named by `APP.NAME`. Given whole, as `APP.NAME`, that generation answers
+    whatever is promoted.
 
     `rows` makes where a lane's rows lie, by the changelog's name and partition.
     """
@@ -66,36 +58,46 @@ class ReplicaMemory:
     def __init__(
         self,
         kafka: KafkaSettings,
-        group: str,
+        app_id: str,
         history: Path | None = None,
         rows: Callable[[str], RowStore] = lambda lane: MemoryRows(),
     ) -> None:
+        """Raises HistoryError, ConfigurationError where the history's pointer cannot be read."""
         self.history = history
         self.changes = Changes()
+        self.preparing: list[Prepare] = []
         self._kafka = kafka
-        self._group = group
+        self._app_id = app_id
         self._rows = rows
         self._waiting = self._waiting_bytes = 0  # records
         self._tasks: list[asyncio.Task[None]] = []
         self._failed: BaseException | None = None
-        connection = kafka.client()
-        self._topics = {table: changelog_name(group, agent) for table, agent in AGENTS.items()}
-        self._following = Following(connection, self._topics.values(), self._lanes)
-        self._writing = Writing(connection)
+        self._connection = kafka.client()
+        self._writing = Writing(self._connection)
+        self._pinned = pinned(history, app_id)
+        self._tables = self._made(self._pinned or (promoted(history) if history else Live()))
+        self._promotion: Promotion | None = None
+        if history is not None and self._pinned is None:
+            self._promotion = Promotion(history, self)
 
     async def __aenter__(self) -> Self:
         """Begins to restore, and does not wait for it.
 
         Raises:
-            ConfigurationError: the broker refuses us.
+            ConfigurationError: the broker refuses us, or the topics have not as many partitions as
+                the tables were folded with.
             Unreachable: no broker answers.
         """
-        async with connected(self._kafka):
-            pass
-        loop = asyncio.get_running_loop()
-        for part in (self._following.run(), self._writing.run()):
-            task = loop.create_task(part)
-            task.add_done_callback(self._ended)
+        await check(self._kafka, self.tables.group, None)
+        self._failure: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
+        answer_by(self.live)
+        self.tables.start(self.ended)
+        parts = [self._writing.run()]
+        if self._promotion is not None:
+            parts.append(self._promotion.run())
+        for part in parts:
+            task = asyncio.create_task(part)
+            task.add_done_callback(self.ended)
             self._tasks.append(task)
         return self
 
@@ -103,68 +105,75 @@ class ReplicaMemory:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for lane in self._following.lanes.values():
-            lane.rows.close()
+        await self.tables.close()
 
-    def _ended(self, task: "asyncio.Task[None]") -> None:
+    def ended(self, task: "asyncio.Task[None]") -> None:
+        """A part that runs for ever has ended."""
         if not task.cancelled():
-            self._failed = task.exception()
-            log.critical("the replica has failed: %r", self._failed, exc_info=self._failed)
+            self._failed = task.exception() or RuntimeError("it ended")
+            if not isinstance(self._failed, ConfigurationError):  # with what that says all ends
+                log.critical("the replica has failed: %r", self._failed, exc_info=self._failed)
+            if not self._failure.done():
+                self._failure.set_result(self._failed)
 
-    def _lanes(self, partitions: int) -> Iterator[ReplicaLane]:
-        for table, topic in self._topics.items():
-            for number in range(partitions):
-                rows = self._rows(f"{topic}-{number}")
-                yield ReplicaLane(TopicPartition(topic, number), table, rows, self.changes)
+    # --- generations ------------------------------------------------------------------------------
+
+    @property
+    def live(self) -> Live:
+        """The generation that answers."""
+        return self._tables.live
+
+    @property
+    def tables(self) -> ReplicaTables:
+        """Those of the generation that answers."""
+        return self._tables
+
+    def tables_of(self, live: Live) -> ReplicaTables:
+        """A generation's tables, not followed yet."""
+        group = self._app_id
+        if self._pinned is None and live.name not in (None, ROOT):
+            group = f"{group}.{live.name}"
+        return ReplicaTables(self._connection, group, live, self.changes, self._rows)
+
+    _made = tables_of
+
+    def go_over(self, tables: ReplicaTables) -> ReplicaTables:
+        """Another generation answers from now on, tables and history; the tables that did before.
+
+        Raises HistoryError, ConfigurationError: nothing has changed then.
+        """
+        answer_by(tables.live)
+        before, self._tables = self._tables, tables
+        before.let_go()
+        self.changes.tell(self.changes.awaited())
+        return before
 
     # --- reading ----------------------------------------------------------------------------------
 
     async def rows(self, table: Table, tenant: str, key: str) -> Rows:
-        """As `Memory.rows`: what was committed `STALE_AFTER` seconds ago is in it."""
-        lane = self._lane(table, f"{tenant}/{key}".encode())
-        if not lane.ready:
-            raise NotReady(f"{table}: {_progress([lane])}; {self._reason()}")
-        self._check_age(lane)
-        return lane.entity(tenant, key)
+        """As `Memory.rows`."""
+        self._check_going()
+        return self._tables.rows(table, tenant, key)
 
-    def _lane(self, table: Table, key: bytes | None) -> ReplicaLane:
-        """The lane of a key.
-
-        Raises NotReady.
-        """
-        if self._failed is not None or not self._following.partitions:
-            raise NotReady(self._reason())
-        partition = 0 if key is None else partition_of(key, self._following.partitions)
-        return self._following.lanes[TopicPartition(self._topics[table], partition)]
-
-    def _check_age(self, lane: ReplicaLane) -> None:
-        if lane.age > STALE_AFTER:
-            raise NotReady(
-                f"the newest of {lane.at.topic}/{lane.at.partition} was last seen "
-                f"{lane.age:.0f} s ago, at most {STALE_AFTER:.0f}; {self._reason()}"
-            )
-
-    def _reason(self) -> str:
+    def _check_going(self) -> None:
+        """Raises NotReady."""
         if self._failed is not None:
-            return "the replica has failed, start it again; its log says why"
-        return self._following.why or "it reads on"
+            raise NotReady("the replica has failed, start it again; its log says why")
 
     async def failed(self) -> BaseException:
-        return await ended_of(self._tasks)
+        return await asyncio.shield(self._failure)
 
     def readiness(self) -> Readiness:
-        lanes = list(self._following.lanes.values())
-        if self._failed is not None or not lanes:
-            return Readiness(False, self._reason())
-        done = sum(lane.position - lane.first for lane in lanes if not lane.ready)
-        total = sum((lane.end or 0) - lane.first for lane in lanes if not lane.ready)
-        if not all(lane.ready for lane in lanes):
-            return Readiness(False, f"{_progress(lanes)}; {self._reason()}", done, total)
-        try:
-            self._check_age(max(lanes, key=lambda lane: lane.age))
-        except NotReady as error:
-            return Readiness(False, str(error))
-        return Readiness(True, f"follows {len(lanes)} partitions")
+        if self._failed is not None:
+            return Readiness(False, "the replica has failed, start it again; its log says why")
+        found = self._tables.readiness()
+        going = self._promotion.about if self._promotion is not None else ""
+        return found._replace(about=f"{found.about}; {going}") if going else found
+
+    @property
+    def promoted(self) -> str | None:
+        """The promoted generation that does not answer yet."""
+        return None if self._promotion is None else self._promotion.awaited
 
     # --- writing ----------------------------------------------------------------------------------
 
@@ -180,18 +189,43 @@ class ReplicaMemory:
             given = read[place] if read is not None else None
             way = route(record) if given is None else route_of(given.record, record)
             if way is not None:
-                lane = self._lane(TABLES[way.topic], way.key)
+                self._check_going()
+                lane = self._tables.lane(TABLES[way.topic], way.key)
+                self._tables.check_age(lane)
                 to = TopicPartition(way.topic, lane.at.partition)
-                sent.append(_Sent(place, lane, Message(to, way.key, way.value)))
+                sent.append(_Sent(place, lane.table, Message(to, way.key, way.value)))
         outcomes = [Outcome("withheld")] * len(records)
         if sent:
-            self._check_age(min((one.lane for one in sent), key=lambda lane: lane.age))
             with self._room([one.message for one in sent]):
                 offsets = await self._append([one.message for one in sent])
-                await _passed(sent, offsets, within)
-            for (place, lane, message), offset in zip(sent, offsets, strict=True):
+                tables = await self._passed(sent, offsets, within)
+            for (place, table, message), offset in zip(sent, offsets, strict=True):
+                lane = tables.lane_at(table, message.to.partition)
                 outcomes[place] = lane.outcome(message.to.topic, offset)
         return outcomes
+
+    async def _passed(
+        self, sent: Sequence[_Sent], offsets: Sequence[int], within: float
+    ) -> ReplicaTables:
+        """Waits until all are folded and in the rows, or so many seconds are over. The tables that
+        say so: where another generation goes live meanwhile, it is asked again."""
+        last: defaultdict[tuple[Table, TopicPartition], int] = defaultdict(int)
+        for (_, table, message), offset in zip(sent, offsets, strict=True):
+            last[table, message.to] = max(last[table, message.to], offset)
+        deadline = monotonic() + within
+        while True:
+            tables = self._tables
+            waits = [
+                tables.lane_at(table, to.partition).passed(to.topic, offset)
+                for (table, to), offset in last.items()
+            ]
+            try:
+                await asyncio.wait(waits, timeout=max(0.0, deadline - monotonic()))
+            finally:
+                for one in waits:
+                    one.cancel()
+            if tables is self._tables:
+                return tables
 
     async def _append(self, messages: Sequence[Message]) -> list[int]:
         try:
@@ -223,23 +257,3 @@ class ReplicaMemory:
         finally:
             self._waiting -= count
             self._waiting_bytes -= size
-
-
-async def _passed(sent: Sequence[_Sent], offsets: Sequence[int], within: float) -> None:
-    """Until all are folded and in the rows, or so many seconds are over."""
-    last: defaultdict[tuple[ReplicaLane, str], int] = defaultdict(int)
-    for (_, lane, message), offset in zip(sent, offsets, strict=True):
-        last[lane, message.to.topic] = max(last[lane, message.to.topic], offset)
-    waits = [lane.passed(topic, offset) for (lane, topic), offset in last.items()]
-    try:
-        await asyncio.wait(waits, timeout=within)
-    finally:
-        for one in waits:
-            one.cancel()
-
-
-def _progress(lanes: Sequence[ReplicaLane]) -> str:
-    ready = sum(lane.ready for lane in lanes)
-    done = sum(lane.position - lane.first for lane in lanes)
-    total = sum((lane.end or 0) - lane.first for lane in lanes)
-    return f"{ready} of {len(lanes)} partitions restored, offset {done} of {total}"

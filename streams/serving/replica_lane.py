@@ -8,9 +8,9 @@ state that a worker ever had.
 
 import asyncio
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic, time
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiokafka.structs import TopicPartition
 
@@ -32,6 +32,14 @@ APPLIED = Outcome("applied")
 
 class Remade(Exception):  # noqa: N818 - what happened
     """The changelog is another than the one that was read so far, or no longer all of it."""
+
+
+class Position(NamedTuple):
+    """How far a lane has come. `offsets`: the next of each source topic. `signals`: the newest
+    record of each partition of turns whose meaning for its user is folded."""
+
+    offsets: Mapping[str, int]
+    signals: Mapping[str, int]
 
 
 class ReplicaLane:
@@ -174,6 +182,12 @@ class ReplicaLane:
             self._aim = None
 
     @property
+    def shown_up_to(self) -> Position:
+        """What is in the rows, as their newest marker says."""
+        marker = self.standing.marker
+        return Position(marker.offsets, marker.note.get("hops", {})) if marker else NOWHERE
+
+    @property
     def age(self) -> float:
         """Seconds since all that was committed was in the rows."""
         return monotonic() - self.shown
@@ -228,12 +242,22 @@ class ReplicaLane:
                 if offset < following and not passed.done():
                     passed.set_result(None)
 
+    def let_go(self) -> None:
+        """Nothing comes here any more: who waits looks elsewhere."""
+        for waiting in self._waiting.values():
+            for passed in waiting:
+                if not passed.done():
+                    passed.set_result(None)
+
     def outcome(self, topic: str, offset: int) -> Outcome:
         """What a record ended as, which stands in the log for good."""
         if offset >= self._next(topic) or offset < self._told_from.get(topic, 0):
             return Outcome("accepted")
         ending: Any = self._endings.get((topic, offset))
         return APPLIED if ending is None else Outcome(*ending)
+
+
+NOWHERE = Position({}, {})
 
 
 def _useless(standing: Standing) -> bool:

@@ -7,34 +7,54 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from streams.observing.metrics import CONTENT_TYPE, exposition
-from streams.serving.route import encode, reply, serving
+from streams.serving.memory import NotReady
+from streams.serving.route import JSON, check_accept, check_names, encode, reply, serving
+
+PLAIN = CONTENT_TYPE.partition(";")[0]
 
 
 async def index(request: Request) -> Response:
     """Where to begin, for who opens the URL that the server prints."""
+    _check(request, JSON)
     return reply({"service": "turnstone", "openapi": "/openapi.json", "ready": "/readyz"})
 
 
 async def healthz(request: Request) -> Response:
-    """The process is alive."""
-    return reply({"status": "ok"})
+    """The process is alive, and which generation answers."""
+    return reply({"status": "ok", "generation": _generation(request)})
 
 
 async def readyz(request: Request) -> Response:
     """Whether questions are answered; during a restore how far it is."""
-    readiness = serving(request).memory.readiness()
+    memory = serving(request).memory
+    readiness = memory.readiness()
     status = HTTPStatus.OK if readiness.ready else HTTPStatus.SERVICE_UNAVAILABLE
-    return reply(readiness._asdict(), status)
+    generations = {"generation": _generation(request), "promoted": memory.promoted}
+    return reply(readiness._asdict() | generations, status)
+
+
+def _generation(request: Request) -> str | None:
+    try:
+        return serving(request).memory.live.name
+    except NotReady:
+        return None
 
 
 async def openapi_json(request: Request) -> Response:
     """This document."""
+    _check(request, JSON)
     return Response(_document(), media_type="application/json")
 
 
 async def metrics(request: Request) -> Response:
     """For Prometheus."""
+    _check(request, PLAIN)
     return Response(exposition(), media_type=CONTENT_TYPE)
+
+
+def _check(request: Request, media: str) -> None:
+    check_names(request, ())
+    check_accept(request.scope, media)
 
 
 @cache

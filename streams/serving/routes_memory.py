@@ -16,6 +16,7 @@ from schemas.events import MAX_RECORD_BYTES
 from schemas.http import SessionUpdate, Update, UserUpdate
 from schemas.time import format_time
 from streams.folds.summary import summary, user_of
+from streams.runtime import withheld
 from streams.serving import asking, documents, submitting
 from streams.serving.documents import knows_signal
 from streams.serving.media import json_body
@@ -116,6 +117,8 @@ async def _write(
     now = format_time(time.time_ns() // 1000)
     fields = {"occurred_at": now, **fields, "signal_id": signal_id}
     line = encode({**fields, "type": "signal", "scope": scope})
+    if withheld.in_headers(request.headers.items()) or withheld.is_said(await request.body()):
+        line = withheld.NOTHING
     if (key or body.signal_id) and body.occurred_at is None:
         # sent again it has another time: what came first stands
         if knows_signal(await here.memory.rows(table, tenant, owner), signal_id):
@@ -147,7 +150,7 @@ _chance = Random()
 
 
 async def _document(here: Serving, table: Table, tenant: str, owner: str) -> Response:
-    """What was written, as it is now; 204 where it is not kept: withheld, or past its retention."""
+    """What was written, as it is now; 204 where it is not kept, for it was withheld."""
     rows = await here.memory.rows(table, tenant, owner)
     found = documents.context(rows) if table == "sessions" else documents.profile(rows, owner)
     return Response(status_code=HTTPStatus.NO_CONTENT) if found is None else reply(found)

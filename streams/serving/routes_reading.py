@@ -5,7 +5,6 @@ from base64 import b64encode
 from typing import Annotated, Any
 
 from fastapi import Path, Query
-from msgspec import Meta
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -15,11 +14,10 @@ from schemas.time import format_time, parse_time
 from streams import reading
 from streams.observing.metrics import SEARCH_SECONDS
 from streams.search import Query as SearchQuery
-from streams.search.query import KINDS, MAX_LIMIT
+from streams.search.query import CURSOR, KINDS, MAX_LIMIT
 from streams.serving import documents, paging
 from streams.serving.problems import not_found
 from streams.serving.route import (
-    Cursor,
     IdInPath,
     IdInQuery,
     Limit,
@@ -30,12 +28,11 @@ from streams.serving.route import (
     tenant_of,
 )
 
-START = (-reading.FAR, "")
-"""Before every time and id."""
-Time = Annotated[int, Meta(ge=-reading.FAR, le=reading.FAR)]
-Place = tuple[Time, str]
-LetterPlace = tuple[Time, Annotated[str, Meta(pattern=r":-?[0-9]{1,18}:-?[0-9]{1,18}\Z")]]
-"""Of a dead letter: topic, partition and offset."""
+NEXT = "The last reply's `next`."
+OffsetCursor = Annotated[str | None, Query(pattern=paging.OFFSET, description=NEXT)]
+PlaceCursor = Annotated[str | None, Query(pattern=paging.PLACE, description=NEXT)]
+LetterCursor = Annotated[str | None, Query(pattern=paging.LETTER_PLACE, description=NEXT)]
+SearchCursor = Annotated[str | None, Query(pattern=CURSOR, description=NEXT)]
 ReasonInQuery = Annotated[Label | None, Query(description="Only this reason.")]
 SearchText = Annotated[str, Query(min_length=1, max_length=2000, description="What about.")]
 SearchKinds = Annotated[
@@ -68,11 +65,11 @@ async def session(request: Request, session_id: IdInPath, as_of: MomentInQuery =
 
 
 async def timeline(
-    request: Request, session_id: IdInPath, limit: Limit = None, cursor: Cursor = None
+    request: Request, session_id: IdInPath, limit: Limit = None, cursor: PlaceCursor = None
 ) -> Response:
     """The turns of a session in order, out of the history."""
     here, tenant = serving(request), tenant_of(request)
-    page, after = here.length(limit), paging.read(cursor, Place, START)
+    page, after = here.length(limit), paging.after(cursor)
     turns = await here.past.ask(
         "session",
         tenant,
@@ -127,7 +124,7 @@ async def states(
     as_of: MomentInQuery = None,
     known_at: MomentInQuery = None,
     limit: Limit = None,
-    cursor: Cursor = None,
+    cursor: OffsetCursor = None,
 ) -> Response:
     """What was held true of a user at `as_of`, as far as was known at `known_at`: two clocks, both
     now unless given. Nothing of a user nobody knows: an empty list."""
@@ -165,7 +162,7 @@ async def mood(request: Request, user_id: IdInPath, at: MomentInQuery = None) ->
 
 
 async def why(
-    request: Request, state_id: IdInPath, limit: Limit = None, cursor: Cursor = None
+    request: Request, state_id: IdInPath, limit: Limit = None, cursor: OffsetCursor = None
 ) -> Response:
     """How a state (or whatever else has revisions: a session, a preference, an item of session
     memory, a link, a thread) came to be as it is, with the words it rests on."""
@@ -199,7 +196,7 @@ async def search(
     until: Annotated[Moment | None, Query(alias="to")] = None,
     as_of: MomentInQuery = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 10,
-    cursor: Cursor = None,
+    cursor: SearchCursor = None,
 ) -> Response:
     """The events and states that a text is about (docs/search.md), best first. `matches` are the
     parts of a hit's text that matched, as [start, end) in characters."""
@@ -225,11 +222,11 @@ async def search(
 
 
 async def dead_letters(
-    request: Request, reason: ReasonInQuery = None, limit: Limit = None, cursor: Cursor = None
+    request: Request, reason: ReasonInQuery = None, limit: Limit = None, cursor: LetterCursor = None
 ) -> Response:
     """Records that could not be applied, oldest first."""
     here, tenant = serving(request), tenant_of(request)
-    page, after = here.length(limit), paging.read(cursor, LetterPlace, START)
+    page, after = here.length(limit), paging.after(cursor)
     found = await here.past.ask(
         "dead letter",
         tenant,

@@ -15,6 +15,7 @@ import uvicorn
 from sinks.root import MARKER, check_root, is_shared
 from streams.errors import ConfigurationError, TurnstoneError, UsageError
 from streams.observing.readiness import Readiness
+from streams.retention import retention_of
 from streams.serving.app import create_app
 from streams.serving.connection import UVICORN, Connection, raise_file_limit
 from streams.serving.keys import Keys
@@ -73,7 +74,7 @@ def memory_of(settings: ServeSettings, history: Path | None, bootstrap: str | No
         return HistoryMemory(root)
     from streams.serving.embedded import EmbeddedMemory
 
-    return EmbeddedMemory(root, settings.extractor)
+    return EmbeddedMemory(root, settings.extractor, retention_of(settings.retention_days))
 
 
 async def _serve(
@@ -111,6 +112,8 @@ async def _serve(
         failing.add_done_callback(lambda _: end())
         await server._serve([listening])  # `serve` would raise the signals once more
         if failing.done():
+            if isinstance(failing.result(), ConfigurationError):
+                raise failing.result()
             why = type(failing.result()).__name__  # its words may quote a record
             raise TurnstoneError(f"serve has failed: {why}; its log says where: start it again")
         failing.cancel()

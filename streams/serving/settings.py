@@ -4,9 +4,10 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from streams.retention import ABOUT, DEFAULT_DAYS, check_days
 from streams.serving.limits import Bounds
 from streams.settings import Settings
 
@@ -30,10 +31,13 @@ class ServeSettings(Settings):
     extractor: Annotated[
         Literal["none", "rules"] | None,
         Field(
-            description="Finds memory in turns, without Kafka; none given: as the live generation "
-            "was made."
+            description="Finds memory in turns, without Kafka. It is remembered: without it the "
+            "history goes on with what was chosen last."
         ),
     ] = None
+    retention_days: Annotated[
+        float, AfterValidator(check_days), Field(description=f"{ABOUT} Without Kafka.")
+    ] = DEFAULT_DAYS
     app_id: Annotated[
         str,
         Field(

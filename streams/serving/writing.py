@@ -14,6 +14,7 @@ from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
 from streams.kafka.encoding import Headers
+from streams.observing.logs import OF_BROKER
 from streams.observing.traces import outgoing
 
 log = logging.getLogger(__name__)
@@ -94,7 +95,7 @@ class Writing:
             async with asyncio.timeout(APPEND_WITHIN):
                 found = await self._append([messages for messages, _ in asked])
         except (KafkaError, OSError, TimeoutError) as error:
-            log.error("records were not acknowledged: %r", error)
+            log.error("records were not acknowledged: %r", error, extra=OF_BROKER)
             _refuse(asked, repr(error))
             await self._close()
             return

@@ -151,7 +151,7 @@ class Deployment:
 
 def worker_command(bootstrap: str, *options: str) -> list[str]:
     """Rows are kept for ever: what a late record does to a row that has gone is not asked here."""
-    return [PROGRAM, "worker", "--bootstrap", bootstrap, "--retention-days", "0", *options]
+    return [PROGRAM, "worker", "--bootstrap", bootstrap, *options]
 
 
 def doomed_worker(bootstrap: str, name: str, point: str, after: int) -> list[str]:

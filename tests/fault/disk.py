@@ -8,7 +8,7 @@ import os
 import resource
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 LARGEST_FILE = 10_000
@@ -30,7 +30,10 @@ class Disk:
             return
         for pid in writers:
             resource.prlimit(pid, resource.RLIMIT_FSIZE, (LARGEST_FILE, resource.RLIM_INFINITY))
-        yield  # they end, and whoever comes in their place has no limit
+        yield
+        for pid in writers:
+            with suppress(ProcessLookupError):
+                resource.prlimit(pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
 
     def _make_smaller(self) -> None:
         """To what it holds; somebody may write more meanwhile, then it is too small again."""

@@ -23,7 +23,7 @@ def main() -> int:
     given = parser.parse_args()
     output.log_to_stderr()
     kafka = KafkaSettings.load(bootstrap=given.bootstrap)
-    worker = WorkerSettings.load(instance=given.instance, retention_days=0, max_records=500)
+    worker = WorkerSettings.load(instance=given.instance, max_records=500)
     prepare(kafka, worker)
     app = make_app(kafka, worker)
     app.lanes.settings = replace(app.lanes.settings, observe=Death(given.die, given.after))

@@ -205,7 +205,7 @@ class Faults:
         self.struck["poison"] += 1
 
     def disk_full(self) -> None:
-        """The sinks say so and end; meanwhile the history can be read."""
+        """The sinks say so and wait; meanwhile the history can be read."""
         sinks = [role.process.pid for role in self.run.sinks.values()]
         before = self._complaints()
         with self.disk.full(sinks):
@@ -214,7 +214,7 @@ class Faults:
             while self._complaints() == before and time.monotonic() < deadline:
                 time.sleep(0.2)
             for _ in range(3):
-                self.run.supervise()  # they end again, and again
+                self.run.supervise()
                 time.sleep(1)
             read = turnstone("sql", "--history", self.run.history, "SELECT count(*) FROM events")
             if read.code:

@@ -159,7 +159,8 @@ async def read_all(bootstrap: str, topic: str, least: Mapping[int, int] | None =
         bootstrap_servers=bootstrap, isolation_level="read_committed", auto_offset_reset="earliest"
     )
     async with consumer:
-        at = [TopicPartition(topic, number) for number in range(PARTITIONS)]
+        numbers = await consumer._client._wait_on_metadata(topic)
+        at = [TopicPartition(topic, number) for number in sorted(numbers)]
         consumer.assign(at)
         ends = await consumer.end_offsets(at)
         async with asyncio.timeout(30):

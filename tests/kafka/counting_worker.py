@@ -75,6 +75,9 @@ class Counting:
         new = {key.removesuffix(HEAD): int(value) for key, value in heads if value is not None}
         self.table.update(new)
 
+    def has_news(self) -> bool:
+        return False
+
     def restored(self, note: Mapping[str, Any]) -> None:
         self.seen = note.get("seen", 0)
         if sum(self.table.values()) != self.seen:

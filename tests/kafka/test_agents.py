@@ -1,21 +1,25 @@
 """The agents without a broker: what a batch is, and what is left of one that did not stand."""
 
+import random
 from base64 import urlsafe_b64decode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from zlib import crc32
 
 import msgspec
+import pytest
 from aiokafka.partitioner import DefaultPartitioner
 
 from schemas.base import DAY, format_time, parse_time
-from streams.extractors.naming import named
+from streams.errors import ConfigurationError
+from streams.extractors.rules import VERSION
 from streams.kafka.memory_agent import MemoryAgent
 from streams.kafka.partitions import partition_of
 from streams.kafka.processing import Batch, Output, Row
 from streams.kafka.retention import AT_ONCE
 from streams.kafka.rows import MemoryRows
-from streams.kafka.session_agent import SessionAgent
+from streams.kafka.session_agent import COLD_BYTES, SessionAgent
+from streams.runtime.entity import COLD
 from tests.command import turn
 
 START = parse_time("2026-01-01T00:00:00Z")
@@ -103,66 +107,173 @@ def test_every_output_has_a_place_of_its_own() -> None:
     assert tables.count(b"sessions") == 1  # the newest document of the batch alone
 
 
-def test_sessions_past_their_retention_end_with_a_tombstone() -> None:
-    kept = MemoryRows()
+def at(day: float, records: list[Record]) -> list[Record]:
+    """The same, taken by the broker on that day."""
+    return [one._replace(timestamp=(START + int(day * DAY)) // 1000) for one in records]
+
+
+def ended(batch: Batch) -> set[tuple[str, bytes | None]]:
+    """What gets a tombstone."""
+    return {(one.topic, one.key) for one in batch.outputs if one.value is None}
+
+
+def documents(batch: Batch) -> set[tuple[str, bytes | None]]:
+    """What gets a new document in a compacted topic."""
+    names = ("sessions", "session-contexts", "tasks")
+    return {(one.topic, one.key) for one in batch.outputs if one.value and one.topic in names}
+
+
+OLD = {("sessions", b"default/old"), ("session-contexts", b"default/old"),
+       ("tasks", b"default/old/t/1")}  # fmt: skip
+
+
+def with_an_old_session(kept: MemoryRows) -> SessionAgent:
     agent = SessionAgent(0, kept, 1, RETENTION)
     step = {"type": "recursion", "session_id": "old", "task_id": "t/1", "trace_id": "r",
             "iteration_index": 0, "action": {"action_type": "REFLECT"},
             "occurred_at": format_time(START)}  # fmt: skip
-    agent.process([
+    agent.process(at(0, [
         *turns(0, on(0, "a", session_id="old"), on(0, "k", session_id="kept")),
         Record("recursions", 0, b"default/old", encode(step)),
-    ])  # fmt: skip
+    ]))  # fmt: skip
     agent.committed()
-    agent.process(turns(2, on(20, "l", session_id="kept")))
+    agent.process(at(20, turns(2, on(20, "l", session_id="kept"))))
     agent.committed()
-    batch = agent.process(turns(3, on(45, "new", session_id="new")))
-    gone = {(one.topic, one.key) for one in batch.outputs if one.value is None}
-    assert gone == {("sessions", b"default/old"), ("session-contexts", b"default/old"),
-                    ("tasks", b"default/old/t/1")}  # fmt: skip
-    assert len(kept) == 2
+    return agent
+
+
+def test_sessions_past_their_retention_end_with_a_tombstone_and_become_one_row() -> None:
+    kept = MemoryRows()
+    agent = with_an_old_session(kept)
+    new = at(45, turns(3, on(45, "new", session_id="new")))
+    batch = agent.process(new)
+    assert ended(batch) == OLD
+    assert set(kept.read(b"s\0default\0old")) != {COLD}
     agent.rolled_back()
-    batch = agent.process(turns(3, on(45, "new", session_id="new")))
+    batch = agent.process(new)
     agent.committed()
-    assert {(one.topic, one.key) for one in batch.outputs if one.value is None} == gone
+    assert ended(batch) == OLD
+    assert list(kept.read(b"s\0default\0old")) == [COLD]
+    assert COLD not in kept.read(b"s\0default\0kept")
     rows = [key.split(b"\0")[2] for key, value in batch.changelog if value is None]
     assert set(rows) == {b"old"}
-    assert len(kept) == 2
-    assert batch.note["counts"]["sessions_dropped"] == 1
+    assert batch.note["counts"]["sessions_cooled"] == 1
+    again = agent.process(at(46, turns(4, on(46, "n2", session_id="new"))))
+    assert ended(again) == set()
 
 
-def test_a_record_past_its_retention_is_history_alone() -> None:
-    agent = SessionAgent(0, MemoryRows(), 1, RETENTION)
-    agent.process(turns(0, on(100, "now")))
+def test_a_session_that_comes_back_goes_on_and_is_told_of_whole() -> None:
+    kept = MemoryRows()
+    agent = with_an_old_session(kept)
+    agent.process(at(45, turns(3, on(45, "new", session_id="new"))))
     agent.committed()
-    batch = agent.process(turns(1, on(3, "late", session_id="old")))
-    assert [dict(one.headers)["table"] for one in of(batch, "history")] == [b"events"]
-    assert not of(batch, "user-signals")
-    assert not of(batch, "sessions")
-    assert batch.note["counts"] == {"read": 2, "applied": 2, "after_retention": 1}
+    batch = agent.process(at(46, turns(4, on(46, "back", session_id="old"))))
+    agent.committed()
+    assert documents(batch) == OLD
+    (document,) = [decode(one.value or b"") for one in of(batch, "sessions")]
+    assert [one["task_id"] for one in document["conversations"]] == ["a", "back"]
+    assert [dict(one.headers)["table"] for one in of(batch, "history")].count(b"tasks") == 0
+    assert COLD not in kept.read(b"s\0default\0old")
+    links = [decode(one.value or b"") for one in of(batch, "links")]
+    assert [(one["from_event_id"], one["to_event_id"]) for one in links] == [("back", "a")]
+
+
+def test_a_record_of_a_cold_session_said_again_is_a_duplicate_and_opens_nothing() -> None:
+    kept = MemoryRows()
+    agent = with_an_old_session(kept)
+    agent.process(at(45, turns(3, on(45, "new", session_id="new"))))
+    agent.committed()
+    batch = agent.process(at(46, turns(4, on(0, "a", session_id="old"))))
+    agent.committed()
+    assert (batch.outputs, batch.changelog) == ([], [])
+    assert batch.note["counts"]["duplicate"] == 1
+    assert list(kept.read(b"s\0default\0old")) == [COLD]
+
+
+def test_a_session_that_began_long_ago_is_applied_and_stored_cold_at_once() -> None:
+    """As where a year of old turns is poured in: it leaves no document to be ended later."""
+    agent = SessionAgent(0, MemoryRows(), 1, RETENTION)
+    for number in range(2):
+        late = turns(number, on(3, f"late{number}", session_id="old", topic="algebra"))
+        batch = agent.process(at(100, late))
+        agent.committed()
+        assert {dict(one.headers)["table"] for one in of(batch, "history")} >= {b"events"}
+        assert len(of(batch, "user-signals")) == 1
+        assert documents(batch) == set()
+    assert batch.note["counts"] == {"read": 2, "applied": 2, "sessions_cooled": 1}
+    assert [key for key, _ in batch.changelog] == [b"s\0default\0old\0z"]
 
 
 def test_one_wrong_date_expires_nobody() -> None:
     agent = SessionAgent(0, MemoryRows(), 1, RETENTION)
-    agent.process(turns(0, on(399.9, "a")))
+    agent.process(at(0, turns(0, on(0, "a"))))
     agent.committed()
-    batch = agent.process(turns(1, on(4000, "wrong", session_id="other"), on(399.95, "b")))
-    assert [one for one in batch.outputs if one.value is None] == []
-    assert batch.note["counts"]["applied"] == 3
+    batch = agent.process(at(1, turns(1, on(4000, "wrong", session_id="other"), on(1, "b"))))
+    agent.committed()
+    assert ended(batch) == set()
+    assert batch.note["counts"] == {"read": 3, "applied": 3}
+    batch = agent.process(at(2, turns(3, on(-9000, "wrong", session_id="past"), on(2, "c"))))
+    assert {key for _, key in ended(batch)} == {b"default/past"}
 
 
-def test_many_sessions_past_their_retention_go_some_at_a_time() -> None:
+def test_a_session_lives_on_from_a_turn_that_has_not_ended() -> None:
+    agent = SessionAgent(0, MemoryRows(), 1, RETENTION)
+    agent.process(at(29, turns(0, on(0, "a"), on(29, "b", status="running"))))
+    agent.committed()
+    for number, day in enumerate((45, 58)):
+        new = on(day, f"n{number}", session_id="new")
+        assert ended(agent.process(at(day, turns(2 + number, new)))) == set()
+        agent.committed()
+    batch = agent.process(at(61, turns(4, on(61, "n2", session_id="new"))))
+    assert {key for _, key in ended(batch)} == {b"default/s"}
+
+
+def test_what_is_cold_opens_where_no_retention_is_set_any_more() -> None:
+    kept = MemoryRows()
+    agent = with_an_old_session(kept)
+    agent.process(at(45, turns(3, on(45, "new", session_id="new"))))
+    agent.committed()
+    after = SessionAgent(0, kept, 1, None)
+    batch = after.process(at(46, turns(4, on(46, "back", session_id="old"))))
+    after.committed()
+    assert documents(batch) == OLD
+    assert COLD not in kept.read(b"s\0default\0old")
+
+
+def test_law_7_many_sessions_past_their_retention_become_cold_some_at_a_time() -> None:
     kept = MemoryRows()
     agent = SessionAgent(0, kept, 1, RETENTION)
     many = AT_ONCE + 10
-    agent.process(turns(0, *(on(0, f"e{n}", session_id=f"s{n}") for n in range(many))))
+    agent.process(at(0, turns(0, *(on(0, f"e{n}", session_id=f"s{n}") for n in range(many)))))
     agent.committed()
-    left = []
+    cooled = []
     for number in range(2):
-        agent.process(turns(many + number, on(50 + number, f"n{number}", session_id="new")))
+        day = 50 + number
+        batch = agent.process(
+            at(day, turns(many + number, on(day, f"n{number}", session_id="new")))
+        )
         agent.committed()
-        left.append(len(kept))
-    assert left == [11, 1]
+        cooled.append(batch.note["counts"]["sessions_cooled"])
+    assert cooled == [AT_ONCE, many]
+    assert all(list(kept.read(b"s\0default\0s%d" % n)) == [COLD] for n in range(many))
+
+
+def test_law_7_a_session_too_large_for_one_message_stays_as_its_rows() -> None:
+    kept = MemoryRows()
+    agent = SessionAgent(0, kept, 1, RETENTION)
+    count = 1 + COLD_BYTES // 900_000
+    texts = [random.Random(number).randbytes(440_000).hex() for number in range(count)]
+    said = [on(0, f"e{n}", session_id="large", user_input=text) for n, text in enumerate(texts)]
+    agent.process(at(0, turns(0, *said)))
+    agent.committed()
+    for number in range(2):
+        day = 50 + number
+        batch = agent.process(
+            at(day, turns(count + number, on(day, f"n{number}", session_id="new")))
+        )
+        agent.committed()
+        assert ended(batch) == set()
+    assert COLD not in kept.read(b"s\0default\0large")
 
 
 def test_a_hop_said_again_counts_once() -> None:
@@ -190,13 +301,50 @@ def test_what_a_turn_causes_carries_its_recorded_at() -> None:
     assert of(made, "affects") and of(made, "revisions") and of(made, "moods")
 
 
+def test_an_agent_goes_on_with_the_extractor_of_the_marker(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO", "streams")
+
+    def extracts(told: str | None, note: Mapping[str, Any]) -> tuple[bool, dict[str, Any]]:
+        """Whether it makes plans after a restart, and its marker's next note."""
+        agent = SessionAgent(0, MemoryRows(), 1, None, told)
+        agent.reset()
+        agent.restored(note)
+        news = agent.has_news()
+        batch = agent.process([])
+        assert news == (batch.note.get("extractor") != note.get("extractor"))
+        said = on(0, "a", user_id="ann", user_input="I live in Oslo.")
+        return bool(of(agent.process(turns(0, said)), "write-plans")), dict(batch.note)
+
+    def heard() -> str:
+        text = caplog.text
+        caplog.clear()
+        return text
+
+    made, never = extracts(None, {})
+    assert not made and "extractor" not in never and heard() == ""
+    made, chosen = extracts("rules", {})
+    assert made and chosen["extractor"] == {"name": "rules", "version": VERSION}
+    made, again = extracts(None, chosen)
+    assert made and again["extractor"] == chosen["extractor"]
+    assert "made by rules, as before; --extractor none ends it" in heard()
+    made, ended = extracts("none", chosen)
+    assert not made and "extractor" not in ended and "until now by rules" in heard()
+    assert not extracts(None, ended)[0]
+    made, newer = extracts(None, {**chosen, "extractor": {"name": "rules", "version": "0"}})
+    assert made and newer["extractor"] == chosen["extractor"] and "not 0" in heard()
+    with pytest.raises(ConfigurationError, match="oracle"):
+        extracts(None, {**chosen, "extractor": {"name": "oracle"}})
+
+
 def test_what_a_turn_says_goes_to_write_plans_with_what_it_causes() -> None:
     said = on(0, "a", user_id="ann/2", user_input="I live in Oslo. I love green tea.")
     silent = on(1, "b", user_id="ann/2", user_input="What time is it?")
     running = on(2, "c", user_id="ann/2", user_input="I live in Rome.", status="running")
     given = turns(0, said, silent, running, said)
     lane = partition_of(given[0].key or b"", 4)
-    sessions = SessionAgent(lane, MemoryRows(), 4, None, named("rules"))
+    sessions = SessionAgent(lane, MemoryRows(), 4, None, "rules")
     batch = sessions.process([one._replace(partition=lane) for one in given])
     assert batch.note["counts"] == {"read": 4, "applied": 3, "duplicate": 1, "extracted": 1}
     (plan,) = of(batch, "write-plans")

@@ -1,5 +1,6 @@
 """A year of old turns poured into a live system: it changes only what the laws say (law 2)."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -106,21 +107,27 @@ def test_a_year_of_old_turns_and_live_ones_at_once(working: Working, tmp_path: P
     assert len(rows(by_kafka, "FROM events")) == len(rows(alone, "FROM events")) + added
 
 
-def test_with_retention_old_sessions_are_history_alone(working: Working, tmp_path: Path) -> None:
+def test_with_retention_a_year_of_old_turns_makes_the_same_memory(
+    working: Working, tmp_path: Path
+) -> None:
     live, old = both()
     _, contexts = live_alone(tmp_path, live)
-    working.start("--retention-days", "30")
+    days = (time.time_ns() // 1000 - parse_time(live[0]["occurred_at"])) / DAY
+    working.start("--retention-days", str(days + 2))  # what is live here is of last winter
     working.await_ready()
-    pour(working, live[: LIVE // 2])  # every partition's time is that of today
+    pour(working, live[: LIVE // 2])
     working.await_done()
     first = working.sent
     pour(working, live[LIVE // 2 :], old)
     working.sent += first
     counts = working.await_done()
     assert counts["applied"] == counts["read"] == len(live) + len(old)
-    assert counts["after_retention"] >= LIVE * 9 // 10
-    assert newest(working, set(contexts)) == contexts
-    sessions = {key.decode() for key, one in working.newest("sessions").items() if one}
-    assert not {name for name in sessions if name.startswith("default/old-")}
+    together = tmp_path / "together"
+    folded(ndjson(tmp_path / "together.ndjson", [*live, *old]), history=together)
     by_kafka = working.history(tmp_path / "by-kafka")
-    assert len(rows(by_kafka, "FROM events")) == 2 * LIVE + LATE_IN_LIVE
+    assert digest(by_kafka)["memory"] == digest(together)["memory"]
+    assert newest(working, set(contexts)) == contexts
+    told = {key.decode().partition("/")[2]: one for key, one in working.newest("sessions").items()}
+    assert set(contexts) <= {name for name, one in told.items() if one}
+    assert not {name for name, one in told.items() if one and name.startswith("old-")}
+    assert counts["sessions_cooled"] >= LIVE // 20

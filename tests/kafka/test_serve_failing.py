@@ -5,6 +5,7 @@ import json
 import time
 
 import httpx
+import pytest
 from aiokafka import AIOKafkaProducer
 
 from streams.broker import Broker
@@ -20,15 +21,21 @@ TOO_LONG = 60.0
 
 async def _create(settings: KafkaSettings, group: str) -> None:
     async with connected(settings, TOO_LONG) as admin:
-        await create(admin, changelogs(group, 1))
-        await check(admin, changelogs(group, 1), TOO_LONG)
+        await create(admin, changelogs(group, settings.partitions))
+        await check(admin, changelogs(group, settings.partitions), TOO_LONG)
 
 
 async def _mark(settings: KafkaSettings, group: str, ends: object) -> None:
     """Writes a marker into the changelog of the sessions, as a worker does."""
-    marker = Marker({"turns": 1}, {"ends": ends}, "log").encode()
+    await _write(settings, group, Marker({"turns": 1}, {"ends": ends}, "log").encode().decode())
+
+
+async def _write(settings: KafkaSettings, group: str, text: str) -> None:
+    marker = text.encode()
     async with AIOKafkaProducer(**settings.client()) as producer:
-        await producer.send_and_wait(changelogs(group, 1)[0].name, marker, MARKER_KEY, partition=0)
+        await producer.send_and_wait(
+            changelogs(group, settings.partitions)[0].name, marker, MARKER_KEY, partition=0
+        )
 
 
 def test_what_it_cannot_read_ends_the_process_with_an_error(broker: Broker) -> None:
@@ -52,3 +59,21 @@ def test_what_it_cannot_read_ends_the_process_with_an_error(broker: Broker) -> N
         process.kill()
     assert process.returncode == 1, error.decode()
     assert "start it again" in error.decode().splitlines()[-1]
+
+
+@pytest.mark.parametrize("command", ["serve", "worker"])
+def test_a_changelog_of_another_version_is_exit_3_and_the_way_out_is_said(command: str) -> None:
+    more = ("--port", "0") if command == "serve" else ("--partitions", "1")
+    with Broker.start(short_lived=True) as own:  # the worker makes the topology's topics
+        settings = KafkaSettings.plain(own.bootstrap)
+        asyncio.run(_create(settings, "old"))
+        asyncio.run(_write(settings, "old", json.dumps({"offsets": {}, "note": {}, "format": 1})))
+        process = start(command, "--bootstrap", own.bootstrap, "--app-id", "old", *more)
+        try:
+            _, error = process.communicate(timeout=TOO_LONG)
+        finally:
+            process.kill()
+    assert process.returncode == 3, error.decode()
+    assert "rows have format 1" in error.decode()
+    assert "another app id" in error.decode()
+    assert "Traceback" not in error.decode()

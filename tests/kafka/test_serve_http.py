@@ -188,13 +188,15 @@ def test_without_a_worker_a_write_is_202_and_applied_by_the_next(
 
 def test_without_a_broker_503_and_then_well_again(both: list[Served], lasting: Working) -> None:
     client = both[0].client
+    known = {"session_id": "mine", "topic": "fractions"}
+    assert client.post("/memory/session/update", json=known, headers=WAIT).status_code == 200
     (node,) = lasting.broker.nodes
     node.kill()
     deadline = time.monotonic() + TOO_LONG
-    while (reply := client.get("/memory/session/own")).status_code == 200:
+    while (reply := client.get("/memory/session/mine")).status_code == 200:
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    body = {"session_id": "own", "topic": "silence"}
+    body = {"session_id": "mine", "topic": "silence"}
     for refused in (reply, client.post("/memory/session/update", json=body)):
         assert refused.status_code == 503
         assert int(refused.headers["Retry-After"]) >= 1
@@ -203,6 +205,6 @@ def test_without_a_broker_503_and_then_well_again(both: list[Served], lasting: W
     lasting.broker.await_ready()
     for served in both:
         served.await_ready()
-    assert client.get("/memory/session/own").json()["current_topic"] == "fractions"
+    assert client.get("/memory/session/mine").json()["current_topic"] == "fractions"
     assert client.post("/memory/session/update", json=body, headers=WAIT).status_code == 200
-    assert client.get("/memory/session/own").json()["current_topic"] == "silence"
+    assert client.get("/memory/session/mine").json()["current_topic"] == "silence"

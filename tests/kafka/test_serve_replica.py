@@ -186,11 +186,13 @@ def test_a_restart_goes_on_from_its_rows_on_disk(lasting: Working, tmp_path: Pat
         name = f"disk-{next(numbers)}"
         async with replica(lasting, tmp_path) as memory:
             await memory.submit([turn(name, f"{name}-1")], TOO_LONG)
-            had = {at: lane.standing.marker_at for at, lane in memory._following.lanes.items()}
+            had = {
+                at: lane.standing.marker_at for at, lane in memory.tables._following.lanes.items()
+            }
         async with replica(lasting) as other:
             await other.submit([turn(name, f"{name}-2")], TOO_LONG)
         async with replica(lasting, tmp_path) as memory:
-            first = {at: lane.first for at, lane in memory._following.lanes.items()}
+            first = {at: lane.first for at, lane in memory.tables._following.lanes.items()}
             assert first == {at: max(place, 0) for at, place in had.items()}
             found = await memory.rows("sessions", "default", name)
             assert len(documents.session(found)["conversations"]) == 2
@@ -231,8 +233,8 @@ def test_another_app_id_is_not_an_empty_memory(lasting: Working) -> None:
 def test_a_changelog_made_anew_is_read_anew(lasting: Working) -> None:
     """No row of the old one is left, though offsets go on as if nothing had happened."""
     settings = KafkaSettings.plain(lasting.bootstrap)
-    specs = changelogs("remade", 1)
-    at = TopicPartition(specs[0].name, 0)
+    specs = changelogs("remade", settings.partitions)
+    at = TopicPartition(specs[0].name, 2)  # of both sessions
 
     async def write(log: str, transactions: int) -> None:
         async with AIOKafkaProducer(transactional_id="remade", **settings.client()) as producer:
@@ -240,8 +242,8 @@ def test_a_changelog_made_anew_is_read_anew(lasting: Working) -> None:
                 marker = Marker({"turns": number + 1}, {"ends": {}}, log).encode()
                 async with producer.transaction():
                     row = f"s\0default\0{log}\0i/0".encode()
-                    await producer.send(at.topic, b"%d" % number, row, partition=0)
-                    await producer.send(at.topic, marker, MARKER_KEY, partition=0)
+                    await producer.send(at.topic, b"%d" % number, row, partition=at.partition)
+                    await producer.send(at.topic, marker, MARKER_KEY, partition=at.partition)
 
     async def make() -> None:
         async with connected(settings, TOO_LONG) as admin:

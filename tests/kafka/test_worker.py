@@ -241,7 +241,7 @@ def test_a_worker_says_what_is_wrong_and_ends(working: Working) -> None:
     worker.terminate()
     assert worker.wait(20) == 0
     assert working.start("--partitions", "2").wait(30) == 3
-    assert "topic turns: expected 2 partitions, found 4" in working.log()
+    assert "TURNSTONE_KAFKA_PARTITIONS (--partitions) is 2, but topic turns has 4" in working.log()
     assert working.start("--app-id", "no/slash").wait(30) == 3
     assert "TURNSTONE_WORKER_APP_ID" in working.log()
 
@@ -259,7 +259,7 @@ def test_a_changelog_of_another_version_is_refused(working: Working) -> None:
 
 
 def test_faust_s_own_command_starts_it_too(working: Working, tmp_path: Path) -> None:
-    kafka = {"TURNSTONE_KAFKA_BOOTSTRAP": working.bootstrap, "TURNSTONE_WORKER_RETENTION_DAYS": "0"}
+    kafka = {"TURNSTONE_KAFKA_BOOTSTRAP": working.bootstrap}
     faust = [sys.executable, "-m", "faust", "-A", "streams.runtime.worker", "worker", "-l", "info"]
     with (tmp_path / "log-0").open("wb") as log:
         worker = subprocess.Popen(faust, stderr=log, stdout=log, env=environment(**kafka))

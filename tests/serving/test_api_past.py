@@ -1,6 +1,7 @@
 """Questions to the history: bounded in time and number, always of the generation that is live."""
 
 import asyncio
+import shutil
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -12,6 +13,7 @@ import pytest
 from sinks.generation import FOLDER, Pointer, switch
 from sinks.history import connect
 from streams import reading
+from streams.kafka.settings import KafkaSettings
 from streams.runtime import local
 from streams.search import Query, build, source
 from streams.search.store import Doc
@@ -20,6 +22,8 @@ from streams.serving.keys import ALL, changed, make
 from streams.serving.memory import Busy
 from streams.serving.past import THREADS, WAITING, Past
 from streams.serving.problems import Problem
+from streams.serving.readonly import HistoryMemory
+from streams.serving.replica import ReplicaMemory
 from tests.command import ndjson, turn
 from tests.serving.serving import serving
 
@@ -66,7 +70,7 @@ def test_a_question_without_end_is_interrupted(tmp_path: Path) -> None:
         assert time.monotonic() - began < 10
         assert await past.ask("session", "a", quick) == 1, "the threads are free again"
 
-    asking(Past(root, 1.0), ask)
+    asking(Past(HistoryMemory(root), 1.0), ask)
 
 
 def test_too_many_questions_are_sent_away(tmp_path: Path) -> None:
@@ -76,7 +80,7 @@ def test_too_many_questions_are_sent_away(tmp_path: Path) -> None:
         asked = [past.ask("session", "a", endless) for _ in range(THREADS - 1 + WAITING + 3)]
         return await asyncio.gather(*asked, return_exceptions=True)
 
-    found = asking(Past(root, 0.5), ask)
+    found = asking(Past(HistoryMemory(root), 0.5), ask)
     assert sum(isinstance(one, Busy) for one in found) == 3
 
 
@@ -105,7 +109,7 @@ def test_a_tenant_that_asks_much_keeps_no_other_waiting(tmp_path: Path) -> None:
             while past._turns._asked or past._turns._of:
                 await asyncio.sleep(0.01)
 
-    asking(Past(root, SECONDS), ask)
+    asking(Past(HistoryMemory(root), SECONDS), ask)
 
 
 # --- search -----------------------------------------------------------------------------------
@@ -141,7 +145,7 @@ def test_an_index_is_built_beside_the_questions(
         assert [hit.id for hit in (await past.search("default", heron)).hits] == ["e1"]
         assert (await past.search("other", heron)).hits == []
 
-    asking(Past(root, 10.0), ask)
+    asking(Past(HistoryMemory(root), 10.0), ask)
 
 
 def test_an_index_that_cannot_be_written_is_said(tmp_path: Path) -> None:
@@ -157,7 +161,7 @@ def test_an_index_that_cannot_be_written_is_said(tmp_path: Path) -> None:
         (root / build.FOLDER).unlink()
         assert [hit.id for hit in (await past.search("default", heron)).hits] == ["e1"]
 
-    asking(Past(root, 10.0), ask)
+    asking(Past(HistoryMemory(root), 10.0), ask)
 
 
 def test_what_is_indexed_is_found_although_no_more_can_be_written(tmp_path: Path) -> None:
@@ -174,7 +178,7 @@ def test_what_is_indexed_is_found_although_no_more_can_be_written(tmp_path: Path
         lock.rmdir()
         assert len((await past.search("default", heron)).hits) == 2
 
-    asking(Past(root, 10.0), ask)
+    asking(Past(HistoryMemory(root), 10.0), ask)
 
 
 def test_who_waits_for_an_index_goes_before_who_does_not(
@@ -202,7 +206,7 @@ def test_who_waits_for_an_index_goes_before_who_does_not(
             while len(built) < 4:
                 await asyncio.sleep(0.01)
 
-    asking(Past(root, 10.0), ask)
+    asking(Past(HistoryMemory(root), 10.0), ask)
     assert built == ["first", "asked", "later", "last"]
 
 
@@ -228,7 +232,7 @@ def test_what_much_was_added_to_is_brought_up_to_date_beside_the_questions(
         history(root, turn("e3", user_input="heron"))
         assert len((await past.search("default", heron)).hits) == 3
 
-    asking(Past(root, 10.0), ask)
+    asking(Past(HistoryMemory(root), 10.0), ask)
     assert threads == ["index", "history", "index"]
 
 
@@ -250,7 +254,7 @@ def test_a_server_that_ends_waits_for_no_index(
         past.begin(["default"])
         assert await asyncio.to_thread(begun.wait, 10)
 
-    asking(Past(root, 10.0), ask)
+    asking(Past(HistoryMemory(root), 10.0), ask)
     deadline = time.monotonic() + 10
     while any(thread.name.startswith("index") for thread in threading.enumerate()):
         assert time.monotonic() < deadline
@@ -273,7 +277,8 @@ def test_an_index_is_there_before_anybody_searches(tmp_path: Path) -> None:
 
 def test_without_a_history_the_answer_says_what_to_start() -> None:
     with pytest.raises(Problem) as told:
-        asking(Past(None, 1.0), lambda past: past.ask("session", "a", quick))
+        memory = ReplicaMemory(KafkaSettings(), "nobody")
+        asking(Past(memory, 1.0), lambda past: past.ask("session", "a", quick))
     assert told.value.status == 501 and b"--history" in told.value.body
 
 
@@ -287,10 +292,12 @@ def test_a_generation_that_goes_live_is_asked_next(tmp_path: Path) -> None:
         switch(root, Pointer("other", "root"))
         return before, await past.ask("session", "a", quick)
 
-    assert asking(Past(root, 5.0), ask) == (1, 2)
+    assert asking(Past(HistoryMemory(root), 5.0), ask) == (1, 2)
 
 
 def test_a_history_that_is_gone_is_not_an_empty_one(tmp_path: Path) -> None:
+    memory = HistoryMemory(history(tmp_path / "h", turn("e1")))
+    shutil.rmtree(tmp_path / "h")
     with pytest.raises(Problem) as told:
-        asking(Past(tmp_path / "none", 1.0), lambda past: past.ask("session", "a", quick))
+        asking(Past(memory, 1.0), lambda past: past.ask("session", "a", quick))
     assert told.value.status == 503 and str(tmp_path).encode() not in told.value.body

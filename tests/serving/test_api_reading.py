@@ -190,8 +190,9 @@ def test_the_routers_refusals_are_problems_too(
 
 
 def test_a_server_is_alive_and_ready(api: httpx.Client) -> None:
-    assert ok(api.get("/healthz")) == {"status": "ok"}
-    assert ok(api.get("/readyz"))["ready"] is True
+    assert ok(api.get("/healthz")) == {"status": "ok", "generation": "root"}
+    found = ok(api.get("/readyz"))
+    assert (found["ready"], found["generation"], found["promoted"]) == (True, "root", None)
     assert b"turnstone_http_requests_total" in api.get("/metrics").content
 
 
@@ -200,7 +201,7 @@ def test_head_is_get_without_a_body(api: httpx.Client, endpoint: Endpoint) -> No
     """Of what is there and of what is not; a stream does not begin."""
     ids = {"session_id": "emma-move", "user_id": "emma", "task_id": "t", "state_id": "emma-home"}
     path = endpoint.path.format_map(defaultdict(lambda: "x", ids))
-    params = {"q": "flat"} if path == "/v1/search" else {"session_id": "emma-move"}
+    params = {"/v1/search": {"q": "flat"}, "/v1/tasks/t": {"session_id": "emma-move"}}.get(path)
     head = api.head(path, params=params)
     assert head.content == b""
     if path.endswith("/events"):

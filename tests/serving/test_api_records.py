@@ -144,12 +144,45 @@ def test_a_key_stands_for_an_id(api: httpx.Client) -> None:
     assert [one["results"][0]["ending"] for one in (first, second)] == ["applied", "duplicate"]
     assert first["results"][0]["id"] == second["results"][0]["id"]
     assert fields(api.post("/v1/records", json=record)) == ["event_id"]
-    assert fields(api.post("/v1/records", json=[record, record], headers=headers)) == [
-        "Idempotency-Key"
-    ]
-    assert fields(api.post("/v1/records", json=record, headers={"idempotency-key": ""})) == [
-        "Idempotency-Key"
-    ]
+    for key in (b"", b'""', b'"', b"x" * 257, "é".encode("latin-1")):
+        reply = api.post("/v1/records", json=record, headers={b"idempotency-key": key})
+        assert fields(reply) == ["Idempotency-Key"], key
+
+
+def test_a_key_stands_for_an_id_of_each_of_several_records(api: httpx.Client) -> None:
+    """By their place. One that has an id keeps it."""
+    records = [told(), told(), told()]
+    del records[0]["event_id"], records[2]["event_id"]
+    headers = {"idempotency-key": uuid4().hex}
+    first, second = (
+        ok(api.post("/v1/records", json=records, headers=headers))["results"] for _ in range(2)
+    )
+    assert [one["ending"] for one in first] == ["applied"] * 3
+    assert [one["ending"] for one in second] == ["duplicate"] * 3
+    assert [one["id"] for one in first] == [one["id"] for one in second]
+    assert len({one["id"] for one in first}) == 3
+    assert first[1]["id"] == records[1]["event_id"]
+
+
+@pytest.mark.parametrize(
+    "content", [b'{"type": ', b"{", b"nope", b'{"a": 1,}', b'{"a": "\xff"}', b"{}{}"]
+)
+def test_one_record_that_is_no_json_is_400_and_says_where(
+    api: httpx.Client, content: bytes
+) -> None:
+    reply = api.post("/v1/records", content=content, headers={"content-type": "application/json"})
+    said = reply.json()
+    assert (reply.status_code, said["type"]) == (400, "/problems/bad-json")
+    assert "byte" in said["detail"], said
+
+
+def test_a_body_of_json_is_not_empty(api: httpx.Client) -> None:
+    for path in ("/v1/records", "/memory/user/update", "/memory/session/update"):
+        for content in (b"", b" \n"):
+            reply = api.post(path, content=content, headers={"content-type": "application/json"})
+            assert reply.status_code == 400, path
+            assert reply.json()["type"] == "/problems/bad-json"
+            assert reply.json()["detail"] == "the body is empty"
 
 
 @pytest.mark.parametrize(
@@ -321,3 +354,30 @@ def test_an_event_that_contradicts_itself_is_refused(
     reply = api.post("/v1/records", json=event(record, **change), headers=EVENT)
     assert fields(reply) == [field]
     assert not kept(api, record)
+
+
+@pytest.mark.parametrize(
+    ("headers", "content"),
+    [
+        ({}, '{"source": "meta_request", "source": "chat", %s}'),
+        ({}, '{"data": {"Source": "Meta-Request", %s}}'),
+        ({}, '{%s, "metadata": {"source": "metaRequest"}}'),
+        ({"ce-specversion": "1.0", "ce-source": "meta_request"}, "{%s}"),
+        ({"ce-type": "meta%5Frequest"}, "{%s}"),
+        (
+            {"content-type": "application/cloudevents+json"},
+            '{"specversion": "1.0", "source": "meta_request", "data": {%s}}',
+        ),
+    ],
+)
+def test_what_is_withheld_anywhere_is_withheld(
+    api: httpx.Client, headers: dict[str, str], content: str
+) -> None:
+    record = told(user_input="a hushed word")
+    body = content.replace("%s", json.dumps(record)[1:-1])
+    sent = {"content-type": "application/json"} | headers
+    reply = api.post("/v1/records", content=body, headers=sent)
+    assert endings(reply) == ["withheld"] and "hushed" not in reply.text
+    session = {"session_id": uuid4().hex, "topic": "a hushed word"}
+    double = '{"source": "meta_request", "source": "chat", ' + json.dumps(session)[1:]
+    assert api.post("/memory/session/update", content=double).status_code == 204

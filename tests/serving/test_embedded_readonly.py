@@ -97,8 +97,10 @@ def test_who_waits_hears_of_a_commit(tmp_path: Path) -> None:
     asyncio.run(asked())
 
 
-def test_a_history_that_cannot_be_read_for_a_moment_is_not_ready(tmp_path: Path) -> None:
-    """No fault of who asks, and no answer as if nothing were known; then it goes on."""
+def test_a_promoted_generation_that_cannot_be_read_leaves_the_one_before_answering(
+    tmp_path: Path,
+) -> None:
+    """And says so in /readyz."""
     history = tmp_path / "h"
     local.run([str(ndjson(tmp_path / "one.ndjson", [turn("e1")]))], history)
     pointer = history / "generation.json"
@@ -107,9 +109,30 @@ def test_a_history_that_cannot_be_read_for_a_moment_is_not_ready(tmp_path: Path)
         async with HistoryMemory(history) as memory:
             for said in ("half", '{"current": "gone"}'):
                 pointer.write_text(said)
-                with pytest.raises(NotReady, match="cannot be read"):
-                    await memory.rows("sessions", TENANT, "s")
+                found = documents.session(await memory.rows("sessions", TENANT, "s"))
+                assert found["conversation_count"] == 1
+                assert memory.live.name == "root"
+                assert "cannot be read" in memory.readiness().about
             pointer.unlink()
+            await memory.rows("sessions", TENANT, "s")
+            assert "cannot be read" not in memory.readiness().about
+
+    asyncio.run(asked())
+
+
+def test_a_history_that_cannot_be_read_for_a_moment_is_not_ready(tmp_path: Path) -> None:
+    """No fault of who asks, and no answer as if nothing were known; then it goes on."""
+    history = tmp_path / "h"
+    local.run([str(ndjson(tmp_path / "one.ndjson", [turn("e1")]))], history)
+    marker = history / "turnstone.json"
+    kept = marker.read_bytes()
+
+    async def asked() -> None:
+        async with HistoryMemory(history) as memory:
+            marker.write_text("half")
+            with pytest.raises(NotReady, match="cannot be read"):
+                await memory.rows("sessions", TENANT, "s")
+            marker.write_bytes(kept)
             found = documents.session(await memory.rows("sessions", TENANT, "s"))
             assert found["conversation_count"] == 1
 

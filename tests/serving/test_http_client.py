@@ -88,10 +88,13 @@ def fresh(word: str) -> str:
 def shown(said: Mapping[str, Any]) -> dict[str, bool]:
     """Python's names of an operation's parameters: whether each must be given."""
     renamed = {"from": "from_", "to": "to_"}
-    found = {
-        renamed.get(one["name"], one["name"].lower().replace("-", "_")): one.get("required", False)
-        for one in said.get("parameters", ())
-    }
+    found: dict[str, bool] = {}
+    for one in said.get("parameters", ()):
+        if one["schema"].get("type") == "object":  # its properties are parameters, any of them
+            found |= dict.fromkeys(one["schema"]["properties"], False)
+        else:
+            name = one["name"].lower().replace("-", "_")
+            found[renamed.get(name, name)] = one.get("required", False)
     if "requestBody" in said:
         schema = said["requestBody"]["content"]["application/json"]["schema"]
         found["given" if "$ref" in schema else "records"] = True

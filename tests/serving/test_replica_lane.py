@@ -219,7 +219,7 @@ def test_a_clock_that_is_set_back_makes_nothing_fresh(lane: ReplicaLane) -> None
         def state(self, partition: TopicPartition) -> Any:
             return answered
 
-    following, source = Following({}, (), lambda _: ()), Silent(None, {})
+    following, source = Following({}, "group", (), (), lambda _: ()), Silent(None, {})
     following._looked[lane.at] = monotonic()
     following._look(lane, source, ())
     sleep(0.2)

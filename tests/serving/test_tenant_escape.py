@@ -457,4 +457,4 @@ def test_the_log_holds_no_text_id_or_token(serving: Serving) -> None:
 
 
 def test_the_process_is_alive_after_all_that(nobody: httpx.Client) -> None:
-    assert nobody.get("/healthz").json() == {"status": "ok"}
+    assert nobody.get("/healthz").json() == {"status": "ok", "generation": "root"}

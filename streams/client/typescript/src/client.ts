@@ -248,7 +248,7 @@ export class Turnstone extends Sender {
     });
   }
 
-  /** The process is alive. */
+  /** The process is alive, and which generation answers. */
   healthz(): Promise<Health> {
     return this.send({
       method: "GET",

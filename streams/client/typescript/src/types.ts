@@ -133,9 +133,13 @@ export interface Extractor {
   [more: string]: unknown;
 }
 
-/** The process is alive. */
+/**
+ * The process is alive. `generation` answers; null: none does now, or the server has no
+ * history.
+ */
 export interface Health {
   status: "ok";
+  generation: string | null;
 }
 
 /** Counts of what the learner did; topics in order of first visit. */
@@ -298,12 +302,18 @@ export interface ProblemError {
   position?: number | null;
 }
 
-/** Whether questions are answered; `done` of `total` rows or bytes are restored. */
+/**
+ * Whether questions are answered; `done` of `total` rows or bytes are restored. `generation`
+ * answers; null: none does now, or the server has no history. `promoted` is the generation
+ * that was promoted and does not answer yet; usually null.
+ */
 export interface Ready {
   ready: boolean;
   about: string;
   done: number;
   total: number;
+  generation: string | null;
+  promoted: string | null;
 }
 
 /**

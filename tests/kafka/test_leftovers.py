@@ -1,0 +1,224 @@
+"""`generations drop`, `reset` and `lag`: what is ended for good leaves nothing behind in Kafka."""
+
+import asyncio
+import json
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.structs import TopicPartition
+
+from sinks.digest import digest
+from streams.kafka.admin import connected
+from streams.kafka.leftovers import topics_of
+from streams.kafka.settings import KafkaSettings
+from streams.kafka.topics import check, create, spec
+from tests.command import Done, start, turn, turnstone
+from tests.kafka.working import TOO_LONG, Working, message
+
+TURNS = [turn(f"e{number}", session_id=f"s{number % 5}") for number in range(40)]
+
+
+def topics(working: Working) -> set[str]:
+    async def ask() -> set[str]:
+        async with connected(KafkaSettings.plain(working.bootstrap)) as admin:
+            return set(await admin.list_topics())
+
+    return asyncio.run(ask())
+
+
+def groups(working: Working) -> set[str]:
+    async def ask() -> set[str]:
+        async with connected(KafkaSettings.plain(working.bootstrap)) as admin:
+            return {name for name, *_ in await admin.list_consumer_groups()}
+
+    return asyncio.run(ask())
+
+
+def sink(working: Working, history: Path, *more: str) -> None:
+    done = turnstone(
+        "sink", "--bootstrap", working.bootstrap, "--history", history, "--once", *more
+    )
+    assert done.code == 0, done.err
+
+
+def drop(working: Working, history: Path, *more: str) -> Done:
+    at = ("--history", history, "--bootstrap", working.bootstrap)
+    return turnstone("generations", "drop", "new", *at, *more)
+
+
+def end(working: Working) -> None:
+    """The newest worker."""
+    working.workers[-1].send_signal(signal.SIGTERM)
+    assert working.workers[-1].wait(TOO_LONG) == 0, working.log()
+
+
+@contextmanager
+def lives(working: Working, *options: str) -> Iterator[None]:
+    working.start(*options)
+    working.await_ready()
+    yield
+    end(working)
+
+
+@pytest.fixture
+def history(working: Working, tmp_path: Path) -> Path:
+    """Live memory, and the generation `new` beside it, whose worker has ended."""
+    made = tmp_path / "history"
+    with lives(working):
+        working.send(message(json.dumps(one).encode()) for one in TURNS)
+        working.await_done()
+    sink(working, made)
+    with lives(working, "--generation", "new"):
+        sink(working, made, "--generation", "new")
+        refused = drop(working, made)
+        assert refused.code == 3
+        assert "group turnstone.new: 1 members are running" in refused.err
+        running = start(
+            "sink", "--generation", "new", "--history", made, "--bootstrap", working.bootstrap
+        )
+        with running:
+            assert running.stderr is not None
+            while b"partitions" not in running.stderr.readline():
+                pass
+            assert drop(working, made).code == 3
+            running.terminate()
+    assert (made / "generations/new").exists()
+    return made
+
+
+def test_a_dropped_generation_leaves_no_group_no_topic_and_no_lag(
+    working: Working, history: Path
+) -> None:
+    before, live = topics(working), digest(history)
+    assert {"turnstone.new", "sink.new"} <= groups(working)
+    assert turnstone("generations", "drop", "root", "--history", history).code == 3
+    done = drop(working, history, "--json")
+    assert done.code == 0, done.err
+    said = done.json()
+    assert said["groups"] == ["turnstone.new", "sink.new"]
+    assert set(said["topics"]) == before - topics(working)
+    assert set(said["topics"]) == set(topics_of("turnstone", "new"))
+    assert groups(working) == {"turnstone", "sink"}
+    assert not (history / "generations/new").exists()
+    assert digest(history) == live
+    lag = turnstone("lag", "--bootstrap", working.bootstrap, "--json")
+    assert {one["group"] for one in lag.json()} == {"turnstone", "sink"}
+    again = drop(working, history)
+    assert again.code == 0
+    assert "nothing is left" in again.out
+
+
+def test_a_drop_that_is_killed_is_ended_by_the_next_one(working: Working, history: Path) -> None:
+    """Between the removal of groups and topics, wherever it strikes."""
+    at = ("--history", history, "--bootstrap", working.bootstrap)
+    for seconds in (1.2, 1.5, 1.8):
+        process = start("generations", "drop", "new", *at)
+        time.sleep(seconds)
+        process.kill()
+        process.communicate()
+    if (history / "generations/new/_dropped").exists():
+        assert turnstone("promote", "new", "--behind", "--history", history).code == 3
+    lag = turnstone("lag", "--bootstrap", working.bootstrap)
+    assert lag.code == 0, lag.err
+    assert drop(working, history).code == 0
+    assert not (history / "generations/new").exists()
+    assert groups(working) == {"turnstone", "sink"}
+    assert topics(working).isdisjoint(topics_of("turnstone", "new"))
+
+
+def test_topics_can_be_kept_and_removed_later(working: Working, history: Path) -> None:
+    """`lag` then leaves out a group whose own topics are gone."""
+    before = topics(working)
+    done = drop(working, history, "--keep-topics")
+    assert done.code == 0
+    assert "turnstone reset turnstone --generation new" in done.err
+    assert topics(working) == before
+    asyncio.run(_remove(working, topics_of("turnstone", "new")))
+    lag = turnstone("lag", "--bootstrap", working.bootstrap, "--json")
+    assert {one["group"] for one in lag.json()} == {"turnstone", "sink"}
+    at = ("--generation", "new", "--bootstrap", working.bootstrap)
+    assert turnstone("reset", "turnstone", *at, "--yes").code == 0
+    assert "turnstone.new" not in groups(working)
+    assert "turnstone" in groups(working)
+
+
+async def _remove(working: Working, names: list[str]) -> None:
+    async with connected(KafkaSettings.plain(working.bootstrap), TOO_LONG) as admin:
+        await admin.delete_topics(names)
+        while set(names).intersection(await admin.list_topics()):
+            await asyncio.sleep(0.1)
+
+
+def test_another_clusters_history_is_not_dropped_with_topics_of_this_one(
+    working: Working, history: Path
+) -> None:
+    owner = history / "generations/new/_sink.json"
+    owner.write_text(owner.read_text().replace(json.loads(owner.read_text())["cluster"], "else"))
+    done = drop(working, history)
+    assert done.code == 3
+    assert "cluster else" in done.err
+    assert set(topics_of("turnstone", "new")) <= topics(working)
+
+
+def test_a_reset_app_folds_all_of_its_inputs_anew(working: Working) -> None:
+    def reset(*more: str) -> Done:
+        return turnstone("reset", "turnstone", "--bootstrap", working.bootstrap, *more)
+
+    assert "has nothing in Kafka" in reset().out
+    with lives(working):
+        working.send(message(json.dumps(one).encode()) for one in TURNS)
+        first = working.await_done()
+        assert reset().code == 0
+        refused = reset("--yes")
+        assert refused.code == 3
+        assert "group turnstone: 1 members are running" in refused.err
+    before = topics(working)
+    shown = reset("--json").json()
+    assert shown["removed"] is False
+    assert [one["name"] for one in shown["groups"]] == ["turnstone"]
+    assert {one["name"] for one in shown["topics"]} == set(topics_of("turnstone"))
+    assert all(one["records"] > 0 and one["partitions"] == 4 for one in shown["topics"])
+    text = reset()
+    assert "nothing is removed yet" in text.err
+    assert "group turnstone: " in text.out
+    assert topics(working) == before
+    assert reset("--yes").code == 0
+    assert topics(working) == before - set(topics_of("turnstone"))
+    assert "turnstone" not in groups(working)
+    assert reset("--yes").code == 0  # once more changes nothing
+    working.start()
+    working.await_ready()
+    assert first["applied"] == len(TURNS)
+    working.await_counts(applied=len(TURNS), hops_repeated=len(TURNS))
+    again = working.counts()
+    assert (again["read"], again["applied"]) == (len(TURNS), len(TURNS))
+
+
+def test_the_group_of_another_application_is_not_reset(working: Working) -> None:
+    asyncio.run(_foreign(KafkaSettings.plain(working.bootstrap)))
+    done = turnstone("reset", "payments", "--bootstrap", working.bootstrap, "--yes")
+    assert done.code == 3
+    assert "group payments: has read invoices" in done.err
+    assert "payments" in groups(working)
+    assert turnstone("reset", "a/b", "--bootstrap", working.bootstrap).code == 3
+    assert turnstone("reset", "x", "--bootstrap", "127.0.0.1:1").code == 5
+
+
+async def _foreign(settings: KafkaSettings) -> None:
+    specs = [spec("invoices", 1)]
+    async with connected(settings, TOO_LONG) as admin:
+        await create(admin, specs)
+        await check(admin, specs, TOO_LONG)
+    async with AIOKafkaProducer(**settings.client()) as producer:
+        await producer.send_and_wait("invoices", b"x")
+    given: dict[str, Any] = {"group_id": "payments", "enable_auto_commit": False}
+    async with AIOKafkaConsumer(**given, **settings.client()) as consumer:
+        part = TopicPartition("invoices", 0)
+        consumer.assign([part])
+        await consumer.commit({part: 1})

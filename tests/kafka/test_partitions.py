@@ -1,0 +1,452 @@
+"""Another number of partitions is refused with its reason, before anything is folded by it."""
+
+import asyncio
+import json
+import signal
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+
+import httpx
+import msgspec
+import pytest
+from aiokafka.admin import NewPartitions
+
+from sinks.digest import digest
+from sinks.generation import folder_of
+from streams.kafka.admin import connected
+from streams.kafka.agents import changelog_name, changelogs
+from streams.kafka.layout import folded_with, read_tails
+from streams.kafka.marker import MARKER_KEY, Marker, decode
+from streams.kafka.moving import Found
+from streams.kafka.partitions import partition_of
+from streams.kafka.repartition import repartition
+from streams.kafka.repartition_places import Places, merged, owner_of
+from streams.kafka.repartition_plan import State
+from streams.kafka.settings import KafkaSettings
+from streams.kafka.topics import STATE, create, spec
+from streams.topology import AGENTS, TOPICS
+from tests.command import environment, rows, start, turn, turnstone
+from tests.kafka.working import APP, Working, message
+
+TOO_LONG = 60.0
+encode = msgspec.json.Encoder().encode
+
+
+def lines(numbers: Iterable[int]) -> list[bytes]:
+    return [encode(turn(f"e{n}", session_id=f"s{n % 40}", user_id=f"u{n % 9}")) for n in numbers]
+
+
+def grow(working: Working, to: int, *names: str) -> None:
+    """As an operator does, with Kafka's own tool."""
+
+    async def ask() -> None:
+        async with connected(KafkaSettings.plain(working.bootstrap)) as admin:
+            for name in names:
+                await admin.create_partitions({name: NewPartitions(to)})
+
+    asyncio.run(ask())
+
+
+def every_topic() -> list[str]:
+    return [*(topic.name for topic in TOPICS), *(one.name for one in changelogs(APP, 4))]
+
+
+def remember(working: Working) -> None:
+    """A memory of four partitions, and no worker."""
+    worker = working.start()
+    working.await_ready()
+    working.send(message(line) for line in lines(range(200)))
+    working.await_done()
+    worker.terminate()
+    assert worker.wait(30) == 0
+
+
+def refused(working: Working, *options: str) -> str:
+    """Why a worker ends at once."""
+    worker = working.start(*options)
+    assert worker.wait(TOO_LONG) == 3, working.log()[-3000:]
+    assert ": restored " not in working.log()
+    return working.log().splitlines()[-1]
+
+
+# --- refusals ---------------------------------------------------------------------------------
+
+
+def test_one_grown_topic_is_named_with_both_numbers_and_the_way_out(working: Working) -> None:
+    remember(working)
+    counts = working.counts()
+    grow(working, 6, "turns")
+    said = refused(working)
+    assert "was folded with 4 partitions, but topic turns has 6 now" in said
+    assert "`turnstone repartition --to 6`" in said
+    assert "TURNSTONE_KAFKA_PARTITIONS" not in said
+    assert "topic turns has 6 now" in refused(working, "--partitions", "6")
+    served = turnstone("serve", "--bootstrap", working.bootstrap, "--port", "0")
+    assert (served.code, "topic turns has 6 now" in served.err) == (3, True), served.err
+    produced = turnstone("produce", "-", "--bootstrap", working.bootstrap, input=lines([999])[0])
+    assert produced.code == 3 and "topic turns: expected 4 partitions" in produced.err
+    assert working.counts() == counts
+
+
+def test_all_grown_and_the_setting_with_them_is_refused_by_what_the_markers_say(
+    working: Working,
+) -> None:
+    remember(working)
+    counts = working.counts()
+    grow(working, 6, *every_topic())
+    said = refused(working, "--partitions", "6")
+    assert "was folded with 4 partitions, but topic turns has 6, topic recursions has 6" in said
+    assert "`turnstone repartition --to 6`" in said
+    served = turnstone("serve", "--bootstrap", working.bootstrap, "--port", "0")
+    assert (served.code, "was folded with 4" in served.err) == (3, True), served.err
+    assert working.counts() == counts
+
+
+def test_another_setting_is_the_setting_s_fault(working: Working) -> None:
+    remember(working)
+    said = refused(working, "--partitions", "6")
+    assert "TURNSTONE_KAFKA_PARTITIONS (--partitions) is 6" in said
+    assert "set it to 4" in said
+
+
+def test_topics_that_grow_under_a_worker_stop_it_before_it_folds_a_record_by_them(
+    working: Working,
+) -> None:
+    worker = working.start()
+    working.await_ready()
+    working.send(message(line) for line in lines(range(200)))
+    working.await_done()
+    before = working.counts()
+    moved = [
+        line
+        for line in lines(range(1_000, 1_400))
+        if partition_of(message(line)[1] or b"", 6) != partition_of(message(line)[1] or b"", 4)
+    ]
+    grow(working, 6, "turns")
+    working.send(message(line) for line in moved)  # a producer that knows the new number
+    assert worker.wait(TOO_LONG) == 3, working.log()[-3000:]
+    assert "was folded with 4 partitions, but topic turns has 6 now" in working.log()
+    assert working.counts() == before
+    assert working.dead_letters() == []
+    done = turnstone("repartition", "--to", "6", "--bootstrap", working.bootstrap)
+    assert done.code == 0, done.err
+    working.start("--partitions", "6")
+    assert working.await_done()["applied"] == before["applied"] + len(moved)
+    assert working.counts()["dead"] == 0
+
+
+def test_topics_that_grow_under_an_idle_worker_stop_it_too(working: Working) -> None:
+    worker = working.start()
+    working.await_ready()
+    grow(working, 6, "recursions")
+    assert worker.wait(TOO_LONG) == 3
+    assert "topic recursions has 6 now" in working.log()
+
+
+def test_a_serve_that_runs_ends_when_there_are_more_partitions(working: Working) -> None:
+    remember(working)
+    server = start("serve", "--bootstrap", working.bootstrap, "--port", "0", "--json")
+    try:
+        assert server.stdout
+        url = json.loads(server.stdout.readline())["url"]
+        deadline = time.monotonic() + TOO_LONG
+        while httpx.get(f"{url}/readyz").status_code != 200:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        grow(working, 6, "turns")
+        _, error = server.communicate(timeout=TOO_LONG)
+    finally:
+        server.kill()
+    assert server.returncode == 3, error.decode()
+    assert "topic turns has 6 now" in error.decode().splitlines()[-1]
+
+
+def test_a_sink_that_runs_reads_the_partitions_that_come(working: Working, tmp_path: Path) -> None:
+    """Each message says by itself whose row it is: the sink goes on."""
+    remember(working)
+    history = tmp_path / "history"
+    sink = start("sink", "--bootstrap", working.bootstrap, "--history", history,
+                 "--roll-seconds", "0.5")  # fmt: skip
+    try:
+        done = turnstone("repartition", "--to", "6", "--bootstrap", working.bootstrap)
+        assert done.code == 0, done.err
+        working.start("--partitions", "6")
+        working.send(message(line) for line in lines(range(1_000, 1_200)))
+        working.await_done()
+        deadline = time.monotonic() + TOO_LONG
+        while _events(history) < 400:
+            assert time.monotonic() < deadline and sink.poll() is None
+            time.sleep(0.5)
+        sink.send_signal(signal.SIGTERM)
+        _, error = sink.communicate(timeout=TOO_LONG)
+        assert sink.returncode == 0, error.decode()
+    finally:
+        sink.kill()
+    assert _events(history) == 400
+
+
+def _events(history: Path) -> int:
+    done = turnstone("sql", "SELECT count(*) AS n FROM events", "--history", history, "--json")
+    return int(done.json()[0]["n"]) if done.code == 0 else 0
+
+
+def test_nobody_starts_while_the_number_is_being_changed(working: Working, tmp_path: Path) -> None:
+    remember(working)
+
+    async def begin() -> None:
+        async with connected(KafkaSettings.plain(working.bootstrap)) as admin:
+            await create(admin, [spec(STATE, 1, compacted=True)])
+
+    asyncio.run(begin())
+    assert "`turnstone repartition` again" in refused(working)
+    for command in (
+        ("serve", "--port", "0"),
+        ("sink", "--history", tmp_path / "history"),
+        ("produce", "-"),
+    ):
+        done = turnstone(*command, "--bootstrap", working.bootstrap)
+        assert done.code == 3, command
+        assert "the number of partitions is being changed" in done.err
+
+
+# --- the command ------------------------------------------------------------------------------
+
+
+def test_it_refuses_while_a_worker_runs_and_leaves_it_at_work(working: Working) -> None:
+    working.start()
+    working.await_ready()
+    done = turnstone("repartition", "--to", "6", "--bootstrap", working.bootstrap)
+    assert done.code == 3
+    assert "group turnstone has 1; stop them first" in done.err
+    working.send(message(line) for line in lines(range(50)))
+    assert working.await_done()["applied"] == 50
+    assert turnstone("repartition", "--to", "0").code == 2
+
+
+def test_it_waits_for_sinks_and_refuses_where_one_is_behind(
+    working: Working, tmp_path: Path
+) -> None:
+    """Else an older document of a session, out of another partition, might be written last."""
+    remember(working)
+    sink = ("sink", "--bootstrap", working.bootstrap, "--history", tmp_path / "h", "--once")
+    assert turnstone(*sink).code == 0
+    worker = working.start()
+    working.send(message(line) for line in lines(range(500, 520)))
+    working.await_done()
+    worker.terminate()
+    assert worker.wait(30) == 0
+    command = ("repartition", "--to", "6", "--bootstrap", working.bootstrap)
+    done = turnstone(*command)
+    assert done.code == 3
+    assert "sinks that are behind: group sink;" in done.err
+    assert turnstone("lag", "--bootstrap", working.bootstrap).code == 0
+    assert turnstone(*sink).code == 0
+    assert turnstone(*command).code == 0
+
+
+def test_a_dry_run_says_what_would_be_done_and_does_nothing(working: Working) -> None:
+    remember(working)
+    told = ("--bootstrap", working.bootstrap, "--json")
+    done = turnstone("repartition", "--to", "6", "--dry-run", *told)
+    assert done.code == 0, done.err
+    said = done.json()
+    assert (said["from"], said["to"], said["done"]) == (4, 6, False)
+    turns = next(one for one in said["topics"] if one["topic"] == "turns")
+    assert turns == {"topic": "turns", "from": 4, "to": 6, "offsets": 200}
+    working.start()
+    working.await_ready()
+    working.workers[-1].terminate()
+    working.workers[-1].wait(30)
+    same = turnstone("repartition", "--to", "4", *told).json()
+    assert same["topics"] == []
+
+
+def test_the_digest_is_the_same_and_what_is_sent_again_is_a_duplicate(
+    working: Working, tmp_path: Path
+) -> None:
+    remember(working)
+    history = tmp_path / "history"
+    sink = ("sink", "--bootstrap", working.bootstrap, "--history", history, "--once")
+    assert turnstone(*sink).code == 0
+    before = digest(history)
+    for to, times in ((6, 2), (3, 3)):
+        done = turnstone("repartition", "--to", str(to), "--bootstrap", working.bootstrap)
+        assert done.code == 0, done.err
+        assert f"has {to} partitions now" in done.out
+        assert turnstone(*sink).code == 0
+        assert digest(history) == before
+        worker = working.start("--partitions", str(to))
+        working.send(message(line) for line in lines(range(200)))
+        counts = working.await_done()
+        assert (counts["applied"], counts["duplicate"]) == (200, 200 * (times - 1))
+        worker.terminate()
+        assert worker.wait(30) == 0
+        assert turnstone(*sink).code == 0
+        assert digest(history)["memory"] == before["memory"]
+        before = digest(history)
+
+
+def test_lanes_read_on_behind_the_last_record_as_if_they_had_read_it(working: Working) -> None:
+    """Not at the topic's end, which is further: a generation, which has read the same records,
+    would never be as far as the live memory."""
+    remember(working)
+    done = turnstone("repartition", "--to", "6", "--bootstrap", working.bootstrap)
+    assert done.code == 0, done.err
+    for agent in AGENTS:
+        markers = {
+            one.partition: decode(one.value).offsets
+            for one in working.read(changelog_name(APP, agent))
+            if one.key == MARKER_KEY
+        }
+        assert len(markers) == 6
+        for source in agent.sources:
+            last = {one.partition: one.offset + 1 for one in working.read(source.name)}
+            offsets = {n: at[source.name] for n, at in markers.items() if source.name in at}
+            assert offsets == last
+
+
+MEANWHILE = ("fresh", "past", "pad", "back", "open", "tail", "drop")
+"""Steps at which `turns` is there and takes records."""
+
+
+def test_what_producers_send_at_every_step_is_folded_once(working: Working) -> None:
+    """Also among the copies, before the topic's first record and before lanes read on."""
+    remember(working)
+    numbers = count(1_000)
+    sent: list[str] = []
+
+    def observe(point: str) -> None:
+        topic, _, step = point.partition(" ")
+        if topic == "turns" and step in (*MEANWHILE, "copied"):
+            some = lines(next(numbers) for _ in range(12))
+            with ThreadPoolExecutor(1) as other:
+                other.submit(working.send, [message(line) for line in some]).result(TOO_LONG)
+            sent.append(step)
+
+    settings = KafkaSettings.plain(working.bootstrap)
+    done = asyncio.run(repartition(settings, APP, None, 6, observe=observe))
+    assert done["done"] and {*MEANWHILE, "copied"} <= set(sent)
+    working.start("--partitions", "6")
+    counts = working.await_done()
+    assert counts["applied"] == counts["read"] == 200 + 12 * len(sent)
+    begins = min(one.offset for one in working.read("turns"))
+    assert begins >= 200 // 4, "a place of before is taken again"
+
+
+def test_a_generation_folds_the_moved_inputs_as_it_would_have_folded_the_first(
+    working: Working, tmp_path: Path
+) -> None:
+    remember(working)
+    history = tmp_path / "history"
+    sink = ("sink", "--bootstrap", working.bootstrap, "--history", history, "--once")
+    assert turnstone(*sink).code == 0
+    done = turnstone("repartition", "--to", "3", "--bootstrap", working.bootstrap)
+    assert done.code == 0, done.err
+    env = environment(TURNSTONE_KAFKA_PARTITIONS="3")
+    working.start("--partitions", "3", "--generation", "again")
+    deadline = time.monotonic() + TOO_LONG
+    while True:
+        assert turnstone(*sink, "--generation", "again", env=env).code == 0
+        if _events(folder_of(history, "again")) == 200:
+            break
+        assert time.monotonic() < deadline, working.log()[-3000:]
+    again = digest(folder_of(history, "again"))
+    live = digest(history)
+    assert again["memory"] == live["memory"]
+    assert again["tables"]["events"] == live["tables"]["events"]
+    times = "SELECT event_id, recorded_at FROM events ORDER BY ALL"
+    assert rows(folder_of(history, "again"), times) == rows(history, times)
+    promoted = turnstone("promote", "again", "--history", history)
+    assert promoted.code == 0, promoted.err
+
+
+# --- its parts --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "template", "owner"),
+    [
+        (b"t/a/b", "{tenant}/{session_id}", b"t/a/b"),
+        (b"t/a%2Fb/task/1", "{tenant}/{session_id}/{task_id}", b"t/a/b"),
+        (b"t/100%25/x", "{tenant}/{user_id}/{state_id}", b"t/100%"),
+    ],
+)
+def test_a_document_lies_where_its_session_or_user_does(
+    key: bytes, template: str, owner: bytes
+) -> None:
+    assert owner_of(key, template) == owner
+
+
+def test_lanes_that_are_mixed_keep_their_sums_and_their_latest_time() -> None:
+    one = {"counts": {"read": 2, "dead": 1}, "stream_time": 5, "hops": {"turns/0": 9}}
+    other = {"counts": {"read": 3}, "stream_time": 7, "hops": {"turns/1": 2}}
+    assert merged([one, other], 2) == [
+        {"counts": {"read": 5, "dead": 1}, "stream_time": 7},
+        {"counts": {}, "stream_time": 7},
+    ]
+
+
+class _Record:
+    def __init__(self, offset: int, *source: bytes) -> None:
+        names = ("src_topic", "src_partition", "src_offset")
+        self.offset, self.timestamp, self.key, self.value = offset, 0, b"t/u", b"{}"
+        self.headers = list(zip(names, source, strict=False))
+
+
+def test_hops_out_of_several_partitions_are_each_told_once_whatever_their_order() -> None:
+    state = State(APP, None, 3, 2, [], {}, hops={0: {"turns/1": 4}})
+    places = Places(state)
+    offsets = count(10)
+
+    def told(partition: int, source: int) -> tuple[bytes, bytes] | None:
+        record = _Record(next(offsets), b"turns", b"1", b"%d" % source)
+        copy = places.told_once(Found(partition, record))
+        if copy is None:
+            return None
+        headers = dict(copy.headers)
+        assert headers["src_topic"] == b"turns"
+        return headers["src_partition"], headers["src_offset"]
+
+    assert told(0, 4) is None  # folded before
+    assert told(0, 7) == (b"-1", b"11")
+    assert told(1, 5) == (b"-2", b"12")  # an earlier turn, for a user of another partition
+    assert told(0, 7) is None  # said again after a torn transaction
+
+
+def test_markers_of_an_older_version_are_told_by_where_their_rows_lie(working: Working) -> None:
+    """A grown changelog whose markers do not say the number."""
+    remember(working)
+    settings = KafkaSettings.plain(working.bootstrap)
+    from aiokafka import AIOKafkaProducer
+    from aiokafka.structs import TopicPartition
+
+    name = changelogs(APP, 4)[0].name
+
+    async def older() -> int | None:
+        every = [TopicPartition(name, number) for number in range(4)]
+        tails = await read_tails(settings, every)
+        async with AIOKafkaProducer(**settings.client()) as producer:
+            for at, tail in tails.items():
+                assert tail.marker is not None and tail.marker.partitions == 4
+                kept = json.loads(tail.marker.encode())
+                del kept["partitions"]
+                value = json.dumps(kept).encode()
+                await producer.send_and_wait(name, value, MARKER_KEY, partition=at.partition)
+        grow_to = [*every, TopicPartition(name, 4), TopicPartition(name, 5)]
+        async with connected(settings) as admin:
+            await admin.create_partitions({name: NewPartitions(6)})
+        await asyncio.sleep(1.0)
+        return folded_with(await read_tails(settings, grow_to))
+
+    assert asyncio.run(older()) == 4
+
+
+def test_a_marker_says_how_many_partitions_there_were() -> None:
+    marker = Marker({"turns": 3}, {}, "log", 6)
+    assert decode(marker.encode()) == marker
+    kept = json.loads(marker.encode())
+    del kept["partitions"]
+    assert decode(json.dumps(kept).encode()).partitions == 0

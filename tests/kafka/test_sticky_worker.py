@@ -1,0 +1,59 @@
+"""Workers go on making plans as one of them was told once; each partition's marker keeps it."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.command import turn
+from tests.kafka.counting import PARTITIONS
+from tests.kafka.working import Working, alone, message
+
+WITHIN = 60.0
+
+
+def until(true: Callable[[], bool], working: Working) -> None:
+    deadline = time.monotonic() + WITHIN
+    while not true():
+        assert time.monotonic() < deadline, working.log()[-3000:]
+        time.sleep(0.2)
+
+
+def say(working: Working, home: str, sessions: int = 8) -> None:
+    """One turn in each of several sessions, which lie in all partitions."""
+    said = [
+        turn(f"{home}-{n}", session_id=f"s{n}", user_id=f"u{n}", user_input=f"I live in {home}.")
+        for n in range(sessions)
+    ]
+    working.send(message(json.dumps(one).encode()) for one in said)
+    working.await_done()
+
+
+def chosen(working: Working) -> int:
+    """In how many partitions the marker says that rules extract."""
+    return sum("extractor" in note for note in working.notes()["session"])
+
+
+def test_a_worker_without_the_flag_goes_on_as_the_one_before(tmp_path: Path) -> None:
+    with alone(tmp_path) as working:
+        working.start("--extractor", "rules")
+        working.await_ready()
+        until(lambda: chosen(working) == PARTITIONS, working)  # before any record has come
+        working.kill()
+
+        working.start()
+        working.await_log("memory is made by rules, as before", PARTITIONS)
+        say(working, "Oslo")
+        assert working.counts()["extracted"] == 8
+        working.kill()
+
+        working.start("--extractor", "none")
+        working.await_log("memory is made by none from now on, until now by rules", PARTITIONS)
+        until(lambda: chosen(working) == 0, working)
+        working.kill()
+
+        working.start()
+        working.await_ready()
+        say(working, "Rome")
+        assert working.counts()["extracted"] == 8
+        assert "as before" not in working.log()
