@@ -48,12 +48,16 @@ Tenant = Annotated[
     str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f-\x9f/]+$")
 ]
 Label = Annotated[str, StringConstraints(max_length=256, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
-Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+UnsignedZero = AfterValidator(lambda value: value + 0.0)
+"""-0.0 is 0.0: as text they would differ."""
+Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), UnsignedZero]
 ClampedConfidence = Annotated[
-    float, Field(allow_inf_nan=False), AfterValidator(lambda value: min(1.0, max(0.0, value)))
+    float, Field(allow_inf_nan=False), AfterValidator(lambda value: min(1.0, max(0.0, value)) + 0.0)
 ]
 ClampedAxis = Annotated[
-    float, Field(allow_inf_nan=False), AfterValidator(lambda value: min(1.0, max(-1.0, value)))
+    float,
+    Field(allow_inf_nan=False),
+    AfterValidator(lambda value: min(1.0, max(-1.0, value)) + 0.0),
 ]
 JsonObject = dict[str, Any]
 

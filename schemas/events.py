@@ -44,7 +44,7 @@ class Metadata(Wire):
     """What is known of an answer, seed 004. `correct_rate` is a share, 0..1."""
 
     difficulty: Literal["easy", "medium", "hard"] | None = None
-    correct_rate: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = None
+    correct_rate: Confidence | None = None
 
 
 class ArtifactsMetadata(Wire):

@@ -282,18 +282,24 @@ class DeadLetterWhole(Reply):
 
 
 class Health(Reply):
-    """The process is alive."""
+    """The process is alive. `generation` answers; null: none does now, or the server has no
+    history."""
 
     status: Literal["ok"]
+    generation: str | None
 
 
 class Ready(Reply):
-    """Whether questions are answered; `done` of `total` rows or bytes are restored."""
+    """Whether questions are answered; `done` of `total` rows or bytes are restored. `generation`
+    answers; null: none does now, or the server has no history. `promoted` is the generation that
+    was promoted and does not answer yet; usually null."""
 
     ready: bool
     about: str
     done: int
     total: int
+    generation: str | None
+    promoted: str | None
 
 
 class EventStream(RootModel[str]):

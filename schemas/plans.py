@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from schemas.base import AsWhole, Confidence, Id, JsonObject, Label, Micros, Wire
+from schemas.base import AsWhole, Confidence, Id, JsonObject, Label, Micros, UnsignedZero, Wire
 from schemas.record import Affect, Record, Text
 
 Count = Annotated[int, Field(ge=0, le=2**53), AsWhole]
@@ -131,7 +131,7 @@ class Extraction(Wire):
     calls: Count = 0
     prompt_tokens: Count = 0
     completion_tokens: Count = 0
-    cost: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    cost: Annotated[float, Field(ge=0, allow_inf_nan=False), UnsignedZero] = 0.0
     made_at: Micros | None = None
     error: Text | None = None
     answer: Text | None = None

@@ -148,6 +148,9 @@ class AffectRow(Reply):
 
 
 class LinkRow(Reply):
+    """`owner_id`: of a provisional link the session, of a plan's the user. `session_id`: in which
+    its event ids are unique; none where a plan named none."""
+
     op: Literal["put", "remove"]
     owner_id: str
     from_event_id: str
@@ -157,9 +160,12 @@ class LinkRow(Reply):
     provisional: bool
     seq: int
     occurred_at: Micros
+    session_id: str | None
 
 
 class ThreadRow(Reply):
+    """`owner_id`: the user. `session_id`: the event's, as far as its plan named it."""
+
     op: Literal["put", "remove"]
     owner_id: str
     event_id: str
@@ -167,6 +173,7 @@ class ThreadRow(Reply):
     confidence: float
     seq: int
     occurred_at: Micros
+    session_id: str | None
 
 
 class PlanRow(Reply):

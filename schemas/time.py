@@ -15,10 +15,12 @@ DAY = 24 * HOUR
 
 
 # Only so much of ISO 8601 as RFC 3339 allows; `fromisoformat` reads more.
-RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(Z|z|[+-]\d\d:\d\d)?", re.ASCII)
+RFC_3339 = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(Z|z|[+-]\d\d:[0-5]\d)?", re.ASCII
+)
 PATTERN = (
     "^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}"
-    "([.][0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})$"
+    "([.][0-9]+)?([Zz]|[+-][0-9]{2}:[0-5][0-9])$"
 )
 """The same with its offset, for JSON Schema, whose `format` is a remark only."""
 EARLIEST = datetime(1, 1, 2, tzinfo=UTC)  # a day of margin: every offset stays in the calendar

@@ -24,6 +24,9 @@ from deltalake import (
 from deltalake.exceptions import DeltaError
 
 from schemas.rows import SNAPSHOT_KEYS, TABLES
+from sinks import panics
+from sinks.disk import trouble
+from sinks.history import LATER
 from sinks.root import HistoryError, HistoryWriteError, is_url, open_root
 from sinks.tables import COMMIT_ORDER, STORED
 
@@ -134,6 +137,7 @@ class History:
                 delta or f"{self.root}/{table}",
                 in_commit_order(table, rows, place),
                 mode="append",
+                schema_mode="merge" if table in LATER else None,  # it may lack a column
                 partition_by=None if delta else ["date"],
                 configuration=None if delta else CONFIGURATION,
                 storage_options=None if delta else self.storage_options,
@@ -205,7 +209,7 @@ class History:
     def writing(self, table: str) -> Iterator[None]:
         """Errors in the block are HistoryWriteErrors; what the handle knows goes with them."""
         try:
-            with _refusals(table):
+            with panics.left_out(), _refusals(table):
                 yield
         except BaseException:
             self._open.pop(table, None)  # what the handle knows may be wrong now
@@ -217,14 +221,16 @@ def _refusals(table: str) -> Iterator[None]:
     """Failures of disk, permission or store as errors of ours."""
     try:
         yield
-    except (DeltaError, OSError) as error:
-        text = in_a_line(error)
+    except BaseException as error:
+        if not isinstance(error, (DeltaError, OSError)) and not panics.is_panic(error):
+            raise
+        text = trouble(error) or in_a_line(error)
         if "oncurrent" in text:
             text += "; another writer is at work on this history: end one of them"
         raise HistoryWriteError(f"{table}: {text}") from error
 
 
-def in_a_line(error: Exception) -> str:
+def in_a_line(error: BaseException) -> str:
     """deltalake gives some causes a line each, with an arrow and colours."""
     lines = DECORATION.sub("", str(error)).splitlines()
     return ": ".join(line.strip() for line in lines if line.strip())

@@ -52,6 +52,11 @@ def _fields(*names: str) -> str:
     return "to_json({" + ", ".join(f"{name}: {name}" for name in names) + "})"
 
 
+def _with_sessions(view: str) -> str:
+    """A view whose session may not be known: a key joins by what it has, not by NULL."""
+    return f"(SELECT * REPLACE (coalesce(session_id, '') AS session_id) FROM {view})"
+
+
 KINDS = (
     Kind(
         "(FROM state_current WHERE kind <> 'long_mood_state')",
@@ -72,8 +77,8 @@ KINDS = (
     ),
     Kind("mood_current", ("tenant", "owner_id"), STATE, "'mood'", "evidence_event_ids"),
     Kind(
-        "affect_current",
-        ("tenant", "event_id"),
+        _with_sessions("affect_current"),
+        ("tenant", "user_id", "session_id", "event_id"),
         _fields("v", "a", "d", "text", "labels", "confidence"),
         "'affect'",
         "[event_id]",
@@ -96,15 +101,16 @@ KINDS = (
     ),
     Kind("task_current", ("tenant", "session_id", "task_id"), "CAST(doc AS JSON)", "'task'"),
     Kind(
-        "link_current",
-        ("tenant", "owner_id", "from_event_id", "to_event_id", "label", "provisional"),
+        _with_sessions("link_current"),
+        ("tenant", "owner_id", "session_id", "from_event_id", "to_event_id", "label",
+         "provisional"),
         _fields("confidence"),
         "'link/' || label",
         "[from_event_id, to_event_id]",
     ),
     Kind(
-        "thread_current",
-        ("tenant", "owner_id", "thread_key", "event_id"),
+        _with_sessions("thread_current"),
+        ("tenant", "owner_id", "thread_key", "session_id", "event_id"),
         _fields("confidence"),
         "'thread'",
         "[event_id]",

@@ -23,22 +23,51 @@ CREATE TEMP TABLE whole_session AS
 INSERT INTO erased_event
     SELECT DISTINCT event_id, session_id, task_id FROM events
     WHERE session_id IN (FROM whole_session) AND user_id IS NULL;
+CREATE TEMP TABLE every_session AS
+    SELECT session_id FROM events UNION SELECT session_id FROM sessions;
+CREATE TEMP TABLE every_user AS
+    SELECT DISTINCT user_id FROM events WHERE user_id IS NOT NULL;
+CREATE TEMP TABLE clear_event AS
+    SELECT DISTINCT event_id FROM erased_event WHERE event_id NOT IN (
+        SELECT event_id FROM events ANTI JOIN erased_event USING (session_id, event_id)
+    );
 CREATE TEMP TABLE erased_task AS
     SELECT DISTINCT session_id, coalesce(task_id, event_id) AS task_id FROM erased_event;
 CREATE TEMP TABLE touched AS
     SELECT DISTINCT owner_id, entity_type, entity_id FROM revisions
-    WHERE owner_id IN (FROM shared_session)
-        AND list_has_any(
-            evidence_event_ids, (SELECT coalesce(list(event_id), []) FROM erased_event)
-        );
+    JOIN (SELECT session_id AS owner_id, list(event_id) AS gone FROM erased_event GROUP BY ALL)
+    USING (owner_id)
+    WHERE owner_id IN (FROM shared_session) AND list_has_any(evidence_event_ids, gone);
 """
 
 THEIRS = "(SELECT user_id FROM person)"
 WHOLE = "t.session_id IN (FROM whole_session)"
 TASK = f"({WHOLE} OR (t.session_id, t.task_id) IN (SELECT (session_id, task_id) FROM erased_task))"
-EVENT = "t.event_id IN (SELECT event_id FROM erased_event)"
-OWNER = f"(t.owner_id = {THEIRS} OR t.owner_id IN (FROM whole_session))"
-SESSION_TYPES = "('session', 'session_memory', 'link', 'thread')"
+OF_SESSION = """(t.entity_type IN ('session', 'session_memory')
+    OR (t.entity_type = 'link' AND t.plan_id IS NULL))"""
+"""A session's own revisions: a link that no plan made is its, too."""
+
+NAMED = """coalesce(t.session_id,
+    CASE WHEN t.owner_id IN (FROM every_session) AND t.owner_id NOT IN (FROM every_user)
+    THEN t.owner_id END)"""
+"""Of rows that earlier versions wrote the owner is the session, where a plan named one."""
+SESSION_OF = {
+    "affects": "t.session_id",
+    "plans": "t.doc ->> '$.session_id'",
+    "links": f"CASE WHEN t.provisional THEN t.owner_id ELSE {NAMED} END",
+    "threads": NAMED,
+    "dead_letters": "payload_json ->> '$.session_id'",
+}
+"""Table -> SQL of the session that a row's event ids belong to; NULL where the row does not say."""
+
+
+def _erased(table: str, event: str) -> str:
+    """SQL that is true where a row's event is one of those that go. Event ids are unique within a
+    session only; where a row names none, an id that somebody else uses, too, does not count."""
+    session = SESSION_OF[table]
+    return f"""CASE WHEN ({session}) IS NULL THEN {event} IN (FROM clear_event)
+        ELSE ({session}, {event}) IN (SELECT (session_id, event_id) FROM erased_event) END"""
+
 
 CONDITIONS = {
     "events": f"t.user_id = {THEIRS} OR {WHOLE}",
@@ -48,26 +77,30 @@ CONDITIONS = {
     "signals": f"t.user_id = {THEIRS} OR {WHOLE}",
     "sessions": f"t.user_id = {THEIRS} OR {WHOLE} OR t.session_id IN (FROM shared_session)",
     "profiles": f"t.user_id = {THEIRS}",
-    "affects": f"t.user_id = {THEIRS} OR {WHOLE} OR {EVENT}",
-    "plans": f"t.user_id = {THEIRS} OR {EVENT}",
-    "links": f"""{OWNER} OR t.from_event_id IN (SELECT event_id FROM erased_event)
-        OR t.to_event_id IN (SELECT event_id FROM erased_event)""",
-    "threads": f"{OWNER} OR {EVENT}",
+    "affects": f"t.user_id = {THEIRS} OR {WHOLE} OR {_erased('affects', 't.event_id')}",
+    "plans": f"t.user_id = {THEIRS} OR {_erased('plans', 't.event_id')}",
+    # a provisional link is its session's, even where that is called as a user is
+    "links": f"""(t.owner_id = {THEIRS} AND NOT coalesce(t.provisional, false))
+        OR (coalesce(t.provisional, false) AND t.owner_id IN (FROM whole_session))
+        OR {_erased("links", "t.from_event_id")}
+        OR {_erased("links", "t.to_event_id")}""",
+    "threads": f"t.owner_id = {THEIRS} OR {_erased('threads', 't.event_id')}",
     "revisions": f"""
-        (t.owner_id = {THEIRS} AND t.entity_type NOT IN ('session', 'session_memory'))
-        OR (t.owner_id IN (FROM whole_session) AND t.entity_type IN {SESSION_TYPES})
+        (t.owner_id = {THEIRS} AND NOT {OF_SESSION})
+        OR (t.owner_id IN (FROM whole_session) AND {OF_SESSION})
         OR (t.owner_id, t.entity_type, t.entity_id)
             IN (SELECT (owner_id, entity_type, entity_id) FROM touched)""",
-    # a payload may be no JSON at all: then the id in its text is enough
+    # a payload may be no JSON at all: then the id as a word of its text is enough
     "dead_letters": f"""t.key = (SELECT tenant || '/' || user_id FROM person)
     OR t.key IN (SELECT t.tenant || '/' || session_id FROM whole_session)
     OR payload_json ->> '$.user_id' = {THEIRS}
     OR payload_json ->> '$.session_id' IN (FROM whole_session)
-    OR payload_json ->> '$.event_id' IN (SELECT event_id FROM erased_event)
+    OR {_erased("dead_letters", "payload_json ->> '$.event_id'")}
     OR (payload_json ->> '$.session_id', payload_json ->> '$.task_id')
         IN (SELECT (session_id, task_id) FROM erased_task)
     OR (payload_json IS NULL AND (
-        contains(payload_text, {THEIRS})
+        regexp_matches(payload_text, (SELECT
+            '(^|[^A-Za-z0-9])' || regexp_escape(user_id) || '($|[^A-Za-z0-9])' FROM person))
         OR t.key IN (SELECT t.tenant || '/' || session_id FROM shared_session)
     ))""",
 }

@@ -65,7 +65,9 @@ class Forgotten:
             owner = pc.binary_join_element_wise(rows["tenant"], owner, "/")
         names: list[str | None] = pc.unique(owner).to_pylist()
         until = [self._end(name, OWNERS[column]) for name in names]
-        of_row: Any = pc.take(pa.array(until, TIMESTAMP), pc.index_in(owner, pa.array(names)))
+        of_row: Any = pc.take(
+            pa.array(until, TIMESTAMP), pc.index_in(owner, pa.array(names, pa.string()))
+        )
         return pc.less_equal(rows["recorded_at"], of_row).fill_null(False)
 
     def _end(self, name: str | None, kinds: Iterable[str]) -> int | None:

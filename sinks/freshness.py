@@ -12,19 +12,25 @@ live workers have extracted are left out of other generations."""
 
 def _said(side: str) -> str:
     """SQL: where each record came from that one of both has applied."""
-    columns = "src_topic, src_partition, src_offset, recorded_at"
+    columns = "src_topic, src_partition, src_offset, recorded_at, tenant, doc"
     return " UNION ALL ".join(f"SELECT {columns} FROM {side}.{name}" for name in SAID)
 
 
-UNREAD = f"""
+LATER = f"""
     WITH read AS (
         SELECT src_topic, src_partition, max(src_offset) AS upto FROM ({_said("b")}) GROUP BY ALL
     )
-    SELECT src_topic, src_partition, min(src_offset), count(*)
+    SELECT src_topic, src_partition, src_offset, tenant, md5(doc) AS said
     FROM ({_said("a")}) LEFT JOIN read USING (src_topic, src_partition)
     WHERE src_offset > coalesce(upto, -1) AND epoch_us(recorded_at) <= ?
+"""
+"""What stands behind all that was read of its partition."""
+UNREAD = f"""
+    SELECT src_topic, src_partition, min(src_offset), count(*) FROM later
+    ANTI JOIN (SELECT tenant, md5(doc) AS said FROM ({_said("b")})) USING (tenant, said)
     GROUP BY ALL ORDER BY ALL
 """
+"""Of that, what was not read elsewhere: `repartition` gives the records of a topic new places."""
 
 
 class Unread(NamedTuple):
@@ -40,4 +46,7 @@ def unread(one: Path, other: Path, before: int) -> list[Unread]:
     """What `one` has behind the last offset that `other` has of a partition, and had before a time
     (recorded_at, microseconds UTC). Raises HistoryError."""
     with both(one, other, SAID) as db:
-        return [Unread(*row) for row in db.execute(UNREAD, [before]).fetchall()]
+        db.execute(f"CREATE TEMP TABLE later AS {LATER}", [before])
+        if db.execute("FROM later LIMIT 1").fetchone() is None:
+            return []
+        return [Unread(*row) for row in db.execute(UNREAD).fetchall()]

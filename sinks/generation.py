@@ -27,10 +27,12 @@ Stamp = tuple[int, int]
 
 
 class Pointer(NamedTuple):
-    """The live generation, and the one before it, which `rollback` goes back to."""
+    """The live generation, and the one before it, which `rollback` goes back to. `behind`: it was
+    promoted though it lacks records, so readers do not wait until it has them."""
 
     current: str = ROOT
     previous: str | None = None
+    behind: bool = False
 
 
 def pointer(root: Path) -> Pointer:
@@ -63,9 +65,17 @@ def switch(root: Path, to: Pointer) -> None:
     """
     folder_of(root, to.current)
     try:
-        replace(root / FILE, json.dumps(to._asdict()) + "\n")
+        replace(root / FILE, json.dumps(_said(to)) + "\n")
     except OSError as error:
         raise HistoryWriteError(f"{root / FILE}: {error.strerror or error}") from error
+
+
+def _said(to: Pointer) -> dict[str, str | bool | None]:
+    """As it stands in the file: `behind` only where it is so, for versions that do not know it."""
+    said = to._asdict()
+    if not to.behind:
+        del said["behind"]
+    return said
 
 
 def names(root: Path) -> list[str]:

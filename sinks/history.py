@@ -34,6 +34,8 @@ JSON_TYPES = {
     "array": "VARCHAR[]",
 }
 FORMATS = {"date-time": "TIMESTAMPTZ", "base64url": "BLOB"}
+LATER: dict[str, tuple[str, ...]] = {"links": ("session_id",), "threads": ("session_id",)}
+"""Columns that files written by earlier versions lack: NULL there."""
 COMMIT_ORDER = "commit_order"  # as in sinks.tables, which imports pyarrow
 SETTINGS = """
     SET TimeZone = 'UTC';
@@ -288,10 +290,15 @@ def select(
     if not files:
         nothing = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in types.items())
         return f"SELECT {names} FROM (SELECT {nothing}) AS t WHERE false"
-    rows = (
-        f"SELECT {names} FROM read_parquet([{', '.join(map(quoted, files))}], "
-        "hive_partitioning = true, hive_types = {'date': DATE}) AS t"
+    read = (
+        f"read_parquet([{', '.join(map(quoted, files))}], "
+        "hive_partitioning = true, hive_types = {'date': DATE}, "
+        f"union_by_name = {table in LATER})"
     )
+    if later := LATER.get(table):
+        blank = ", ".join(f"NULL::{types[name]} AS {name}" for name in later)
+        read = f"(SELECT {blank} WHERE false UNION ALL BY NAME FROM {read})"
+    rows = f"SELECT {names} FROM {read} AS t"
     return rows if tenant is None else f"{rows} WHERE t.tenant = {quoted(tenant)}"
 
 

@@ -52,15 +52,17 @@ def compact(root: str | Path, retention_hours: int = SAFE_HOURS) -> Report:
     with History(root) as history:
         for name, table in history.tables().items():
             before = len(table.file_uris())
-            dropped = _keep_newest(root, name, newest[name], table) if name in newest else 0
-            table.optimize.compact(writer_properties=WRITER)
-            table.create_checkpoint()
-            table.cleanup_metadata()
+            with history.writing(name):
+                dropped = _keep_newest(root, name, newest[name], table) if name in newest else 0
+                table.optimize.compact(writer_properties=WRITER)
+                table.create_checkpoint()
+                table.cleanup_metadata()
+                deleted = vacuum(table, retention_hours)
             report[name] = {
                 "files_before": before,
                 "files_after": len(table.file_uris()),
                 "rows_dropped": dropped,
-                "files_deleted": len(vacuum(table, retention_hours)),
+                "files_deleted": len(deleted),
             }
     return report
 

@@ -5,6 +5,8 @@ import os
 import re
 from pathlib import Path
 
+from sinks.disk import trouble
+
 MARKER = "turnstone.json"
 OWNER = "_sink.json"
 """Says whose sinks write a history, where sinks do."""
@@ -23,20 +25,27 @@ class HistoryError(Exception):
 
 
 class HistoryWriteError(HistoryError):
-    """A table could not be written; what it held before still stands."""
+    """A table could not be written; what it held before still stands. `may_pass`: the disk is the
+    reason, so the same may be tried again."""
 
     exit_code = 1
 
+    @property
+    def may_pass(self) -> bool:
+        return trouble(self) is not None
 
-def replace(file: Path, text: str, *, mode: int = 0o666) -> None:
+
+def replace(file: Path, text: str, *, mode: int | None = None) -> None:
     """Writes a file so that the old or the new text stands, never a part; on disk when it returns.
     Of several who do so at once, the last one's stands.
 
-    `mode` is the new file's, less the process's umask. Raises OSError.
+    `mode` is the new file's; without one as the process's umask has it. Raises OSError.
     """
     fresh = file.with_name(f".{file.name}-{os.urandom(4).hex()}")
     try:
-        fresh.touch(mode)
+        fresh.touch(0o600 if mode is not None else 0o666)
+        if mode is not None:
+            fresh.chmod(mode)
         with fresh.open("w", encoding="utf-8") as opened:
             opened.write(text)
             opened.flush()

@@ -208,15 +208,22 @@ class SharedHistory(History):
         if self._guard is None:
             yield
             return
-        folder = Path(self.root) / LOCKS
-        folder.mkdir(exist_ok=True)
-        with (folder / table).open("w") as lock:
+        with _opened_lock(Path(self.root) / LOCKS / table) as lock:
             patience = self._patience.get(table, LOCK_WITHIN)
             ours = locks.taken(lock, within=patience)
             if not ours and patience == LOCK_WITHIN:
                 log.warning("%s: its lock is held for %g s; going on", table, patience)
             self._patience[table] = LOCK_WITHIN if ours else 0.0  # its holder may never come back
             yield
+
+
+def _opened_lock(file: Path) -> IO[str]:
+    """Raises HistoryWriteError."""
+    try:
+        file.parent.mkdir(exist_ok=True)
+        return file.open("a")
+    except OSError as error:
+        raise HistoryWriteError(f"{file}: {error.strerror or error}") from error
 
 
 def _unwritten(piece: Piece, delta: DeltaTable) -> Piece | None:
@@ -260,7 +267,7 @@ def alone(root: Path) -> Iterator[None]:
 
 def _guard(root: Path) -> IO[str]:
     """Keeps out who must have the history for himself: `run`, `compact`, `forget`."""
-    lock = (root / locks.HISTORY).open("a")
+    lock = _opened_lock(root / locks.HISTORY)
     if not locks.taken(lock, shared=True):
         lock.close()
         raise HistoryError(f"{root}: another turnstone is writing this history; wait for its end")
@@ -282,6 +289,13 @@ def _claim(root: Path, owner: Mapping[str, str]) -> None:
             if found.get(name) != value
         )
         raise HistoryError(f"{root}: another sink's history: {wrong}; name its own folder")
+
+
+def owner_of(root: Path) -> dict[str, str]:
+    """Whose history it is: `sink` and `cluster`. Raises HistoryError where it is no sink's."""
+    if (found := _owner(root)) is None:
+        raise HistoryError(f"{root / OWNER}: no such file; no sink writes this history")
+    return found
 
 
 def _owner(root: Path) -> dict[str, str] | None:

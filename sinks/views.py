@@ -155,49 +155,96 @@ FROM decoded
 """
 
 AFFECT_CURRENT = """
--- of several moments of one event a plan's, then the latest, then the one that came last
-SELECT * FROM affects
+-- Of several moments of one event a plan's stands, then the latest, then the greater. An event is
+-- an id in a session; a plan without a session speaks of that id in all of its user's.
+WITH said AS (
+    SELECT *, bool_or(from_plan AND session_id IS NULL) OVER (
+        PARTITION BY tenant, user_id, event_id
+    ) AS everywhere FROM affects
+)
+SELECT * EXCLUDE (everywhere) FROM said
 QUALIFY row_number() OVER (
-    PARTITION BY tenant, event_id
-    ORDER BY from_plan DESC, occurred_at DESC, recorded_at DESC,
-        src_topic DESC, src_partition DESC, src_offset DESC
+    PARTITION BY tenant, user_id, event_id, CASE WHEN NOT everywhere THEN session_id END
+    ORDER BY from_plan DESC, occurred_at DESC, v DESC, a DESC, d DESC, confidence DESC,
+        text DESC, labels DESC, recorded_at DESC, src_topic DESC, src_partition DESC,
+        src_offset DESC
 ) = 1
 """
 
-NET_LINKS = """
--- Puts less removes. `seq` counts within one owner and one fold, and the session's fold makes the
--- provisional links. Of those the newest of an event stands, unless a plan has put its reply_to.
-WITH net AS (
-    SELECT * FROM {links}
+FAR = "CASE WHEN e.session_id = m.session_id THEN 0 WHEN e.user_id = m.owner_id THEN 1 ELSE 2 END"
+"""How far the event `e` is from the mention `m` of its id: ids are unique in a session only."""
+
+
+def nearest(mention: str) -> str:
+    """Keeps the events a mention means, by `far`: in the session it names, else its owner's, else
+    the only one of that id. Of somebody else's none, where there are several."""
+    return f"""far = min(far) OVER (PARTITION BY {mention})
+        AND (far < 2 OR count(*) OVER (PARTITION BY {mention}) = 1)"""
+
+
+MEANT = f"""(
+    SELECT m.tenant, m.owner_id, m.session_id AS named, m.event_id, e.session_id, {FAR} AS far
+    FROM mention m JOIN (
+        SELECT e.tenant, e.session_id, e.event_id, e.user_id FROM events e
+        WHERE e.event_id IN (SELECT x.event_id FROM mention x) {STANDING_EVENT}
+    ) e ON e.tenant = m.tenant AND e.event_id = m.event_id
+    QUALIFY {nearest("m.tenant, m.owner_id, m.session_id, m.event_id")}
+)"""
+"""The sessions of the events that the rows of a CTE `mention` (tenant, owner_id, session_id,
+event_id) mean; `named` is the session of the mention."""
+
+NET_LINKS = """SELECT * REPLACE (
+        CASE WHEN provisional THEN owner_id ELSE session_id END AS session_id
+    ) FROM {links}
     QUALIFY row_number() OVER (
-        PARTITION BY tenant, owner_id, from_event_id, to_event_id, label, provisional
+        PARTITION BY tenant, owner_id, session_id, from_event_id, to_event_id, label, provisional
         ORDER BY seq DESC, recorded_at DESC, src_offset DESC
-    ) = 1
-), planned AS (
-    SELECT * FROM net WHERE op = 'put' AND NOT provisional
-), newest AS (
-    SELECT * FROM net WHERE op = 'put' AND provisional
-    QUALIFY row_number() OVER (
+    ) = 1"""
+"""Puts less removes. `seq` counts within one owner and one fold, and the session's fold makes the
+provisional links."""
+
+NEWEST_GUESS = """
+    SELECT * FROM (
+        SELECT * REPLACE (owner_id AS session_id), max(seq) FILTER (op = 'remove') OVER (
+            PARTITION BY tenant, owner_id, from_event_id, to_event_id, label
+        ) AS removed FROM {links} WHERE provisional
+    ) WHERE op = 'put' QUALIFY row_number() OVER (
         PARTITION BY tenant, owner_id, from_event_id, label
         ORDER BY seq DESC, recorded_at DESC, src_offset DESC
     ) = 1
+"""
+"""Of an event's provisional links the one that was put last; `STANDS` if it was not removed."""
+STANDS = "(removed IS NULL OR removed < seq)"
+
+LINK_CURRENT = f"""
+-- a plan's reply_to stands over the provisional one of its event
+WITH net AS ({NET_LINKS.format(links="links")}), planned AS (
+    SELECT * FROM net WHERE op = 'put' AND NOT provisional
+), last_put AS ({NEWEST_GUESS.format(links="links")}), newest AS (
+    SELECT * EXCLUDE (removed) FROM last_put WHERE {STANDS}
+), mention AS (
+    SELECT DISTINCT tenant, owner_id, session_id, from_event_id AS event_id
+    FROM planned WHERE label = 'reply_to'
 ), replied AS (
-    SELECT DISTINCT tenant, from_event_id FROM planned WHERE label = 'reply_to'
+    SELECT tenant, session_id, event_id FROM {MEANT}
+    UNION SELECT m.tenant, m.session_id, m.event_id FROM mention m
+    WHERE m.session_id IS NOT NULL OR NOT EXISTS (
+        FROM events e WHERE e.tenant = m.tenant AND e.event_id = m.event_id
+    )
 )
 SELECT * EXCLUDE (op) FROM planned
 UNION ALL
 SELECT newest.* EXCLUDE (op) FROM newest ANTI JOIN replied
     ON newest.label = 'reply_to' AND replied.tenant = newest.tenant
-    AND replied.from_event_id = newest.from_event_id
+    AND replied.event_id = newest.from_event_id
+    AND (replied.session_id = newest.session_id OR replied.session_id IS NULL)
 """
-
-LINK_CURRENT = NET_LINKS.format(links="links")
 
 THREAD_CURRENT = """
 WITH net AS (
     SELECT * FROM threads t
     QUALIFY row_number() OVER (
-        PARTITION BY t.tenant, t.owner_id, t.thread_key, t.event_id
+        PARTITION BY t.tenant, t.owner_id, t.session_id, t.thread_key, t.event_id
         ORDER BY t.seq DESC, t.recorded_at DESC, t.src_offset DESC
     ) = 1
 )
@@ -206,69 +253,113 @@ SELECT * EXCLUDE (op) FROM net WHERE op = 'put'
 
 WHY = f"""(entity_id) AS TABLE
 -- an entity's revisions in order, one row for each event they rest on (one without, if none)
-WITH revision AS (
+WITH revised AS (
     SELECT * FROM revisions r WHERE r.entity_id = entity_id
+), planned AS (
+    SELECT p.tenant, p.user_id, p.plan_id, any_value(p.doc ->> '$.session_id') AS session_id
+    FROM plans p WHERE p.plan_id IN (SELECT r.plan_id FROM revised r)
+    GROUP BY ALL
+), revision AS (
+    -- what a session's revisions rest on is in it; else a plan may say in which session
+    SELECT r.*, CASE
+        WHEN r.entity_type IN ('session', 'session_memory') THEN r.owner_id
+        WHEN r.entity_type = 'link' AND r.plan_id IS NULL THEN r.owner_id
+        WHEN r.entity_type = 'affect' THEN coalesce(r.kind, p.session_id)
+        ELSE p.session_id END AS session_id
+    FROM revised r LEFT JOIN planned p
+        ON p.tenant = r.tenant AND p.user_id = r.owner_id AND p.plan_id = r.plan_id
 ), cited AS (
-    SELECT tenant, revision_id, unnest(evidence_event_ids) AS evidence_event_id,
+    SELECT tenant, revision_id, owner_id, session_id, unnest(evidence_event_ids) AS event_id,
         generate_subscripts(evidence_event_ids, 1) AS place
     FROM revision
 ), evidence AS (
-    SELECT tenant, event_id, session_id, occurred_at, user_input, agent_answer
-    FROM events e WHERE event_id IN (SELECT evidence_event_id FROM cited) {STANDING_EVENT}
+    SELECT tenant, event_id, session_id, user_id, occurred_at, user_input, agent_answer
+    FROM events e WHERE e.event_id IN (SELECT c.event_id FROM cited c) {STANDING_EVENT}
+), found AS (
+    SELECT m.tenant, m.revision_id, m.place, m.event_id AS evidence_event_id,
+        e.session_id AS evidence_session_id, e.occurred_at AS evidence_occurred_at,
+        e.user_input, e.agent_answer, {FAR} AS far
+    FROM cited m JOIN evidence e ON e.tenant = m.tenant AND e.event_id = m.event_id
+    QUALIFY {nearest("m.tenant, m.revision_id, m.place")}
 )
 SELECT r.tenant, r.owner_id, r.entity_type, r.entity_id, r.kind, r.op, r."before", r."after",
     r.reason, r.occurred_at, r.recorded_at, r.seq, r.revision_id, r.plan_id,
-    c.evidence_event_id, e.session_id AS evidence_session_id,
-    e.occurred_at AS evidence_occurred_at, e.user_input, e.agent_answer
+    c.event_id AS evidence_event_id, f.evidence_session_id, f.evidence_occurred_at,
+    f.user_input, f.agent_answer
 FROM revision r
 LEFT JOIN cited c ON c.tenant = r.tenant AND c.revision_id = r.revision_id
-LEFT JOIN evidence e ON e.tenant = c.tenant AND e.event_id = c.evidence_event_id
-ORDER BY r.tenant, r.entity_type, r.owner_id, r.seq, r.revision_id, c.place, e.session_id
+LEFT JOIN found f ON f.tenant = c.tenant AND f.revision_id = c.revision_id AND f.place = c.place
+ORDER BY r.tenant, r.entity_type, r.owner_id, r.seq, r.revision_id, c.place, f.evidence_session_id
 """
 
 THREAD = f"""(thread_key) AS TABLE
--- the events of a thread, oldest first
+-- the events of a thread, oldest first; threads of two users that have one key one after the other
 WITH member AS (
     SELECT * FROM thread_current m WHERE m.thread_key = thread_key
 ), told AS (
     SELECT * FROM events e WHERE e.event_id IN (SELECT m.event_id FROM member m) {STANDING_EVENT}
+), found AS (
+    SELECT m.thread_key AS thread_key, m.confidence, e.*, m.owner_id, {FAR} AS far
+    FROM member m JOIN told e ON e.tenant = m.tenant AND e.event_id = m.event_id
+    QUALIFY {nearest("m.tenant, m.owner_id, m.session_id, m.event_id")}
 )
-SELECT m.thread_key AS thread_key, m.confidence, e.*
-FROM member m JOIN told e ON e.tenant = m.tenant AND e.event_id = m.event_id
-ORDER BY e.tenant, e.occurred_at, e.event_id
+SELECT * EXCLUDE (far) FROM found ORDER BY tenant, owner_id, occurred_at, event_id
 """
 
-REPLY_CHAIN = """(event_id) AS TABLE
--- The event, what it replies to, and so on to the start; an event met again ends the chain. A
--- chain leaves its session only by a plan's link, so few links need be read.
-WITH RECURSIVE planned_reply AS (
+REPLY_CHAIN = f"""(event_id) AS TABLE
+-- The event, what it replies to, and so on to the start, for each session that has such an event;
+-- an event met again ends the chain. A chain leaves its session only by a plan's link, so few
+-- links need be read.
+WITH RECURSIVE said AS (
     SELECT * FROM links l WHERE l.label = 'reply_to' AND NOT l.provisional
+), planned AS (
+    SELECT * FROM ({NET_LINKS.format(links="said")}) WHERE op = 'put'
+), mention AS (
+    SELECT tenant, owner_id, session_id, l.from_event_id AS event_id FROM planned l
+    UNION SELECT tenant, owner_id, session_id, l.to_event_id FROM planned l
+), meant AS MATERIALIZED (FROM {MEANT}), planned_reply AS (
+    SELECT DISTINCT l.tenant, f.session_id, l.from_event_id, t.session_id AS to_session,
+        l.to_event_id
+    FROM planned l
+    JOIN meant f ON f.tenant = l.tenant AND f.owner_id = l.owner_id
+        AND f.named IS NOT DISTINCT FROM l.session_id AND f.event_id = l.from_event_id
+    JOIN meant t ON t.tenant = l.tenant AND t.owner_id = l.owner_id
+        AND t.named IS NOT DISTINCT FROM l.session_id AND t.event_id = l.to_event_id
 ), near AS (
     SELECT DISTINCT e.tenant, e.session_id FROM events e WHERE e.event_id = event_id
-        OR e.event_id IN (SELECT p.to_event_id FROM planned_reply p)
-), near_link AS (
-    FROM planned_reply UNION ALL
+    UNION SELECT p.tenant, p.to_session FROM planned_reply p
+), guess AS (
     SELECT l.* FROM links l SEMI JOIN near
         ON near.tenant = l.tenant AND near.session_id = l.owner_id
     WHERE l.label = 'reply_to' AND l.provisional
-), reply AS MATERIALIZED (
-    SELECT tenant, from_event_id, to_event_id FROM ({near_links})
-), chain USING KEY (tenant, id) AS (
-    SELECT DISTINCT e.tenant, e.event_id AS id, 0 AS depth FROM events e
-    WHERE e.event_id = event_id
+), last_put AS ({NEWEST_GUESS.format(links="guess")}), newest AS (
+    SELECT * FROM last_put WHERE {STANDS}
+),
+reply AS MATERIALIZED (
+    FROM planned_reply
+    UNION ALL
+    SELECT n.tenant, n.session_id, n.from_event_id, n.session_id, n.to_event_id
+    FROM newest n ANTI JOIN planned_reply p ON p.tenant = n.tenant
+        AND p.session_id = n.session_id AND p.from_event_id = n.from_event_id
+), chain USING KEY (tenant, start, session_id, id) AS (
+    SELECT DISTINCT e.tenant, e.session_id AS start, e.session_id, e.event_id AS id, 0 AS depth
+    FROM events e WHERE e.event_id = event_id
     UNION
-    SELECT reply.tenant, reply.to_event_id, chain.depth + 1
-    FROM chain JOIN reply ON reply.tenant = chain.tenant AND reply.from_event_id = chain.id
+    SELECT reply.tenant, chain.start, reply.to_session, reply.to_event_id, chain.depth + 1
+    FROM chain JOIN reply ON reply.tenant = chain.tenant AND reply.session_id = chain.session_id
+        AND reply.from_event_id = chain.id
     WHERE NOT EXISTS (
-        FROM recurring.chain met WHERE met.tenant = reply.tenant AND met.id = reply.to_event_id
+        FROM recurring.chain met WHERE met.tenant = reply.tenant AND met.start = chain.start
+            AND met.session_id = reply.to_session AND met.id = reply.to_event_id
     )
 ), told AS (
-    SELECT * FROM events e WHERE e.event_id IN (SELECT id FROM chain) {standing_event}
+    SELECT * FROM events e WHERE e.event_id IN (SELECT id FROM chain) {STANDING_EVENT}
 )
 SELECT chain.depth, e.*
-FROM chain JOIN told e ON e.tenant = chain.tenant AND e.event_id = chain.id
-ORDER BY e.tenant, chain.depth
-""".format(near_links=NET_LINKS.format(links="near_link"), standing_event=STANDING_EVENT)
+FROM chain JOIN told e
+    ON e.tenant = chain.tenant AND e.session_id = chain.session_id AND e.event_id = chain.id
+ORDER BY e.tenant, chain.start, chain.depth
+"""
 
 VIEWS: dict[str, str] = {
     "event_current": EVENT_CURRENT,

@@ -12,6 +12,7 @@ from schemas.base import format_time
 from schemas.events import Affect
 from schemas.row import Row, replace
 from streams.folds.constants import CONSTANTS
+from streams.folds.revisions import add_evidence
 from streams.folds.rows import Moment
 
 MAX_WORDS = 16
@@ -40,11 +41,12 @@ class Felt(NamedTuple):
 
 
 class Words(NamedTuple):
-    """A text that a plan wrote for the mood, standing from `since` on."""
+    """What a plan said of the mood, standing from `since` on. No text ("") and no confidence
+    (None) leave those that stand: of earlier words, else of the moment."""
 
     since: int
     text: str
-    confidence: float
+    confidence: float | None
     confirmed_at: int
     evidence: tuple[str, ...]
 
@@ -53,16 +55,22 @@ class MoodRow(Row, frozen=True):
     """`before` is the newest moment inside the checkpoint; `words` the newest 16, in order."""
 
     checkpoint: Mood = Mood()
-    before: tuple[int, str] | None = None
+    before: tuple[int, str, str] | None = None
     felt: tuple[Felt, ...] = ()
     words: tuple[Words, ...] = ()
 
 
-def moment_of(occurred_at: int, event_id: str, felt: Affect, from_plan: bool) -> Moment:
+def moment_of(
+    occurred_at: int, event_id: str, felt: Affect, from_plan: bool, session_id: str | None
+) -> Moment:
     """What a turn or a plan says of a feeling, as the mood takes it."""
     vad, labels = felt.vad, tuple(felt.labels)
-    numbers = (vad.v, vad.a, vad.d, felt.confidence)
-    return Moment(occurred_at, event_id, *numbers, felt.text, labels, from_plan)
+    v, a, d = _axes((vad.v, vad.a, vad.d))
+    everywhere = from_plan and session_id is None
+    return Moment(
+        occurred_at, event_id, v, a, d, felt.confidence, felt.text, labels,
+        from_plan, session_id, everywhere,
+    )  # fmt: skip
 
 
 def decay(seconds: float, halflife: float) -> float:
@@ -112,29 +120,43 @@ def mood_at(mood: Mood, at: int) -> Axes:
 
 def _axes(values: Any) -> Axes:
     v, a, d = values
-    return v, a, d
+    return v + 0.0, a + 0.0, d + 0.0  # of -0.0 and 0.0 one is written
 
 
-def put_moment(row: MoodRow, moment: Moment) -> tuple[MoodRow, Moment | None] | None:
-    """The row with one more moment, and the moment of the same event that it replaced.
+class Put(NamedTuple):
+    """A row with one more moment: which moment of its event stands, and which no longer do."""
 
-    None where the moods stay as they are: the event's moment is a plan's and this a turn's, or
-    the moment is older than the checkpoint.
+    row: MoodRow
+    stands: Moment
+    gone: list[Moment]
+
+
+def put_moment(row: MoodRow, moment: Moment) -> Put | None:
+    """The row with one more moment. None where the moods stay as they are: a moment that stands
+    beats it, or it is older than the checkpoint.
+
+    Any order of moments ends at the same row (tests/reference/affect.py says which).
     """
-    key = moment.occurred_at, moment.event_id
-    old = next((one for one in row.felt if one.moment.event_id == moment.event_id), None)
-    if old is not None and _beats(old.moment, moment):
+    rivals = [one for one in row.felt if _is_of_one_event(one.moment, moment)]
+    stands = max((moment, *(one.moment for one in rivals)), key=_rank)
+    if stands is not moment and not moment.everywhere:
         return None
-    felt = [one for one in row.felt if one is not old]
-    at = bisect_left(felt, key, key=_order)
-    if at == 0 and row.before is not None and key <= row.before:
+    gone = [one.moment for one in rivals if one.moment is not stands]
+    known = (one.moment.session_id for one in rivals if one.moment.session_id)
+    stands = stands._replace(
+        session_id=stands.session_id or next(known, None),
+        everywhere=moment.everywhere or any(one.moment.everywhere for one in rivals),
+    )
+    felt = [one for one in row.felt if one not in rivals]
+    at = bisect_left(felt, _order(stands), key=_place)
+    if at == 0 and row.before is not None and _order(stands) <= row.before:
         return None
-    start = at if old is None else min(at, bisect_left(row.felt, _order(old), key=_order))
-    felt.insert(at, Felt(moment, Mood()))
+    start = min([at, *(row.felt.index(one) for one in rivals)])
+    felt.insert(at, Felt(stands, Mood()))
     for index in range(start, len(felt)):
         previous = felt[index - 1].mood if index else row.checkpoint
         felt[index] = Felt(felt[index].moment, feel(previous, felt[index].moment))
-    return replace(row, felt=tuple(felt)), old.moment if old else None
+    return Put(replace(row, felt=tuple(felt)), stands, gone)
 
 
 def trim(row: MoodRow) -> MoodRow:
@@ -142,23 +164,27 @@ def trim(row: MoodRow) -> MoodRow:
     if len(row.felt) <= CONSTANTS.max_moments:
         return row
     oldest = row.felt[0]
-    return replace(row, checkpoint=oldest.mood, before=_order(oldest), felt=row.felt[1:])
+    return replace(row, checkpoint=oldest.mood, before=_place(oldest), felt=row.felt[1:])
 
 
-def _order(felt: Felt) -> tuple[int, str]:
-    return felt.moment[:2]
+def _place(felt: Felt) -> tuple[int, str, str]:
+    return _order(felt.moment)
 
 
-def _beats(old: Moment, new: Moment) -> bool:
-    """Whether the standing moment of an event stays: a plan's beats a turn's, then the latest.
+def _order(moment: Moment) -> tuple[int, str, str]:
+    return moment.occurred_at, moment.event_id, moment.session_id or ""
 
-    Two of one time: plans have an order, turns have none, so of theirs the greater one stands.
-    """
-    if old.from_plan != new.from_plan:
-        return old.from_plan
-    if old.occurred_at != new.occurred_at:
-        return old.occurred_at > new.occurred_at
-    return old == new or (not new.from_plan and old > new)
+
+def _is_of_one_event(one: Moment, other: Moment) -> bool:
+    return one.event_id == other.event_id and (
+        one.everywhere or other.everywhere or one.session_id == other.session_id
+    )
+
+
+def _rank(moment: Moment) -> tuple[Any, ...]:
+    """A plan's moment beats a turn's, then the latest stands, then the greater."""
+    numbers = (moment.v, moment.a, moment.d, moment.confidence)
+    return moment.from_plan, moment.occurred_at, *numbers, moment.text, moment.labels
 
 
 # --- the mood as a state ----------------------------------------------------------------------
@@ -167,9 +193,26 @@ def _beats(old: Moment, new: Moment) -> bool:
 
 
 def put_words(row: MoodRow, words: Words) -> MoodRow:
-    """The row with a text from a plan; one of the same time replaces it."""
-    others = (one for one in row.words if one.since != words.since)
-    return replace(row, words=tuple(sorted((*others, words)))[-MAX_WORDS:])
+    """The row with what one more plan said; words of one time correct each other."""
+    same = next((one for one in row.words if one.since == words.since), None)
+    others = (one for one in row.words if one is not same)
+    ordered = sorted((*others, _over(same, words) if same else words), key=lambda one: one.since)
+    if len(ordered) > MAX_WORDS:  # what the oldest said stands on in the next
+        oldest, after, *rest = ordered
+        kept = after._replace(
+            text=after.text or oldest.text,
+            confidence=oldest.confidence if after.confidence is None else after.confidence,
+        )
+        ordered = [kept, *rest]
+    return replace(row, words=tuple(ordered))
+
+
+def _over(known: Words, words: Words) -> Words:
+    return words._replace(
+        text=words.text or known.text,
+        confidence=known.confidence if words.confidence is None else words.confidence,
+        evidence=add_evidence(known.evidence, words.evidence),
+    )
 
 
 def begins(row: MoodRow, since: int) -> set[int]:
@@ -189,15 +232,22 @@ def version(row: MoodRow, state_id: str, at: int) -> dict[str, Any]:
     """The version that begins then, as a state's document."""
     moods = [row.checkpoint, *(one.mood for one in row.felt)]
     mood = next((m for m in reversed(moods) if m.last_at is not None and m.last_at <= at), Mood())
-    words = next((one for one in reversed(row.words) if one.since <= at), None)
-    evidence = (*(words.evidence if words else ()), *((mood.event_id,) if mood.event_id else ()))
-    confirmed = max(mood.last_at or at, words.confirmed_at if words else at)
+    said = [one for one in row.words if one.since <= at]
+    newest = said[-1:]
+    text = next((one.text for one in reversed(said) if one.text), mood.text)
+    confidence = next(
+        (one.confidence for one in reversed(said) if one.confidence is not None), mood.confidence
+    )
+    felt_at = (mood.event_id,) if mood.event_id else ()
+    evidence = (*(one for words in newest for one in words.evidence), *felt_at)
+    told = [words.confirmed_at for words in newest]
+    confirmed = max([*told, *(() if mood.last_at is None else (mood.last_at,))], default=at)
     return {
         "state_id": state_id,
         "kind": "long_mood_state",
-        "body_text": words.text if words else mood.text,
+        "body_text": text,
         "payload": payload(mood),
-        "confidence": words.confidence if words else mood.confidence,
+        "confidence": confidence,
         "entities": [],
         "valid_from": format_time(at),
         "valid_to": None,

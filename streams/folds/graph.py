@@ -1,7 +1,16 @@
-"""The context graph as write plans grow it (seed 003 §4): links between events, and threads.
+"""The context graph as write plans grow it: links between events, and threads of events.
 
-Provisional reply_to links belong to the session's fold; what a plan says stands over them.
+They belong to the user: what one plan puts, another plan of that user can take away. Event ids are
+unique in a session only, so beside each id stands the session its plan named; a plan that named
+none speaks of that id in whatever session (docs/rules.md, Long-term memory). Provisional reply_to
+links belong to the session's fold.
+
+Rows of a user: `x/{thread_key}␟{event_id}` and `k/{from}␟{to}␟{label}`, each followed by
+`␟{session_id}` where the session is known.
 """
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from schemas.events import ContextUpdates, LinkUpdate, ThreadUpdate, WritePlan
 from schemas.row import Row
@@ -17,86 +26,173 @@ class Member(Row, frozen=True):
     confidence: float
 
 
+class Change(NamedTuple):
+    """Why an entry changes, and what tells of it."""
+
+    plan: WritePlan
+    reason: str
+    evidence: tuple[str, ...]
+    out: Effects
+
+
+SEP = "\x1f"
+Entry = tuple[str, ...]  # of a thread: key and event; of a link: from, to and label
+Tell = Callable[[Rows, Change, Entry, str, float | None, float | None], None]
+
+
 def apply(rows: Rows, plan: WritePlan, updates: ContextUpdates, out: Effects) -> None:
     """The graph's updates of one plan."""
     for thread in updates.threads:
         evidence = evidence_of(plan, thread.evidence_event_ids)
         if thread.op == "merge_into":
-            _merge(rows, plan, thread, evidence, out)
+            reason = thread.reason or f"merged into {thread.into}"
+            _merge(rows, thread, Change(plan, reason, evidence, out))
         else:
             assert thread.event_id
-            put = thread.op == "put"
-            confidence = thread.confidence if put else None
-            where = (thread.thread_key, thread.event_id)
-            _place(rows, plan, where, confidence, thread.reason, evidence, out)
+            reason = thread.reason or plan.extractor.name
+            change = Change(plan, reason, evidence or (thread.event_id,), out)
+            member = (thread.thread_key, thread.event_id)
+            _update(rows, change, "x/", member, _put_or_not(thread), _tell_thread)
     for link in updates.links:
-        _link(rows, plan, link, out)
+        evidence = evidence_of(plan, link.evidence_event_ids) or (link.from_event_id,)
+        change = Change(plan, link.reason or plan.extractor.name, evidence, out)
+        entry = (link.from_event_id, link.to_event_id, link.label)
+        _update(rows, change, "k/", entry, _put_or_not(link), _tell_link)
 
 
-def _merge(
-    rows: Rows, plan: WritePlan, thread: ThreadUpdate, evidence: tuple[str, ...], out: Effects
+def _put_or_not(update: ThreadUpdate | LinkUpdate) -> float | None:
+    return update.confidence if update.op == "put" else None
+
+
+def _update(
+    rows: Rows, change: Change, prefix: str, entry: Entry, confidence: float | None, tell: Tell
 ) -> None:
-    assert thread.into
-    reason = thread.reason or f"merged into {thread.into}"
-    for name, member in list(rows.scan(f"x/{thread.thread_key}\x1f")):
-        event_id = name.split("\x1f", 1)[1]
-        there: Member | None = rows.get(f"x/{thread.into}\x1f{event_id}")
-        confidence = max(member.confidence, there.confidence if there else 0.0)
-        _place(rows, plan, (thread.thread_key, event_id), None, reason, evidence, out)
-        _place(rows, plan, (thread.into, event_id), confidence, reason, evidence, out)
+    """Puts an entry, or takes it out (confidence None), in every session that is meant."""
+    session = change.plan.session_id or ""
+    known = _matching(rows, prefix, entry, session)
+    for there in known:
+        if there or not session or confidence is None:
+            _set(rows, change, prefix, entry, there, confidence, tell)
+        else:  # now its session is known
+            _set(rows, change, prefix, entry, there, None, tell)
+            _set(rows, change, prefix, entry, session, confidence, tell)
+    if not known:
+        _set(rows, change, prefix, entry, session, confidence, tell)
 
 
-def _place(
+def _matching(rows: Rows, prefix: str, entry: Entry, session: str) -> list[str]:
+    """The sessions under which an entry is known, that can be the one meant; "": under none."""
+    either = dict.fromkeys((session, ""))
+    known = [one for one in either if rows.get(_name(prefix, entry, one)) is not None]
+    if session:
+        return known
+    name = _name(prefix, entry, "") + SEP
+    return [*known, *(found[len(name) :] for found in rows.names(name))]
+
+
+def _name(prefix: str, entry: Entry, session: str) -> str:
+    return prefix + SEP.join((*entry, session) if session else entry)
+
+
+def _set(
     rows: Rows,
-    plan: WritePlan,
-    where: tuple[str, str],
+    change: Change,
+    prefix: str,
+    entry: Entry,
+    session: str,
     confidence: float | None,
-    reason: str,
-    evidence: tuple[str, ...],
-    out: Effects,
+    tell: Tell,
 ) -> None:
-    """Puts an event into a thread, or takes it out (confidence None)."""
-    thread_key, event_id = where
-    name = f"x/{thread_key}\x1f{event_id}"
+    name = _name(prefix, entry, session)
     known: Member | None = rows.get(name)
-    if (known.confidence if known else None) == confidence:
+    before = known.confidence if known else None
+    if before == confidence:
         return
+    tell(rows, change, entry, session, before, confidence)
+    if confidence is None:
+        rows.delete(name)
+    else:
+        rows.put(name, Member(confidence))
+
+
+def _merge(rows: Rows, thread: ThreadUpdate, change: Change) -> None:
+    """Moves a thread's entries into another, where the greater confidence stands."""
+    assert thread.into
+    moved: Member
+    for name, moved in list(rows.scan(f"x/{thread.thread_key}{SEP}")):
+        _, event_id, session = f"{name}{SEP}".split(SEP)[:3]
+        told = change._replace(evidence=change.evidence or (event_id,))
+        source, target = (thread.thread_key, event_id), (thread.into, event_id)
+        _set(rows, told, "x/", source, session, None, _tell_thread)
+        known = _matching(rows, "x/", target, session)
+        for there in known:
+            member: Member = rows.get(_name("x/", target, there))
+            surest = max(moved.confidence, member.confidence)
+            if session and not there:
+                _set(rows, told, "x/", target, there, None, _tell_thread)
+            _set(rows, told, "x/", target, there or session, surest, _tell_thread)
+        if not known:
+            _set(rows, told, "x/", target, session, moved.confidence, _tell_thread)
+
+
+# --- what tells of a change -------------------------------------------------------------------
+
+
+def _tell_thread(
+    rows: Rows, change: Change, entry: Entry, session: str, was: float | None, now: float | None
+) -> None:
+    thread_key, event_id = entry
+    out, at = change.out, change.plan.occurred_at
+    op, stated = _op(was, now)
+    row = (op, rows.key, event_id, thread_key, stated, out.seq, at, session or None)
+    out.rows.append(("threads", at, row))
+    out.seq += 1
     shape = {"thread_key": thread_key, "event_id": event_id}
-    was = {**shape, "confidence": known.confidence} if known else None
-    now = None if confidence is None else {**shape, "confidence": confidence}
-    owner, at = plan.session_id or rows.key, plan.occurred_at
-    op, stated = ("remove", known.confidence if known else 0.0) if now is None else (
-        "put", confidence or 0.0)  # fmt: skip
-    out.rows.append(("threads", at, (op, owner, event_id, thread_key, stated, out.seq, at)))
-    out.seq += 1
-    entity = ("thread", thread_key, None)
-    reason = reason or plan.extractor.name
-    revise(out, owner, entity, op, was, now, reason, evidence or (event_id,), at, plan.plan_id)
-    if now is None:
-        rows.delete(name)
-    else:
-        rows.put(name, Member(stated))
+    _revise(rows, change, ("thread", thread_key, None), op, shape, session, was, now)
 
 
-def _link(rows: Rows, plan: WritePlan, link: LinkUpdate, out: Effects) -> None:
-    name = f"k/{link.from_event_id}\x1f{link.to_event_id}\x1f{link.label}"
-    known: Member | None = rows.get(name)
-    confidence = link.confidence if link.op == "put" else None
-    if (known.confidence if known else None) == confidence:
-        return
-    ends = (link.from_event_id, link.to_event_id, link.label)
-    shape = dict(zip(("from_event_id", "to_event_id", "label"), ends, strict=True))
-    was = {**shape, "confidence": known.confidence} if known else None
-    now = None if confidence is None else {**shape, "confidence": confidence}
-    owner, at = plan.session_id or rows.key, plan.occurred_at
-    stated = confidence if confidence is not None else known.confidence if known else 0.0
-    out.rows.append(("links", at, (link.op, owner, *ends, stated, False, out.seq, at)))
+def _tell_link(
+    rows: Rows, change: Change, entry: Entry, session: str, was: float | None, now: float | None
+) -> None:
+    from_id, to_id, label = entry
+    out, at = change.out, change.plan.occurred_at
+    op, stated = _op(was, now)
+    row = (op, rows.key, from_id, to_id, label, stated, False, out.seq, at, session or None)
+    out.rows.append(("links", at, row))
     out.seq += 1
-    evidence = evidence_of(plan, link.evidence_event_ids) or (link.from_event_id,)
-    entity = ("link", make_id("link", rows.tenant, rows.key, *ends), link.label)
-    reason = link.reason or plan.extractor.name
-    revise(out, owner, entity, link.op, was, now, reason, evidence, at, plan.plan_id)
-    if now is None:
-        rows.delete(name)
-    else:
-        rows.put(name, Member(link.confidence))
+    link_id = make_id("link", rows.tenant, rows.key, *entry, *((session,) if session else ()))
+    shape = {"from_event_id": from_id, "to_event_id": to_id, "label": label}
+    _revise(rows, change, ("link", link_id, label), op, shape, session, was, now)
+
+
+def _op(was: float | None, now: float | None) -> tuple[str, float]:
+    """A row's op and the confidence it states: of what is removed, the one it had."""
+    return ("remove", was or 0.0) if now is None else ("put", now)
+
+
+def _revise(
+    rows: Rows,
+    change: Change,
+    entity: tuple[str, str, str | None],
+    op: str,
+    shape: dict[str, Any],
+    session: str,
+    was: float | None,
+    now: float | None,
+) -> None:
+    if session:
+        shape = {**shape, "session_id": session}
+    before, after = (None if one is None else {**shape, "confidence": one} for one in (was, now))
+    plan = change.plan
+    revise(
+        change.out,
+        rows.key,
+        entity,
+        op,
+        before,
+        after,
+        change.reason,
+        change.evidence,
+        plan.occurred_at,
+        plan.plan_id,
+    )

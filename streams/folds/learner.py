@@ -27,6 +27,10 @@ ARTIFACT_KINDS = {
 NEVER = -(2**62)
 
 
+Lesson = tuple[int, str, str | None, str | None]  # occurred_at, id, intent, topic
+NO_LESSON: Lesson = (NEVER, "", None, None)
+
+
 class Use(NamedTuple):
     """How often one thing was used, and when last."""
 
@@ -43,7 +47,7 @@ class Learner(Row, frozen=True):
     topics: int = 0
     artifacts: tuple[tuple[str, Use], ...] = ()
     difficulties: tuple[tuple[str, Use], ...] = ()
-    latest: tuple[int, str, str | None, str | None] | None = None  # intent and topic
+    latest: Lesson | None = None
 
 
 class Answers(NamedTuple):
@@ -70,8 +74,8 @@ def fold(rows: Rows, lesson: UserSignal) -> None:
     if lesson.topic:
         topics = _visit(rows, topics, lesson.topic, key, lesson)
     latest = learner.latest
-    if lesson.intent and (latest is None or key >= latest[:2]):
-        latest = (*key, lesson.intent, lesson.topic)
+    if lesson.intent:  # of two of one time and id, in two sessions, the greater stands
+        latest = max(latest or NO_LESSON, (*key, lesson.intent, lesson.topic), key=_lesson_order)
     kind = ARTIFACT_KINDS.get(lesson.artifact) if lesson.artifact else None
     artifacts, difficulties = learner.artifacts, learner.difficulties
     if kind:
@@ -89,6 +93,11 @@ def fold(rows: Rows, lesson: UserSignal) -> None:
     )
     if updated != learner:
         rows.put("l", updated)
+
+
+def _lesson_order(lesson: Lesson) -> tuple[int, str, str, str]:
+    at, said_by, intent, topic = lesson
+    return at, said_by, intent or "", topic or ""
 
 
 def _visit(rows: Rows, topics: int, name: str, key: tuple[int, str], lesson: UserSignal) -> int:

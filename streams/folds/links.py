@@ -19,6 +19,9 @@ from streams.folds.rows import Effects, Rows
 from streams.folds.session_state import Facts
 
 PROVISIONAL_CONFIDENCE = 0.5
+LOST = "n/"
+"""The row of turns whose link went, so that one that comes back has a revision."""
+MOST_LOST = 64
 
 
 def link(
@@ -28,20 +31,50 @@ def link(
     returns it: the newest turns, its neighbours, and those that are no longer among the newest."""
     client = turn.client_id
     entry = (turn.occurred_at, turn.event_id, client, check)
-    answered: Entry | None = None
-    if replaced is not None:
-        old = (replaced.occurred_at, replaced.event_id, replaced.client_id, b"")
-        if old[:3] == entry[:3]:
-            return check_turn(newest, turn.event_id, check), (None, None), ()
-        newest, answered = _unlink(rows, newest, old, out)
+    if replaced is None:
+        newest, gap, left = insert_turn(rows, "", newest, entry)
+        previous, follower = gap
+        before, after = _insert_for_client(rows, entry) if client else gap
+        _answer(rows, entry, None, before, out, is_new=True)
+        if follower and not follower[2]:
+            _answer(rows, follower, previous, entry, out)
+        if client and after:
+            _answer(rows, after, before, entry, out)
+        return newest, gap, left
+    old = (replaced.occurred_at, replaced.event_id, replaced.client_id, b"")
+    if old[:3] == entry[:3]:
+        return check_turn(newest, turn.event_id, check), (None, None), ()
+    return _move(rows, newest, old, entry, out)
+
+
+def _move(
+    rows: Rows, newest: Newest, old: Entry, entry: Entry, out: Effects
+) -> tuple[Newest, Gap, Block]:
+    """A running turn ended at another time or for another client: its link and those of the turns
+    around its old and its new place, each changed once."""
+    moves: dict[str, tuple[Entry, Entry | None, Entry | None]] = {}
+
+    def move(of: Entry, was: Entry | None, now: Entry | None) -> None:
+        moves[of[1]] = (of, moves[of[1]][1] if of[1] in moves else was, now)
+
+    newest, (before, after) = remove_turn(rows, "", newest, old)
+    if after and not after[2]:
+        move(after, old, before)
+    if old[2]:
+        before, after = _remove_for_client(rows, old)
+        if after:
+            move(after, old, before)
+    answered = before
     newest, gap, left = insert_turn(rows, "", newest, entry)
     previous, follower = gap
-    before, after = _insert_for_client(rows, entry) if client else gap
-    _answer(rows, entry, answered, before, out)
+    before, after = _insert_for_client(rows, entry) if entry[2] else gap
     if follower and not follower[2]:
-        _answer(rows, follower, previous, entry, out)
-    if client and after:
-        _answer(rows, after, before, entry, out)
+        move(follower, previous, entry)
+    if entry[2] and after:
+        move(after, before, entry)
+    _answer(rows, entry, answered, before, out, is_moved=old[0] != entry[0])
+    for of, was, now in moves.values():
+        _answer(rows, of, was, now, out)
     return newest, gap, left
 
 
@@ -62,35 +95,40 @@ def _remove_for_client(rows: Rows, entry: Entry) -> Gap:
     return gap
 
 
-def _unlink(rows: Rows, newest: Newest, old: Entry, out: Effects) -> tuple[Newest, Entry | None]:
-    """A running turn ended at another time: what followed its old place follows what was before.
-    Returns the newest turns and what it answered there."""
-    newest, (before, after) = remove_turn(rows, "", newest, old)
-    followers = [(after, before)] if after and not after[2] else []
-    if old[2]:
-        before, after = _remove_for_client(rows, old)
-        followers += [(after, before)] if after else []
-    for follower, now in followers:
-        _answer(rows, follower, old, now, out)
-    return newest, before
-
-
-def _answer(rows: Rows, of: Entry, was: Entry | None, now: Entry | None, out: Effects) -> None:
-    """One turn's provisional reply_to, which may move (a revision) or go."""
+def _answer(
+    rows: Rows,
+    of: Entry,
+    was: Entry | None,
+    now: Entry | None,
+    out: Effects,
+    is_new: bool = False,
+    is_moved: bool = False,
+) -> None:
+    """One turn's provisional reply_to, which may move (a revision), go or come back. `is_new`: it
+    is the turn's first. `is_moved`: the turn has another time now, and so has its link."""
     to = now or was
-    if to is None or (was and now and was[1] == now[1]):
+    if to is None:
+        return
+    is_same = was is not None and now is not None and was[1] == now[1]
+    if is_same and not is_moved:
         return
     at, event_id, _, _ = of
+    lost: tuple[str, ...] = () if is_new else rows.get(LOST) or ()
+    came_back = was is None and event_id in lost
     op = "put" if now else "remove"
-    row = (op, rows.key, event_id, to[1], "reply_to", PROVISIONAL_CONFIDENCE, True, out.seq, at)
+    ends = (event_id, to[1], "reply_to")
+    row = (op, rows.key, *ends, PROVISIONAL_CONFIDENCE, True, out.seq, at, rows.key)
     out.rows.append(("links", at, row))
     out.seq += 1
-    if was is not None:
+    if (was is not None and not is_same) or came_back:
         entity = ("link", make_id("reply_to", rows.tenant, rows.key, event_id), "reply_to")
         shape = {"from_event_id": event_id, "label": "reply_to"}
-        before = {**shape, "to_event_id": was[1]}
+        before = {**shape, "to_event_id": was[1]} if was else None
         after = {**shape, "to_event_id": now[1]} if now else None
         cause = out.record.event_id  # type: ignore[attr-defined]
         when = out.record.occurred_at
-        op = "update" if now else "remove"
+        op = "insert" if was is None else "update" if now else "remove"
+        if op != "update":
+            others = tuple(one for one in lost if one != event_id)
+            rows.put(LOST, (*others, event_id)[-MOST_LOST:] if now is None else others)
         revise(out, rows.key, entity, op, before, after, "a late turn came between", [cause], when)

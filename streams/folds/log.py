@@ -1,7 +1,7 @@
 """Input records as rows of the history: what was said, as it was said (design 03)."""
 
 from operator import attrgetter
-from typing import cast
+from typing import Any, cast
 
 from schemas.events import Record, Recursion, Signal, ToolResult, Turn, WritePlan, first_intent
 from streams.folds.ids import canonical
@@ -39,7 +39,7 @@ def record(record: Record, given: Input, out: Effects) -> None:
     elif isinstance(record, Recursion):
         out.rows.append(("recursions", at, _recursion(record, given)))
     elif isinstance(record, ToolResult):
-        out.rows.append(("tool_results", at, _tool_result(record, given)))
+        out.rows.append(("tool_results", at, tool_result(record, record, given.doc)))
     elif isinstance(record, Signal):
         keys = (record.signal_id, record.scope, record.session_id, record.user_id)
         out.rows.append(("signals", at, (*keys, at, given.doc)))
@@ -68,14 +68,15 @@ def _recursion(step: Recursion, given: Input) -> tuple[object, ...]:
     )
 
 
-def _tool_result(result: ToolResult, given: Input) -> tuple[object, ...]:
+def tool_result(of: Recursion | ToolResult, result: Any, doc: str) -> tuple[object, ...]:
+    """A row of `tool_results`: a result of the recursion that `of` names, and its JSON."""
     return (
-        result.session_id,
-        result.task_id,
-        result.trace_id,
+        of.session_id,
+        of.task_id,
+        of.trace_id,
         result.tool_call_id,
         result.call_index,
         result.success,
         result.occurred_at,
-        given.doc,
+        doc,
     )

@@ -109,10 +109,12 @@ def _replan(machine: Machine, plan: list[Any]) -> Machine:
     known = {one.step_id: one for one in machine.plan}
     claims = dict(machine.claims)
     steps: dict[str, PlannedStep] = {}
-    for listed in plan[: CONSTANTS.max_plan_steps]:
-        if not isinstance(listed, dict) or not isinstance(listed.get("step_id"), str):
+    for listed in plan:
+        step_id = listed.get("step_id") if isinstance(listed, dict) else None
+        if not isinstance(step_id, str):
             continue
-        step_id = listed["step_id"]
+        if step_id not in steps and len(steps) == CONSTANTS.max_plan_steps:
+            continue
         old = known.get(step_id, PlannedStep(step_id, "", "pending"))
         status = listed.get("status")
         if status in ("pending", "running", "done", "error"):
@@ -123,7 +125,7 @@ def _replan(machine: Machine, plan: list[Any]) -> Machine:
         if status == "pending" and step_id in claims:
             status = "running"
         description = listed.get("description")
-        text = description if isinstance(description, str) else old.description
+        text = description if isinstance(description, str) and description else old.description
         steps[step_id] = PlannedStep(step_id, text, status)
     return replace(machine, plan=tuple(steps.values()), claims=tuple(claims.items()))
 

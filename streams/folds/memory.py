@@ -4,12 +4,13 @@ Rows of a user: `u` the header, `s/{state_id}` states, `p/{id}` preferences, `k/
 `x/…` thread members, `a` the mood, `l` and `y/{topic}` the learner, `i/…` seen ids.
 """
 
-from schemas.events import Signal, WritePlan, first_intent
+from schemas.events import Signal, StateUpdate, WritePlan, first_intent
 from schemas.row import Row, replace
 from streams.folds import affect, graph, learner, log, preferences, states
 from streams.folds.constants import CONSTANTS
 from streams.folds.ids import make_id, short_hash
 from streams.folds.index import find_id, put_id
+from streams.folds.quoting import shortened
 from streams.folds.revisions import revise
 from streams.folds.rows import Effects, Input, Moment, Outcome, Refused, Rows, UserSignal
 
@@ -31,7 +32,7 @@ def fold_signal(rows: Rows, signal: UserSignal, out: Effects) -> None:
     header: User = rows.get("u") or User()
     hop = Effects(rows.key, (rows.tenant, "users", rows.key), out.record)
     hop.seq = header.seq
-    _feel(rows, signal.affect, signal.session_id, None, hop)
+    _feel(rows, signal.affect, None, hop)
     if hop.seq != header.seq:
         rows.put("u", replace(header, seq=hop.seq))
     out.rows += hop.rows
@@ -91,7 +92,7 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
         raise Refused("extraction_failed", plan.extraction.error)
     for ordinal, update in enumerate(plan.state_updates):
         if update.kind == "long_mood_state" and update.op == "upsert":
-            _mood_words(rows, plan, update.body_text, update, out)
+            _mood_words(rows, plan, update, out)
         elif update.state_id == mood_id(rows):
             reason = "kind_differs" if update.op == "upsert" else "mood_cannot_close"
             raise Refused(reason, f"state_updates.{ordinal}.state_id: that is the user's mood")
@@ -105,8 +106,8 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
         felt = plan.event_affect
         event_id = felt.event_id or plan.event_id
         assert event_id
-        moment = affect.moment_of(plan.occurred_at, event_id, felt, True)
-        _feel(rows, moment, plan.session_id, plan, out)
+        moment = affect.moment_of(plan.occurred_at, event_id, felt, True, plan.session_id)
+        _feel(rows, moment, plan, out)
     plans = header.plans + 1
     if plans == CONSTANTS.tidy_first or plans % CONSTANTS.tidy_every == 0:
         states.tidy(rows, plan, out)
@@ -118,30 +119,20 @@ def mood_id(rows: Rows) -> str:
     return make_id("long_mood_state", rows.tenant, rows.key)
 
 
-def _mood_words(
-    rows: Rows, plan: WritePlan, text: str, update: states.Upsert, out: Effects
-) -> None:
+def _mood_words(rows: Rows, plan: WritePlan, update: StateUpdate, out: Effects) -> None:
     """An upsert of long_mood_state: text and confidence only; the numbers are the moments'."""
     row: affect.MoodRow = rows.get("a") or affect.MoodRow()
     since = states.default_from(plan, update)
-    now = affect.version(row, mood_id(rows), since)
-    words = affect.Words(
-        since,
-        text or now["body_text"],
-        now["confidence"] if update.confidence is None else update.confidence,
-        plan.occurred_at,
-        states.evidence_of(plan, update.evidence_event_ids),
-    )
+    evidence = states.evidence_of(plan, update.evidence_event_ids)
+    words = affect.Words(since, update.body_text, update.confidence, plan.occurred_at, evidence)
     reason = update.reason or "a plan wrote the mood"
     _revise_mood(rows, row, affect.put_words(row, words), since, reason, words.evidence, plan, out)
 
 
-def _feel(
-    rows: Rows, moment: Moment, session_id: str | None, plan: WritePlan | None, out: Effects
-) -> None:
+def _feel(rows: Rows, moment: Moment, plan: WritePlan | None, out: Effects) -> None:
     """A moment of affect: appended to `affects`, and put into the mood."""
     numbers = (moment.v, moment.a, moment.d, moment.text, list(moment.labels), moment.confidence)
-    keys = (moment.event_id, rows.key, session_id)
+    keys = (moment.event_id, rows.key, moment.session_id)
     at = moment.occurred_at
     out.rows.append(("affects", at, (*keys, *numbers, moment.from_plan, at)))
     row: affect.MoodRow = rows.get("a") or affect.MoodRow()
@@ -149,15 +140,16 @@ def _feel(
     if put is None:
         out.warnings.append("moment_leaves_mood")
         return
-    after, old = put
-    since = at if old is None else min(at, old.occurred_at)
     plan_id = plan.plan_id if plan else None
-    if old is not None:
-        entity = ("affect", moment.event_id, None)
-        revise(out, rows.key, entity, "update", _moment(old), _moment(moment),
+    for number, old in enumerate(put.gone):  # several, where a plan named no session
+        entity = ("affect", moment.event_id, old.session_id)
+        is_followed = number == 0 and old.session_id == put.stands.session_id
+        op, now = ("update", _moment(put.stands)) if is_followed else ("remove", None)
+        revise(out, rows.key, entity, op, _moment(old), now,
                "another moment of the same event", [moment.event_id], at, plan_id)  # fmt: skip
-    reason = moment.text or "a moment of feeling"
-    _revise_mood(rows, row, after, since, reason, (moment.event_id,), plan, out)
+    since = min(at, *(one.occurred_at for one in (put.stands, *put.gone)))
+    reason = shortened(moment.text) or "a moment of feeling"
+    _revise_mood(rows, row, put.row, since, reason, (moment.event_id,), plan, out)
 
 
 def _moment(moment: Moment) -> dict[str, object]:
@@ -187,7 +179,8 @@ def _revise_mood(
         row, old = (before, at) if at in known else (after, affect.standing(after, at))
         was = None if old is None else affect.version(row, state_id, old)
         now = affect.version(after, state_id, at) if at in stand else None  # its moment moved
-        op = "insert" if was is None else "update" if now else "remove"
+        op = "insert" if was is None else "update" if at in known else "supersede"
+        op = op if now else "remove"
         entity = ("state", state_id, "long_mood_state")
         plan_id = plan.plan_id if plan else None
         when = plan.occurred_at if plan else at

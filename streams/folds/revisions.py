@@ -21,8 +21,11 @@ def revise(
     occurred_at: int,
     plan_id: str | None = None,
 ) -> None:
-    """Notes one change of `entity` (its type, id and kind); nothing if nothing changed."""
-    if before == after:
+    """Notes one change of `entity` (its type, id and kind); nothing if nothing changed: as JSON,
+    where 1 is not true."""
+    was = None if before is None else canonical(before)
+    now = None if after is None else canonical(after)
+    if was == now:
         return
     entity_type, entity_id, kind = entity
     values = (
@@ -32,8 +35,8 @@ def revise(
         entity_id,
         kind,
         op,
-        None if before is None else canonical(before),
-        None if after is None else canonical(after),
+        was,
+        now,
         reason,
         list(dict.fromkeys(evidence)),
         plan_id,
@@ -46,16 +49,20 @@ def revise(
     out.seq += 1
 
 
+NOT_ITS_CONTENT = {"recorded_at", "schema_version", "image_summaries"}
+"""What `doc` leaves out: a record that is folded again from it has the same id."""
+
+
 def record_id(record: Any) -> tuple[str, ...]:
     """The record's own id, told apart where one id has several versions."""
     kind = record.type
     if kind == "turn":
-        return (record.event_id, record.status)
+        return (record.session_id, record.event_id, record.status)
     if kind == "write_plan":
         return ("plan", record.plan_id)
     if kind == "signal":
         return ("signal", record.signal_id)
-    said = record.model_dump_json(exclude={"recorded_at", "schema_version"})
+    said = record.model_dump_json(exclude=NOT_ITS_CONTENT)
     return (kind, record.task_id, record.trace_id, short_hash(said).hex())
 
 

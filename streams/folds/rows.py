@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from schemas.events import Record
 from schemas.row import Mutable, Row
 
-Outcome = Literal["applied", "duplicate", "after_retention"]
+Outcome = Literal["applied", "duplicate"]
 
 
 class Rows(Protocol):
@@ -47,9 +47,8 @@ class Input(Row, frozen=True):
     """One validated record with what the runtime knows of it.
 
     `fingerprint` is 31 bits of the canonical JSON's hash and a zero (design 04: same content);
-    `doc` that JSON as text, `metadata` and `extra` those parts of it. `recorded_at` and `horizon`
-    are microseconds UTC: a record older than the horizon that finds no row is too late to begin
-    one (None: rows live for ever). `plain`: a turn of text, with nothing nested in it.
+    `doc` that JSON as text, `metadata` and `extra` those parts of it. `recorded_at` is microseconds
+    UTC. `plain`: a turn of text, with nothing nested in it.
     """
 
     record: Record
@@ -59,17 +58,18 @@ class Input(Row, frozen=True):
     metadata: str | None = None
     extra: str | None = None
     source: tuple[str, int, int] = ("", 0, 0)
-    horizon: int | None = None
     plain: bool = False
 
 
 class Refused(Exception):  # noqa: N818 - what happened, not an error of the program
-    """The record cannot be applied: a dead letter with this reason."""
+    """The record cannot be applied: a dead letter with this reason. It leaves nothing behind,
+    unless it `keeps` what it wrote: then it may still be applied by what comes later."""
 
-    def __init__(self, reason: str, detail: str) -> None:
+    def __init__(self, reason: str, detail: str, *, keeps: bool = False) -> None:
         super().__init__(f"{reason}: {detail}")
         self.reason = reason
         self.detail = detail
+        self.keeps = keeps
 
 
 class UserSignal(Row, frozen=True):
@@ -88,7 +88,11 @@ class UserSignal(Row, frozen=True):
 
 
 class Moment(NamedTuple):
-    """One moment of feeling, seed 003 §5. A plan's moment beats a turn's of the same event."""
+    """One moment of feeling (docs/rules.md, Affect).
+
+    An event is an event id in a session. `everywhere`: a plan named no session, so the moment
+    stands for the event id in all of the user's; its `session_id` is then of one it replaced.
+    """
 
     occurred_at: int
     event_id: str
@@ -99,6 +103,8 @@ class Moment(NamedTuple):
     text: str
     labels: tuple[str, ...]
     from_plan: bool
+    session_id: str | None = None
+    everywhere: bool = False
 
 
 class Late(NamedTuple):
@@ -128,5 +134,6 @@ class Effects(Mutable):
     tasks: dict[str, None] = {}  # the tasks whose documents changed, in order
     warnings: list[str] = []
     late: list[Late] = []
+    revived: int = 0  # dead letters that are applied after all
     ordinal: int = 0
     seq: int = 0

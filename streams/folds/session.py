@@ -1,8 +1,9 @@
 """The session's fold (seeds 000 and 004): turns, recursions, tool results and session signals.
 
 Rows of a session: `h` the header, `c/{task_id}` conversations, `m/{id}` session memory,
-`r/{event_id}` turns that have not ended, `t/…`, `q/…` and `w/…` tasks (task.py), `i/…`, `o/…`,
-`b/…` and `O/…` the indexes (index.py). So a turn writes two rows: its conversation and the header.
+`r/{event_id}` turns that have not ended, `n/` turns that lost their link, `t/…`, `q/…` and `w/…`
+tasks (task.py), `i/…`, `o/…`, `b/…` and `O/…` the indexes (index.py). So a turn writes two rows:
+its conversation and the header.
 
 The header and the conversations count ended turns only. A running turn is kept whole in a row of
 its own and laid over them whenever they are looked at, so that the ended turn can replace it and
@@ -11,7 +12,6 @@ leave nothing of it behind (design 04: the ended one replaces the running one).
 
 from typing import Any
 
-from schemas.base import MINUTE
 from schemas.events import Recursion, Signal, ToolResult, Turn, first_intent
 from schemas.row import replace
 from streams.folds import log, session_memory, task
@@ -54,15 +54,8 @@ def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
     """One record of a session. Raises Refused for a dead letter."""
     record = given.record
     header: Session | None = rows.get("h")
-    if given.horizon is not None:
-        if is_over(rows, header, given.horizon):
-            drop(rows)
-            header = None
-        if header is None and record.occurred_at < given.horizon:
-            log.record(record, given, out)
-            return "after_retention"
-    if header is None:  # one that was dropped before counts on, for views go by `seq`
-        header = Session(seq=0 if given.horizon is None else given.recorded_at, undated=True)
+    if header is None:
+        header = Session(undated=True)
     out.seq = header.seq
     if record.type == "turn":  # not by class: the runtime has a quicker one for plain turns
         return _turn(rows, header, record, given, out)  # type: ignore[arg-type]
@@ -70,25 +63,6 @@ def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
         return _signal(rows, header, record, given, out)
     assert isinstance(record, Recursion | ToolResult)
     return _step(rows, header, record, given, out)
-
-
-def stream_time(occurred_at: int, recorded_at: int) -> int:
-    """How far one record takes the stream's time: a clock ahead does not count (design 04)."""
-    return min(occurred_at, recorded_at + 5 * MINUTE)
-
-
-def is_over(rows: Rows, header: Session | None, horizon: int) -> bool:
-    """Whether a session's latest turn, or without one whatever came last, is before the horizon."""
-    if header is None or (header.latest and header.latest[0] >= horizon):
-        return False
-    shown = visible(rows, header)
-    return (shown.latest[0] if shown.latest else shown.updated_at) < horizon
-
-
-def drop(rows: Rows) -> None:
-    """Garbage control (design 04): the session's rows and its tasks' go; the history stays."""
-    for name in rows.names(""):
-        rows.delete(name)
 
 
 # --- turns ------------------------------------------------------------------------------------
@@ -139,8 +113,10 @@ def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -
         after = _end_oldest(rows, after, out)
     shown = visible(rows, after) if after.running else after
     if after.waiting:
-        after = _unwait(rows, after, shown, out)
-        shown = replace(shown, waiting=after.waiting)
+        after, waiting = _answer_questions(rows, after, before.latest, shown.latest, out)
+        shown = replace(shown, waiting=waiting)
+    if replaced is not None:
+        neighbours = (None, None)  # the running turn has told of its gaps
     _revise_turn(before, shown, facts, neighbours, out)
     rows.put("h", after if out.seq == after.seq else replace(after, seq=out.seq))
     log.turn(turn, given, out)
@@ -218,7 +194,9 @@ def _end_oldest(rows: Rows, header: Session, out: Effects) -> Session:
 
 
 def _user_signal(turn: Turn, facts: Facts) -> UserSignal:
-    metadata = turn.metadata
+    metadata, felt = turn.metadata, None
+    if turn.affect:
+        felt = moment_of(turn.occurred_at, turn.event_id, turn.affect, False, turn.session_id)
     return UserSignal(
         facts.event_id,
         facts.user_id,  # type: ignore[arg-type]  # asked before
@@ -229,7 +207,7 @@ def _user_signal(turn: Turn, facts: Facts) -> UserSignal:
         facts.artifact,
         metadata.difficulty if metadata is not None else None,
         metadata.correct_rate if metadata is not None else None,
-        moment_of(turn.occurred_at, turn.event_id, turn.affect, False) if turn.affect else None,
+        felt,
     )
 
 
@@ -272,14 +250,32 @@ def _converse(
 # --- status and revisions ----------------------------------------------------------------------
 
 
-def _unwait(rows: Rows, header: Session, shown: Session, out: Effects) -> Session:
-    """Tasks that asked before the latest turn go on (or end, if that was their last step)."""
-    latest = shown.latest[0] if shown.latest else None
-    answered = [one for one in header.waiting if latest is not None and latest > one[1]]
-    for task_id, _, _ in answered:
-        task.refold(rows, task_id, latest)
+Waiting = tuple[tuple[str, int, bool], ...]
+LatestTurn = tuple[int, str, str | None] | None
+
+
+def _answer_questions(
+    rows: Rows, header: Session, was: LatestTurn, now: LatestTurn, out: Effects
+) -> tuple[Session, Waiting]:
+    """Tasks go on that asked before the latest turn (or end, if that was their last step), and
+    wait again if it was a running turn that ended earlier. Returns the header, which keeps every
+    question that no ended turn answers, and the questions as they stand."""
+    waiting: list[tuple[str, int, bool]] = []
+    for task_id, asked, still in header.waiting:
+        if _is_after(was, asked) == _is_after(now, asked):
+            waiting.append((task_id, asked, still))
+            continue
+        task.refold(rows, task_id, now[0] if now else None)
         out.tasks[task_id] = None
-    return replace(header, waiting=tuple(w for w in header.waiting if w not in answered))
+        question = task.question(rows, task_id)
+        if question is not None:
+            waiting.append((task_id, *question))
+    kept = tuple(one for one in waiting if not _is_after(header.latest, one[1]))
+    return replace(header, waiting=kept), tuple(waiting)
+
+
+def _is_after(latest: LatestTurn, asked: int) -> bool:
+    return latest is not None and latest[0] > asked
 
 
 def _revise_turn(
@@ -288,11 +284,12 @@ def _revise_turn(
     at, evidence = turn.occurred_at, [turn.event_id]
     was, now = status_of(before), status_of(after)
     previous, follower = neighbours
-    if previous and at - previous[0] > CONSTANTS.session_expiry and was != "closed":
-        _revise_gap(out, "active" if follower else was, previous[0], at, evidence)
-        was = was if follower else "active"
+    if previous and at - previous[0] > CONSTANTS.session_expiry and (follower or was != "closed"):
+        back_to = was if follower else "active"
+        _revise_gap(out, was, back_to, previous[0], at, evidence)
+        was = back_to
     if follower and follower[0] - at > CONSTANTS.session_expiry:
-        _revise_gap(out, "active", at, follower[0], evidence)
+        _revise_gap(out, was, was, at, follower[0], evidence)
     if was != now:
         reason = "the latest turn says so" if now == "closed" else "a turn came"
         _revise_status(out, _status(was), _status(now), "update", reason, evidence, at)
@@ -312,15 +309,17 @@ def _revise_turn(
         )
 
 
-def _revise_gap(out: Effects, was: str, left: int, back: int, evidence: list[str]) -> None:
-    """Nobody wrote the expiry when it came; the turn that ends the gap tells of it."""
+def _revise_gap(
+    out: Effects, was: str, back_to: str, left: int, back: int, evidence: list[str]
+) -> None:
+    """Nobody wrote the expiry when it came; the turn that shows the gap tells of it. A late one
+    tells of the past: what stands now is what it leads back to."""
     expired = _status("closed", "expired")
     reason = f"no turn for {CONSTANTS.session_expiry_hours:g} h"
     end = left + CONSTANTS.session_expiry
     _revise_status(out, _status(was), expired, "expire", reason, evidence, end)
-    _revise_status(
-        out, expired, _status("active"), "reopen", "a turn after the gap", evidence, back
-    )
+    reason = "a turn after the gap"
+    _revise_status(out, expired, _status(back_to), "reopen", reason, evidence, back)
 
 
 def _status(status: str, reason: str | None = None) -> dict[str, Any]:
@@ -376,7 +375,7 @@ def _step(
     before = status_of(shown)
     asked = task.question(rows, record.task_id)
     waiting = tuple(one for one in header.waiting if one[0] != record.task_id)
-    if asked is not None and (latest is None or latest <= asked[0]):
+    if asked is not None and not _is_after(header.latest, asked[0]):
         waiting = (*waiting, (record.task_id, *asked))[-CONSTANTS.max_running :]
     header = replace(header, runs=runs, waiting=waiting)
     header = dated(header, record.occurred_at, isinstance(record, ToolResult))

@@ -63,8 +63,11 @@ def fold(rows: Rows, turn: Turn, out: Effects) -> None:
     entries: dict[str, MemoryEntry] = {row.id: row for _, row in rows.scan("m/")}
     before = visible(rows, entries)
     touched: dict[str, MemoryEntry] = {}
+    shown: dict[str, Showing] = {}
     for observation in turn.observations or ():
-        _observe(rows, entries, touched, turn, observation)
+        _observe(rows, entries, touched, shown, turn, observation)
+    for entry_id, showing in shown.items():  # however often it names a thing, a turn counts once
+        touched[entry_id] = _shown(touched[entry_id], showing)
     if turn.session_memory_delta:
         _write(rows, entries, touched, turn, out)
     entries |= touched
@@ -110,6 +113,8 @@ def _entry(
 ) -> MemoryEntry:
     entry_id = _entry_id(rows, type_, content)
     known = touched.get(entry_id) or entries.get(entry_id)
+    if known is not None and not known.type:  # so far only written to, by its id
+        known = replace(known, type=type_)
     return known or MemoryEntry(entry_id, type_, key)
 
 
@@ -117,6 +122,7 @@ def _observe(
     rows: Rows,
     entries: dict[str, MemoryEntry],
     touched: dict[str, MemoryEntry],
+    shown: dict[str, Showing],
     turn: Turn,
     seen: Observation,
 ) -> None:
@@ -134,7 +140,9 @@ def _observe(
             "reversible": seen.reversible,
         }
     showing = Showing(*key, seen.confidence, stated, seen.content, fields)
-    touched[entry.id] = _shown(entry, showing)
+    touched[entry.id] = entry
+    said_before = shown.get(entry.id, showing)
+    shown[entry.id] = max(said_before, showing, key=lambda one: (one.stated, one.confidence))
     if seen.type == "decision":
         if seen.supersedes and stated:
             other = _entry(rows, entries, touched, seen.type, seen.supersedes, key)
@@ -146,18 +154,15 @@ def _observe(
 
 def _shown(entry: MemoryEntry, showing: Showing) -> MemoryEntry:
     key = showing[:2]
-    same = next((one for one in entry.showings if one[:2] == key), None)
-    if same is not None:  # twice in one turn counts once
-        showing = max(same, showing, key=lambda one: (one.stated, one.confidence, one.content))
-    showings = (*(one for one in entry.showings if one is not same), showing)
     stated = entry.stated
     if showing.stated and (stated is None or key >= stated[:2]):
         stated = showing
+    showings = sorted((*entry.showings, showing), key=lambda one: one[:2])
     return replace(
         entry,
         first=min(entry.first, key),
-        showings=tuple(sorted(showings, key=lambda one: one[:2]))[-CONSTANTS.max_evidence :],
-        times=entry.times + (same is None),
+        showings=tuple(showings)[-CONSTANTS.max_evidence :],
+        times=entry.times + 1,
         surest=max(entry.surest, showing.confidence),
         stated=stated,
     )
@@ -227,10 +232,10 @@ def visible(rows: Rows, entries: dict[str, MemoryEntry]) -> dict[str, Item]:
         item = _item(entry)
         if item is None or (entry.ops and _is_opposed(rows, entries, entry, item)):
             continue
-        about = (item["type"], normalise(item.get("decision") or item["content"]))
+        about = (item["type"], normalise(_thing(item)))
         first = same.setdefault(about, entry.id)
         shown[first] = item if first == entry.id else _merged(shown[first], item)
-    return shown
+    return {item_id: _with_ids(item) for item_id, item in shown.items()}
 
 
 def _is_opposed(
@@ -238,8 +243,7 @@ def _is_opposed(
 ) -> bool:
     """Whether a later turn opposed (or superseded) what was written directly: opposition is kept
     with the entry of the content, whatever id the write went to."""
-    said = item.get("decision") or item["content"]
-    rival = entries.get(_entry_id(rows, item["type"], said))
+    rival = entries.get(_entry_id(rows, item["type"], _thing(item)))
     if rival is None:
         return False
     yields = item["type"] != "decision" or item["reversible"]
@@ -247,21 +251,32 @@ def _is_opposed(
     return (rival.opposed if yields else rival.opposed_by_user) > newest
 
 
+def _thing(item: Item) -> str:
+    """What tells one item of a type from another."""
+    content: str = item["content"]
+    return item.get("decision") or content if item["type"] == "decision" else content
+
+
 def _merged(item: Item, other: Item) -> Item:
-    evidence = list(dict.fromkeys((*item["evidence"], *other["evidence"])))
     confidence = max(item["confidence"], other["confidence"])
-    return {**item, "confidence": confidence, "evidence": evidence[-CONSTANTS.max_evidence :]}
+    return {**item, "confidence": confidence, "evidence": item["evidence"] + other["evidence"]}
+
+
+def _with_ids(item: Item) -> Item:
+    """The item with the ids of its evidence: the newest 20, each once."""
+    newest = sorted(set(item["evidence"]))[-CONSTANTS.max_evidence :]
+    return {**item, "evidence": [event_id for _, event_id in newest]}
 
 
 def _item(entry: MemoryEntry) -> Item | None:
     """What shows of one entry: what was observed, and the direct writes over it. A delete wipes
-    all before it, in its own turn too."""
+    all before it, in its own turn too. Its evidence are still turns, by time and id."""
     deleted = max((op[:2] for op in entry.ops if op.op == "delete"), default=NEVER)
     item = _observed(entry, deleted)
     for op in entry.ops:
         if op[:2] <= deleted or (item is None and op.op == "update"):
             continue
-        evidence = [*(item["evidence"] if item else ()), op.event_id][-CONSTANTS.max_evidence :]
+        evidence = [*(item["evidence"] if item else ()), op[:2]]
         if item is None or op.op == "add":  # an add is the whole item, an update a part
             item = {"id": entry.id, "content": "", "confidence": 0.5}
         item = {**item, **op.fields, "evidence": evidence}
@@ -300,7 +315,7 @@ def _observed(entry: MemoryEntry, deleted: Key) -> Item | None:
         "content": latest.content,
         "confidence": confidence,
         **latest.fields,
-        "evidence": [one.event_id for one in recent] or [latest.event_id],
+        "evidence": [one[:2] for one in recent] or [latest[:2]],
     }
 
 

@@ -5,7 +5,7 @@ version; the history needs no other table to know what held when (design 04, Lon
 """
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 from schemas.base import format_time
 from schemas.events import StateUpdate, WritePlan
@@ -42,22 +42,13 @@ class State(Row, frozen=True):
     versions: tuple[Version, ...]
 
 
-class Upsert(Protocol):
-    """The part of a state update that says when."""
-
-    valid_from: int | None
-    confidence: float | None
-    reason: str
-    evidence_event_ids: list[str]
-
-
 def evidence_of(plan: WritePlan, named: Iterable[str]) -> tuple[str, ...]:
     """The events an update names, and the one its plan was made from."""
     own = (plan.event_id,) if plan.event_id else ()
     return tuple(dict.fromkeys((*named, *own)))
 
 
-def default_from(plan: WritePlan, update: Upsert) -> int:
+def default_from(plan: WritePlan, update: StateUpdate) -> int:
     """valid_from, else about_start, else the event's time."""
     if update.valid_from is not None:
         return update.valid_from

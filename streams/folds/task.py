@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from schemas.base import format_time, parse_time
 from schemas.events import Recursion, ToolResult
 from schemas.row import Row, asdict, replace
+from streams.folds import log
 from streams.folds.constants import CONSTANTS
 from streams.folds.dating import dated
 from streams.folds.ids import canonical, short_hash
@@ -35,6 +36,7 @@ class Task(Row, frozen=True):
     tip: Machine = Machine()
     pending: int = 0  # results whose recursion has not ended
     undated: bool = False  # tool results alone have come (dating.dated)
+    unfit: int = 0  # results that fit no call of their recursion, as it stands
 
 
 class Step(Row, frozen=True):
@@ -53,7 +55,10 @@ class Step(Row, frozen=True):
 
 
 class Result(NamedTuple):
-    """The standing version of what a tool answered to one call."""
+    """The standing version of what a tool answered under one name: (tool_call_id, call_index).
+
+    One that fits no call of its ended recursion is a dead letter (`is_dead`), and waits all the
+    same for a version of the recursion that has its call. `is_logged`: the history has it."""
 
     tool_call_id: str | None
     call_index: int | None
@@ -63,6 +68,8 @@ class Result(NamedTuple):
     text: str
     success: bool
     source: tuple[str, int, int]
+    is_dead: bool = False
+    is_logged: bool = True
 
 
 Results = tuple[Result, ...]
@@ -196,7 +203,8 @@ def _evict(rows: Rows, task: Task, runs: int, latest: int | None) -> tuple[Task,
     runs = _remember(rows, runs, _older_hash(task, trace_id), step.fingerprint)
     results: Results = rows.get(f"w/{task.task_id}\x1f{trace_id}") or ()
     for one in results:
-        runs = _remember(rows, runs, _older_hash(task, trace_id, _call(one)), one.fingerprint)
+        if not one.is_dead:
+            runs = _remember(rows, runs, _older_hash(task, trace_id, _call(one)), one.fingerprint)
     rows.delete(f"q/{task.task_id}\x1f{trace_id}")
     rows.delete(f"w/{task.task_id}\x1f{trace_id}")
     return replace(
@@ -205,6 +213,7 @@ def _evict(rows: Rows, task: Task, runs: int, latest: int | None) -> tuple[Task,
         older=task.older + 1,
         checkpoint=advance(task.checkpoint, body(step), latest),
         pending=task.pending if step.ended else max(0, task.pending - len(results)),
+        unfit=task.unfit - sum(one.is_dead for one in results),
     ), runs
 
 
@@ -212,9 +221,9 @@ def _evict(rows: Rows, task: Task, runs: int, latest: int | None) -> tuple[Task,
 
 
 def _call(result: Result | ToolResult) -> str:
-    if result.tool_call_id is not None:
-        return f"id:{result.tool_call_id}"
-    return f"#{result.call_index}"
+    """What a result calls its call; which of a recursion's calls that is, its version tells."""
+    by_id, index = result.tool_call_id, result.call_index
+    return f"{'' if by_id is None else f'id:{by_id}'}{'' if index is None else f'#{index}'}"
 
 
 def _tool_result(
@@ -238,38 +247,67 @@ def _tool_result(
         if find_id(rows, runs, _older_hash(task, record.trace_id))[0] is not None:
             out.warnings.append("result_before_window")  # in the history alone, as its recursion
             return "applied", put_id(rows, runs, place, given.fingerprint)
-    calls = _calls(step) if step is not None and step.ended else None
-    if calls is not None and _fitting(calls, result) is None:
-        raise Refused("unmatched_tool_result", _unmatched(result, record.trace_id))
     name = f"w/{task.task_id}\x1f{record.trace_id}"
     results: Results = rows.get(name) or ()
-    same = [one for one in results if _same_call(calls, one, result)]
+    same = next((one for one in results if _call(one) == _call(result)), None)
+    calls = _calls(step) if step is not None and step.ended else None
+    if calls is not None and _fitting(calls, result) is None:
+        _wait_in_vain(rows, task, name, results, same, result)
+        raise Refused("unmatched_tool_result", _unmatched(result, record.trace_id), keeps=True)
     task = _touched(rows, task, record, out)
-    if any(_rank(one) >= _rank(result) for one in same):
+    if same is not None and _rank(same) >= _rank(result):
         return "duplicate", runs
-    if not same and calls is None:
+    if same is None and calls is None:
         if task.pending >= CONSTANTS.max_waiting_results:
             raise Refused(
                 "too_many_waiting_results",
                 f"{task.pending} results of task {task.task_id} wait for their recursions",
             )
         task = replace(task, pending=task.pending + 1)
-    rows.put(name, (*(one for one in results if one not in same), result))
+    others = tuple(one for one in results if one is not same)
+    rows.put(name, _bounded(calls, (*others, result)))
     rows.put(f"t/{task.task_id}", task)
     return "applied", runs
+
+
+def _wait_in_vain(
+    rows: Rows, task: Task, name: str, results: Results, same: Result | None, result: Result
+) -> None:
+    """Remembers a result that fits no call, while there is room: a later version of its recursion
+    may have the call, and what came first must not show (law 2)."""
+    if same is None and task.unfit >= CONSTANTS.max_waiting_results:
+        return
+    if same is not None and _rank(same) >= _rank(result):
+        return
+    others = tuple(one for one in results if one is not same)
+    rows.put(name, (*others, result._replace(is_dead=True, is_logged=False)))
+    if same is None:
+        rows.put(f"t/{task.task_id}", replace(task, unfit=task.unfit + 1))
+
+
+MOST_NAMES = 4
+"""Under so many names a call keeps results, the latest (law 7)."""
+
+
+def _bounded(calls: list[Any] | None, results: Results) -> Results:
+    """Results less those that a call, under many names, has too many of."""
+    if calls is None or len(results) <= MOST_NAMES:
+        return results
+    of_call: dict[int | None, list[Result]] = {}
+    for one in results:
+        of_call.setdefault(_fitting(calls, one), []).append(one)
+    over = [
+        one
+        for at, some in of_call.items()
+        if at is not None
+        for one in sorted(some, key=_rank)[:-MOST_NAMES]
+    ]
+    return tuple(one for one in results if one not in over) if over else results
 
 
 def _rank(result: Result) -> tuple[int, str]:
     """The latest, then the greater canonical JSON."""
     return result.occurred_at, result.doc
-
-
-def _same_call(calls: list[Any] | None, one: Result, other: Result) -> bool:
-    """Whether two results answer one call: of an ended recursion the call itself tells, so that
-    it keeps one result however many names its callers find for it (law 7)."""
-    if calls is None:
-        return _call(one) == _call(other)
-    return _fitting(calls, one) == _fitting(calls, other)
 
 
 def _calls(step: Step) -> list[Any]:
@@ -292,21 +330,35 @@ def _unmatched(result: Result, trace_id: str) -> str:
 
 
 def _settle_results(rows: Rows, task: Task, record: Recursion, first: bool, out: Effects) -> Task:
-    """The recursion has ended: its results fit one of its calls, or are dead letters. Those that
-    came before its `first` ended version had waited."""
+    """A version of the recursion stands that has ended: of its results, those that fit no call of
+    it become dead letters, and dead ones that do are applied. Those that came before its `first`
+    ended version had waited."""
     name = f"w/{task.task_id}\x1f{record.trace_id}"
     results: Results = rows.get(name) or ()
     if not results:
         return task
     calls = (record.action.output or {}).get("tool_calls")
     calls = calls if isinstance(calls, list) else []
-    unfit = [one for one in results if _fitting(calls, one) is None]
-    for one in unfit:
-        detail = _unmatched(one, record.trace_id)
-        out.late.append(Late("unmatched_tool_result", detail, one.doc, one.occurred_at, one.source))
-    if unfit:
-        rows.put(name, tuple(one for one in results if one not in unfit))
-    return replace(task, pending=max(0, task.pending - len(results))) if first else task
+    kept: list[Result] = []
+    unfit = task.unfit - sum(one.is_dead for one in results)
+    for one in results:
+        is_dead = _fitting(calls, one) is None
+        if is_dead and not one.is_dead:
+            detail = _unmatched(one, record.trace_id)
+            out.late.append(
+                Late("unmatched_tool_result", detail, one.doc, one.occurred_at, one.source)
+            )
+        if one.is_dead and not is_dead:
+            out.revived += 1
+            if not one.is_logged:
+                row = log.tool_result(record, one, one.doc)
+                out.rows.append(("tool_results", one.occurred_at, row))
+        if not is_dead or unfit < CONSTANTS.max_waiting_results:
+            unfit += is_dead
+            kept.append(one._replace(is_dead=is_dead, is_logged=one.is_logged or not is_dead))
+    rows.put(name, _bounded(calls, tuple(kept)))
+    pending = max(0, task.pending - len(results)) if first else task.pending
+    return replace(task, unfit=unfit, pending=pending)
 
 
 # --- the document -----------------------------------------------------------------------------

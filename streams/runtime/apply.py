@@ -30,15 +30,6 @@ TENANT = -6  # where a row has it: the suffix and the date stand at its end
 Ending = Outcome | Literal["withheld"] | Dead
 """What a record ended as (law 3)."""
 
-MOST_DAYS = 1_000_000
-"""Of retention."""
-
-
-def retention_of(days: float) -> int | None:
-    """In microseconds; None for ever, as 0 days are."""
-    return max(1, int(days * DAY)) if days else None
-
-
 EXTRACTED = "extracted_"
 """Before what a plan ended as that was made of a turn here: no input record."""
 
@@ -48,17 +39,12 @@ _json = msgspec.json.Encoder().encode
 class Applier:
     """Folds records into `store`, collecting history rows and counts until they are taken.
 
-    `retention` in microseconds: sessions whose latest turn is older are dropped (None: never).
     `extract` finds memory in turns; its plans come behind their turns.
     """
 
-    def __init__(
-        self, store: Store, retention: int | None = None, extract: Extract | None = None
-    ) -> None:
+    def __init__(self, store: Store, extract: Extract | None = None) -> None:
         self.store = store
-        self.retention = retention
         self.extract = extract
-        self.watermark: int = store.value("watermark") or 0
         self.counts: Counter[str] = Counter()
         self.warnings: Counter[str] = Counter()
         self.rows: defaultdict[str, list[Row]] = defaultdict(list)
@@ -89,7 +75,11 @@ class Applier:
             decoded = [decode(line, source) for line, source in lines]
         else:
             decoded = [
-                decode(line, source) if given is None else replace(given, source=source)
+                decode(line, source)
+                if given is None
+                else given
+                if given.source == source
+                else replace(given, source=source)
                 for given, (line, source) in zip(read, lines, strict=True)
             ]
         if recorded_at is not None:
@@ -116,8 +106,6 @@ class Applier:
         tenant = record.tenant
         table, key = owner_of(record)
         entity = self.store.entity(table, tenant, key)
-        if self.retention is not None:
-            given = self._with_horizon(given, entity)
         out = Effects(key, (tenant, table, key), record)
         users: list[Entity] = []
         try:
@@ -130,11 +118,10 @@ class Applier:
         except StoreError:  # of no record's making
             raise
         except Exception as error:
+            if isinstance(error, Refused) and error.keeps:
+                self.store.keep(entity)
             return self._refuse(*verdict(error), given, line, (entity, *users))
         self._collect(entity, users, given, out)
-        if outcome == "after_retention":
-            self.counts["after_retention"] += 1
-            return "applied"
         if self.extract is not None and outcome == "applied" and record.type == "turn":
             self._extract(self.extract, given)
         return outcome
@@ -152,16 +139,6 @@ class Applier:
             assert isinstance(made, Dead)
             ending = self._bury(made, given.source, given.recorded_at)
         self.counts[EXTRACTED + name_of(ending)] += 1
-
-    def _with_horizon(self, given: Input, entity: Entity) -> Input:
-        """Garbage control: the stream's time goes on, and may drop the session (design 04)."""
-        assert self.retention is not None
-        time = session.stream_time(given.record.occurred_at, given.recorded_at)
-        self.watermark = max(self.watermark, time)
-        horizon = self.watermark - self.retention
-        if session.is_over(entity, entity.get("h"), horizon):
-            self._write_before_drop(entity)
-        return replace(given, horizon=horizon)
 
     def _refuse(
         self, reason: str, detail: str, given: Input, line: bytes, touched: tuple[Entity, ...]
@@ -199,6 +176,9 @@ class Applier:
             self.warnings[warning] += 1
         for late in out.late:
             self._bury_late(late, given)
+        if out.revived:
+            self.counts["applied"] += out.revived
+            self.counts["dead"] -= out.revived
 
     def _bury_late(self, late: Late, given: Input) -> None:
         """A waiting record that fits nothing: no longer applied, but a dead letter (law 3)."""
@@ -235,13 +215,6 @@ class Applier:
         yield self.take_rows()
         for seen in self.touched.values():
             seen.pack()
-
-    def _write_before_drop(self, entity: Entity) -> None:
-        """The documents of a session that is about to be dropped: the history keeps them."""
-        if entity in self._sessions:
-            self._write_session(entity, self._sessions.pop(entity))
-        for key in [key for key in self._tasks if key[0] is entity]:
-            self._write_task(*key, self._tasks.pop(key))
 
     def _write_session(self, entity: Entity, suffix: Suffix) -> None:
         self.touched["sessions"].add((entity.tenant, entity.key))

@@ -1,5 +1,6 @@
 """RocksDB as rows are kept in it: how a database is made, opened, and read by prefix."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from rocksdict import (
@@ -36,6 +37,23 @@ def rows_under(cursor: RdictIter, prefix: bytes) -> dict[str, bytes]:
         cursor.next()
     cursor.status()  # an unreadable block looks like the end
     return rows
+
+
+def rows_named(cursor: RdictIter, name: bytes, after: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The row of that name of each entity whose prefix is greater than `after`: what its key begins
+    with, up to the last NUL, and the row. Seeks from entity to entity.
+
+    Raises what rocksdict raises of a block that cannot be read: a bare Exception.
+    """
+    cursor.seek(after + b"\1")
+    while cursor.valid():
+        where = cursor.key().rpartition(b"\0")[0]
+        key = where + b"\0" + name
+        cursor.seek(key)
+        if cursor.valid() and cursor.key() == key:
+            yield where, cursor.value()
+        cursor.seek(where + b"\1")
+    cursor.status()
 
 
 def open_database(

@@ -6,41 +6,25 @@ and withheld text.
 """
 
 import re
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 from pydantic import ValidationError
 
 from schemas.events import MAX_RECORD_BYTES, RECORD_TYPES, SCHEMA_VERSION, Record, Turn
-from schemas.upcast import upcast
+from schemas.upcast import number, settled, upcast
 from streams.folds.rows import Input
-from streams.runtime import plain
+from streams.runtime import images, plain, withheld
+from streams.runtime.withheld import means_withheld as means_withheld
 
-WITHHELD_SOURCE = "meta_request"
-_MORE_LINES = r"(?:\s+[A-Za-z0-9+/_-]{28,})*(?:\s+[A-Za-z0-9+/_-]*={1,2}|={0,2})"  # of base64
-IMAGE_URL = re.compile(
-    rf"data:image\\?/[\w.+-][^,\s\"]{{0,256}}+,\s*[^\s\"']{{32,}}{_MORE_LINES}",
-    re.IGNORECASE | re.ASCII,
-)
-IMAGE_STARTS = tuple(start.encode() for start in plain.IMAGE_STARTS)
-_STARTS = "|".join(plain.IMAGE_STARTS)
-IMAGE_BYTES = re.compile(rf"(?:{_STARTS})[A-Za-z0-9+/]{{28,}}{_MORE_LINES}")
-_ESCAPED_STARTS = _STARTS.replace("/", r"\\?/")
-ESCAPED_BYTES = re.compile(  # as JSON may write them, in text that is none
-    rf"(?:{_ESCAPED_STARTS})"
-    r"(?:[A-Za-z0-9+/=]|\\/|\\[nrt]|\\u00[0-9a-fA-F]{2}){28,}"
-)
-LAST_LINE = re.compile(r"\s+[A-Za-z0-9+/_-]{1,27}\s*")
 IDS = frozenset({
     "event_id", "session_id", "user_id", "client_id", "task_id", "trace_id", "step_id", "plan_id",
     "signal_id", "state_id", "tool_call_id", "from_event_id", "to_event_id", "sandbox_id", "tenant",
 })  # fmt: skip
-MAX_ID = 128
+MAX_ID = plain.MAX_ID
 """Characters of an id: no picture. An id may well begin as one does."""
 PYTHON_S = re.compile(r"^Value error, | or instance of \w+")  # words that only its users know
-BASE64 = re.compile(r"[A-Za-z0-9+/_\-\s]{64,}={0,2}")
-IMAGE_FIELD = re.compile(r"image|base64", re.IGNORECASE)
 TOO_LONG = re.compile(" … \\[a line of (\\d+) bytes\\](?: meta_request)?\\Z".encode())
 """`too_long`, at a line's end."""
 HUGE = re.compile(rb"[0-9]{19}")
@@ -52,13 +36,16 @@ LONE_SURROGATE = re.compile(
 LEFT_OUT = {"recorded_at", "schema_version"}
 LEFT_OUT_OF_DOC = {*LEFT_OUT, "image_summaries"}
 
-_decode = msgspec.json.Decoder().decode
+_decode = msgspec.json.Decoder(float_hook=number).decode
 _encode = msgspec.json.Encoder(order="sorted").encode
 _VALIDATORS = {name: model.__pydantic_validator__ for name, model in RECORD_TYPES.items()}
 
 
 class Dead(NamedTuple):
-    """A record that cannot be read, with its reason and what may be kept of it."""
+    """A record that cannot be read, with its reason and what may be kept of it.
+
+    `hidden`: it may be a withheld one, so that nothing else of it is kept: no key, no headers.
+    """
 
     reason: str
     detail: str
@@ -66,6 +53,7 @@ class Dead(NamedTuple):
     tenant: str = "default"
     key: str | None = None
     occurred_at: int | None = None
+    hidden: bool = False
 
 
 Withheld = Literal["withheld"]
@@ -78,6 +66,8 @@ def too_long(length: int) -> bytes:
 
 def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld:
     """One record as bytes; `source` is its topic (or path), partition and offset (or line)."""
+    if withheld.may_be_said(line) and withheld.is_said(line):
+        return "withheld"
     quick = plain.read(line) if len(line) <= MAX_RECORD_BYTES else None
     if quick is not None:
         turn, doc, metadata = quick
@@ -87,20 +77,37 @@ def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return _unreadable(line, error)
     if not isinstance(record, dict):
-        return Dead("not_an_object", "expected one JSON object", _kept(line, record))
+        return dead("not_an_object", "expected one JSON object", line, record)
     said = record.get("source")
     if isinstance(said, str) and means_withheld(said):
         return "withheld"
+    if line.find(b"ase64") >= 0 and withheld.is_said(line):
+        return "withheld"
     if len(line) > MAX_RECORD_BYTES:
-        detail = f"{len(line)} bytes, at most {MAX_RECORD_BYTES}"
-        return Dead("too_large", detail, _kept(line, record), *_whose(record))
+        return dead("too_large", f"{len(line)} bytes, at most {MAX_RECORD_BYTES}", line, record)
     if _may_be_deep(line) and _depth(record) > plain.MAX_DEPTH:
-        detail = f"nested more than {plain.MAX_DEPTH} deep"
-        return Dead("too_deep", detail, _kept(line, record), *_whose(record))
+        return dead("too_deep", f"nested more than {plain.MAX_DEPTH} deep", line, record)
     if _may_hold_image(line) and (found := _image_field(record)):
         detail = f"{found}: image bytes are not kept; send a description in image_summaries"
-        return Dead("image", detail, _kept(line, record), *_whose(record))
+        return dead("image", detail, line, record)
     return _validated(line, record, source)
+
+
+def decode_again(line: bytes, source: tuple[str, int, int]) -> Input | Dead:
+    """A record as the history keeps it (`streams.runtime.kept`), to be folded again.
+
+    It was bounded, and searched for what may not be kept, when it came. Its canonical form may be
+    longer than what was sent (1e15 is written out), so it is not bounded again.
+    """
+    quick = plain.read(line)
+    if quick is not None:
+        turn, doc, metadata = quick
+        return _given(turn, doc, metadata, None, source, is_plain=True)
+    try:
+        record: dict[str, Any] = _decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return _unreadable(line, error)
+    return _modelled(line, record, _VALIDATORS[record["type"]], source)
 
 
 def _may_be_deep(line: bytes) -> bool:
@@ -127,14 +134,22 @@ def _validated(line: bytes, record: dict[str, Any], source: tuple[str, int, int]
     if validator is None:
         known = ", ".join(RECORD_TYPES)
         said = "is missing" if kind is None else f"{str(kind)[:80]!r} is not known"
-        return Dead("unknown_type", f"type: {said}; use one of {known}", line, *_whose(record))
-    whose = _whose(record)
+        return dead("unknown_type", f"type: {said}; use one of {known}", line, record)
     if HUGE.search(line) and (name := _huge_integer(record)):
-        return Dead("invalid", f"{name}: an integer beyond 64 bits; send it as text", line, *whose)
+        name = name if name in RECORD_TYPES[record["type"]].model_fields else "a field"
+        detail = f"{name}: an integer beyond 64 bits; send it as text"
+        return dead("invalid", detail, line, record)
+    return _modelled(line, record, validator, source)
+
+
+def _modelled(
+    line: bytes, record: dict[str, Any], validator: Any, source: tuple[str, int, int]
+) -> Input | Dead:
+    whose = _whose(record)  # `upcast` changes the record
     try:
         model: Record = validator.validate_python(upcast(record))
     except ValidationError as error:
-        return Dead("invalid", explain(error), line, *whose)
+        return guarded(Dead("invalid", explain(error), line, *whose), line)
     content = content_of(model)
     metadata = content.get("metadata")
     return _given(
@@ -149,7 +164,7 @@ def _validated(line: bytes, record: dict[str, Any], source: tuple[str, int, int]
 def content_of(model: Record) -> dict[str, Any]:
     """What the record says, without defaults: equal for two records that say the same."""
     content = model.model_dump(mode="json", exclude=LEFT_OUT_OF_DOC, exclude_defaults=True)
-    return content | {"type": model.type}
+    return settled(model, content) | {"type": model.type}
 
 
 def _given(
@@ -171,7 +186,6 @@ def _given(
         metadata,
         _encode(extra).decode() if extra else None,
         source,
-        None,
         is_plain,
     )
 
@@ -204,66 +218,70 @@ def explain(error: ValidationError) -> str:
 # --- what may not be kept ---------------------------------------------------------------------
 
 
-def means_withheld(source: str) -> bool:
-    """Whether a record of this source is not to be kept, however it is spelt."""
-    return source.strip().lower().replace("-", "_") == WITHHELD_SOURCE
+def dead(reason: str, detail: str, line: bytes, record: Any = None) -> Dead:
+    """The dead letter of a line; `record`: its JSON, as far as it is any."""
+    letter = Dead(reason, detail, line, *(_whose(record) if isinstance(record, dict) else ()))
+    if withheld.is_mentioned(line):
+        return _hashed(letter)
+    return letter._replace(payload=_kept(line, record))
+
+
+def guarded(letter: Dead, *sent: bytes | None) -> Dead:
+    """The letter; if anything of what was `sent` speaks of `meta_request`, with no more than the
+    hash and length of its bytes."""
+    return _hashed(letter) if any(map(withheld.is_mentioned, filter(None, sent))) else letter
+
+
+def _hashed(letter: Dead) -> Dead:
+    is_quoting = letter.reason not in QUOTES_NOTHING
+    detail = "may be a withheld record: its text is not kept" if is_quoting else letter.detail
+    payload = withheld.hash_of(letter.payload)
+    return letter._replace(detail=detail, payload=payload, key=None, hidden=True)
+
+
+QUOTES_NOTHING = frozenset(
+    {"bad_json", "bad_utf8", "not_an_object", "too_large", "too_deep", "invalid"}
+)
+"""Reasons whose details name fields of ours, places and sizes, and nothing that was sent."""
 
 
 def _unreadable(line: bytes, error: Exception) -> Dead:
     if len(line) > MAX_RECORD_BYTES:
         cut = TOO_LONG.search(line)
         length = int(cut[1]) if cut else len(line)
-        detail = f"{length} bytes, at most {MAX_RECORD_BYTES}"
-        return Dead("too_large", detail, _kept(line, None))
+        return dead("too_large", f"{length} bytes, at most {MAX_RECORD_BYTES}", line)
     if isinstance(error, RecursionError):
-        return Dead("too_deep", f"nested more than {plain.MAX_DEPTH} deep", _kept(line, None))
+        return dead("too_deep", f"nested more than {plain.MAX_DEPTH} deep", line)
     try:
         line.decode()
     except UnicodeDecodeError as wrong:
-        return Dead(
-            "bad_utf8",
-            f"not UTF-8: 0x{line[wrong.start]:02x} (byte {wrong.start})",
-            _kept(line, None),
-        )
+        found = f"not UTF-8: 0x{line[wrong.start]:02x} (byte {wrong.start})"
+        return dead("bad_utf8", found, line)
     if lone := LONE_SURROGATE.search(line):
-        detail = f"half of a surrogate pair (byte {lone.start()})"
-        return Dead("bad_json", detail, _kept(line, None))
-    return Dead("bad_json", str(error), _kept(line, None))
+        return dead("bad_json", f"half of a surrogate pair (byte {lone.start()})", line)
+    return dead("bad_json", str(error), line)
 
 
 def _kept(line: bytes, record: Any) -> bytes:
-    """The bytes less images; of bytes that may be a withheld request, only hash and length."""
-    text = line.decode("utf-8", "surrogateescape")
-    unescaped = re.sub(r"\\u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text)
-    unescaped = unescaped.replace("\0", "")  # UTF-16, read as what it is not
-    if not isinstance(record, dict) and re.search(r"meta[_-]request", unescaped, re.IGNORECASE):
-        return _encode({"bytes": len(line), "sha256": sha256(line).hexdigest()})
+    """The bytes less images."""
     is_deep = _may_be_deep(line) and _depth(record) > plain.MAX_DEPTH
     if isinstance(record, dict | list) and not is_deep:
         if not _may_hold_image(line) or not _image_field(record):
             return line
         return _encode(_without_images(record))
-    cut = ESCAPED_BYTES.sub(lambda found: _stand_in(found[0]), text)
-    return _cut_images(cut).encode("utf-8", "surrogateescape")
+    if len(line) >= images.LEAST and images.is_image(line):
+        return images.stand_in(line).encode()
+    text = line.decode("utf-8", "surrogateescape")
+    return images.cut(text).encode("utf-8", "surrogateescape")
 
 
 def _may_hold_image(line: bytes) -> bool:
     """Whether a closer look is worth it: a hint, or an escape that may hide one."""
-    if b"\\" in line:
-        return True
-    for start in IMAGE_STARTS:  # a generator takes thrice as long
-        if start in line:
-            return True
-    lower = line.lower()
-    return b"image" in lower or b"base64" in lower
+    return line.find(b"\\u00") >= 0 or images.may_hold(line.decode("utf-8", "replace"))
 
 
 def _is_image(name: str, value: str) -> bool:
-    if name in IDS and len(value) <= MAX_ID:
-        return False
-    if IMAGE_URL.search(value) or IMAGE_BYTES.match(value.lstrip(plain.SPACES)):
-        return True
-    return bool(IMAGE_FIELD.search(name) and len(value) >= 64 and BASE64.fullmatch(value))
+    return not (name in IDS and len(value) <= MAX_ID) and images.is_in(value)
 
 
 def _image_field(value: Any, name: str = "", path: str = "") -> str | None:
@@ -271,7 +289,7 @@ def _image_field(value: Any, name: str = "", path: str = "") -> str | None:
     if isinstance(value, str):
         return path if _is_image(name, value) else None
     if isinstance(value, dict):
-        if any(_is_image("", key) for key in value):
+        if any(map(images.is_in, value)):
             return f"{path or 'record'}, the name of a field in it"
         inside = ((key, f"{path}.{key}" if path else key, one) for key, one in value.items())
     elif isinstance(value, list):
@@ -283,41 +301,22 @@ def _image_field(value: Any, name: str = "", path: str = "") -> str | None:
 
 def _without_images(value: Any, name: str = "") -> Any:
     if isinstance(value, dict):
-        return {_cut_images(key): _without_images(one, key) for key, one in value.items()}
+        return {images.cut(key): _without_images(one, key) for key, one in value.items()}
     if isinstance(value, list):
         return [_without_images(one, name) for one in value]
     if isinstance(value, str) and _is_image(name, value):
-        return _without_image(value)
+        return images.cut(value)
     return value
-
-
-def _without_image(text: str) -> str:
-    """A text that holds an image: the last line of its base64 may be short, and like a word."""
-    found = IMAGE_URL.search(text) or IMAGE_BYTES.search(text)
-    if found is None or BASE64.fullmatch(text):
-        return _stand_in(text)
-    if LAST_LINE.fullmatch(text, found.end()):
-        return text[: found.start()] + _stand_in(text[found.start() :])
-    return _cut_images(text)
-
-
-def _cut_images(text: str) -> str:
-    for pattern in (IMAGE_URL, IMAGE_BYTES):
-        text = pattern.sub(lambda found: _stand_in(found[0]), text)
-    return text
-
-
-def _stand_in(image: str) -> str:
-    raw = image.encode("utf-8", "surrogateescape")
-    return f"[image removed: {len(raw)} bytes, sha256 {sha256(raw).hexdigest()}]"
 
 
 def _whose(record: dict[str, Any]) -> tuple[str, str | None]:
     """The tenant of a record that cannot be read, as far as it names one, and its key:
     tenant/session_id, or tenant/user_id for what is keyed by the user."""
     tenant = record.get("tenant", plain.TENANT)
-    if not (isinstance(tenant, str) and TENANT.fullmatch(tenant)):
+    if not (isinstance(tenant, str) and TENANT.fullmatch(tenant)) or images.is_in(tenant):
         return plain.TENANT, None
     by_user = record.get("type") == "write_plan" or record.get("scope") == "user"
     owner = record.get("user_id" if by_user else "session_id")
-    return tenant, f"{tenant}/{owner}"[:300] if isinstance(owner, str) else None
+    if not isinstance(owner, str) or images.is_in(owner):
+        return tenant, None
+    return tenant, f"{tenant}/{owner}"[:300]

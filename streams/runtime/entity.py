@@ -1,6 +1,11 @@
-"""The rows of one session or user: bytes at first, a row decoded when it is first touched."""
+"""The rows of one session or user: bytes at first, a row decoded when it is first touched.
 
-from collections.abc import Iterator
+A session that nobody speaks in may be stored cold: all its rows in one, named `COLD`. Whoever reads
+an entity finds the same rows either way; only what is stored differs.
+"""
+
+import zlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -18,7 +23,7 @@ from streams.folds import (
     task,
 )
 
-ROW_FORMAT = 3
+ROW_FORMAT = 4
 """Raised when a fold keeps its rows otherwise: those of another version cannot be read then."""
 
 ROW_TYPES: dict[str, dict[str, Any]] = {
@@ -33,6 +38,7 @@ ROW_TYPES: dict[str, dict[str, Any]] = {
         "o": index.Newest,
         "b": index.Block,
         "O": index.Directory,
+        "n": tuple[str, ...],
     },
     "users": {
         "u": memory.User,
@@ -48,6 +54,12 @@ ROW_TYPES: dict[str, dict[str, Any]] = {
 """The type of a row by its table and the first letter of its name; seen ids (RAW) are bytes."""
 
 RAW = "i"  # rows that are bytes themselves
+COLD = "z"
+"""The one stored row of a session that is cold. No row of a fold is named so."""
+COLD_LEVEL = 6
+"""Of zlib. zstd at 9 makes no less of a session, and takes as long."""
+PACKED = 0x78
+"""The first byte of what zlib has compressed; that of a MessagePack map is greater."""
 ENTITY, ROW = 1_000, 90
 """Bytes: what an entity takes besides its rows, and each of these besides its own."""
 
@@ -66,13 +78,16 @@ class Entity:
     """The rows of one session or user: implements `streams.folds.rows.Rows`.
 
     Rows that were not touched yet are still bytes. Writes since the last `keep` can be taken back
-    by `rollback`; kept ones that are not committed yet are `dirty`.
+    by `rollback`; kept ones that are not committed yet are `dirty`. `cold`: the one row it is
+    stored as, None where it is stored as its rows.
     """
 
     __slots__ = (
         "_before",
+        "_cooling",
         "_decoders",
         "_rows",
+        "cold",
         "dirty",
         "hashes",
         "key",
@@ -86,8 +101,10 @@ class Entity:
         self.key = key
         self.dirty: set[str] = set()
         self.hashes: set[bytes] | None = None
+        self.cold = encoded.get(COLD)
+        self._cooling: Callable[[bytes], bytes] | None = None
         self._decoders = _DECODERS[table]
-        self._rows: dict[str, Any] = encoded
+        self._rows: dict[str, Any] = encoded if self.cold is None else _unpack_cold(self.cold)
         self._before: dict[str, Any] = {}
 
     def get(self, name: str) -> Any:
@@ -134,9 +151,18 @@ class Entity:
         self._rows.update(self._before)
         self._before.clear()
 
+    def cool(self, compressed: bool) -> None:
+        """The next commit stores it cold. A record that is applied later stores it as rows again,
+        unless it is cooled again before the commit. `compressed`: by itself. What goes to a topic
+        better is not: there many are compressed together (`benchmarks.retention`)."""
+        self._cooling = _compress if compressed else bytes
+
     def changes(self) -> Iterator[tuple[str, bytes | None]]:
         """What a commit writes: each changed row encoded, None for a deleted one. It stays as
         these bytes, a fifth of what it takes decoded."""
+        if self._cooling is not None or self.cold is not None:
+            yield from self._moves()
+            return
         rows = self._rows
         for name in self.dirty:
             row = rows[name]
@@ -148,8 +174,29 @@ class Entity:
                 yield name, encoded
         self.dirty.clear()
 
+    def _moves(self) -> Iterator[tuple[str, bytes | None]]:
+        """The changes of one that is cold, or is to be."""
+        self._rows = {name: row for name, row in self._rows.items() if row is not None}
+        was, self.cold = self.cold, None
+        if self._cooling is not None:
+            self.cold = self._cooling(self.pack())
+            yield COLD, self.cold
+            gone = {*self._rows, *self.dirty} if was is None else set()
+            yield from ((name, None) for name in sorted(gone))
+        elif self.dirty:
+            yield COLD, None
+            for name, row in self._rows.items():
+                encoded = self._rows[name] = row if type(row) is bytes else _encode(row)
+                yield name, encoded
+        else:
+            self.cold = was
+        self._cooling = None
+        self.dirty.clear()
+
     def pack(self) -> bytes:
-        """All rows as they are now, as `unpack` takes them."""
+        """All rows as they are now, as `unpack` takes them, or as the one they are stored as."""
+        if self.cold is not None:
+            return _encode({COLD: self.cold})
         rows = self._rows.items()
         return _encode(
             {
@@ -163,3 +210,11 @@ class Entity:
         """About the bytes it takes in memory, while no row has been decoded."""
         sizes = [ROW + len(row) for row in self._rows.values() if type(row) is bytes]
         return ENTITY + sum(sizes)
+
+
+def _compress(rows: bytes) -> bytes:
+    return zlib.compress(rows, COLD_LEVEL)
+
+
+def _unpack_cold(row: bytes) -> dict[str, Any]:
+    return unpack(zlib.decompress(row) if row[0] == PACKED else row)

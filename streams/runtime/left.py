@@ -6,7 +6,7 @@ from sinks import locks
 from sinks.generation import LIVE, find
 from sinks.root import HistoryWriteError
 from streams.extractors.naming import named
-from streams.generations.generation import extractor_of
+from streams.generations.extraction import extractor_of
 from streams.runtime import local
 from streams.runtime.apply import Applier
 from streams.runtime.inbox import FOLDER, TOPIC, Group, Inbox, has_records, taken_at

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
@@ -25,15 +26,17 @@ from rocksdict import WriteBatch
 
 from sinks import locks
 from sinks.delta import History
-from sinks.generation import LIVE, find
+from sinks.generation import FOLDER, LIVE, find
 from sinks.root import HistoryWriteError, open_root
 from sinks.tables import to_arrow
 from streams.errors import ConfigurationError, TurnstoneError, UsageError
 from streams.extractors.naming import Extract
 from streams.folds.rows import Input
+from streams.folds.session_state import visible
 from streams.generations.generation import use_constants
+from streams.retention import is_past, retention_of, updated_at_of
 from streams.runtime import sources
-from streams.runtime.apply import EXTRACTED, MOST_DAYS, Applier, Ending, Row, retention_of
+from streams.runtime.apply import EXTRACTED, Applier, Ending, Row
 from streams.runtime.entity import ROW_FORMAT
 from streams.runtime.sources import Given, Position, Source, TruncatedError
 from streams.runtime.store import Store
@@ -43,6 +46,7 @@ PACK_RECORDS = 512
 BATCH_BYTES = 32_000_000
 BATCH_ENTITIES = 10_000  # sessions and users whose rows wait to be written, twice 7 KB each
 BATCH_SECONDS = 10.0
+LOOKED_AT = 2_000  # sessions that a pass looks at in one batch
 FORGET_LOCK = "_forget.lock"
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
 
@@ -87,35 +91,38 @@ def run(
     """Folds files of input records into the history; returns the counts of design 03, and how
     many plans an extractor made; `unfinished` names files whose last line breaks off, and after
     how many bytes. `choose` says which, once no other generation can go live.
-    `retention_days`: how long a session is kept that nobody speaks in; None and 0: for ever.
+    `retention_days`: so long after its last update a session is stored cold; None and 0: never.
     `borrow`: a server is asked for the history, if one has it.
 
     Raises TurnstoneError: 2 for another retention, 3 for a folder that is not a history, 4 for a
     truncated file.
     """
     sources.check(files)
-    retention = _retention(retention_days or 0)
+    retention = _retention(retention_days)
     root = Path(history)
     with writing(root, borrow=borrow) as (store, tables):
-        runner = Runner(store, tables, Applier(store, retention, choose()), progress)
+        runner = Runner(store, tables, Applier(store, choose()), progress, retention)
         return runner.run(files)
 
 
-def _retention(days: float) -> int | None:
-    if not 0 <= days <= MOST_DAYS:  # also refuses NaN
-        what = f"retention is a number of days from 0 to {MOST_DAYS}; 0 keeps all"
-        raise UsageError(f"{days:g} days: {what}")
-    return retention_of(days)
+def _retention(days: float | None) -> int | None:
+    try:
+        return retention_of(days)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 @contextmanager
-def writing(root: Path, *, borrow: bool = False) -> Iterator[tuple[Store, History]]:
+def writing(
+    root: Path, *, borrow: bool = False, any_format: bool = False
+) -> Iterator[tuple[Store, History]]:
     """The tables and store of a history's live generation, for one writer at a time.
 
-    Which one is live is looked up under the lock: `promote` holds it, too.
+    Which one is live is looked up under the lock: `promote` holds it, too. `any_format`: rows of
+    another version are no obstacle, for none is read or written.
     """
     open_root(root)
-    with locked(root, borrow=borrow), opened(find(root, LIVE)) as both:
+    with locked(root, borrow=borrow), opened(find(root, LIVE), any_format=any_format) as both:
         yield both
 
 
@@ -124,8 +131,8 @@ def locked(root: Path, *, borrow: bool = False) -> Iterator[None]:
     """The lock of a history's one writer; `serve` lends it to who would `borrow` it. Raises
     ConfigurationError where it is taken."""
     refusal = ConfigurationError(
-        f"{root}: another turnstone is writing this history; "
-        "post to it if it is `turnstone serve`, else wait for it to end"
+        f"{root}: another turnstone is writing this history; post to it if it is `turnstone "
+        "serve`, stop it if it is a worker's sink, else wait for it to end"
     )
     with ExitStack() as stack:
         try:
@@ -147,7 +154,7 @@ def erasing(root: Path, *, alone: bool) -> Iterator[None]:
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[tuple[Store, History]]:
+def opened(folder: Path, *, any_format: bool = False) -> Iterator[tuple[Store, History]]:
     """A generation's tables and store, for who holds the lock; its constants are in use."""
     use_constants(folder)
     tables = History(folder)
@@ -159,7 +166,8 @@ def opened(folder: Path) -> Iterator[tuple[Store, History]]:
         )
     store = Store(path)
     try:
-        _check_format(store, path)
+        if not any_format:
+            _check_format(store, path)
         _repair(store, tables)
         with _few_collections(), tables:
             yield store, tables
@@ -188,8 +196,20 @@ def _check_format(store: Store, path: Path) -> None:
     elif known != ROW_FORMAT:
         raise ConfigurationError(
             f"{path}: the fold's tables have format {known or 1}, this version writes "
-            f"{ROW_FORMAT}; fold the same files into a new folder"
+            f"{ROW_FORMAT}; {_way_out(path.parent)}"
         )
+
+
+def _way_out(folder: Path) -> str:
+    if folder.parent.name == FOLDER:
+        return (
+            f"drop it (turnstone generations drop {folder.name} --history {folder.parent.parent}) "
+            "and make it again"
+        )
+    return (
+        f"make a generation of its log (turnstone backfill --generation NEW --history {folder}) "
+        "and promote it, or fold the same files into a new folder"
+    )
 
 
 def _repair(store: Store, tables: History) -> None:
@@ -203,17 +223,24 @@ def _repair(store: Store, tables: History) -> None:
 
 
 class Runner:
-    """Folds sources into the store and the tables, a batch at a time."""
+    """Folds sources into the store and the tables, a batch at a time. `retention` in microseconds:
+    sessions that were last updated so long ago are stored cold; None: none is."""
 
     batch_records, batch_seconds = BATCH_RECORDS, BATCH_SECONDS
 
     def __init__(
-        self, store: Store, tables: History, applier: Applier, progress: Progress | None
+        self,
+        store: Store,
+        tables: History,
+        applier: Applier,
+        progress: Progress | None,
+        retention: int | None = None,
     ) -> None:
         self.store = store
         self.tables = tables
         self.applier = applier
         self.progress = progress
+        self.retention = retention
         self.positions: dict[str, Position] = {}
         self.total: Counter[str] = Counter(store.value("counts") or {})
         self.number: int = store.value("batch") or 0
@@ -221,6 +248,8 @@ class Runner:
         self.writer = ThreadPoolExecutor(1, "writer")
         self.pending: Future[None] | None = None
         self.unfinished: dict[str, int] = {}  # bytes of a file's last line that are no record yet
+        self.cooled = 0
+        self._cooling_after = ""
         self.packed: dict[str, list[pa.Table]] = {}
         self.unpacked = 0
         self.batch = 0
@@ -237,6 +266,8 @@ class Runner:
                     self._read(path)
                 except TruncatedError as error:
                     truncated.append(str(error))
+            if self.retention is not None:
+                self._cool_all()
         counts = self.counts(time.monotonic() - began)
         if truncated:
             raise Truncated("; ".join(truncated), counts)
@@ -306,6 +337,34 @@ class Runner:
             or time.monotonic() - self.batch_began >= self.batch_seconds
         )
 
+    def _cool_all(self) -> None:
+        """What is past its retention now that all is read."""
+        self.commit()
+        self.settle()
+        while not self.cool():
+            self.commit()
+
+    def cool(self, most: int = LOOKED_AT) -> bool:
+        """Looks at so many more of the open sessions; the next commit stores those cold that are
+        past their retention. Whether it has looked at all, and begins anew.
+
+        By the clock, which no record can move: where rows lie is not memory.
+        """
+        if self.retention is None:
+            return True
+        horizon = time.time_ns() // 1000 - self.retention
+        heads = self.store.heads("sessions", self._cooling_after)
+        for self._cooling_after, where, header in islice(heads, most):
+            if is_past(updated_at_of(header), horizon):
+                entity = self.store.entity("sessions", *where)
+                if is_past(visible(entity, entity.get("h")).updated_at, horizon):
+                    self.store.cool(entity)
+                    self.cooled += 1
+        if next(heads, None) is not None:
+            return False
+        self._cooling_after = ""
+        return True
+
     def _pack(self, rows: dict[str, list[Row]]) -> None:
         """Rows as columns: a tenth of the memory, and what comes next finds its cache warm."""
         self.unpacked = 0
@@ -324,7 +383,6 @@ class Runner:
             {
                 **{f"file/{topic}": list(at) for topic, at in self.positions.items()},
                 "counts": dict(self.total + self.applier.counts),
-                "watermark": self.applier.watermark,
                 "batch": self.number,
                 "writing": None,
             }
@@ -370,7 +428,7 @@ class Runner:
             "states": touched["states"],
             "revisions": counts["revisions"],
             "seconds": round(seconds, 3),
-            "after_retention": counts["after_retention"],
+            **({} if self.retention is None else {"cooled": self.cooled}),
             **{name: count for name, count in counts.items() if name.startswith(EXTRACTED)},
             "warnings": dict(sorted(self.applier.warnings.items())),
             **({"unfinished": self.unfinished} if self.unfinished else {}),

@@ -13,22 +13,33 @@ from typing import Any
 
 import pyarrow as pa
 
+from schemas.row import replace
 from sinks import maintenance
 from sinks.delta import History
 from sinks.forgotten import Forgotten, Unfinished
 from sinks.generation import LIVE, ROOT, find, folder_of, names, own, remove, remove_leftovers
+from sinks.history import connect
 from sinks.root import find_root, is_shared
 from sinks.shared import alone
 from sinks.tables import to_arrow
 from streams.errors import ConfigurationError
-from streams.folds.session_state import visible
+from streams.folds.session_state import Session
 from streams.generations.generation import WORK, load, use_constants
-from streams.runtime.apply import session_row
+from streams.runtime.apply import Row, session_row, task_row
 from streams.runtime.entity import Entity
+from streams.runtime.kept import SAID
 from streams.runtime.left import fold_left
 from streams.runtime.local import erasing, locked, opened, writing
 from streams.runtime.refold import refold
 
+LAST_SEQ = """
+    SELECT coalesce(max(seq), -1) FROM (
+        SELECT owner_id, seq FROM revisions UNION ALL SELECT owner_id, seq FROM links
+    ) WHERE owner_id = $session
+"""
+LAST_RECORDED = "SELECT max(epoch_us(recorded_at)) FROM ({}) WHERE session_id = $session".format(
+    " UNION ALL ".join(f"SELECT session_id, recorded_at FROM {table}" for table in SAID)
+)
 ELSEWHERE = "Kafka's topics and the workers' tables still hold them: docs/sink.md says until when"
 
 
@@ -116,7 +127,8 @@ def _forget(folder: Path, tenant: str, user_id: str) -> dict[str, Any]:
             for entity in kept:
                 store.adopt(entity)
             number = store.value("batch") + 1
-            tables.append("sessions", _documents(kept), store.value("writer"), number)
+            for name, rows in _documents(folder, kept).items():
+                tables.append(name, rows, store.value("writer"), number)
             store.commit({"batch": number})
         store.commit({"forgetting": None})
         store.compact()  # the note named their sessions
@@ -135,21 +147,35 @@ def _forget_in_sinks(root: Path, tenant: str, user_id: str) -> dict[str, Any]:
     kept = _refolded(root, left.shared)
     if kept:
         with History(root) as tables:
-            tables.append("sessions", _documents(kept), "forget", now)
+            for name, rows in _documents(root, kept).items():
+                tables.append(name, rows, "forget", now)
     left.end()
     return {**done.receipt, "elsewhere": ELSEWHERE}
 
 
 def _refolded(root: Path, sessions: Iterable[tuple[str, str]]) -> list[Entity]:
-    """The rows of those sessions of which records are left, from these."""
-    folded = (refold(own(root), *where) for where in sorted(sessions))
-    return [entity for entity in folded if entity.get("h") is not None]
+    """The rows of those sessions of which records are left, from these. Their revisions count on
+    from those that are in the history: views go by that."""
+    made = []
+    for tenant, session_id in sorted(sessions):
+        entity = refold(own(root), tenant, session_id)
+        header: Session | None = entity.get("h")
+        if header is not None:
+            with connect(own(root), tenant=tenant, views=("revisions", "links")) as db:
+                ((last,),) = db.execute(LAST_SEQ, {"session": session_id}).fetchall()
+            entity.put("h", replace(header, seq=max(header.seq, last + 1)))
+            made.append(entity)
+    return made
 
 
-def _documents(sessions: list[Entity]) -> pa.Table:
-    """Rows of the table `sessions`."""
-    rows = []
+def _documents(root: Path, sessions: list[Entity]) -> dict[str, pa.Table]:
+    """Rows of the tables `sessions` and `tasks`."""
+    rows: dict[str, list[Row]] = {"sessions": [], "tasks": []}
     for entity in sessions:
-        updated_at = visible(entity, entity.get("h")).updated_at
-        rows.append(session_row(entity, (entity.tenant, updated_at, "forget", 0, 0)))
-    return to_arrow("sessions", rows)
+        with connect(own(root), tenant=entity.tenant, views=SAID) as db:
+            ((at,),) = db.execute(LAST_RECORDED, {"session": entity.key}).fetchall()
+        suffix = (entity.tenant, at, "forget", 0, 0)
+        rows["sessions"].append(session_row(entity, suffix))
+        tasks = (name.removeprefix("t/") for name in entity.names("t/"))
+        rows["tasks"] += [task_row(entity, task_id, suffix) for task_id in tasks]
+    return {name: to_arrow(name, some) for name, some in rows.items() if some}

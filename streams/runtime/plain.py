@@ -12,18 +12,18 @@ import msgspec
 
 from schemas.base import format_time, parse_time
 from schemas.events import MAX_RECORD_BYTES, Metadata
+from schemas.upcast import number
+from streams.runtime.images import may_hold
 
-Id = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
+MAX_ID = 64
+"""Characters of an id: no picture. What is longer, the model looks at."""
+Id = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID)]
 Label = Annotated[str, msgspec.Meta(max_length=256)]
 Text = Annotated[str, msgspec.Meta(max_length=MAX_RECORD_BYTES)]
 
 TENANT = "default"
 SOURCE = "chat"
 MAX_DEPTH = 64
-IMAGE_STARTS = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR")  # PNG, JPEG, GIF, WebP in base64
-_BEGINNINGS = frozenset(start[:4] for start in IMAGE_STARTS)
-SPACES = " \t\r\n"
-_SPACES = frozenset(SPACES)
 
 
 class PlainTurn(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -59,7 +59,7 @@ class PlainTurn(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     affect: None = None
 
 
-_decode = msgspec.json.Decoder(PlainTurn).decode
+_decode = msgspec.json.Decoder(PlainTurn, float_hook=number).decode
 _encode = msgspec.json.Encoder(order="sorted").encode
 _metadata = Metadata.__pydantic_validator__.validate_python
 _NOTHING_KNOWN = Metadata()
@@ -82,11 +82,11 @@ def read(line: bytes) -> tuple[PlainTurn, bytes, str | None] | None:
         if turn.tenant == TENANT:
             turn.tenant = TENANT
         given = turn.metadata
-        if given is None:
-            known = metadata = None
+        if not given and (given is None or type(given) is dict):
+            turn.metadata = known = metadata = None
         elif type(given) is dict and None not in given.values():
-            known, metadata = _known(given), _encode(given).decode() if given else None
-            if metadata and len(metadata) > 32 and _needs_a_look(metadata):
+            known, metadata = _known(given), _encode(given).decode()
+            if len(metadata) > 32 and _needs_a_look(metadata):
                 return None
         else:
             return None
@@ -111,17 +111,11 @@ def _known(given: dict[str, Any]) -> Metadata:
 
 
 def _may_hold_image(turn: PlainTurn) -> bool:
-    """Image bytes begin a text, or follow a data URL's name anywhere in it; a label may hold
-    what a label may not, or nothing."""
-    asked, answered = turn.user_input, turn.agent_answer
+    """Whether a text may hold image bytes; a label may hold what a label may not, or nothing."""
+    texts = f"{turn.user_input}\n{turn.agent_answer}"
     labels = f"{turn.intent}{turn.topic}{turn.artifact}"
     return (
-        (":" in asked and "data:image" in asked.lower())
-        or (":" in answered and "data:image" in answered.lower())
-        or asked[:4] in _BEGINNINGS
-        or answered[:4] in _BEGINNINGS
-        or asked[:1] in _SPACES  # an image may follow
-        or answered[:1] in _SPACES
+        (len(texts) > 24 and may_hold(texts))
         or turn.error is not None
         or turn.intent == ""
         or _are_odd(labels)
@@ -130,20 +124,14 @@ def _may_hold_image(turn: PlainTurn) -> bool:
 
 @lru_cache(4096)  # a platform has few labels, and says them often
 def _are_odd(labels: str) -> bool:
-    return not labels.isprintable() or (len(labels) >= 32 and _hints(labels))
+    return not labels.isprintable() or (len(labels) > 24 and may_hold(labels))
 
 
 def _needs_a_look(metadata: str) -> bool:
-    """Metadata that may hold an image, or lie too deep."""
-    return metadata.count("{") + metadata.count("[") > MAX_DEPTH or _hints(metadata)
-
-
-def _hints(text: str) -> bool:
-    for start in IMAGE_STARTS:  # a generator or a regular expression takes thrice as long
-        if start in text:
-            return True
-    lower = text.lower()
-    return "image" in lower or "base64" in lower
+    """Metadata that may hold an image or a record, or lie too deep."""
+    return metadata.count("{") + metadata.count("[") > MAX_DEPTH or (
+        "ase64" in metadata or may_hold(metadata)
+    )
 
 
 def _has_plain_ids(turn: PlainTurn) -> bool:

@@ -25,6 +25,7 @@ import msgspec
 from schemas.base import EPOCH, format_time
 from streams.errors import ConfigurationError
 from streams.runtime.decode import too_long
+from streams.runtime.withheld import is_spelt_out
 
 CHUNK = 1 << 20
 BLOCK = 1 << 16  # some hundred turns: what decodes and folds them stays in the CPU's cache
@@ -32,8 +33,7 @@ ROWS = 256
 MAX_LINE = 64 << 20  # a longer line is read past; its first bytes stand for it
 HEAD = 1 << 20
 _encode = msgspec.json.Encoder().encode
-WITHHELD = re.compile(rb"meta[_-]request", re.IGNORECASE)
-OVERLAP = 16  # bytes: that text may lie across two blocks
+OVERLAP = 256  # bytes: what a line mentions may lie across two blocks
 STDIN = "-"
 GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -183,21 +183,20 @@ class Source:
 
     def _long_line(self, file: IO[bytes], begun: bytes) -> list[Given]:
         """The first bytes of a line of more than MAX_LINE, the length of the rest."""
-        length, withheld = len(begun), False
+        length, hidden = len(begun), False
         self._hash.update(begun)
         block, before = begun, b""
         while block:
-            # without the zeros of UTF-16
-            withheld = withheld or bool(WITHHELD.search((before + block).replace(b"\0", b"")))
+            hidden = hidden or is_spelt_out(before + block)
             if block.endswith(b"\n"):
                 break
-            before = block[-2 * OVERLAP :]
+            before = block[-OVERLAP:]
             block = self._next(file.readline, CHUNK)
             self._hash.update(block)
             length += len(block)
         self._bytes += length
         # the edge keeps hash and length alone of what may be withheld
-        head = begun[:HEAD] + too_long(length) + (b" meta_request" if withheld else b"")
+        head = begun[:HEAD] + too_long(length) + (b" meta_request" if hidden else b"")
         return self._records([head, b""])
 
     def _next(self, read: Callable[[int], bytes], size: int) -> bytes:

@@ -16,7 +16,7 @@ from rocksdict import WriteBatch
 
 from streams.errors import ConfigurationError, TurnstoneError
 from streams.runtime import exchange
-from streams.runtime.database import open_database, rows_under
+from streams.runtime.database import open_database, rows_named, rows_under
 from streams.runtime.entity import Entity, Where, unpack
 
 CACHE_BYTES = 80_000_000
@@ -103,6 +103,24 @@ class Store:
                 _, tenant, name = where.split(b"\0")
                 yield tenant.decode(), name.decode()
 
+    def heads(self, table: str, after: str = "") -> Iterator[tuple[str, tuple[str, str], bytes]]:
+        """The row `h` of every entity on disk that is not cold: where to go on after it, its tenant
+        and key, the row. Raises StoreError."""
+        start = table[0].encode() + b"\0"
+        try:
+            for where, row in rows_named(self._db.iter(), b"h", after.encode() or start):
+                if not where.startswith(start):
+                    return
+                _, tenant, key = where.decode().split("\0")
+                yield where.decode(), (tenant, key), row
+        except Exception as error:  # rocksdict raises bare Exceptions
+            raise self._unreadable(error) from None
+
+    def cool(self, entity: Entity) -> None:
+        """The next commit stores it as one compressed row."""
+        entity.cool(compressed=True)
+        self._changed[entity] = None
+
     def _read(self, prefix: bytes) -> dict[str, bytes]:
         try:
             return rows_under(self._cursor, prefix)
@@ -149,7 +167,7 @@ class Store:
         for where, entity in used.items():
             if entity in self._changed:
                 self._used[where] = entity
-            else:
+            elif entity.cold is None:  # others are seldom asked for
                 packed = self._packed[where] = entity.pack()
                 self._packed_bytes += PACKED + len(packed)
         for where in list(self._packed):

@@ -12,22 +12,22 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from sinks.generation import RESERVED
-from streams.extractors.naming import named
 from streams.kafka import agents
 from streams.kafka.app import App
 from streams.kafka.disk_rows import DiskRows
 from streams.kafka.encoding import Origin
+from streams.kafka.layout import check
 from streams.kafka.processing import LaneSettings, no_span
 from streams.kafka.rows import MemoryRows, RowStore
 from streams.kafka.run import run
 from streams.kafka.settings import KafkaSettings
 from streams.kafka.topics import ensure_topics
 from streams.observing import traces
-from streams.runtime.apply import MOST_DAYS, retention_of
+from streams.retention import ABOUT, DEFAULT_DAYS, check_days, retention_of
 from streams.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -54,18 +54,16 @@ class WorkerSettings(Settings):
     ] = None
     retention_days: Annotated[
         float,
-        Field(
-            ge=0,
-            le=MOST_DAYS,
-            description="A session's rows go so long after its latest turn; 0: never.",
-        ),
-    ] = 30.0
+        AfterValidator(check_days),
+        Field(description=ABOUT),
+    ] = DEFAULT_DAYS
     extractor: Annotated[
-        Literal["none", "rules"],
+        Literal["none", "rules"] | None,
         Field(
-            description="Finds memory in turns and sends it to write-plans with what they cause."
+            description="Finds memory in turns and sends it to write-plans with what they cause. "
+            "It is remembered: without it a worker goes on with what was chosen last."
         ),
-    ] = "none"
+    ] = None
     generation: Annotated[
         str | None,
         Field(
@@ -124,7 +122,7 @@ def make_app(kafka: KafkaSettings, worker: WorkerSettings, traced: bool = False)
             worker.group,
             kafka.partitions,
             worker.retention,
-            named(worker.extractor),
+            worker.extractor,
             worker.generation,
             origin,
         ),
@@ -150,9 +148,14 @@ def prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
         ConfigurationError: a topic is not as it should be, or the broker refuses us.
         Unreachable: no broker answers.
     """
+    return asyncio.run(_prepare(kafka, worker))
+
+
+async def _prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
+    await check(kafka, worker.group, worker.generation, kafka.partitions)
     changelogs = agents.changelogs(worker.group, kafka.partitions)
     own = agents.own_specs(worker.generation, kafka.partitions)
-    return asyncio.run(ensure_topics(kafka, [*changelogs, *own]))
+    return await ensure_topics(kafka, [*changelogs, *own])
 
 
 def work(

@@ -90,6 +90,7 @@ turn_fields = st.fixed_dictionaries(
         "session_memory_delta": deltas,
         "observations": st.lists(hints | decisions, max_size=3),
         "affect": affects,
+        "image_summaries": st.lists(st.sampled_from(("a red door", "两只猫")), max_size=2),
     },
 )
 

@@ -1,5 +1,6 @@
 """The rule extractor on any text: total, deterministic, valid plans, time linear in the length."""
 
+import re
 import time
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from schemas.base import format_time
 from schemas.events import WritePlan
 from streams.extractors import rules
+from streams.folds.quoting import quoted
 from streams.runtime.plain import PlainTurn
 from tests.acceptance.utterances import turn, utterances
 
@@ -23,6 +25,7 @@ CUES = tuple(
 MARKS = ("\n", ". ", "，", "、", "?", '"', "「", "> ", "```")
 PIECES = st.sampled_from((*KNOWN, *EXAMPLES, *CUES, *MARKS))
 TEXTS = st.one_of(st.text(), st.lists(PIECES, max_size=12).map("".join), st.sampled_from(KNOWN))
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 LONG = 100_000
 
 
@@ -38,6 +41,8 @@ def test_any_text_gives_no_plan_or_one_that_validates(text: str) -> None:
     for update in made.state_updates:
         assert update.payload
         assert update.payload["evidence"] in text, "evidence is the user's own words"
+        assert update.reason == quoted(update.payload["evidence"]), "so is the reason"
+        assert len(update.reason) <= 200 and not CONTROL.search(update.reason)
         assert update.payload["value"] in text
         assert {update.op} == {"upsert"}, "total: nothing that needs a known state"
     known: set[tuple[str, str]] = set()

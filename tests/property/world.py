@@ -147,9 +147,9 @@ class Tables:
 class World:
     """Records in, documents and history rows out. `rows` holds every row by its table's name."""
 
-    def __init__(self, store: Store | None = None, retention: int | None = None) -> None:
+    def __init__(self, store: Store | None = None) -> None:
         self.store = cast(Any, Tables() if store is None else store)
-        self.applier = Applier(self.store, retention)
+        self.applier = Applier(self.store)
         self.rows: dict[str, list[Json]] = {name: [] for name in TABLES}
         self.line = 0
 
@@ -251,7 +251,7 @@ class World:
     def members(self, thread_key: str, user_id: str = "u1") -> dict[str, float]:
         """The events of a thread and how sure their place is."""
         found = self.rows_of("users", user_id).scan(f"x/{thread_key}\x1f")
-        return {name.split("\x1f", 1)[1]: one.confidence for name, one in found}
+        return {name.split("\x1f")[1]: one.confidence for name, one in found}
 
     def replies(self, session_id: str = "s1") -> dict[str, str]:
         """event -> the event it provisionally replies to; the newest link stands."""
@@ -273,8 +273,8 @@ def _read(text: str | None) -> Any:
     return None if text is None else json.loads(text)
 
 
-def world(*records: Json | bytes, retention: int | None = None) -> World:
+def world(*records: Json | bytes) -> World:
     """A memory of these records."""
-    made = World(retention=retention)
+    made = World()
     made.say(*records)
     return made

@@ -8,6 +8,7 @@ from schemas.base import JsonObject
 from schemas.events import WritePlan
 from streams.extractors import rules
 from streams.extractors.engine import Language, Rule
+from streams.folds.quoting import quoted
 from tests.acceptance.utterances import extractions, turn
 
 RULES = [(language, rule) for language in rules.LANGUAGES.values() for rule in language.rules]
@@ -51,10 +52,34 @@ def test_the_plan_of_each_example_validates(rule: Rule) -> None:
         assert update.op == "upsert"
         assert update.valid_from == made.occurred_at
         assert update.body_text
-        assert update.reason
+        assert update.reason == f'said: "{rule.example}"'
     ops = [preference.op for preference in made.preference_updates]
     assert ops in ([], ["confirm"], ["upsert_candidate", "revoke", "confirm"])
-    assert all(preference.note == rule.example for preference in made.preference_updates)
+    for preference in made.preference_updates:
+        assert preference.note == rule.example
+        assert preference.reason == f'said: "{rule.example}"'
+
+
+def test_a_reason_is_what_the_user_said_and_never_a_rules_example() -> None:
+    plan = extract("Hello there! \x1b By the way, I live in Porto\u202e! How are you?")
+    (update,) = (plan or {})["state_updates"]
+    assert update["reason"] == 'said: "By the way, I live in Porto !"'
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("I moved.", 'said: "I moved."'),
+        ("I\tmoved\r\n to\x00 York", 'said: "I moved to York"'),
+        ("[image: a red door] I moved", 'said: "I moved"'),
+        ("a" * 150 + ". " + "b" * 150, 'said: "' + "a" * 150 + '."'),
+        ("word " * 60, 'said: "' + ("word " * 38).rstrip() + '…"'),
+        ("\u5bb6" * 300, 'said: "' + "\u5bb6" * 191 + '…"'),
+    ],
+)
+def test_a_quotation_is_one_short_line_cut_at_a_sentence_or_a_word(text: str, reason: str) -> None:
+    assert quoted(text) == reason
+    assert len(reason) <= 200 and reason.isprintable()
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,9 @@ LONG_AGO = int(time.time() - 3_600) * SECOND
 def written(folder: Path, records: Iterable[tuple[str, int, int, int]]) -> None:
     """Signals applied from these (topic, partition, offset, recorded_at)."""
     rows = [
-        (f"{topic}-{partition}-{offset}", "user", None, "ann", at, "{}",
-         "default", at, topic, partition, offset, at // DAY)
+        (f"{topic}-{partition}-{offset}", "user", None, "ann", at,
+         f'{{"n": "{topic}-{partition}-{offset}"}}', "default", at, topic, partition, offset,
+         at // DAY)
         for topic, partition, offset, at in records
     ]  # fmt: skip
     with SharedHistory(folder, OWNER) as history:
@@ -73,3 +74,25 @@ def test_what_only_the_new_one_has_is_no_hindrance(tmp_path: Path) -> None:
     written(root, read[:3])
     written(folder_of(root, "new"), [read[0], read[4]])  # 1 and 2 ended otherwise there
     assert promote(root, "new").current == "new"
+
+
+def test_what_was_read_at_another_place_is_not_lacking(tmp_path: Path) -> None:
+    """`repartition` has moved the records of three partitions into two."""
+    root = tmp_path / "h"
+    written(
+        root, [("turns", 2, 0, LONG_AGO), ("turns", 2, 1, LONG_AGO), ("turns", 1, 70, LONG_AGO)]
+    )
+    moved(folder_of(root, "new"), [("turns-2-0", 71), ("turns-2-1", 72), ("turns-1-70", 70)])
+    assert promote(root, "new").current == "new"
+
+
+def moved(folder: Path, said: Iterable[tuple[str, int]]) -> None:
+    """The same signals, read from partition 1 at these offsets."""
+    rows = [
+        (name, "user", None, "ann", LONG_AGO, f'{{"n": "{name}"}}',
+         "default", LONG_AGO, "turns", 1, offset, LONG_AGO // DAY)
+        for name, offset in said
+    ]  # fmt: skip
+    with SharedHistory(folder, OWNER) as history:
+        piece = Piece("sink-history-0", list(range(len(rows))), to_arrow("signals", rows))
+        history.write({"signals": [piece]}, {"sink-history-0": len(rows)}, {})

@@ -9,7 +9,7 @@ import pytest
 
 from schemas.events import RECORD_TYPES
 from schemas.upcast import upcast
-from streams.importers import ImportFault, Skipped, chatgpt_export, convert
+from streams.importers import ImportFault, Skipped, Told, chatgpt_export, convert
 
 Json = dict[str, Any]
 HIDDEN = {"is_visually_hidden_from_conversation": True}
@@ -44,7 +44,7 @@ def chain(*messages: Json, **fields: Any) -> Json:
 
 
 def parse(conversation: Json, skipped: Skipped | None = None) -> list[Json]:
-    found = list(chatgpt_export.parse([conversation], skipped))
+    found = list(chatgpt_export.parse([conversation], skipped, user_id="u"))
     for record in found:
         model = RECORD_TYPES[record["type"]].model_validate(upcast(dict(record)))
         assert model.model_extra == {}
@@ -187,11 +187,11 @@ def test_the_export_is_read_as_json_and_as_the_zip_itself(tmp_path: Path) -> Non
         file.write(plain, "export/conversations.json")
         file.writestr("export/user.json", json.dumps({"id": "user-7"}))
     skipped = Skipped()
-    of_json = list(convert("chatgpt-export", plain, skipped))
+    of_json = list(convert("chatgpt-export", plain, skipped, Told("ann")))
     of_zip = list(convert("chatgpt-export", export))
     assert [record["session_id"] for record in of_json] == ["c-1", "c-1", "c-2"]
     assert [r["user_id"] for r in of_zip if r["type"] == "turn"] == ["user-7", "user-7"]
-    for record in of_zip:
+    for record in (*of_zip, *of_json):
         record.pop("user_id", None)
     assert of_zip == of_json
     assert skipped == {"message on a branch not taken": 2}

@@ -15,7 +15,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from schemas.events import RECORD_TYPES
 from schemas.upcast import upcast
-from streams.importers import ImportFault, Skipped, convert
+from streams.importers import ImportFault, NoUser, Skipped, Told, convert
 
 CALL = {"name": "price", "args": {"sku": "A1"}, "id": "c1"}
 MESSAGES: list[BaseMessage] = [
@@ -42,6 +42,19 @@ def put(
     checkpoint["channel_values"] = values
     config: Any = {"configurable": {"thread_id": thread, "checkpoint_ns": namespace}}
     saver.put(config, checkpoint, {"source": "loop", "step": minute, "user_id": "u"}, {})  # type: ignore[typeddict-unknown-key]
+
+
+def test_a_thread_of_nobody_is_refused_unless_who_imports_names_one(
+    saver: SqliteSaver, tmp_path: Path
+) -> None:
+    checkpoint = empty_checkpoint()
+    checkpoint["channel_values"] = {"messages": MESSAGES}
+    config: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+    saver.put(config, checkpoint, {"source": "loop", "step": 1}, {})
+    with pytest.raises(NoUser):
+        read(tmp_path)
+    told = list(convert("langgraph", tmp_path / "graph.sqlite", told=Told("ann")))
+    assert told[0]["user_id"] == "ann"
 
 
 def read(tmp_path: Path, skipped: Skipped | None = None) -> list[dict[str, Any]]:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from schemas.base import parse_time
 from schemas.events import RECORD_TYPES
 from schemas.upcast import upcast
-from streams.importers import ImportFault, Skipped, convert, openai_chat
+from streams.importers import ImportFault, NoUser, Skipped, Told, convert, openai_chat
 
 Json = dict[str, Any]
 SYSTEM = {"role": "system", "content": "No purchases."}
@@ -24,9 +25,13 @@ RESULT = {"role": "tool", "tool_call_id": "c1", "name": "price", "content": "12.
 ANSWER = {"role": "assistant", "content": "It costs 12.50."}
 
 
+TOLD = Told("ann", parse_time("2026-03-01T00:00:00Z"))
+
+
 def parse(*messages: Json, skipped: Skipped | None = None, **item: Any) -> list[Json]:
     """The records of one item, each checked against its model."""
-    found = list(openai_chat.parse([{"session_id": "s", **item, "messages": [*messages]}], skipped))
+    given = [{"session_id": "s", **item, "messages": [*messages]}]
+    found = list(openai_chat.parse(given, skipped, TOLD))
     for record in found:
         model = RECORD_TYPES[record["type"]].model_validate(upcast(dict(record)))
         assert model.model_extra == {}
@@ -68,7 +73,7 @@ def test_each_message_is_a_second_after_created() -> None:
         "2023-11-14T22:13:23Z",
         "2023-11-14T22:13:24Z",
     ]
-    assert parse(USER)[0]["occurred_at"] == "1970-01-01T00:00:00Z"
+    assert parse(USER)[0]["occurred_at"] == "2026-03-01T00:00:00Z", "what who imports says"
     assert parse(USER, created="2026-01-31T18:30:00+09:00")[0]["occurred_at"] == (
         "2026-01-31T09:30:00Z"
     )
@@ -78,6 +83,44 @@ def test_a_message_with_its_own_time_keeps_it_and_the_order() -> None:
     turn, answer = parse(USER | {"created": 100}, ANSWER | {"created": 90})
     assert turn["occurred_at"] == "1970-01-01T00:01:40Z"
     assert answer["occurred_at"] == "1970-01-01T00:01:40.000001Z"
+
+
+def test_a_first_message_without_a_time_is_dated_by_the_next_that_has_one() -> None:
+    turn, _, _, answer = parse(USER, CALLS, RESULT, ANSWER | {"created": 1_700_000_000})
+    assert turn["occurred_at"] == "2023-11-14T22:13:17Z"
+    assert answer["occurred_at"] == "2023-11-14T22:13:20Z"
+
+
+@pytest.mark.parametrize(
+    ("item", "user"),
+    [
+        ({}, "ann"),
+        ({"user_id": None}, "ann"),
+        ({"user_id": " "}, "ann"),
+        ({"user_id": 7}, "7"),
+        ({"user": "bo"}, "bo"),
+        ({"user_id": "cy", "user": "bo"}, "cy"),
+        ({"user": {"name": "bo"}}, "ann"),
+        ({"info": {"task": {"user_id": "mia_li_3668"}}}, "mia_li_3668"),
+        ({"info": "none"}, "ann"),
+    ],
+)
+def test_the_user_is_the_items_else_who_imports_says(item: Json, user: str) -> None:
+    assert parse(USER, **item)[0]["user_id"] == user
+
+
+def test_conversations_that_come_to_nothing_are_counted() -> None:
+    skipped = Skipped()
+    assert parse(skipped=skipped) == parse(SYSTEM, skipped=skipped) == []
+    assert skipped == {"conversation without messages": 1, "conversation in which nobody speaks": 1}
+
+
+def test_without_a_user_or_a_time_there_is_no_turn() -> None:
+    item = {"messages": [USER]}
+    with pytest.raises(NoUser, match="give --user NAME"):
+        list(openai_chat.parse([item], told=Told(created=1)))
+    with pytest.raises(ImportFault, match="give --created TIME"):
+        list(openai_chat.parse([item], told=Told("ann")))
 
 
 def test_ids_depend_on_session_and_message_index_alone() -> None:
@@ -91,7 +134,7 @@ def test_ids_depend_on_session_and_message_index_alone() -> None:
 
 def test_without_a_session_id_equal_items_are_one_session() -> None:
     one, two, three = (
-        next(openai_chat.parse([{"messages": messages}]))["session_id"]
+        next(openai_chat.parse([{"messages": messages}], told=TOLD))["session_id"]
         for messages in ([USER, ANSWER], [USER, ANSWER], [USER])
     )
     assert one == two != three
@@ -241,7 +284,7 @@ def test_a_refusal_is_the_answer() -> None:
 )
 def test_faults_name_item_field_and_reason(item: Any, field: str | None, reason: str) -> None:
     with pytest.raises(ImportFault) as fault:
-        list(openai_chat.parse([{"messages": [USER]}, item]))
+        list(openai_chat.parse([{"messages": [USER]}, item], told=TOLD))
     assert (fault.value.item, fault.value.field) == (2, field)
     assert reason in fault.value.reason and "item 2" in str(fault.value)
 
@@ -271,13 +314,13 @@ def test_json_jsonl_and_bare_arrays_are_read(
 ) -> None:
     file = tmp_path / "chat.json"
     file.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
-    assert len(of(list(convert("openai-chat", file)), "turn")) == turns
+    assert len(of(list(convert("openai-chat", file, told=TOLD)), "turn")) == turns
 
 
 def test_conversations_before_a_broken_line_are_read(tmp_path: Path) -> None:
     file = tmp_path / "chat.jsonl"
     file.write_text(json.dumps(ITEM) + "\n" + '{"messages": [}\n', encoding="utf-8")
-    records = convert("openai-chat", file)
+    records = convert("openai-chat", file, told=TOLD)
     assert [next(records)["type"], next(records)["type"]] == ["turn", "recursion"]
     with pytest.raises(ImportFault, match=r"line 2, column 15: not JSON"):
         next(records)

@@ -137,7 +137,7 @@ def test_states_of_a_user_are_what_the_macro_says(
 TURNS = """
     SELECT e.event_id, e.occurred_at, e.session_id, e.user_id, e.status, e.user_input,
         e.agent_answer, a.v, a.a, a.d
-    FROM event_current e LEFT JOIN affect_current a USING (tenant, event_id)
+    FROM event_current e LEFT JOIN affect_current a USING (tenant, session_id, event_id)
     WHERE {} ORDER BY e.occurred_at, e.event_id"""
 
 

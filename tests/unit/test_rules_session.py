@@ -1,16 +1,12 @@
 """The rules of a session, one short test each (design 04, Session; seeds 000 and 004)."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from schemas.base import DAY, format_time
-from streams.folds import documents
-from streams.runtime.apply import Applier
-from streams.runtime.store import Store
-from tests.unit.session_told import START, Json, Told, clarify, encode, micros, signal, turn
+from schemas.base import format_time
+from tests.unit.session_told import Json, Told, clarify, micros, signal, turn
 
 # --- what is one event ------------------------------------------------------------------------
 
@@ -334,69 +330,3 @@ def test_a_late_turn_of_another_client_moves_no_clients_link() -> None:
 def test_the_end_of_a_running_turn_links_nothing_again() -> None:
     told = Told(turn("a", 0), turn("b", 1, status="running"), turn("b", 1))
     assert [row[2:4] for table, row in told.history if table == "links"] == [("b", "a")]
-
-
-# --- garbage control --------------------------------------------------------------------------
-
-
-def applied(path: Path, *records: Json) -> Applier:
-    """Sessions kept 30 days, over a store of their own."""
-    applier = Applier(Store(path / "store"), retention=30 * DAY)
-    applier.apply([(encode(one), ("test", 0, at)) for at, one in enumerate(records, 1)])
-    return applier
-
-
-def elsewhere(days: float, **fields: Any) -> Json:
-    """A turn of another session: the stream's time goes on."""
-    return turn(f"x{days}", 24 * days, **fields) | {"session_id": "other"}
-
-
-def count(applier: Applier, session_id: str = "s") -> int:
-    rows = applier.store.entity("sessions", "default", session_id)
-    return documents.session(rows)["conversation_count"] if rows.get("h") else 0
-
-
-def test_a_record_too_late_to_begin_a_session_goes_to_the_history_alone(tmp_path: Path) -> None:
-    applier = applied(tmp_path, elsewhere(31), turn("a", 0, user_id="u", topic="t"))
-    assert (applier.counts["applied"], applier.counts["after_retention"]) == (2, 1)
-    assert count(applier) == 0
-    assert applier.store.entity("users", "default", "u").get("l") is None
-    assert [row[0] for row in applier.rows["events"]] == ["x31", "a"]
-
-
-def test_a_session_is_dropped_30_days_after_its_latest_turn(tmp_path: Path) -> None:
-    applier = applied(tmp_path, turn("a", 0), elsewhere(30.1), turn("b", 24 * 30.1))
-    assert count(applier) == 1
-    assert applier.counts["after_retention"] == 0
-
-
-def test_the_rows_of_its_tasks_are_dropped_with_it(tmp_path: Path) -> None:
-    running = turn("a", 0, task_id="k", status="running")
-    applier = applied(tmp_path, running, clarify("k", 1), elsewhere(31), turn("b", 24 * 31))
-    rows = applier.store.entity("sessions", "default", "s")
-    assert [name for letter in "tqwr" for name, _ in rows.scan(f"{letter}/")] == []
-
-
-def test_a_session_within_30_days_is_kept_and_takes_older_records(tmp_path: Path) -> None:
-    applier = applied(tmp_path, turn("a", 24 * 10), elsewhere(39), turn("b", 0))
-    assert count(applier) == 2
-
-
-def test_the_last_document_of_a_dropped_session_goes_to_the_history(tmp_path: Path) -> None:
-    applier = applied(tmp_path, turn("a", 0), elsewhere(31), turn("b", 24 * 31))
-    shown = [json.loads(row[6]) for row in applier.rows["sessions"]]
-    assert [one["updated_at"] for one in shown] == [format_time(START)]
-
-
-def test_one_wrong_date_expires_nobody(tmp_path: Path) -> None:
-    wrong = elsewhere(4000, recorded_at=format_time(micros(1)))
-    applier = applied(tmp_path, turn("a", 0), wrong, turn("b", 2))
-    assert count(applier) == 2
-    assert applier.counts["after_retention"] == 0
-
-
-def test_without_retention_nothing_is_dropped(tmp_path: Path) -> None:
-    applier = Applier(Store(tmp_path / "store"))
-    records = [elsewhere(400), turn("a", 0), elsewhere(800), turn("b", 1)]
-    applier.apply([(encode(one), ("test", 0, at)) for at, one in enumerate(records, 1)])
-    assert count(applier) == 2

@@ -18,7 +18,7 @@ DAY = 86_400_000_000
 def piece(offsets: Sequence[int], app_id: str = "a") -> Piece:
     """Rows of `threads` whose event ids are their offsets."""
     rows = [
-        ("put", "o", str(at), app_id, 1.0, at, at, "default", at, "history", 0, at, 1)
+        ("put", "o", str(at), app_id, 1.0, at, at, None, "default", at, "history", 0, at, 1)
         for at in offsets
     ]
     assert len(rows[0]) == len(SCHEMAS["threads"])

@@ -275,7 +275,10 @@ def link(
 ) -> tuple[Any, ...]:
     ends = {"from_event_id": one, "to_event_id": to, "label": label}
     owner = "s" if provisional else "u1"
-    return row("links", op=op, owner_id=owner, **ends, seq=seq, provisional=provisional)
+    session = "s" if provisional else None
+    return row(
+        "links", op=op, owner_id=owner, session_id=session, **ends, seq=seq, provisional=provisional
+    )
 
 
 def test_links_are_moved_removed_and_replaced_by_a_plan(tmp_path: Path) -> None:

@@ -223,6 +223,65 @@ def test_law_8_a_person_is_gone_to_the_last_byte_and_others_stay(tmp_path: Path)
     assert {one["delta_version"] for one in receipt["tables"].values()} == {1}
 
 
+def test_another_persons_event_of_the_same_id_stays(tmp_path: Path) -> None:
+    """Event ids are unique within a session only."""
+    root = tmp_path / "history"
+    asked = json.dumps({"session_id": "anns", "event_id": "1"}).encode()
+    other = json.dumps({"session_id": "bobs", "event_id": "1"}).encode()
+    told = {
+        "events": [
+            row("events", event_id="1", session_id="anns", user_id="ann"),
+            row("events", event_id="1", session_id="bobs", user_id="bob"),
+            row("events", event_id="2", session_id="group", user_id="ann"),
+            row("events", event_id="1", session_id="group", user_id="bob"),
+            row("events", event_id="3", session_id="ann", user_id="bob"),
+        ],
+        "affects": [
+            row("affects", event_id="1", user_id="bob", session_id=session, text=text)
+            for session, text in (("bobs", "own"), (None, "unclear"), ("anns", "hers"))
+        ],
+        "plans": [
+            row("plans", plan_id=f"p{n}", user_id="bob", event_id=event, doc=json.dumps(doc))
+            for n, (event, doc) in enumerate(
+                (("1", {"session_id": "bobs"}), ("1", {}), ("1", {"session_id": "anns"}), ("2", {}))
+            )
+        ],
+        "links": [
+            row("links", op="put", owner_id=owner, from_event_id="1", to_event_id="9",
+                provisional=owner != "bob")
+            for owner in ("bobs", "anns", "bob", "group", "ann")
+        ],
+        "threads": [
+            row("threads", op="put", owner_id=owner, event_id="1", thread_key="k")
+            for owner in ("bobs", "anns", "bob")
+        ],
+        "revisions": [
+            row("revisions", owner_id=owner, entity_type=what, entity_id="1", seq=0,
+                evidence_event_ids=["1"], revision_id=f"{owner} {what}")
+            for owner, what in (("group", "link"), ("bobs", "link"), ("ann", "link"),
+                                ("ann", "state"), ("anns", "link"))
+        ],
+        "dead_letters": [
+            row("dead_letters", reason="r", key="default/x", payload=payload)
+            for payload in (asked, other, b"{ann", b"{joanne said it")
+        ],
+    }  # fmt: skip
+    write(root, **told)
+    forget(root, "default", "ann")
+
+    def left(columns: str, table: str) -> list[tuple[Any, ...]]:
+        with connect(root) as db:
+            return read(db, f"SELECT {columns} FROM {table} ORDER BY ALL").rows
+
+    assert left("session_id, event_id", "events") == [("ann", "3"), ("bobs", "1"), ("group", "1")]
+    assert left("text", "affects") == [("own",), ("unclear",)]
+    assert left("plan_id", "plans") == [("p0",), ("p1",)]
+    assert left("owner_id", "links") == [("ann",), ("bob",), ("bobs",), ("group",)]
+    assert left("owner_id", "threads") == [("bob",), ("bobs",)]
+    assert left("revision_id", "revisions") == [("ann link",), ("bobs link",), ("group link",)]
+    assert left("payload", "dead_letters") == [(other,), (b"{joanne said it",)]
+
+
 def test_forgetting_again_ends_what_a_kill_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

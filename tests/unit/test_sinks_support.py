@@ -13,7 +13,8 @@ from sinks.tables import SCHEMAS, to_arrow
 Row = dict[str, Any]
 PLAIN = {pa.string(): "", pa.int64(): 0, pa.float64(): 0.5, pa.bool_(): False, pa.binary(): b""}
 NULLABLE = {
-    "user_id", "client_id", "task_id", "error", "intent", "topic", "artifact", "difficulty",
+    "session_id", "user_id", "client_id", "task_id", "error", "intent", "topic", "artifact",
+    "difficulty",
     "correct_rate", "metadata", "extra", "step_id", "kind", "before", "after", "plan_id",
     "closed_reason", "key", "headers", "tool_call_id", "call_index",
 }  # fmt: skip

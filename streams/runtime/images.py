@@ -1,0 +1,256 @@
+"""Image bytes in a text: found by decoding them, for words may be written in the same letters.
+
+An image is a data URL of one, or base64 (either alphabet, padded or not, in lines, behind JSON's
+escapes) whose first bytes are those of an image file. All is done in linear time.
+"""
+
+import re
+from base64 import b64decode
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+
+LEAST = 32
+"""Characters of base64: what is shorter may speak of an image, but holds none."""
+LEAST_OF_URL = 24
+"""The same where a data URL's name says what it is."""
+HEAD = 1_500
+"""Characters that are decoded to tell what it is: an SVG may begin with a long comment."""
+
+HEAD_OF_WORD = 256
+"""The same of a data URL that says of no base64."""
+
+_LETTER = "[A-Za-z0-9+/_-]"
+_ALONE = "(?<![A-Za-z0-9+/])"
+_START = re.compile(
+    r"(?i:data:image/)"
+    r"|iVBORw0KGgo"  # PNG
+    r"|[/_]9j[/_]"  # JPEG
+    r"|R0lGOD[dl]h"  # GIF
+    r"|UklGR"  # RIFF, WebP
+    rf"|Qk[0-3]{_LETTER}{{5}}AAAA"  # BMP, with four bytes that are 0
+    rf"|AAAA{_LETTER}[GWm2]Z0eXB"  # ftyp: HEIC, AVIF
+    rf"|{_ALONE}(?:SUkqA|TU0AK|SUkrAA|JVBERi|PHN2Z|PD94bW|77u/P)"  # TIFF, PDF, SVG
+)
+_RUN = re.compile(
+    rf"{_LETTER}{{28,}}+(?:\s++{_LETTER}{{28,}}+)*+(?:={{1,2}}|\s++{_LETTER}*+={{1,2}})?"
+)
+_LAST_LINE = re.compile(
+    rf"[ \t]*\r?\n[ \t]*{_LETTER}{{1,75}}+={{0,2}}(?=[ \t]*(?:\r?\n|[\"']|\Z))"
+    rf"|\s+{_LETTER}{{1,27}}+={{0,2}}\s*\Z"
+)
+"""It may be short, and look like a word."""
+_URL = re.compile(
+    r"data:image/[\w.+-]{1,64}+"
+    r"(?:\s?;\s?(?:base64|utf-?8|[\w.+-]{1,64}+=(?:\"[^\"]{0,128}+\"|[^,;\"\s]{0,128}+))){0,8}+"
+    r"\s*+,",
+    re.IGNORECASE | re.ASCII,
+)
+_URL_RUN = re.compile(
+    r"\s*+([A-Za-z0-9+/_%-]++(?:\s++[A-Za-z0-9+/_%-]{28,}+)*+"
+    r"(?:={1,2}|\s++[A-Za-z0-9+/_%-]*+={1,2})?)"
+)
+_DRAWING = re.compile(r"\s*+(?:<|%3C)(?:svg|\?xml|%3Fxml|!--|!doctype)", re.IGNORECASE)
+_DRAWN = re.compile(r"</svg\s*>|%3C/svg(?:%20|\s)*(?:>|%3E)", re.IGNORECASE)
+_WORD = re.compile(r"[^\s\"']+")
+_PERCENT = re.compile("%[0-9a-fA-F]{2}")
+_ESCAPE = re.compile(r"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|([nrt/]))")
+_WHITE = re.compile(r"\s+")
+_STANDARD = str.maketrans("-_", "+/")
+
+
+def may_hold(text: str) -> bool:
+    """Whether a closer look is worth it: asked of nearly every text, so it looks for letters
+    first, which is quick."""
+    return (
+        ("9" in text and ("9j" in text or "PD94bW" in text))
+        or ("V" in text and ("iVBORw" in text or "JVBERi" in text))
+        or ("U" in text and ("UklGR" in text or "SUk" in text or "TU0AK" in text))
+        or ("Z" in text and ("Z0eXB" in text or "PHN2Z" in text))
+        or ("Q" in text and "Qk" in text and "AAAA" in text)
+        or "R0lGOD" in text
+        or ("/" in text and ":" in text and "data:image" in text.lower())
+    )
+
+
+def is_in(text: str) -> bool:
+    """Whether the text holds image bytes."""
+    return may_hold(text) and next(find(text), None) is not None
+
+
+def cut(text: str) -> str:
+    """The text with a stand-in for each image: how long it was, and its hash."""
+    kept, at = [], 0
+    for start, end in find(text):
+        kept += [text[at:start], stand_in(text[start:end].encode("utf-8", "surrogateescape"))]
+        at = end
+    return "".join((*kept, text[at:]))
+
+
+def stand_in(image: bytes) -> str:
+    """What is left of an image."""
+    return f"[image removed: {len(image)} bytes, sha256 {sha256(image).hexdigest()}]"
+
+
+def find(text: str) -> Iterator[tuple[int, int]]:
+    """Where each image begins and ends."""
+    plain, place = _unescaped(text)
+    look = _Look(plain)
+    at = 0
+    while (begun := _START.search(plain, at)) is not None:
+        end = look.end(begun.start())
+        if end is None:
+            at = begun.start() + 1
+        else:
+            at = end
+            yield place(begun.start()), place(end)
+
+
+class _Look:
+    """One text, looked at from its beginning to its end."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._is_drawn = True  # as far as somebody has looked
+
+    def end(self, at: int) -> int | None:
+        """Where the image ends that begins here, if one does."""
+        url = _URL.match(self._text, at)
+        if url is not None:
+            return self._end_of_url(url)
+        head = _RUN.match(self._text[at : at + HEAD])
+        letters = _WHITE.sub("", head[0]) if head else ""
+        if len(letters) < LEAST or not self._is_image(_decoded(letters), at):
+            return None
+        run = _RUN.match(self._text, at)
+        assert run is not None
+        return self._with_last_line(run)
+
+    def _is_image(self, head: bytes, at: int) -> bool:
+        if not is_image(head):
+            return False
+        if head[:2] == b"\xff\xd8" and not _is_sure_jpeg(head):  # five letters say so, no more
+            return at == 0 or not re.match("[A-Za-z0-9+/]", self._text[at - 1])
+        return True
+
+    def _with_last_line(self, run: "re.Match[str]") -> int:
+        if run[0].endswith("="):
+            return run.end()
+        last = _LAST_LINE.match(self._text, run.end())
+        return last.end() if last else run.end()
+
+    def _end_of_url(self, url: "re.Match[str]") -> int | None:
+        at = url.end()
+        if url[0][:-1].rstrip().lower().endswith("base64"):
+            run = _URL_RUN.match(self._text, at)
+            letters = _WHITE.sub("", run[1][:HEAD]) if run else ""
+            if run and (len(letters) >= LEAST_OF_URL or is_image(_decoded(letters))):
+                return self._with_last_line(run)
+            return None
+        if _DRAWING.match(self._text, at):
+            drawn = _DRAWN.search(self._text, at) if self._is_drawn else None
+            self._is_drawn = drawn is not None
+            return drawn.end() if drawn else self._end_of_word(at)
+        word = _WORD.match(self._text[at : at + HEAD_OF_WORD])
+        if word is None or len(word[0]) < LEAST:
+            return None
+        run = _RUN.match(word[0])
+        is_packed = run is not None and is_image(_decoded(run[0]))
+        return self._end_of_word(at) if is_packed or _PERCENT.search(word[0]) else None
+
+    def _end_of_word(self, at: int) -> int:
+        word = _WORD.match(self._text, at)
+        return word.end() if word else at
+
+
+def _unescaped(text: str) -> tuple[str, Callable[[int], int]]:
+    """The text as JSON's escapes mean it, and where a place in it was before."""
+    if "\\" not in text:
+        return text, int
+    plain: list[str] = []
+    places, before = [0], [0]
+    at = length = 0
+    for escape in _ESCAPE.finditer(text):
+        plain += [text[at : escape.start()], _meant(escape)]
+        length += escape.start() - at + 1
+        at = escape.end()
+        places.append(length)
+        before.append(at)
+
+    def place(one: int) -> int:
+        near = bisect_right(places, one) - 1
+        return before[near] + one - places[near]
+
+    return "".join((*plain, text[at:])), place
+
+
+def _meant(escape: "re.Match[str]") -> str:
+    if escape[1]:
+        return chr(int(escape[1], 16))
+    return "/" if escape[2] == "/" else "\n"
+
+
+def _decoded(letters: str) -> bytes:
+    whole = letters.rstrip("=").translate(_STANDARD)
+    return b64decode(whole[: len(whole) // 4 * 4]) if "%" not in whole else b""
+
+
+# --- first bytes ------------------------------------------------------------------------------
+
+_SURE = (b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"II+\0\x08\0", b"MM\0+\0\x08")
+_BRANDS = frozenset(
+    b"heic heix heim heis hevc hevx hevm hevs mif1 mif2 msf1 miaf avif avis avio".split()
+)
+_JPEG_NAMES = (b"JFIF", b"JFXX", b"Exif", b"http", b"ICC_", b"Adob", b"MPF\0", b"Duck", b"Phot")
+_DIB_SIZES = frozenset({12, 16, 40, 52, 56, 64, 108, 124})
+_BITS = frozenset({1, 2, 4, 8, 16, 24, 32})
+_SVG = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml.*?)?<svg[\s>/:]", re.DOTALL | re.IGNORECASE)
+_PDF = re.compile(rb"%PDF-\d")
+
+
+def is_image(head: bytes) -> bool:
+    """Whether a file that begins so is one of PNG, JPEG, GIF, WebP, BMP, TIFF, HEIC, AVIF, SVG or
+    PDF."""
+    return (
+        head.startswith(_SURE)
+        or (head[:3] == b"\xff\xd8\xff" and len(head) > 6 and _is_jpeg(head))
+        or (head[:4] == b"RIFF" and head[8:12] == b"WEBP")
+        or (head[4:8] == b"ftyp" and head[8:12] in _BRANDS)
+        or (head[:4] == b"II*\0" and _number(head, 4, 4) >= 8)
+        or (head[:4] == b"MM\0*" and int.from_bytes(head[4:8], "big") >= 8)
+        or (head[:2] == b"BM" and _is_bitmap(head))
+        or _SVG.match(head) is not None
+        or _PDF.match(head) is not None
+    )
+
+
+def _is_jpeg(head: bytes) -> bool:
+    """Its three bytes are four letters, which a path may begin with, so what follows counts."""
+    return head[3] in (0xE0, 0xE1) or _is_sure_jpeg(head)
+
+
+def _is_sure_jpeg(head: bytes) -> bool:
+    """A segment of a known name, or tables or a comment of a size they have."""
+    marker, length = head[3], int.from_bytes(head[4:6], "big")
+    return (
+        (0xE0 <= marker <= 0xEF and head[6:10] in _JPEG_NAMES)
+        or (marker == 0xDB and length in (67, 132, 197, 262))
+        or (marker == 0xFE and length < 256)
+    )
+
+
+def _is_bitmap(head: bytes) -> bool:
+    """Its name is two letters only, so the sizes behind it have to fit."""
+    size = _number(head, 14, 4)
+    planes = 22 if size == 12 else 26
+    return (
+        head[6:10] == b"\0\0\0\0"
+        and size in _DIB_SIZES
+        and _number(head, 10, 4) >= 14 + size
+        and _number(head, planes, 2) == 1
+        and _number(head, planes + 2, 2) in _BITS
+    )
+
+
+def _number(head: bytes, at: int, size: int) -> int:
+    return int.from_bytes(head[at : at + size], "little")

@@ -1,0 +1,224 @@
+"""Which records are withheld: nothing of what they say may be kept anywhere (docs/records.md).
+
+One is, if any object in it, at any depth, has a `source` (or an attribute of CloudEvents) that says
+`meta_request`, however it is spelt. Bytes that are no record and only mention it are kept as hash
+and length.
+"""
+
+import json
+import re
+import unicodedata
+import zlib
+from base64 import b64decode
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from hashlib import sha256
+from html import unescape
+from typing import Any
+from urllib.parse import unquote
+
+import msgspec
+
+SOURCE = "meta_request"
+NOTHING = b'{"source":"meta_request"}'
+"""What stands for a withheld record where one has to be named."""
+ITEM = {"source": SOURCE}
+UNPACKED = 4_000_000
+"""Bytes that a packed line is unpacked to, to see what it mentions."""
+DECODED = 16
+"""Characters of base64 that are worth a look."""
+
+LOWER_Q, UPPER_Q, BACKSLASH = b"qQ\\"  # as numbers, which Python finds in an eighth of the time
+_BARE = SOURCE.replace("_", "")
+_MENTION = re.compile(r"meta[\W_]{0,32}request")
+_PARTS = re.compile(r"[,;|:/#?&=]")
+_ESCAPE = re.compile(r"(?<!\\)\\++u([0-9a-fA-F]{4})")
+_BASE64 = re.compile(rf"[A-Za-z0-9+/_-]{{{DECODED},}}")
+_STANDARD = str.maketrans("-_", "+/")
+_ZLIB_OR_GZIP = zlib.MAX_WBITS | 32
+_check = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+
+
+class _Object(list[tuple[str, Any]]):
+    """A JSON object with all its members, also those of equal names."""
+
+
+_read = json.JSONDecoder(
+    object_pairs_hook=_Object,
+    parse_int=lambda digits: None,  # of thousands of digits Python would make no number
+    parse_float=lambda digits: None,
+).decode
+
+
+def means_withheld(source: str) -> bool:
+    """Whether a record of this source is not to be kept, however it is spelt."""
+    if source.isascii() and "q" not in source and "Q" not in source:
+        return False
+    return _bare(source) == _BARE or any(_bare(part) == _BARE for part in _PARTS.split(source))
+
+
+def _bare(text: str) -> str:
+    """A name without case, blanks, dashes and underscores."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
+
+
+def may_be_said(line: bytes) -> bool:
+    """Whether a closer look is worth it. Asked of every line: most have neither the letter nor an
+    escape that may hide it."""
+    if not (LOWER_Q in line or UPPER_Q in line or BACKSLASH in line):
+        return False
+    if line.find(b"\\u00") < 0:
+        lower = line.lower()
+        return lower.find(b"request") >= 0 and lower.find(b"meta") >= 0
+    return _MENTION.search(_unescaped(line.decode("utf-8", "replace")).lower()) is not None
+
+
+def is_said(line: bytes) -> bool:
+    """Whether the JSON in a line says that it is to be withheld; False of what is no JSON."""
+    try:
+        _check(line)
+        return says(_read(line.decode()))
+    except (ValueError, RecursionError):
+        return False
+
+
+def says(value: Any) -> bool:
+    """Whether an object in a JSON value, at any depth, is withheld. A text that is JSON as a whole
+    counts as what it holds."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            one = _Object(one.items())
+        if isinstance(one, _Object):
+            if _is_withheld(one):
+                return True
+            waiting += [inside for _, inside in one]
+            waiting += [_text(inside) for name, inside in one if name.lower().startswith("data")]
+        elif isinstance(one, list):
+            waiting += one
+        elif isinstance(one, str):
+            waiting += _documents(one)
+    return False
+
+
+def _is_withheld(members: _Object) -> bool:
+    is_event = any(name == "specversion" for name, _ in members)
+    return any(
+        _names_source(name, is_event) and any(map(means_withheld, _texts(value)))
+        for name, value in members
+    )
+
+
+@lru_cache(10_000)  # names are few
+def _names_source(name: str, is_event: bool) -> bool:
+    """`source`, however it is spelt, or an attribute of CloudEvents."""
+    bare = _bare(name)
+    is_attribute = is_event and bare not in ("data", "database64")
+    return bare == "source" or is_attribute or name.strip().lower().startswith(("ce_", "ce-"))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts and names in a JSON value."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            one = _Object(one.items())
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, _Object):
+            waiting += [part for member in one for part in member]
+        elif isinstance(one, list):
+            waiting += one
+
+
+def _documents(text: str) -> list[Any]:
+    """The JSON that a text is: one document, or one a line."""
+    if text.lstrip()[:1] not in ("{", "[", '"') or not _is_mentioned_in(text):
+        return []
+    try:
+        return [_read(text.strip())]
+    except (ValueError, RecursionError):
+        lines = text.splitlines()
+        return lines if len(lines) > 1 else []
+
+
+def _text(value: Any) -> str | None:
+    """What base64 says."""
+    try:
+        return b64decode(value, validate=True).decode() if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def in_headers(headers: Iterable[tuple[str, bytes | str | None]]) -> bool:
+    """Whether a `source` or an attribute of CloudEvents among headers says it."""
+    return any(
+        _names_source(name, is_event=False)
+        and means_withheld(unquote(_decoded(value) if isinstance(value, bytes) else value))
+        for name, value in headers
+        if value is not None
+    )
+
+
+# --- bytes that are no record -----------------------------------------------------------------
+
+
+def is_mentioned(line: bytes) -> bool:
+    """Whether bytes speak of it, in any spelling, also escaped, packed or in base64."""
+    text = _decoded(line)
+    return (
+        _is_mentioned_in(text)
+        or any(_is_mentioned_in(_of_base64(found[0])) for found in _BASE64.finditer(text))
+        or ((unpacked := _unpacked(line)) != b"" and _is_mentioned_in(_decoded(unpacked)))
+    )
+
+
+def is_spelt_out(line: bytes) -> bool:
+    """The same for very much, with no escapes but JSON's."""
+    return _MENTION.search(_unescaped(_decoded(line)).lower()) is not None
+
+
+def _decoded(line: bytes) -> str:
+    return line.decode("utf-8", "replace").replace("\0", "")  # UTF-16, read as what it is not
+
+
+def _is_mentioned_in(text: str) -> bool:
+    if _MENTION.search(text.lower()):
+        return True
+    meant = _unescaped(text)
+    if "&" in meant:
+        meant = unescape(meant)
+    if "%" in meant:
+        meant = unquote(meant)
+    if not meant.isascii():
+        meant = unicodedata.normalize("NFKC", meant)
+    return meant is not text and _MENTION.search(meant.lower()) is not None
+
+
+def _unescaped(text: str) -> str:
+    if "\\u" not in text:
+        return text
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+def _of_base64(letters: str) -> str:
+    whole = letters.translate(_STANDARD)[: len(letters) // 4 * 4]
+    return _decoded(b64decode(whole))
+
+
+def _unpacked(line: bytes) -> bytes:
+    """What a gzip or zlib stream begins with; nothing of what is none."""
+    if line[:1] not in (b"\x1f", b"\x78"):
+        return b""
+    try:
+        return zlib.decompressobj(_ZLIB_OR_GZIP).decompress(line, UNPACKED)
+    except zlib.error:
+        return b""
+
+
+def hash_of(line: bytes) -> bytes:
+    """What is kept of bytes that may be withheld."""
+    return _encode({"bytes": len(line), "sha256": sha256(line).hexdigest()})

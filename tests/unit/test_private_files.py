@@ -1,0 +1,80 @@
+"""What is said lies in files that their owner alone can read."""
+
+import os
+import signal
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams import sample
+from tests.command import environment, ndjson, turn, turnstone
+from tests.serving.serving import serving
+
+CONVERSATIONS = Path(sample.__file__).with_name("conversations.ndjson")
+OPEN: dict[str, Any] = {"umask": 0o000}
+"""As careless as an account can be."""
+
+
+def others_may(folder: Path) -> Iterator[str]:
+    """What somebody else could read, write or enter."""
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink() and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
+            yield f"{path.relative_to(folder)}: {mode:o}"
+
+
+def done(*args: str | Path, **options: Any) -> None:
+    ended = turnstone(*args, **(OPEN | options))
+    assert ended.code == 0, ended.err
+
+
+def test_a_whole_history_is_its_owners_alone(tmp_path: Path) -> None:
+    """After each command that writes one: run, serve, compact, backfill, promote, forget."""
+    history = tmp_path / "history"
+    bad = tmp_path / "bad.ndjson"
+    bad.write_text('{"type": "nothing"}\n')
+    done("run", CONVERSATIONS, bad, "--history", history, "--extractor", "rules")
+    before = os.umask(0)
+    try:
+        with serving("--history", history) as server:
+            assert server.endings([turn("posted", session_id="s", user_id="ann")]) == ["applied"]
+            server.until("/v1/search?q=flat", 200)
+            assert list(others_may(history)) == []
+        with serving("--history", history) as server:
+            server.endings([turn("killed", session_id="s", user_id="ann")])
+            server.process.send_signal(signal.SIGKILL)
+            server.process.wait(10)
+    finally:
+        os.umask(before)
+    assert list(others_may(history)) == []
+    done("compact", "--history", history)
+    done("backfill", "--history", history, "--generation", "plain", "--extractor", "none")
+    assert list(others_may(history)) == []
+    done("promote", "plain", "--history", history)
+    done("run", ndjson(tmp_path / "more.ndjson", [turn("more")]), "--history", history)
+    done("rollback", "--history", history)
+    done("forget", "ann", "--history", history, "--yes")
+    assert list(others_may(history)) == []
+
+
+def test_keys_are_their_owners_alone(tmp_path: Path) -> None:
+    file = tmp_path / "keys.json"
+    done("keys", "add", "--keys", file, "--tenant", "acme", "--role", "read")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_another_account_may_read_where_that_is_said(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    done("run", CONVERSATIONS, "--history", history, env=environment(TURNSTONE_UMASK="027"))
+    assert stat.S_IMODE(history.stat().st_mode) == 0o750
+    marker = history / "turnstone.json"
+    assert stat.S_IMODE(marker.stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("umask", ["x", "0777", "-1", "88", "700"])
+def test_what_is_no_umask_is_a_wrong_setting(tmp_path: Path, umask: str) -> None:
+    ended = turnstone("digest", "--history", tmp_path, env=environment(TURNSTONE_UMASK=umask))
+    assert ended.code == 3
+    assert "TURNSTONE_UMASK" in ended.err
