@@ -137,7 +137,9 @@ def _operation(document: Json, path: str, method: str, said: Json) -> Operation:
         for status, reply in said["responses"].items()
         if status != "default" and not _is_problem(reply)
     }
-    parameters = tuple(_parameter(one) for one in said.get("parameters", ()))
+    parameters = tuple(
+        _parameter(one) for given in said.get("parameters", ()) for one in _spread(given)
+    )
     return Operation(
         said["operationId"], method.upper(), path, said["description"], parameters,
         _body(said), gives, STREAM in said["responses"]["200"].get("content", {}),
@@ -159,6 +161,14 @@ def _body(said: Json) -> str | None:
         return None
     schema = said["requestBody"]["content"]["application/json"]["schema"]
     return _model({"content": {"": {"schema": schema}}}) or "records"
+
+
+def _spread(said: Json) -> list[Json]:
+    """A parameter, or the ones that an object of them spreads over the query."""
+    if said["schema"].get("type") != "object":
+        return [said]
+    properties = said["schema"]["properties"].items()
+    return [{"name": name, "in": said["in"], "schema": schema} for name, schema in properties]
 
 
 def _parameter(said: Json) -> Parameter:

@@ -4,11 +4,16 @@ A command's module is loaded when it is run, and its heavy imports when it does 
 question to the history should cost little more than the answer.
 """
 
+import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
-from streams.commands.options import SETTINGS
+from sinks import panics
+from streams.commands.options import SETTINGS, fails_in_a_line
+from streams.output import note
+from streams.private import keep_files_private
 
 SECTIONS = {
     "Make memory": {
@@ -48,6 +53,8 @@ SECTIONS = {
         "sink": "kafka:sink",
         "produce": "kafka:produce",
         "lag": "kafka:lag",
+        "reset": "kafka:reset",
+        "repartition": "repartition:repartition",
     },
     "Over HTTP": {
         "serve": "serve:serve",
@@ -64,6 +71,14 @@ COMMANDS = {name: place for section in SECTIONS.values() for name, place in sect
 
 class Commands(click.Group):
     """A group that loads a command when it is asked for."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Ctrl-C while a command is loaded is exit 130 as well; click would say 1."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            note("turnstone: interrupted")
+            ctx.exit(130)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Section by section."""
@@ -110,11 +125,21 @@ def _say_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 )
 def app() -> None:
     """Turns the events of a chat platform into memory, and tells what, why and as of when."""
+    _begin()
+
+
+@fails_in_a_line
+def _begin() -> None:
+    keep_files_private()
 
 
 def main() -> None:
     """The entry point of the `turnstone` script."""
-    app(prog_name="turnstone")
+    panics.apart()
+    try:
+        fails_in_a_line(app)(prog_name="turnstone")  # what fails before a command is called
+    except click.exceptions.Exit as ended:
+        sys.exit(ended.exit_code)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ from pathlib import Path
 from schemas.base import parse_time
 from sinks.history import connect
 from streams import reading
-from streams.extractors.naming import named
+from streams.extractors.naming import Extract, named
+from streams.generations.extraction import settle
 from streams.output import say
 from streams.people import short
 from streams.runtime import local
@@ -25,7 +26,7 @@ BEFORE, AFTER = "2026-03-05T23:59:59Z", "2026-03-14T23:59:59Z"
 def show(history: Path) -> None:
     """Folds the sample into `history` and prints what it remembers, why and as of when."""
     with as_file(CONVERSATIONS) as sample:
-        counts = local.run([str(sample)], history, choose=lambda: named("rules"))
+        counts = local.run([str(sample)], history, choose=lambda: _rules(history))
     _counts(counts, history)
     _remembered(history)
     _found(history)
@@ -34,6 +35,10 @@ def show(history: Path) -> None:
     _feelings(history)
     _learner(history)
     _next(history)
+
+
+def _rules(history: Path) -> Extract | None:
+    return named(settle(history, "rules", lambda _: None).in_process)
 
 
 def _title(text: str) -> None:

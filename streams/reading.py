@@ -21,11 +21,13 @@ from streams.folds.expiry import expire
 LIMIT = 1000
 FAR = 2**62
 TOLD = (
-    "tenant", "event_id", "session_id", "occurred_at", "user_input", "agent_answer",
-    "status", "recorded_at", "src_topic", "src_partition", "src_offset",
+    "tenant", "event_id", "session_id", "user_id", "occurred_at", "user_input",
+    "agent_answer", "status", "recorded_at", "src_topic", "src_partition", "src_offset",
 )  # fmt: skip
 """What `why` says of an event, and what tells which of its rows stands."""
-SPOKEN = (*TOLD, "user_id", "source", "error", "intent", "topic")
+PLANNED = ("tenant", "user_id", "plan_id", "doc")
+"""What it says of the plan behind a revision: the session that it names."""
+SPOKEN = (*TOLD, "source", "error", "intent", "topic")
 """What `timeline` says of it."""
 HELD = ("tenant", "owner_id", "entity_type", "entity_id", "seq", "recorded_at", "after")
 """What states and preferences are made of."""
@@ -121,20 +123,23 @@ def timeline(
     """
     theirs = (
         "FROM event_current e {} WHERE (e.session_id = ? OR e.user_id = ?) "
-        "AND (epoch_us(e.occurred_at), e.event_id) > (?, ?) "
+        "AND (epoch_us(e.occurred_at), e.event_id) > (?, ?) {} "
         "ORDER BY e.occurred_at, e.event_id LIMIT ?"
     )
     sql = (
         "SELECT e.occurred_at, e.event_id, e.session_id, e.user_id, e.source, e.status, "
         "e.user_input, e.agent_answer, e.error, e.intent, e.topic, a.v, a.a, a.d "
     ) + theirs.format(
-        "LEFT JOIN affect_current a ON a.tenant = e.tenant AND a.event_id = e.event_id"
+        "LEFT JOIN affect_current a ON a.tenant = e.tenant AND a.event_id = e.event_id "
+        "AND coalesce(a.session_id = e.session_id, a.user_id = e.user_id)",
+        "QUALIFY row_number() OVER (PARTITION BY e.session_id, e.event_id "  # whose turn it is
+        "ORDER BY a.user_id = e.user_id DESC NULLS LAST, a.user_id, a.session_id) = 1",
     )
     given = (key, key if of_users else None, *after, limit)
     with Lookup(root, tenant) as about:
         _load_turns(about, key, of_users)
         # first which turns: sorting their texts and moods too would make each page pay for all
-        page = f"CREATE TABLE page AS SELECT e.event_id {theirs.format('')}"
+        page = f"CREATE TABLE page AS SELECT e.event_id {theirs.format('', '')}"
         about.define("event_current").execute(page, given)
         about.db.execute("DELETE FROM events WHERE event_id NOT IN (FROM page)")
         about.load("affects", "event_id IN (FROM page)")
@@ -253,11 +258,16 @@ def why(root: Path, tenant: str, entity_id: str) -> list[dict[str, Any]]:
         about.load("revisions", "entity_id = ?", entity_id)
         cited = _listed(about.db, "SELECT DISTINCT unnest(evidence_event_ids) FROM revisions")
         about.load("events", f"event_id IN ({cited})", columns=TOLD)
+        planned = _listed(
+            about.db, "SELECT DISTINCT plan_id FROM revisions WHERE plan_id IS NOT NULL"
+        )
+        about.load("plans", f"plan_id IN ({planned})", columns=PLANNED)
         found = rows(about.define("why"), "SELECT * FROM why(?)", entity_id)
     if not found:
         raise DataRefused(
-            f"nothing in this history ever changed {entity_id!r}: no state, preference, session, "
-            "task or item of session memory has that id"
+            f"{entity_id!r} has no revision in this history: no state, preference, session or "
+            "item of session memory of that id was ever changed; `turnstone user` and `session` "
+            "show ids"
         )
     for row in found:
         for name in ("before", "after"):

@@ -48,6 +48,9 @@ class Contexts:
 
     def restored(self, note: Mapping[str, Any]) -> None: ...
 
+    def has_news(self) -> bool:
+        return False
+
     def reset(self) -> None:
         self.table.clear()
         self.pending.clear()

@@ -12,6 +12,14 @@ from streams.commands import options
 SHOWN = 1000  # rows of a table for people
 
 
+def _asked_at(as_of: str | None) -> int:
+    """The time asked about, in microseconds; without one, now."""
+    from streams import reading
+
+    moment = reading.parse_moment(as_of)
+    return _now() if moment is None else moment
+
+
 def _now() -> int:
     return time.time_ns() // 1000
 
@@ -90,7 +98,7 @@ def user(user_id: str, history: Path, as_of: str | None, tenant: str, as_json: b
     """A user: profile, what is held true, preferences and mood."""
     from streams import people, reading
 
-    moment = reading.parse_moment(as_of) or _now()
+    moment = _asked_at(as_of)
     found = reading.user(history, tenant, user_id, moment)
     output.say_json(found) if as_json else people.user(found)
 
@@ -117,7 +125,7 @@ def state(
     """
     from streams import people, reading
 
-    moment = reading.parse_moment(as_of) or _now()
+    moment = _asked_at(as_of)
     found = reading.states(history, tenant, user, moment, reading.parse_moment(known_at))
     output.say_json(found) if as_json else people.states(found)
     if not found and not as_json:

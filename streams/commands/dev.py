@@ -26,11 +26,25 @@ from streams.commands import options
     default=8400,
     help="The port of the HTTP API, for this machine alone. Default 8400; 0: any that is free.",
 )
+@click.option(
+    "--bootstrap",
+    metavar="HOST:PORT",
+    help="Use this broker, and start none of its own; --kafka and --port are for its own.",
+)
 @options.fails_in_a_line
-def dev(history: Path, kafka: Path | None, port: int | None, partitions: int, http: int) -> None:
+def dev(
+    history: Path,
+    kafka: Path | None,
+    port: int | None,
+    partitions: int,
+    http: int,
+    bootstrap: str | None,
+) -> None:
     """Broker, worker, sink and HTTP API on this machine. Ctrl-C ends all of them.
 
-    Started again with the same history it goes on where it was.
+    Started again with the same history it goes on where it was. A part that ends by itself is
+    started again, the broker too. All end, with the part's exit code, where a part refuses its
+    configuration or data, or has ended four times within a minute; with 5 if that is the broker.
 
     \b
     turnstone dev --history memory --port 9092
@@ -39,8 +53,10 @@ def dev(history: Path, kafka: Path | None, port: int | None, partitions: int, ht
     """
     from streams.runtime.dev import run
 
+    if bootstrap is not None and (kafka is not None or port is not None):
+        raise click.UsageError("--kafka and --port are for a broker of its own, not --bootstrap")
     history = history.resolve()
     data = kafka or history.with_name(history.name + ".kafka")
-    code = run(history, data, port, partitions, http, output.note)
+    code = run(history, data, port, partitions, http, output.note, bootstrap)
     if code:
         raise click.exceptions.Exit(code)

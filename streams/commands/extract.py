@@ -62,11 +62,17 @@ def extract(
     Turns that were extracted by this model before are not sent again; killed at any moment, it goes
     on where it was. With --bootstrap it runs beside a worker, which does not wait for it.
 
+    Exit code 1 if all requests came to nothing, 0 if some did, 5 if the endpoint does not answer.
+    With --bootstrap and without --once it waits for the endpoint as long as it takes.
+
     Example: turnstone extract --history memory --base-url http://localhost:11434/v1 --model qwen3
     """
     settings = load_settings(**given)
     if bootstrap is not None:
+        from streams.kafka import outages
+
         observing.begin("extract")
+        outages.watch()
         running = _stream(bootstrap, settings, group, history, latest, once)
         counts = asyncio.run(_follow(running, observing))
     elif history is not None:
@@ -76,13 +82,14 @@ def extract(
     _say_counts(counts, as_json)
     if counts["stopped"]:
         output.note(f"stopped: {counts['stopped']}; run it again to go on")
-    if counts["failed"]:
+    if failed := counts["failed"]:
+        of = "all" if failed == counts["groups"] else f"of {counts['groups']}"
         output.note(
-            f"{counts['failed']} requests came to nothing: "
+            f"{failed} requests ({of}) came to nothing: "
             "turnstone dlq list --reason extraction_failed"
         )
-        if strict:
-            raise click.exceptions.Exit(4)
+        if strict or failed == counts["groups"]:
+            raise click.exceptions.Exit(4 if strict else 1)
 
 
 def load_settings(**given: Any) -> Any:
@@ -117,14 +124,27 @@ def _stream(
 
 
 async def _follow(running: Any, observing: options.Observing) -> dict[str, Any]:
+    from streams.errors import Unreachable
     from streams.observing.parts import of_stream, stream_readiness
 
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, running.stop)
-    loop.add_signal_handler(signal.SIGINT, running.stop)
-    async with observing.answering(partial(of_stream, running), partial(stream_readiness, running)):
-        counts: dict[str, Any] = await running.run()
-        return counts
+    loop, told = asyncio.get_running_loop(), asyncio.Event()
+
+    def stop() -> None:
+        told.set()
+        running.stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    try:
+        async with observing.answering(
+            partial(of_stream, running), partial(stream_readiness, running)
+        ):
+            counts: dict[str, Any] = await running.run()
+            return counts
+    except Unreachable:
+        if told.is_set():  # while it waited for a broker that does not answer
+            raise KeyboardInterrupt from None
+        raise
 
 
 def _say_counts(counts: dict[str, Any], as_json: bool) -> None:

@@ -1,5 +1,6 @@
 """Memory made anew beside the live one: `backfill`, `diff`, `promote`, `rollback` and more."""
 
+import asyncio
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,8 @@ import click
 
 from streams import output
 from streams.commands import options
-from streams.errors import UsageError
-from streams.extractors.naming import NAMES
+from streams.errors import ConfigurationError, UsageError
+from streams.extractors.naming import NAMES, version_of
 
 SHOWN = 100  # characters of a value in a sample
 
@@ -77,7 +78,7 @@ def backfill(
         raise UsageError(f"--from {first} is after --to {last}")
     settings = Settings(
         extractor=extractor,
-        extractor_version=_version(extractor),
+        extractor_version=extractor and version_of(extractor),
         without=tuple(sorted(set(without))),
         first=first,
         last=last,
@@ -92,15 +93,6 @@ def backfill(
         output.say_count(what, made.counts.get(what, 0))
     output.say_count("seconds", made.seconds)
     output.note(f"turnstone diff live {name} --history {history} says what would change")
-
-
-def _version(extractor: str | None) -> str | None:
-    """So that a backfill of one version is not continued by another."""
-    if extractor != "rules":
-        return None
-    from streams.extractors.rules import VERSION
-
-    return VERSION
 
 
 def _constants(changes: tuple[str, ...]) -> dict[str, int | float]:
@@ -247,6 +239,8 @@ def _say_switched(done: Any, as_json: bool) -> None:
             f"live: {done.current}, before: {done.previous or 'none'} "
             f"({done.caught_up:,} records caught up with, {done.seconds} s)"
         )
+        if done.extractor not in (None, "none"):
+            output.note(f"memory is made by {done.extractor} from now on")
 
 
 @click.group(no_args_is_help=True)
@@ -275,11 +269,78 @@ def generations_list(history: Path, as_json: bool) -> None:
 @generations.command("drop")
 @options.argument("name", help="A generation that is not live.")
 @options.history
+@options.bootstrap
+@click.option(
+    "--app-id",
+    metavar="NAME",
+    default="turnstone",
+    envvar="TURNSTONE_WORKER_APP_ID",
+    help="The app id of its workers. Default turnstone.",
+)
+@click.option(
+    "--keep-topics", is_flag=True, help="Leave its consumer groups and topics in Kafka alone."
+)
 @options.as_json
 @options.fails_in_a_line
-def generations_drop(name: str, history: Path, as_json: bool) -> None:
-    """Remove a generation for good."""
-    from streams.generations.switching import drop
+def generations_drop(
+    name: str,
+    history: Path,
+    bootstrap: str | None,
+    app_id: str,
+    keep_topics: bool,
+    as_json: bool,
+) -> None:
+    """Remove a generation for good: its tables, and what its workers and sinks have in Kafka.
 
-    drop(history, name)
-    output.say_json({"dropped": name}) if as_json else output.say(f"dropped: {name}")
+    Refused while one of these runs. Killed half-way, the same command goes on. Kafka is asked only
+    where sinks write the history.
+
+    Example: turnstone generations drop new --history memory --bootstrap localhost:9092
+    """
+    from sinks.root import find_root, is_shared
+    from streams.generations.switching import dropping, mark_dropped
+
+    removed: dict[str, list[str]] = {"groups": [], "topics": []}
+    with dropping(history, name) as folder:
+        of_kafka = is_shared(find_root(history) if folder is None else folder)
+        if of_kafka and not keep_topics:
+            from streams.kafka.leftovers import remove
+
+            settings, found = _in_kafka(name, folder or find_root(history), bootstrap, app_id)
+            if folder is not None:
+                mark_dropped(folder)
+            if found:
+                asyncio.run(remove(settings, found))
+            removed = {key: [one.name for one in some] for key, some in found._asdict().items()}
+    if as_json:
+        was_there = {} if folder is not None else {"was_there": False}
+        of_kafka_too = {key: some for key, some in removed.items() if some}
+        output.say_json({"dropped": name} | was_there | of_kafka_too)
+        return
+    if folder is None and not any(removed.values()):
+        output.say(f"{name}: nothing is left of it")
+        return
+    output.say(f"dropped: {name}")
+    for key, some in removed.items():
+        output.say(f"  {key}: {', '.join(some) or 'none'}")
+    if of_kafka and keep_topics:
+        output.note(f"what it has in Kafka stays: turnstone reset {app_id} --generation {name}")
+
+
+def _in_kafka(name: str, folder: Path, bootstrap: str | None, app_id: str) -> Any:
+    """How Kafka is reached, and what a generation has there: of its workers and of its sinks."""
+    from sinks.shared import owner_of
+    from streams.kafka.leftovers import check_no_members, find, topics_of
+    from streams.kafka.settings import KafkaSettings
+
+    settings = KafkaSettings.load(bootstrap=bootstrap)
+    owner = owner_of(folder)
+    groups = [f"{app_id}.{name}", f"{owner['sink']}.{name}"]
+    cluster, found = asyncio.run(find(settings, groups, topics_of(app_id, name)))
+    if cluster != owner["cluster"]:
+        raise ConfigurationError(
+            f"{folder}: its rows are from the cluster {owner['cluster']}; {settings.bootstrap} is "
+            f"of {cluster}. Name the right one with --bootstrap, or --keep-topics"
+        )
+    check_no_members(found)
+    return settings, found

@@ -1,4 +1,4 @@
-"""Commands of the Kafka tier: `sink`, `produce`, `lag`; `dlq replay` stands with `dlq`."""
+"""Commands of the Kafka tier: `sink`, `produce`, `lag`, `reset`; `dlq replay` stands with `dlq`."""
 
 import asyncio
 import signal
@@ -64,12 +64,14 @@ def sink(
     """
     from sinks.generation import RESERVED, folder_of
     from sinks.root import open_root
+    from streams.kafka import outages
     from streams.kafka.processing import no_span
     from streams.kafka.settings import KafkaSettings
     from streams.kafka.sink import SinkOptions
     from streams.observing import traces
 
     span = traces.span if observing.begin("sink") else no_span
+    outages.watch()
     settings = KafkaSettings.load(bootstrap=bootstrap)
     size = int(roll_mb * 1_000_000)
     wanted = SinkOptions(name, instance, size, roll_seconds, once, generation=generation, span=span)
@@ -129,10 +131,13 @@ def produce(
 
     Example: turnstone produce turns.ndjson.gz --bootstrap localhost:9092
     """
+    from streams.kafka import outages
     from streams.kafka.produce import produce as send
     from streams.kafka.settings import KafkaSettings
     from streams.progress import progress_bar
 
+    output.log_to_stderr()
+    outages.watch()
     settings = KafkaSettings.load(bootstrap=bootstrap)
     packed = None if compression == "none" else compression
     with progress_bar() as progress:
@@ -170,6 +175,59 @@ def lag(bootstrap: str | None, groups: tuple[str, ...], as_json: bool) -> None:
 
 
 @click.command()
+@options.argument("app_id", help="The workers' app id: their consumer group.")
+@options.bootstrap
+@click.option("--generation", metavar="NAME", help="What the workers of this generation have.")
+@click.option("--yes", is_flag=True, help="Remove it; without this it is only shown.")
+@options.as_json
+@options.fails_in_a_line
+def reset(
+    app_id: str, bootstrap: str | None, generation: str | None, yes: bool, as_json: bool
+) -> None:
+    """Remove what an app id has in Kafka.
+
+    These are its group with the committed offsets, the changelogs of its tables, and of a
+    generation all topics that end in .NAME. Input topics stay, and so does what was written to
+    other topics: a worker that folds anew writes it once more. Refused while a worker runs.
+
+    \b
+    turnstone reset turnstone                     # shows what would go
+    turnstone reset turnstone --yes
+    """
+    from streams.kafka.leftovers import check_no_members, find, remove, topics_of
+    from streams.kafka.settings import KafkaSettings
+    from streams.runtime.worker import WorkerSettings
+
+    told = WorkerSettings.load(app_id=app_id, generation=generation)
+    settings = KafkaSettings.load(bootstrap=bootstrap)
+    own = topics_of(told.app_id, told.generation)
+    _, found = asyncio.run(find(settings, [told.group], own))
+    if yes:
+        check_no_members(found)
+        if found:
+            asyncio.run(remove(settings, found))
+    if as_json:
+        output.say_json({"removed": yes, **found.as_json()})
+        return
+    if not found:
+        output.say(f"{told.group}: has nothing in Kafka")
+        return
+    for group in found.groups:
+        output.say(f"group {group.name}: {group.offsets} offsets, {group.members} members")
+    for topic in found.topics:
+        output.say(f"topic {topic.name}: {topic.partitions} partitions, {topic.records:,} offsets")
+    if yes:
+        output.note("removed; workers that are started now fold the input topics anew")
+    else:
+        output.note("nothing is removed yet: --yes removes this for good")
+    if generation is None:
+        output.note(
+            "what was written to other topics stays there, and is written once more: sinks that go "
+            "on would write rows twice. To fold beside the live memory use a generation"
+        )
+
+
+@click.command()
 @options.argument("letters", nargs=-1, help="Ids that `dlq list` shows; default all.")
 @options.bootstrap
 @click.option(
@@ -201,11 +259,14 @@ def replay(
 
     Example: turnstone dlq replay --history memory --reason invalid
     """
+    from streams.kafka import outages
     from streams.kafka.letters import of_history, of_topic
     from streams.kafka.replay import chosen
     from streams.kafka.replay import replay as send
     from streams.kafka.settings import KafkaSettings
 
+    output.log_to_stderr()
+    outages.watch()
     settings = KafkaSettings.load(bootstrap=bootstrap)
     if from_topic:
         every = asyncio.run(of_topic(settings, tenant))

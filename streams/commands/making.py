@@ -11,10 +11,8 @@ import click
 from streams import output
 from streams.commands import options
 from streams.commands.extract import ask, load_settings
-from streams.errors import ConfigurationError, DataRefused
-from streams.extractors.naming import NAMES, named
-
-MODEL = "llm"
+from streams.errors import ConfigurationError, DataRefused, UsageError
+from streams.extractors.naming import MODEL, NAMES
 
 
 @click.command()
@@ -24,13 +22,10 @@ MODEL = "llm"
     "--extractor",
     type=click.Choice([*NAMES, MODEL]),
     help="How to find memory in turns; none: as the records say; llm: by a model, asked when all "
-    "is folded (as `extract` does). Default: as the live generation was made, none for the first.",
+    "is folded (as `extract` does). It is remembered: without this option the history goes on with "
+    "what was chosen last (at first none).",
 )
-@click.option(
-    "--retention-days",
-    type=float,
-    help="A session's rows go so long after its latest turn. Default 0: never.",
-)
+@options.retention
 @click.option(
     "--strict", is_flag=True, help="Exit 4 if a record was refused, or a last line breaks off."
 )
@@ -51,29 +46,41 @@ def run(
 
     Example: turnstone run turns.ndjson.gz --history memory
     """
-    from streams.generations.generation import extractor_of
+    from streams.extractors.naming import named
+    from streams.generations.extraction import Choice, settle
     from streams.progress import progress_bar
     from streams.runtime import local
 
-    model = load_settings() if extractor == MODEL else None  # before anything is folded
-    rule = "none" if model else extractor
+    if extractor == MODEL:
+        load_settings()  # before anything is made
+    chosen: Choice | None = None
+    model: Any = None
+
+    def choose() -> Any:
+        """Under the history's lock: no other generation goes live meanwhile."""
+        nonlocal chosen, model
+        chosen = settle(history, extractor, output.note)
+        if chosen.name == MODEL:
+            model = load_settings()
+        return named(chosen.in_process)
+
     with progress_bar() as progress:
         try:
             counts = local.run(
                 list(files),
                 history,
-                choose=lambda: named(rule or extractor_of(history)),
+                choose=choose,
                 retention_days=retention_days,
                 progress=progress,
             )
         except local.Truncated as error:
-            _say_counts(error.counts, as_json)
+            _say_counts(error.counts | _told(chosen), as_json)
             _say_refused(error.counts, history)
             raise
     try:
         counts |= {"model": ask(history, model)} if model else {}
     finally:
-        _say_counts(counts, as_json)
+        _say_counts(counts | _told(chosen), as_json)
     unfinished = counts.get("unfinished", {})
     if not counts["read"] and not unfinished:
         _say_nothing_new(files, history)
@@ -83,8 +90,26 @@ def run(
             "reads it"
         )
     _say_refused(counts, history)
+    asked = counts.get("model", {})
+    if asked.get("failed") and asked["failed"] == asked["groups"]:
+        output.note(
+            f"{asked['failed']} requests (all) came to nothing: "
+            "turnstone dlq list --reason extraction_failed"
+        )
+        raise click.exceptions.Exit(4 if strict else 1)
     if strict and (counts["dead"] or unfinished):
         raise click.exceptions.Exit(4)
+
+
+TOLD = ("extractor", "extractor_version", "constants")
+
+
+def _told(chosen: Any) -> dict[str, Any]:
+    """How memory was made: by what, and under which constants, where they are not the default."""
+    from streams.folds.constants import changed
+
+    made_by = {"extractor": chosen.name, "extractor_version": chosen.version} if chosen else {}
+    return {**made_by, **({"constants": changed()} if changed() else {})}
 
 
 def _say_nothing_new(files: tuple[str, ...], history: Path) -> None:
@@ -109,7 +134,7 @@ def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
         return
     warnings = counts["warnings"]
     for name, value in counts.items():
-        if name not in ("warnings", "model", "unfinished") and (value or name != "after_retention"):
+        if name not in ("warnings", "model", "unfinished", *TOLD):
             output.say_count(name.replace("_", " "), value)
     model = counts.get("model", {})
     for name, value in model.items():
@@ -117,49 +142,78 @@ def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
             output.say_count(name.replace("_", " "), value)
     if model.get("stopped"):
         output.note(f"stopped: {model['stopped']}; `turnstone extract` goes on")
+    if constants := counts.get("constants"):
+        said = ", ".join(f"{name}={value}" for name, value in constants.items())
+        output.note(f"folded under the history's own constants: {said}")
     for name, value in warnings.items():
         output.note(f"warning: {name.replace('_', ' ')}: {value}")
 
 
+class _Moment(click.ParamType):
+    name = "time"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        """RFC 3339 with an offset, or a date (its beginning, UTC) -> microseconds."""
+        from schemas.base import parse_time
+
+        try:
+            return parse_time(f"{value}T00:00:00Z" if len(value) == len("2026-01-31") else value)
+        except ValueError as error:
+            self.fail(f"{value!r}: {error}", param, ctx)
+
+
 @click.command("import")
 @options.argument("format", help="openai-chat, chatgpt-export or langgraph.")
-@options.argument("file", type=options.FOLDER, help="The file to read.")
+@options.argument("file", type=options.FOLDER, help="The file to read; - for stdin.")
+@click.option(
+    "--user", metavar="NAME", help="The user of conversations that name none. Memory is a user's."
+)
+@click.option(
+    "--created",
+    type=_Moment(),
+    metavar="TIME",
+    help="When conversations that give no time began. Default: when the file was last modified; "
+    "of stdin now.",
+)
 @options.fails_in_a_line
-def import_(format: str, file: Path) -> None:
+def import_(format: str, file: Path, user: str | None, created: int | None) -> None:
     """Turn foreign data into input records, one JSON object a line.
 
-    A conversation that cannot be imported is left out and named on stderr; the exit code is 4 then.
+    A conversation that cannot be imported is left out and named on stderr; the exit code is 4 then,
+    as it is for a file without any conversation. One without a user is left out, too.
 
-    Example: turnstone import openai-chat chats.jsonl | turnstone run - --history memory
+    Ids do not depend on times: the same file imported again makes duplicates. A copy of it with
+    another modification time does not, where the file gives no times; give --created then.
+
+    Example: turnstone import openai-chat chats.jsonl --user ann | turnstone run - --history memory
     """
     import msgspec
 
-    from streams.importers import ImportFault, Skipped, convert
+    from streams.importers import ImportFault, convert
+    from streams.importers.base import Told, identifier
+    from streams.importers.telling import Telling
     from streams.runtime.sources import check
 
-    refused = 0
-
-    class Telling(Skipped):
-        def refuse(self, fault: ImportFault) -> None:
-            nonlocal refused
-            refused += 1
-            output.note(f"left out: {fault}")
-
-    check([str(file)])
-    skipped = Telling()
-    encode = msgspec.json.Encoder().encode
     try:
-        for record in _read(convert(format, file, skipped), file):
+        identifier(user, item=0, field="--user")
+    except ImportFault as error:
+        raise UsageError(str(error)) from None
+    check([str(file)])
+    told = Telling(output.note)
+    encode = msgspec.json.Encoder().encode
+    records = 0
+    try:
+        for record in _read(convert(format, file, told, Told(user, created)), file):
             sys.stdout.buffer.write(encode(record) + b"\n")
+            records += 1
         sys.stdout.buffer.flush()
     except ImportFault as error:
         raise DataRefused(str(error)) from None
     finally:
-        for reason, count in skipped.items():
-            output.note(f"left out: {reason}: {count}")
-    if refused:
-        what = "1 conversation" if refused == 1 else f"{refused} conversations"
-        raise DataRefused(f"{what} could not be imported; the rest was")
+        told.sum_up()
+    told.say_times()
+    if refusal := told.refusal(records):
+        raise DataRefused(refusal)
 
 
 def _read(records: Iterator[Any], file: Path) -> Iterator[Any]:

@@ -71,4 +71,6 @@ def forget(user_id: str, history: Path, tenant: str, yes: bool, as_json: bool) -
     if not yes:
         click.confirm(f"Erase {user_id} of tenant {tenant} for good?", abort=True, err=True)
     receipt = erase(history, tenant, user_id)
+    if not any(table["erased"] for table in receipt["tables"].values()):
+        output.note(f"nothing of {user_id!r} (tenant {tenant}) was found: nothing was erased")
     output.say_json(receipt) if as_json else output.say(output.json_text(receipt))

@@ -5,16 +5,19 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from errno import ENOSPC
+from errno import EACCES, EISDIR, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM
+from math import nan
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import click
 
+from sinks.disk import TROUBLES, trouble
 from sinks.generation import find_tables, named
 from sinks.root import HistoryError
 from streams import output
 from streams.errors import TurnstoneError
+from streams.retention import ABOUT, MEANING, check_days
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -32,6 +35,23 @@ class _Argument(click.Argument):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
         return (self.human_readable_name, self.help or "")
+
+
+class _Days(click.ParamType):
+    """Days of retention; a wrong number is refused in one line, by every command alike."""
+
+    name = "float"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            days = float(value)
+        except ValueError:
+            days = nan
+        try:
+            return check_days(days)
+        except ValueError:
+            output.note(f"turnstone: --retention-days {value!r}: {MEANING}")
+            raise click.exceptions.Exit(2) from None
 
 
 argument = functools.partial(click.argument, cls=_Argument)
@@ -70,9 +90,12 @@ _observing = (
         help="Send spans by OTLP; default where OTEL_EXPORTER_OTLP_ENDPOINT is set.",
     ),
 )  # fmt: skip
+retention = click.option("--retention-days", metavar="DAYS", type=_Days(), help=ABOUT)
 known_at = click.option("--known-at", metavar="TIME", help="Only what had been learnt by then.")
 
 
+MISTAKEN = (EACCES, EISDIR, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM)
+"""Errors of the system that say that a path or its permissions are not what they should be."""
 EXTRAS = {
     "aiokafka": "kafka", "faust": "kafka", "mode": "kafka", "pydantic_settings": "kafka",
     "httpx": "llm", "tenacity": "llm", "prometheus_client": "serve", "aiohttp": "kafka",
@@ -107,16 +130,29 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
             sys.stderr.close()  # the reader of our output has gone: nothing to say to it
             raise click.exceptions.Exit(0) from None
         except OSError as error:
-            if error.errno != ENOSPC:
+            output.note(f"turnstone: {_place_of(error)}: {error.strerror or error}")
+            if error.filename is None:
+                _give_up_stdout()
+            raise click.exceptions.Exit(3 if error.errno in MISTAKEN else 1) from None
+        except Exception as error:
+            said = trouble(error)  # DuckDB's and others' errors name no number
+            if said is None:
                 raise
-            output.note(f"turnstone: {error.filename or 'stdout'}: {error.strerror}")
-            _give_up_stdout()
+            output.note(f"turnstone: {said} ({type(error).__name__})")
             raise click.exceptions.Exit(1) from None
         except KeyboardInterrupt:
             output.note("turnstone: interrupted; what was committed stands, run again to go on")
             raise click.exceptions.Exit(130) from None
 
     return wrapped
+
+
+def _place_of(error: OSError) -> str:
+    """The file; what fails without a name is stdout, where there is no room for more."""
+    if error.filename is None:
+        return "stdout" if error.errno in TROUBLES else type(error).__name__
+    names = [os.fspath(one) for one in (error.filename, error.filename2) if one is not None]
+    return " to ".join(os.fsdecode(one) for one in names)
 
 
 def _give_up_stdout() -> None:

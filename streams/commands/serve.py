@@ -32,8 +32,10 @@ REQUESTS = "streams.serving.access"
 @click.option(
     "--extractor",
     type=click.Choice(NAMES),
-    help="Finds memory in turns, without Kafka. Default: as the live generation was made.",
+    help="Finds memory in turns, without Kafka. It is remembered: without this option the history "
+    "goes on with what was chosen last (at first none).",
 )
+@options.retention
 @click.option("--app-id", metavar="NAME", help="The workers' consumer group. Default turnstone.")
 @click.option(
     "--within",
@@ -51,6 +53,7 @@ def serve(
     port: int | None,
     keys: Path | None,
     extractor: str | None,
+    retention_days: float | None,
     app_id: str | None,
     within: float | None,
     verbose: bool,
@@ -72,10 +75,20 @@ def serve(
     from streams.serving.settings import ServeSettings
 
     observing.begin("serve", verbose)
+    if bootstrap is not None:
+        from streams.kafka import outages
+
+        outages.watch(verbose)
     if not verbose and observing.log_format == "text":
         logging.getLogger(REQUESTS).setLevel(logging.WARNING)
     told = ServeSettings.load(
-        host=host, port=port, keys=keys, extractor=extractor, app_id=app_id, within=within
+        host=host,
+        port=port,
+        keys=keys,
+        extractor=extractor,
+        retention_days=retention_days,
+        app_id=app_id,
+        within=within,
     )
 
     def say(url: str) -> None:

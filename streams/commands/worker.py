@@ -19,15 +19,12 @@ from streams.extractors.naming import NAMES
     metavar="NAME",
     help="This worker's name in the group: restarted under it, it keeps its partitions.",
 )
-@click.option(
-    "--retention-days",
-    type=click.FloatRange(min=0),
-    help="A session's rows go so long after its latest turn. Default 30; 0: never.",
-)
+@options.retention
 @click.option(
     "--extractor",
     type=click.Choice(NAMES),
-    help="Finds memory in turns, and sends it to write-plans. Default none.",
+    help="Finds memory in turns, and sends it to write-plans. It is remembered: without this "
+    "option a worker goes on with what was chosen last (at first none).",
 )
 @click.option(
     "--generation",
@@ -80,10 +77,12 @@ def worker(
     turnstone worker --bootstrap localhost:9092 --instance worker-1
     turnstone worker --store rocksdb --data ./tables
     """
+    from streams.kafka import outages
     from streams.kafka.settings import KafkaSettings
     from streams.runtime.worker import WorkerSettings, work
 
     traced = observing.begin("worker", verbose)
+    outages.watch(verbose)
     kafka = KafkaSettings.load(bootstrap=bootstrap, partitions=partitions)
     told = WorkerSettings.load(
         app_id=app_id,

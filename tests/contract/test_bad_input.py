@@ -138,10 +138,10 @@ BAD = {
         text(turn("x", tenant="/9j/" + IMAGE)), "image", "tenant", False
     ),
     "image in little metadata": Bad(
-        text(turn("x", metadata={"a": "/9j/" + IMAGE[20:48]})), "image", "metadata.a", False
+        text(turn("x", metadata={"a": "/9j/4" + IMAGE[20:48]})), "image", "metadata.a", False
     ),
     "image as a little name": Bad(
-        text(turn("x", metadata={"/9j/" + IMAGE[20:48]: 1})), "image", "metadata", False
+        text(turn("x", metadata={"/9j/4" + IMAGE[20:48]: 1})), "image", "metadata", False
     ),
     "image as a name": Bad(
         text(turn("x", metadata={f"data:image/png;base64,{IMAGE}": 1})), "image", "metadata", False

@@ -27,7 +27,7 @@ COMMANDS = (
     "run", "import", "demo", "sql", "session", "task", "user", "state", "why", "timeline",
     "digest", "catalog", "compact", "forget", "topology", "schema", "dlq", "dlq list", "dlq show",
     "dlq replay", "broker", "broker start", "broker stop", "broker status", "worker", "sink",
-    "produce", "lag", "dev", "backfill", "diff", "promote", "rollback", "generations",
+    "produce", "lag", "reset", "dev", "backfill", "diff", "promote", "rollback", "generations",
     "generations list", "generations drop", "extract", "search", "serve", "keys",
 )  # fmt: skip
 GROUPS = ((), ("dlq",), ("broker",), ("generations",))
@@ -345,7 +345,8 @@ def test_an_unknown_import_format_is_said(tmp_path: Path) -> None:
 def test_import_and_run_are_a_pipe(tmp_path: Path) -> None:
     said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
     (tmp_path / "chat.jsonl").write_text(json.dumps({"session_id": "c", "messages": said}) + "\n")
-    done = turnstone("import", "openai-chat", tmp_path / "chat.jsonl")
+    done = turnstone("import", "openai-chat", tmp_path / "chat.jsonl", "--user", "ann")
+    assert done.code == 0 and "dated" in done.err
     records = [json.loads(line) for line in done.out.splitlines()]
     assert {record["type"] for record in records} == {"turn", "recursion"}
     run = turnstone("run", "-", "--history", tmp_path / "h", "--json", input=done.out.encode())

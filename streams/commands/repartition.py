@@ -1,0 +1,81 @@
+"""The command `repartition`."""
+
+import asyncio
+from typing import Any
+
+import click
+
+from streams import output
+from streams.commands import options
+
+
+@click.command()
+@click.option(
+    "--to",
+    type=click.IntRange(1, 10_000),
+    required=True,
+    metavar="N",
+    help="Partitions of each topic.",
+)
+@options.bootstrap
+@click.option("--app-id", metavar="NAME", help="The workers' consumer group. Default turnstone.")
+@click.option("--generation", metavar="NAME", help="The memory of the workers of this generation.")
+@click.option("--behind", is_flag=True, help="Also where a sink has not written all there is.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@options.as_json
+@options.fails_in_a_line
+def repartition(
+    to: int,
+    bootstrap: str | None,
+    app_id: str | None,
+    generation: str | None,
+    behind: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Change the number of partitions.
+
+    Of the topics, and of the memory in them. Stop the workers, and what else reads the input
+    topics, first; let sinks write what there is. Killed half-way, the same command goes on;
+    until it has ended no worker, sink or server starts. Afterwards set
+    TURNSTONE_KAFKA_PARTITIONS to N and start them again. Producers may go on: they are refused
+    for some seconds, topic by topic.
+
+    Example: turnstone repartition --to 6 --bootstrap localhost:9092
+    """
+    from streams.kafka.repartition import repartition as change
+    from streams.kafka.settings import KafkaSettings
+    from streams.runtime.worker import WorkerSettings
+
+    settings = KafkaSettings.load(bootstrap=bootstrap)
+    worker = WorkerSettings.load(app_id=app_id, generation=generation)
+    done = asyncio.run(
+        change(
+            settings, worker.group, worker.generation, to, output.note,
+            dry_run=dry_run, behind=behind,
+        )
+    )  # fmt: skip
+    output.say_json(done, indent=0) if as_json else _say(done)
+
+
+def _say(done: dict[str, Any]) -> None:
+    to, topics = done["to"], done["topics"]
+    if not topics:
+        output.say(f"the memory of {done['group']} and its topics have {to} partitions already")
+        return
+    if done["forgotten"]:
+        output.note(
+            f"these groups begin anew in the input topics: {', '.join(done['forgotten'])}; "
+            "`extract` would ask about every turn once more without --latest"
+        )
+    output.table(topics, ["topic", "from", "to", "offsets"])
+    if done["done"]:
+        output.say(
+            f"the memory of {done['group']} has {to} partitions now; {done['copied']:,} records "
+            f"copied in {done['seconds']:.1f} s. Set TURNSTONE_KAFKA_PARTITIONS={to} and start "
+            "the workers"
+        )
+    else:
+        output.say(
+            f"would be copied twice; from {done['from'] or 'no'} partitions of the memory to {to}"
+        )

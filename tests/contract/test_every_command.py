@@ -1,0 +1,291 @@
+"""What goes wrong around a command is one line and its exit code, in every command (design 03).
+
+0 done, 1 failed, 2 usage, 3 configuration, 4 data refused, 5 a dependency away, 130 interrupted.
+`turnstone` fails a test that finds a traceback.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from streams import cli, sample
+from streams.runtime.store import Store
+from tests.command import PROGRAM, Done, environment, ndjson, start, turn, turnstone
+
+SAMPLE = str(Path(sample.__file__).with_name("conversations.ndjson"))
+MODEL = ("--model", "m", "--base-url", "http://127.0.0.1:1/v1")
+TOO_LONG = 60.0
+
+READERS: dict[str, tuple[str, ...]] = {
+    "sql": ("SELECT 1",),
+    "session": ("emma-move",),
+    "task": ("t",),
+    "user": ("emma",),
+    "state": (),
+    "why": ("x",),
+    "timeline": ("emma-move",),
+    "search": ("Manchester",),
+    "digest": (),
+    "dlq list": (),
+    "dlq show": ("a:0:1",),
+    "generations list": (),
+    "diff": ("live", "live"),
+}
+WRITERS: dict[str, tuple[str, ...]] = {
+    "compact": (),
+    "forget": ("nobody", "--yes"),
+    "backfill": ("--generation", "g"),
+    "promote": ("root",),
+    "rollback": (),
+    "generations drop": ("g",),
+    "extract": MODEL,
+}
+MAKERS: dict[str, tuple[str, ...]] = {
+    "run": (SAMPLE,),
+    "serve": ("--port", "0"),
+    "demo": (),
+}
+"""They make a history where there is none."""
+OVER_KAFKA: dict[str, tuple[str, ...]] = {
+    "worker": (),
+    "sink": ("--history", "h"),
+    "produce": (SAMPLE,),
+    "lag": (),
+    "reset": ("turnstone",),
+    "repartition": ("--to", "6"),
+    "serve": ("--port", "0"),
+    "extract": MODEL,
+    "dlq replay": ("--from-topic",),
+    "dev": ("--history", "h"),
+}
+ELSE = {
+    "import", "catalog", "broker start", "broker stop", "broker status", "keys add", "keys list",
+    "keys revoke", "topology", "schema",
+}  # fmt: skip
+
+
+def _paths() -> Iterator[str]:
+    context = click.Context(cli.app)
+    for name in cli.app.list_commands(context):
+        command = cli.app.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from (f"{name} {one}" for one in command.list_commands(context))
+        else:
+            yield name
+
+
+EVERY = sorted(_paths())
+
+
+def call(command: str, *options: str | Path, **more: Any) -> Done:
+    return turnstone(*command.split(), *options, **more)
+
+
+def one_line(done: Done) -> None:
+    said = [line for line in done.err.splitlines() if line.strip()]
+    assert len(said) == 1, done.err
+    assert said[0].startswith("turnstone: "), done.err
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("every") / "history"
+    assert turnstone("run", SAMPLE, "--history", made).code == 0
+    return made
+
+
+def test_the_tables_here_have_every_command() -> None:
+    assert set(EVERY) == {*READERS, *WRITERS, *MAKERS, *OVER_KAFKA, *ELSE}
+
+
+@pytest.mark.parametrize("command", EVERY)
+def test_an_option_that_is_none_is_exit_2(command: str) -> None:
+    assert call(command, "--no-such-option").code == 2
+
+
+@pytest.mark.parametrize("command", [*READERS, *WRITERS])
+def test_a_history_that_is_not_there_is_exit_3_and_not_made(command: str, tmp_path: Path) -> None:
+    given = (READERS | WRITERS)[command]
+    done = call(command, *given, "--history", tmp_path / "none")
+    assert done.code == 3, done
+    one_line(done)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [*READERS, *WRITERS, *MAKERS])
+def test_a_file_or_a_strange_folder_in_place_of_a_history_is_exit_3(
+    command: str, tmp_path: Path
+) -> None:
+    given = (READERS | WRITERS | MAKERS)[command]
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "thing").write_text("x")
+    for place in ("file", "folder"):
+        done = call(command, *given, "--history", tmp_path / place)
+        assert done.code == 3, (place, done)
+        one_line(done)
+
+
+@pytest.mark.parametrize("command", ["run", "compact", "forget", "serve", "extract"])
+def test_rows_of_another_version_are_exit_3_and_the_way_out_is_said(
+    command: str, history: Path, tmp_path: Path
+) -> None:
+    old = _old(history, tmp_path)
+    done = call(command, *(READERS | WRITERS | MAKERS)[command], "--history", old)
+    assert done.code == 3, done
+    one_line(done)
+    assert "turnstone backfill --generation" in done.err
+
+
+def test_the_way_out_of_rows_of_another_version_is_one(history: Path, tmp_path: Path) -> None:
+    """Reading goes on meanwhile: what it reads has no such format."""
+    old = _old(history, tmp_path)
+    for command, given in READERS.items():
+        before = call(command, *given, "--history", history)
+        assert call(command, *given, "--history", old).code == before.code
+    assert call("backfill", "--generation", "new", "--history", old).code == 0
+    assert call("promote", "new", "--history", old).code == 0
+    more = ndjson(tmp_path / "more.ndjson", [turn("one-more")])
+    assert call("run", more, "--history", old, "--json").json()["applied"] == 1
+    back = call("rollback", "--history", old)
+    assert back.code == 3
+
+
+def _old(history: Path, folder: Path) -> Path:
+    shutil.copytree(history, folder / "old")
+    store = Store(folder / "old" / "_store")
+    store.write_values({"format": 1})
+    store.close()
+    return folder / "old"
+
+
+# --- Kafka ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", OVER_KAFKA)
+def test_a_broker_that_is_away_is_exit_5(command: str, tmp_path: Path) -> None:
+    done = call(command, *OVER_KAFKA[command], "--bootstrap", "127.0.0.1:1", cwd=tmp_path)
+    assert done.code == 5, done
+    one_line(done)
+
+
+@pytest.mark.parametrize("command", OVER_KAFKA)
+def test_an_address_that_is_none_is_exit_3(command: str, tmp_path: Path) -> None:
+    done = call(command, *OVER_KAFKA[command], "--bootstrap", "nowhere", cwd=tmp_path)
+    assert done.code == 3, done
+    one_line(done)
+
+
+def test_a_broker_that_does_not_run_is_exit_5(tmp_path: Path) -> None:
+    env = environment(XDG_STATE_HOME=str(tmp_path))
+    assert call("broker status", env=env).code == 5
+    assert call("broker stop", env=env).code == 0
+
+
+@pytest.fixture
+def mute() -> Iterator[str]:
+    """The address of who takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield f"127.0.0.1:{listening.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("command", OVER_KAFKA)
+def test_ctrl_c_while_a_broker_does_not_answer_is_exit_130(
+    command: str, tmp_path: Path, mute: str
+) -> None:
+    process = start(*command.split(), *OVER_KAFKA[command], "--bootstrap", mute, cwd=tmp_path)
+    time.sleep(2.5)  # loaded, and waiting; some give up after 4.5 s
+    assert process.poll() is None, process.communicate()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=TOO_LONG)
+    assert process.returncode == 130, err.decode()
+    assert b"Traceback" not in err
+
+
+@pytest.mark.parametrize("command", [("run", "-"), ("import", "openai-chat", "-")])
+def test_ctrl_c_while_more_is_to_come_is_exit_130(command: tuple[str, ...], tmp_path: Path) -> None:
+    more = ("--history", str(tmp_path / "h")) if command[0] == "run" else ()
+    process = subprocess.Popen(
+        [PROGRAM, *command, *more],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=TOO_LONG)
+    assert process.returncode == 130, err.decode()
+    assert b"Traceback" not in err
+
+
+# --- stdout and permissions -------------------------------------------------------------------
+
+SAYING: dict[str, tuple[str, ...]] = {
+    "sql": READERS["sql"], "session": READERS["session"], "user": READERS["user"],
+    "timeline": READERS["timeline"], "search": READERS["search"], "digest": (), "dlq list": (),
+    "generations list": (), "diff": READERS["diff"], "compact": (),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", SAYING)
+@pytest.mark.parametrize("json", [(), ("--json",)])
+def test_a_stdout_without_room_is_exit_1_and_a_line(
+    command: str, json: tuple[str, ...], history: Path
+) -> None:
+    json = ("--format", "json") if json and command == "sql" else json
+    done = _into_full(*command.split(), *SAYING[command], *json, "--history", str(history))
+    assert done.code == 1, done
+    one_line(done)
+    assert "No space left on device" in done.err
+
+
+@pytest.mark.parametrize("given", [("topology",), ("schema",), ("--help",), ("--version",),
+                                   ("run", "--help"), ("broker", "stop")])  # fmt: skip
+def test_what_needs_no_history_says_so_too(given: tuple[str, ...], tmp_path: Path) -> None:
+    done = _into_full(*given, env=environment(XDG_STATE_HOME=str(tmp_path)))
+    assert done.code == 1, done
+    one_line(done)
+
+
+def _into_full(*args: str, env: dict[str, str] | None = None) -> Done:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [PROGRAM, *args], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE,
+            env=env or environment(), timeout=TOO_LONG, check=False,
+        )  # fmt: skip
+    err = done.stderr.decode()
+    assert "Traceback" not in err, err
+    return Done(done.returncode, "", err)
+
+
+ROOT_OBEYS = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
+"""Root without the right to pass over permissions (setpriv is part of util-linux)."""
+
+
+@pytest.mark.parametrize("command", [*READERS, *WRITERS, *MAKERS])
+def test_a_folder_without_permission_is_exit_3(command: str, history: Path, tmp_path: Path) -> None:
+    obeys = ROOT_OBEYS if os.geteuid() == 0 else []  # others have no such right
+    closed = tmp_path / "closed"
+    shutil.copytree(history, closed / "history")
+    closed.chmod(0)
+    try:
+        done = subprocess.run(
+            [*obeys, PROGRAM, *command.split(), *(READERS | WRITERS | MAKERS)[command],
+             "--history", str(closed / "history")],
+            capture_output=True, text=True, env=environment(), timeout=TOO_LONG, check=False,
+        )  # fmt: skip
+    finally:
+        closed.chmod(stat.S_IRWXU)
+    said = Done(done.returncode, done.stdout, done.stderr)
+    assert said.code == 3, said
+    one_line(said)
+    assert "Permission denied" in said.err
