@@ -47,9 +47,8 @@ def turnstone(*args: str | Path, input: bytes | None = None, **options: Any) -> 
         input=input,
         stdin=subprocess.DEVNULL if input is None else None,
         capture_output=True,
-        timeout=300,
         check=False,
-        **{"env": environment(), **options},
+        **{"env": environment(), "timeout": 300, **options},
     )
     err = done.stderr.decode(errors="replace")
     assert "Traceback" not in err, err

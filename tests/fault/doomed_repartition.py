@@ -1,4 +1,5 @@
-"""`turnstone repartition` that kills itself when it has passed so many points."""
+"""`turnstone repartition` that kills itself when it has passed so many points, or inside its n-th
+transaction, which it leaves open."""
 
 import argparse
 import asyncio
@@ -8,17 +9,21 @@ import sys
 
 from streams.kafka.repartition import repartition
 from streams.kafka.settings import KafkaSettings
+from streams.kafka.transaction import Transactions
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--bootstrap", required=True)
     parser.add_argument("--to", type=int, required=True)
-    parser.add_argument("--die-after", type=int, required=True)
+    when = parser.add_mutually_exclusive_group(required=True)
+    when.add_argument("--die-after", type=int, metavar="POINTS")
+    when.add_argument("--die-inside", type=int, metavar="TRANSACTION")
     given = parser.parse_args()
-    left = given.die_after
+    left = given.die_after or given.die_inside
+    commit = Transactions.commit
 
-    def observe(point: str) -> None:
+    def passed(point: str) -> None:
         nonlocal left
         left -= 1
         if left <= 0:
@@ -26,6 +31,13 @@ def main() -> None:
             sys.stdout.flush()
             os.kill(os.getpid(), signal.SIGKILL)
 
+    async def passed_inside(transactions: Transactions) -> None:
+        passed("inside a transaction")
+        await commit(transactions)
+
+    if given.die_inside:
+        Transactions.commit = passed_inside  # type: ignore[method-assign]
+    observe = passed if given.die_after else lambda point: None
     settings = KafkaSettings.plain(given.bootstrap)
     asyncio.run(repartition(settings, "turnstone", None, given.to, observe=observe))
 

@@ -147,10 +147,10 @@ class Play:
         """The command, killed so often, and once more."""
         few = max(3, 2 * POINTS // max(1, kills))
         for _ in range(kills):
+            when = self.chance.choice(["--die-after", "--die-inside"])
             doomed = subprocess.Popen(
                 [sys.executable, "-m", "tests.fault.doomed_repartition", "--bootstrap",
-                 self.working.bootstrap, "--to", str(to), "--die-after",
-                 str(self.chance.randint(2, few))],
+                 self.working.bootstrap, "--to", str(to), when, str(self.chance.randint(2, few))],
                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment(),
             )  # fmt: skip
             if self.chance.random() < 0.3:  # anywhere, not at a point that we thought of

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -213,6 +215,23 @@ def test_nobody_starts_while_the_number_is_being_changed(working: Working, tmp_p
 
 
 # --- the command ------------------------------------------------------------------------------
+
+
+def test_another_number_after_a_kill_is_refused_at_once_and_the_first_goes_on(
+    working: Working,
+) -> None:
+    """The killed call's transaction is open, and would be for a minute."""
+    remember(working)
+    doomed = subprocess.run(
+        [sys.executable, "-m", "tests.fault.doomed_repartition", "--bootstrap", working.bootstrap,
+         "--to", "6", "--die-inside", "7"],
+        env=environment(), timeout=TOO_LONG, check=False,
+    )  # fmt: skip
+    assert doomed.returncode == -signal.SIGKILL
+    done = turnstone("repartition", "--to", "5", "--bootstrap", working.bootstrap, timeout=30)
+    assert done.code == 3, done
+    assert "call `turnstone repartition --to 6`" in done.err
+    assert turnstone("repartition", "--to", "6", "--bootstrap", working.bootstrap).code == 0
 
 
 def test_it_refuses_while_a_worker_runs_and_leaves_it_at_work(working: Working) -> None:
