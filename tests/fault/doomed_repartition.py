@@ -36,7 +36,7 @@ def main() -> None:
         await commit(transactions)
 
     if given.die_inside:
-        Transactions.commit = passed_inside  # type: ignore[method-assign]
+        Transactions.commit = passed_inside  # type: ignore[assignment,method-assign]
     observe = passed if given.die_after else lambda point: None
     settings = KafkaSettings.plain(given.bootstrap)
     asyncio.run(repartition(settings, "turnstone", None, given.to, observe=observe))
