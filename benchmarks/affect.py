@@ -114,7 +114,7 @@ def main() -> None:
     loading, each, bare = in_process(costs).answer
     show(
         f"Affect on EmoBank, {options.folds} folds: Pearson's r",
-        ("axis", "TF-IDF ridge", "Turnstone"),
+        ("axis", "TF-IDF ridge", "Turnfold"),
         [
             (axis, f"{theirs[at]:.3f}", f"{ours[at]:.3f}")
             for at, axis in enumerate(("valence", "arousal", "dominance"))

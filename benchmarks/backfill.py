@@ -14,8 +14,8 @@ from benchmarks.common import arguments, note, sgd_records, show, work_folder, w
 from schemas.base import JsonObject
 from sinks.digest import digest
 from sinks.generation import ROOT, named
+from streams.files import local
 from streams.generations.switching import listed
-from streams.runtime import local
 from tests.command import PROGRAM, environment
 
 STATES_OF_A_PLAN = 10

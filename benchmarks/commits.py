@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 
 from benchmarks import common
 from sinks import delta
-from streams.runtime import local
+from streams.files import local
 
 ROWS = 200
 TABLE, APP = "events", "benchmark"

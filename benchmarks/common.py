@@ -135,7 +135,7 @@ def arguments(doc: str | None) -> argparse.ArgumentParser:
 @contextmanager
 def work_folder(under: Path | None) -> Iterator[Path]:
     """A folder that is gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="turnstone-", dir=under) as folder:
+    with tempfile.TemporaryDirectory(prefix="turnfold-", dir=under) as folder:
         yield Path(folder)
 
 

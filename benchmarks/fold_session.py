@@ -13,8 +13,8 @@ from benchmarks.common import median, spread
 from schemas.base import SECOND, JsonObject, format_time
 from streams.folds import session
 from streams.folds.rows import Effects, Input
-from streams.runtime.decode import decode
-from streams.runtime.entity import Entity
+from streams.pipeline.decode import decode
+from streams.pipeline.entity import Entity
 
 LONG = 10_000
 PARTS = 10

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from benchmarks import common, loops
 from schemas.base import SECOND, JsonObject, format_time
-from streams.runtime import local
+from streams.files import local
 from tests.acceptance.sgd import START
 
 TENTHS = 10

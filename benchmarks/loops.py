@@ -1,4 +1,4 @@
-"""The two loops that are set against each other: Turnstone's `run`, and the least one could do."""
+"""The two loops that are set against each other: Turnfold's `run`, and the least one could do."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from benchmarks.common import no_collector
 from schemas.base import DAY, parse_time
 from sinks.tables import SCHEMAS, Rows, to_arrow
-from streams.runtime import local
+from streams.files import local
 
 PIECE = 8192
 NOTHING = msgspec.Raw()
@@ -39,7 +39,7 @@ class Turn(msgspec.Struct, gc=False):
 
 
 def fold(file: str, history: str) -> dict[str, Any]:
-    """`turnstone run FILE --history HISTORY`: its counts."""
+    """`turnfold run FILE --history HISTORY`: its counts."""
     return local.run([file], history)
 
 

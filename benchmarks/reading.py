@@ -24,7 +24,7 @@ from sinks.history import connect
 from sinks.maintenance import paths
 from streams import reading
 
-PROGRAM = str(Path(sys.executable).with_name("turnstone"))
+PROGRAM = str(Path(sys.executable).with_name("turnfold"))
 TENANT = "default"
 FACTS = 20  # states a user; each further plan gives one of them a new version
 BARE = """

@@ -24,7 +24,7 @@ from schemas.base import DAY, JsonObject, parse_time
 from schemas.rows import EventRow
 from sinks.delta import History
 from sinks.tables import to_arrow
-from streams.runtime import local
+from streams.files import local
 from streams.search import Query, search, update
 from tests.acceptance import sgd
 

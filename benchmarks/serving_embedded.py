@@ -1,4 +1,4 @@
-"""The HTTP API over a history, without Kafka: one `turnstone serve`, a client beside it.
+"""The HTTP API over a history, without Kafka: one `turnfold serve`, a client beside it.
 
     python -m benchmarks.serving_embedded --seconds 20
 

@@ -1,4 +1,4 @@
-"""The HTTP API over Kafka: real broker, one worker, one `turnstone serve`, a client beside them.
+"""The HTTP API over Kafka: real broker, one worker, one `turnfold serve`, a client beside them.
 
     python -m benchmarks.serving_load --seconds 20
     python -m benchmarks.serving_load --only posts --post-rate 200
@@ -36,7 +36,7 @@ from benchmarks.peers.__main__ import broker_cpu, cpu_seconds
 from benchmarks.peers.latency import percentiles
 from streams.broker import Broker, ports
 
-PROGRAM = str(Path(sys.executable).with_name("turnstone"))
+PROGRAM = str(Path(sys.executable).with_name("turnfold"))
 NDJSON = "application/x-ndjson"
 READY_WITHIN = 300.0
 PARTS = ("gets", "posts")
@@ -67,8 +67,8 @@ class Process:
         with (folder / f"{name}.log").open("wb") as log:
             env = {
                 **os.environ,
-                "TURNSTONE_SERVE_KEY_RATE": "0",
-                "TURNSTONE_SERVE_TENANT_RATE": "0",
+                "TURNFOLD_SERVE_KEY_RATE": "0",
+                "TURNFOLD_SERVE_TENANT_RATE": "0",
             }
             self.running = subprocess.Popen(command, stdout=log, stderr=log, env=env)
 

@@ -16,10 +16,10 @@ from benchmarks import common
 from benchmarks.common import Spent, median, spread
 from sinks.shared import SharedHistory
 from streams.broker import Broker
-from streams.kafka.settings import KafkaSettings
-from streams.kafka.sink import Sink, SinkOptions, owner
-from streams.kafka.topics import ensure_topics
-from streams.runtime import local
+from streams.files import local
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topics import ensure_topics
+from streams.kafka.sink.sink import Sink, SinkOptions, owner
 from streams.topology import HISTORY
 from tests.kafka.history import PARTITIONS, Message, messages, send
 

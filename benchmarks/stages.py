@@ -12,11 +12,12 @@ from typing import Any
 
 from benchmarks import common, loops
 from sinks.delta import History
+from streams.files import local
+from streams.files.sources import Source
+from streams.files.store import Store
 from streams.folds import memory, session
-from streams.runtime import apply, local
-from streams.runtime.apply import Applier
-from streams.runtime.sources import Source
-from streams.runtime.store import Store
+from streams.pipeline import apply
+from streams.pipeline.apply import Applier
 
 CALLS: tuple[tuple[str, Any, str], ...] = (
     ("decode and validate", apply, "decode"),

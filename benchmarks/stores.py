@@ -18,7 +18,7 @@ from rocksdict import WriteBatch
 
 from benchmarks import common
 from benchmarks.common import median, spread
-from streams.runtime.database import open_database, rows_under
+from streams.files.database import open_database, rows_under
 
 BATCH = 20_000
 SESSIONS, LENGTH, OPEN = 200_000, 10, 20_000

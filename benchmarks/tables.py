@@ -20,14 +20,14 @@ import psutil
 from aiokafka import AIOKafkaProducer
 
 from benchmarks import common
+from streams.apps.worker import WorkerSettings, prepare
 from streams.broker import Broker
-from streams.kafka.agents import changelog_name
-from streams.kafka.marker import MARKER_KEY, Marker
-from streams.kafka.partitions import partition_of
-from streams.kafka.rows import MemoryRows, Row
-from streams.kafka.session_agent import SessionAgent
-from streams.kafka.settings import KafkaSettings
-from streams.runtime.worker import WorkerSettings, prepare
+from streams.kafka.agents.session_agent import SessionAgent
+from streams.kafka.client.names import changelog_name
+from streams.kafka.client.partitions import partition_of
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.transport.marker import MARKER_KEY, Marker
+from streams.kafka.transport.rows import MemoryRows, Row
 from streams.topology import AGENTS, SESSION_AGENT
 from tests.command import PROGRAM
 

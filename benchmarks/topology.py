@@ -37,10 +37,10 @@ from benchmarks.peers.__main__ import broker_cpu, cpu_seconds
 from benchmarks.peers.latency import WARM, percentiles, produce, read
 from schemas.base import SECOND
 from schemas.time import format_time, parse_time
+from streams.apps.worker import WorkerSettings, prepare
 from streams.broker import Broker
-from streams.kafka.agents import changelog_name
-from streams.kafka.settings import KafkaSettings
-from streams.runtime.worker import WorkerSettings, prepare
+from streams.kafka.client.names import changelog_name
+from streams.kafka.client.settings import KafkaSettings
 from streams.topology import MEMORY_AGENT, SESSION_AGENT, SESSION_CONTEXTS, TURNS, USER_SIGNALS
 from tests.acceptance.sgd import START
 
@@ -109,7 +109,7 @@ class Result(NamedTuple):
 
 
 async def fill(bootstrap: str, wanted: int, length: int | None) -> None:
-    """As `turnstone produce` writes: compressed."""
+    """As `turnfold produce` writes: compressed."""
     producer = AIOKafkaProducer(
         bootstrap_servers=bootstrap, linger_ms=20, max_batch_size=500_000, acks="all",
         compression_type="zstd",

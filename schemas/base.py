@@ -71,7 +71,7 @@ class Wire(BaseModel):
 
 
 class Reply(BaseModel):
-    """A JSON object Turnstone answers with; nothing but the fields it names."""
+    """A JSON object Turnfold answers with; nothing but the fields it names."""
 
     model_config = ConfigDict(
         extra="forbid", populate_by_name=True, ser_json_bytes="base64", val_json_bytes="base64"

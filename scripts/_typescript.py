@@ -110,7 +110,7 @@ import type {{
 }} from "./types.js";
 
 /** A server's endpoints. Every method throws the errors of `errors.ts`. */
-export class Turnstone extends Sender {{
+export class Turnfold extends Sender {{
 {methods.replace("types.", "")}
 }}
 """

@@ -12,7 +12,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from sinks.root import MARKER, HistoryError, HistoryWriteError, check_is_path, find_root, replace
+from sinks.root import (
+    HistoryError,
+    HistoryWriteError,
+    check_is_path,
+    find_root,
+    is_marked,
+    replace,
+)
 
 FOLDER = "generations"
 FILE = "generation.json"
@@ -81,7 +88,7 @@ def _said(to: Pointer) -> dict[str, str | bool | None]:
 def names(root: Path) -> list[str]:
     """All generations, `root` first."""
     found = (path for path in (root / FOLDER).glob("*") if NAME.fullmatch(path.name))
-    return [ROOT, *sorted(path.name for path in found if (path / MARKER).exists())]
+    return [ROOT, *sorted(path.name for path in found if is_marked(path))]
 
 
 def remove(root: Path, folder: Path) -> None:
@@ -140,10 +147,10 @@ def find(root: Path, name: str) -> Path:
     """
     name = resolve(root, name)
     folder = folder_of(root, name)
-    if not (folder / MARKER).exists():
+    if not is_marked(folder):
         raise HistoryError(
             f"{root}: no generation {name!r}; there are {', '.join(names(root))} "
-            f"(`turnstone backfill --history {root} --generation {name}` would make it)"
+            f"(`turnfold backfill --history {root} --generation {name}` would make it)"
         )
     return folder
 

@@ -7,15 +7,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-HISTORY = "turnstone.lock"
-"""A history's: `run`, `compact` and `forget` have it alone, sinks share it."""
+from sinks.root import marker_of
+
 SERVED = "_inbox/lock"
 """A history's: `serve` has it as long as it runs, also while it lends the other."""
-ASKED = "turnstone.asked"
-"""A history's: who has it asks `serve` to lend the history's lock."""
 LENT_WITHIN = 30.0
 """Seconds: a batch may have to be committed first."""
 LOOK_EVERY = 0.01
+
+
+def of_history(root: Path) -> Path:
+    """A history's lock: `run`, `compact` and `forget` have it alone, sinks share it. It is named
+    as the history's marker, so that older versions look at the same one."""
+    return marker_of(root).with_suffix(".lock")
+
+
+def of_asking(root: Path) -> Path:
+    """Who has this lock asks `serve` to lend the history's."""
+    return marker_of(root).with_suffix(".asked")
 
 
 def taken(lock: IO[str], *, shared: bool = False, within: float = 0.0) -> bool:
@@ -51,9 +60,9 @@ def held(
 @contextmanager
 def borrowed(root: Path, refusal: Exception) -> Iterator[None]:
     """A history's lock; a server that has it is asked to lend it. Raises `refusal`."""
-    with held(root / ASKED, refusal, within=1.0):  # the server looks whether it is taken
+    with held(of_asking(root), refusal, within=1.0):  # the server looks whether it is taken
         within = LENT_WITHIN if is_taken(root / SERVED) else 0.0
-        with held(root / HISTORY, refusal, within=within):
+        with held(of_history(root), refusal, within=within):
             yield
 
 

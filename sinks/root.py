@@ -7,7 +7,9 @@ from pathlib import Path
 
 from sinks.disk import trouble
 
-MARKER = "turnstone.json"
+MARKER = "turnfold.json"
+MARKERS = (MARKER, "turnstone.json")
+"""A folder with one of them is a history; the project had the second name until November 2026."""
 OWNER = "_sink.json"
 """Says whose sinks write a history, where sinks do."""
 FORMAT = 1
@@ -60,6 +62,16 @@ def replace(file: Path, text: str, *, mode: int | None = None) -> None:
         os.close(folder)
 
 
+def is_marked(folder: Path) -> bool:
+    """Whether a folder is a history, or a generation of one."""
+    return any((folder / name).exists() for name in MARKERS)
+
+
+def marker_of(folder: Path) -> Path:
+    """The marker that a folder has, or is to have."""
+    return next((folder / name for name in MARKERS if (folder / name).exists()), folder / MARKER)
+
+
 def is_shared(root: Path) -> bool:
     """Whether sinks write this history."""
     return (root / OWNER).exists()
@@ -76,7 +88,7 @@ def open_root(path: str | Path) -> Path:
     Raises HistoryError for a file, a folder with other things in it, or another format.
     """
     root = check_root(path)
-    if not (root / MARKER).exists():
+    if not is_marked(root):
         try:
             root.mkdir(parents=True, exist_ok=True)
             replace(root / MARKER, json.dumps({"format": FORMAT}) + "\n")
@@ -90,8 +102,8 @@ def open_root(path: str | Path) -> Path:
 def find_root(path: str | Path) -> Path:
     """An existing history's folder; raises HistoryError where there is none."""
     root = check_root(path)
-    if not (root / MARKER).exists():
-        raise HistoryError(f"{root}: no history here; `turnstone run FILE --history {root}`")
+    if not is_marked(root):
+        raise HistoryError(f"{root}: no history here; `turnfold run FILE --history {root}`")
     return root
 
 
@@ -106,9 +118,9 @@ def check_root(path: str | Path) -> Path:
             return root
         if not root.is_dir():
             raise HistoryError(f"{root}: is a file; a history is a folder of its own")
-        if not (root / MARKER).exists():
+        if not is_marked(root):
             others = [one for one in root.iterdir() if not one.name.startswith(f".{MARKER}")]
-            if others and not (root / MARKER).exists():  # nobody has made it a history meanwhile
+            if others and not is_marked(root):  # nobody has made it a history meanwhile
                 raise HistoryError(
                     f"{root}: holds other things and no {MARKER}; name a new or empty folder"
                 )
@@ -128,10 +140,11 @@ def check_is_path(path: str | Path) -> None:
 
 
 def _check_format(root: Path) -> None:
+    marker = marker_of(root)
     try:
-        found = json.loads((root / MARKER).read_text(encoding="utf-8"))["format"]
+        found = json.loads(marker.read_text(encoding="utf-8"))["format"]
     except (ValueError, KeyError, TypeError, IsADirectoryError) as error:
-        raise HistoryError(f"{root / MARKER}: not readable as a history's marker") from error
+        raise HistoryError(f"{marker}: not readable as a history's marker") from error
     if found != FORMAT:
         raise HistoryError(
             f"{root}: history format {found!r}, this version reads {FORMAT}; use the version "

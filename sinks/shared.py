@@ -47,7 +47,7 @@ class Piece(NamedTuple):
 class SharedHistory(History):
     """The tables of a history, open for one of several writers.
 
-    `owner` says whose history this is (sink, cluster): a folder that `turnstone run` has written,
+    `owner` says whose history this is (sink, cluster): a folder that `turnfold run` has written,
     or that has another owner, is refused with HistoryError. `close` gives it back.
     """
 
@@ -261,16 +261,16 @@ def alone(root: Path) -> Iterator[None]:
         f"{root}: a sink is writing this history; end all its sinks (Ctrl-C or SIGTERM), call this "
         "again, then start them: they go on where they ended"
     )
-    with locks.held(root / locks.HISTORY, HistoryError(refusal)):
+    with locks.held(locks.of_history(root), HistoryError(refusal)):
         yield
 
 
 def _guard(root: Path) -> IO[str]:
     """Keeps out who must have the history for himself: `run`, `compact`, `forget`."""
-    lock = _opened_lock(root / locks.HISTORY)
+    lock = _opened_lock(locks.of_history(root))
     if not locks.taken(lock, shared=True):
         lock.close()
-        raise HistoryError(f"{root}: another turnstone is writing this history; wait for its end")
+        raise HistoryError(f"{root}: another turnfold is writing this history; wait for its end")
     return lock
 
 
@@ -278,7 +278,7 @@ def _claim(root: Path, owner: Mapping[str, str]) -> None:
     """Notes whose history this is; refuses one that is somebody else's."""
     if (root / "_store").exists():
         raise HistoryError(
-            f"{root}: written by `turnstone run`; a sink would write the same rows again under "
+            f"{root}: written by `turnfold run`; a sink would write the same rows again under "
             "other positions. Name a new folder"
         )
     found = _owner(root) or _note_owner(root, dict(owner))

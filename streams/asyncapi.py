@@ -1,6 +1,6 @@
-"""The topology as an AsyncAPI 3.0 document (`turnstone schema --format asyncapi`, design 03).
+"""The topology as an AsyncAPI 3.0 document (`turnfold schema --format asyncapi`, design 03).
 
-Channels are topics. Operations are seen from Turnstone: it receives what comes in, sends what
+Channels are topics. Operations are seen from Turnfold: it receives what comes in, sends what
 goes out, and does both with what is internal. Payloads are the schemas of schemas/export.py.
 """
 
@@ -17,7 +17,7 @@ from streams.topology import INPUT_BYTES, OUTPUT_BYTES, TOPICS, Topic
 
 BINDING_VERSION = "0.5.0"
 DAY_MS = 86_400_000
-DESCRIPTION = """Turnstone turns the events of a chat platform into memory.
+DESCRIPTION = """Turnfold turns the events of a chat platform into memory.
 
 A message is one JSON object in UTF-8. Its key is the channel's template with the record's values
 put in; in the middle of a key of three parts "%" and "/" are percent-encoded. On a compacted
@@ -36,7 +36,7 @@ def asyncapi() -> JsonObject:
     refs = cast(dict[Model, JsonObject], schemas)
     return {
         "asyncapi": "3.0.0",
-        "info": {"title": "Turnstone", "version": version("turnstone"), "description": DESCRIPTION},
+        "info": {"title": "Turnfold", "version": version("turnfold"), "description": DESCRIPTION},
         "defaultContentType": "application/json",
         "channels": {topic.name: _channel(topic) for topic in TOPICS},
         "operations": {

@@ -1,4 +1,4 @@
-"""The command line: `turnstone`, and where each of its commands is.
+"""The command line: `turnfold`, and where each of its commands is.
 
 A command's module is loaded when it is run, and its heavy imports when it does its work: a
 question to the history should cost little more than the answer.
@@ -23,13 +23,13 @@ SECTIONS = {
         "demo": "making:demo",
     },
     "Ask it": {
-        "sql": "asking:sql",
-        "session": "asking:session",
-        "task": "asking:task",
-        "user": "asking:user",
-        "state": "asking:state",
-        "why": "asking:why",
-        "timeline": "asking:timeline",
+        "sql": "query_commands:sql",
+        "session": "query_commands:session",
+        "task": "query_commands:task",
+        "user": "query_commands:user",
+        "state": "query_commands:state",
+        "why": "query_commands:why",
+        "timeline": "query_commands:timeline",
         "search": "search:search",
     },
     "Look after it": {
@@ -77,7 +77,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            note("turnstone: interrupted")
+            note("turnfold: interrupted")
             ctx.exit(130)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -110,7 +110,7 @@ def _say_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
         from importlib.metadata import version
 
-        click.echo(f"turnstone {version('turnstone')}")
+        click.echo(f"turnfold {version('turnfold')}")
         ctx.exit()
 
 
@@ -134,10 +134,10 @@ def _begin() -> None:
 
 
 def main() -> None:
-    """The entry point of the `turnstone` script."""
+    """The entry point of the `turnfold` script."""
     panics.apart()
     try:
-        fails_in_a_line(app)(prog_name="turnstone")  # what fails before a command is called
+        fails_in_a_line(app)(prog_name="turnfold")  # what fails before a command is called
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)
 

@@ -1,6 +1,6 @@
 """Every error a command can end with, and its exit code (design 03).
 
-TurnstoneError          1  failed
+TurnfoldError          1  failed
 ├── UsageError          2  the command line is wrong
 ├── ConfigurationError  3  a folder, file or setting is not what it should be
 ├── DataRefused         4  data refused, or digests differ
@@ -8,31 +8,31 @@ TurnstoneError          1  failed
 """
 
 
-class TurnstoneError(Exception):
+class TurnfoldError(Exception):
     """Said to the user as one line: what is wrong, where, and what to do."""
 
     exit_code = 1
 
 
-class UsageError(TurnstoneError):
+class UsageError(TurnfoldError):
     """The command line is wrong."""
 
     exit_code = 2
 
 
-class ConfigurationError(TurnstoneError):
+class ConfigurationError(TurnfoldError):
     """A folder, file or setting is not what it should be."""
 
     exit_code = 3
 
 
-class DataRefused(TurnstoneError):  # noqa: N818 - what happened to the data
+class DataRefused(TurnfoldError):  # noqa: N818 - what happened to the data
     """Data was refused, or two digests differ."""
 
     exit_code = 4
 
 
-class Unreachable(TurnstoneError):  # noqa: N818 - what the dependency is
+class Unreachable(TurnfoldError):  # noqa: N818 - what the dependency is
     """A dependency cannot be reached."""
 
     exit_code = 5

@@ -66,21 +66,6 @@ def say_count(name: str, value: Any) -> None:
     say(f"{name:>15}  {value}" if name == "seconds" else f"{name:>15}  {value:,}")
 
 
-def log_to_stderr(verbose: bool = False, as_json: bool = False) -> None:
-    """What our own modules log, and with `verbose` what the libraries do; `as_json`: one object
-    a line."""
-    import logging
-
-    level = logging.INFO if verbose else logging.WARNING
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    if as_json:
-        from streams.observing.logs import JsonLines
-
-        for handler in logging.getLogger().handlers:
-            handler.setFormatter(JsonLines())
-    logging.getLogger("streams").setLevel(logging.INFO)
-
-
 LEAST = 16
 """Characters of a column that is folded."""
 

@@ -4,7 +4,7 @@ import os
 
 from streams.errors import ConfigurationError
 
-UMASK = "TURNSTONE_UMASK"
+UMASK = "TURNFOLD_UMASK"
 """The environment's setting: octal, as `umask` takes it. 027 lets the group read."""
 PRIVATE = "077"
 

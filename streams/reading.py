@@ -99,8 +99,8 @@ def _latest_turn(about: Lookup, session_id: str, since: int) -> int | None:
 
 
 def _session_as_of(root: Path, tenant: str, session_id: str, as_of: int) -> dict[str, Any]:
+    from streams.files.refold import refold
     from streams.folds import documents
-    from streams.runtime.refold import refold
 
     entity = refold(root, tenant, session_id, as_of)
     if entity.get("h") is None:
@@ -266,7 +266,7 @@ def why(root: Path, tenant: str, entity_id: str) -> list[dict[str, Any]]:
     if not found:
         raise DataRefused(
             f"{entity_id!r} has no revision in this history: no state, preference, session or "
-            "item of session memory of that id was ever changed; `turnstone user` and `session` "
+            "item of session memory of that id was ever changed; `turnfold user` and `session` "
             "show ids"
         )
     for row in found:

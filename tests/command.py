@@ -17,7 +17,7 @@ import pytest
 
 from sinks.history import connect
 
-PROGRAM = str(Path(sys.executable).with_name("turnstone"))
+PROGRAM = str(Path(sys.executable).with_name("turnfold"))
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
 COUNTS = ("read", *OUTCOMES, "sessions", "tasks", "users", "states", "revisions", "seconds")
 
@@ -36,11 +36,11 @@ class Done(NamedTuple):
 
 def environment(**more: str) -> dict[str, str]:
     """Ours, without what would change how a command behaves."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("TURNSTONE")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TURNFOLD")}
     return kept | {"TERM": "dumb", "COLUMNS": "200"} | more
 
 
-def turnstone(*args: str | Path, input: bytes | None = None, **options: Any) -> Done:
+def turnfold(*args: str | Path, input: bytes | None = None, **options: Any) -> Done:
     """Runs the command to its end. A traceback is never an answer."""
     done = subprocess.run(
         [PROGRAM, *map(str, args)],
@@ -79,7 +79,7 @@ def killed(process: "subprocess.Popen[bytes]") -> bool:
 
 def folded(*files: str | Path, history: Path, strict: bool = False) -> dict[str, Any]:
     """Runs files into a history by the command line; its counts, which add up."""
-    done = turnstone("run", *files, "--history", history, "--json", *["--strict"] * strict)
+    done = turnfold("run", *files, "--history", history, "--json", *["--strict"] * strict)
     assert done.code == 0, done.err
     return checked(done.json())
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from streams.runtime import local
+from streams.files import local
 from tests.acceptance import ledger, reflexion, sgd, tau_bench
 from tests.command import checked, ndjson, once
 from tests.shared_data import shared

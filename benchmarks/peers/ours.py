@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peers import job
-from streams.kafka.app import App
-from streams.kafka.processing import Batch, LaneSettings, Output, Plan, Row
-from streams.kafka.run import run
+from streams.kafka.transport.app import App
+from streams.kafka.transport.processing import Batch, LaneSettings, Output, Plan, Row
+from streams.kafka.transport.run import run
 
 
 class Contexts:

@@ -6,9 +6,9 @@ from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient
 
-from streams.errors import TurnstoneError
-from streams.kafka.admin import connected
-from streams.kafka.settings import KafkaSettings
+from streams.errors import TurnfoldError
+from streams.kafka.client.admin import connected
+from streams.kafka.client.settings import KafkaSettings
 
 WITHIN = 2.0  # seconds
 
@@ -34,5 +34,5 @@ def _asked(bootstrap: str, question: Callable[[AIOKafkaAdminClient], Awaitable[A
 
     try:
         return asyncio.run(ask())
-    except TurnstoneError:
+    except TurnfoldError:
         return None

@@ -65,7 +65,7 @@ class Broker:
         """
         flags = (*JVM, *SHORT_LIVED) if short_lived else JVM
         command = [str(java.find()), f"-Xmx{heap_mb}m", *flags, "-cp", jars.classpath(say)]
-        folder = keep.resolve() if keep else Path(tempfile.mkdtemp(prefix="turnstone-broker-"))
+        folder = keep.resolve() if keep else Path(tempfile.mkdtemp(prefix="turnfold-broker-"))
         try:
             security = security or Security()
             broker = cls._made(folder, nodes, port, security.listeners(), kept=keep is not None)

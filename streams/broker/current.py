@@ -1,6 +1,6 @@
 """The one broker a user started by command: it outlives the command, others must find it.
 
-Its folder's path stands in $XDG_STATE_HOME/turnstone/broker.
+Its folder's path stands in $XDG_STATE_HOME/turnfold/broker.
 """
 
 import os
@@ -55,4 +55,4 @@ def describe(broker: Broker) -> dict[str, Any]:
 
 def _pointer() -> Path:
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(home) / "turnstone" / "broker"
+    return Path(home) / "turnfold" / "broker"

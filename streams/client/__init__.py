@@ -1,11 +1,11 @@
 """A client of the HTTP API, sync and async (docs/clients.md).
 
-with Turnstone("http://localhost:8400", token) as turnstone:
-    summary = turnstone.memory_summary(session_id="s456")
+with Turnfold("http://localhost:8400", token) as turnfold:
+    summary = turnfold.memory_summary(session_id="s456")
 """
 
 from schemas.http import SessionUpdate, UserEvent, UserUpdate
-from streams.client.async_client import AsyncTurnstone
+from streams.client.async_client import AsyncTurnfold
 from streams.client.errors import (
     BadRequestError,
     BusyError,
@@ -25,10 +25,10 @@ from streams.client.errors import (
     UnreachableError,
 )
 from streams.client.events import SessionEvent
-from streams.client.sync_client import Turnstone
+from streams.client.sync_client import Turnfold
 
 __all__ = [
-    "AsyncTurnstone",
+    "AsyncTurnfold",
     "BadRequestError",
     "BusyError",
     "ClientError",
@@ -45,7 +45,7 @@ __all__ = [
     "SessionUpdate",
     "StatusError",
     "TooLargeError",
-    "Turnstone",
+    "Turnfold",
     "UnauthorizedError",
     "UnreachableError",
     "UserEvent",

@@ -80,7 +80,7 @@ def read(model: type[M], content: bytes | str) -> M:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "body"
         raise errors.ReplyError(
-            f"no {model.__name__}: {where}: {first['msg']}; is this the address of a Turnstone?"
+            f"no {model.__name__}: {where}: {first['msg']}; is this the address of a Turnfold?"
         ) from None
 
 
@@ -152,6 +152,6 @@ class Attempts:
 
 
 def retry_after(response: httpx.Response) -> float | None:
-    """Seconds, if the reply says so in seconds, as Turnstone does."""
+    """Seconds, if the reply says so in seconds, as Turnfold does."""
     said = response.headers.get("retry-after", "")
     return float(said) if said.isdecimal() else None

@@ -18,7 +18,7 @@ from streams.client.async_sender import AsyncSender
 from streams.client.events import SessionEvent
 
 
-class AsyncTurnstone(AsyncSender):
+class AsyncTurnfold(AsyncSender):
     """A server's endpoints. Every method raises `streams.client.errors`."""
 
     async def profile(self, user_id: str) -> UserLearningProfile:

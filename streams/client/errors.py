@@ -2,7 +2,7 @@
 
 ClientError
   + UnreachableError         nothing answers, or not in time
-  + ReplyError               what answers is no Turnstone, or a newer one than this client
+  + ReplyError               what answers is no Turnfold, or a newer one than this client
   + StatusError              a problem document (RFC 9457), in `problem`
       + BadRequestError      400  not JSON, no tenant
       + UnauthorizedError    401  no key, or an unknown one
@@ -22,10 +22,10 @@ import httpx
 from pydantic import ValidationError
 
 from schemas.http import ProblemDocument
-from streams.errors import TurnstoneError
+from streams.errors import TurnfoldError
 
 
-class ClientError(TurnstoneError):
+class ClientError(TurnfoldError):
     """Whatever goes wrong in a call."""
 
 
@@ -36,7 +36,7 @@ class UnreachableError(ClientError):
 
 
 class ReplyError(ClientError):
-    """An answer that is none of Turnstone's."""
+    """An answer that is none of Turnfold's."""
 
 
 class StatusError(ClientError):

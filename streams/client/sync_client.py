@@ -18,7 +18,7 @@ from streams.client.sync_sender import Sender
 from streams.client.events import SessionEvent
 
 
-class Turnstone(Sender):
+class Turnfold(Sender):
     """A server's endpoints. Every method raises `streams.client.errors`."""
 
     def profile(self, user_id: str) -> UserLearningProfile:

@@ -20,7 +20,7 @@ P = TypeVar("P", bound=Page)
 class Sender:
     """A connection pool to one server: a context manager, or `close()` it.
 
-    `token`: a key of `turnstone keys`; `tenant`: for a key of all tenants, the one that is meant.
+    `token`: a key of `turnfold keys`; `tenant`: for a key of all tenants, the one that is meant.
     `timeout`: seconds for each step of a call; more than a write may wait. `retries`: further
     attempts where nothing answers, or the server says 429 or 503 (it also says when).
     `transport`: httpx's, for other ways to reach the server.
@@ -36,11 +36,11 @@ class Sender:
         retries: int = 4,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        headers = {"User-Agent": "turnstone-client"}
+        headers = {"User-Agent": "turnfold-client"}
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
         if tenant is not None:
-            headers["Turnstone-Tenant"] = tenant
+            headers["Turnfold-Tenant"] = tenant
         self._http = httpx.Client(
             base_url=url, headers=headers, timeout=timeout, transport=transport
         )

@@ -38,8 +38,8 @@ def start(keep: Path | None, port: int | None, nodes: int, heap: int, as_json: b
     """Start it, and return when it answers; prints its address.
 
     \b
-    turnstone broker start
-    turnstone broker start --keep ./kafka --port 9092
+    turnfold broker start
+    turnfold broker start --keep ./kafka --port 9092
     """
     from streams.broker import Broker, current
 
@@ -47,7 +47,7 @@ def start(keep: Path | None, port: int | None, nodes: int, heap: int, as_json: b
     if running is not None:
         raise ConfigurationError(
             f"broker: one runs already at {running.bootstrap} ({running.folder}); "
-            "stop it first: turnstone broker stop"
+            "stop it first: turnfold broker stop"
         )
     started = Broker.start(nodes=nodes, keep=keep, port=port, heap_mb=heap, say=output.note)
     try:
@@ -91,7 +91,7 @@ def status(as_json: bool) -> None:
     if as_json:
         output.say_json(said)
     if found is None:
-        raise Unreachable("broker: none is running; start one: turnstone broker start")
+        raise Unreachable("broker: none is running; start one: turnfold broker start")
     answer = f"{said['answering']} of {len(found.nodes)} node(s) answer"
     if not as_json:
         output.say(f"{found.bootstrap}: {answer}; Kafka {said['version']} in {found.folder}")

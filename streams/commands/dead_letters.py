@@ -48,7 +48,7 @@ def dlq_show(letter: str, history: Path, tenant: str | None, raw: bool, as_json:
     In JSON `payload` is for reading, with escapes where bytes are no text; `payload_base64` is
     exact.
 
-    Example: turnstone dlq show /data/turns.ndjson:0:17 --raw --history memory > line.json
+    Example: turnfold dlq show /data/turns.ndjson:0:17 --raw --history memory > line.json
     """
     from streams import reading
 

@@ -1,4 +1,4 @@
-"""Commands that describe Turnstone itself: `topology`, `schema`."""
+"""Commands that describe Turnfold itself: `topology`, `schema`."""
 
 import click
 

@@ -47,11 +47,11 @@ def dev(
     configuration or data, or has ended four times within a minute; with 5 if that is the broker.
 
     \b
-    turnstone dev --history memory --port 9092
-    turnstone produce turns.ndjson --bootstrap localhost:9092
+    turnfold dev --history memory --port 9092
+    turnfold produce turns.ndjson --bootstrap localhost:9092
     curl localhost:8400/memory/user/USER_ID
     """
-    from streams.runtime.dev import run
+    from streams.apps.dev import run
 
     if bootstrap is not None and (kafka is not None or port is not None):
         raise click.UsageError("--kafka and --port are for a broker of its own, not --bootstrap")

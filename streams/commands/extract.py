@@ -15,7 +15,7 @@ from streams.commands import options
 @click.command()
 @click.option(
     "--history",
-    envvar="TURNSTONE_HISTORY",
+    envvar="TURNFOLD_HISTORY",
     type=options.FOLDER,
     help="The history's folder: its turns are read, its memory is shown to the model.",
 )
@@ -57,19 +57,19 @@ def extract(
 ) -> None:
     """Ask a model what of the turns is worth remembering.
 
-    Any OpenAI-compatible endpoint will do. The key comes from TURNSTONE_LLM_API_KEY; every other
-    setting may stand in the environment, too: TURNSTONE_LLM_BASE_URL, TURNSTONE_LLM_MODEL, ….
+    Any OpenAI-compatible endpoint will do. The key comes from TURNFOLD_LLM_API_KEY; every other
+    setting may stand in the environment, too: TURNFOLD_LLM_BASE_URL, TURNFOLD_LLM_MODEL, ….
     Turns that were extracted by this model before are not sent again; killed at any moment, it goes
     on where it was. With --bootstrap it runs beside a worker, which does not wait for it.
 
     Exit code 1 if all requests came to nothing, 0 if some did, 5 if the endpoint does not answer.
     With --bootstrap and without --once it waits for the endpoint as long as it takes.
 
-    Example: turnstone extract --history memory --base-url http://localhost:11434/v1 --model qwen3
+    Example: turnfold extract --history memory --base-url http://localhost:11434/v1 --model qwen3
     """
     settings = load_settings(**given)
     if bootstrap is not None:
-        from streams.kafka import outages
+        from streams.kafka.client import outages
 
         observing.begin("extract")
         outages.watch()
@@ -86,7 +86,7 @@ def extract(
         of = "all" if failed == counts["groups"] else f"of {counts['groups']}"
         output.note(
             f"{failed} requests ({of}) came to nothing: "
-            "turnstone dlq list --reason extraction_failed"
+            "turnfold dlq list --reason extraction_failed"
         )
         if strict or failed == counts["groups"]:
             raise click.exceptions.Exit(4 if strict else 1)
@@ -96,14 +96,14 @@ def load_settings(**given: Any) -> Any:
     """How the model is reached, and what it may spend."""
     import httpx  # noqa: F401 - first, so that what is missing is the extra `llm`
 
-    from streams.extractors.llm.settings import LlmSettings
+    from streams.llm.settings import LlmSettings
 
     return LlmSettings.load(**given)
 
 
 def ask(history: Path, settings: Any, again: bool = False) -> dict[str, Any]:
     """Asks the model about what it was not asked about yet; the counts."""
-    from streams.extractors.llm.files import extract as run
+    from streams.llm.files import extract as run
     from streams.progress import progress_bar
 
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
@@ -115,8 +115,8 @@ def _stream(
     bootstrap: str, settings: Any, group: str | None, history: Path | None, latest: bool, once: bool
 ) -> Any:
     from sinks.root import find_root
-    from streams.extractors.llm.stream import Stream, StreamOptions
-    from streams.kafka.settings import KafkaSettings
+    from streams.kafka.client.settings import KafkaSettings
+    from streams.llm.stream import Stream, StreamOptions
 
     kafka = KafkaSettings.load(bootstrap=bootstrap)
     root = None if history is None else find_root(history)
@@ -124,8 +124,8 @@ def _stream(
 
 
 async def _follow(running: Any, observing: options.Observing) -> dict[str, Any]:
+    from streams.apps.metric_samples import of_stream, stream_readiness
     from streams.errors import Unreachable
-    from streams.observing.parts import of_stream, stream_readiness
 
     loop, told = asyncio.get_running_loop(), asyncio.Event()
 

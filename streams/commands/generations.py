@@ -67,10 +67,10 @@ def backfill(
     The same command goes on with what was interrupted, and later reads what has come since. The
     live memory stays as it is, and may be written meanwhile.
 
-    Example: turnstone backfill --history memory --generation new --extractor none
+    Example: turnfold backfill --history memory --generation new --extractor none
     """
-    from streams.generations.generation import Settings
-    from streams.generations.generation import as_json as said
+    from streams.files.manifest import Settings
+    from streams.files.manifest import as_json as said
     from streams.generations.rebuild import backfill as rebuild
     from streams.progress import progress_bar
 
@@ -92,7 +92,7 @@ def backfill(
     for what in ("read", "applied", "duplicate", "dead", "left_out"):
         output.say_count(what, made.counts.get(what, 0))
     output.say_count("seconds", made.seconds)
-    output.note(f"turnstone diff live {name} --history {history} says what would change")
+    output.note(f"turnfold diff live {name} --history {history} says what would change")
 
 
 def _constants(changes: tuple[str, ...]) -> dict[str, int | float]:
@@ -115,7 +115,7 @@ def _constants(changes: tuple[str, ...]) -> dict[str, int | float]:
 @options.argument("a", help="A generation of --history (live: the current one), or a folder.")
 @options.argument("b", help="The other one.")
 @click.option(
-    "--history", envvar="TURNSTONE_HISTORY", type=options.FOLDER, help="The history's folder."
+    "--history", envvar="TURNFOLD_HISTORY", type=options.FOLDER, help="The history's folder."
 )
 @click.option("--samples", default=3, type=click.IntRange(0, 1000), help="Of each kind and change.")
 @click.option("--fail-on-change", is_flag=True, help="Exit 4 if anything differs.")
@@ -133,7 +133,7 @@ def diff(
 ) -> None:
     """What B remembers otherwise than A, by kind, with evidence.
 
-    Example: turnstone diff live new --history memory
+    Example: turnfold diff live new --history memory
     """
     from sinks.diff import diff as compare
 
@@ -189,7 +189,7 @@ def _differences(before: Any, after: Any) -> list[str]:
 
 
 def _short(value: Any) -> str:
-    from streams.people import short
+    from streams.text_output import short
 
     if value is None:
         return "none"
@@ -273,9 +273,9 @@ def generations_list(history: Path, as_json: bool) -> None:
 @click.option(
     "--app-id",
     metavar="NAME",
-    default="turnstone",
-    envvar="TURNSTONE_WORKER_APP_ID",
-    help="The app id of its workers. Default turnstone.",
+    default="turnfold",
+    envvar="TURNFOLD_WORKER_APP_ID",
+    help="The app id of its workers. Default turnfold.",
 )
 @click.option(
     "--keep-topics", is_flag=True, help="Leave its consumer groups and topics in Kafka alone."
@@ -295,7 +295,7 @@ def generations_drop(
     Refused while one of these runs. Killed half-way, the same command goes on. Kafka is asked only
     where sinks write the history.
 
-    Example: turnstone generations drop new --history memory --bootstrap localhost:9092
+    Example: turnfold generations drop new --history memory --bootstrap localhost:9092
     """
     from sinks.root import find_root, is_shared
     from streams.generations.switching import dropping, mark_dropped
@@ -304,7 +304,7 @@ def generations_drop(
     with dropping(history, name) as folder:
         of_kafka = is_shared(find_root(history) if folder is None else folder)
         if of_kafka and not keep_topics:
-            from streams.kafka.leftovers import remove
+            from streams.kafka.tools.leftovers import remove
 
             settings, found = _in_kafka(name, folder or find_root(history), bootstrap, app_id)
             if folder is not None:
@@ -324,14 +324,14 @@ def generations_drop(
     for key, some in removed.items():
         output.say(f"  {key}: {', '.join(some) or 'none'}")
     if of_kafka and keep_topics:
-        output.note(f"what it has in Kafka stays: turnstone reset {app_id} --generation {name}")
+        output.note(f"what it has in Kafka stays: turnfold reset {app_id} --generation {name}")
 
 
 def _in_kafka(name: str, folder: Path, bootstrap: str | None, app_id: str) -> Any:
     """How Kafka is reached, and what a generation has there: of its workers and of its sinks."""
     from sinks.shared import owner_of
-    from streams.kafka.leftovers import check_no_members, find, topics_of
-    from streams.kafka.settings import KafkaSettings
+    from streams.kafka.client.settings import KafkaSettings
+    from streams.kafka.tools.leftovers import check_no_members, find, topics_of
 
     settings = KafkaSettings.load(bootstrap=bootstrap)
     owner = owner_of(folder)

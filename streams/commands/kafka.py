@@ -11,6 +11,7 @@ import click
 
 from streams import output
 from streams.commands import options
+from streams.observing import logs
 
 
 @click.command()
@@ -56,18 +57,18 @@ def sink(
     """Write what workers say into a history, exactly once.
 
     Several sinks with one name share the work; killed at any moment, one started again goes on
-    where the tables stand. A history that `turnstone run` writes is refused. Ends on Ctrl-C or
+    where the tables stand. A history that `turnfold run` writes is refused. Ends on Ctrl-C or
     SIGTERM, when what it has read is written; on SIGTERM the partitions of one with an --instance
     wait 30 s for it to come back.
 
-    Example: turnstone sink --bootstrap localhost:9092 --history memory
+    Example: turnfold sink --bootstrap localhost:9092 --history memory
     """
     from sinks.generation import RESERVED, folder_of
     from sinks.root import open_root
-    from streams.kafka import outages
-    from streams.kafka.processing import no_span
-    from streams.kafka.settings import KafkaSettings
-    from streams.kafka.sink import SinkOptions
+    from streams.kafka.client import outages
+    from streams.kafka.client.settings import KafkaSettings
+    from streams.kafka.sink.sink import SinkOptions
+    from streams.kafka.transport.processing import no_span
     from streams.observing import traces
 
     span = traces.span if observing.begin("sink") else no_span
@@ -85,7 +86,7 @@ def sink(
     _say_counts({**counts, "seconds": round(time.monotonic() - began, 3)}, as_json)
     if counts["misfits"]:
         output.note(
-            f"{counts['misfits']} messages were no rows: turnstone dlq list --reason bad_row"
+            f"{counts['misfits']} messages were no rows: turnfold dlq list --reason bad_row"
         )
         if strict:
             raise click.exceptions.Exit(4)
@@ -97,8 +98,8 @@ async def _sink(
     from dataclasses import asdict
 
     from sinks.shared import SharedHistory
-    from streams.kafka.sink import Sink, owner
-    from streams.observing.parts import of_sink, sink_readiness
+    from streams.apps.metric_samples import of_sink, sink_readiness
+    from streams.kafka.sink.sink import Sink, owner
 
     whose = await owner(settings, wanted)
     with SharedHistory(history, whose) as tables:
@@ -129,14 +130,14 @@ def produce(
     order. What is no record goes to `turns`, and ends as a dead letter there. Sending a file twice
     changes nothing: its records are duplicates.
 
-    Example: turnstone produce turns.ndjson.gz --bootstrap localhost:9092
+    Example: turnfold produce turns.ndjson.gz --bootstrap localhost:9092
     """
-    from streams.kafka import outages
-    from streams.kafka.produce import produce as send
-    from streams.kafka.settings import KafkaSettings
+    from streams.kafka.client import outages
+    from streams.kafka.client.settings import KafkaSettings
+    from streams.kafka.tools.produce import produce as send
     from streams.progress import progress_bar
 
-    output.log_to_stderr()
+    logs.log_to_stderr()
     outages.watch()
     settings = KafkaSettings.load(bootstrap=bootstrap)
     packed = None if compression == "none" else compression
@@ -160,8 +161,8 @@ def lag(bootstrap: str | None, groups: tuple[str, ...], as_json: bool) -> None:
     `committed` is the next offset to read. A sink's is told for this alone: what counts stands in
     its tables, and may be further.
     """
-    from streams.kafka.lag import lag as of
-    from streams.kafka.settings import KafkaSettings
+    from streams.kafka.client.settings import KafkaSettings
+    from streams.kafka.tools.lag import lag as of
 
     found = asyncio.run(of(KafkaSettings.load(bootstrap=bootstrap), groups))
     rows = [one._asdict() for one in found]
@@ -191,12 +192,12 @@ def reset(
     other topics: a worker that folds anew writes it once more. Refused while a worker runs.
 
     \b
-    turnstone reset turnstone                     # shows what would go
-    turnstone reset turnstone --yes
+    turnfold reset turnfold                     # shows what would go
+    turnfold reset turnfold --yes
     """
-    from streams.kafka.leftovers import check_no_members, find, remove, topics_of
-    from streams.kafka.settings import KafkaSettings
-    from streams.runtime.worker import WorkerSettings
+    from streams.apps.worker import WorkerSettings
+    from streams.kafka.client.settings import KafkaSettings
+    from streams.kafka.tools.leftovers import check_no_members, find, remove, topics_of
 
     told = WorkerSettings.load(app_id=app_id, generation=generation)
     settings = KafkaSettings.load(bootstrap=bootstrap)
@@ -231,7 +232,7 @@ def reset(
 @options.argument("letters", nargs=-1, help="Ids that `dlq list` shows; default all.")
 @options.bootstrap
 @click.option(
-    "--history", envvar="TURNSTONE_HISTORY", type=options.FOLDER, help="The history's folder."
+    "--history", envvar="TURNFOLD_HISTORY", type=options.FOLDER, help="The history's folder."
 )
 @click.option("--from-topic", is_flag=True, help="Read the topic dead-letters, not a history.")
 @click.option("--reason", "reasons", multiple=True, help="Only this reason; may be given again.")
@@ -257,15 +258,15 @@ def replay(
     that is refused again is not sent once more without --again. Letters whose bytes were not kept
     (images, withheld text) are sent only if their --reason is named.
 
-    Example: turnstone dlq replay --history memory --reason invalid
+    Example: turnfold dlq replay --history memory --reason invalid
     """
-    from streams.kafka import outages
-    from streams.kafka.letters import of_history, of_topic
-    from streams.kafka.replay import chosen
-    from streams.kafka.replay import replay as send
-    from streams.kafka.settings import KafkaSettings
+    from streams.kafka.client import outages
+    from streams.kafka.client.settings import KafkaSettings
+    from streams.kafka.tools.dead_letters import of_history, of_topic
+    from streams.kafka.tools.replay import chosen
+    from streams.kafka.tools.replay import replay as send
 
-    output.log_to_stderr()
+    logs.log_to_stderr()
     outages.watch()
     settings = KafkaSettings.load(bootstrap=bootstrap)
     if from_topic:

@@ -10,7 +10,7 @@ from streams.commands import options
 file = click.option(
     "--keys",
     "file",
-    envvar="TURNSTONE_SERVE_KEYS",
+    envvar="TURNFOLD_SERVE_KEYS",
     required=True,
     type=options.FOLDER,
     metavar="FILE",
@@ -43,10 +43,10 @@ def add(file: Path, tenant: str, role: str, expires: str | None, note: str, as_j
     """Make a key and print its token, once: the file keeps only a hash of it.
 
     \b
-    turnstone keys add --keys keys.json --tenant acme --role write --note "chat platform"
+    turnfold keys add --keys keys.json --tenant acme --role write --note "chat platform"
     """
     from streams.reading import parse_moment
-    from streams.serving.keys import changed, make
+    from streams.serving.http.keys import changed, make
 
     token, key = make(tenant, role, parse_moment(expires), note)  # type: ignore[arg-type]
     with changed(file) as held:
@@ -66,7 +66,7 @@ def list_(file: Path, as_json: bool) -> None:
     """The keys of the file, without what is secret."""
     import msgspec
 
-    from streams.serving.keys import read
+    from streams.serving.http.keys import read
 
     shown = ["id", "tenant", "role", "created_at", "expires_at", "note"]
     found = [{name: getattr(key, name) for name in shown} for key in read(file)]
@@ -83,8 +83,8 @@ def list_(file: Path, as_json: bool) -> None:
 @options.fails_in_a_line
 def revoke(file: Path, key_id: str, as_json: bool) -> None:
     """Take a key out of the file: a running server refuses it within a second."""
-    from streams.serving.keys import changed
-    from streams.serving.keys import revoke as take_out
+    from streams.serving.http.keys import changed
+    from streams.serving.http.keys import revoke as take_out
 
     with changed(file) as held:
         key = take_out(held, key_id)

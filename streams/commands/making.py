@@ -44,12 +44,12 @@ def run(
     A second run of the same file goes on where the first ended; killed at any moment, a run
     started again goes on exactly once.
 
-    Example: turnstone run turns.ndjson.gz --history memory
+    Example: turnfold run turns.ndjson.gz --history memory
     """
     from streams.extractors.naming import named
-    from streams.generations.extraction import Choice, settle
+    from streams.files import local
+    from streams.files.extractor_choice import Choice, settle
     from streams.progress import progress_bar
-    from streams.runtime import local
 
     if extractor == MODEL:
         load_settings()  # before anything is made
@@ -94,7 +94,7 @@ def run(
     if asked.get("failed") and asked["failed"] == asked["groups"]:
         output.note(
             f"{asked['failed']} requests (all) came to nothing: "
-            "turnstone dlq list --reason extraction_failed"
+            "turnfold dlq list --reason extraction_failed"
         )
         raise click.exceptions.Exit(4 if strict else 1)
     if strict and (counts["dead"] or unfinished):
@@ -116,7 +116,7 @@ def _say_nothing_new(files: tuple[str, ...], history: Path) -> None:
     if any(Path(file).is_file() and Path(file).stat().st_size for file in files):
         output.note(
             "nothing new: a file is read on from where it was read to; to fold the same again, "
-            f"otherwise: turnstone backfill --history {quote(str(history))} --generation NAME"
+            f"otherwise: turnfold backfill --history {quote(str(history))} --generation NAME"
         )
     else:
         output.note("the input holds no record")
@@ -125,7 +125,7 @@ def _say_nothing_new(files: tuple[str, ...], history: Path) -> None:
 def _say_refused(counts: dict[str, Any], history: Path) -> None:
     if dead := counts["dead"]:
         said = "1 record was" if dead == 1 else f"{dead} records were"
-        output.note(f"{said} refused: turnstone dlq list --history {quote(str(history))}")
+        output.note(f"{said} refused: turnfold dlq list --history {quote(str(history))}")
 
 
 def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
@@ -141,7 +141,7 @@ def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
         if value and name != "stopped":
             output.say_count(name.replace("_", " "), value)
     if model.get("stopped"):
-        output.note(f"stopped: {model['stopped']}; `turnstone extract` goes on")
+        output.note(f"stopped: {model['stopped']}; `turnfold extract` goes on")
     if constants := counts.get("constants"):
         said = ", ".join(f"{name}={value}" for name, value in constants.items())
         output.note(f"folded under the history's own constants: {said}")
@@ -185,14 +185,14 @@ def import_(format: str, file: Path, user: str | None, created: int | None) -> N
     Ids do not depend on times: the same file imported again makes duplicates. A copy of it with
     another modification time does not, where the file gives no times; give --created then.
 
-    Example: turnstone import openai-chat chats.jsonl --user ann | turnstone run - --history memory
+    Example: turnfold import openai-chat chats.jsonl --user ann | turnfold run - --history memory
     """
     import msgspec
 
+    from streams.files.sources import check
     from streams.importers import ImportFault, convert
     from streams.importers.base import Told, identifier
     from streams.importers.telling import Telling
-    from streams.runtime.sources import check
 
     try:
         identifier(user, item=0, field="--user")
@@ -232,12 +232,12 @@ def _read(records: Iterator[Any], file: Path) -> Iterator[Any]:
 @click.option(
     "--history",
     type=options.FOLDER,
-    default="turnstone-demo",
+    default="turnfold-demo",
     help="Where the demo's history goes.",
 )
 @options.fails_in_a_line
 def demo(history: Path) -> None:
     """Fold sample conversations, and show what they left behind."""
-    from streams.demo import show
+    from streams.apps.demo import show
 
     show(history)

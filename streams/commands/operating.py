@@ -48,7 +48,7 @@ def catalog(file: Path, history: Path, tenant: str | None, as_json: bool) -> Non
 @options.fails_in_a_line
 def compact(history: Path, as_json: bool) -> None:
     """Merge small files. Of documents it keeps the newest a key and day."""
-    from streams.runtime.operate import compact as merge
+    from streams.apps.maintenance import compact as merge
 
     done = merge(history)
     output.say_json(done) if as_json else output.table(
@@ -66,7 +66,7 @@ def compact(history: Path, as_json: bool) -> None:
 @options.fails_in_a_line
 def forget(user_id: str, history: Path, tenant: str, yes: bool, as_json: bool) -> None:
     """Erase a person from the history and from the fold's tables. Prints a receipt."""
-    from streams.runtime.operate import forget as erase
+    from streams.apps.maintenance import forget as erase
 
     if not yes:
         click.confirm(f"Erase {user_id} of tenant {tenant} for good?", abort=True, err=True)

@@ -16,8 +16,9 @@ from sinks.disk import TROUBLES, trouble
 from sinks.generation import find_tables, named
 from sinks.root import HistoryError
 from streams import output
-from streams.errors import TurnstoneError
-from streams.retention import ABOUT, MEANING, check_days
+from streams.errors import TurnfoldError
+from streams.observing import logs
+from streams.pipeline.retention import ABOUT, MEANING, check_days
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -50,14 +51,14 @@ class _Days(click.ParamType):
         try:
             return check_days(days)
         except ValueError:
-            output.note(f"turnstone: --retention-days {value!r}: {MEANING}")
+            output.note(f"turnfold: --retention-days {value!r}: {MEANING}")
             raise click.exceptions.Exit(2) from None
 
 
 argument = functools.partial(click.argument, cls=_Argument)
 history = click.option(
     "--history",
-    envvar="TURNSTONE_HISTORY",
+    envvar="TURNFOLD_HISTORY",
     required=True,
     type=FOLDER,
     help="The history's folder.",
@@ -73,20 +74,20 @@ as_of = click.option(
 )
 bootstrap = click.option(
     "--bootstrap",
-    envvar="TURNSTONE_KAFKA_BOOTSTRAP",
+    envvar="TURNFOLD_KAFKA_BOOTSTRAP",
     help="Brokers to ask first: host:port, comma-separated; default localhost:9092.",
 )
 _observing = (
     click.option(
-        "--metrics-port", metavar="[HOST:]PORT", envvar="TURNSTONE_METRICS_PORT",
+        "--metrics-port", metavar="[HOST:]PORT", envvar="TURNFOLD_METRICS_PORT",
         help="Answer /metrics, /healthz and /readyz there; default nowhere, HOST this machine.",
     ),
     click.option(
         "--log-format", type=click.Choice(["text", "json"]), default="text",
-        envvar="TURNSTONE_LOG_FORMAT", help="json: one object a line. Default text.",
+        envvar="TURNFOLD_LOG_FORMAT", help="json: one object a line. Default text.",
     ),
     click.option(
-        "--traces", is_flag=True, envvar="TURNSTONE_TRACES",
+        "--traces", is_flag=True, envvar="TURNFOLD_TRACES",
         help="Send spans by OTLP; default where OTEL_EXPORTER_OTLP_ENDPOINT is set.",
     ),
 )  # fmt: skip
@@ -114,23 +115,23 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
             if sys.stdout is not None:
                 sys.stdout.flush()  # at the end of Python it would be too late to say what fails
             return result
-        except (TurnstoneError, HistoryError) as error:
-            output.note(f"turnstone: {error}")
+        except (TurnfoldError, HistoryError) as error:
+            output.note(f"turnfold: {error}")
             raise click.exceptions.Exit(error.exit_code) from None
         except ModuleNotFoundError as error:
             extra = EXTRAS.get((error.name or "").partition(".")[0])
             if extra is None:
                 raise
             output.note(
-                f"turnstone: this needs the extra {extra!r}: pip install 'turnstone[{extra}]', "
-                f"or in a clone: uv run --extra {extra} turnstone ..."
+                f"turnfold: this needs the extra {extra!r}: pip install 'turnfold[{extra}]', "
+                f"or in a clone: uv run --extra {extra} turnfold ..."
             )
             raise click.exceptions.Exit(3) from None
         except BrokenPipeError:
             sys.stderr.close()  # the reader of our output has gone: nothing to say to it
             raise click.exceptions.Exit(0) from None
         except OSError as error:
-            output.note(f"turnstone: {_place_of(error)}: {error.strerror or error}")
+            output.note(f"turnfold: {_place_of(error)}: {error.strerror or error}")
             if error.filename is None:
                 _give_up_stdout()
             raise click.exceptions.Exit(3 if error.errno in MISTAKEN else 1) from None
@@ -138,10 +139,10 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
             said = trouble(error)  # DuckDB's and others' errors name no number
             if said is None:
                 raise
-            output.note(f"turnstone: {said} ({type(error).__name__})")
+            output.note(f"turnfold: {said} ({type(error).__name__})")
             raise click.exceptions.Exit(1) from None
         except KeyboardInterrupt:
-            output.note("turnstone: interrupted; what was committed stands, run again to go on")
+            output.note("turnfold: interrupted; what was committed stands, run again to go on")
             raise click.exceptions.Exit(130) from None
 
     return wrapped
@@ -173,7 +174,7 @@ class Observing(NamedTuple):
         """Begins to log and to trace; whether it traces. Raises ConfigurationError."""
         from streams.observing import traces
 
-        output.log_to_stderr(verbose, self.log_format == "json")
+        logs.log_to_stderr(verbose, self.log_format == "json")
         return traces.begin(part, self.traces)
 
     def answering(
@@ -182,7 +183,7 @@ class Observing(NamedTuple):
         """Answers at the metrics port while it lasts; nothing is opened where none is named."""
         if self.metrics_port is None:
             return nullcontext()
-        from streams.observing.port import served
+        from streams.apps.metrics_port import served
 
         return served(self.metrics_port, samples, readiness)
 
@@ -207,7 +208,7 @@ def asked_history(function: Callable[..., R]) -> Callable[..., R]:
     @fails_in_a_line
     @functools.wraps(function)
     def wrapped(history: Path, generation: str | None, **given: Any) -> R:
-        from streams.generations.generation import use_constants
+        from streams.files.manifest import use_constants
 
         asked = named(history, generation)
         use_constants(find_tables(asked))

@@ -18,7 +18,7 @@ from streams.commands import options
     help="Partitions of each topic.",
 )
 @options.bootstrap
-@click.option("--app-id", metavar="NAME", help="The workers' consumer group. Default turnstone.")
+@click.option("--app-id", metavar="NAME", help="The workers' consumer group. Default turnfold.")
 @click.option("--generation", metavar="NAME", help="The memory of the workers of this generation.")
 @click.option("--behind", is_flag=True, help="Also where a sink has not written all there is.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
@@ -38,14 +38,14 @@ def repartition(
     Of the topics, and of the memory in them. Stop the workers, and what else reads the input
     topics, first; let sinks write what there is. Killed half-way, the same command goes on;
     until it has ended no worker, sink or server starts. Afterwards set
-    TURNSTONE_KAFKA_PARTITIONS to N and start them again. Producers may go on: they are refused
+    TURNFOLD_KAFKA_PARTITIONS to N and start them again. Producers may go on: they are refused
     for some seconds, topic by topic.
 
-    Example: turnstone repartition --to 6 --bootstrap localhost:9092
+    Example: turnfold repartition --to 6 --bootstrap localhost:9092
     """
-    from streams.kafka.repartition import repartition as change
-    from streams.kafka.settings import KafkaSettings
-    from streams.runtime.worker import WorkerSettings
+    from streams.apps.worker import WorkerSettings
+    from streams.kafka.client.settings import KafkaSettings
+    from streams.kafka.tools.repartition import repartition as change
 
     settings = KafkaSettings.load(bootstrap=bootstrap)
     worker = WorkerSettings.load(app_id=app_id, generation=generation)
@@ -72,7 +72,7 @@ def _say(done: dict[str, Any]) -> None:
     if done["done"]:
         output.say(
             f"the memory of {done['group']} has {to} partitions now; {done['copied']:,} records "
-            f"copied in {done['seconds']:.1f} s. Set TURNSTONE_KAFKA_PARTITIONS={to} and start "
+            f"copied in {done['seconds']:.1f} s. Set TURNFOLD_KAFKA_PARTITIONS={to} and start "
             "the workers"
         )
     else:

@@ -54,7 +54,7 @@ def search(
 
     It looks at events, states, preferences and items of session memory.
 
-    Example: turnstone search "Where does Emma live?" --history turnstone-demo --user emma
+    Example: turnfold search "Where does Emma live?" --history turnfold-demo --user emma
     """
     from streams.reading import parse_moment
     from streams.search import Query, update

@@ -10,25 +10,25 @@ from streams import output
 from streams.commands import options
 from streams.extractors.naming import NAMES
 
-REQUESTS = "streams.serving.access"
+REQUESTS = "streams.serving.http.access"
 """Logs a line a request: of use to a program, a flood in a terminal."""
 
 
 @click.command()
 @click.option(
     "--history",
-    envvar="TURNSTONE_HISTORY",
+    envvar="TURNFOLD_HISTORY",
     type=options.FOLDER,
     help="The history's folder: served and written without Kafka; beside --bootstrap asked only.",
 )
 @click.option(
     "--bootstrap",
-    envvar="TURNSTONE_KAFKA_BOOTSTRAP",
+    envvar="TURNFOLD_KAFKA_BOOTSTRAP",
     help="Serve the tables of the workers there: host:port, comma-separated.",
 )
 @click.option("--host", help="Where to listen. Default 127.0.0.1; any other needs --keys.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Default 8400; 0: any that is free.")
-@click.option("--keys", type=options.FOLDER, help="The file of `turnstone keys`: who may ask.")
+@click.option("--keys", type=options.FOLDER, help="The file of `turnfold keys`: who may ask.")
 @click.option(
     "--extractor",
     type=click.Choice(NAMES),
@@ -36,7 +36,7 @@ REQUESTS = "streams.serving.access"
     "goes on with what was chosen last (at first none).",
 )
 @options.retention
-@click.option("--app-id", metavar="NAME", help="The workers' consumer group. Default turnstone.")
+@click.option("--app-id", metavar="NAME", help="The workers' consumer group. Default turnfold.")
 @click.option(
     "--within",
     type=click.FloatRange(0, 60, min_open=True),
@@ -65,18 +65,18 @@ def serve(
     Over a history it is the one that writes it: what is posted is folded as `run` would. `promote`,
     `rollback`, `compact` and `forget` may be called meanwhile; for as long as they take it answers
     503. A history that sinks write can be read. Every option may also stand in the environment:
-    TURNSTONE_SERVE_PORT, …; so may the limits, which docs/http.md lists.
+    TURNFOLD_SERVE_PORT, …; so may the limits, which docs/http.md lists.
 
     \b
-    turnstone serve --history memory
-    turnstone serve --bootstrap localhost:9092 --history memory --host 0.0.0.0 --keys keys.json
+    turnfold serve --history memory
+    turnfold serve --bootstrap localhost:9092 --history memory --host 0.0.0.0 --keys keys.json
     """
-    from streams.serving import serve as process
-    from streams.serving.settings import ServeSettings
+    from streams.serving.http import serve as process
+    from streams.serving.http.settings import ServeSettings
 
     observing.begin("serve", verbose)
     if bootstrap is not None:
-        from streams.kafka import outages
+        from streams.kafka.client import outages
 
         outages.watch(verbose)
     if not verbose and observing.log_format == "text":
@@ -92,7 +92,7 @@ def serve(
     )
 
     def say(url: str) -> None:
-        output.note(f"turnstone: {url} answers; Ctrl-C ends it")
+        output.note(f"turnfold: {url} answers; Ctrl-C ends it")
         if as_json:
             output.say_json({"url": url}, indent=0)
             sys.stdout.flush()

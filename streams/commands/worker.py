@@ -13,7 +13,7 @@ from streams.extractors.naming import NAMES
 @click.command()
 @options.bootstrap
 @click.option("--partitions", type=click.IntRange(1, 10_000), help="Of every topic. Default 4.")
-@click.option("--app-id", metavar="NAME", help="The consumer group. Default turnstone.")
+@click.option("--app-id", metavar="NAME", help="The consumer group. Default turnfold.")
 @click.option(
     "--instance",
     metavar="NAME",
@@ -70,16 +70,16 @@ def worker(
     """Fold what comes by Kafka into memory, exactly once. Runs until it is told to stop.
 
     Creates the topics that are missing; refuses those that are not as they should be. Every option
-    may also stand in the environment: TURNSTONE_KAFKA_BOOTSTRAP, TURNSTONE_WORKER_APP_ID, ….
+    may also stand in the environment: TURNFOLD_KAFKA_BOOTSTRAP, TURNFOLD_WORKER_APP_ID, ….
 
     \b
-    turnstone worker --bootstrap localhost:9092
-    turnstone worker --bootstrap localhost:9092 --instance worker-1
-    turnstone worker --store rocksdb --data ./tables
+    turnfold worker --bootstrap localhost:9092
+    turnfold worker --bootstrap localhost:9092 --instance worker-1
+    turnfold worker --store rocksdb --data ./tables
     """
-    from streams.kafka import outages
-    from streams.kafka.settings import KafkaSettings
-    from streams.runtime.worker import WorkerSettings, work
+    from streams.apps.worker import WorkerSettings, work
+    from streams.kafka.client import outages
+    from streams.kafka.client.settings import KafkaSettings
 
     traced = observing.begin("worker", verbose)
     outages.watch(verbose)
@@ -102,10 +102,10 @@ def worker(
 
 
 def _answering(observing: options.Observing, app: Any) -> AbstractAsyncContextManager[None]:
-    from streams.observing.parts import of_worker, worker_readiness
+    from streams.apps.metric_samples import of_worker, worker_readiness
 
     if observing.metrics_port is not None:
-        from streams.observing.metrics import watch_faust
+        from streams.apps.metrics import watch_faust
 
         watch_faust(app)
     return observing.answering(lambda: of_worker(app.lanes), lambda: worker_readiness(app.lanes))

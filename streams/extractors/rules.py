@@ -45,7 +45,7 @@ _HAN = re.compile("[一-鿿]")
 
 
 class Turn(Protocol):
-    """What the extractor reads of a turn (schemas.events.Turn, streams.runtime.plain.PlainTurn)."""
+    """What the extractor reads of a turn (`schemas.events.Turn`, `pipeline.plain.PlainTurn`)."""
 
     tenant: str
     event_id: str

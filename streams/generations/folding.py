@@ -1,6 +1,6 @@
 """The records that were gathered, folded: in this process, or in several that have a part each.
 
-Parts do not touch each other: what belongs together lies together (streams.generations.gathering).
+Parts do not touch each other: what belongs together lies together (`replay_order`).
 Each has tables and a store of its own below `_source`; in the end the generation takes over their
 files. A first pass has one part at least, for a store so taken over is half as large.
 """
@@ -21,18 +21,18 @@ from typing import Any, NamedTuple
 import pyarrow.parquet as pq
 
 from sinks.delta import History
-from streams.errors import ConfigurationError, TurnstoneError
+from streams.errors import ConfigurationError, TurnfoldError
 from streams.extractors.naming import named
+from streams.files.local import Progress, Runner, writing
+from streams.files.manifest import Generation, Settings
+from streams.files.sources import Position
+from streams.files.store import Store
+from streams.files.stored_records import PLACE
 from streams.folds import constants
 from streams.folds.rows import Input
-from streams.generations.generation import Generation, Settings
 from streams.generations.snapshot import SAID
-from streams.runtime.apply import Applier, Ending, Row
-from streams.runtime.decode import decode_again
-from streams.runtime.kept import PLACE
-from streams.runtime.local import Progress, Runner, writing
-from streams.runtime.sources import Given, Position
-from streams.runtime.store import Store
+from streams.pipeline.apply import Applier, Ending, Row
+from streams.pipeline.decode import Given, decode_again
 
 CHUNK = 512
 COLUMNS = ("line", *PLACE.split(", "))
@@ -165,7 +165,7 @@ def _fold_in_processes(
     except BaseException as error:
         done[len(parts)] = 1  # an end for those that still fold
         if isinstance(error, BrokenProcessPool):
-            raise TurnstoneError(
+            raise TurnfoldError(
                 "a process that folded was killed, perhaps for want of memory; run again to go on"
             ) from None
         raise

@@ -23,17 +23,17 @@ from sinks.generation import ROOT, find, folder_of, pointer
 from sinks.links import adopt
 from sinks.links import share as link
 from sinks.root import find_root, open_root
-from streams.errors import ConfigurationError, TurnstoneError
+from streams.errors import ConfigurationError, TurnfoldError
 from streams.extractors.naming import OURS
+from streams.files.extractor_choice import NONE, Choice, choice_of, own_choice
+from streams.files.local import Progress, erasing, locked, opened
+from streams.files.manifest import WORK, Generation, Settings, load, save, use_constants
+from streams.files.store import Store
 from streams.generations import snapshot
-from streams.generations.extraction import NONE, Choice, choice_of, own_choice
 from streams.generations.folding import Reading, fold, fold_parts
-from streams.generations.gathering import LETTERS, RECORDS, gather, parts_of, unknown_letters
-from streams.generations.generation import WORK, Generation, Settings, load, save, use_constants
+from streams.generations.replay_order import LETTERS, RECORDS, gather, parts_of, unknown_letters
 from streams.generations.sharing import AT_ONCE, FOLDED, merge, share_equal
 from streams.generations.snapshot import SAID, Snapshot
-from streams.runtime.local import Progress, erasing, locked, opened
-from streams.runtime.store import Store
 
 FILES = "files.json"
 WORTH_PARTS = 50_000
@@ -118,13 +118,13 @@ def read_on(
 ) -> None:
     """One pass: folds what the source has and the generation has not; ends one that was begun.
 
-    `share`: in the end what both have folded alike is held once. Raises TurnstoneError where files
+    `share`: in the end what both have folded alike is held once. Raises TurnfoldError where files
     cannot be read or written.
     """
     try:
         _read_on(source, folder, generation, store, tables, progress, share=share)
     except (duckdb.Error, OSError) as error:
-        raise TurnstoneError(f"{folder}: {error}; the same command again goes on") from error
+        raise TurnfoldError(f"{folder}: {error}; the same command again goes on") from error
 
 
 def _read_on(

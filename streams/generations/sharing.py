@@ -35,9 +35,9 @@ from sinks.links import DataFile, files_at, hold, share, version_of
 from sinks.maintenance import SMALL, drop_unnamed, vacuum
 from sinks.root import HistoryWriteError
 from sinks.tables import COMMIT_ORDER, SCHEMAS, STORED
-from streams.errors import TurnstoneError
-from streams.generations.gathering import database
+from streams.errors import TurnfoldError
 from streams.generations.parquet import FILE_BITS, ROW, rows_of
+from streams.generations.replay_order import database
 from streams.generations.snapshot import SAID
 
 FOLDED = tuple(name for name in TABLES if name not in SAID)
@@ -74,7 +74,7 @@ def merge(live: Path, parts: list[Path], tables: History, work: Path) -> None:
     """The rows of a first pass's parts as the generation's tables: live's files where they are
     equal. Called again after a kill it does the same.
 
-    Raises TurnstoneError, HistoryError, duckdb.Error, OSError.
+    Raises TurnfoldError, HistoryError, duckdb.Error, OSError.
     """
 
     def take_over(name: str, over: Event) -> None:
@@ -86,7 +86,7 @@ def merge(live: Path, parts: list[Path], tables: History, work: Path) -> None:
 def share_equal(live: Path, tables: History, work: Path, names: Iterable[str]) -> None:
     """Puts live's files in the place of the generation's own where their rows are equal.
 
-    Raises TurnstoneError, HistoryError, duckdb.Error, OSError; the generation is whole then, too.
+    Raises TurnfoldError, HistoryError, duckdb.Error, OSError; the generation is whole then, too.
     """
 
     def put(name: str, over: Event) -> None:
@@ -137,7 +137,7 @@ def _go_over(
             with tables.writing(name):
                 drop_unnamed(table, Path(tables.root) / name)  # as a killed pass leaves them
         return
-    raise TurnstoneError(f"{live}: its files go again and again; the same command again goes on")
+    raise TurnfoldError(f"{live}: its files go again and again; the same command again goes on")
 
 
 def _of_parts(name: str, live: Path, parts: list[Path]) -> _Files:
@@ -205,7 +205,7 @@ def _keep(name: str, files: _Files, tables: History) -> None:
 def _read(name: str, over: Event, files: Mapping[int, str]) -> Iterator[pa.Table]:
     for rows in rows_of(name, files):
         if over.is_set():
-            raise TurnstoneError(f"{name}: not ended; the same command again goes on")
+            raise TurnfoldError(f"{name}: not ended; the same command again goes on")
         yield rows
 
 

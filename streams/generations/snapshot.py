@@ -12,9 +12,9 @@ from rocksdict import AccessType, Options, Rdict
 
 from sinks.links import DataFile, files_at, version_of
 from streams.errors import ConfigurationError
-from streams.generations.generation import Settings
-from streams.runtime.kept import SAID as SAID
-from streams.runtime.store import VALUES
+from streams.files.manifest import Settings
+from streams.files.store import VALUES
+from streams.files.stored_records import SAID as SAID
 
 READ = (*SAID, "plans", "dead_letters")
 TRIES = 20

@@ -32,11 +32,11 @@ from sinks.generation import (
 from sinks.links import missing
 from sinks.root import find_root, is_shared
 from streams.errors import ConfigurationError
-from streams.generations.extraction import choice_of
-from streams.generations.generation import Generation, Settings, load
+from streams.files.extractor_choice import choice_of
+from streams.files.local import Progress, locked, opened, writing
+from streams.files.manifest import Generation, Settings, load
+from streams.files.store import Store
 from streams.generations.rebuild import Source, read_on
-from streams.runtime.local import Progress, locked, opened, writing
-from streams.runtime.store import Store
 
 PATIENCE = 60
 """Seconds that a generation written from topics may be behind: sinks write now and then."""
@@ -70,7 +70,7 @@ def promote(
     folder = find(root, name)
     if (folder / DROPPED).exists():
         raise ConfigurationError(
-            f"generation {name!r} is being dropped: `turnstone generations drop {name} --history "
+            f"generation {name!r} is being dropped: `turnfold generations drop {name} --history "
             f"{root}` ends that"
         )
     began = time.monotonic()
@@ -126,7 +126,7 @@ def _check_fresh(live: Path, folder: Path, name: str) -> None:
         raise ConfigurationError(
             f"generation {name!r} is behind: it lacks {records:,} records that are in the live one "
             f"for over {PATIENCE} s, from {first.topic}/{first.partition} offset {first.first} on; "
-            "let its workers and sink catch up (`turnstone lag` shows how far they are), or "
+            "let its workers and sink catch up (`turnfold lag` shows how far they are), or "
             "promote it with --behind"
         )
 
@@ -157,7 +157,7 @@ def _check(generation: Generation, folder: Path) -> None:
     name = generation.name
     if generation.ended_at is None:
         raise ConfigurationError(
-            f"generation {name!r} is not finished: `turnstone backfill --generation {name}` with "
+            f"generation {name!r} is not finished: `turnfold backfill --generation {name}` with "
             "the same settings goes on"
         )
     if not generation.settings.whole:

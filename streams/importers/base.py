@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from schemas.base import SECOND, JsonObject, parse_time
-from streams.runtime.withheld import says
+from streams.pipeline.withheld import says
 
 MAX_ID = 128
 STDIN = "-"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from streams.folds.ids import canonical
 from streams.importers.base import Skipped
-from streams.runtime import images
+from streams.pipeline import images
 
 TEXT_TYPES = {"text", "input_text", "output_text", "audio_transcription"}
 THOUGHT_TYPES = {"thinking", "reasoning", "thoughts"}

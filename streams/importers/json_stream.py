@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, TextIO, cast
 
 from streams.importers.base import ImportFault
-from streams.runtime import withheld
+from streams.pipeline import withheld
 
 CHUNK = 1 << 16
 GZIP_MAGIC = b"\x1f\x8b"

@@ -17,7 +17,7 @@ from schemas.base import JsonObject
 from streams.folds.ids import canonical
 from streams.importers import openai_chat
 from streams.importers.base import NOTHING, ImportFault, Skipped, Told
-from streams.runtime import withheld
+from streams.pipeline import withheld
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import CheckpointTuple
@@ -40,7 +40,7 @@ def _saver(path: Path) -> "Iterator[SqliteSaver]":
         from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
         from langgraph.checkpoint.sqlite import SqliteSaver
     except ImportError:
-        reason = "LangGraph's SQLite saver is not installed: install turnstone[langgraph]"
+        reason = "LangGraph's SQLite saver is not installed: install turnfold[langgraph]"
         raise ImportFault(reason) from None
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file")

@@ -31,184 +31,184 @@ class Metric(NamedTuple):
 # These go on where they were, whichever worker has the lane: they count since the topics began.
 
 RECORDS_READ = Metric(
-    "turnstone_records_read_total", "counter", "worker", LANE, "records",
+    "turnfold_records_read_total", "counter", "worker", LANE, "records",
     "Input records read: the sum of their endings.",
 )  # fmt: skip
 RECORDS = Metric(
-    "turnstone_records_total", "counter", "worker", (*LANE, "ending"), "records",
+    "turnfold_records_total", "counter", "worker", (*LANE, "ending"), "records",
     "What input records ended as: applied, duplicate, dead or withheld (law 3).",
 )  # fmt: skip
 DEAD_LETTERS = Metric(
-    "turnstone_dead_letters_total", "counter", "worker", (*LANE, "reason"), "records",
+    "turnfold_dead_letters_total", "counter", "worker", (*LANE, "reason"), "records",
     "Dead letters by their reason, those of hops too.",
 )  # fmt: skip
 HOPS = Metric(
-    "turnstone_hops_total", "counter", "worker", (*LANE, "ending"), "messages",
+    "turnfold_hops_total", "counter", "worker", (*LANE, "ending"), "messages",
     "Messages between the agents: folded, repeated, dead, or left_out by a generation.",
 )  # fmt: skip
 PLANS_EXTRACTED = Metric(
-    "turnstone_plans_extracted_total", "counter", "worker", LANE, "plans",
+    "turnfold_plans_extracted_total", "counter", "worker", LANE, "plans",
     "Write plans that the rules made of turns.",
 )  # fmt: skip
 SESSIONS_COOLED = Metric(
-    "turnstone_sessions_cooled_total", "counter", "worker", LANE, "sessions",
+    "turnfold_sessions_cooled_total", "counter", "worker", LANE, "sessions",
     "Sessions past their retention whose rows were compressed into one.",
 )  # fmt: skip
 WARNINGS = Metric(
-    "turnstone_warnings_total", "counter", "worker", (*LANE, "kind"), "warnings",
+    "turnfold_warnings_total", "counter", "worker", (*LANE, "kind"), "warnings",
     "What was applied with a loss: a cap that overflowed, a reference that is nobody's.",
 )  # fmt: skip
 
 # --- worker: of this process ----------------------------------------------------------------------
 
 TRANSACTIONS = Metric(
-    "turnstone_transactions_total", "counter", "worker", LANE, "transactions",
+    "turnfold_transactions_total", "counter", "worker", LANE, "transactions",
     "Batches committed, each in one Kafka transaction.",
 )  # fmt: skip
 TRANSACTION_SECONDS = Metric(
-    "turnstone_transaction_seconds", "histogram", "worker", ("agent",), "seconds",
+    "turnfold_transaction_seconds", "histogram", "worker", ("agent",), "seconds",
     "From a batch's first record folded to its commit acknowledged.", UPTO_SECONDS,
 )  # fmt: skip
 FOLD_SECONDS = Metric(
-    "turnstone_fold_seconds_total", "counter", "worker", LANE, "seconds",
+    "turnfold_fold_seconds_total", "counter", "worker", LANE, "seconds",
     "Time spent folding: near 1 a second, all agents together, the process is full.",
 )  # fmt: skip
 WRITTEN_BYTES = Metric(
-    "turnstone_written_bytes_total", "counter", "worker", LANE, "bytes",
+    "turnfold_written_bytes_total", "counter", "worker", LANE, "bytes",
     "Record batches sent to the broker, compressed.",
 )  # fmt: skip
 CHANGELOG_BYTES = Metric(
-    "turnstone_changelog_bytes_total", "counter", "worker", LANE, "bytes",
+    "turnfold_changelog_bytes_total", "counter", "worker", LANE, "bytes",
     "Of these the changelog's.",
 )  # fmt: skip
 LAG = Metric(
-    "turnstone_lag_offsets", "gauge", "worker", ("agent", "topic", "partition"), "offsets",
+    "turnfold_lag_offsets", "gauge", "worker", ("agent", "topic", "partition"), "offsets",
     "Offsets from the last committed batch to the end of the topic as of the last fetch.",
 )  # fmt: skip
 LANES = Metric(
-    "turnstone_lanes", "gauge", "worker", ("state",), "lanes",
+    "turnfold_lanes", "gauge", "worker", ("state",), "lanes",
     "Lanes by what they do: opening, restoring, ready, committing, standby, backing off, …",
 )  # fmt: skip
 RESTORED_ROWS = Metric(
-    "turnstone_restored_rows_total", "counter", "worker", LANE, "rows",
+    "turnfold_restored_rows_total", "counter", "worker", LANE, "rows",
     "Changelog rows read to restore tables.",
 )  # fmt: skip
 RESTORE_PROGRESS = Metric(
-    "turnstone_restore_progress_ratio", "gauge", "worker", LANE, "0 to 1",
+    "turnfold_restore_progress_ratio", "gauge", "worker", LANE, "0 to 1",
     "How much of what is missing of a table is restored; 1 where nothing is.",
 )  # fmt: skip
 STALLS = Metric(
-    "turnstone_stalls_total", "counter", "worker", LANE, "stalls",
+    "turnfold_stalls_total", "counter", "worker", LANE, "stalls",
     "Times that the stall detector spoke of a lane.",
 )  # fmt: skip
 STALLED = Metric(
-    "turnstone_stalled_lanes", "gauge", "worker", (), "lanes",
+    "turnfold_stalled_lanes", "gauge", "worker", (), "lanes",
     "Lanes with work to do that do not get on; the log says why.",
 )  # fmt: skip
 LANE_FAILURES = Metric(
-    "turnstone_lane_failures_total", "counter", "worker", LANE, "failures",
+    "turnfold_lane_failures_total", "counter", "worker", LANE, "failures",
     "Transactions and restores that failed and were tried again.",
 )  # fmt: skip
 
 # --- sink -----------------------------------------------------------------------------------------
 
 SINK_MESSAGES = Metric(
-    "turnstone_sink_messages_total", "counter", "sink", (), "messages",
+    "turnfold_sink_messages_total", "counter", "sink", (), "messages",
     "Messages read, each once.",
 )  # fmt: skip
 SINK_REPEATS = Metric(
-    "turnstone_sink_repeats_total", "counter", "sink", (), "messages",
+    "turnfold_sink_repeats_total", "counter", "sink", (), "messages",
     "Messages that a worker had sent before: not written again.",
 )  # fmt: skip
 SINK_MISFITS = Metric(
-    "turnstone_sink_misfits_total", "counter", "sink", (), "messages",
+    "turnfold_sink_misfits_total", "counter", "sink", (), "messages",
     "Messages that are no rows: dead letters, reason bad_row.",
 )  # fmt: skip
 SINK_ROWS = Metric(
-    "turnstone_sink_rows_total", "counter", "sink", (), "rows", "Rows committed to the history."
+    "turnfold_sink_rows_total", "counter", "sink", (), "rows", "Rows committed to the history."
 )
 SINK_COMMITS = Metric(
-    "turnstone_sink_commits_total", "counter", "sink", (), "commits",
+    "turnfold_sink_commits_total", "counter", "sink", (), "commits",
     "Writes of all tables with something new.",
 )  # fmt: skip
 SINK_COMMIT_SECONDS = Metric(
-    "turnstone_sink_commit_seconds", "histogram", "sink", (), "seconds",
+    "turnfold_sink_commit_seconds", "histogram", "sink", (), "seconds",
     "Such a write: columns, Parquet, Delta commits.", UPTO_MINUTES,
 )  # fmt: skip
 SINK_OLDEST = Metric(
-    "turnstone_sink_oldest_seconds", "gauge", "sink", (), "seconds",
+    "turnfold_sink_oldest_seconds", "gauge", "sink", (), "seconds",
     "Age of the oldest message read and not yet committed; 0 where there is none.",
 )  # fmt: skip
 SINK_LAG = Metric(
-    "turnstone_sink_lag_offsets", "gauge", "sink", ("topic", "partition"), "offsets",
+    "turnfold_sink_lag_offsets", "gauge", "sink", ("topic", "partition"), "offsets",
     "Offsets of the topic's end, as of the last fetch, that are not fetched.",
 )  # fmt: skip
 
 # --- extract --------------------------------------------------------------------------------------
 
 MODEL_TURNS = Metric(
-    "turnstone_model_turns_total", "counter", "extract", (), "turns", "Turns read to be extracted."
+    "turnfold_model_turns_total", "counter", "extract", (), "turns", "Turns read to be extracted."
 )
 MODEL_GROUPS = Metric(
-    "turnstone_model_groups_total", "counter", "extract", ("ending",), "groups",
+    "turnfold_model_groups_total", "counter", "extract", ("ending",), "groups",
     "Groups of turns asked about: planned, or failed (dead letters, reason extraction_failed).",
 )  # fmt: skip
 MODEL_WAITING = Metric(
-    "turnstone_model_waiting_groups", "gauge", "extract", (), "groups",
+    "turnfold_model_waiting_groups", "gauge", "extract", (), "groups",
     "Groups that wait for their request.",
 )  # fmt: skip
 MODEL_CALLS = Metric(
-    "turnstone_model_calls_total", "counter", "extract", (), "calls", "Requests answered."
+    "turnfold_model_calls_total", "counter", "extract", (), "calls", "Requests answered."
 )
 MODEL_RETRIES = Metric(
-    "turnstone_model_retries_total", "counter", "extract", (), "calls",
+    "turnfold_model_retries_total", "counter", "extract", (), "calls",
     "Attempts that failed for the moment: 429, 5xx, timeouts, broken connections.",
 )  # fmt: skip
 MODEL_TOKENS = Metric(
-    "turnstone_model_tokens_total", "counter", "extract", ("kind",), "tokens",
+    "turnfold_model_tokens_total", "counter", "extract", ("kind",), "tokens",
     "Tokens sent (prompt) and received (completion).",
 )  # fmt: skip
 MODEL_COST = Metric(
-    "turnstone_model_cost_total", "counter", "extract", (), "currency of the price settings",
+    "turnfold_model_cost_total", "counter", "extract", (), "currency of the price settings",
     "What the calls cost at the prices that were set.",
 )  # fmt: skip
 MODEL_BREAKER = Metric(
-    "turnstone_model_breaker_state", "gauge", "extract", ("state",), "0 or 1",
+    "turnfold_model_breaker_state", "gauge", "extract", ("state",), "0 or 1",
     "Whether the circuit breaker is closed, open or half-open.",
 )  # fmt: skip
 MODEL_BUDGET = Metric(
-    "turnstone_model_budget_used_ratio", "gauge", "extract", ("budget", "unit"), "0 to 1",
+    "turnfold_model_budget_used_ratio", "gauge", "extract", ("budget", "unit"), "0 to 1",
     "How much of a limit is spent: budget run or hour, unit tokens or cost.",
 )  # fmt: skip
 
 # --- serve ----------------------------------------------------------------------------------------
 
 HTTP_REQUESTS = Metric(
-    "turnstone_http_requests_total", "counter", "serve", ("method", "route", "status"), "requests",
+    "turnfold_http_requests_total", "counter", "serve", ("method", "route", "status"), "requests",
     "Requests by route template, `unmatched` where there is none.",
 )  # fmt: skip
 HTTP_SECONDS = Metric(
-    "turnstone_http_request_seconds", "histogram", "serve", ("method", "route"), "seconds",
+    "turnfold_http_request_seconds", "histogram", "serve", ("method", "route"), "seconds",
     "From a request to the end of its answer; event streams are left out.", UPTO_SECONDS,
 )  # fmt: skip
 HTTP_IN_FLIGHT = Metric(
-    "turnstone_http_in_flight_requests", "gauge", "serve", (), "requests",
+    "turnfold_http_in_flight_requests", "gauge", "serve", (), "requests",
     "Requests under way, event streams too.",
 )  # fmt: skip
 HTTP_STREAMS = Metric(
-    "turnstone_http_event_streams", "gauge", "serve", (), "streams", "Event streams that are open."
+    "turnfold_http_event_streams", "gauge", "serve", (), "streams", "Event streams that are open."
 )
 WRITE_WAIT_SECONDS = Metric(
-    "turnstone_write_wait_seconds", "histogram", "serve", (), "seconds",
+    "turnfold_write_wait_seconds", "histogram", "serve", (), "seconds",
     "From records in hand to the commit that applied them (read your own write), or the timeout.",
     UPTO_SECONDS,
 )  # fmt: skip
 SEARCH_SECONDS = Metric(
-    "turnstone_search_seconds", "histogram", "serve", (), "seconds",
+    "turnfold_search_seconds", "histogram", "serve", (), "seconds",
     "A search, from question to answer.", UPTO_SECONDS,
 )  # fmt: skip
 READY = Metric(
-    "turnstone_ready", "gauge", "serve", (), "0 or 1",
+    "turnfold_ready", "gauge", "serve", (), "0 or 1",
     "Whether /readyz is 200: of every process with a --metrics-port.",
 )  # fmt: skip
 

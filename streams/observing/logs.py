@@ -17,7 +17,7 @@ NAMED = (*PLACES, *REQUESTS)
 """What a log call may name in `extra`."""
 OF_BROKER = {"of_broker": True}
 """`extra` of a line that a broker's loss brings about: it is left out where that has been said
-(`streams.kafka.outages`)."""
+(`streams.kafka.client.outages`)."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -44,3 +44,14 @@ class JsonLines(logging.Formatter):
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return _encode(line).decode()
+
+
+def log_to_stderr(verbose: bool = False, as_json: bool = False) -> None:
+    """What our own modules log, and with `verbose` what the libraries do; `as_json`: one object
+    a line."""
+    level = logging.INFO if verbose else logging.WARNING
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    if as_json:
+        for handler in logging.getLogger().handlers:
+            handler.setFormatter(JsonLines())
+    logging.getLogger("streams").setLevel(logging.INFO)

@@ -13,10 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from streams.errors import ConfigurationError
-from streams.kafka.encoding import Headers, Origin
 
 if TYPE_CHECKING:
     from opentelemetry.trace import SpanContext, Tracer
@@ -28,6 +27,9 @@ LINKS = 128
 """Traces that a batch names at most: the SDK's own limit."""
 
 _tracer: "Tracer | None" = None
+
+
+Headers = list[tuple[str, bytes]]
 
 
 class HasHeaders(Protocol):
@@ -51,20 +53,18 @@ def begin(part: str, wanted: bool) -> bool:
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
         if not wanted:  # such variables are often set for every container of a cluster
             return False
-        raise ConfigurationError(
-            "traces need the extra 'tracing': pip install 'turnstone[tracing]'"
-        )
+        raise ConfigurationError("traces need the extra 'tracing': pip install 'turnfold[tracing]'")
     from opentelemetry import trace
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import SERVICE_NAME, Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-    name = os.environ.get("OTEL_SERVICE_NAME") or f"turnstone-{part}"
+    name = os.environ.get("OTEL_SERVICE_NAME") or f"turnfold-{part}"
     provider = TracerProvider(resource=Resource.create({SERVICE_NAME: name}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
-    _tracer = trace.get_tracer("turnstone")
+    _tracer = trace.get_tracer("turnfold")
     return True
 
 
@@ -127,7 +127,7 @@ def _traces(records: Iterable[HasHeaders]) -> "list[SpanContext]":
 
     extract = TraceContextTextMapPropagator().extract
     found: list[SpanContext] = []
-    for carried in islice(dict.fromkeys(filter(None, map(_carried, records))), LINKS):
+    for carried in islice(dict.fromkeys(filter(None, map(carried_by, records))), LINKS):
         carrier = {name: value.decode("ascii", "replace") for name, value in carried}
         sent_by = get_current_span(extract(carrier, Context())).get_span_context()
         if sent_by.is_valid:
@@ -135,26 +135,11 @@ def _traces(records: Iterable[HasHeaders]) -> "list[SpanContext]":
     return found
 
 
-def _carried(record: HasHeaders) -> tuple[tuple[str, bytes], ...]:
+def carried_by(record: HasHeaders) -> tuple[tuple[str, bytes], ...]:
     """The headers that name a record's trace."""
     if not record.headers:
         return ()
     return tuple(one for one in record.headers if one[0] in CARRIERS and one[1])
-
-
-class TracedOrigin(Origin):
-    """Passes the trace of its record on to its messages: as of the batch's span where that is of
-    the same trace, else as it came."""
-
-    __slots__ = ()
-
-    def __init__(self, record: Any, tenant: str, recorded_at: int) -> None:
-        super().__init__(record, tenant, recorded_at)
-        carried = _carried(record)
-        if carried:
-            ours = tuple(outgoing())
-            is_ours = ours and trace_id(dict(ours)) == trace_id(dict(carried))
-            self._source = (*self._source, *(ours if is_ours else carried))
 
 
 def trace_id(headers: Mapping[str, bytes]) -> bytes:

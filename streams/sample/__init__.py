@@ -2,7 +2,7 @@
 
 Emma (English) moves to Manchester; 林晓 (Chinese) learns limits; 結衣 (Japanese) gets through
 a hard week. In time order. One record is sent twice, one is refused (a share of 80), and one is a
-`meta_request`, whose text Turnstone must write nowhere.
+`meta_request`, whose text Turnfold must write nowhere.
 """
 
 from importlib.resources import files

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from itertools import chain, islice
 from typing import NamedTuple
 
-from streams.search.asking import Asked, docs_with
 from streams.search.query import KINDS, Query
+from streams.search.question import Asked, docs_with
 from streams.search.store import STRETCH, scope
 
 POSTINGS = 12_000

@@ -19,9 +19,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from schemas.time import HOUR
-from streams.search.asking import Asked, ask
 from streams.search.candidates import NEARBY, Candidates, Row
 from streams.search.query import Query
+from streams.search.question import Asked, ask
 from streams.search.store import STRETCH
 from streams.search.words import asks_for_now
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.runtime import local
+from streams.files import local
 from tests.command import checked
 
 

@@ -14,17 +14,18 @@ from sinks.digest import digest
 from sinks.generation import Pointer, named, stamp, switch
 from sinks.maintenance import compact
 from sinks.root import open_root
-from streams.errors import ConfigurationError, TurnstoneError
+from streams.apps import maintenance
+from streams.errors import ConfigurationError, TurnfoldError
 from streams.extractors.naming import Extract
 from streams.extractors.naming import named as named_extractor
+from streams.files import local
+from streams.files.manifest import WORK, Settings, load
 from streams.generations import rebuild, switching
 from streams.generations.folding import _Refold
-from streams.generations.generation import WORK, Settings, load
 from streams.generations.rebuild import backfill
 from streams.generations.switching import drop, listed, promote, rollback
-from streams.runtime import local, operate
 from streams.sample import CONVERSATIONS
-from tests.command import files_holding, ndjson, rows, turn, turnstone
+from tests.command import files_holding, ndjson, rows, turn, turnfold
 
 SAME = Settings()
 
@@ -37,7 +38,7 @@ def history(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
         local.run([str(CONVERSATIONS)], copy)
     elif request.param == "tau":
         items = request.getfixturevalue("tau_items") / "items.jsonl"
-        made = turnstone("import", "openai-chat", items)
+        made = turnfold("import", "openai-chat", items)
         (tmp_path / "tau.ndjson").write_text(made.out)
         local.run([str(tmp_path / "tau.ndjson")], copy)
     else:
@@ -130,7 +131,7 @@ def test_no_record_is_lost_or_doubled_by_switches(growing: Any, tmp_path: Path) 
     growing(500)
     assert rollback(history).caught_up == 1_000
     growing(500)
-    operate.compact(history)
+    maintenance.compact(history)
     assert rollback(history).caught_up == 500
     growing(500)
     assert promote(history, "root").caught_up == 500
@@ -179,7 +180,7 @@ def test_a_switch_is_made_under_both_locks(
 
     def guarded(root: Path, to: Pointer) -> None:
         for folder in (history, history / "generations" / "again"):
-            with pytest.raises(ConfigurationError, match="another turnstone"), local.locked(folder):
+            with pytest.raises(ConfigurationError, match="another turnfold"), local.locked(folder):
                 pass
         switch(root, to)
 
@@ -191,7 +192,7 @@ def test_run_chooses_its_extractor_when_no_switch_can_come_between(tmp_path: Pat
     history = tmp_path / "history"
 
     def choose() -> Extract | None:
-        with pytest.raises(ConfigurationError, match="another turnstone"):
+        with pytest.raises(ConfigurationError, match="another turnfold"):
             promote(history, "root")
         return named_extractor("rules")
 
@@ -216,7 +217,7 @@ def test_what_duckdb_refuses_is_said(growing: Any, tmp_path: Path) -> None:
     growing(10)
     for file in (history / "events").rglob("*.parquet"):
         file.write_bytes(b"PAR1 is all that is left")
-    with pytest.raises(TurnstoneError, match="the same command again"):
+    with pytest.raises(TurnfoldError, match="the same command again"):
         backfill(history, "again", SAME)
 
 
@@ -251,7 +252,7 @@ def test_law_8_forget_erases_in_all_generations(growing: Any, tmp_path: Path) ->
     backfill(history, "third", SAME)
     promote(history, "again")
     assert files_holding(history, "zaphod")
-    receipt = operate.forget(history, "default", "zaphod")
+    receipt = maintenance.forget(history, "default", "zaphod")
     assert set(receipt["generations"]) == {"root", "third"}
     assert files_holding(history, "zaphod") == []
     for name in ("root", "third"):
@@ -271,10 +272,10 @@ def test_law_8_forget_drops_what_was_never_finished(
 
     with monkeypatch.context() as patched:
         patched.setattr("streams.generations.rebuild.adopt", full)
-        with pytest.raises(TurnstoneError, match="No space left on device"):
+        with pytest.raises(TurnfoldError, match="No space left on device"):
             backfill(history, "again", SAME)
     ((user,),) = rows(history, "SELECT user_id FROM events LIMIT 1")
-    receipt = operate.forget(history, "default", user)
+    receipt = maintenance.forget(history, "default", user)
     assert receipt["generations"] == {"again": "dropped: it was not finished"}
     assert backfill(history, "again", SAME).counts["read"] > 0
     assert differing(digest(history), digest(named(history, "again"))) == set()
@@ -297,7 +298,7 @@ def test_law_8_forget_erases_what_a_killed_backfill_had_gathered(
             backfill(history, "again", SAME)
     assert load(history / "generations" / "again").stage == "complete"  # type: ignore[union-attr]
     assert (history / "generations" / "again" / "_source").exists()
-    operate.forget(history, "default", "zaphod")
+    maintenance.forget(history, "default", "zaphod")
     assert files_holding(history, "zaphod") == []
 
 
@@ -323,7 +324,7 @@ def test_law_8_what_a_killed_drop_left_is_removed(growing: Any, tmp_path: Path) 
     folder = history / "generations"
     (folder / "again").rename(folder / ".again")
     assert [one["name"] for one in listed(history)] == ["root", "third"]
-    assert set(operate.forget(history, "default", "user-0")["generations"]) == {"third"}
+    assert set(maintenance.forget(history, "default", "user-0")["generations"]) == {"third"}
     assert not (folder / ".again").exists()
     shutil.copytree(folder / "third", folder / ".third")
     drop(history, "third")
@@ -338,8 +339,8 @@ def test_law_8_forget_and_backfill_do_not_meet(
     met: list[str] = []
 
     def meeting(*_: Any) -> Any:
-        with pytest.raises(ConfigurationError, match=r"another turnstone.*`backfill`"):
-            operate.forget(history, "default", "nobody")
+        with pytest.raises(ConfigurationError, match=r"another turnfold.*`backfill`"):
+            maintenance.forget(history, "default", "nobody")
         backfill(history, "third", SAME)  # others may be made meanwhile
         met.append("forget")
 
@@ -347,12 +348,12 @@ def test_law_8_forget_and_backfill_do_not_meet(
     backfill(history, "again", SAME)
 
     def meeting_backfill(*_: Any) -> Any:
-        with pytest.raises(ConfigurationError, match=r"another turnstone.*`forget`"):
+        with pytest.raises(ConfigurationError, match=r"another turnfold.*`forget`"):
             backfill(history, "fourth", SAME)
         met.append("backfill")
 
-    _once_before(monkeypatch, "streams.runtime.operate._forget", meeting_backfill)
-    operate.forget(history, "default", "nobody")
+    _once_before(monkeypatch, "streams.apps.maintenance._forget", meeting_backfill)
+    maintenance.forget(history, "default", "nobody")
     assert met == ["forget", "backfill"]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from streams.sample import CONVERSATIONS
-from tests.command import checked, files_holding, rows, turnstone
+from tests.command import checked, files_holding, rows, turnfold
 
 SECRET = "surprise party"
 BAD = "lin-algebra-1"
@@ -19,7 +19,7 @@ TASKS = {record["task_id"] for record in RECORDS if record.get("task_id")}
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample's history; the run said nothing of the secret."""
     root = tmp_path_factory.mktemp("sample") / "history"
-    done = turnstone("run", str(CONVERSATIONS), "--history", root, "--json")
+    done = turnfold("run", str(CONVERSATIONS), "--history", root, "--json")
     assert done.code == 0 and SECRET not in done.out + done.err
     counts = checked(done.json())
     assert counts["read"] == len(LINES)
@@ -53,23 +53,23 @@ def test_every_task_of_the_sample_has_its_end(history: Path) -> None:
 
 
 def test_the_dead_letter_is_listed_and_shown_with_its_bytes(history: Path) -> None:
-    listed = turnstone("dlq", "list", "--history", history, "--json").json()
+    listed = turnfold("dlq", "list", "--history", history, "--json").json()
     assert [one["reason"] for one in listed] == ["invalid"]
     assert "metadata.correct_rate" in listed[0]["detail"]
     line = next(n for n, record in enumerate(RECORDS, 1) if record.get("event_id") == BAD)
     assert listed[0]["id"].endswith(f"conversations.ndjson:0:{line}")
-    shown = turnstone("dlq", "show", listed[0]["id"], "--history", history, "--json").json()
+    shown = turnfold("dlq", "show", listed[0]["id"], "--history", history, "--json").json()
     assert shown["payload"] == LINES[line - 1]
 
 
 def test_a_fact_told_wrong_is_corrected_and_says_why(history: Path) -> None:
-    done = turnstone("why", "emma-nora-birthday", "--history", history)
+    done = turnfold("why", "emma-nora-birthday", "--history", history)
     assert done.code == 0
     assert "14 March" in done.out and "I mixed them up" in done.out
 
 
 def test_the_demo_shows_the_memory_it_made(tmp_path: Path) -> None:
-    done = turnstone("demo", "--history", tmp_path / "demo")
+    done = turnfold("demo", "--history", tmp_path / "demo")
     assert done.code == 0, done.err
     assert SECRET not in done.out + done.err
     assert files_holding(tmp_path / "demo", SECRET) == []
@@ -78,5 +78,5 @@ def test_the_demo_shows_the_memory_it_made(tmp_path: Path) -> None:
         "SELECT owner_id, body_text FROM state_current WHERE state_id = 'emma-nora-birthday'",
     )
     assert asked in done.out and body in done.out
-    again = turnstone("demo", "--history", tmp_path / "demo")
+    again = turnfold("demo", "--history", tmp_path / "demo")
     assert again.code == 0, again.err

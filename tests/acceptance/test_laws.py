@@ -15,10 +15,10 @@ import pytest
 from rocksdict import AccessType, Options, Rdict
 
 from sinks.digest import digest
-from streams.runtime import local
+from streams.files import local
 from streams.sample import CONVERSATIONS
 from tests.acceptance import ledger, reflexion, sgd
-from tests.command import checked, files_holding, folded, ndjson, rows, turn, turnstone
+from tests.command import checked, files_holding, folded, ndjson, rows, turn, turnfold
 from tests.conftest import LEDGER, REFLEXION, SGD
 from tests.shared_data import shared
 
@@ -126,11 +126,11 @@ def _with_all_columns(records: list[Record]) -> list[Record]:
 
 def test_law_1_stdin_is_the_same(one_file: Path, tmp_path: Path) -> None:
     content = (one_file / "records.ndjson").read_bytes()
-    done = turnstone("run", "-", "--history", tmp_path / "history", "--json", input=content)
+    done = turnfold("run", "-", "--history", tmp_path / "history", "--json", input=content)
     assert done.code == 0, done.err
     assert checked(done.json())["applied"] == content.count(b"\n")
     assert digest(tmp_path / "history") == digest(one_file / "history")
-    again = turnstone("run", "-", "--history", tmp_path / "history", "--json", input=content)
+    again = turnfold("run", "-", "--history", tmp_path / "history", "--json", input=content)
     assert checked(again.json())["duplicate"] == content.count(b"\n")
     assert digest(tmp_path / "history") == digest(one_file / "history")
 
@@ -265,7 +265,7 @@ def forgotten(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
     counts = folded(file, history=folder / "history")
     assert counts["dead"] == 1
     shutil.copytree(folder / "history", folder / "before")
-    done = turnstone("forget", ALICE, "--history", folder / "history", "--yes", "--json")
+    done = turnfold("forget", ALICE, "--history", folder / "history", "--yes", "--json")
     assert done.code == 0, done.err
     file.unlink()
     return folder, done.json()
@@ -307,12 +307,12 @@ def test_law_8_forget_keeps_the_other_s_turns_of_a_shared_session(
     forgotten: tuple[Path, dict[str, Any]],
 ) -> None:
     folder, _ = forgotten
-    done = turnstone("session", "group", "--history", folder / "history", "--json")
+    done = turnfold("session", "group", "--history", folder / "history", "--json")
     document = done.json()
     assert [one["user_input"] for one in document["conversations"]] == ["bob in company"]
     assert document["user_id"] == "bob" and document["session_memory"] == []
     assert document["context"]["current_topic"] == "fish"
-    gone = turnstone("session", "alone", "--history", folder / "history", "--json")
+    gone = turnfold("session", "alone", "--history", folder / "history", "--json")
     assert gone.code == 4 and ALICE not in gone.err
 
 
@@ -332,5 +332,5 @@ def test_law_8_forget_lets_new_records_in(
     records = [*company()[1:], later, turn("a9", session_id="new", user_id=ALICE)]
     counts = folded(ndjson(tmp_path / "records.ndjson", records), history=history)
     assert (counts["duplicate"], counts["applied"]) == (3, 2)
-    shown = turnstone("session", "group", "--history", history, "--json").json()
+    shown = turnfold("session", "group", "--history", history, "--json").json()
     assert [one["user_input"] for one in shown["conversations"]] == ["bob in company", "later"]

@@ -10,9 +10,9 @@ import pytest
 from schemas.base import DAY, HOUR, format_time, parse_time
 from sinks.history import connect
 from streams import reading
-from streams.runtime import local
+from streams.files import local
 from tests.acceptance import ledger
-from tests.command import ndjson, turnstone
+from tests.command import ndjson, turnfold
 from tests.conftest import LEDGER
 from tests.shared_data import shared
 
@@ -75,7 +75,7 @@ def test_the_command_tells_a_correction_as_of_the_day_before_and_of_the_day(
     day = date.fromisoformat(entry["date"])
     asked = {}
     for when in (day - timedelta(days=1), day):
-        done = turnstone(
+        done = turnfold(
             "state", "--history", ledger_run / "history", "--user", ledger.USER,
             "--as-of", str(when), "--json",
         )  # fmt: skip

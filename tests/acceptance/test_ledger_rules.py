@@ -17,7 +17,7 @@ from schemas.base import JsonObject
 from schemas.events import Turn
 from sinks.history import connect
 from streams.extractors import rules
-from streams.runtime import local
+from streams.files import local
 from tests.acceptance import ledger, ledger_text
 from tests.command import ndjson
 from tests.conftest import LEDGER

@@ -9,9 +9,9 @@ from typing import Any
 
 from sinks.digest import digest
 from sinks.generation import named
-from streams.generations.generation import Settings
+from streams.files import local
+from streams.files.manifest import Settings
 from streams.generations.rebuild import backfill
-from streams.runtime import local
 
 TURNS = 3_000
 

@@ -27,14 +27,15 @@ from sinks.links import files_at
 from sinks.maintenance import compact
 from sinks.root import HistoryWriteError
 from sinks.tables import to_arrow
-from streams.errors import TurnstoneError
-from streams.generations import gathering, sharing
-from streams.generations.gathering import database
-from streams.generations.generation import Settings
+from streams.apps import maintenance
+from streams.errors import TurnfoldError
+from streams.files import local
+from streams.files.manifest import Settings
+from streams.generations import replay_order, sharing
 from streams.generations.parquet import rows_of
 from streams.generations.rebuild import backfill
+from streams.generations.replay_order import database
 from streams.generations.switching import promote
-from streams.runtime import local, operate
 from tests.command import files_holding, ndjson, rows, turn
 
 CHANGED = Settings(constants={"max_intents": 9})
@@ -158,7 +159,7 @@ def test_large_documents_are_shared_within_a_little_memory(
     users = [f"u{n}" for n in range(300)]
     table(tmp_path / "live", "profiles", large(*users[:200]))
     mine = table(tmp_path / "mine", "profiles", large(*users[:150]), large(*users[150:]))
-    monkeypatch.setattr(gathering, "MEMORY_LIMIT", "16MB")
+    monkeypatch.setattr(replay_order, "MEMORY_LIMIT", "16MB")
     assert len(shared(tmp_path / "live", mine, "profiles", tmp_path)) == 1
     assert sorted(one.rows for one in files_at(tmp_path / "mine" / "profiles")) == [100, 200]
     found = rows(tmp_path / "mine", "SELECT user_id, md5(doc) FROM profile_current")
@@ -180,7 +181,7 @@ def test_what_cannot_be_compared_stays_as_it_is(
         table(tmp_path / folder, name, commit) for folder, commit in zip("ab", half, strict=True)
     )
     made = History(tmp_path / "made")
-    monkeypatch.setattr(gathering, "MEMORY_LIMIT", "100KB")
+    monkeypatch.setattr(replay_order, "MEMORY_LIMIT", "100KB")
     with database(tmp_path) as db, pytest.raises(duckdb.OutOfMemoryException):
         files = [str(Path(one.root, name, each.path)) for each in files_at(Path(one.root, name))]
         _compare(db, name, partial(rows_of, name), files, [])
@@ -202,9 +203,11 @@ def test_records_too_large_for_the_bound_are_folded_nonetheless(
     ]  # every other one names no session: a dead letter
     history = tmp_path / "history"
     local.run([str(ndjson(tmp_path / "said.ndjson", said))], history)
-    monkeypatch.setattr(gathering, "MEMORY_LIMIT", "4MB")
+    monkeypatch.setattr(replay_order, "MEMORY_LIMIT", "4MB")
     with database(tmp_path) as db, pytest.raises(duckdb.OutOfMemoryException):
-        db.execute(f"CREATE TABLE doc AS SELECT doc FROM ({gathering._whole('events', history)})")
+        db.execute(
+            f"CREATE TABLE doc AS SELECT doc FROM ({replay_order._whole('events', history)})"
+        )
     backfill(history, "again", Settings())
     again = named(history, "again")
     assert digest(again)["tables"] == digest(history)["tables"]
@@ -289,10 +292,10 @@ def test_where_one_table_fails_the_others_are_told(monkeypatch: pytest.MonkeyPat
 
     def take_over(name: str, over: Event) -> None:
         if name == "links":
-            raise TurnstoneError("links: no room")
+            raise TurnfoldError("links: no room")
         told.append(over.wait(60))
 
-    with pytest.raises(TurnstoneError, match="links: no room"):
+    with pytest.raises(TurnfoldError, match="links: no room"):
         sharing._side_by_side(take_over, ["links", "sessions", "plans"])
     assert told and all(told)
 
@@ -365,7 +368,7 @@ def test_law_8_forget_erases_what_is_shared(growing: Any, tmp_path: Path) -> Non
     holding = [path for path in files_holding(history, "zaphod") if "/sessions/" in f"/{path}"]
     inodes = {(history / path).stat().st_ino for path in holding}
     assert len(holding) == 2 and len(inodes) == 1  # in either generation, by one file
-    operate.forget(history, "default", "zaphod")
+    maintenance.forget(history, "default", "zaphod")
     assert files_holding(history, "zaphod") == []
     again = named(history, "again")
     assert digest(again)["tables"] == digest(history)["tables"]

@@ -8,7 +8,7 @@ import pytest
 
 from sinks.digest import digest
 from tests.acceptance import tau_bench
-from tests.command import folded, rows, turnstone
+from tests.command import folded, rows, turnfold
 from tests.conftest import TAU
 from tests.shared_data import shared
 
@@ -71,7 +71,7 @@ def _calls(part: list[dict[str, Any]]) -> list[Call]:
 def imported(tmp_path_factory: pytest.TempPathFactory, tau_items: Path) -> Path:
     """`records.ndjson` as the import command writes it, and its `history`."""
     folder = tmp_path_factory.mktemp("tau")
-    done = turnstone("import", "openai-chat", tau_items / "items.jsonl")
+    done = turnfold("import", "openai-chat", tau_items / "items.jsonl")
     assert done.code == 0, done.err
     (folder / "records.ndjson").write_text(done.out)
     counts = folded(folder / "records.ndjson", history=folder / "history")
@@ -151,7 +151,7 @@ def test_law_2_the_same_runs_again_change_nothing(imported: Path, tau_items: Pat
     again = folded(imported / "records.ndjson", history=history)
     assert (again["read"], again["applied"]) == (0, 0)
     other = imported / "other.ndjson"
-    other.write_text(turnstone("import", "openai-chat", tau_items / "items.jsonl").out)
+    other.write_text(turnfold("import", "openai-chat", tau_items / "items.jsonl").out)
     counts = folded(other, history=history)
     assert counts["read"] == counts["duplicate"] > 3000
     assert digest(history) == before

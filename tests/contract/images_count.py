@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from PIL import Image
 
-from streams.runtime.decode import Dead, decode
+from streams.pipeline.decode import Dead, decode
 from tests.acceptance.utterances import FOLDER as UTTERANCES
 from tests.command import turn
 from tests.shared_data import ROOT, shared

@@ -6,7 +6,7 @@ from textwrap import wrap
 
 import pytest
 
-from streams.runtime.decode import _kept, decode
+from streams.pipeline.decode import _kept, decode
 from tests.command import folded, rows, turn
 from tests.contract.test_bad_input import IMAGE, text
 

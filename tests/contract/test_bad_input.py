@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from streams.runtime.store import Store
-from tests.command import checked, files_holding, folded, ndjson, rows, snapshot, turn, turnstone
+from streams.files.store import Store
+from tests.command import checked, files_holding, folded, ndjson, rows, snapshot, turn, turnfold
 
 SECRET = "the reader's own secret"
 IMAGE = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4).decode()
@@ -198,7 +198,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     named = [*GOOD.items(), *((name, one.line) for name, one in BAD.items()), *WITHHELD.items()]
     lines = [*BLANK, *(line for _, line in named), GOOD["good"], *BLANK]
     file.write_bytes(b"\n".join(lines))
-    done = turnstone("run", file, "--history", history, "--json", "--strict")
+    done = turnfold("run", file, "--history", history, "--json", "--strict")
     assert done.code == 4, done.err
     assert SECRET not in done.out + done.err
     sql = "SELECT src_offset, reason, detail, payload, key, tenant, recorded_at FROM dead_letters"
@@ -334,7 +334,7 @@ def test_of_a_truncated_gzip_file_what_came_before_is_kept(
     file, count = packed
     whole = file.read_bytes()
     file.write_bytes(whole[: len(whole) // 2])
-    done = turnstone("run", file, "--history", tmp_path / "history", "--json")
+    done = turnfold("run", file, "--history", tmp_path / "history", "--json")
     assert done.code == 4 and "ends too early" in done.err
     counts = checked(done.json())
     assert 1000 < counts["applied"] < count
@@ -353,7 +353,7 @@ def test_of_a_corrupt_gzip_file_what_came_before_is_kept(
     middle = len(content) // 2
     content[middle : middle + 64] = b"\xff" * 64
     file.write_bytes(content)
-    done = turnstone("run", file, "--history", tmp_path / "history", "--json")
+    done = turnfold("run", file, "--history", tmp_path / "history", "--json")
     assert done.code == 4 and str(file) in done.err
     counts = checked(done.json())
     assert rows(tmp_path / "history", "SELECT count(*) FROM events") == [(counts["applied"],)]
@@ -363,7 +363,7 @@ def test_of_a_corrupt_gzip_file_what_came_before_is_kept(
 def test_a_file_that_only_says_it_is_parquet_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "turns.parquet"
     file.write_bytes(text(turn("e1")))
-    done = turnstone("run", file, "--history", tmp_path / "history")
+    done = turnfold("run", file, "--history", tmp_path / "history")
     assert done.code == 4 and str(file) in done.err
 
 
@@ -383,7 +383,7 @@ def test_a_bad_source_touches_nothing(tmp_path: Path, index: int) -> None:
     good = ndjson(tmp_path / "good.ndjson", [turn("e1")])
     _, source = list(bad_sources(tmp_path))[index]
     before = snapshot(tmp_path)
-    done = turnstone("run", good, source, "--history", tmp_path / "history")
+    done = turnfold("run", good, source, "--history", tmp_path / "history")
     assert done.code == 3 and str(source) in done.err
     assert snapshot(tmp_path) == before
 
@@ -395,12 +395,12 @@ def test_a_bad_history_is_refused_and_nothing_is_touched(tmp_path: Path, kind: s
         history.write_text("mine")
     else:
         history.mkdir()
-        name = "notes.txt" if kind == "other things" else "turnstone.json"
+        name = "notes.txt" if kind == "other things" else "turnfold.json"
         (history / name).write_text('{"format": 99}' if kind == "newer format" else "mine")
     file = ndjson(tmp_path / "good.ndjson", [turn("e1")])
     before = snapshot(tmp_path)
     for command in (["run", str(file)], ["sql", "SELECT 1"]):
-        done = turnstone(*command, "--history", history)
+        done = turnfold(*command, "--history", history)
         assert done.code == 3 and str(history) in done.err, (command, done)
     assert snapshot(tmp_path) == before
 
@@ -411,7 +411,7 @@ def test_rows_of_another_version_are_refused_and_the_history_stays(tmp_path: Pat
     store = Store(history / "_store")
     store.write_values({"format": 1})
     store.close()
-    done = turnstone("run", file, "--history", history)
+    done = turnfold("run", file, "--history", history)
     assert done.code == 3 and "new folder" in done.err and "Traceback" not in done.err
     assert rows(history, "SELECT event_id FROM events") == [("e1",)]
 
@@ -421,15 +421,15 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     closed = tmp_path / "closed"
     closed.mkdir()
     closed.chmod(stat.S_IRUSR | stat.S_IXUSR)
-    history = Path("/proc/turnstone-test") if os.geteuid() == 0 else closed / "history"
-    done = turnstone("run", file, "--history", history)  # root may write anywhere but in /proc
+    history = Path("/proc/turnfold-test") if os.geteuid() == 0 else closed / "history"
+    done = turnfold("run", file, "--history", history)  # root may write anywhere but in /proc
     assert done.code in (1, 3) and str(history) in done.err
 
 
 def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     file = ndjson(tmp_path / "good.ndjson", [turn("e1")])
     file.chmod(0)
-    done = turnstone("run", file, "--history", tmp_path / "history")
+    done = turnfold("run", file, "--history", tmp_path / "history")
     if os.access(file, os.R_OK):  # root reads every file
         assert done.code == 0
     else:

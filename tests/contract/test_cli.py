@@ -21,7 +21,7 @@ from sinks.digest import digest
 from sinks.history import QueryError, query
 from sinks.views import ALL_VIEWS, MACROS
 from streams.sample import CONVERSATIONS
-from tests.command import COUNTS, PROGRAM, environment, folded, ndjson, snapshot, turn, turnstone
+from tests.command import COUNTS, PROGRAM, environment, folded, ndjson, snapshot, turn, turnfold
 
 COMMANDS = (
     "run", "import", "demo", "sql", "session", "task", "user", "state", "why", "timeline",
@@ -51,7 +51,7 @@ def empty(tmp_path: Path) -> Path:
 
 def answer(*args: str | Path) -> Any:
     """A command's one JSON document."""
-    done = turnstone(*args, "--json")
+    done = turnfold(*args, "--json")
     assert done.code == 0, done.err
     return done.json()
 
@@ -61,7 +61,7 @@ def answer(*args: str | Path) -> Any:
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_every_command_has_help(command: str) -> None:
-    done = turnstone(*command.split(), "--help")
+    done = turnfold(*command.split(), "--help")
     assert done.code == 0 and "Usage" in done.out and not done.err
 
 
@@ -119,7 +119,7 @@ def loaded_by(*words: str) -> set[str]:
 
 
 def test_the_help_names_every_command() -> None:
-    shown = "".join(turnstone(*group, "--help").out for group in GROUPS)
+    shown = "".join(turnfold(*group, "--help").out for group in GROUPS)
     assert [name for name in COMMANDS if name.split()[-1] not in shown] == []
 
 
@@ -136,8 +136,8 @@ def test_a_missing_extra_is_named(words: tuple[str, ...]) -> None:
 
 
 def test_the_version() -> None:
-    done = turnstone("--version")
-    assert done.code == 0 and done.out.startswith("turnstone 0.")
+    done = turnfold("--version")
+    assert done.code == 0 and done.out.startswith("turnfold 0.")
 
 
 # --- one JSON document with the documented keys -----------------------------------------------
@@ -145,7 +145,7 @@ def test_the_version() -> None:
 
 def test_run_counts(tmp_path: Path) -> None:
     file = ndjson(tmp_path / "one.ndjson", [turn("e1")])
-    done = turnstone("run", file, "--history", tmp_path / "history", "--json")
+    done = turnfold("run", file, "--history", tmp_path / "history", "--json")
     counts = done.json()
     assert set(COUNTS) <= set(counts) and done.err == ""
     assert all(isinstance(counts[name], int) for name in COUNTS if name != "seconds")
@@ -243,12 +243,12 @@ def test_dlq_lists_and_shows(history: Path) -> None:
     shown = answer("dlq", "show", listed["id"], "--history", history)
     assert {"reason", "detail", "payload", "src_topic", "src_offset"} <= set(shown)
     assert len(shown["payload"].encode()) == listed["bytes"]
-    assert turnstone("dlq", "show", "x:1", "--history", history).code == 4
+    assert turnfold("dlq", "show", "x:1", "--history", history).code == 4
 
 
 def test_topology_and_schema_are_json() -> None:
-    assert answer("topology") == turnstone("topology", "--format", "json").json()
-    assert turnstone("topology").out.startswith(("flowchart", "graph"))
+    assert answer("topology") == turnfold("topology", "--format", "json").json()
+    assert turnfold("topology").out.startswith(("flowchart", "graph"))
     assert answer("schema")["asyncapi"].startswith("3.")
     assert "turn" in json.dumps(answer("schema", "--format", "jsonschema"))
 
@@ -292,11 +292,11 @@ def test_forget_asks_first(history: Path, tmp_path: Path) -> None:
     copy = tmp_path / "history"
     shutil.copytree(history, copy)
     before = digest(copy)
-    refused = turnstone("forget", "lin", "--history", copy, input=b"n\n")
+    refused = turnfold("forget", "lin", "--history", copy, input=b"n\n")
     assert refused.code == 1 and digest(copy) == before
     receipt = answer("forget", "lin", "--history", copy, "--yes")
     assert receipt["tables"]["events"]["erased"] > 0
-    assert turnstone("user", "lin", "--history", copy).code == 4
+    assert turnfold("user", "lin", "--history", copy).code == 4
 
 
 @pytest.mark.parametrize(
@@ -304,9 +304,9 @@ def test_forget_asks_first(history: Path, tmp_path: Path) -> None:
     ["session none", "task none", "user none", "why none", "timeline none", "dlq show none"],
 )
 def test_what_is_not_there_is_said_in_a_line(history: Path, command: str) -> None:
-    done = turnstone(*command.split(), "--history", history)
+    done = turnfold(*command.split(), "--history", history)
     assert done.code == 4 and done.out == "" and "none" in done.err
-    assert done.err.startswith("turnstone: ") and done.err.count("\n") == 1
+    assert done.err.startswith("turnfold: ") and done.err.count("\n") == 1
 
 
 def test_for_people_every_command_says_something(history: Path) -> None:
@@ -315,7 +315,7 @@ def test_for_people_every_command_says_something(history: Path) -> None:
         "timeline emma", "digest", "dlq list", "topology",
     ):  # fmt: skip
         named = [] if command == "topology" else ["--history", str(history)]
-        done = turnstone(*command.split(), *named)
+        done = turnfold(*command.split(), *named)
         assert done.code == 0 and len(done.out) > 40 and done.err == "", command
 
 
@@ -332,24 +332,24 @@ def test_for_people_every_command_says_something(history: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_wrong_command_line_ends_with_2(history: Path, args: str) -> None:
-    done = turnstone(*args.format(history).split())
+    done = turnfold(*args.format(history).split())
     assert done.code == 2 and done.err and done.out == ""
 
 
 def test_an_unknown_import_format_is_said(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("[]")
-    done = turnstone("import", "no-such", tmp_path / "x.json")
+    done = turnfold("import", "no-such", tmp_path / "x.json")
     assert done.code in (2, 4) and "openai-chat" in done.err
 
 
 def test_import_and_run_are_a_pipe(tmp_path: Path) -> None:
     said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
     (tmp_path / "chat.jsonl").write_text(json.dumps({"session_id": "c", "messages": said}) + "\n")
-    done = turnstone("import", "openai-chat", tmp_path / "chat.jsonl", "--user", "ann")
+    done = turnfold("import", "openai-chat", tmp_path / "chat.jsonl", "--user", "ann")
     assert done.code == 0 and "dated" in done.err
     records = [json.loads(line) for line in done.out.splitlines()]
     assert {record["type"] for record in records} == {"turn", "recursion"}
-    run = turnstone("run", "-", "--history", tmp_path / "h", "--json", input=done.out.encode())
+    run = turnfold("run", "-", "--history", tmp_path / "h", "--json", input=done.out.encode())
     assert run.json()["applied"] == len(records)
 
 
@@ -357,8 +357,8 @@ def test_import_and_run_are_a_pipe(tmp_path: Path) -> None:
 
 
 def sql_json(history: Path, query: str) -> Any:
-    """The rows of `turnstone sql --format json`."""
-    done = turnstone("sql", query, "--history", history, "--format", "json")
+    """The rows of `turnfold sql --format json`."""
+    done = turnfold("sql", query, "--history", history, "--format", "json")
     assert done.code == 0, done.err
     return done.json()
 
@@ -371,10 +371,10 @@ def test_sql_answers_in_three_formats(history: Path) -> None:
     assert [row["user_id"] for row in found] == ["emma", "lin", "yui"]
     assert found[0]["first"] == "2026-03-02T08:55:00Z"
     assert answer("sql", query, "--history", history) == found
-    given = turnstone("sql", query, "--history", history, "--format", "csv").out
+    given = turnfold("sql", query, "--history", history, "--format", "csv").out
     as_text = [{name: str(value) for name, value in row.items()} for row in found]
     assert list(csv.DictReader(io.StringIO(given))) == as_text
-    table = turnstone("sql", query, "--history", history).out
+    table = turnfold("sql", query, "--history", history).out
     assert all(row["user_id"] in table for row in found)
 
 
@@ -409,8 +409,8 @@ def test_sql_only_reads_the_history(history: Path, secret: Path, text: str) -> N
 @pytest.mark.parametrize("text", REFUSED[:3])
 def test_the_sql_command_refuses_with_2(history: Path, secret: Path, text: str) -> None:
     before = snapshot(secret)
-    done = turnstone("sql", text.format(secret), "--history", history)
-    assert done.code == 2 and done.out == "" and done.err.startswith("turnstone: ")
+    done = turnfold("sql", text.format(secret), "--history", history)
+    assert done.code == 2 and done.out == "" and done.err.startswith("turnfold: ")
     assert snapshot(secret) == before
 
 
@@ -427,7 +427,7 @@ def test_an_empty_history_has_a_digest_and_no_letters(empty: Path) -> None:
     assert len(answer("digest", "--history", empty)["memory"]) == 64
     assert answer("dlq", "list", "--history", empty) == []
     assert answer("state", "--history", empty) == []
-    assert turnstone("timeline", "x", "--history", empty).code == 4
+    assert turnfold("timeline", "x", "--history", empty).code == 4
     assert answer("compact", "--history", empty) == {}
 
 
@@ -437,7 +437,7 @@ def test_a_tenant_sees_its_own_rows(tmp_path: Path) -> None:
     assert folded(ndjson(tmp_path / "two.ndjson", records), history=root)["applied"] == 2
     shown = answer("sql", "SELECT user_input FROM events", "--history", root, "--tenant", "b")
     assert shown == [{"user_input": "other"}]
-    assert turnstone("session", "s", "--history", root).code == 4, "the default tenant has none"
+    assert turnfold("session", "s", "--history", root).code == 4, "the default tenant has none"
     document = answer("session", "s", "--history", root, "--tenant", "a")
     assert document["context"]["last_user_message"] == "say e1"
 
@@ -447,9 +447,9 @@ def test_a_tenant_sees_its_own_rows(tmp_path: Path) -> None:
 
 def test_no_colour_where_none_is_wanted(history: Path) -> None:
     for env in (environment(NO_COLOR="1", TERM="xterm-256color"), environment()):
-        done = turnstone("sql", "SELECT 1 AS one", "--history", history, env=env)
+        done = turnfold("sql", "SELECT 1 AS one", "--history", history, env=env)
         assert "\x1b" not in done.out + done.err
-        done = turnstone("--help", env=env)
+        done = turnfold("--help", env=env)
         assert "\x1b" not in done.out + done.err
 
 
@@ -472,7 +472,7 @@ def test_a_reader_that_leaves_is_no_fault(history: Path) -> None:
 
 def test_a_missing_history_is_said(tmp_path: Path) -> None:
     for command in ("digest", "dlq list", "state", "session x", "compact", "forget x --yes"):
-        done = turnstone(*command.split(), "--history", tmp_path / "none")
+        done = turnfold(*command.split(), "--history", tmp_path / "none")
         assert done.code == 3 and "no history here" in done.err, command
     assert list(tmp_path.iterdir()) == []
 

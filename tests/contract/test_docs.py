@@ -58,10 +58,10 @@ def test_the_index_names_every_page() -> None:
 
 
 def _commands(page: Path) -> list[list[str]]:
-    """The words after `turnstone` of each line of a page's shell blocks that runs it."""
+    """The words after `turnfold` of each line of a page's shell blocks that runs it."""
     blocks = BLOCK.findall(page.read_text("utf-8"))
     lines = "\n".join(blocks).replace("\\\n", " ").replace(" | ", "\n").splitlines()
-    found = (re.match(r"(?:\$ )?(?:.*&& )?(?:uv run )?turnstone (.*)", line) for line in lines)
+    found = (re.match(r"(?:\$ )?(?:.*&& )?(?:uv run )?turnfold (.*)", line) for line in lines)
     return [shlex.split(match[1], comments=True) for match in found if match]
 
 

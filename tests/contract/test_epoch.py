@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.command import folded, ndjson, turn, turnstone
+from tests.command import folded, ndjson, turn, turnfold
 
 EPOCH = "1970-01-01T00:00:00Z"
 
@@ -16,6 +16,6 @@ def test_what_is_asked_as_of_the_epoch_is_answered_as_of_the_epoch(tmp_path: Pat
     history = tmp_path / "history"
     folded(ndjson(tmp_path / "records.ndjson", [turn("e1"), plan]), history=history)
     at = ("--history", history, "--as-of", EPOCH, "--json")
-    assert turnstone("state", *at).json() == []
-    assert turnstone("session", "s", *at).code == 4
-    assert turnstone("user", "u", *at).json()["states"] == []
+    assert turnfold("state", *at).json() == []
+    assert turnfold("session", "s", *at).code == 4
+    assert turnfold("user", "u", *at).json()["states"] == []

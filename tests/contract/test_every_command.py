@@ -1,7 +1,7 @@
 """What goes wrong around a command is one line and its exit code, in every command (design 03).
 
 0 done, 1 failed, 2 usage, 3 configuration, 4 data refused, 5 a dependency away, 130 interrupted.
-`turnstone` fails a test that finds a traceback.
+`turnfold` fails a test that finds a traceback.
 """
 
 import os
@@ -19,8 +19,8 @@ import click
 import pytest
 
 from streams import cli, sample
-from streams.runtime.store import Store
-from tests.command import PROGRAM, Done, environment, ndjson, start, turn, turnstone
+from streams.files.store import Store
+from tests.command import PROGRAM, Done, environment, ndjson, start, turn, turnfold
 
 SAMPLE = str(Path(sample.__file__).with_name("conversations.ndjson"))
 MODEL = ("--model", "m", "--base-url", "http://127.0.0.1:1/v1")
@@ -61,7 +61,7 @@ OVER_KAFKA: dict[str, tuple[str, ...]] = {
     "sink": ("--history", "h"),
     "produce": (SAMPLE,),
     "lag": (),
-    "reset": ("turnstone",),
+    "reset": ("turnfold",),
     "repartition": ("--to", "6"),
     "serve": ("--port", "0"),
     "extract": MODEL,
@@ -88,19 +88,19 @@ EVERY = sorted(_paths())
 
 
 def call(command: str, *options: str | Path, **more: Any) -> Done:
-    return turnstone(*command.split(), *options, **more)
+    return turnfold(*command.split(), *options, **more)
 
 
 def one_line(done: Done) -> None:
     said = [line for line in done.err.splitlines() if line.strip()]
     assert len(said) == 1, done.err
-    assert said[0].startswith("turnstone: "), done.err
+    assert said[0].startswith("turnfold: "), done.err
 
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("every") / "history"
-    assert turnstone("run", SAMPLE, "--history", made).code == 0
+    assert turnfold("run", SAMPLE, "--history", made).code == 0
     return made
 
 
@@ -144,7 +144,7 @@ def test_rows_of_another_version_are_exit_3_and_the_way_out_is_said(
     done = call(command, *(READERS | WRITERS | MAKERS)[command], "--history", old)
     assert done.code == 3, done
     one_line(done)
-    assert "turnstone backfill --generation" in done.err
+    assert "turnfold backfill --generation" in done.err
 
 
 def test_the_way_out_of_rows_of_another_version_is_one(history: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from streams.sample import CONVERSATIONS
-from tests.command import PROGRAM, environment, folded, ndjson, turn, turnstone
+from tests.command import PROGRAM, environment, folded, ndjson, turn, turnfold
 
 EVERYTHING = (
     "SELECT * FROM event_current WHERE agent_answer NOT LIKE '%\n%' ORDER BY event_id LIMIT 3"
@@ -46,18 +46,18 @@ def on_a_terminal(*args: str | Path, columns: int) -> str:
 
 
 def test_a_table_in_a_pipe_has_a_line_a_row(history: Path) -> None:
-    done = turnstone("sql", EVERYTHING, "--history", history, env=environment(COLUMNS="80"))
+    done = turnfold("sql", EVERYTHING, "--history", history, env=environment(COLUMNS="80"))
     lines = [line for line in done.out.splitlines() if line.strip()]
-    columns = turnstone("sql", EVERYTHING, "--history", history, "--format", "csv").out
+    columns = turnfold("sql", EVERYTHING, "--history", history, "--format", "csv").out
     assert lines[0].split() == columns.splitlines()[0].split(",")
-    rows = turnstone("sql", EVERYTHING, "--history", history, "--json").json()
+    rows = turnfold("sql", EVERYTHING, "--history", history, "--json").json()
     assert [line.split()[0] for line in lines[2:]] == [row["event_id"] for row in rows]
 
 
 def test_a_table_too_wide_for_a_terminal_has_a_line_a_value(history: Path) -> None:
     shown = on_a_terminal("sql", EVERYTHING, "--history", history, columns=80)
     names = [line.split()[0] for line in shown.split("\n\n")[0].splitlines() if line[0] != " "]
-    header = turnstone("sql", EVERYTHING, "--history", history, "--format", "csv").out
+    header = turnfold("sql", EVERYTHING, "--history", history, "--format", "csv").out
     assert names == header.splitlines()[0].split(",")
     assert shown.count("event_id ") == 3
 
@@ -71,7 +71,7 @@ def test_a_table_that_fits_a_terminal_stays_a_table(history: Path) -> None:
 
 def test_numbers_are_whole(history: Path) -> None:
     asked = "SELECT 12345.678::DOUBLE, 1795312906.25::DOUBLE, 0.5::DOUBLE"
-    shown = turnstone("sql", asked, "--history", history).out.split()
+    shown = turnfold("sql", asked, "--history", history).out.split()
     assert shown[-3:] == ["12345.7", "1795312906.25", "0.5"]
 
 
@@ -90,7 +90,7 @@ def test_what_users_send_does_not_steer_the_terminal(
 ) -> None:
     file = ndjson(tmp_path / "one.ndjson", [turn("e", user_input=STEERS)])
     folded(file, history=tmp_path / "h")
-    shown = turnstone(*command, "--history", tmp_path / "h").out
+    shown = turnfold(*command, "--history", tmp_path / "h").out
     assert r"hello \x9b31m" in shown
     assert not {"\x1b", "\x07", "\x9b"} & set(shown)
 
@@ -98,7 +98,7 @@ def test_what_users_send_does_not_steer_the_terminal(
 def test_a_file_that_was_read_before_is_said_to_be(tmp_path: Path) -> None:
     file = ndjson(tmp_path / "one.ndjson", [turn("e")])
     folded(file, history=tmp_path / "h")
-    again = turnstone("run", file, "--history", tmp_path / "h", "--extractor", "rules")
+    again = turnfold("run", file, "--history", tmp_path / "h", "--extractor", "rules")
     assert again.code == 0 and "nothing new" in again.err and "backfill" in again.err
 
 
@@ -111,21 +111,21 @@ def test_a_file_that_was_read_before_is_said_to_be(tmp_path: Path) -> None:
     ],
 )
 def test_nothing_is_said_to_be_nothing(history: Path, command: str, said: str) -> None:
-    done = turnstone(*command.split(), "--history", history)
+    done = turnfold(*command.split(), "--history", history)
     assert done.code == 0 and said in done.out + done.err
 
 
 def test_the_help_says_all_of_what_a_command_does() -> None:
-    usage, _, about = turnstone("--help", env=environment(COLUMNS="80")).out.partition("\n")
+    usage, _, about = turnfold("--help", env=environment(COLUMNS="80")).out.partition("\n")
     assert usage.endswith("[ARGS]...") and "..." not in about
 
 
 def test_a_preference_shows_what_why_asks_for(history: Path) -> None:
     """`user` prints the id, and `why` what has changed: the subject stays the same."""
-    shown = turnstone("user", "emma", "--history", history).out
+    shown = turnfold("user", "emma", "--history", history).out
     (line,) = [one for one in shown.splitlines() if "bullet points" in one]
     assert line.startswith("  like (confirmed, style): short answers in bullet points  [")
-    why = turnstone("why", line.split("[")[1].rstrip("]"), "--history", history).out.splitlines()
+    why = turnfold("why", line.split("[")[1].rstrip("]"), "--history", history).out.splitlines()
     assert [one.strip() for one in why if "before:" in one or "after:" in one] == [
         "before: nothing",
         "after:  like (candidate): short answers in bullet points",
@@ -136,18 +136,18 @@ def test_a_preference_shows_what_why_asks_for(history: Path) -> None:
 
 def test_a_wrong_query_is_shown_as_it_was_asked(history: Path) -> None:
     asked = "SELECT foo FROM event_current"
-    done = turnstone("sql", asked, "--history", history)
+    done = turnfold("sql", asked, "--history", history)
     *_, line, caret = done.err.rstrip("\n").split("\n")
     assert line == f"LINE 1: {asked}" and caret.index("^") == line.index("foo")
 
 
 def test_a_decimal_is_a_number(history: Path) -> None:
     sql = "SELECT 1.5 AS one, 12345678901234567890.123 AS many"
-    out = turnstone("sql", sql, "--history", history, "--json").out
+    out = turnfold("sql", sql, "--history", history, "--json").out
     assert '"one": 1.5,' in out and '"many": 12345678901234567890.123' in out
 
 
 def test_a_full_disk_behind_stdout_is_said_in_a_line(history: Path) -> None:
     command = f"exec {PROGRAM} sql 'SELECT 1' --history {history} > /dev/full"
     done = subprocess.run(command, shell=True, capture_output=True, env=environment(), check=False)
-    assert done.returncode == 1 and done.stderr == b"turnstone: stdout: No space left on device\n"
+    assert done.returncode == 1 and done.stderr == b"turnfold: stdout: No space left on device\n"

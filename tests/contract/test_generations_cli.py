@@ -10,7 +10,7 @@ from sinks.generation import Pointer, switch
 from sinks.root import HistoryError
 from streams.extractors.rules import VERSION
 from streams.sample import CONVERSATIONS
-from tests.command import Done, folded, ndjson, rows, snapshot, turn, turnstone
+from tests.command import Done, folded, ndjson, rows, snapshot, turn, turnfold
 from tests.property.world import recursion
 
 
@@ -31,14 +31,14 @@ def history(sample: Path, tmp_path: Path) -> Path:
 
 def answer(*args: str | Path) -> Any:
     """A command's one JSON document."""
-    done = turnstone(*args, "--json")
+    done = turnfold(*args, "--json")
     assert done.code == 0, done.err
     return done.json()
 
 
 def refused(*args: str | Path, code: int = 3) -> str:
     """What a command says that refuses, in one line."""
-    done = turnstone(*args)
+    done = turnfold(*args)
     assert done.code == code, (done.code, done.err)
     assert not done.out and done.err.count("\n") == 1, done.err
     return done.err
@@ -118,7 +118,7 @@ def test_a_diff_says_what_changed_on_which_evidence(tmp_path: Path) -> None:
     assert changed["after"]["body_text"] == "lives in Leeds"
     assert changed["evidence"] == [{"event_id": "e1", "text": "I moved to York"}]
     assert gone["change"] == "gone" and gone["after"] is None
-    text = turnstone("diff", "live", "plain", "--history", history)
+    text = turnfold("diff", "live", "plain", "--history", history)
     assert "body_text: lives in York → lives in Leeds" in text.out
     assert "e1: I moved to York" in text.out
 
@@ -142,7 +142,7 @@ def test_rules_are_made_anew(tmp_path: Path) -> None:
     made = answer("backfill", *words)
     assert made["settings"]["extractor_version"] == VERSION
     extracted = tmp_path / "extracted"
-    done = turnstone("run", file, "--history", extracted, "--extractor", "rules")
+    done = turnfold("run", file, "--history", extracted, "--extractor", "rules")
     assert done.code == 0
     assert digest(history, "ruled") == digest(extracted)
     assert digest(history, "ruled")["memory"] != digest(history)["memory"]
@@ -264,9 +264,9 @@ def test_a_constant_that_is_none_is_refused(sample: Path, change: str) -> None:
 
 def test_a_diff_can_fail_on_a_change(history: Path, tmp_path: Path) -> None:
     words = ("diff", "again", "live", "--history", history, "--fail-on-change")
-    assert turnstone(*words).code == 0
+    assert turnfold(*words).code == 0
     folded(ndjson(tmp_path / "more.ndjson", [turn("e1")]), history=history)
-    assert turnstone(*words).code == 4
+    assert turnfold(*words).code == 4
 
 
 def test_a_diff_compares_folders(sample: Path, tmp_path: Path) -> None:
@@ -357,7 +357,7 @@ def test_generations_are_listed_with_what_they_take(sample: Path) -> None:
     )
     assert again["stage"] == "complete" and again["counts"]["read"] == 63
     assert again["shared_bytes"] == root["shared_bytes"] > 0
-    assert turnstone("generations", "list", "--history", sample).code == 0
+    assert turnfold("generations", "list", "--history", sample).code == 0
 
 
 def test_a_dropped_generation_is_gone(history: Path) -> None:
@@ -414,7 +414,7 @@ def test_days_in_the_wrong_order_are_refused(sample: Path) -> None:
 
 
 def test_a_date_that_is_none_is_refused(sample: Path) -> None:
-    done = turnstone("backfill", "--history", sample, "--generation", "x", "--from", "2026-02-30")
+    done = turnfold("backfill", "--history", sample, "--generation", "x", "--from", "2026-02-30")
     assert done.code == 2 and "2026-02-30" in done.err
 
 
@@ -456,7 +456,7 @@ def test_a_pointer_that_cannot_be_read_is_named(history: Path) -> None:
 
 
 def test_a_generation_that_is_written_is_left_alone(history: Path) -> None:
-    from streams.runtime.local import locked
+    from streams.files.local import locked
 
     with locked(history / "generations" / "again"):
         for words in (
@@ -465,18 +465,18 @@ def test_a_generation_that_is_written_is_left_alone(history: Path) -> None:
             ("promote", "again"),
             ("forget", "emma", "--yes"),
         ):
-            assert "another turnstone" in refused(*words, "--history", history)
+            assert "another turnfold" in refused(*words, "--history", history)
 
 
 def test_a_history_that_is_written_is_not_switched(history: Path) -> None:
-    from streams.runtime.local import locked
+    from streams.files.local import locked
 
     with locked(history):
-        assert "another turnstone" in refused("promote", "again", "--history", history)
+        assert "another turnfold" in refused("promote", "again", "--history", history)
         answer("backfill", "--history", history, "--generation", "again")
 
 
 def test_a_side_of_a_diff_that_is_none_is_refused(sample: Path, tmp_path: Path) -> None:
     assert refused("diff", sample, tmp_path / "none", code=2)
-    done: Done = turnstone("diff", "live", "again")
+    done: Done = turnfold("diff", "live", "again")
     assert done.code == 2 and "--history" in done.err

@@ -12,9 +12,9 @@ from random import Random
 import pytest
 
 from streams.folds.rows import Input
-from streams.runtime import images
-from streams.runtime.decode import Dead, decode
-from streams.runtime.images import find
+from streams.pipeline import images
+from streams.pipeline.decode import Dead, decode
+from streams.pipeline.images import find
 from tests.command import turn
 from tests.contract.images_count import (
     PIECES,

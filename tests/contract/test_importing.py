@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.command import Done, folded, turnstone
+from tests.command import Done, folded, turnfold
 
 AT = 1_767_225_600  # 2026-01-01T00:00:00Z
 SAID = [{"role": "user", "content": "I live in Oslo."}, {"role": "assistant", "content": "Nice."}]
@@ -23,7 +23,7 @@ def chats(folder: Path, *items: Any, name: str = "chats.json") -> Path:
 
 
 def imported(file: Path | str, *words: str, **options: Any) -> Done:
-    return turnstone("import", "openai-chat", file, *words, **options)
+    return turnfold("import", "openai-chat", file, *words, **options)
 
 
 def times(done: Done) -> list[str]:
@@ -43,11 +43,11 @@ def test_conversations_of_nobody_are_refused_with_the_option_to_give(
     tree = {"mapping": {"a": {"id": "a", "message": message}}, "current_node": "a"}
     item = {"session_id": "s", "messages": SAID} if format == "openai-chat" else tree
     file = chats(tmp_path, item, item | {"id": "b", "session_id": "b"})
-    done = turnstone("import", format, file)
+    done = turnfold("import", format, file)
     assert (done.code, done.out) == (4, "")
     assert "2 conversations name no user" in done.err and "give --user NAME" in done.err
     assert done.err.count("\n") == 2, "one line for the first, one for all"
-    done = turnstone("import", format, file, "--user", "ann")
+    done = turnfold("import", format, file, "--user", "ann")
     assert (done.code, users(done)) == (0, ["ann", "ann"])
 
 
@@ -105,7 +105,7 @@ def test_a_file_imported_twice_makes_duplicates_and_a_copy_with_other_times_no_d
     assert fold("4", imported(touched, *created))["duplicate"] == 2
     counts = fold("5", imported(touched))
     assert counts["dead"] == 1, "the turn: its id is known with another time"
-    found = turnstone("sql", "SELECT count(*) n FROM event_current", "--history", history,
+    found = turnfold("sql", "SELECT count(*) n FROM event_current", "--history", history,
                       "--format", "json")  # fmt: skip
     assert found.json() == [{"n": 1}]
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from streams.runtime.sources import _is_torn
+from streams.files.sources import _is_torn
 from tests.command import (
     PROGRAM,
     environment,
@@ -24,7 +24,7 @@ from tests.command import (
     ndjson,
     rows,
     turn,
-    turnstone,
+    turnfold,
 )
 
 LINE = (json.dumps(turn("e1", user_input="torn in the middle")) + "\n").encode()
@@ -50,12 +50,12 @@ def test_a_line_that_breaks_off_is_read_once_it_is_whole(
     first = (json.dumps(turn("e0")) + "\n").encode()
     pack = gzip.compress if packed else bytes
     file.write_bytes(pack(first + LINE[:at]))
-    done = turnstone("run", file, "--history", history, "--json")
+    done = turnfold("run", file, "--history", history, "--json")
     counts = done.json()
     assert (done.code, counts["read"], counts["dead"]) == (0, 1, 0)
     assert counts["unfinished"] == {str(file): at}
     assert f"{file}: its last line, {at} bytes so far" in done.err
-    assert turnstone("run", file, "--history", history, "--strict").code == 4
+    assert turnfold("run", file, "--history", history, "--strict").code == 4
     with file.open("ab") as out:
         out.write(pack(LINE[at:]))
     counts = folded(file, history=history)
@@ -171,22 +171,22 @@ def test_a_withheld_line_in_utf16_is_kept_as_hash_and_length(tmp_path: Path) -> 
 
 
 def test_stdin_may_be_packed(tmp_path: Path) -> None:
-    done = turnstone("run", "-", "--history", tmp_path / "h", "--json", input=gzip.compress(LINE))
+    done = turnfold("run", "-", "--history", tmp_path / "h", "--json", input=gzip.compress(LINE))
     assert done.json()["applied"] == 1
 
 
 def test_what_breaks_off_in_a_pipe_is_refused_for_nobody_reads_on(tmp_path: Path) -> None:
-    done = turnstone("run", "-", "--history", tmp_path / "h", "--json", input=LINE[:-5])
+    done = turnfold("run", "-", "--history", tmp_path / "h", "--json", input=LINE[:-5])
     assert (done.json()["dead"], letters(tmp_path / "h")) == (1, [(1, "bad_json")])
 
 
 def test_dead_letters_of_one_pipe_are_not_those_of_another(tmp_path: Path) -> None:
     history = tmp_path / "history"
     for text in (b"broken1\n", b"broken2\n"):
-        turnstone("run", "-", "--history", history, input=text)
-    ids = [one["id"] for one in turnstone("dlq", "list", "--history", history, "--json").json()]
+        turnfold("run", "-", "--history", history, input=text)
+    ids = [one["id"] for one in turnfold("dlq", "list", "--history", history, "--json").json()]
     assert len(set(ids)) == 2
-    shown = [turnstone("dlq", "show", one, "--raw", "--history", history).out for one in ids]
+    shown = [turnfold("dlq", "show", one, "--raw", "--history", history).out for one in ids]
     assert sorted(shown) == ["broken1", "broken2"]
 
 
@@ -228,7 +228,7 @@ def test_nan_beside_what_json_has_no_word_for_is_refused_too(tmp_path: Path) -> 
 def test_a_time_that_has_no_room_is_said(tmp_path: Path) -> None:
     columns = {"type": ["turn"], "occurred_at": pa.array([2**62], pa.timestamp("us", "UTC"))}
     pq.write_table(pa.table(columns), tmp_path / "far.parquet")
-    done = turnstone("run", tmp_path / "far.parquet", "--history", tmp_path / "h")
+    done = turnfold("run", tmp_path / "far.parquet", "--history", tmp_path / "h")
     assert done.code == 4 and "after row 0" in done.err
 
 
@@ -237,7 +237,7 @@ def test_parquet_is_known_by_what_is_in_it(tmp_path: Path) -> None:
     assert folded(file, history=tmp_path / "h")["applied"] == 1
     bare = parquet(tmp_path / "turns", turn("e2"))
     assert folded(bare, history=tmp_path / "h")["applied"] == 1
-    done = turnstone("run", "-", "--history", tmp_path / "h", input=bare.read_bytes())
+    done = turnfold("run", "-", "--history", tmp_path / "h", input=bare.read_bytes())
     assert done.code == 3 and "Parquet is no stream" in done.err
 
 
@@ -249,7 +249,7 @@ def test_of_damaged_parquet_what_came_before_is_kept(tmp_path: Path) -> None:
     middle = len(content) * 3 // 5
     content[middle : middle + 2000] = bytes(2000)
     file.write_bytes(content)
-    done = turnstone("run", file, "--history", tmp_path / "h", "--json")
+    done = turnfold("run", file, "--history", tmp_path / "h", "--json")
     assert done.code == 4 and "damaged" in done.err
     assert 500 <= done.json()["applied"] < 2000
 
@@ -285,7 +285,7 @@ def test_what_cannot_be_is_said_in_a_line(
     given = [one.format(folder=tmp_path, file=file) for one in args]
     if given[0] == "run" and "--history" not in given:
         given += ["--history", str(tmp_path / "h")]
-    done = turnstone(*given, cwd=tmp_path)
+    done = turnfold(*given, cwd=tmp_path)
     assert (done.code, done.err.count("\n")) == (code, 1) and said in done.err
     assert not (tmp_path / "h").exists() and not (tmp_path / "s3:").exists()
 
@@ -303,7 +303,7 @@ def test_a_full_disk_is_not_the_input_s_fault(tmp_path: Path) -> None:
     (tmp_path / "c.jsonl").write_text('{"messages": [{"role": "user", "content": "hello"}]}\n')
     command = f"exec {PROGRAM} import openai-chat --user u {tmp_path}/c.jsonl > /dev/full"
     done = subprocess.run(command, shell=True, capture_output=True, env=environment(), check=False)
-    assert done.returncode == 1 and done.stderr == b"turnstone: stdout: No space left on device\n"
+    assert done.returncode == 1 and done.stderr == b"turnfold: stdout: No space left on device\n"
 
 
 def test_a_closed_stdin_is_said(tmp_path: Path) -> None:
@@ -316,36 +316,36 @@ def test_a_lock_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     """As on a file system that is read-only."""
     file = ndjson(tmp_path / "turns.ndjson", [turn("e1")])
     folded(file, history=tmp_path / "h")
-    (tmp_path / "h" / "turnstone.lock").unlink()
-    (tmp_path / "h" / "turnstone.lock").mkdir()
+    (tmp_path / "h" / "turnfold.lock").unlink()
+    (tmp_path / "h" / "turnfold.lock").mkdir()
     for command in (("run", file), ("compact",)):
-        done = turnstone(*command, "--history", tmp_path / "h")
+        done = turnfold(*command, "--history", tmp_path / "h")
         assert (done.code, done.err.count("\n")) == (1, 1)
 
 
 def test_retention_of_no_days_keeps_all(tmp_path: Path) -> None:
     turns = [turn("e1"), turn("e2", occurred_at="2027-01-01T00:00:00Z")]
     file = ndjson(tmp_path / "turns.ndjson", turns)
-    done = turnstone("run", file, "--history", tmp_path / "h", "--retention-days", "0", "--json")
+    done = turnfold("run", file, "--history", tmp_path / "h", "--retention-days", "0", "--json")
     assert done.json()["applied"] == 2
     assert "cooled" not in done.json()
-    shown = turnstone("session", turns[0]["session_id"], "--history", tmp_path / "h", "--json")
+    shown = turnfold("session", turns[0]["session_id"], "--history", tmp_path / "h", "--json")
     assert shown.json()["conversation_count"] == 2
 
 
 def test_a_hint_can_be_typed_as_it_stands(tmp_path: Path) -> None:
     file, history = ndjson(tmp_path / "turns.ndjson", [turn("e1")]), tmp_path / "my memory"
     folded(file, history=history)
-    said = turnstone("run", file, "--history", history).err.strip()
-    assert said.endswith(f"turnstone backfill --history '{history}' --generation NAME")
+    said = turnfold("run", file, "--history", history).err.strip()
+    assert said.endswith(f"turnfold backfill --history '{history}' --generation NAME")
     file.write_bytes(file.read_bytes() + b"broken\n")
-    said = turnstone("run", file, "--history", history).err.strip()
-    assert said == f"1 record was refused: turnstone dlq list --history '{history}'"
+    said = turnfold("run", file, "--history", history).err.strip()
+    assert said == f"1 record was refused: turnfold dlq list --history '{history}'"
 
 
 def test_nothing_to_read_is_not_nothing_new(tmp_path: Path) -> None:
     (tmp_path / "empty.ndjson").touch()
-    done = turnstone("run", tmp_path / "empty.ndjson", "--history", tmp_path / "h")
+    done = turnfold("run", tmp_path / "empty.ndjson", "--history", tmp_path / "h")
     assert (done.code, done.err) == (0, "the input holds no record\n")
 
 
@@ -359,7 +359,7 @@ def test_a_conversation_that_cannot_be_imported_is_left_out_alone(tmp_path: Path
     ]
     file = tmp_path / "chats.json"
     file.write_text(json.dumps(items))
-    done = turnstone("import", "openai-chat", file, "--user", "ann")
+    done = turnfold("import", "openai-chat", file, "--user", "ann")
     assert done.code == 4 and "2 conversations could not be imported; the rest was" in done.err
     assert "left out: item 2" in done.err and "left out: item 3" in done.err
     assert [json.loads(line)["session_id"] for line in done.out.splitlines()] == ["a", "c"]
@@ -373,7 +373,7 @@ def test_a_dead_letter_s_bytes_are_had_as_they_were(tmp_path: Path) -> None:
     (tmp_path / "bad.ndjson").write_bytes(line + b"\n")
     folded(tmp_path / "bad.ndjson", history=tmp_path / "h")
     which = f"{tmp_path}/bad.ndjson:0:1"
-    done = turnstone("dlq", "show", which, "--json", "--history", tmp_path / "h")
+    done = turnfold("dlq", "show", which, "--json", "--history", tmp_path / "h")
     assert base64.b64decode(done.json()["payload_base64"]) == line
     command = [PROGRAM, "dlq", "show", which, "--raw", "--history", str(tmp_path / "h")]
     assert subprocess.run(command, capture_output=True, check=True).stdout == line
@@ -386,7 +386,7 @@ def test_of_a_file_written_anew_it_is_said_that_there_are_more(tmp_path: Path) -
         good = turn(f"good {day}", occurred_at=f"{day}T00:00:00Z")
         ndjson(file, [good, wrong])
         folded(file, history=history)
-    done = turnstone("dlq", "show", f"{file}:0:2", "--history", history)
+    done = turnfold("dlq", "show", f"{file}:0:2", "--history", history)
     assert "2026-01-0" in done.out and "one of 2 with this id" in done.err
 
 
@@ -394,6 +394,6 @@ def test_a_catalog_is_not_written_into_another_file(tmp_path: Path) -> None:
     file = ndjson(tmp_path / "turns.ndjson", [turn("e1")])
     folded(file, history=tmp_path / "h")
     before = file.read_bytes()
-    done = turnstone("catalog", file, "--history", tmp_path / "h")
+    done = turnfold("catalog", file, "--history", tmp_path / "h")
     assert done.code == 3 and "no DuckDB database" in done.err
     assert file.read_bytes() == before

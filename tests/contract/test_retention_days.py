@@ -8,12 +8,12 @@ import click
 import pytest
 
 from schemas.base import format_time
+from streams.apps.worker import WorkerSettings
 from streams.commands.making import run
 from streams.commands.worker import worker
-from streams.retention import DEFAULT_DAYS, retention_of
-from streams.runtime.store import Store
-from streams.runtime.worker import WorkerSettings
-from tests.command import ndjson, rows, turn, turnstone
+from streams.files.store import Store
+from streams.pipeline.retention import DEFAULT_DAYS, retention_of
+from tests.command import ndjson, rows, turn, turnfold
 
 Json = dict[str, Any]
 PEOPLE = 40
@@ -33,7 +33,7 @@ def october() -> list[Json]:
 
 def folded(history: Path, name: str, records: list[Json]) -> Json:
     file = ndjson(history.parent / f"{name}.ndjson", records)
-    done = turnstone("run", file, "--history", history, "--retention-days", "30", "--json")
+    done = turnfold("run", file, "--history", history, "--retention-days", "30", "--json")
     assert done.code == 0, done.err
     counts: Json = done.json()
     return counts
@@ -69,11 +69,11 @@ def test_who_comes_back_finds_all_conversations(tmp_path: Path) -> None:
         "1": october(), "2": [now("today", session_id="new")], "3": [back],
     }.items():  # fmt: skip
         folded(history, name, records)
-        done = turnstone("run", tmp_path / f"{name}.ndjson", "--history", open_history)
+        done = turnfold("run", tmp_path / f"{name}.ndjson", "--history", open_history)
         assert done.code == 0
-    shown = turnstone("session", "s3", "--history", history, "--json").json()
+    shown = turnfold("session", "s3", "--history", history, "--json").json()
     assert shown["conversation_count"] == 6
-    assert shown == turnstone("session", "s3", "--history", open_history, "--json").json()
+    assert shown == turnfold("session", "s3", "--history", open_history, "--json").json()
     assert cold(history) == PEOPLE - 1
 
 
@@ -84,7 +84,7 @@ def test_a_late_record_of_a_cold_session_finds_its_place(tmp_path: Path) -> None
     late = turn("late", session_id="s5", user_id="u5", occurred_at="2020-10-06T02:30:00Z")
     assert folded(history, "late", [late])["cooled"] == 1
     assert cold(history) == PEOPLE
-    shown = turnstone("session", "s5", "--history", history, "--json").json()
+    shown = turnfold("session", "s5", "--history", history, "--json").json()
     assert [one["task_id"] for one in shown["conversations"]][2:4] == ["5-2", "late"]
 
 
@@ -92,9 +92,9 @@ def test_a_person_is_forgotten_in_cold_sessions_too(tmp_path: Path) -> None:
     history = tmp_path / "memory"
     folded(history, "october", october())
     folded(history, "today", [now("today", session_id="new")])
-    done = turnstone("forget", "u5", "--history", history, "--yes", "--json")
+    done = turnfold("forget", "u5", "--history", history, "--yes", "--json")
     assert done.code == 0, done.err
-    assert turnstone("session", "s5", "--history", history, "--json").code != 0
+    assert turnfold("session", "s5", "--history", history, "--json").code != 0
     assert cold(history) == PEOPLE - 1
 
 
@@ -104,7 +104,7 @@ def test_one_wrong_date_makes_nobody_cold(tmp_path: Path) -> None:
     counts = folded(history, "1", [ahead, now("a", session_id="live"), *october()])
     assert counts["cooled"] == PEOPLE
     assert folded(history, "2", [now("b", session_id="live")])["cooled"] == 0
-    shown = turnstone("session", "live", "--history", history, "--json").json()
+    shown = turnfold("session", "live", "--history", history, "--json").json()
     assert shown["conversation_count"] == 2
 
 
@@ -132,7 +132,7 @@ def test_a_wrong_number_of_days_is_refused_everywhere_alike(
     tmp_path: Path, command: tuple[str, ...], days: str
 ) -> None:
     ndjson(tmp_path / "f.ndjson", [turn("e1")])
-    done = turnstone(*command, "--retention-days", days, cwd=tmp_path)
+    done = turnfold(*command, "--retention-days", days, cwd=tmp_path)
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert f"--retention-days {days!r}: retention is a number of days from 0" in done.err
     assert not (tmp_path / "h").exists()
@@ -144,6 +144,6 @@ def test_a_wrong_number_in_the_environment_is_refused(
 ) -> None:
     from streams.errors import ConfigurationError
 
-    monkeypatch.setenv("TURNSTONE_WORKER_RETENTION_DAYS", days)
+    monkeypatch.setenv("TURNFOLD_WORKER_RETENTION_DAYS", days)
     with pytest.raises(ConfigurationError, match="retention is a number of days from 0"):
         WorkerSettings.load()

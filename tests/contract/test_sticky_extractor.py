@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from streams.extractors.rules import VERSION
-from streams.generations.extraction import FILE
-from tests.command import Done, ndjson, rows, turn, turnstone
+from streams.files.extractor_choice import FILE
+from tests.command import Done, ndjson, rows, turn, turnfold
 from tests.serving.serving import serving
 
 HOMES = ("Oslo", "Rome", "York", "Bergen", "Porto", "Kyoto")
@@ -27,7 +27,7 @@ class Told:
         self.count += 1
         said = turn(f"e{self.count}", user_input=f"I live in {HOMES[self.count - 1]}.")
         file = ndjson(self.folder / f"{self.count}.ndjson", [said])
-        done = turnstone("run", file, "--history", self.history, "--json", *words)
+        done = turnfold("run", file, "--history", self.history, "--json", *words)
         assert done.code == 0, done.err
         return done
 
@@ -37,7 +37,7 @@ class Told:
         return [event for (event,) in found]
 
     def ask(self, *words: str) -> Any:
-        done = turnstone(*words, "--history", self.history, "--json")
+        done = turnfold(*words, "--history", self.history, "--json")
         assert done.code == 0, done.err
         return done.json()
 
@@ -90,10 +90,10 @@ def test_another_version_of_the_rules_is_said_once_and_plans_stay(told: Told) ->
 def test_an_extractor_that_this_version_lacks_is_no_silence(told: Told) -> None:
     told.run("--extractor", "rules")
     (told.history / FILE).write_text('{"name": "oracle"}')
-    done = turnstone("run", told.folder / "1.ndjson", "--history", told.history)
+    done = turnfold("run", told.folder / "1.ndjson", "--history", told.history)
     assert done.code == 3 and "'oracle'" in done.err and "--extractor" in done.err
     (told.history / FILE).write_text("{")
-    done = turnstone("run", told.folder / "1.ndjson", "--history", told.history)
+    done = turnfold("run", told.folder / "1.ndjson", "--history", told.history)
     assert done.code == 3 and FILE in done.err
 
 

@@ -13,18 +13,18 @@ import pytest
 
 from streams.folds.rows import Input
 from streams.importers import Skipped, convert
-from streams.kafka import edge, routing
-from streams.kafka.edge import headers_text
-from streams.kafka.encoding import Origin
-from streams.kafka.outbox import Outbox
-from streams.kafka.partitions import partition_of
-from streams.runtime.decode import Dead, decode
-from tests.command import files_holding, folded, turn, turnstone
+from streams.kafka.agents import routing, validation
+from streams.kafka.agents.encoding import Origin
+from streams.kafka.agents.outbox import Outbox
+from streams.kafka.agents.validation import headers_text
+from streams.kafka.client.partitions import partition_of
+from streams.pipeline.decode import Dead, decode
+from tests.command import files_holding, folded, turn, turnfold
 
 MARKER = "Zanzibar-hush"
 SPELLINGS = (
     "meta_request", "META_REQUEST", "Meta-Request", "metaRequest", "meta request", " meta_request ",
-    "metarequest", "MetaRequest", "meta__request", "meta.request", "urn:turnstone:meta_request",
+    "metarequest", "MetaRequest", "meta__request", "meta.request", "urn:turnfold:meta_request",
 )  # fmt: skip
 NAMES = ("source", "Source", " source ", "SOURCE", "ce_source", "ce-type")
 PLACE = ("withheld", 0, 1)
@@ -150,7 +150,7 @@ def test_no_file_of_a_history_has_it(tmp_path: Path) -> None:
     file = tmp_path / "withheld.ndjson"
     some = [line for _, line in LINES if b"\n" not in line]
     file.write_bytes(b"\n".join(some) + b"\n")
-    done = turnstone("run", file, "--history", tmp_path / "history", "--json")
+    done = turnfold("run", file, "--history", tmp_path / "history", "--json")
     counts = done.json()
     assert counts["applied"] == 0 and counts["withheld"] > 1_000
     assert MARKER not in done.out + done.err
@@ -174,7 +174,7 @@ def kafka(value: bytes | None, headers: Any = (), key: bytes | None = KEY) -> An
 @pytest.mark.parametrize("value", [GOOD, GOOD[:-1], None])
 def test_a_header_withholds_its_record(name: str, spelt: str, value: bytes | None) -> None:
     record = kafka(value, ((name, spelt.encode()),))
-    assert edge.read(record, 4) == "withheld"
+    assert validation.read(record, 4) == "withheld"
 
 
 def test_a_dead_letter_has_none_of_it_in_key_headers_and_bytes() -> None:
@@ -188,7 +188,7 @@ def test_a_dead_letter_has_none_of_it_in_key_headers_and_bytes() -> None:
         kafka(mention[:-1], (("x-note", MARKER.encode()),), MARKER.encode()),
     ]
     for record in cases:
-        given = edge.read(record, 4)
+        given = validation.read(record, 4)
         assert isinstance(given, Dead)
         outbox = Outbox(0, 4)
         outbox.dead(given, record, Origin(record, given.tenant, 0))

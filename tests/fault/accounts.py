@@ -16,14 +16,14 @@ from aiokafka.structs import TopicPartition
 
 from schemas.rows import SNAPSHOT_KEYS, TABLES
 from sinks.digest import digest
-from streams.kafka.admin import connected
-from streams.kafka.agents import changelog_name
-from streams.kafka.marker import MARKER_KEY
-from streams.kafka.marker import decode as decode_marker
-from streams.kafka.repeats import IDENTITY
-from streams.kafka.settings import KafkaSettings
+from streams.kafka.client.admin import connected
+from streams.kafka.client.names import changelog_name
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.sink.repeats import IDENTITY
+from streams.kafka.transport.marker import MARKER_KEY
+from streams.kafka.transport.marker import decode as decode_marker
 from streams.topology import AGENTS, DEAD_LETTERS, HISTORY, TOPICS, USER_SIGNALS
-from tests.command import OUTCOMES, checked, rows, turnstone
+from tests.command import OUTCOMES, checked, rows, turnfold
 from tests.fault.deployment import SINK, Deployment
 from tests.fault.kill_transport import FORGOTTEN
 from tests.kafka.counting import PARTITIONS
@@ -146,7 +146,7 @@ def problems(run: Deployment, counts: Counter[str], by_file: Path, refused: int)
     `by_file`: the history of the file runner over the same records. `refused`: how many records
     that must end as dead letters were sent besides.
     """
-    ended = turnstone("sink", "--bootstrap", run.broker.bootstrap, "--history", run.history,
+    ended = turnfold("sink", "--bootstrap", run.broker.bootstrap, "--history", run.history,
                       "--name", SINK, "--once", "--json")  # fmt: skip
     if ended.code:
         return [f"the last sink ended with {ended.code}: {ended.err}"]

@@ -1,4 +1,4 @@
-"""`turnstone repartition` that kills itself when it has passed so many points, or inside its n-th
+"""`turnfold repartition` that kills itself when it has passed so many points, or inside its n-th
 transaction, which it leaves open."""
 
 import argparse
@@ -7,9 +7,9 @@ import os
 import signal
 import sys
 
-from streams.kafka.repartition import repartition
-from streams.kafka.settings import KafkaSettings
-from streams.kafka.transaction import Transactions
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.transaction import Transactions
+from streams.kafka.tools.repartition import repartition
 
 
 def main() -> None:
@@ -39,7 +39,7 @@ def main() -> None:
         Transactions.commit = passed_inside  # type: ignore[assignment,method-assign]
     observe = passed if given.die_after else lambda point: None
     settings = KafkaSettings.plain(given.bootstrap)
-    asyncio.run(repartition(settings, "turnstone", None, given.to, observe=observe))
+    asyncio.run(repartition(settings, "turnfold", None, given.to, observe=observe))
 
 
 if __name__ == "__main__":

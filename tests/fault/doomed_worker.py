@@ -1,4 +1,4 @@
-"""`turnstone worker` that sends itself SIGKILL when its lanes pass a point for the n-th time.
+"""`turnfold worker` that sends itself SIGKILL when its lanes pass a point for the n-th time.
 
 python -m tests.fault.doomed_worker --bootstrap HOST:PORT --instance a --die committed
 """
@@ -7,10 +7,10 @@ import argparse
 import sys
 from dataclasses import replace
 
-from streams import output
-from streams.kafka.run import run
-from streams.kafka.settings import KafkaSettings
-from streams.runtime.worker import WorkerSettings, make_app, prepare
+from streams.apps.worker import WorkerSettings, make_app, prepare
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.transport.run import run
+from streams.observing import logs
 from tests.kafka.counting_worker import Death
 
 
@@ -21,7 +21,7 @@ def main() -> int:
     parser.add_argument("--die", required=True)
     parser.add_argument("--after", type=int, default=1)
     given = parser.parse_args()
-    output.log_to_stderr()
+    logs.log_to_stderr()
     kafka = KafkaSettings.load(bootstrap=given.bootstrap)
     worker = WorkerSettings.load(instance=given.instance, max_records=500)
     prepare(kafka, worker)

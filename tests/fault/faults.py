@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
-from tests.command import turnstone
+from tests.command import turnfold
 from tests.fault import poison
 from tests.fault.deployment import (
     NAMES,
@@ -216,7 +216,7 @@ class Faults:
             for _ in range(3):
                 self.run.supervise()
                 time.sleep(1)
-            read = turnstone("sql", "--history", self.run.history, "SELECT count(*) FROM events")
+            read = turnfold("sql", "--history", self.run.history, "SELECT count(*) FROM events")
             if read.code:
                 self.run.wrong.append(f"not readable on a full disk: {read.err}")
         self.struck["disk full"] += self._complaints() > before

@@ -1,4 +1,4 @@
-"""Sends real data as `turnstone produce` does, and keeps the files for the file runner."""
+"""Sends real data as `turnfold produce` does, and keeps the files for the file runner."""
 
 import asyncio
 import queue
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Self
 
 from streams.errors import Unreachable
-from streams.kafka.produce import produce
-from streams.kafka.settings import KafkaSettings
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.tools.produce import produce
 from tests.command import ndjson
 from tests.fault.load import Record
 

@@ -1,4 +1,4 @@
-"""Kills `turnstone backfill`, `promote` and `rollback` while a history grows, and compares.
+"""Kills `turnfold backfill`, `promote` and `rollback` while a history grows, and compares.
 
     python -m tests.fault.kill_backfill --kills 40
 
@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 from sinks.digest import digest
 from sinks.generation import ROOT, find, named, pointer
-from streams.generations.generation import load
-from streams.runtime import local
-from tests.command import checked, killed, rows, start, turnstone
+from streams.files import local
+from streams.files.manifest import load
+from tests.command import checked, killed, rows, start, turnfold
 from tests.fault.kill_run import lines
 
 NAME = "again"
@@ -34,7 +34,7 @@ BEGIN = 12_000
 SEVERAL = """
 import sys
 from streams.generations import rebuild
-from streams.generations.generation import Settings
+from streams.files.manifest import Settings
 rebuild.WORTH_PARTS, rebuild.PROCESSES = 1, 2
 rebuild.backfill(sys.argv[1], "again", Settings())
 """
@@ -173,7 +173,7 @@ def kill_backfill(source: Path, folder: Path, kills: int, seed: int) -> Result:
 
 
 def _end(history: _History, *words: str) -> None:
-    done = turnstone(*words, "--history", history.root)
+    done = turnfold(*words, "--history", history.root)
     assert done.code == 0, done.err
 
 

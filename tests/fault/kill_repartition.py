@@ -1,4 +1,4 @@
-"""Kills `turnstone repartition` while producers go on, and compares the memory before and after.
+"""Kills `turnfold repartition` while producers go on, and compares the memory before and after.
 
     python -m tests.fault.kill_repartition --kills 40
 
@@ -30,7 +30,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
 from sinks.digest import digest
-from tests.command import environment, folded, ndjson, turnstone
+from tests.command import environment, folded, ndjson, turnfold
 from tests.fault.load import Record, records
 from tests.kafka.working import Given, Working, alone, message
 from tests.shared_data import ROOT
@@ -137,7 +137,7 @@ class Play:
 
     def sink(self) -> dict[str, Any]:
         """The digests of the history, once all is in it."""
-        done = turnstone("sink", "--bootstrap", self.working.bootstrap, "--history", self.history,
+        done = turnfold("sink", "--bootstrap", self.working.bootstrap, "--history", self.history,
                          "--once", "--json")  # fmt: skip
         if done.code:
             self.wrong.append(f"sink ended with {done.code}: {done.err}")
@@ -167,7 +167,7 @@ class Play:
             if doomed.returncode != -signal.SIGKILL:
                 self.wrong.append(f"a doomed command ended with {doomed.returncode}")
             self.struck[said.decode().strip() or "anywhere"] += 1
-        done = turnstone("repartition", "--to", str(to), "--bootstrap", self.working.bootstrap,
+        done = turnfold("repartition", "--to", str(to), "--bootstrap", self.working.bootstrap,
                          "--json")  # fmt: skip
         if done.code:
             self.wrong.append(f"repartition ended with {done.code}: {done.err}")
@@ -244,8 +244,8 @@ def play(folder: Path, data: Iterator[Record], kills: int, size: int, seed: int)
 
 
 def _topics(working: Working) -> list[str]:
-    from streams.kafka.admin import connected
-    from streams.kafka.settings import KafkaSettings
+    from streams.kafka.client.admin import connected
+    from streams.kafka.client.settings import KafkaSettings
 
     async def names() -> list[str]:
         async with connected(KafkaSettings.plain(working.bootstrap)) as admin:

@@ -1,4 +1,4 @@
-"""Kills `turnstone run` again and again over a file that grows, and compares with a quiet run.
+"""Kills `turnfold run` again and again over a file that grows, and compares with a quiet run.
 
     python -m tests.fault.kill_run --kills 50
 
@@ -27,8 +27,8 @@ from deltalake import DeltaTable
 from rocksdict import AccessType, Options, Rdict
 
 from sinks.digest import digest
-from streams.runtime import local
-from streams.runtime.store import VALUES
+from streams.files import local
+from streams.files.store import VALUES
 from tests.acceptance import sgd
 from tests.command import OUTCOMES, checked, killed, rows, start
 

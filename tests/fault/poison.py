@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from streams.kafka.routing import route
+from streams.kafka.agents.routing import route
 from streams.topology import INPUT_BYTES
 from tests.command import turn
 from tests.contract import test_bad_input as lines
@@ -16,7 +16,7 @@ KNOWN = [lines.GOOD["good"], messages.encode(turn("ce"))]
 
 def refused() -> Iterator[tuple[str, Given]]:
     """The reason a record must be refused for, and the record. Those that no topic takes for
-    their size are left out: `turnstone produce` does not send them."""
+    their size are left out: `turnfold produce` does not send them."""
     yield from messages.BAD
     for bad in lines.BAD.values():
         if len(bad.line) < INPUT_BYTES - 1_000:

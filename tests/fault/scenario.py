@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from streams.broker import Broker, Security, ports
-from streams.runtime import local
+from streams.files import local
 from tests.fault import accounts, commits, poison
 from tests.fault.deployment import SINK, Deployment
 from tests.fault.disk import small_disk

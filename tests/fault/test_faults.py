@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sinks.digest import digest
-from streams.runtime import local
+from streams.files import local
 from tests.acceptance import sgd
 from tests.command import (
     PROGRAM,
@@ -25,7 +25,7 @@ from tests.command import (
     rows,
     start,
     turn,
-    turnstone,
+    turnfold,
 )
 from tests.conftest import SGD
 from tests.fault.disk import can_mount, mounted
@@ -80,16 +80,16 @@ def test_no_room_for_the_tables_is_said_and_the_next_run_goes_on(
     tmp_path: Path, turns: Path, quiet: dict[str, object]
 ) -> None:
     history = tmp_path / "history"
-    done = turnstone("run", turns, "--history", history, preexec_fn=limited(100_000))
+    done = turnfold("run", turns, "--history", history, preexec_fn=limited(100_000))
     assert done.code == 1
-    assert "turnstone: events: " in done.err and "File too large" in done.err
+    assert "turnfold: events: " in done.err and "File too large" in done.err
     exactly_once(history, turns, quiet)
 
 
 def test_no_room_for_the_store_is_said(tmp_path: Path, turns: Path) -> None:
-    done = turnstone("run", turns, "--history", tmp_path / "history", preexec_fn=limited(2_000_000))
+    done = turnfold("run", turns, "--history", tmp_path / "history", preexec_fn=limited(2_000_000))
     assert done.code == 1
-    assert "turnstone: " in done.err and "_store" in done.err
+    assert "turnfold: " in done.err and "_store" in done.err
 
 
 def test_after_no_room_for_the_store_the_next_run_goes_on(
@@ -120,7 +120,7 @@ if can_mount():  # the limits above do where it cannot be
         small_disk: Path, turns: Path, quiet: dict[str, object]
     ) -> None:
         history = small_disk / "history"
-        done = turnstone("run", turns, "--history", history)
+        done = turnfold("run", turns, "--history", history)
         assert done.code == 1 and "No space left on device" in done.err
         subprocess.run(["mount", "-o", "remount,size=200m", str(small_disk)], check=True)
         exactly_once(history, turns, quiet)
@@ -140,11 +140,11 @@ def test_a_second_run_on_the_same_history_is_refused(tmp_path: Path) -> None:
     )
     until((history / "_store" / "CURRENT").exists)
     file = ndjson(tmp_path / "more.ndjson", [turn("e2")])
-    second = turnstone("run", file, "--history", history)
-    third = turnstone("compact", "--history", history)
+    second = turnfold("run", file, "--history", history)
+    third = turnfold("compact", "--history", history)
     assert second.code == third.code == 3
-    assert "another turnstone is writing" in second.err
-    assert "another turnstone is writing" in third.err
+    assert "another turnfold is writing" in second.err
+    assert "another turnfold is writing" in third.err
     out, error = first.communicate(json.dumps(turn("e1")).encode() + b"\n", timeout=TOO_LONG)
     assert first.returncode == 0, error
     assert json.loads(out)["applied"] == 1
@@ -162,7 +162,7 @@ def test_reading_goes_on_while_a_run_writes(tmp_path: Path) -> None:
         env=environment(),
     )
     time.sleep(1)
-    done = turnstone("sql", "SELECT event_id FROM events", "--history", history, "--json")
+    done = turnfold("sql", "SELECT event_id FROM events", "--history", history, "--json")
     assert (done.code, done.json()) == (0, [{"event_id": "e1"}])
     assert writer.poll() is None, "it was still at work"
     writer.communicate(b"", timeout=TOO_LONG)

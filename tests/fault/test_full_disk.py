@@ -14,9 +14,9 @@ import pytest
 
 from sinks.digest import digest
 from streams.broker import Broker
-from streams.kafka.settings import KafkaSettings
-from streams.kafka.topics import ensure_topics
-from tests.command import ndjson, start, turn, turnstone
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topics import ensure_topics
+from tests.command import ndjson, start, turn, turnfold
 from tests.fault.disk import Disk, can_mount, small_disk
 from tests.kafka.history import messages, send
 
@@ -57,7 +57,7 @@ def test_a_sink_waits_for_room_and_goes_on_by_itself(
     disk: Disk, turns: Path, tmp_path: Path
 ) -> None:
     plain, history = tmp_path / "plain", disk.folder / "history"
-    assert turnstone("run", turns, "--history", plain).code == 0
+    assert turnfold("run", turns, "--history", plain).code == 0
     every = messages(plain)
     half = len(every) // 2
     with Broker.start(short_lived=True) as broker:
@@ -93,12 +93,12 @@ def test_a_sink_that_is_ended_before_there_is_room_loses_nothing(
     disk: Disk, turns: Path, tmp_path: Path
 ) -> None:
     plain, history = tmp_path / "plain", disk.folder / "history"
-    assert turnstone("run", turns, "--history", plain).code == 0
+    assert turnfold("run", turns, "--history", plain).code == 0
     with Broker.start(short_lived=True) as broker:
         settings = KafkaSettings.plain(broker.bootstrap)
         asyncio.run(ensure_topics(settings))
         at = ("--bootstrap", broker.bootstrap, "--history", history, "--roll-seconds", "1")
-        assert turnstone("sink", *at, "--once").code == 0
+        assert turnfold("sink", *at, "--once").code == 0
         sink = start("sink", *at)
         said = _Said(sink)
         said.hears("partitions")
@@ -109,7 +109,7 @@ def test_a_sink_that_is_ended_before_there_is_room_loses_nothing(
             assert sink.wait(TOO_LONG) == 1
         said.close()
         in_a_line(said.text)
-        assert turnstone("sink", *at, "--once").code == 0
+        assert turnfold("sink", *at, "--once").code == 0
     assert digest(history)["tables"] == digest(plain)["tables"]
 
 
@@ -150,17 +150,17 @@ if can_mount():
     ) -> None:
         """Wherever it strikes: the marker, a table, the store's log."""
         plain = tmp_path / "plain"
-        assert turnstone("run", turns, "--history", plain).code == 0
+        assert turnfold("run", turns, "--history", plain).code == 0
         with small_disk(tmp_path / "disk", megabytes) as disk:
             history = disk.folder / "history"
-            done = turnstone("run", turns, "--history", history)
+            done = turnfold("run", turns, "--history", history)
             assert done.code == 1, (megabytes, done.err)
             in_a_line(done.err)
             assert len(done.err.strip().splitlines()) == 1, done.err
             remount(disk.folder, "size=90m")
-            assert turnstone("run", turns, "--history", history).code == 0
+            assert turnfold("run", turns, "--history", history).code == 0
             assert digest(history)["tables"].keys() == digest(plain)["tables"].keys()
-            found = turnstone(
+            found = turnfold(
                 "sql", "--history", history, "--format", "csv",
                 "SELECT count(*), count(DISTINCT event_id) FROM events",
             )  # fmt: skip
@@ -170,7 +170,7 @@ if can_mount():
         disk: Disk, turns: Path
     ) -> None:
         history = disk.folder / "history"
-        assert turnstone("run", turns, "--history", history).code == 0
+        assert turnfold("run", turns, "--history", history).code == 0
         server = start("serve", "--history", history, "--port", "0", "--json")
         said = _Said(server)
         taken: list[str] = []
@@ -203,7 +203,7 @@ if can_mount():
         assert server.returncode == 0
         in_a_line(said.text)
         listed = ", ".join(f"'{one}'" for one in taken)
-        found = turnstone(
+        found = turnfold(
             "sql", "--history", history, "--format", "csv",
             "SELECT count(*), count(DISTINCT event_id) FROM events "
             f"WHERE event_id IN ({listed})",
@@ -214,31 +214,31 @@ if can_mount():
         disk: Disk, turns: Path
     ) -> None:
         history = disk.folder / "history"
-        assert turnstone("run", turns, "--history", history).code == 0
+        assert turnfold("run", turns, "--history", history).code == 0
         more = ndjson(turns.with_name("more.ndjson"), [turn("x", user_input=noise(0))])
-        assert turnstone("run", more, "--history", history).code == 0
+        assert turnfold("run", more, "--history", history).code == 0
         before = digest(history)
         with disk.full([]):
-            done = turnstone("compact", "--history", history)
+            done = turnfold("compact", "--history", history)
             assert done.code == 1, done.err
             in_a_line(done.err)
             assert digest(history) == before
-        assert turnstone("compact", "--history", history).code == 0
+        assert turnfold("compact", "--history", history).code == 0
         assert digest(history) == before
 
     def test_a_read_only_file_system_is_said_in_a_line_by_who_would_write(
         disk: Disk, turns: Path
     ) -> None:
         history = disk.folder / "history"
-        assert turnstone("run", turns, "--history", history).code == 0
+        assert turnfold("run", turns, "--history", history).code == 0
         remount(disk.folder, "ro")
         for command in (
             ("run", turns), ("compact",), ("forget", "u", "--yes"), ("serve", "--port", "0"),
             ("backfill", "--generation", "g"),
         ):  # fmt: skip
-            done = turnstone(*command, "--history", history)
+            done = turnfold(*command, "--history", history)
             assert done.code == (3 if command[0] == "serve" else 1), (command, done)
             assert "Read-only file system" in done.err, (command, done)
         for reading in (("session", "s1"), ("digest",), ("timeline", "s1"), ("dlq", "list")):
-            done = turnstone(*reading, "--history", history)
+            done = turnfold(*reading, "--history", history)
             assert done.code == 0, (command, done)

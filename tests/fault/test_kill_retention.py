@@ -7,8 +7,8 @@ from itertools import islice
 from pathlib import Path
 
 from sinks.digest import digest
-from streams.runtime.entity import Entity
-from streams.runtime.store import Store
+from streams.files.store import Store
+from streams.pipeline.entity import Entity
 from tests.acceptance import sgd
 from tests.command import folded, killed, ndjson, start, turn
 from tests.conftest import SGD

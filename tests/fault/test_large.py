@@ -15,11 +15,11 @@ import pytest
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from schemas.events import MAX_RECORD_BYTES
-from streams.kafka.admin import connected
-from streams.kafka.agents import changelogs
-from streams.kafka.settings import KafkaSettings
+from streams.kafka.agents.agents import changelogs
+from streams.kafka.client.admin import connected
+from streams.kafka.client.settings import KafkaSettings
 from streams.topology import INPUT_BYTES
-from tests.command import OUTCOMES, checked, rows, turn, turnstone
+from tests.command import OUTCOMES, checked, rows, turn, turnfold
 from tests.kafka.counting import PARTITIONS
 from tests.kafka.working import APP, Given, Working, alone
 
@@ -45,7 +45,7 @@ def noise(size: int, seed: int = 0) -> str:
 def sunk(working: Working) -> Path:
     """The history of all that workers wrote."""
     history = working.folder / "sunk"
-    done = turnstone("sink", "--bootstrap", working.bootstrap, "--history", history, "--once")
+    done = turnfold("sink", "--bootstrap", working.bootstrap, "--history", history, "--once")
     assert done.code == 0, done.err
     return history
 

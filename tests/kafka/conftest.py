@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from streams.broker import Broker, Security
-from streams.kafka.settings import KafkaSettings
+from streams.kafka.client.settings import KafkaSettings
 from tests.kafka.counting import Counting
 from tests.kafka.working import Working, alone, one_worker
 

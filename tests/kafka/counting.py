@@ -17,7 +17,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
-from streams.kafka.marker import MARKER_KEY, Marker, decode
+from streams.kafka.transport.marker import MARKER_KEY, Marker, decode
 from tests.kafka.counting_worker import topics
 
 PARTITIONS = 4

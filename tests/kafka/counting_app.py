@@ -7,7 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from streams.kafka.app import App
+from streams.kafka.transport.app import App
 from tests.kafka.counting_worker import plan
 
 group = os.environ["COUNTING_GROUP"]

@@ -18,11 +18,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from streams.kafka.app import App
-from streams.kafka.disk_rows import DiskRows
-from streams.kafka.processing import Batch, LaneSettings, Output, Plan, Row
-from streams.kafka.rows import MemoryRows, RowStore
-from streams.kafka.run import run
+from streams.kafka.transport.app import App
+from streams.kafka.transport.disk_rows import DiskRows
+from streams.kafka.transport.processing import Batch, LaneSettings, Output, Plan, Row
+from streams.kafka.transport.rows import MemoryRows, RowStore
+from streams.kafka.transport.run import run
 
 HEAD = b"\0h"
 POISON = b"poison"

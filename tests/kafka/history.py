@@ -12,7 +12,7 @@ from schemas.rows import TABLES
 from schemas.time import EPOCH
 from sinks.delta import History
 from sinks.tables import COLUMNS
-from streams.kafka.settings import KafkaSettings
+from streams.kafka.client.settings import KafkaSettings
 from streams.topology import DEAD_LETTERS, HISTORY
 
 PARTITIONS = 4

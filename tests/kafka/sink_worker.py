@@ -9,8 +9,8 @@ from collections import Counter
 from pathlib import Path
 
 from sinks.shared import SharedHistory
-from streams.kafka.settings import KafkaSettings
-from streams.kafka.sink import Sink, SinkOptions, owner
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.sink.sink import Sink, SinkOptions, owner
 
 
 def main() -> None:

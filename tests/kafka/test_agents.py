@@ -13,13 +13,13 @@ from aiokafka.partitioner import DefaultPartitioner
 from schemas.base import DAY, format_time, parse_time
 from streams.errors import ConfigurationError
 from streams.extractors.rules import VERSION
-from streams.kafka.memory_agent import MemoryAgent
-from streams.kafka.partitions import partition_of
-from streams.kafka.processing import Batch, Output, Row
-from streams.kafka.retention import AT_ONCE
-from streams.kafka.rows import MemoryRows
-from streams.kafka.session_agent import COLD_BYTES, SessionAgent
-from streams.runtime.entity import COLD
+from streams.kafka.agents.memory_agent import MemoryAgent
+from streams.kafka.agents.retention import AT_ONCE
+from streams.kafka.agents.session_agent import COLD_BYTES, SessionAgent
+from streams.kafka.client.partitions import partition_of
+from streams.kafka.transport.processing import Batch, Output, Row
+from streams.kafka.transport.rows import MemoryRows
+from streams.pipeline.entity import COLD
 from tests.command import turn
 
 START = parse_time("2026-01-01T00:00:00Z")

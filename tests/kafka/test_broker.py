@@ -17,9 +17,9 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from streams.broker import Broker, Security, ports
 from streams.errors import ConfigurationError, Unreachable
-from streams.kafka.admin import connected
-from streams.kafka.settings import KafkaSettings
-from streams.kafka.topics import create, spec
+from streams.kafka.client.admin import connected
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topics import create, spec
 
 PROGRAM = "from streams.commands.broker import broker; broker()"
 
@@ -56,7 +56,7 @@ async def leader(bootstrap: str, topic: str) -> int:
 
 
 def command(*args: str, state: Path) -> tuple[int, str, str]:
-    """`turnstone broker …` as a process of its own: exit code, stdout, stderr."""
+    """`turnfold broker …` as a process of its own: exit code, stdout, stderr."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *args],
         capture_output=True, text=True, timeout=120,

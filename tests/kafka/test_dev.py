@@ -1,4 +1,4 @@
-"""`turnstone dev`: all parts by one command, ended by one Ctrl-C."""
+"""`turnfold dev`: all parts by one command, ended by one Ctrl-C."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from urllib.request import urlopen
 import pytest
 
 from streams import sample
-from tests.command import folded, rows, start, turnstone
+from tests.command import folded, rows, start, turnfold
 
 TOO_LONG = 60.0
 SQL = """SELECT (SELECT count(*) FROM session_current), (SELECT count(*) FROM events),
@@ -46,7 +46,7 @@ def test_dev_runs_all_parts_and_ctrl_c_ends_them(
     said += "" if "answers" in said else _await(dev, rb"http://\S+ answers")
     url = re.search(r"(http://\S+) answers", said)
     assert url
-    assert turnstone("produce", SAMPLE, "--bootstrap", bootstrap[1]).code == 0
+    assert turnfold("produce", SAMPLE, "--bootstrap", bootstrap[1]).code == 0
     folded(SAMPLE, history=tmp_path / "by-file")
     deadline = time.monotonic() + TOO_LONG
     expected = rows(tmp_path / "by-file", SQL)
@@ -59,7 +59,7 @@ def test_dev_runs_all_parts_and_ctrl_c_ends_them(
     assert len(metrics) == 2
     for at in metrics:
         with urlopen(at, timeout=TOO_LONG) as reply:
-            assert b"turnstone_ready 1.0" in reply.read()
+            assert b"turnfold_ready 1.0" in reply.read()
     children = _children(dev.pid)
     assert len(children) >= 4
     dev.send_signal(signal.SIGINT)

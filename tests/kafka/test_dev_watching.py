@@ -1,4 +1,4 @@
-"""`turnstone dev` looks after its parts: what ends by itself is said, and started again."""
+"""`turnfold dev` looks after its parts: what ends by itself is said, and started again."""
 
 import os
 import re
@@ -13,7 +13,7 @@ import pytest
 
 from streams import sample
 from streams.broker import Broker
-from tests.command import start, turnstone
+from tests.command import start, turnfold
 
 SOON = 5.0
 TOO_LONG = 60.0
@@ -113,10 +113,10 @@ def test_a_part_that_is_killed_is_said_within_5_seconds_and_started_again(tmp_pa
         dev.kill("broker")
         dev.hears("the broker was killed by SIGKILL: starts it again", SOON)
         dev.hears(r"the broker is back after \d+ s")
-        assert turnstone("produce", SAMPLE, "--bootstrap", dev.bootstrap).code == 0
+        assert turnfold("produce", SAMPLE, "--bootstrap", dev.bootstrap).code == 0
         deadline = time.monotonic() + TOO_LONG
         asked = ("session", "emma-move", "--history", tmp_path / "memory")
-        while "Ancoats" not in turnstone(*asked).out:
+        while "Ancoats" not in turnfold(*asked).out:
             assert time.monotonic() < deadline, dev.read()
             time.sleep(0.5)
         quiet = [line for line in dev.read().splitlines()[before:] if "rows written" not in line]
@@ -179,6 +179,6 @@ def test_the_loss_of_a_broker_that_is_not_its_own_is_said_once(tmp_path: Path) -
 def test_settings_of_its_own_broker_are_refused_beside_another(
     tmp_path: Path, own: tuple[str, str]
 ) -> None:
-    done = turnstone("dev", "--history", tmp_path / "m", "--bootstrap", "127.0.0.1:1", *own)
+    done = turnfold("dev", "--history", tmp_path / "m", "--bootstrap", "127.0.0.1:1", *own)
     assert done.code == 2
-    assert turnstone("dev", "--history", tmp_path / "m", "--bootstrap", "127.0.0.1:1").code == 5
+    assert turnfold("dev", "--history", tmp_path / "m", "--bootstrap", "127.0.0.1:1").code == 5

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from streams.extractors.llm.settings import LlmSettings
-from streams.extractors.llm.stream import Stream, StreamOptions
-from streams.kafka.settings import KafkaSettings
+from streams.kafka.client.settings import KafkaSettings
+from streams.llm.settings import LlmSettings
+from streams.llm.stream import Stream, StreamOptions
 from streams.topology import WRITE_PLANS
 from tests.command import PROGRAM, environment, rows, turn
 from tests.kafka.working import TOO_LONG, Given, Working, message
@@ -39,9 +39,9 @@ class Extracting:
 
     def __init__(self, working: Working, asked: Endpoint, *more: str) -> None:
         env = environment(
-            TURNSTONE_LLM_BASE_URL=asked.url, TURNSTONE_LLM_MODEL="test",
-            TURNSTONE_LLM_READ_SECONDS="20", TURNSTONE_LLM_RETRY_SECONDS="0.2",
-            TURNSTONE_LLM_BREAKER_SECONDS="0.2", TURNSTONE_LLM_IDLE_SECONDS="1",
+            TURNFOLD_LLM_BASE_URL=asked.url, TURNFOLD_LLM_MODEL="test",
+            TURNFOLD_LLM_READ_SECONDS="20", TURNFOLD_LLM_RETRY_SECONDS="0.2",
+            TURNFOLD_LLM_BREAKER_SECONDS="0.2", TURNFOLD_LLM_IDLE_SECONDS="1",
         )  # fmt: skip
         self._log = working.folder / "extract.log"
         with self._log.open("ab") as log:

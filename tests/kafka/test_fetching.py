@@ -6,10 +6,10 @@ import logging
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
-from streams.kafka.admin import connected
-from streams.kafka.fetching import KafkaConsumer
-from streams.kafka.settings import KafkaSettings
-from streams.kafka.topics import create, spec
+from streams.kafka.client.admin import connected
+from streams.kafka.client.fetching import KafkaConsumer
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topics import create, spec
 
 TOPIC = "fetched"
 FOR_EVER_MS = 3_600_000

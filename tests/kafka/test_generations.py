@@ -9,12 +9,12 @@ import pytest
 
 from sinks.digest import digest
 from streams import sample
-from streams.kafka.agents import changelog_name, own_topics
-from streams.kafka.marker import MARKER_KEY
-from streams.kafka.marker import decode as decode_marker
+from streams.kafka.client.names import changelog_name, own_topics
+from streams.kafka.transport.marker import MARKER_KEY
+from streams.kafka.transport.marker import decode as decode_marker
 from streams.topology import AGENTS, HISTORY, USER_SIGNALS, WRITE_PLANS
 from streams.topology import STATES as STATE_TOPIC
-from tests.command import files_holding, folded, rows, turn, turnstone
+from tests.command import files_holding, folded, rows, turn, turnfold
 from tests.kafka.working import TOO_LONG, Working, message
 
 SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
@@ -42,7 +42,7 @@ def log(tmp_path: Path) -> Path:
 def await_generation(working: Working, name: str, read: int) -> Counter[str]:
     """Until the generation's lanes have read so many records, and all that they cause."""
     deadline = time.monotonic() + TOO_LONG
-    changelogs = [changelog_name(f"turnstone.{name}", agent) for agent in AGENTS]
+    changelogs = [changelog_name(f"turnfold.{name}", agent) for agent in AGENTS]
     steady = 0
     before: Counter[str] = Counter()
     while True:
@@ -62,7 +62,7 @@ def await_generation(working: Working, name: str, read: int) -> Counter[str]:
 
 
 def written(working: Working, history: Path, *more: str) -> None:
-    turnstone("sink", "--bootstrap", working.bootstrap, "--history", history, "--once", *more)
+    turnfold("sink", "--bootstrap", working.bootstrap, "--history", history, "--once", *more)
 
 
 def test_a_generation_is_made_from_the_topics_and_goes_live(
@@ -104,14 +104,14 @@ def test_a_generation_is_made_from_the_topics_and_goes_live(
         assert working.read(own[topic])
 
     assert [text for (text,) in rows(history, STATES)] == ["The user lives in Bergen."]
-    turnstone("promote", "--history", history, "bare")
+    turnfold("promote", "--history", history, "bare")
     assert rows(history, STATES) == []
     written(working, history)  # the live sink goes on in its own tables
-    turnstone("rollback", "--history", history)
+    turnfold("rollback", "--history", history)
     assert [text for (text,) in rows(history, STATES)] == ["The user lives in Bergen."]
 
-    turnstone("promote", "--history", history, "again")
-    done = turnstone("forget", "ann", "--history", history, "--yes", "--json")
+    turnfold("promote", "--history", history, "again")
+    done = turnfold("forget", "ann", "--history", history, "--yes", "--json")
     assert done.code == 0, done.err
     for folder in (history, *(history / "generations").iterdir()):
         assert files_holding(folder, "Oslo") == []
@@ -121,7 +121,7 @@ def test_a_generation_is_made_from_the_topics_and_goes_live(
 def test_a_generation_is_no_word_for_another(tmp_path: Path) -> None:
     for name in ("root", "live", "previous"):
         for words in (("worker",), ("sink", "--history", tmp_path / "h")):
-            done = turnstone(*words, "--bootstrap", "127.0.0.1:1", "--generation", name)
+            done = turnfold(*words, "--bootstrap", "127.0.0.1:1", "--generation", name)
             assert done.code in (2, 3)
             assert "a word for another" in done.err
     assert not (tmp_path / "h").exists()

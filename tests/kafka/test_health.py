@@ -8,17 +8,17 @@ from uuid import uuid4
 
 from aiokafka import AIOKafkaConsumer
 
-from streams.kafka.admin import connected
-from streams.kafka.settings import KafkaSettings
-from streams.kafka.topics import create, spec
+from streams.kafka.client.admin import connected
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topics import create, spec
 
 
 def health(bootstrap: str, group: str) -> tuple[int, str]:
     """Exit code and what it says, as a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "streams.kafka.health", group],
+        [sys.executable, "-m", "streams.kafka.transport.health", group],
         capture_output=True, text=True, timeout=30,
-        env={**os.environ, "TURNSTONE_KAFKA_BOOTSTRAP": bootstrap},
+        env={**os.environ, "TURNFOLD_KAFKA_BOOTSTRAP": bootstrap},
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
 
@@ -45,4 +45,4 @@ def test_unhealthy_without_a_broker() -> None:
 
 def test_wrong_settings_are_told_apart() -> None:
     code, said = health("nonsense", "any")
-    assert code == 3 and "TURNSTONE_KAFKA_BOOTSTRAP" in said
+    assert code == 3 and "TURNFOLD_KAFKA_BOOTSTRAP" in said

@@ -1,4 +1,4 @@
-"""`turnstone lag` against a real broker."""
+"""`turnfold lag` against a real broker."""
 
 import asyncio
 from collections.abc import Iterator
@@ -8,10 +8,10 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.structs import TopicPartition
 
 from streams.broker import Broker
-from streams.kafka.lag import Lag, lag
-from streams.kafka.settings import KafkaSettings
-from streams.kafka.topics import ensure_topics
-from tests.command import turnstone
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topics import ensure_topics
+from streams.kafka.tools.lag import Lag, lag
+from tests.command import turnfold
 
 
 @pytest.fixture(scope="module")
@@ -46,19 +46,19 @@ def test_each_partition_of_a_group_has_a_line(behind: Broker) -> None:
 
 
 def test_the_command_says_the_same(behind: Broker) -> None:
-    done = turnstone("lag", "--bootstrap", behind.bootstrap, "--json")
+    done = turnfold("lag", "--bootstrap", behind.bootstrap, "--json")
     assert done.code == 0, done.err
     assert done.json()[1] == {
         "group": "reader", "topic": "turns", "partition": 1, "end": 10, "committed": 4, "lag": 6
     }  # fmt: skip
-    assert "6 behind in all" in turnstone("lag", "--bootstrap", behind.bootstrap).out
+    assert "6 behind in all" in turnfold("lag", "--bootstrap", behind.bootstrap).out
 
 
 def test_a_group_that_is_not_there_is_named(behind: Broker) -> None:
-    done = turnstone("lag", "--bootstrap", behind.bootstrap, "--group", "nobody")
+    done = turnfold("lag", "--bootstrap", behind.bootstrap, "--group", "nobody")
     assert done.code == 3
     assert "group nobody" in done.err
 
 
 def test_a_broker_that_is_not_there_is_exit_5() -> None:
-    assert turnstone("lag", "--bootstrap", "127.0.0.1:1").code == 5
+    assert turnfold("lag", "--bootstrap", "127.0.0.1:1").code == 5

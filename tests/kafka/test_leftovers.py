@@ -14,11 +14,11 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.structs import TopicPartition
 
 from sinks.digest import digest
-from streams.kafka.admin import connected
-from streams.kafka.leftovers import topics_of
-from streams.kafka.settings import KafkaSettings
-from streams.kafka.topics import check, create, spec
-from tests.command import Done, start, turn, turnstone
+from streams.kafka.client.admin import connected
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topics import check, create, spec
+from streams.kafka.tools.leftovers import topics_of
+from tests.command import Done, start, turn, turnfold
 from tests.kafka.working import TOO_LONG, Working, message
 
 TURNS = [turn(f"e{number}", session_id=f"s{number % 5}") for number in range(40)]
@@ -41,15 +41,13 @@ def groups(working: Working) -> set[str]:
 
 
 def sink(working: Working, history: Path, *more: str) -> None:
-    done = turnstone(
-        "sink", "--bootstrap", working.bootstrap, "--history", history, "--once", *more
-    )
+    done = turnfold("sink", "--bootstrap", working.bootstrap, "--history", history, "--once", *more)
     assert done.code == 0, done.err
 
 
 def drop(working: Working, history: Path, *more: str) -> Done:
     at = ("--history", history, "--bootstrap", working.bootstrap)
-    return turnstone("generations", "drop", "new", *at, *more)
+    return turnfold("generations", "drop", "new", *at, *more)
 
 
 def end(working: Working) -> None:
@@ -78,7 +76,7 @@ def history(working: Working, tmp_path: Path) -> Path:
         sink(working, made, "--generation", "new")
         refused = drop(working, made)
         assert refused.code == 3
-        assert "group turnstone.new: 1 members are running" in refused.err
+        assert "group turnfold.new: 1 members are running" in refused.err
         running = start(
             "sink", "--generation", "new", "--history", made, "--bootstrap", working.bootstrap
         )
@@ -96,19 +94,19 @@ def test_a_dropped_generation_leaves_no_group_no_topic_and_no_lag(
     working: Working, history: Path
 ) -> None:
     before, live = topics(working), digest(history)
-    assert {"turnstone.new", "sink.new"} <= groups(working)
-    assert turnstone("generations", "drop", "root", "--history", history).code == 3
+    assert {"turnfold.new", "sink.new"} <= groups(working)
+    assert turnfold("generations", "drop", "root", "--history", history).code == 3
     done = drop(working, history, "--json")
     assert done.code == 0, done.err
     said = done.json()
-    assert said["groups"] == ["turnstone.new", "sink.new"]
+    assert said["groups"] == ["turnfold.new", "sink.new"]
     assert set(said["topics"]) == before - topics(working)
-    assert set(said["topics"]) == set(topics_of("turnstone", "new"))
-    assert groups(working) == {"turnstone", "sink"}
+    assert set(said["topics"]) == set(topics_of("turnfold", "new"))
+    assert groups(working) == {"turnfold", "sink"}
     assert not (history / "generations/new").exists()
     assert digest(history) == live
-    lag = turnstone("lag", "--bootstrap", working.bootstrap, "--json")
-    assert {one["group"] for one in lag.json()} == {"turnstone", "sink"}
+    lag = turnfold("lag", "--bootstrap", working.bootstrap, "--json")
+    assert {one["group"] for one in lag.json()} == {"turnfold", "sink"}
     again = drop(working, history)
     assert again.code == 0
     assert "nothing is left" in again.out
@@ -123,13 +121,13 @@ def test_a_drop_that_is_killed_is_ended_by_the_next_one(working: Working, histor
         process.kill()
         process.communicate()
     if (history / "generations/new/_dropped").exists():
-        assert turnstone("promote", "new", "--behind", "--history", history).code == 3
-    lag = turnstone("lag", "--bootstrap", working.bootstrap)
+        assert turnfold("promote", "new", "--behind", "--history", history).code == 3
+    lag = turnfold("lag", "--bootstrap", working.bootstrap)
     assert lag.code == 0, lag.err
     assert drop(working, history).code == 0
     assert not (history / "generations/new").exists()
-    assert groups(working) == {"turnstone", "sink"}
-    assert topics(working).isdisjoint(topics_of("turnstone", "new"))
+    assert groups(working) == {"turnfold", "sink"}
+    assert topics(working).isdisjoint(topics_of("turnfold", "new"))
 
 
 def test_topics_can_be_kept_and_removed_later(working: Working, history: Path) -> None:
@@ -137,15 +135,15 @@ def test_topics_can_be_kept_and_removed_later(working: Working, history: Path) -
     before = topics(working)
     done = drop(working, history, "--keep-topics")
     assert done.code == 0
-    assert "turnstone reset turnstone --generation new" in done.err
+    assert "turnfold reset turnfold --generation new" in done.err
     assert topics(working) == before
-    asyncio.run(_remove(working, topics_of("turnstone", "new")))
-    lag = turnstone("lag", "--bootstrap", working.bootstrap, "--json")
-    assert {one["group"] for one in lag.json()} == {"turnstone", "sink"}
+    asyncio.run(_remove(working, topics_of("turnfold", "new")))
+    lag = turnfold("lag", "--bootstrap", working.bootstrap, "--json")
+    assert {one["group"] for one in lag.json()} == {"turnfold", "sink"}
     at = ("--generation", "new", "--bootstrap", working.bootstrap)
-    assert turnstone("reset", "turnstone", *at, "--yes").code == 0
-    assert "turnstone.new" not in groups(working)
-    assert "turnstone" in groups(working)
+    assert turnfold("reset", "turnfold", *at, "--yes").code == 0
+    assert "turnfold.new" not in groups(working)
+    assert "turnfold" in groups(working)
 
 
 async def _remove(working: Working, names: list[str]) -> None:
@@ -163,12 +161,12 @@ def test_another_clusters_history_is_not_dropped_with_topics_of_this_one(
     done = drop(working, history)
     assert done.code == 3
     assert "cluster else" in done.err
-    assert set(topics_of("turnstone", "new")) <= topics(working)
+    assert set(topics_of("turnfold", "new")) <= topics(working)
 
 
 def test_a_reset_app_folds_all_of_its_inputs_anew(working: Working) -> None:
     def reset(*more: str) -> Done:
-        return turnstone("reset", "turnstone", "--bootstrap", working.bootstrap, *more)
+        return turnfold("reset", "turnfold", "--bootstrap", working.bootstrap, *more)
 
     assert "has nothing in Kafka" in reset().out
     with lives(working):
@@ -177,20 +175,20 @@ def test_a_reset_app_folds_all_of_its_inputs_anew(working: Working) -> None:
         assert reset().code == 0
         refused = reset("--yes")
         assert refused.code == 3
-        assert "group turnstone: 1 members are running" in refused.err
+        assert "group turnfold: 1 members are running" in refused.err
     before = topics(working)
     shown = reset("--json").json()
     assert shown["removed"] is False
-    assert [one["name"] for one in shown["groups"]] == ["turnstone"]
-    assert {one["name"] for one in shown["topics"]} == set(topics_of("turnstone"))
+    assert [one["name"] for one in shown["groups"]] == ["turnfold"]
+    assert {one["name"] for one in shown["topics"]} == set(topics_of("turnfold"))
     assert all(one["records"] > 0 and one["partitions"] == 4 for one in shown["topics"])
     text = reset()
     assert "nothing is removed yet" in text.err
-    assert "group turnstone: " in text.out
+    assert "group turnfold: " in text.out
     assert topics(working) == before
     assert reset("--yes").code == 0
-    assert topics(working) == before - set(topics_of("turnstone"))
-    assert "turnstone" not in groups(working)
+    assert topics(working) == before - set(topics_of("turnfold"))
+    assert "turnfold" not in groups(working)
     assert reset("--yes").code == 0  # once more changes nothing
     working.start()
     working.await_ready()
@@ -202,12 +200,12 @@ def test_a_reset_app_folds_all_of_its_inputs_anew(working: Working) -> None:
 
 def test_the_group_of_another_application_is_not_reset(working: Working) -> None:
     asyncio.run(_foreign(KafkaSettings.plain(working.bootstrap)))
-    done = turnstone("reset", "payments", "--bootstrap", working.bootstrap, "--yes")
+    done = turnfold("reset", "payments", "--bootstrap", working.bootstrap, "--yes")
     assert done.code == 3
     assert "group payments: has read invoices" in done.err
     assert "payments" in groups(working)
-    assert turnstone("reset", "a/b", "--bootstrap", working.bootstrap).code == 3
-    assert turnstone("reset", "x", "--bootstrap", "127.0.0.1:1").code == 5
+    assert turnfold("reset", "a/b", "--bootstrap", working.bootstrap).code == 3
+    assert turnfold("reset", "x", "--bootstrap", "127.0.0.1:1").code == 5
 
 
 async def _foreign(settings: KafkaSettings) -> None:

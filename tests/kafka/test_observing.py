@@ -108,8 +108,8 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
         ports = {part: free_port() for part in ("worker", "sink", "serve")}
         api = free_port()
         env = environment(
-            TURNSTONE_KAFKA_BOOTSTRAP=working.bootstrap,
-            TURNSTONE_LOG_FORMAT="json",
+            TURNFOLD_KAFKA_BOOTSTRAP=working.bootstrap,
+            TURNFOLD_LOG_FORMAT="json",
             OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
             OTEL_BSP_SCHEDULE_DELAY="200",
         )
@@ -170,47 +170,47 @@ def test_a_worker_is_not_ready_before_all_its_lanes_run(observed: Observed) -> N
 
 def test_law_3_the_metrics_are_the_counters_of_committed_transactions(observed: Observed) -> None:
     metrics, counts = observed.metrics("worker"), observed.working.counts()
-    assert sum(metrics["turnstone_records_read_total"].values()) == counts["read"]
+    assert sum(metrics["turnfold_records_read_total"].values()) == counts["read"]
     endings: Counter[str] = Counter()
-    for (_, ending, _), value in metrics["turnstone_records_total"].items():
+    for (_, ending, _), value in metrics["turnfold_records_total"].items():
         endings[ending] += int(value)
     assert endings == Counter(
         {name: counts[name] for name in ("applied", "duplicate", "dead", "withheld")}
     )
     assert endings["duplicate"] == endings["dead"] == endings["withheld"] == 1
-    letters = {key[2]: value for key, value in metrics["turnstone_dead_letters_total"].items()}
+    letters = {key[2]: value for key, value in metrics["turnfold_dead_letters_total"].items()}
     assert letters == {"bad_json": 1}
-    assert sum(metrics["turnstone_plans_extracted_total"].values()) == counts["extracted"] > 0
-    hops = {key[1]: 0.0 for key in metrics["turnstone_hops_total"]}
-    for (_, ending, _), value in metrics["turnstone_hops_total"].items():
+    assert sum(metrics["turnfold_plans_extracted_total"].values()) == counts["extracted"] > 0
+    hops = {key[1]: 0.0 for key in metrics["turnfold_hops_total"]}
+    for (_, ending, _), value in metrics["turnfold_hops_total"].items():
         hops[ending] += value
     assert hops == {"folded": counts["hops"]}
 
 
 def test_a_worker_says_what_it_does(observed: Observed) -> None:
     metrics = observed.metrics("worker")
-    assert sum(metrics["turnstone_lanes"].values()) == 8
-    assert set(metrics["turnstone_lag_offsets"].values()) == {0.0}
-    assert set(metrics["turnstone_restore_progress_ratio"].values()) == {1.0}
-    transactions = sum(metrics["turnstone_transactions_total"].values())
-    assert sum(metrics["turnstone_transaction_seconds_count"].values()) == transactions > 0
+    assert sum(metrics["turnfold_lanes"].values()) == 8
+    assert set(metrics["turnfold_lag_offsets"].values()) == {0.0}
+    assert set(metrics["turnfold_restore_progress_ratio"].values()) == {1.0}
+    transactions = sum(metrics["turnfold_transactions_total"].values())
+    assert sum(metrics["turnfold_transaction_seconds_count"].values()) == transactions > 0
     assert (
         0
-        < sum(metrics["turnstone_changelog_bytes_total"].values())
-        < sum(metrics["turnstone_written_bytes_total"].values())
+        < sum(metrics["turnfold_changelog_bytes_total"].values())
+        < sum(metrics["turnfold_written_bytes_total"].values())
     )
-    assert metrics["turnstone_ready"] == {(): 1.0}
+    assert metrics["turnfold_ready"] == {(): 1.0}
     assert sum(metrics["faust_topic_partition_offset_commited"].values()) > 52
     assert metrics["process_cpu_seconds_total"][()] > 0
 
 
 def test_a_sink_says_what_it_has_written(observed: Observed) -> None:
     metrics = observed.metrics("sink")
-    written = metrics["turnstone_sink_rows_total"][()]
+    written = metrics["turnfold_sink_rows_total"][()]
     assert written >= 52
-    assert metrics["turnstone_sink_messages_total"][()] >= written
-    assert metrics["turnstone_sink_commit_seconds_count"] == metrics["turnstone_sink_commits_total"]
-    assert metrics["turnstone_sink_oldest_seconds"][()] < 5.0
+    assert metrics["turnfold_sink_messages_total"][()] >= written
+    assert metrics["turnfold_sink_commit_seconds_count"] == metrics["turnfold_sink_commits_total"]
+    assert metrics["turnfold_sink_oldest_seconds"][()] < 5.0
 
 
 def check_all_are_there(observed: Observed, part: str, quiet: set[str]) -> None:
@@ -231,39 +231,39 @@ def check_all_are_there(observed: Observed, part: str, quiet: set[str]) -> None:
 def test_every_metric_that_is_defined_is_there_with_its_labels(
     observed: Observed, part: str
 ) -> None:
-    requests = {"turnstone_http_requests_total", "turnstone_http_request_seconds"}
-    check_all_are_there(observed, part, quiet={"turnstone_warnings_total", *requests})
+    requests = {"turnfold_http_requests_total", "turnfold_http_request_seconds"}
+    check_all_are_there(observed, part, quiet={"turnfold_warnings_total", *requests})
 
 
 def test_a_model_extractor_says_what_it_does_and_spends(observed: Observed) -> None:
     observed.ports["extract"] = free_port()
     with Endpoint(in_turn(error(503))) as asked:
         env = environment(
-            TURNSTONE_LLM_BASE_URL=asked.url, TURNSTONE_LLM_MODEL="test",
-            TURNSTONE_LLM_RETRY_SECONDS="0.2", TURNSTONE_LLM_IDLE_SECONDS="1",
-            TURNSTONE_LLM_PRICE_INPUT="1", TURNSTONE_LLM_PRICE_OUTPUT="10",
+            TURNFOLD_LLM_BASE_URL=asked.url, TURNFOLD_LLM_MODEL="test",
+            TURNFOLD_LLM_RETRY_SECONDS="0.2", TURNFOLD_LLM_IDLE_SECONDS="1",
+            TURNFOLD_LLM_PRICE_INPUT="1", TURNFOLD_LLM_PRICE_OUTPUT="10",
         )  # fmt: skip
         told = ["--bootstrap", observed.working.bootstrap, "--budget-tokens", "1000000"]
         observed.start("extract", env, *told)
         observed.until_ready("extract")
         deadline = time.monotonic() + TOO_LONG
         metrics = observed.metrics("extract")
-        while (calls := metrics.get("turnstone_model_calls_total", {}).get((), 0)) == 0 or (
-            metrics["turnstone_model_waiting_groups"][()] > 0
+        while (calls := metrics.get("turnfold_model_calls_total", {}).get((), 0)) == 0 or (
+            metrics["turnfold_model_waiting_groups"][()] > 0
         ):
             assert time.monotonic() < deadline, (observed.working.folder / "extract").read_text()
             time.sleep(0.1)
             metrics = observed.metrics("extract")
     check_all_are_there(observed, "extract", quiet=set())
-    assert metrics["turnstone_model_retries_total"] == {(): 1.0}
-    assert metrics["turnstone_model_tokens_total"] == {
+    assert metrics["turnfold_model_retries_total"] == {(): 1.0}
+    assert metrics["turnfold_model_tokens_total"] == {
         ("prompt",): calls * SENT, ("completion",): calls * RECEIVED
     }  # fmt: skip
     spent = calls * (SENT + RECEIVED) / 1e6
-    assert metrics["turnstone_model_budget_used_ratio"] == {("run", "tokens"): approx(spent)}
-    assert metrics["turnstone_model_cost_total"][()] > 0
-    assert metrics["turnstone_model_groups_total"]["planned",] == calls
-    assert metrics["turnstone_model_breaker_state"]["closed",] == 1.0
+    assert metrics["turnfold_model_budget_used_ratio"] == {("run", "tokens"): approx(spent)}
+    assert metrics["turnfold_model_cost_total"][()] > 0
+    assert metrics["turnfold_model_groups_total"]["planned",] == calls
+    assert metrics["turnfold_model_breaker_state"]["closed",] == 1.0
 
 
 @pytest.mark.parametrize("log", ["log-0", "sink"])
@@ -278,7 +278,7 @@ def test_logs_are_json_with_places_and_without_what_people_said(
     if log == "log-0":
         restored = [line for line in lines if ": restored " in line["message"]]
         assert {(line["topic"], line["partition"]) for line in restored} == {
-            (f"turnstone-{table}-changelog", partition)
+            (f"turnfold-{table}-changelog", partition)
             for table in ("session-rows", "memory-rows")
             for partition in range(4)
         }
@@ -300,9 +300,9 @@ def await_spans(collector: Collector, trace: str, wanted: set[tuple[str, str]]) 
 
 
 THROUGH = {
-    ("turnstone-worker", "process session"),
-    ("turnstone-worker", "process memory"),
-    ("turnstone-sink", "process sink"),
+    ("turnfold-worker", "process session"),
+    ("turnfold-worker", "process memory"),
+    ("turnfold-sink", "process sink"),
 }
 
 
@@ -315,7 +315,7 @@ def test_one_trace_goes_from_the_producer_through_both_agents_to_the_history(
     assert {one.parent for one in first if one.trace == TRACE} <= {PARENT}
     assert {TRACE, OTHER} <= {link for one in spans for link in one.links}
     # batches without a traced record have no span
-    assert all(one.links for one in spans if one.service != "turnstone-serve")
+    assert all(one.links for one in spans if one.service != "turnfold-serve")
 
 
 def test_one_trace_goes_from_a_request_to_the_history(observed: Observed) -> None:
@@ -325,17 +325,17 @@ def test_one_trace_goes_from_a_request_to_the_history(observed: Observed) -> Non
     with urlopen(request, timeout=30) as answer:
         (result,) = json.load(answer)["results"]
     assert result["ending"] == "applied"
-    served = ("turnstone-serve", "POST /v1/records")
+    served = ("turnfold-serve", "POST /v1/records")
     await_spans(observed.collector, POSTED, {served, *THROUGH})
     (request_span,) = [one for one in observed.collector.spans if one[:2] == served]
     assert (request_span.trace, request_span.parent) == (POSTED, PARENT)
     followed = [one for one in observed.collector.spans if one.trace == POSTED]
     assert request_span.id in {one.parent for one in followed if one.name == "process session"}
     metrics = observed.metrics("serve")
-    assert metrics["turnstone_http_requests_total"]["POST", "/v1/records", "200"] == 1.0
-    assert metrics["turnstone_http_request_seconds_count"]["POST", "/v1/records"] == 1.0
-    assert metrics["turnstone_write_wait_seconds_count"] == {(): 1.0}
-    assert metrics["turnstone_http_in_flight_requests"] == {(): 0.0}
+    assert metrics["turnfold_http_requests_total"]["POST", "/v1/records", "200"] == 1.0
+    assert metrics["turnfold_http_request_seconds_count"]["POST", "/v1/records"] == 1.0
+    assert metrics["turnfold_write_wait_seconds_count"] == {(): 1.0}
+    assert metrics["turnfold_http_in_flight_requests"] == {(): 0.0}
 
 
 def test_a_port_that_is_taken_ends_the_worker_with_a_reason(observed: Observed) -> None:

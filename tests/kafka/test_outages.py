@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from streams.broker import Broker
-from streams.kafka.outages import DOUBT, SETTLES, Outages
+from streams.kafka.client.outages import DOUBT, SETTLES, Outages
 from streams.observing.logs import OF_BROKER
 from tests.command import PROGRAM, environment, turn
 
@@ -133,7 +133,7 @@ class Watched:
         return self.shows("aiokafka.client", text)
 
     def shows_ours(self) -> bool:
-        return self.shows("streams.kafka.lane", "session-0: again in 1.0 s", ours=True)
+        return self.shows("streams.kafka.transport.lane", "session-0: again in 1.0 s", ours=True)
 
 
 @pytest.fixture
@@ -170,7 +170,7 @@ def test_only_lines_of_the_outage_are_left_out_and_no_critical_one(watched: Watc
     watched.now += 10 * SETTLES
     assert not watched.shows_library()
     assert not watched.shows_ours()
-    assert watched.shows("streams.kafka.sink", "3 messages are no rows")
+    assert watched.shows("streams.kafka.sink.sink", "3 messages are no rows")
     assert watched.shows("faust.app", "crashed", logging.CRITICAL)
     watched.outages.answered(ONE)
     assert not watched.shows_ours()

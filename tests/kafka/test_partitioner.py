@@ -7,7 +7,7 @@ from zlib import crc32
 from aiokafka import AIOKafkaProducer
 
 from streams import sample
-from tests.command import turnstone
+from tests.command import turnfold
 from tests.kafka.counting import PARTITIONS
 from tests.kafka.test_worker import lines_of, same_documents, same_memory
 from tests.kafka.working import Given, Working, message
@@ -23,7 +23,7 @@ async def send_by_crc32(bootstrap: str, messages: list[Given]) -> None:
 
 
 def replay(working: Working) -> None:
-    done = turnstone("dlq", "replay", "--from-topic", "--bootstrap", working.bootstrap, "--json")
+    done = turnfold("dlq", "replay", "--from-topic", "--bootstrap", working.bootstrap, "--json")
     assert done.code == 0, done.err
     working.sent += done.json()["sent"]
 

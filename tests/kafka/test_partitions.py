@@ -18,19 +18,20 @@ from aiokafka.admin import NewPartitions
 
 from sinks.digest import digest
 from sinks.generation import folder_of
-from streams.kafka.admin import connected
-from streams.kafka.agents import changelog_name, changelogs
-from streams.kafka.layout import folded_with, read_tails
-from streams.kafka.marker import MARKER_KEY, Marker, decode
-from streams.kafka.moving import Found
-from streams.kafka.partitions import partition_of
-from streams.kafka.repartition import repartition
-from streams.kafka.repartition_places import Places, merged, owner_of
-from streams.kafka.repartition_plan import State
-from streams.kafka.settings import KafkaSettings
-from streams.kafka.topics import STATE, create, spec
+from streams.kafka.agents.agents import changelogs
+from streams.kafka.client.admin import connected
+from streams.kafka.client.names import changelog_name
+from streams.kafka.client.partitions import partition_of
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topics import STATE, create, spec
+from streams.kafka.tools.copying import Found
+from streams.kafka.tools.repartition import repartition
+from streams.kafka.tools.repartition_places import Places, merged, owner_of
+from streams.kafka.tools.repartition_plan import State
+from streams.kafka.transport.layout import folded_with, read_tails
+from streams.kafka.transport.marker import MARKER_KEY, Marker, decode
 from streams.topology import AGENTS, TOPICS
-from tests.command import environment, rows, start, turn, turnstone
+from tests.command import environment, rows, start, turn, turnfold
 from tests.kafka.working import APP, Working, message
 
 TOO_LONG = 60.0
@@ -83,12 +84,12 @@ def test_one_grown_topic_is_named_with_both_numbers_and_the_way_out(working: Wor
     grow(working, 6, "turns")
     said = refused(working)
     assert "was folded with 4 partitions, but topic turns has 6 now" in said
-    assert "`turnstone repartition --to 6`" in said
-    assert "TURNSTONE_KAFKA_PARTITIONS" not in said
+    assert "`turnfold repartition --to 6`" in said
+    assert "TURNFOLD_KAFKA_PARTITIONS" not in said
     assert "topic turns has 6 now" in refused(working, "--partitions", "6")
-    served = turnstone("serve", "--bootstrap", working.bootstrap, "--port", "0")
+    served = turnfold("serve", "--bootstrap", working.bootstrap, "--port", "0")
     assert (served.code, "topic turns has 6 now" in served.err) == (3, True), served.err
-    produced = turnstone("produce", "-", "--bootstrap", working.bootstrap, input=lines([999])[0])
+    produced = turnfold("produce", "-", "--bootstrap", working.bootstrap, input=lines([999])[0])
     assert produced.code == 3 and "topic turns: expected 4 partitions" in produced.err
     assert working.counts() == counts
 
@@ -101,8 +102,8 @@ def test_all_grown_and_the_setting_with_them_is_refused_by_what_the_markers_say(
     grow(working, 6, *every_topic())
     said = refused(working, "--partitions", "6")
     assert "was folded with 4 partitions, but topic turns has 6, topic recursions has 6" in said
-    assert "`turnstone repartition --to 6`" in said
-    served = turnstone("serve", "--bootstrap", working.bootstrap, "--port", "0")
+    assert "`turnfold repartition --to 6`" in said
+    served = turnfold("serve", "--bootstrap", working.bootstrap, "--port", "0")
     assert (served.code, "was folded with 4" in served.err) == (3, True), served.err
     assert working.counts() == counts
 
@@ -110,7 +111,7 @@ def test_all_grown_and_the_setting_with_them_is_refused_by_what_the_markers_say(
 def test_another_setting_is_the_setting_s_fault(working: Working) -> None:
     remember(working)
     said = refused(working, "--partitions", "6")
-    assert "TURNSTONE_KAFKA_PARTITIONS (--partitions) is 6" in said
+    assert "TURNFOLD_KAFKA_PARTITIONS (--partitions) is 6" in said
     assert "set it to 4" in said
 
 
@@ -133,7 +134,7 @@ def test_topics_that_grow_under_a_worker_stop_it_before_it_folds_a_record_by_the
     assert "was folded with 4 partitions, but topic turns has 6 now" in working.log()
     assert working.counts() == before
     assert working.dead_letters() == []
-    done = turnstone("repartition", "--to", "6", "--bootstrap", working.bootstrap)
+    done = turnfold("repartition", "--to", "6", "--bootstrap", working.bootstrap)
     assert done.code == 0, done.err
     working.start("--partitions", "6")
     assert working.await_done()["applied"] == before["applied"] + len(moved)
@@ -173,7 +174,7 @@ def test_a_sink_that_runs_reads_the_partitions_that_come(working: Working, tmp_p
     sink = start("sink", "--bootstrap", working.bootstrap, "--history", history,
                  "--roll-seconds", "0.5")  # fmt: skip
     try:
-        done = turnstone("repartition", "--to", "6", "--bootstrap", working.bootstrap)
+        done = turnfold("repartition", "--to", "6", "--bootstrap", working.bootstrap)
         assert done.code == 0, done.err
         working.start("--partitions", "6")
         working.send(message(line) for line in lines(range(1_000, 1_200)))
@@ -191,7 +192,7 @@ def test_a_sink_that_runs_reads_the_partitions_that_come(working: Working, tmp_p
 
 
 def _events(history: Path) -> int:
-    done = turnstone("sql", "SELECT count(*) AS n FROM events", "--history", history, "--json")
+    done = turnfold("sql", "SELECT count(*) AS n FROM events", "--history", history, "--json")
     return int(done.json()[0]["n"]) if done.code == 0 else 0
 
 
@@ -203,13 +204,13 @@ def test_nobody_starts_while_the_number_is_being_changed(working: Working, tmp_p
             await create(admin, [spec(STATE, 1, compacted=True)])
 
     asyncio.run(begin())
-    assert "`turnstone repartition` again" in refused(working)
+    assert "`turnfold repartition` again" in refused(working)
     for command in (
         ("serve", "--port", "0"),
         ("sink", "--history", tmp_path / "history"),
         ("produce", "-"),
     ):
-        done = turnstone(*command, "--bootstrap", working.bootstrap)
+        done = turnfold(*command, "--bootstrap", working.bootstrap)
         assert done.code == 3, command
         assert "the number of partitions is being changed" in done.err
 
@@ -228,21 +229,21 @@ def test_another_number_after_a_kill_is_refused_at_once_and_the_first_goes_on(
         env=environment(), timeout=TOO_LONG, check=False,
     )  # fmt: skip
     assert doomed.returncode == -signal.SIGKILL
-    done = turnstone("repartition", "--to", "5", "--bootstrap", working.bootstrap, timeout=30)
+    done = turnfold("repartition", "--to", "5", "--bootstrap", working.bootstrap, timeout=30)
     assert done.code == 3, done
-    assert "call `turnstone repartition --to 6`" in done.err
-    assert turnstone("repartition", "--to", "6", "--bootstrap", working.bootstrap).code == 0
+    assert "call `turnfold repartition --to 6`" in done.err
+    assert turnfold("repartition", "--to", "6", "--bootstrap", working.bootstrap).code == 0
 
 
 def test_it_refuses_while_a_worker_runs_and_leaves_it_at_work(working: Working) -> None:
     working.start()
     working.await_ready()
-    done = turnstone("repartition", "--to", "6", "--bootstrap", working.bootstrap)
+    done = turnfold("repartition", "--to", "6", "--bootstrap", working.bootstrap)
     assert done.code == 3
-    assert "group turnstone has 1; stop them first" in done.err
+    assert "group turnfold has 1; stop them first" in done.err
     working.send(message(line) for line in lines(range(50)))
     assert working.await_done()["applied"] == 50
-    assert turnstone("repartition", "--to", "0").code == 2
+    assert turnfold("repartition", "--to", "0").code == 2
 
 
 def test_it_waits_for_sinks_and_refuses_where_one_is_behind(
@@ -251,25 +252,25 @@ def test_it_waits_for_sinks_and_refuses_where_one_is_behind(
     """Else an older document of a session, out of another partition, might be written last."""
     remember(working)
     sink = ("sink", "--bootstrap", working.bootstrap, "--history", tmp_path / "h", "--once")
-    assert turnstone(*sink).code == 0
+    assert turnfold(*sink).code == 0
     worker = working.start()
     working.send(message(line) for line in lines(range(500, 520)))
     working.await_done()
     worker.terminate()
     assert worker.wait(30) == 0
     command = ("repartition", "--to", "6", "--bootstrap", working.bootstrap)
-    done = turnstone(*command)
+    done = turnfold(*command)
     assert done.code == 3
     assert "sinks that are behind: group sink;" in done.err
-    assert turnstone("lag", "--bootstrap", working.bootstrap).code == 0
-    assert turnstone(*sink).code == 0
-    assert turnstone(*command).code == 0
+    assert turnfold("lag", "--bootstrap", working.bootstrap).code == 0
+    assert turnfold(*sink).code == 0
+    assert turnfold(*command).code == 0
 
 
 def test_a_dry_run_says_what_would_be_done_and_does_nothing(working: Working) -> None:
     remember(working)
     told = ("--bootstrap", working.bootstrap, "--json")
-    done = turnstone("repartition", "--to", "6", "--dry-run", *told)
+    done = turnfold("repartition", "--to", "6", "--dry-run", *told)
     assert done.code == 0, done.err
     said = done.json()
     assert (said["from"], said["to"], said["done"]) == (4, 6, False)
@@ -279,7 +280,7 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(working: Working) ->
     working.await_ready()
     working.workers[-1].terminate()
     working.workers[-1].wait(30)
-    same = turnstone("repartition", "--to", "4", *told).json()
+    same = turnfold("repartition", "--to", "4", *told).json()
     assert same["topics"] == []
 
 
@@ -289,13 +290,13 @@ def test_the_digest_is_the_same_and_what_is_sent_again_is_a_duplicate(
     remember(working)
     history = tmp_path / "history"
     sink = ("sink", "--bootstrap", working.bootstrap, "--history", history, "--once")
-    assert turnstone(*sink).code == 0
+    assert turnfold(*sink).code == 0
     before = digest(history)
     for to, times in ((6, 2), (3, 3)):
-        done = turnstone("repartition", "--to", str(to), "--bootstrap", working.bootstrap)
+        done = turnfold("repartition", "--to", str(to), "--bootstrap", working.bootstrap)
         assert done.code == 0, done.err
         assert f"has {to} partitions now" in done.out
-        assert turnstone(*sink).code == 0
+        assert turnfold(*sink).code == 0
         assert digest(history) == before
         worker = working.start("--partitions", str(to))
         working.send(message(line) for line in lines(range(200)))
@@ -303,7 +304,7 @@ def test_the_digest_is_the_same_and_what_is_sent_again_is_a_duplicate(
         assert (counts["applied"], counts["duplicate"]) == (200, 200 * (times - 1))
         worker.terminate()
         assert worker.wait(30) == 0
-        assert turnstone(*sink).code == 0
+        assert turnfold(*sink).code == 0
         assert digest(history)["memory"] == before["memory"]
         before = digest(history)
 
@@ -312,7 +313,7 @@ def test_lanes_read_on_behind_the_last_record_as_if_they_had_read_it(working: Wo
     """Not at the topic's end, which is further: a generation, which has read the same records,
     would never be as far as the live memory."""
     remember(working)
-    done = turnstone("repartition", "--to", "6", "--bootstrap", working.bootstrap)
+    done = turnfold("repartition", "--to", "6", "--bootstrap", working.bootstrap)
     assert done.code == 0, done.err
     for agent in AGENTS:
         markers = {
@@ -361,14 +362,14 @@ def test_a_generation_folds_the_moved_inputs_as_it_would_have_folded_the_first(
     remember(working)
     history = tmp_path / "history"
     sink = ("sink", "--bootstrap", working.bootstrap, "--history", history, "--once")
-    assert turnstone(*sink).code == 0
-    done = turnstone("repartition", "--to", "3", "--bootstrap", working.bootstrap)
+    assert turnfold(*sink).code == 0
+    done = turnfold("repartition", "--to", "3", "--bootstrap", working.bootstrap)
     assert done.code == 0, done.err
-    env = environment(TURNSTONE_KAFKA_PARTITIONS="3")
+    env = environment(TURNFOLD_KAFKA_PARTITIONS="3")
     working.start("--partitions", "3", "--generation", "again")
     deadline = time.monotonic() + TOO_LONG
     while True:
-        assert turnstone(*sink, "--generation", "again", env=env).code == 0
+        assert turnfold(*sink, "--generation", "again", env=env).code == 0
         if _events(folder_of(history, "again")) == 200:
             break
         assert time.monotonic() < deadline, working.log()[-3000:]
@@ -378,7 +379,7 @@ def test_a_generation_folds_the_moved_inputs_as_it_would_have_folded_the_first(
     assert again["tables"]["events"] == live["tables"]["events"]
     times = "SELECT event_id, recorded_at FROM events ORDER BY ALL"
     assert rows(folder_of(history, "again"), times) == rows(history, times)
-    promoted = turnstone("promote", "again", "--history", history)
+    promoted = turnfold("promote", "again", "--history", history)
     assert promoted.code == 0, promoted.err
 
 

@@ -1,4 +1,4 @@
-"""`turnstone produce` and `dlq replay` on a real broker: which topic, which key, what order."""
+"""`turnfold produce` and `dlq replay` on a real broker: which topic, which key, what order."""
 
 import asyncio
 import gzip
@@ -14,13 +14,13 @@ import pytest
 from sinks.delta import History
 from sinks.tables import COLUMNS, to_arrow
 from streams.broker import Broker
-from streams.kafka.letters import Letter, of_history
-from streams.kafka.replay import REPLAY, chosen
-from streams.kafka.routing import route
-from streams.kafka.settings import KafkaSettings
-from streams.kafka.topics import ensure_topics
+from streams.kafka.agents.routing import route
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topics import ensure_topics
+from streams.kafka.tools.dead_letters import Letter, of_history
+from streams.kafka.tools.replay import REPLAY, chosen
 from streams.topology import INPUT_BYTES
-from tests.command import ndjson, turn, turnstone
+from tests.command import ndjson, turn, turnfold
 from tests.kafka.counting import read_all
 from tests.kafka.history import message, send
 
@@ -42,7 +42,7 @@ def fresh() -> Iterator[Broker]:
 
 
 def produce(broker: Broker, *args: str | Path, **given: Any) -> dict[str, Any]:
-    done = turnstone("produce", *args, "--bootstrap", broker.bootstrap, "--json", **given)
+    done = turnfold("produce", *args, "--bootstrap", broker.bootstrap, "--json", **given)
     assert done.code == 0, done.err
     counts: dict[str, Any] = done.json()
     assert counts["read"] == counts["sent"] + counts["too_large"] + counts["withheld"]
@@ -139,21 +139,21 @@ def test_stdin_and_a_line_that_is_too_large(fresh: Broker) -> None:
     near = json.dumps(turn("near", user_input="x" * (INPUT_BYTES - 2_000))).encode()
     lines = b"\n".join([large, near, json.dumps(turn("small")).encode()])
     args = ("produce", "-", "--bootstrap", fresh.bootstrap, "--json")
-    done = turnstone(*args, "--strict", input=lines)
+    done = turnfold(*args, "--strict", input=lines)
     assert done.code == 4
     assert f"Z, line 1: {len(large)} bytes, turns takes {INPUT_BYTES}: not sent" in done.err
     assert done.json()["too_large"] == 1
     assert {len(one.value) for one in read(fresh, "turns")} == {len(near), len(lines) - len(large)
                                                                - len(near) - 2}  # fmt: skip
-    assert turnstone(*args, input=lines).code == 0
+    assert turnfold(*args, input=lines).code == 0
 
 
 def test_a_broker_that_is_not_there_is_exit_5(tmp_path: Path) -> None:
     file = ndjson(tmp_path / "one.ndjson", [turn("e")])
-    done = turnstone("produce", file, "--bootstrap", "127.0.0.1:1")
+    done = turnfold("produce", file, "--bootstrap", "127.0.0.1:1")
     assert done.code == 5
     assert "127.0.0.1:1" in done.err
-    done = turnstone("produce", tmp_path / "none", "--bootstrap", "127.0.0.1:1")
+    done = turnfold("produce", tmp_path / "none", "--bootstrap", "127.0.0.1:1")
     assert (done.code, "no such file" in done.err) == (3, True)
 
 
@@ -178,8 +178,8 @@ def test_letters_are_sent_marked_and_not_twice(fresh: Broker, tmp_path: Path) ->
     with History(history) as tables:
         tables.append("dead_letters", to_arrow("dead_letters", rows), "test", 1)
     args = ("dlq", "replay", "--history", history, "--bootstrap", fresh.bootstrap, "--json")
-    assert turnstone(*args, "--dry-run").json()["chosen"] == 2
-    done = turnstone(*args)
+    assert turnfold(*args, "--dry-run").json()["chosen"] == 2
+    done = turnfold(*args)
     assert done.code == 0, done.err
     counts = done.json()
     assert (counts["sent"], counts["bytes_not_kept"], counts["other_reason"]) == (2, 1, 1)
@@ -193,10 +193,10 @@ def test_letters_are_sent_marked_and_not_twice(fresh: Broker, tmp_path: Path) ->
     back = letter(9, "bad_json", b"nonsense \xff", headers=f'[["{REPLAY}","turns:1:2"]]')
     with History(history) as tables:
         tables.append("dead_letters", to_arrow("dead_letters", [back]), "test", 2)
-    counts = turnstone(*args).json()
+    counts = turnfold(*args).json()
     assert (counts["sent"], counts["refused_again"], counts["replays"]) == (1, 1, 1)
-    assert turnstone(*args, "--again", "--dry-run").json()["chosen"] == 2
-    assert turnstone(*args, "--reason", "image", "--dry-run").json()["chosen"] == 1
+    assert turnfold(*args, "--again", "--dry-run").json()["chosen"] == 2
+    assert turnfold(*args, "--reason", "image", "--dry-run").json()["chosen"] == 1
 
 
 def test_letters_of_two_partitions_at_one_offset_are_told_apart(tmp_path: Path) -> None:
@@ -204,16 +204,16 @@ def test_letters_of_two_partitions_at_one_offset_are_told_apart(tmp_path: Path) 
     rows = [letter(7, "invalid", b"{}"), (*other[:8], 2, *other[9:])]
     with History(tmp_path / "h") as tables:
         tables.append("dead_letters", to_arrow("dead_letters", rows), "test", 1)
-    listed = turnstone("dlq", "list", "--history", tmp_path / "h", "--json").json()
+    listed = turnfold("dlq", "list", "--history", tmp_path / "h", "--json").json()
     assert [one["id"] for one in listed] == ["turns:1:7", "turns:2:7"]
-    shown = turnstone("dlq", "show", "turns:2:7", "--history", tmp_path / "h", "--json").json()
+    shown = turnfold("dlq", "show", "turns:2:7", "--history", tmp_path / "h", "--json").json()
     assert (shown["payload"], shown["src_partition"]) == ("other", 2)
     args = ("dlq", "replay", "--history", tmp_path / "h", "--dry-run", "--json")
-    counts = turnstone(*args, "turns:2:7").json()
+    counts = turnfold(*args, "turns:2:7").json()
     assert (counts["chosen"], counts["not_named"]) == (1, 1)
-    refused = turnstone(*args, "turns:3:7")
+    refused = turnfold(*args, "turns:3:7")
     assert (refused.code, "no dead letter turns:3:7" in refused.err) == (4, True)
-    nowhere = turnstone("dlq", "replay")
+    nowhere = turnfold("dlq", "replay")
     assert (nowhere.code, "--from-topic" in nowhere.err) == (2, True)
 
 
@@ -227,14 +227,14 @@ def test_letters_of_the_topic_are_sent_without_a_history(fresh: Broker) -> None:
     asyncio.run(ensure_topics(settings))
     asyncio.run(send(settings, [*sent, sent[0]._replace(value=b"no letter")]))
     args = ("dlq", "replay", "--from-topic", "--bootstrap", fresh.bootstrap, "--json")
-    assert turnstone(*args, "--tenant", "nobody", "--dry-run").json()["chosen"] == 0
-    done = turnstone(*args)
+    assert turnfold(*args, "--tenant", "nobody", "--dry-run").json()["chosen"] == 0
+    done = turnfold(*args)
     assert (done.code, done.json()["sent"]) == (0, 2), done.err
     assert [one.value for one in read(fresh, "turns")] == [b'{"type":"turn"}', b"nonsense \xff"]
     back = letter(9, "bad_json", b"nonsense \xff", headers=f'[["{REPLAY}","turns:1:2"]]')
     row = dict(zip(names, back, strict=True))
     asyncio.run(send(settings, [message("dead_letters", row, 0, 0)]))
-    counts = turnstone(*args, "--reason", "bad_json").json()
+    counts = turnfold(*args, "--reason", "bad_json").json()
     assert (counts["sent"], counts["refused_again"], counts["replays"]) == (0, 1, 1)
 
 

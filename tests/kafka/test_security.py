@@ -12,13 +12,13 @@ import pytest
 from sinks.digest import digest
 from streams import sample
 from streams.broker import Broker, Security
-from tests.command import Done, environment, folded, turnstone
+from tests.command import Done, environment, folded, turnfold
 from tests.kafka.conftest import PASSWORD, USER, Certificates
 from tests.kafka.working import Working
 
 SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
 SECONDS = 60.0
-"""A hang lasts longer. An answer comes within 10 s (streams.kafka.admin.WITHIN), at once as a rule;
+"""A hang lasts longer. An answer comes within 10 s (`client.admin.WITHIN`), at once as a rule;
 the rest is for a machine that has other things to do."""
 
 
@@ -49,8 +49,8 @@ def mutual(certificates: Certificates) -> dict[str, str]:
 
 def variables(bootstrap: str, settings: dict[str, str]) -> dict[str, str]:
     """A command's environment."""
-    given = {f"TURNSTONE_KAFKA_{name}": value for name, value in settings.items()}
-    return environment(TURNSTONE_KAFKA_BOOTSTRAP=bootstrap, **given)
+    given = {f"TURNFOLD_KAFKA_{name}": value for name, value in settings.items()}
+    return environment(TURNFOLD_KAFKA_BOOTSTRAP=bootstrap, **given)
 
 
 class Guarded:
@@ -60,12 +60,12 @@ class Guarded:
         self.broker, self.env, self.folder = broker, env, folder
 
     def run(self, *args: str | Path) -> Done:
-        done = turnstone(*args, env=self.env)
+        done = turnfold(*args, env=self.env)
         assert done.code == 0, done.err
         return done
 
     def health(self) -> "subprocess.CompletedProcess[str]":
-        asked = [sys.executable, "-m", "streams.kafka.health", "turnstone"]
+        asked = [sys.executable, "-m", "streams.kafka.transport.health", "turnfold"]
         return subprocess.run(asked, env=self.env, capture_output=True, text=True)
 
 
@@ -150,7 +150,7 @@ def test_a_client_that_is_refused_says_why_and_ends(
     settings = wrong_settings(scram(certificates), other)
     env = variables(guarded.bootstrap_of(listener), settings)
     began = time.monotonic()
-    done = turnstone(*[part.format(folder=tmp_path) for part in COMMANDS[command]], env=env)
+    done = turnfold(*[part.format(folder=tmp_path) for part in COMMANDS[command]], env=env)
     assert time.monotonic() - began < SECONDS
     assert done.code == code, done.err
     assert reason in done.err and done.out == ""
@@ -161,7 +161,7 @@ def test_a_client_that_is_refused_says_why_and_ends(
 def test_faust_s_own_command_says_so_too(guarded: Broker, certificates: Certificates) -> None:
     settings = scram(certificates) | {"SASL_PASSWORD": "guessed"}
     env = variables(guarded.bootstrap_of("SASL_TLS"), settings)
-    faust = [sys.executable, "-m", "faust", "-A", "streams.runtime.worker", "worker"]
+    faust = [sys.executable, "-m", "faust", "-A", "streams.apps.worker", "worker"]
     done = subprocess.run(faust, env=env, capture_output=True, text=True, timeout=2 * SECONDS)
     assert done.returncode != 0
     assert "refused" in done.stdout + done.stderr

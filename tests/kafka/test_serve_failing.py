@@ -9,11 +9,11 @@ import pytest
 from aiokafka import AIOKafkaProducer
 
 from streams.broker import Broker
-from streams.kafka.admin import connected
-from streams.kafka.agents import changelogs
-from streams.kafka.marker import MARKER_KEY, Marker
-from streams.kafka.settings import KafkaSettings
-from streams.kafka.topics import check, create
+from streams.kafka.agents.agents import changelogs
+from streams.kafka.client.admin import connected
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topics import check, create
+from streams.kafka.transport.marker import MARKER_KEY, Marker
 from tests.command import start
 
 TOO_LONG = 60.0

@@ -1,4 +1,4 @@
-"""Two `turnstone serve` over real workers: each answers every key, whatever dies meanwhile."""
+"""Two `turnfold serve` over real workers: each answers every key, whatever dies meanwhile."""
 
 import json
 import re

@@ -15,13 +15,13 @@ import httpx
 import pytest
 
 from sinks.generation import FILE
-from tests.command import PROGRAM, environment, turnstone
+from tests.command import PROGRAM, environment, turnfold
 from tests.kafka.working import Working
 from tests.serving.serving import Server, serving
 
 WITHIN = 60.0
 USER = "ann"
-GENERATION = "turnstone-generation"
+GENERATION = "turnfold-generation"
 PLAIN, RULES = "plain", "root"
 numbers = count()
 
@@ -218,7 +218,7 @@ def test_readers_see_one_generation_in_each_reply_through_promote_and_rollback(
                 (("promote", PLAIN), PLAIN), (("rollback",), RULES), (("promote", PLAIN), PLAIN),
                 (("rollback",), RULES),
             ):  # fmt: skip
-                done = turnstone(*command, "--history", place.history)
+                done = turnfold(*command, "--history", place.history)
                 assert done.code == 0, done.err
                 until(lambda generation=generation: answers(server, generation))  # type: ignore[misc]
                 time.sleep(1)
@@ -235,22 +235,22 @@ def test_readers_see_one_generation_in_each_reply_through_promote_and_rollback(
 
 
 def test_a_restart_answers_from_the_promoted_generation(place: Place) -> None:
-    assert turnstone("promote", PLAIN, "--history", place.history).code == 0
+    assert turnfold("promote", PLAIN, "--history", place.history).code == 0
     try:
         with serving(*place.options()) as server:
             until(lambda: answers(server, PLAIN))
             assert facts(server.client) == past_facts(server.client) == []
             assert server.client.get("/healthz").json()["generation"] == PLAIN
     finally:
-        assert turnstone("rollback", "--history", place.history).code == 0
+        assert turnfold("rollback", "--history", place.history).code == 0
 
 
 def test_an_app_id_with_a_generation_answers_from_that_one_alone(place: Place) -> None:
-    with serving(*place.options(), "--app-id", f"turnstone.{PLAIN}") as server:
+    with serving(*place.options(), "--app-id", f"turnfold.{PLAIN}") as server:
         until(lambda: answers(server, PLAIN))
         assert facts(server.client) == past_facts(server.client) == []
-        assert turnstone("promote", PLAIN, "--history", place.history).code == 0
-        assert turnstone("rollback", "--history", place.history).code == 0
+        assert turnfold("promote", PLAIN, "--history", place.history).code == 0
+        assert turnfold("rollback", "--history", place.history).code == 0
         time.sleep(1)
         assert answers(server, PLAIN)
 
@@ -287,12 +287,12 @@ def test_a_generation_whose_worker_stands_still_is_awaited_unless_it_was_promote
         stopped.terminate()
         stopped.wait(WITHIN)
         assert server.endings([said(1, "I like herons.")]) == ["applied"]
-        assert turnstone("promote", PLAIN, "--history", place.history).code == 0
+        assert turnfold("promote", PLAIN, "--history", place.history).code == 0
         until(lambda: "lack" in ready(server)["about"])
         found = ready(server)
         assert (found["ready"], found["generation"], found["promoted"]) == (True, RULES, PLAIN)
         assert server.session("s-0").headers[GENERATION] == RULES
-        done = turnstone("promote", PLAIN, "--behind", "--history", place.history)
+        done = turnfold("promote", PLAIN, "--behind", "--history", place.history)
         assert done.code == 0, done.err
         until(lambda: answers(server, PLAIN))
         assert facts(server.client) == past_facts(server.client) == []
@@ -302,6 +302,6 @@ def test_a_generation_whose_worker_stands_still_is_awaited_unless_it_was_promote
         working.start("--generation", PLAIN, "--instance", PLAIN)
         working.workers[1] = working.workers.pop()
         until(lambda: len(server.session("s-0").json()["conversations"]) == 3)
-        assert turnstone("rollback", "--history", place.history).code == 0
+        assert turnfold("rollback", "--history", place.history).code == 0
         until(lambda: answers(server, RULES))
         until(lambda: "herons" in server.session("s-0").text)

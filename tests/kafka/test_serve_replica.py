@@ -16,14 +16,14 @@ from aiokafka.structs import TopicPartition
 
 from streams import sample
 from streams.folds import documents, learner, task
-from streams.kafka.admin import connected
-from streams.kafka.agents import changelogs
-from streams.kafka.disk_rows import DiskRows
-from streams.kafka.marker import MARKER_KEY, Marker
-from streams.kafka.settings import KafkaSettings
-from streams.kafka.topics import check, create
-from streams.serving.memory import NotReady, Outcome
-from streams.serving.replica import ReplicaMemory
+from streams.kafka.agents.agents import changelogs
+from streams.kafka.client.admin import connected
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topics import check, create
+from streams.kafka.transport.disk_rows import DiskRows
+from streams.kafka.transport.marker import MARKER_KEY, Marker
+from streams.serving.backends.backend import NotReady, Outcome
+from streams.serving.backends.replica import ReplicaMemory
 from tests.command import OUTCOMES, folded, rows
 from tests.kafka.working import APP, Working
 

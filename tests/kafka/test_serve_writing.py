@@ -6,11 +6,11 @@ import pytest
 from aiokafka.structs import TopicPartition
 
 from streams.broker import Broker
-from streams.kafka.admin import connected
-from streams.kafka.settings import KafkaSettings
-from streams.kafka.topics import create, spec
-from streams.serving import writing
-from streams.serving.writing import Message, NotAppended, Writing
+from streams.kafka.client.admin import connected
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topics import create, spec
+from streams.serving.backends import writing
+from streams.serving.backends.writing import Message, NotAppended, Writing
 
 ONE = [Message(TopicPartition("there", 0), b"key", b"value")]
 

@@ -11,10 +11,10 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth
 
 from streams.broker import Broker
-from streams.errors import ConfigurationError, TurnstoneError, Unreachable
-from streams.kafka.admin import connected
-from streams.kafka.settings import KafkaSettings
-from streams.kafka.topics import create, spec
+from streams.errors import ConfigurationError, TurnfoldError, Unreachable
+from streams.kafka.client.admin import connected
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topics import create, spec
 from tests.kafka.conftest import PASSWORD, USER, Certificates
 
 
@@ -46,10 +46,10 @@ async def round_trip(settings: KafkaSettings) -> bytes | None:
     return value
 
 
-async def refused(settings: KafkaSettings) -> TurnstoneError:
+async def refused(settings: KafkaSettings) -> TurnfoldError:
     """The error of a connection that must not come about, within ten seconds."""
     start = time.monotonic()
-    with pytest.raises(TurnstoneError) as caught:
+    with pytest.raises(TurnfoldError) as caught:
         async with connected(settings):
             pass
     assert time.monotonic() - start < 11
@@ -131,7 +131,7 @@ def test_a_server_that_never_answers_is_unreachable() -> None:
         writer.close()
         await writer.wait_closed()
 
-    async def against_a_mute_server() -> TurnstoneError:
+    async def against_a_mute_server() -> TurnfoldError:
         server = await asyncio.start_server(mute, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         async with server:
@@ -155,8 +155,8 @@ def test_the_second_address_is_asked_when_the_first_is_dead(broker: Broker) -> N
 
 
 def test_the_environment_is_read_and_arguments_win(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TURNSTONE_KAFKA_BOOTSTRAP", "a:1,b:2")
-    monkeypatch.setenv("TURNSTONE_KAFKA_PARTITIONS", "6")
+    monkeypatch.setenv("TURNFOLD_KAFKA_BOOTSTRAP", "a:1,b:2")
+    monkeypatch.setenv("TURNFOLD_KAFKA_PARTITIONS", "6")
     assert KafkaSettings.load().addresses == [("a", 1), ("b", 2)]
     given = KafkaSettings.load(bootstrap="[::1]:3", partitions=None)
     assert given.addresses == [("::1", 3)]
@@ -167,14 +167,14 @@ def test_the_environment_is_read_and_arguments_win(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        ({"bootstrap": "kafka"}, "TURNSTONE_KAFKA_BOOTSTRAP"),
+        ({"bootstrap": "kafka"}, "TURNFOLD_KAFKA_BOOTSTRAP"),
         ({"bootstrap": "kafka:99999"}, "'kafka:99999' is not host:port"),
-        ({"partitions": 0}, "TURNSTONE_KAFKA_PARTITIONS"),
+        ({"partitions": 0}, "TURNFOLD_KAFKA_PARTITIONS"),
         ({"security_protocol": "SASL_SSL"}, "sasl_username"),
         ({"sasl_username": "alice", "sasl_password": "secret"}, "security_protocol"),
         ({"tls_ca": "ca.pem"}, "security_protocol"),
         ({"security_protocol": "SSL", "tls_key": "key.pem"}, "tls_certificate"),
-        ({"sasl_mechanism": "GSSAPI"}, "TURNSTONE_KAFKA_SASL_MECHANISM"),
+        ({"sasl_mechanism": "GSSAPI"}, "TURNFOLD_KAFKA_SASL_MECHANISM"),
     ],
 )
 def test_what_does_not_fit_together_is_named(given: dict[str, Any], named: str) -> None:
@@ -199,7 +199,7 @@ def test_a_tls_file_that_cannot_be_used_is_named(
             (tmp_path / "empty.pem").touch()
             given = {"tls_ca": certificates.authority, field: path}
             settings = KafkaSettings.load(bootstrap="a:1", security_protocol="SSL", **given)
-            with pytest.raises(ConfigurationError, match=f"TURNSTONE_KAFKA_{field.upper()}"):
+            with pytest.raises(ConfigurationError, match=f"TURNFOLD_KAFKA_{field.upper()}"):
                 settings.client()
 
 

@@ -23,15 +23,15 @@ from sinks.root import HistoryError
 from sinks.shared import SharedHistory
 from streams.broker import Broker
 from streams.errors import Unreachable
-from streams.kafka.fetching import KafkaConsumer
-from streams.kafka.settings import KafkaSettings
-from streams.kafka.sink import NAMED_SESSION_MS, Sink, SinkCounts, SinkOptions, owner
-from streams.kafka.sink_batch import MISFIT
-from streams.kafka.topics import ensure_topics
-from streams.runtime import local
+from streams.files import local
+from streams.kafka.client.fetching import KafkaConsumer
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topics import ensure_topics
+from streams.kafka.sink.batch import MISFIT
+from streams.kafka.sink.sink import NAMED_SESSION_MS, Sink, SinkCounts, SinkOptions, owner
 from streams.topology import HISTORY
 from tests.acceptance import ledger, sgd
-from tests.command import ndjson, turnstone
+from tests.command import ndjson, turnfold
 from tests.kafka.history import Message, messages, send
 from tests.shared_data import shared
 
@@ -204,7 +204,7 @@ def test_a_broker_that_dies_while_partitions_are_given_is_said(
         asyncio.run(ensure_topics(settings))
         monkeypatch.setattr(SharedHistory, "positions", killed_before)
         impatient = partial(KafkaConsumer, request_timeout_ms=2_000)
-        monkeypatch.setattr("streams.kafka.sink.KafkaConsumer", impatient)
+        monkeypatch.setattr("streams.kafka.sink.sink.KafkaConsumer", impatient)
         with pytest.raises(Unreachable, match="no broker can be reached"):
             run(settings, tmp_path / "h", name="lost")
 
@@ -309,7 +309,7 @@ async def _send_null(settings: KafkaSettings) -> None:
 def test_a_history_of_the_file_runner_is_refused(log: Log, tmp_path: Path) -> None:
     file = ndjson(tmp_path / "one.ndjson", [])
     local.run([str(file)], tmp_path / "h")
-    with pytest.raises(HistoryError, match="written by `turnstone run`"):
+    with pytest.raises(HistoryError, match="written by `turnfold run`"):
         run(log.settings, tmp_path / "h")
 
 
@@ -318,13 +318,13 @@ def test_another_sinks_history_is_refused_and_a_file_runner_too(log: Log, tmp_pa
     with pytest.raises(HistoryError, match="sink is 'mine', not 'yours'"):
         run(log.settings, tmp_path / "h", name="yours")
     file = ndjson(tmp_path / "one.ndjson", [])
-    done = turnstone("run", file, "--history", tmp_path / "h")
+    done = turnfold("run", file, "--history", tmp_path / "h")
     assert done.code == 3
     assert "_store is missing" in done.err
 
 
 def test_the_command_says_counts_and_ends(log: Log, tmp_path: Path) -> None:
-    done = turnstone(
+    done = turnfold(
         "sink", "--bootstrap", log.broker.bootstrap, "--history", tmp_path / "h",
         "--name", "command", "--once", "--json",
     )  # fmt: skip
@@ -334,7 +334,7 @@ def test_the_command_says_counts_and_ends(log: Log, tmp_path: Path) -> None:
 
 
 def test_a_broker_that_is_not_there_is_exit_5(tmp_path: Path) -> None:
-    done = turnstone("sink", "--bootstrap", "127.0.0.1:1", "--history", tmp_path / "h")
+    done = turnfold("sink", "--bootstrap", "127.0.0.1:1", "--history", tmp_path / "h")
     assert done.code == 5
     assert "127.0.0.1:1" in done.err
     assert not (tmp_path / "h").exists()

@@ -9,11 +9,11 @@ import pytest
 
 from sinks.digest import digest
 from streams.broker import Broker
-from streams.kafka.settings import KafkaSettings
-from streams.kafka.topics import ensure_topics
-from streams.runtime import local
+from streams.files import local
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topics import ensure_topics
 from tests.acceptance.test_laws import ALICE, MARKS, alice_alone, bobs, company
-from tests.command import files_holding, ndjson, rows, turn, turnstone
+from tests.command import files_holding, ndjson, rows, turn, turnfold
 from tests.kafka.history import Message, messages, send
 from tests.kafka.test_sink import Process, run
 
@@ -56,12 +56,12 @@ def test_a_sinks_history_is_compacted_and_written_on(sunk: Sunk) -> None:
     with Process(sunk.broker, sunk.history, "ops") as running:
         running.wait_for("positioned")
         for command in (("compact",), ("forget", ALICE, "--yes")):
-            refused = turnstone(*command, "--history", sunk.history)
+            refused = turnfold(*command, "--history", sunk.history)
             assert refused.code == 3
             assert "a sink is writing this history; end all its sinks" in refused.err
         running.process.terminate()
         running.ends_with(0)
-    done = turnstone("compact", "--history", sunk.history, "--json")
+    done = turnfold("compact", "--history", sunk.history, "--json")
     assert done.code == 0, done.err
     assert any(one["files_after"] < one["files_before"] for one in done.json().values())
     assert digest(sunk.history) == before
@@ -76,12 +76,12 @@ def test_law_8_a_forgotten_person_stays_gone_when_the_sink_goes_on(sunk: Sunk) -
     assert any(mark.encode() in one.value for one in unread for mark in MARKS)
     sunk.sink(read)
     assert [mark for mark in MARKS if files_holding(sunk.history, mark)]
-    done = turnstone("forget", ALICE, "--history", sunk.history, "--yes", "--json")
+    done = turnfold("forget", ALICE, "--history", sunk.history, "--yes", "--json")
     assert done.code == 0, done.err
     assert "Kafka's topics" in done.json()["elsewhere"]
     assert ALICE not in done.out
     assert [mark for mark in MARKS if files_holding(sunk.history, mark)] == []
-    group = turnstone("session", "group", "--history", sunk.history, "--json").json()
+    group = turnfold("session", "group", "--history", sunk.history, "--json").json()
     assert [one["user_input"] for one in group["conversations"]] == ["bob in company"]
     sunk.sink(unread)
     assert [mark for mark in MARKS if files_holding(sunk.history, mark)] == []

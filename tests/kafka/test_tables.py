@@ -17,10 +17,10 @@ import pytest
 from faust.types import TP
 
 from streams.broker import Broker
-from streams.kafka.app import App
-from streams.kafka.disk_rows import STANDING_KEY, DiskRows
-from streams.kafka.marker import MARKER_KEY, Standing
-from streams.kafka.partitions import partition_of
+from streams.kafka.client.partitions import partition_of
+from streams.kafka.transport.app import App
+from streams.kafka.transport.disk_rows import STANDING_KEY, DiskRows
+from streams.kafka.transport.marker import MARKER_KEY, Standing
 from tests.fault.disk import can_mount, mounted
 from tests.kafka.counting import PARTITIONS, Counting, read_all
 from tests.kafka.counting_worker import plan

@@ -12,9 +12,9 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from schemas.events import MAX_RECORD_BYTES
 from streams.errors import ConfigurationError, Unreachable
-from streams.kafka.admin import connected
-from streams.kafka.settings import KafkaSettings
-from streams.kafka.topics import DAY_MS, TopicSpec, check, create, ensure_topics, spec
+from streams.kafka.client.admin import connected
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topics import DAY_MS, TopicSpec, check, create, ensure_topics, spec
 from streams.topology import DEAD_LETTERS, TOPICS, TURNS
 
 R = TypeVar("R")
@@ -124,7 +124,7 @@ def test_a_wrong_partition_count_is_named(settings: KafkaSettings) -> None:
     topic = name()
     made(settings, topic, 3, **{"message.timestamp.type": "LogAppendTime"})
     said = refusal(settings, spec(topic, 4, max_bytes=1))
-    assert f"topic {topic}: expected 4 partitions (TURNSTONE_KAFKA_PARTITIONS), found 3" in said
+    assert f"topic {topic}: expected 4 partitions (TURNFOLD_KAFKA_PARTITIONS), found 3" in said
     assert "Changing the number of partitions" in said and "anew" not in said
 
 

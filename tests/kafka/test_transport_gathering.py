@@ -5,7 +5,7 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.kafka.gathering import Chunk, Gathering
+from streams.kafka.transport.batch_buffer import Chunk, Gathering
 
 
 class Fetched(NamedTuple):

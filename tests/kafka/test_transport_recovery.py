@@ -10,9 +10,9 @@ from aiokafka.errors import KafkaError
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.structs import TopicPartition
 
-from streams.kafka.processing import LaneSettings, Output
-from streams.kafka.transaction import QUICK, TIGHT, ZSTD, Transactions
-from streams.kafka.writer import TransactionFailed, Writer
+from streams.kafka.client.transaction import QUICK, TIGHT, ZSTD, Transactions
+from streams.kafka.transport.processing import LaneSettings, Output
+from streams.kafka.transport.writer import TransactionFailed, Writer
 from tests.kafka.counting import Counting, read_all
 
 

@@ -16,11 +16,11 @@ import msgspec
 
 from sinks.digest import digest
 from streams import sample
-from streams.kafka.agents import changelog_name
-from streams.kafka.marker import MARKER_KEY
+from streams.kafka.client.names import changelog_name
+from streams.kafka.transport.marker import MARKER_KEY
 from streams.topology import SESSION_AGENT, TOPICS
 from tests.acceptance import ledger, sgd
-from tests.command import environment, folded, ndjson, rows, turn, turnstone
+from tests.command import environment, folded, ndjson, rows, turn, turnfold
 from tests.conftest import LEDGER, SGD
 from tests.kafka.working import APP, OUTCOMES, Working, message, produced
 from tests.shared_data import shared
@@ -212,7 +212,7 @@ def test_law_3_bad_input(working: Working) -> None:
     assert [one[:3] for one in found] == [one[:3] for one in expected]
     assert found == expected
     outputs = [topic.name for topic in TOPICS if topic.direction == "output"]
-    changelogs = ["turnstone-session-rows-changelog", "turnstone-memory-rows-changelog"]
+    changelogs = ["turnfold-session-rows-changelog", "turnfold-memory-rows-changelog"]
     for topic in (*outputs, *changelogs):
         assert not [one for one in working.read(topic) if SECRET.encode() in (one.value or b"")]
     assert SECRET not in working.log()
@@ -233,7 +233,7 @@ def _text(value: bytes) -> Any:
 
 
 def test_a_worker_says_what_is_wrong_and_ends(working: Working) -> None:
-    done = turnstone("worker", "--bootstrap", "127.0.0.1:1")
+    done = turnfold("worker", "--bootstrap", "127.0.0.1:1")
     assert done.code == 5
     assert "127.0.0.1:1" in done.err
     worker = working.start()
@@ -241,9 +241,9 @@ def test_a_worker_says_what_is_wrong_and_ends(working: Working) -> None:
     worker.terminate()
     assert worker.wait(20) == 0
     assert working.start("--partitions", "2").wait(30) == 3
-    assert "TURNSTONE_KAFKA_PARTITIONS (--partitions) is 2, but topic turns has 4" in working.log()
+    assert "TURNFOLD_KAFKA_PARTITIONS (--partitions) is 2, but topic turns has 4" in working.log()
     assert working.start("--app-id", "no/slash").wait(30) == 3
-    assert "TURNSTONE_WORKER_APP_ID" in working.log()
+    assert "TURNFOLD_WORKER_APP_ID" in working.log()
 
 
 def test_a_changelog_of_another_version_is_refused(working: Working) -> None:
@@ -259,8 +259,8 @@ def test_a_changelog_of_another_version_is_refused(working: Working) -> None:
 
 
 def test_faust_s_own_command_starts_it_too(working: Working, tmp_path: Path) -> None:
-    kafka = {"TURNSTONE_KAFKA_BOOTSTRAP": working.bootstrap}
-    faust = [sys.executable, "-m", "faust", "-A", "streams.runtime.worker", "worker", "-l", "info"]
+    kafka = {"TURNFOLD_KAFKA_BOOTSTRAP": working.bootstrap}
+    faust = [sys.executable, "-m", "faust", "-A", "streams.apps.worker", "worker", "-l", "info"]
     with (tmp_path / "log-0").open("wb") as log:
         worker = subprocess.Popen(faust, stderr=log, stdout=log, env=environment(**kafka))
     working.workers.append(worker)

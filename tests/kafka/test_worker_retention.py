@@ -13,12 +13,12 @@ import pytest
 from schemas.base import DAY, format_time
 from sinks.digest import digest
 from streams.folds import documents
-from streams.kafka.agents import changelog_name
-from streams.kafka.disk_rows import DiskRows
-from streams.kafka.rows import MemoryRows, RowStore
-from streams.kafka.settings import KafkaSettings
-from streams.runtime.entity import COLD
-from streams.serving.replica import ReplicaMemory
+from streams.kafka.client.names import changelog_name
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.transport.disk_rows import DiskRows
+from streams.kafka.transport.rows import MemoryRows, RowStore
+from streams.pipeline.entity import COLD
+from streams.serving.backends.replica import ReplicaMemory
 from streams.topology import SESSION_AGENT
 from tests.command import folded, ndjson, rows, turn
 from tests.kafka.test_serve_replica import until

@@ -16,15 +16,15 @@ from aiokafka import AIOKafkaProducer
 from schemas.events import RECORD_TYPES
 from sinks.delta import History
 from streams.broker import Broker
-from streams.kafka.agents import changelog_name
-from streams.kafka.history_rows import parse
-from streams.kafka.marker import MARKER_KEY
-from streams.kafka.marker import decode as decode_marker
+from streams.kafka.client.names import changelog_name
+from streams.kafka.sink.history_rows import parse
+from streams.kafka.transport.marker import MARKER_KEY
+from streams.kafka.transport.marker import decode as decode_marker
 from streams.topology import AGENTS, DEAD_LETTERS, HISTORY, USER_SIGNALS, topic_of
 from tests.command import PROGRAM, environment
 from tests.kafka.counting import PARTITIONS, read_all
 
-APP = "turnstone"
+APP = "turnfold"
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
 TOO_LONG = 90.0
 

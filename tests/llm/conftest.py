@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streams.runtime import local
+from streams.files import local
 from tests.command import checked, ndjson
 from tests.llm.endpoint import Behaviour, Endpoint, model
 

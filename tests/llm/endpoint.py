@@ -8,7 +8,7 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple, Self
 
-from streams.extractors.llm.settings import LlmSettings
+from streams.llm.settings import LlmSettings
 
 SENT, RECEIVED = 700, 30
 """Tokens an answer says it took."""

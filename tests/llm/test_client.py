@@ -17,12 +17,12 @@ import pytest
 from pydantic import SecretStr
 
 from streams.errors import ConfigurationError, Unreachable
-from streams.extractors.llm.breaker import Breaker
-from streams.extractors.llm.budget import HOUR, Budget, BudgetSpent
-from streams.extractors.llm.completion import LONGEST_WAIT, _retry_after
-from streams.extractors.llm.groups import Group, Turn
-from streams.extractors.llm.maker import NOTHING, Extractor, Remembered, extractor
-from streams.extractors.llm.settings import LlmSettings
+from streams.llm.breaker import Breaker
+from streams.llm.budget import HOUR, Budget, BudgetSpent
+from streams.llm.completion import LONGEST_WAIT, _retry_after
+from streams.llm.groups import Group, Turn
+from streams.llm.maker import NOTHING, Extractor, Remembered, extractor
+from streams.llm.settings import LlmSettings
 from tests.llm.endpoint import (
     SENT,
     CutChunks,
@@ -506,13 +506,13 @@ def test_nothing_is_asked_without_a_budget(endpoint: Start) -> None:
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        ({"base_url": "localhost:11434/v1"}, "TURNSTONE_LLM_BASE_URL: expected http"),
-        ({"base_url": "https://me:sk-1@host/v1"}, "put the key into TURNSTONE_LLM_API_KEY"),
-        ({"model": ""}, "TURNSTONE_LLM_MODEL"),
-        ({"api_key": "sk-1\nX-Other: 1"}, "TURNSTONE_LLM_API_KEY: it holds control"),
-        ({"api_key": "sk-1ü"}, "TURNSTONE_LLM_API_KEY: it holds control or non-ASCII"),
+        ({"base_url": "localhost:11434/v1"}, "TURNFOLD_LLM_BASE_URL: expected http"),
+        ({"base_url": "https://me:sk-1@host/v1"}, "put the key into TURNFOLD_LLM_API_KEY"),
+        ({"model": ""}, "TURNFOLD_LLM_MODEL"),
+        ({"api_key": "sk-1\nX-Other: 1"}, "TURNFOLD_LLM_API_KEY: it holds control"),
+        ({"api_key": "sk-1ü"}, "TURNFOLD_LLM_API_KEY: it holds control or non-ASCII"),
         ({"budget_cost": 1.0, "price_input": 0.0}, "needs price_input and price_output"),
-        ({"body": {"model": "another"}}, "body: model is set by Turnstone"),
+        ({"body": {"model": "another"}}, "body: model is set by Turnfold"),
         ({"body": {"max_tokens": 9}}, "body: set max_output_tokens, not max_tokens"),
         ({"body": {"max_completion_tokens": 9999}}, "body: max_completion_tokens is at most"),
         ({"sources": ("chat", "meta_request")}, "meta_request is never what a user says"),
@@ -543,7 +543,7 @@ def test_what_cannot_be_sent_is_not_shown(endpoint: Start) -> None:
 
     with pytest.raises(ConfigurationError) as caught:
         asyncio.run(inside())
-    assert "TURNSTONE_LLM_API_KEY" in str(caught.value)
+    assert "TURNFOLD_LLM_API_KEY" in str(caught.value)
     text = "".join(traceback.format_exception(caught.value))
     assert "sk-1" not in text
     assert asked.requests == []
@@ -556,7 +556,7 @@ def test_a_key_in_a_refusal_is_not_shown(endpoint: Start) -> None:
 
 
 def test_settings_that_are_missing() -> None:
-    with pytest.raises(ConfigurationError, match="TURNSTONE_LLM_BASE_URL: Field required"):
+    with pytest.raises(ConfigurationError, match="TURNFOLD_LLM_BASE_URL: Field required"):
         LlmSettings.load(model="m")
 
 

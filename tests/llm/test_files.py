@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from schemas.time import format_time
-from streams.extractors.llm.files import extract, waves
-from streams.extractors.llm.groups import Group, Turn
-from streams.extractors.llm.plans import Author, Usage, failure
-from streams.extractors.llm.spool import spooling
-from streams.runtime import local
+from streams.files import local
+from streams.llm.files import extract, waves
+from streams.llm.groups import Group, Turn
+from streams.llm.plans import Author, Usage, failure
+from streams.llm.spool import spooling
 from tests.command import (
     PROGRAM,
     environment,
@@ -24,7 +24,7 @@ from tests.command import (
     ndjson,
     rows,
     turn,
-    turnstone,
+    turnfold,
 )
 from tests.llm.endpoint import Endpoint, Hang, Reply, Request, completion, error, in_turn, model
 
@@ -242,9 +242,9 @@ def test_a_wave_holds_each_user_once_and_keeps_their_order() -> None:
 def command(asked: Endpoint, history: Path, *more: str) -> "subprocess.Popen[bytes]":
     """The real command as a process."""
     env = environment(
-        TURNSTONE_LLM_API_KEY="sk-secret", TURNSTONE_LLM_BASE_URL=asked.url,
-        TURNSTONE_LLM_MODEL="test", TURNSTONE_LLM_RETRY_SECONDS="0.2",
-        TURNSTONE_LLM_BREAKER_SECONDS="0.1",
+        TURNFOLD_LLM_API_KEY="sk-secret", TURNFOLD_LLM_BASE_URL=asked.url,
+        TURNFOLD_LLM_MODEL="test", TURNFOLD_LLM_RETRY_SECONDS="0.2",
+        TURNFOLD_LLM_BREAKER_SECONDS="0.1",
     )  # fmt: skip
     return subprocess.Popen(
         [PROGRAM, "extract", "--history", str(history), "--json", *more],
@@ -320,7 +320,7 @@ def test_who_was_forgotten_is_not_brought_back_by_what_a_killed_run_left(
     running.communicate()
     (spool,) = left.glob("*.ndjson")
     assert b'"user_id":"u0"' in spool.read_bytes()
-    assert turnstone("forget", "u0", "--history", history, "--yes").code == 0
+    assert turnfold("forget", "u0", "--history", history, "--yes").code == 0
     asked.behave = model
     extract(history, asked.settings())
     owners = rows(history, "SELECT DISTINCT user_id FROM plans")
@@ -335,7 +335,7 @@ def test_who_is_forgotten_while_it_runs_is_forgotten(endpoint: Start, folded: Fo
     def forgetting(request: Request) -> Reply:
         if len(asked.requests) == 1:
             for user in ("u0", "u2"):
-                assert turnstone("forget", user, "--history", history, "--yes").code == 0
+                assert turnfold("forget", user, "--history", history, "--yes").code == 0
         return model(request)
 
     asked = endpoint(forgetting)
@@ -369,7 +369,7 @@ def test_of_two_at_once_one_is_refused(endpoint: Start, folded: Folded) -> None:
     second = command(asked, history)
     _, err = second.communicate(timeout=20)
     assert second.returncode == 3
-    assert b"another `turnstone extract` runs here" in err
+    assert b"another `turnfold extract` runs here" in err
     first.kill()
     first.communicate()
     assert len(asked.requests) == 1
@@ -382,7 +382,7 @@ def test_the_key_is_sent_and_never_shown(endpoint: Start, folded: Folded) -> Non
     out, err = running.communicate(timeout=20)
     assert asked.requests[0].headers["Authorization"] == "Bearer sk-secret"
     assert running.returncode == 3
-    assert b"HTTP 401" in err and b"TURNSTONE_LLM_API_KEY" in err
+    assert b"HTTP 401" in err and b"TURNFOLD_LLM_API_KEY" in err
     assert b"sk-secret" not in out + err
     settings = asked.settings(api_key="sk-secret")
     assert "sk-secret" not in repr(settings) + str(settings) + settings.model_dump_json()

@@ -1,4 +1,4 @@
-"""The exit codes of `turnstone extract`: what came of its requests, and if any was answered."""
+"""The exit codes of `turnfold extract`: what came of its requests, and if any was answered."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from streams.broker import Broker
-from tests.command import Done, environment, ndjson, turn, turnstone
+from tests.command import Done, environment, ndjson, turn, turnfold
 from tests.llm.endpoint import Endpoint, Request, completion, model
 from tests.llm.endpoint import Reply as Answer
 
@@ -35,9 +35,9 @@ def nonsense_for_one(request: Request) -> Answer:
 
 
 def extract(url: str, *more: str | Path) -> Done:
-    quick = {"TURNSTONE_LLM_BREAKER_SECONDS": "0.2", "TURNSTONE_LLM_RETRY_SECONDS": "0.2"}
-    env = environment(TURNSTONE_LLM_BASE_URL=url, TURNSTONE_LLM_MODEL="test", **quick)
-    return turnstone("extract", *more, env=env)
+    quick = {"TURNFOLD_LLM_BREAKER_SECONDS": "0.2", "TURNFOLD_LLM_RETRY_SECONDS": "0.2"}
+    env = environment(TURNFOLD_LLM_BASE_URL=url, TURNFOLD_LLM_MODEL="test", **quick)
+    return turnfold("extract", *more, env=env)
 
 
 @pytest.mark.parametrize(("strict", "code"), [((), 1), (("--strict",), 4)])
@@ -75,7 +75,7 @@ def test_over_kafka_once_has_the_same_outcomes(endpoint: Start, tmp_path: Path) 
     file = ndjson(tmp_path / "turns.ndjson", records())
     with Broker.start(short_lived=True) as broker:
         at = ("--bootstrap", broker.bootstrap)
-        assert turnstone("produce", file, *at).code == 0
+        assert turnfold("produce", file, *at).code == 0
         away = extract(AWAY, *at, "--once", "--group", "away")
         assert away.code == 5
         assert "does not answer" in away.err

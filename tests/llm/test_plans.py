@@ -9,12 +9,12 @@ import pytest
 
 from schemas.events import WritePlan
 from schemas.time import format_time, parse_time
-from streams.extractors.llm import prompt
-from streams.extractors.llm.answers import strict_schema
-from streams.extractors.llm.groups import Group, Turn
-from streams.extractors.llm.known import LONGEST, Known, choose
-from streams.extractors.llm.plans import Author, Fault, Usage, failure, plan, plan_id
-from streams.runtime.decode import Dead, decode
+from streams.llm import prompt
+from streams.llm.answers import strict_schema
+from streams.llm.groups import Group, Turn
+from streams.llm.known import LONGEST, Known, choose
+from streams.llm.plans import Author, Fault, Usage, failure, plan, plan_id
+from streams.pipeline.decode import Dead, decode
 
 AUTHOR = Author("llm/test", "1", timed=True)
 USAGE = Usage(1, 700, 30, 0.001, 0)

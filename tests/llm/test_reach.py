@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.extractors.llm.reach import LARGEST, Reach, of_commit
+from streams.llm.reach import LARGEST, Reach, of_commit
 
 
 @given(st.integers(0, 10**12), st.sets(st.integers(0, 60), min_size=1), st.data())

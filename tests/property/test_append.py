@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.folds import session
-from streams.runtime import plain
+from streams.pipeline import plain
 from tests.property import strategies
 from tests.property.world import Json, World, turn
 

@@ -13,7 +13,7 @@ from schemas.events import Turn
 from schemas.upcast import upcast
 from streams.folds.ids import canonical
 from streams.folds.rows import Input
-from streams.runtime.decode import content_of, decode
+from streams.pipeline.decode import content_of, decode
 from tests.property.strategies import turn_fields
 from tests.property.world import Json, turn
 

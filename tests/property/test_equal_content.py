@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from schemas.upcast import number
 from streams.folds.rows import Input
-from streams.runtime import plain
-from streams.runtime.decode import Dead, decode
+from streams.pipeline import plain
+from streams.pipeline.decode import Dead, decode
 from tests.property.world import Json, plan, recursion, result, signal, turn
 
 PLACE = ("equal", 0, 1)

@@ -11,7 +11,7 @@ from schemas.base import format_time
 from schemas.events import WritePlan
 from streams.extractors import rules
 from streams.folds.quoting import quoted
-from streams.runtime.plain import PlainTurn
+from streams.pipeline.plain import PlainTurn
 from tests.acceptance.utterances import turn, utterances
 
 KNOWN = tuple(dict.fromkeys([one.text for one in utterances()]))

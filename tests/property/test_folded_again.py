@@ -9,14 +9,14 @@ from tempfile import TemporaryDirectory
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from streams.apps.maintenance import forget
+from streams.files import local
+from streams.files.manifest import Settings
+from streams.files.refold import refold, refold_user
 from streams.folds import documents
-from streams.generations.generation import Settings
 from streams.generations.rebuild import backfill
 from streams.generations.switching import promote
-from streams.runtime import local
-from streams.runtime.entity import Entity
-from streams.runtime.operate import forget
-from streams.runtime.refold import refold, refold_user
+from streams.pipeline.entity import Entity
 from tests.command import ndjson, rows
 from tests.property.strategies import MINUTES, events, write_plans
 from tests.property.world import Json, World, encode, when

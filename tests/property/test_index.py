@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.folds import index
-from streams.runtime.entity import Entity
+from streams.pipeline.entity import Entity
 from tests.property import strategies
 from tests.property.world import Json, World, turn
 

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from schemas.base import DAY, parse_time
 from schemas.rows import Source
 from sinks.digest import digest
-from streams.kafka.partitions import partition_of
-from streams.kafka.rows import MemoryRows
-from streams.kafka.session_agent import SessionAgent
-from streams.retention import is_past
-from streams.runtime import local
-from streams.runtime.entity import COLD, Entity
+from streams.files import local
+from streams.kafka.agents.session_agent import SessionAgent
+from streams.kafka.client.partitions import partition_of
+from streams.kafka.transport.rows import MemoryRows
+from streams.pipeline.entity import COLD, Entity
+from streams.pipeline.retention import is_past
 from tests.command import ndjson, rows
 from tests.property.strategies import SESSIONS, events, shuffled
 from tests.property.test_law_2 import Where, final
@@ -70,7 +70,7 @@ def test_law_2_sessions_that_are_cold_between_any_two_records_change_nothing(
     records = data.draw(shuffled(data.draw(events())))
     made, plain = World(), World()
     made.store = disk = Disk()
-    made.applier.store = disk  # type: ignore[assignment]
+    made.applier.store = disk
     for record in records:
         assert made.say(record) == plain.say(record)
         made.documents()
@@ -256,7 +256,7 @@ def test_a_session_that_is_stored_cold_is_one_row() -> None:
     """Else the first test above would prove little."""
     made = World()
     made.store = disk = Disk()
-    made.applier.store = disk  # type: ignore[assignment]
+    made.applier.store = disk
     made.say(turn("e", 0))
     disk.store_again(["s1"])
     assert list(disk.stored["sessions", "default", "s1"]) == [COLD]

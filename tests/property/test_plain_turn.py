@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from schemas.events import Turn
 from streams.folds.rows import Input
-from streams.runtime import decode as edge
-from streams.runtime import plain
+from streams.pipeline import decode as edge
+from streams.pipeline import plain
 
 TEXTS = st.one_of(
     st.text(max_size=40),

@@ -9,9 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schemas.events import RECORD_TYPES
-from streams.runtime.apply import Applier
-from streams.runtime.database import BLOCK_CACHE
-from streams.runtime.store import Store, StoreError
+from streams.files.database import BLOCK_CACHE
+from streams.files.store import Store
+from streams.pipeline.apply import Applier
+from streams.pipeline.ports import StoreError
 from tests.property.strategies import events, write_plans
 from tests.property.test_law_2 import final
 from tests.property.world import Json, World, fact, plan, turn, world

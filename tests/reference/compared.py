@@ -15,8 +15,8 @@ from schemas.session import SessionDocument
 from schemas.task import TaskDocument
 from schemas.time import format_time
 from streams.folds import affect, documents, learner, memory, preferences, states, task
-from streams.runtime.decode import decode
-from streams.runtime.entity import Entity
+from streams.pipeline.decode import decode
+from streams.pipeline.entity import Entity
 from tests.property.world import World, encode
 from tests.reference.records import Given
 from tests.reference.session import sessions

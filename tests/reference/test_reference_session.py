@@ -9,7 +9,7 @@ import pytest
 
 from schemas.events import RECORD_TYPES
 from schemas.record import Record
-from streams.runtime import plain
+from streams.pipeline import plain
 from tests.reference.records import Given, ended_turns
 from tests.reference.session import SessionMemory, sessions
 

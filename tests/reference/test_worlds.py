@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sinks.digest import digest
-from streams.runtime import local
+from streams.files import local
 from tests.command import checked, ndjson
 from tests.property.world import World
 from tests.reference import compared, replayed, viewed, worlds

@@ -1,11 +1,11 @@
-"""One server for the tests of the API: `turnstone serve` over the sample's history."""
+"""One server for the tests of the API: `turnfold serve` over the sample's history."""
 
 from collections.abc import Iterator
 
 import httpx
 import pytest
 
-from streams.runtime import local
+from streams.files import local
 from streams.sample import CONVERSATIONS
 from tests.serving.serving import Server, serving
 

@@ -15,8 +15,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from streams.serving.connection import UVICORN, Connection, raise_file_limit
-from streams.serving.limits import guarded
+from streams.serving.http.connection import UVICORN, Connection, raise_file_limit
+from streams.serving.http.limits import guarded
 
 LARGE = 30_000_000
 
@@ -99,7 +99,7 @@ def everything(opened: socket.socket) -> bytes:
 
 
 def _server(app: ASGIApp) -> uvicorn.Server:
-    """With the settings of `turnstone serve`."""
+    """With the settings of `turnfold serve`."""
     config = uvicorn.Config(app, http=Connection, timeout_graceful_shutdown=1, **UVICORN)
     return uvicorn.Server(config)
 

@@ -1,4 +1,4 @@
-"""`turnstone serve` as a process, and a client that asks it over real sockets."""
+"""`turnfold serve` as a process, and a client that asks it over real sockets."""
 
 import json
 import select

@@ -12,10 +12,10 @@ from typing import Any
 import httpx
 import pytest
 
-from streams.serving import keys as keys_module
-from streams.serving.keys import Caller, Keys, Role, changed, make
-from streams.serving.limits import guarded
-from tests.command import Done, turnstone
+from streams.serving.http import keys as keys_module
+from streams.serving.http.keys import Caller, Keys, Role, changed, make
+from streams.serving.http.limits import guarded
+from tests.command import Done, turnfold
 from tests.serving.guarded_app import Served, served, small_app
 
 SECRET = "MARKED-f00d"
@@ -161,11 +161,11 @@ def test_metrics_are_for_a_key_of_all_tenants(client: httpx.Client, tokens: dict
 
 def test_a_key_of_all_tenants_names_one(client: httpx.Client, tokens: dict[str, str]) -> None:
     mine = bearer(tokens["all"])
-    assert client.get(SESSION, headers=mine | {"Turnstone-Tenant": "beta"}).json()[0] == "beta"
+    assert client.get(SESSION, headers=mine | {"Turnfold-Tenant": "beta"}).json()[0] == "beta"
     for name in ("*", "", "a/b", "x" * 129):
-        check_problem(client.get(SESSION, headers=mine | {"Turnstone-Tenant": name}), 400)
+        check_problem(client.get(SESSION, headers=mine | {"Turnfold-Tenant": name}), 400)
     check_problem(client.get(SESSION, headers=mine), 400)
-    theirs = bearer(tokens["admin"]) | {"Turnstone-Tenant": "beta"}
+    theirs = bearer(tokens["admin"]) | {"Turnfold-Tenant": "beta"}
     assert client.get(SESSION, headers=theirs).json()[0] == "acme"
 
 
@@ -222,7 +222,7 @@ def test_a_revoked_key_is_refused_within_a_second(
     with httpx.stream("GET", server.url + SESSION + "/events", headers=bearer(token)) as stream:
         heard = stream.iter_bytes()
         next(heard)
-        done = turnstone("keys", "revoke", token.split("_")[1], "--keys", file)
+        done = turnfold("keys", "revoke", token.split("_")[1], "--keys", file)
         assert done.code == 0
         began = time.monotonic()
         for _ in heard:
@@ -262,8 +262,8 @@ def test_a_broken_file_keeps_the_last_good_keys_and_says_so(
 
 
 def keys(*args: str, file: Path) -> Done:
-    """`turnstone keys …`"""
-    return turnstone("keys", *args, "--keys", file)
+    """`turnfold keys …`"""
+    return turnfold("keys", *args, "--keys", file)
 
 
 def test_the_commands_make_list_and_revoke(tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ def test_keys_made_side_by_side_are_all_there(tmp_path: Path) -> None:
 def test_every_reply_has_the_security_headers(
     server: Served, client: httpx.Client, tokens: dict[str, str]
 ) -> None:
-    mine = bearer(tokens["all"]) | {"Turnstone-Tenant": "a"}
+    mine = bearer(tokens["all"]) | {"Turnfold-Tenant": "a"}
     replies = [
         client.get("/healthz"),
         client.get(SESSION),

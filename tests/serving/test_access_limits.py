@@ -19,9 +19,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from streams.serving import connection
-from streams.serving.keys import Keys, changed, make
-from streams.serving.limits import Bounds, Rate, guarded
+from streams.serving.http import connection
+from streams.serving.http.keys import Keys, changed, make
+from streams.serving.http.limits import Bounds, Rate, guarded
 from tests.serving.guarded_app import LARGE, Served, everything, served, small_app
 
 RECORDS = "/v1/records"

@@ -8,8 +8,8 @@ import pytest
 
 from schemas.http import Ending
 from streams.folds.summary import BEHAVIOUR, KINDS, LANGUAGES, NEWCOMER
-from streams.serving.endpoints import ENDPOINTS
-from streams.serving.memory import Ending as MemoryEnding
+from streams.serving.backends.backend import Ending as MemoryEnding
+from streams.serving.http.endpoints import ENDPOINTS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "http.md").read_text("utf-8")

@@ -13,9 +13,9 @@ import pytest
 from schemas.learner import MemorySummary, UserLearningProfile
 from schemas.session import SessionContext
 from streams.folds.rows import Input
-from streams.serving.app import create_app
-from streams.serving.embedded import EmbeddedMemory
-from streams.serving.memory import Outcome
+from streams.serving.backends.backend import Outcome
+from streams.serving.backends.embedded import EmbeddedMemory
+from streams.serving.http.app import create_app
 from tests.command import turn
 from tests.serving.serving import Server, serving
 

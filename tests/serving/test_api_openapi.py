@@ -25,8 +25,8 @@ from schemathesis.specs.openapi.checks import (
 
 from schemas.events import RECORD_TYPES
 from schemas.session import SessionDocument
-from streams.serving.endpoints import ENDPOINTS
-from streams.serving.routes_records import EVENT, EVENTS
+from streams.serving.http.endpoints import ENDPOINTS
+from streams.serving.http.routes_records import EVENT, EVENTS
 from tests.serving.serving import Server
 
 ROOT = Path(__file__).parents[2]

@@ -13,17 +13,17 @@ import pytest
 from sinks.generation import FOLDER, Pointer, switch
 from sinks.history import connect
 from streams import reading
-from streams.kafka.settings import KafkaSettings
-from streams.runtime import local
+from streams.files import local
+from streams.kafka.client.settings import KafkaSettings
 from streams.search import Query, build, source
 from streams.search.store import Doc
-from streams.serving import indexing
-from streams.serving.keys import ALL, changed, make
-from streams.serving.memory import Busy
-from streams.serving.past import THREADS, WAITING, Past
-from streams.serving.problems import Problem
-from streams.serving.readonly import HistoryMemory
-from streams.serving.replica import ReplicaMemory
+from streams.serving.backends.backend import Busy
+from streams.serving.backends.readonly import HistoryMemory
+from streams.serving.backends.replica import ReplicaMemory
+from streams.serving.http.keys import ALL, changed, make
+from streams.serving.http.problems import Problem
+from streams.serving.past import indexing
+from streams.serving.past.history_queries import THREADS, WAITING, Past
 from tests.command import ndjson, turn
 from tests.serving.serving import serving
 

@@ -16,7 +16,7 @@ import pytest
 from schemas.http import UserDocument
 from schemas.session import SessionDocument
 from schemas.task import TaskDocument
-from streams.serving.endpoints import ENDPOINTS, Endpoint
+from streams.serving.http.endpoints import ENDPOINTS, Endpoint
 from tests.command import turn
 from tests.serving.serving import Server, serving
 from tests.serving.test_api_memory import eventually, fields, ok
@@ -193,7 +193,7 @@ def test_a_server_is_alive_and_ready(api: httpx.Client) -> None:
     assert ok(api.get("/healthz")) == {"status": "ok", "generation": "root"}
     found = ok(api.get("/readyz"))
     assert (found["ready"], found["generation"], found["promoted"]) == (True, "root", None)
-    assert b"turnstone_http_requests_total" in api.get("/metrics").content
+    assert b"turnfold_http_requests_total" in api.get("/metrics").content
 
 
 @pytest.mark.parametrize("endpoint", [one for one in ENDPOINTS if one.method == "GET"])

@@ -12,8 +12,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from streams.serving import media
-from streams.serving.problems import Problem
+from streams.serving.http import media
+from streams.serving.http.problems import Problem
 from tests.command import turn
 from tests.serving.serving import Server
 from tests.serving.test_api_memory import eventually, fields, ok

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from streams.serving.connection import HEAD_BYTES
-from streams.serving.endpoints import ENDPOINTS
+from streams.serving.http.connection import HEAD_BYTES
+from streams.serving.http.endpoints import ENDPOINTS
 from tests.serving.serving import Server
 
 HOST = b"Host: localhost\r\n"

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 import pytest
 
+from streams.files.store import Store
 from streams.folds.rows import Input
-from streams.kafka.routing import route, route_of
-from streams.runtime.apply import Applier
-from streams.runtime.decode import decode
-from streams.runtime.store import Store
-from streams.serving.memory import Outcome
-from streams.serving.submitting import submit
+from streams.kafka.agents.routing import route, route_of
+from streams.pipeline.apply import Applier
+from streams.pipeline.decode import decode
+from streams.serving.backends.backend import Outcome
+from streams.serving.http.submitting import submit
 from tests.command import turn
 
 if TYPE_CHECKING:
-    from streams.serving.memory import Memory
+    from streams.serving.backends.backend import Memory
 
 AT = {"occurred_at": "2026-03-01T09:30:00Z", "tenant": "école"}
 PLAN = {"plan_id": "p1", "user_id": "u1", "extractor": {"name": "n", "version": "1"}}

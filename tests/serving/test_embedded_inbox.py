@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.runtime.inbox import Inbox, NoRoom
+from streams.files.inbox import Inbox, NoRoom
 
 
 def everything(inbox: Inbox, after: int = 0) -> list[tuple[int, bytes]]:
@@ -114,7 +114,7 @@ def test_a_file_that_could_not_be_cut_ends_where_the_next_begins(tmp_path: Path)
 def test_law_7_what_cannot_be_committed_does_not_gather_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streams.runtime.inbox.MOST_BYTES", 100)
+    monkeypatch.setattr("streams.files.inbox.MOST_BYTES", 100)
     inbox = Inbox(tmp_path, committed=0)
     inbox.append([b"x" * 60])
     with pytest.raises(NoRoom, match="wait to be committed"):

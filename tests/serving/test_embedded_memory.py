@@ -14,14 +14,15 @@ import pytest
 from sinks import locks
 from sinks.files import data_files
 from sinks.root import HistoryWriteError
+from streams.apps import maintenance
 from streams.errors import ConfigurationError
+from streams.files import local
+from streams.files.inbox import Group, Inbox
+from streams.files.store import Store
 from streams.folds import documents
-from streams.runtime import local, operate
-from streams.runtime.inbox import Group, Inbox
-from streams.runtime.store import Store
-from streams.serving import embedded, folder
-from streams.serving.embedded import EmbeddedMemory
-from streams.serving.memory import Busy, NotReady, Outcome
+from streams.serving.backends import embedded, ingest
+from streams.serving.backends.backend import Busy, NotReady, Outcome
+from streams.serving.backends.embedded import EmbeddedMemory
 from tests.command import files_holding, rows, turn
 
 WITHIN = 20.0
@@ -186,8 +187,8 @@ def test_small_files_are_merged_beside_the_writing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A commit a turn leaves a file each; after each three of them they are one."""
-    monkeypatch.setattr(folder, "EVERY", 0.0)
-    monkeypatch.setattr(folder, "MERGE_COMMITS", 3)
+    monkeypatch.setattr(ingest, "EVERY", 0.0)
+    monkeypatch.setattr(ingest, "MERGE_COMMITS", 3)
 
     async def ask(memory: EmbeddedMemory) -> None:
         for number in range(10):
@@ -214,7 +215,7 @@ class FullDisk:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.full = False
         self.refused = 0
-        write = folder._Runner._write
+        write = ingest._Runner._write
 
         def attempt(runner: Any, *given: Any) -> None:
             if self.full:
@@ -222,7 +223,7 @@ class FullDisk:
                 raise HistoryWriteError("events: no room")
             write(runner, *given)
 
-        monkeypatch.setattr(folder._Runner, "_write", attempt)
+        monkeypatch.setattr(ingest._Runner, "_write", attempt)
 
 
 def test_reads_never_go_back_while_the_log_is_folded_again(
@@ -230,7 +231,7 @@ def test_reads_never_go_back_while_the_log_is_folded_again(
 ) -> None:
     """A commit fails: its records are folded once more, a turn after the other."""
     disk = FullDisk(monkeypatch)
-    monkeypatch.setattr(folder, "AGAIN", 0.1)
+    monkeypatch.setattr(ingest, "AGAIN", 0.1)
 
     async def ask(memory: EmbeddedMemory) -> None:
         disk.full = True
@@ -264,12 +265,12 @@ def test_law_8_forget_waits_until_the_log_is_committed(
         disk.full = True
         await memory.submit(encoded(turn("e2", user_input="another secret")), WITHIN)
         with pytest.raises(HistoryWriteError, match="not committed"):
-            await asyncio.to_thread(operate.forget, root, "default", "u")
+            await asyncio.to_thread(maintenance.forget, root, "default", "u")
         disk.full = False
         while not memory.readiness().ready:
             await asyncio.sleep(0.02)
         assert await said(memory) == ["a secret", "another secret"]
-        await asyncio.to_thread(operate.forget, root, "default", "u")
+        await asyncio.to_thread(maintenance.forget, root, "default", "u")
         while not memory.readiness().ready:
             await asyncio.sleep(0.02)
         assert await said(memory) == []
@@ -283,7 +284,7 @@ def test_what_another_wrote_after_an_error_is_read(
 ) -> None:
     """Until it is tried again anybody may have the history: what was read before may be old."""
     root, disk = tmp_path / "h", FullDisk(monkeypatch)
-    monkeypatch.setattr(folder, "AGAIN", 3.0)
+    monkeypatch.setattr(ingest, "AGAIN", 3.0)
 
     async def ask(memory: EmbeddedMemory) -> None:
         await memory.submit(encoded(turn("e1")), WITHIN)
@@ -297,7 +298,7 @@ def test_what_another_wrote_after_an_error_is_read(
         disk.full = False
         file = root.parent / "more.ndjson"
         file.write_bytes(b"\n".join(encoded(turn("e2"))) + b"\n")
-        while memory.readiness().ready or locks.is_taken(root / locks.HISTORY):
+        while memory.readiness().ready or locks.is_taken(locks.of_history(root)):
             await asyncio.sleep(0.01)
         await asyncio.to_thread(local.run, [str(file)], root)
         while not memory.readiness().ready:
@@ -372,7 +373,7 @@ def test_who_waits_hears_of_what_was_done_while_the_history_was_lent(tmp_path: P
     async def ask(memory: EmbeddedMemory) -> None:
         await memory.submit(encoded(turn("e1")), WITHIN)
         with memory.changes.of(("sessions", "default", "s")) as changed:
-            await asyncio.to_thread(operate.forget, tmp_path / "h", "default", "u")
+            await asyncio.to_thread(maintenance.forget, tmp_path / "h", "default", "u")
             await asyncio.wait_for(changed.wait(), 5)
             assert await said(memory) == []
 

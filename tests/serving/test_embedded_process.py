@@ -1,4 +1,4 @@
-"""`turnstone serve --history` as a process: killed, without room, asked to lend its history."""
+"""`turnfold serve --history` as a process: killed, without room, asked to lend its history."""
 
 import itertools
 import random
@@ -13,9 +13,9 @@ import httpx
 
 from sinks import locks
 from sinks.digest import digest
-from streams.runtime import local
+from streams.files import local
 from tests.acceptance import sgd
-from tests.command import checked, files_holding, folded, ndjson, rows, snapshot, turn, turnstone
+from tests.command import checked, files_holding, folded, ndjson, rows, snapshot, turn, turnfold
 from tests.conftest import SGD
 from tests.fault.kill_run import _commits, stored
 from tests.serving.serving import Server, serving
@@ -136,7 +136,7 @@ def test_what_a_killed_server_left_is_forgotten_too(tmp_path: Path) -> None:
             server.process.kill()
             server.process.wait()
     assert any(b"another secret" in one for one in logged(history))
-    done = turnstone("forget", "u", "--history", history, "--yes", "--json")
+    done = turnfold("forget", "u", "--history", history, "--yes", "--json")
     assert done.code == 0, done.err
     assert files_holding(history, "secret") == []
     with serving("--history", history) as server:
@@ -154,7 +154,7 @@ def test_what_a_killed_server_left_is_extracted_as_it_was_told(tmp_path: Path) -
         assert server.post([said]).status_code == 202
         server.process.kill()
         server.process.wait()
-    assert turnstone("forget", "nobody", "--history", history, "--yes").code == 0
+    assert turnfold("forget", "nobody", "--history", history, "--yes").code == 0
     assert rows(history, "SELECT event_id FROM plans") == [("e1",)]
 
 
@@ -166,22 +166,22 @@ def test_one_server_and_those_who_ask_it_for_the_history(tmp_path: Path) -> None
     with serving("--history", history) as server:
         said = [turn("e1"), turn("e2", session_id="o", user_id="other")]
         assert server.endings(said) == ["applied", "applied"]
-        refused = turnstone("run", file, "--history", history)
-        assert refused.code == 3 and "turnstone serve" in refused.err
-        second = turnstone("serve", "--history", history, "--port", "0")
+        refused = turnfold("run", file, "--history", history)
+        assert refused.code == 3 and "turnfold serve" in refused.err
+        second = turnfold("serve", "--history", history, "--port", "0")
         assert second.code == 3 and "end it first" in second.err
 
-        made = turnstone("backfill", "--history", history, "--generation", "next")
+        made = turnfold("backfill", "--history", history, "--generation", "next")
         assert made.code == 0, made.err
         assert server.endings([turn("e3")]) == ["applied"]
-        promoted = turnstone("promote", "next", "--history", history)
+        promoted = turnfold("promote", "next", "--history", history)
         assert promoted.code == 0, promoted.err
         server.until("/v1/sessions/s", 200)
         assert server.session("s").json()["conversation_count"] == 2, "e3 came along"
         assert server.endings([turn("e1"), turn("e4")]) == ["duplicate", "applied"]
 
-        assert turnstone("compact", "--history", history).code == 0
-        forgotten = turnstone("forget", "u", "--history", history, "--yes", "--json")
+        assert turnfold("compact", "--history", history).code == 0
+        forgotten = turnfold("forget", "u", "--history", history, "--yes", "--json")
         assert forgotten.code == 0, forgotten.err
         server.until("/v1/sessions/s", 404)
         server.until("/v1/sessions/o", 200)
@@ -217,27 +217,27 @@ def test_a_full_disk_is_said_and_outlived(tmp_path: Path) -> None:
 
 def test_without_keys_only_this_machine_is_answered(tmp_path: Path) -> None:
     before = snapshot(tmp_path)
-    refused = turnstone("serve", "--history", tmp_path / "h", "--host", "0.0.0.0", "--port", "0")
+    refused = turnfold("serve", "--history", tmp_path / "h", "--host", "0.0.0.0", "--port", "0")
     assert refused.code == 3
-    assert "turnstone keys add" in refused.err
+    assert "turnfold keys add" in refused.err
     assert snapshot(tmp_path) == before
-    nothing = turnstone("serve")
+    nothing = turnfold("serve")
     assert nothing.code == 2 and "--history" in nothing.err
 
 
 def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
     with serving("--history", tmp_path / "a") as server:
         port = server.url.rpartition(":")[2]
-        refused = turnstone("serve", "--history", tmp_path / "b", "--port", port)
+        refused = turnfold("serve", "--history", tmp_path / "b", "--port", port)
     assert refused.code == 3
     assert f":{port}: " in refused.err and "--port" in refused.err
 
 
 def test_a_host_that_is_not_this_machine_is_said(tmp_path: Path) -> None:
     keys = tmp_path / "keys.json"
-    made = turnstone("keys", "add", "--keys", keys, "--tenant", "default", "--role", "admin")
+    made = turnfold("keys", "add", "--keys", keys, "--tenant", "default", "--role", "admin")
     assert made.code == 0, made.err
     given = ("--history", tmp_path / "h", "--keys", keys, "--port", "0")
-    refused = turnstone("serve", *given, "--host", "203.0.113.5")
+    refused = turnfold("serve", *given, "--host", "203.0.113.5")
     assert refused.code == 3
     assert "--host" in refused.err and "--port" not in refused.err

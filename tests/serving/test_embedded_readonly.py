@@ -9,15 +9,15 @@ import pytest
 from rocksdict import AccessType, Options, Rdict
 
 from sinks.history import connect
+from streams.files import local
+from streams.files.database import rows_under
 from streams.folds import documents, learner
-from streams.runtime import local
-from streams.runtime.database import rows_under
-from streams.runtime.entity import Entity
-from streams.serving.documents import user
-from streams.serving.memory import NotReady, Table
-from streams.serving.readonly import HistoryMemory
-from streams.serving.serve import memory_of
-from streams.serving.settings import ServeSettings
+from streams.pipeline.entity import Entity
+from streams.serving.backends.backend import NotReady, Table
+from streams.serving.backends.readonly import HistoryMemory
+from streams.serving.http.documents import user
+from streams.serving.http.serve import memory_of
+from streams.serving.http.settings import ServeSettings
 from tests.command import ndjson, turn
 
 NOW = 2**52
@@ -124,7 +124,7 @@ def test_a_history_that_cannot_be_read_for_a_moment_is_not_ready(tmp_path: Path)
     """No fault of who asks, and no answer as if nothing were known; then it goes on."""
     history = tmp_path / "h"
     local.run([str(ndjson(tmp_path / "one.ndjson", [turn("e1")]))], history)
-    marker = history / "turnstone.json"
+    marker = history / "turnfold.json"
     kept = marker.read_bytes()
 
     async def asked() -> None:
@@ -140,7 +140,7 @@ def test_a_history_that_cannot_be_read_for_a_moment_is_not_ready(tmp_path: Path)
 
 
 def test_what_sinks_write_is_not_written_here(ledger_run: Path, tmp_path: Path) -> None:
-    (tmp_path / "turnstone.json").write_text('{"format": 1}')
+    (tmp_path / "turnfold.json").write_text('{"format": 1}')
     (tmp_path / "_sink.json").write_text('{"sink": "s", "cluster": "c"}')
     entered = memory_of(ServeSettings(), tmp_path, None)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from schemas.base import DAY, format_time
+from streams.files.store import Store
 from streams.folds import documents
-from streams.runtime.store import Store
-from streams.serving.embedded import EmbeddedMemory
+from streams.serving.backends.embedded import EmbeddedMemory
 from tests.command import turn
 
 SESSIONS = 20

@@ -1,4 +1,4 @@
-"""The Python clients, sync and async, against `turnstone serve`."""
+"""The Python clients, sync and async, against `turnfold serve`."""
 
 import asyncio
 import inspect
@@ -20,16 +20,16 @@ from schemas.http import ProblemDocument, SearchHit, TimelineTurn
 from schemas.learner import UserLearningProfile
 from schemas.session import SessionContext, SessionDocument
 from streams.client import (
-    AsyncTurnstone,
+    AsyncTurnfold,
     SessionEvent,
     SessionUpdate,
-    Turnstone,
+    Turnfold,
     UserEvent,
     UserUpdate,
     errors,
 )
 from streams.client.events import Blocks
-from tests.command import turn, turnstone
+from tests.command import turn, turnfold
 from tests.serving.front import Front, fronting
 from tests.serving.serving import Server, serving
 
@@ -42,12 +42,12 @@ OPERATIONS = {
 class Both:
     """Calls a method of the sync or of the async client; an iterator's items as a list."""
 
-    def __init__(self, kind: type[Turnstone] | type[AsyncTurnstone], url: str, **options: Any):
+    def __init__(self, kind: type[Turnfold] | type[AsyncTurnfold], url: str, **options: Any):
         self._make: Callable[[], Any] = lambda: kind(url, **options)
 
     def __call__(self, name: str, *args: Any, **options: Any) -> Any:
         client = self._make()
-        if isinstance(client, AsyncTurnstone):
+        if isinstance(client, AsyncTurnfold):
             return asyncio.run(self._later(client, name, *args, **options))
         with client:
             found = getattr(client, name)(*args, **options)
@@ -64,16 +64,16 @@ class Both:
             assert time.monotonic() < deadline, f"{name}{args} {options}: not in the history"
             time.sleep(0.2)
 
-    async def _later(self, client: AsyncTurnstone, name: str, *args: Any, **options: Any) -> Any:
+    async def _later(self, client: AsyncTurnfold, name: str, *args: Any, **options: Any) -> Any:
         async with client:
             found = getattr(client, name)(*args, **options)
             return [one async for one in found] if isinstance(found, AsyncIterator) else await found
 
 
-KINDS = pytest.mark.parametrize("kind", [Turnstone, AsyncTurnstone], ids=["sync", "async"])
+KINDS = pytest.mark.parametrize("kind", [Turnfold, AsyncTurnfold], ids=["sync", "async"])
 
 
-@pytest.fixture(params=[Turnstone, AsyncTurnstone], ids=["sync", "async"])
+@pytest.fixture(params=[Turnfold, AsyncTurnfold], ids=["sync", "async"])
 def call(request: pytest.FixtureRequest, sample: Server) -> Both:
     return Both(request.param, sample.url)
 
@@ -115,7 +115,7 @@ def test_both_clients_are_the_same_but_for_waiting() -> None:
     one, other = (
         {name: str(inspect.signature(found)).replace("Async", "")
          for name, found in inspect.getmembers(kind, inspect.isfunction) if name[0] != "_"}
-        for kind in (Turnstone, AsyncTurnstone)
+        for kind in (Turnfold, AsyncTurnfold)
     )  # fmt: skip
     other["close"] = other.pop("aclose")
     assert one == other
@@ -270,7 +270,7 @@ def test_nobody_there(kind: type[Any]) -> None:
 @KINDS
 def test_keys(kind: type[Any], tmp_path: Path) -> None:
     keys = tmp_path / "keys.json"
-    made = turnstone("keys", "add", "--keys", keys, "--tenant", "t", "--role", "read", "--json")
+    made = turnfold("keys", "add", "--keys", keys, "--tenant", "t", "--role", "read", "--json")
     token = made.json()["token"]
     with serving("--history", tmp_path / "history", "--keys", keys) as server:
         assert Both(kind, server.url, token=token)("memory_summary", user_id="u")
@@ -321,7 +321,7 @@ def test_what_will_not_change_is_not_asked_again(kind: type[Any], front: Front) 
 
 
 @KINDS
-def test_what_is_no_turnstone_is_told(kind: type[Any], front: Front) -> None:
+def test_what_is_no_turnfold_is_told(kind: type[Any], front: Front) -> None:
     front.faults = [200]
     with pytest.raises(errors.ReplyError, match="no Health"):
         Both(kind, front.url)("healthz")
@@ -332,14 +332,14 @@ def test_what_is_no_turnstone_is_told(kind: type[Any], front: Front) -> None:
 
 def test_a_session_is_followed(sample: Server) -> None:
     session = fresh("s")
-    with Turnstone(sample.url) as turnstone:
-        turnstone.post_records([turn(fresh("e"), session_id=session)])
-        events = turnstone.events(session)
+    with Turnfold(sample.url) as turnfold:
+        turnfold.post_records([turn(fresh("e"), session_id=session)])
+        events = turnfold.events(session)
         first = next(events)
-        turnstone.post_records([turn(fresh("e"), session_id=session)])
+        turnfold.post_records([turn(fresh("e"), session_id=session)])
         second = next(events)
         assert [len(one.session.conversations) for one in (first, second)] == [1, 2]
-        later = turnstone.events(session, last_event_id=first.id)
+        later = turnfold.events(session, last_event_id=first.id)
         assert next(later).id == second.id
 
 
@@ -347,30 +347,30 @@ def test_a_session_is_followed_async(sample: Server) -> None:
     session = fresh("s")
 
     async def follow() -> list[int]:
-        async with AsyncTurnstone(sample.url) as turnstone:
-            await turnstone.post_records([turn(fresh("e"), session_id=session)])
+        async with AsyncTurnfold(sample.url) as turnfold:
+            await turnfold.post_records([turn(fresh("e"), session_id=session)])
             found = []
-            async for event in turnstone.events(session):
+            async for event in turnfold.events(session):
                 found.append(len(event.session.conversations))
                 if len(found) == 2:
                     break
-                await turnstone.post_records([turn(fresh("e"), session_id=session)])
+                await turnfold.post_records([turn(fresh("e"), session_id=session)])
             return found
 
     assert asyncio.run(follow()) == [1, 2]
 
 
-@pytest.mark.parametrize("kind", [Turnstone, AsyncTurnstone])
+@pytest.mark.parametrize("kind", [Turnfold, AsyncTurnfold])
 def test_a_line_separator_in_a_text_ends_no_event(sample: Server, kind: type[Any]) -> None:
     session, said = fresh("s"), "one\u2028two\u2029three\x85four"
 
     async def follow() -> SessionEvent:
-        async with AsyncTurnstone(sample.url) as turnstone:
-            return await anext(turnstone.events(session))
+        async with AsyncTurnfold(sample.url) as turnfold:
+            return await anext(turnfold.events(session))
 
-    with Turnstone(sample.url) as turnstone:
-        turnstone.post_records([turn(fresh("e"), session_id=session, user_input=said)])
-        event = next(turnstone.events(session)) if kind is Turnstone else asyncio.run(follow())
+    with Turnfold(sample.url) as turnfold:
+        turnfold.post_records([turn(fresh("e"), session_id=session, user_input=said)])
+        event = next(turnfold.events(session)) if kind is Turnfold else asyncio.run(follow())
     assert said in event.session.model_dump_json()
 
 
@@ -385,9 +385,9 @@ def test_an_event_that_broke_off_is_none_of_the_next_connection() -> None:
 def test_a_stream_that_ends_is_taken_up_again(tmp_path: Path) -> None:
     """The server is stopped while a client follows, and another takes its port."""
     history = tmp_path / "history"
-    with serving("--history", history) as server, Turnstone(server.url, retries=20) as turnstone:
-        turnstone.post_records([turn("e1")])
-        events = turnstone.events("s")
+    with serving("--history", history) as server, Turnfold(server.url, retries=20) as turnfold:
+        turnfold.post_records([turn("e1")])
+        events = turnfold.events("s")
         assert len(next(events).session.conversations) == 1
         server.process.terminate()
         server.process.wait()
@@ -398,5 +398,5 @@ def test_a_stream_that_ends_is_taken_up_again(tmp_path: Path) -> None:
 
 
 def test_a_session_that_is_not_there_is_not_followed(sample: Server) -> None:
-    with Turnstone(sample.url) as turnstone, pytest.raises(errors.NotFoundError):
-        next(turnstone.events("nowhere"))
+    with Turnfold(sample.url) as turnfold, pytest.raises(errors.NotFoundError):
+        next(turnfold.events("nowhere"))

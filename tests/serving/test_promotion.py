@@ -9,10 +9,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.command import ndjson, turn, turnstone
+from tests.command import ndjson, turn, turnfold
 from tests.serving.serving import Server, serving
 
-GENERATION = "turnstone-generation"
+GENERATION = "turnfold-generation"
 RULES, PLAIN = "root", "plain"
 PATHS = ("/v1/users/ann", "/v1/users/ann/states", "/v1/search?q=Bergen&kind=state")
 WITHIN = 30.0
@@ -67,7 +67,7 @@ def history(tmp_path: Path) -> Path:
         ("run", file, "--history", made, "--extractor", "rules"),
         ("backfill", "--history", made, "--generation", PLAIN, "--extractor", "none"),
     ):
-        done = turnstone(*words)
+        done = turnfold(*words)
         assert done.code == 0, done.err
     return made
 
@@ -92,7 +92,7 @@ def test_each_reply_is_of_one_generation_through_promote_and_rollback(
                 (("promote", PLAIN), PLAIN), (("rollback",), RULES), (("promote", PLAIN), PLAIN),
             ):  # fmt: skip
                 time.sleep(1.5)
-                done = turnstone(*words, "--history", history)
+                done = turnfold(*words, "--history", history)
                 assert done.code == 0, done.err
                 until(server, generation)
             time.sleep(1)

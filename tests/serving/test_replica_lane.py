@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import pytest
 from aiokafka.structs import TopicPartition
 
-from streams.kafka.ends import Ends
-from streams.kafka.marker import MARKER_KEY, Marker, Standing
-from streams.kafka.opening import AWAY
-from streams.kafka.rows import COOLED, WARM, MemoryRows
-from streams.kafka.source import ConsumerSource
-from streams.serving.changes import Changes
-from streams.serving.following import Following
-from streams.serving.memory import Outcome
-from streams.serving.replica_lane import ENDINGS, Remade, ReplicaLane
+from streams.kafka.agents.outcomes import Ends
+from streams.kafka.client.source import ConsumerSource
+from streams.kafka.transport.marker import MARKER_KEY, Marker, Standing
+from streams.kafka.transport.restore import AWAY
+from streams.kafka.transport.rows import COOLED, WARM, MemoryRows
+from streams.serving.backends.backend import Outcome
+from streams.serving.backends.changes import Changes
+from streams.serving.backends.following import Following
+from streams.serving.backends.replica_lane import ENDINGS, Remade, ReplicaLane
 
 WHERE = b"s\0default\0s-1\0"
 

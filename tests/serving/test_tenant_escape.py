@@ -22,7 +22,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from streams.serving.keys import LOOK_SECONDS, Role, changed, make
+from streams.serving.http.keys import LOOK_SECONDS, Role, changed, make
 from tests.command import PROGRAM, environment
 from tests.serving.tiers import TIERS, Tier
 from tests.serving.two_tenants import (
@@ -86,7 +86,7 @@ def post(asking: httpx.Client, given: list[dict[str, Any]]) -> dict[str, Any]:
 def serving(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Serving]:
-    """`turnstone serve` with two tenants, on each tier."""
+    """`turnfold serve` with two tenants, on each tier."""
     folder = tmp_path_factory.mktemp("escape")
     with TIERS[request.param](folder) as tier, served(tier, folder) as made:
         yield made
@@ -290,7 +290,7 @@ def test_dead_letters_are_their_tenants_alone(serving: Serving) -> None:
         assert reply.status_code == 404
     assert len(serving.prying.get("/v1/dead-letters").json()["dead_letters"]) == 1
     for tenant, count in ((HIDDEN, 2), (PRYING, 1), ("default", 0)):
-        found = serving.everyone.get("/v1/dead-letters", headers={"Turnstone-Tenant": tenant})
+        found = serving.everyone.get("/v1/dead-letters", headers={"Turnfold-Tenant": tenant})
         assert len(found.json()["dead_letters"]) == count
 
 
@@ -435,7 +435,7 @@ def test_every_endpoint_but_health_needs_a_key(serving: Serving, nobody: httpx.C
 
 def test_an_operator_sees_the_tenant_that_is_named(serving: Serving) -> None:
     for tenant, seen in ((HIDDEN, True), (PRYING, False)):
-        named = {"Turnstone-Tenant": tenant}
+        named = {"Turnfold-Tenant": tenant}
         reply = serving.everyone.get(f"/v1/sessions/{SHARED}", headers=named)
         assert (reply.status_code, MARK in reply.text) == (200, seen)
     assert serving.everyone.get(f"/v1/sessions/{SHARED}").status_code == 400

@@ -1,11 +1,11 @@
-"""What `turnstone serve` answers from: files alone, or workers' tables with a sink's history."""
+"""What `turnfold serve` answers from: files alone, or workers' tables with a sink's history."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.command import turnstone
+from tests.command import turnfold
 from tests.kafka.working import one_worker
 
 
@@ -31,7 +31,7 @@ def kafka(folder: Path) -> Iterator[Tier]:
 
         def settle() -> None:
             working.await_done()
-            sink = turnstone("sink", reached, history, "--once")
+            sink = turnfold("sink", reached, history, "--once")
             assert sink.code == 0, sink.err
 
         settle()

@@ -31,7 +31,7 @@ TRICKS = [
 ]
 TIMES = [AT, "2099-01-01", f"2026-01-01' OR tenant = '{HIDDEN}", "9999-12-31T23:59:59.999999Z"]
 HEADERS = [
-    {"Turnstone-Tenant": HIDDEN},
+    {"Turnfold-Tenant": HIDDEN},
     {"X-Tenant": HIDDEN, "Tenant": HIDDEN, "X-Scope-OrgID": HIDDEN},
     {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Host": "localhost", "Forwarded": "for=127.0.0.1"},
     {"X-Original-URL": f"/v1/sessions/{THEIRS}", "X-Rewrite-URL": f"/v1/sessions/{THEIRS}"},

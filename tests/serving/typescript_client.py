@@ -1,5 +1,5 @@
 """The TypeScript client: compiled by the compiler its lock file pins, run by node against
-`turnstone serve`. It needs node and npm: `.ci/run` asks for it by name, pytest alone does not."""
+`turnfold serve`. It needs node and npm: `.ci/run` asks for it by name, pytest alone does not."""
 
 import json
 import shutil

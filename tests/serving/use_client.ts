@@ -1,12 +1,12 @@
 /** Uses the TypeScript client as a program would; says what it found as JSON. */
 
-import { StatusError, Turnstone, UnreachableError } from "./index.js";
+import { StatusError, Turnfold, UnreachableError } from "./index.js";
 import type { Recursion, Turn } from "./index.js";
 
 declare const process: { argv: string[]; stdout: { write(text: string): void } };
 
 const [url, behindFaults] = process.argv.slice(2) as [string, string];
-const turnstone = new Turnstone(url);
+const turnfold = new Turnfold(url);
 const user_id = "ts-user";
 const session_id = "ts/session 会话?#";
 
@@ -29,8 +29,8 @@ const step: Recursion = {
   type: "recursion", session_id, task_id: "ts-task", trace_id: "ts-trace", iteration_index: 0,
   occurred_at: "2026-03-01T09:30:00Z", action: { action_type: "ANSWER", output: {} },
 };
-const posted = await turnstone.postRecords([turn("ts-1"), turn("ts-2"), step]);
-const one = await turnstone.postRecords([turn("ts-3")], { prefer: "wait=5" });
+const posted = await turnfold.postRecords([turn("ts-1"), turn("ts-2"), step]);
+const one = await turnfold.postRecords([turn("ts-3")], { prefer: "wait=5" });
 
 // the history is written within seconds of the rows
 let listed: string[] = [];
@@ -38,25 +38,25 @@ for (let left = 100; listed.length < 3 && left > 0; left -= 1) {
   await new Promise((done) => setTimeout(done, 200));
   listed = [];
   try {
-    for await (const each of turnstone.iterTimeline(session_id, { limit: 1 })) listed.push(each.event_id);
+    for await (const each of turnfold.iterTimeline(session_id, { limit: 1 })) listed.push(each.event_id);
   } catch (error) {
     if (!(error instanceof StatusError && error.status === 404)) throw error;
   }
 }
 
 const followed: number[] = [];
-for await (const event of turnstone.events(session_id)) {
+for await (const event of turnfold.events(session_id)) {
   followed.push(event.session.conversations?.length ?? 0);
   if (followed.length === 2) break;
-  await turnstone.postRecords([turn("ts-4")]);
+  await turnfold.postRecords([turn("ts-4")]);
 }
 
-const context = await turnstone.updateSession({ session_id, topic: "数学", intent: "quiz" });
-const flaky = new Turnstone(behindFaults, "unused", { retries: 4 });
+const context = await turnfold.updateSession({ session_id, topic: "数学", intent: "quiz" });
+const flaky = new Turnfold(behindFaults, "unused", { retries: 4 });
 const profile = await flaky.updateUser({ user_id, event: { intent: "quiz", topic: "数学", artifact: "quiz_set" } });
-const summary = await turnstone.memorySummary({ session_id, user_id, accept_language: "zh" });
-const hits = (await turnstone.search({ q: "tea", user_id, limit: 3 })).hits;
-const nobody = new Turnstone("http://127.0.0.1:9", undefined, { retries: 0 });
+const summary = await turnfold.memorySummary({ session_id, user_id, accept_language: "zh" });
+const hits = (await turnfold.search({ q: "tea", user_id, limit: 3 })).hits;
+const nobody = new Turnfold("http://127.0.0.1:9", undefined, { retries: 0 });
 
 process.stdout.write(JSON.stringify({
   posted: posted.counts,
@@ -67,12 +67,12 @@ process.stdout.write(JSON.stringify({
   profile,
   summary,
   hits: hits.length,
-  session: (await turnstone.session(session_id)).session_id,
-  task: (await turnstone.task("ts-task", { session_id })).global.task_id,
-  mood: await caught(turnstone.mood("ts-nobody")),
-  then: await caught(turnstone.session(session_id, { as_of: new Date("2020-01-01") })),
-  missing: await caught(turnstone.session("nowhere")),
-  dots: await caught((async () => turnstone.session(".."))()),
+  session: (await turnfold.session(session_id)).session_id,
+  task: (await turnfold.task("ts-task", { session_id })).global.task_id,
+  mood: await caught(turnfold.mood("ts-nobody")),
+  then: await caught(turnfold.session(session_id, { as_of: new Date("2020-01-01") })),
+  missing: await caught(turnfold.session("nowhere")),
+  dots: await caught((async () => turnfold.session(".."))()),
   nobody: await caught(nobody.healthz()),
-  ready: (await turnstone.readyz()).ready,
+  ready: (await turnfold.readyz()).ready,
 }));

@@ -11,8 +11,8 @@ from schemas.base import DAY, format_time, parse_time
 from schemas.rows import TABLES, Source
 from streams.folds import memory, preferences, states
 from streams.folds.rows import Effects, Input, Refused, UserSignal
-from streams.runtime.decode import decode
-from streams.runtime.entity import Entity
+from streams.pipeline.decode import decode
+from streams.pipeline.entity import Entity
 
 Json = dict[str, Any]
 SOURCE = ("records.ndjson", 0, 1)

@@ -11,8 +11,8 @@ from schemas.session import SessionDocument
 from streams.folds import documents, session
 from streams.folds.expiry import expire
 from streams.folds.rows import Effects, Input, Refused, UserSignal
-from streams.runtime.decode import decode
-from streams.runtime.entity import Entity
+from streams.pipeline.decode import decode
+from streams.pipeline.entity import Entity
 
 START = parse_time("2026-01-01T00:00:00Z")
 

@@ -39,7 +39,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        monkeypatch.setenv("TURNSTONE_MAVEN", f"http://127.0.0.1:{server.server_port}/")
+        monkeypatch.setenv("TURNFOLD_MAVEN", f"http://127.0.0.1:{server.server_port}/")
         yield root
         server.shutdown()
         thread.join()
@@ -82,7 +82,7 @@ def test_other_bytes_than_the_pinned_are_refused(repository: Path, cache: Path) 
 def test_a_jar_that_is_not_there_is_named(repository: Path, cache: Path) -> None:
     with pytest.raises(Unreachable, match=r"small-1\.0\.jar: cannot be fetched") as caught:
         jars.fetch([JAR], cache)
-    assert "TURNSTONE_MAVEN" in str(caught.value) and caught.value.exit_code == 5
+    assert "TURNFOLD_MAVEN" in str(caught.value) and caught.value.exit_code == 5
     assert list(cache.iterdir()) == []
 
 
@@ -105,7 +105,7 @@ def test_only_damaged_and_missing_jars_are_fetched(
     shutil.copytree(real, jars.cache_folder())
     first = jars.pinned()[0]
     (jars.cache_folder() / first.file_name).write_bytes(b"half of it")
-    monkeypatch.setenv("TURNSTONE_MAVEN", "http://127.0.0.1:1")
+    monkeypatch.setenv("TURNFOLD_MAVEN", "http://127.0.0.1:1")
     heard: list[str] = []
     with pytest.raises(Unreachable, match=re.escape(first.file_name)):
         jars.classpath(heard.append)

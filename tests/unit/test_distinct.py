@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.runtime import distinct
-from streams.runtime.distinct import Distinct
+from streams.pipeline import distinct
+from streams.pipeline.distinct import Distinct
 
 THINGS = st.lists(st.lists(st.tuples(st.text(max_size=2), st.integers(0, 40)), max_size=20))
 

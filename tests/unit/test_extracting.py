@@ -10,7 +10,7 @@ from schemas.base import JsonObject
 from sinks.history import connect
 from streams import reading
 from streams.extractors.naming import NAMES, named
-from streams.runtime import local
+from streams.files import local
 from tests.property.world import Json, World, feeling, micros, turn, when
 
 RULES = named("rules")

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from schemas.base import parse_time
+from streams.files.store import Store
 from streams.folds import machine, session_memory, task
 from streams.folds.constants import CONSTANTS
-from streams.runtime.store import Store
 from tests.property.world import (
     Json,
     World,

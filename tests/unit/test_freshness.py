@@ -45,7 +45,7 @@ def test_a_generation_that_is_behind_is_refused(history: Path) -> None:
         promote(history, "new")
     assert str(refused.value) == (
         "generation 'new' is behind: it lacks 2 records that are in the live one for over 60 s, "
-        "from turns/1 offset 5 on; let its workers and sink catch up (`turnstone lag` shows how "
+        "from turns/1 offset 5 on; let its workers and sink catch up (`turnfold lag` shows how "
         "far they are), or promote it with --behind"
     )
     assert pointer(history) == Pointer()

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from schemas.export import full_row
 from schemas.rows import TABLES
-from streams.kafka.history_rows import BLOCK_BYTES, parse
-from streams.kafka.sink_batch import MISFIT, PACK_ROWS, Batch
+from streams.kafka.sink.batch import MISFIT, PACK_ROWS, Batch
+from streams.kafka.sink.history_rows import BLOCK_BYTES, parse
 from tests.kafka.history import message
 
 AT = TopicPartition("history", 1)

@@ -145,5 +145,5 @@ def test_without_the_package_it_says_which_extra_to_install(
         return real(name, *rest, **named)
 
     monkeypatch.setattr(builtins, "__import__", absent)
-    with pytest.raises(ImportFault, match=r"install turnstone\[langgraph\]"):
+    with pytest.raises(ImportFault, match=r"install turnfold\[langgraph\]"):
         list(convert("langgraph", tmp_path / "graph.sqlite"))

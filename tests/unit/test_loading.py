@@ -8,7 +8,7 @@ import pytest
 from tests.command import environment
 
 
-@pytest.mark.parametrize("module", ["streams.runtime.operate", "streams.observing.port"])
+@pytest.mark.parametrize("module", ["streams.apps.maintenance", "streams.apps.metrics_port"])
 def test_what_serves_is_not_loaded_by_what_it_stands_on(module: str) -> None:
     """Nor the search, which opens SQLite."""
     code = f"import {module}, sys; print(*sys.modules)"

@@ -10,9 +10,9 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
+from streams.apps.metrics import asked, exposition
 from streams.observing.definitions import METRICS, Metric
 from streams.observing.histogram import Histogram
-from streams.observing.metrics import asked, exposition
 
 ROOT = Path(__file__).resolve().parents[2]
 OPERATIONS = ROOT / "docs" / "operations"
@@ -21,7 +21,7 @@ KNOWN = {metric.name: metric for metric in METRICS}
 TARGET = {"instance", "job"}
 """Labels that Prometheus itself gives every sample."""
 TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
-SELECTOR = re.compile(r"\b(turnstone_\w+)\s*(?:\{([^}]*)\})?")
+SELECTOR = re.compile(r"\b(turnfold_\w+)\s*(?:\{([^}]*)\})?")
 MATCHER = re.compile(r"(\w+)\s*(?:=~|!~|!=|=)")
 GROUPING = re.compile(r"\b(?:by|without|on|ignoring)\s*\(([^)]*)\)")
 LEGEND = re.compile(r"\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}")
@@ -86,13 +86,13 @@ def test_dashboard_and_alerts_name_metrics_and_labels_that_exist(
 
 
 def test_a_wrong_name_or_label_would_be_found() -> None:
-    assert wrong("rate(turnstone_record_total[5m])") == ["turnstone_record_total"]
-    assert wrong("turnstone_lanes{stat='x'}") == ["turnstone_lanes{stat}"]
-    assert wrong('turnstone_lanes{state="turnstone_nothing"}') == []
-    assert wrong("sum by (tenant) (turnstone_lanes)") == ["tenant"]
-    assert wrong("sum by (state) (turnstone_lanes)", "{{agent}}") == ["agent"]
-    assert wrong("turnstone_search_seconds") == ["turnstone_search_seconds"]
-    assert wrong("histogram_quantile(1, sum(turnstone_search_seconds_bucket))") == ["no le"]
+    assert wrong("rate(turnfold_record_total[5m])") == ["turnfold_record_total"]
+    assert wrong("turnfold_lanes{stat='x'}") == ["turnfold_lanes{stat}"]
+    assert wrong('turnfold_lanes{state="turnfold_nothing"}') == []
+    assert wrong("sum by (tenant) (turnfold_lanes)") == ["tenant"]
+    assert wrong("sum by (state) (turnfold_lanes)", "{{agent}}") == ["agent"]
+    assert wrong("turnfold_search_seconds") == ["turnfold_search_seconds"]
+    assert wrong("histogram_quantile(1, sum(turnfold_search_seconds_bucket))") == ["no le"]
 
 
 def test_every_alert_says_what_it_is_and_what_to_do() -> None:
@@ -119,7 +119,7 @@ def test_names_follow_prometheus_and_labels_are_of_bounded_number() -> None:
 
 
 def test_a_histogram_counts_what_does_not_exceed_a_bound() -> None:
-    metric = KNOWN["turnstone_sink_commit_seconds"]
+    metric = KNOWN["turnfold_sink_commit_seconds"]
     seconds = Histogram(metric.buckets)
     for value in (0.01, 0.05, 0.06, 59.0, 61.0):
         seconds.observe(value)

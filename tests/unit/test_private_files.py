@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from streams import sample
-from tests.command import environment, ndjson, turn, turnstone
+from tests.command import environment, ndjson, turn, turnfold
 from tests.serving.serving import serving
 
 CONVERSATIONS = Path(sample.__file__).with_name("conversations.ndjson")
@@ -26,7 +26,7 @@ def others_may(folder: Path) -> Iterator[str]:
 
 
 def done(*args: str | Path, **options: Any) -> None:
-    ended = turnstone(*args, **(OPEN | options))
+    ended = turnfold(*args, **(OPEN | options))
     assert ended.code == 0, ended.err
 
 
@@ -67,14 +67,14 @@ def test_keys_are_their_owners_alone(tmp_path: Path) -> None:
 
 def test_another_account_may_read_where_that_is_said(tmp_path: Path) -> None:
     history = tmp_path / "history"
-    done("run", CONVERSATIONS, "--history", history, env=environment(TURNSTONE_UMASK="027"))
+    done("run", CONVERSATIONS, "--history", history, env=environment(TURNFOLD_UMASK="027"))
     assert stat.S_IMODE(history.stat().st_mode) == 0o750
-    marker = history / "turnstone.json"
+    marker = history / "turnfold.json"
     assert stat.S_IMODE(marker.stat().st_mode) == 0o640
 
 
 @pytest.mark.parametrize("umask", ["x", "0777", "-1", "88", "700"])
 def test_what_is_no_umask_is_a_wrong_setting(tmp_path: Path, umask: str) -> None:
-    ended = turnstone("digest", "--history", tmp_path, env=environment(TURNSTONE_UMASK=umask))
+    ended = turnfold("digest", "--history", tmp_path, env=environment(TURNFOLD_UMASK=umask))
     assert ended.code == 3
-    assert "TURNSTONE_UMASK" in ended.err
+    assert "TURNFOLD_UMASK" in ended.err

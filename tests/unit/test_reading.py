@@ -14,8 +14,8 @@ from sinks.root import open_root
 from sinks.tables import SCHEMAS
 from streams import reading
 from streams.errors import DataRefused
+from streams.files import local
 from streams.folds.constants import CONSTANTS
-from streams.runtime import local
 from streams.sample import CONVERSATIONS
 from tests.unit.test_sinks_support import row, state, write
 

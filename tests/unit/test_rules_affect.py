@@ -14,7 +14,7 @@ from streams.folds.affect import Mood, decay, mood_at
 from streams.folds.constants import CONSTANTS
 from streams.folds.memory import mood_id
 from streams.folds.rows import Effects, Refused
-from streams.runtime.entity import Entity
+from streams.pipeline.entity import Entity
 from tests.unit.memory_told import Json, Memory, day, given, plan, says
 
 

@@ -10,11 +10,11 @@ import pytest
 from schemas.base import parse_time
 from schemas.http import UserUpdate
 from schemas.learner import UserLearningProfile
+from streams.files.store import Store
 from streams.folds import learner
 from streams.folds.constants import CONSTANTS
 from streams.folds.rows import Refused
-from streams.runtime.apply import Applier
-from streams.runtime.store import Store
+from streams.pipeline.apply import Applier
 from tests.unit.memory_told import SOURCE, Json, Memory, day
 
 LIMITS = "微积分-极限"
@@ -306,7 +306,8 @@ def test_seed_004s_example_makes_the_profile_seed_004_describes(tmp_path: Path) 
     update = UserUpdate.model_validate_json(SEED_004)
     said = update.event.model_dump(exclude_none=True)
     record = signal("post-1", **said) | {"user_id": update.user_id}
-    applier = Applier(Store(tmp_path / "tables"))
+    store = Store(tmp_path / "tables")
+    applier = Applier(store)
     applier.apply([(json.dumps(record).encode(), SOURCE)])
     (rows,) = applier.take_documents()
     user_id, updated_at, doc, *_ = rows["profiles"][0]
@@ -325,7 +326,7 @@ def test_seed_004s_example_makes_the_profile_seed_004_describes(tmp_path: Path) 
         "updated_at": day(1),
     }
     assert set(rows) == {"profiles", "signals"}  # no conversation, link or memory
-    applier.store.close()
+    store.close()
 
 
 def test_a_signal_given_twice_is_a_duplicate(user: Memory) -> None:

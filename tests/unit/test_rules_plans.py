@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from streams.files.store import Store
 from streams.folds.ids import make_id
 from streams.folds.rows import Refused
-from streams.runtime.apply import Applier
-from streams.runtime.store import Store
+from streams.pipeline.apply import Applier
 from tests.unit.memory_told import SOURCE, Json, Memory, plan, prefers, says
 
 
@@ -33,7 +33,8 @@ class Runner:
     """The real runtime over a store on disk."""
 
     def __init__(self, path: Path) -> None:
-        self.applier = Applier(Store(path))
+        self.store = Store(path)
+        self.applier = Applier(self.store)
 
     def give(self, record: Json) -> dict[str, list[str]]:
         """The rows the record caused: the first column of each, by table."""
@@ -51,7 +52,7 @@ def runner(tmp_path: Path) -> Iterator[Runner]:
     running = Runner(tmp_path / "tables")
     running.give(plan("p0", state_updates=[says(state_id="home")]))
     yield running
-    running.applier.store.close()
+    running.store.close()
 
 
 REFUSALS = {

@@ -7,9 +7,9 @@ import pytest
 
 from schemas.base import parse_time
 from streams import reading
+from streams.files import local
 from streams.folds.ids import make_id
 from streams.folds.rows import Refused
-from streams.runtime import local
 from tests.command import ndjson
 from tests.unit.memory_told import Json, Memory, day, link, plan, prefers, says
 

@@ -12,9 +12,9 @@ import pytest
 
 from schemas.base import format_time
 from schemas.task import TaskDocument
+from streams.files.store import Store
 from streams.folds import documents, task
-from streams.runtime.apply import Applier
-from streams.runtime.store import Store
+from streams.pipeline.apply import Applier
 from tests.unit.session_told import Json, Told, encode, micros, turn
 
 

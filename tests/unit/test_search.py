@@ -14,13 +14,14 @@ import pytest
 from deltalake import DeltaTable
 
 from schemas.base import format_time, parse_time
+from streams.apps import maintenance
 from streams.errors import UsageError
-from streams.runtime import local, operate
+from streams.files import local
 from streams.search import Hit, NotIndexed, Query, build, forget, search, update
 from streams.search import query as queries
 from streams.search.store import Index
 from streams.search.tokens import terms
-from tests.command import files_holding, ndjson, turn, turnstone
+from tests.command import files_holding, ndjson, turn, turnfold
 
 NOW = parse_time("2026-04-01T00:00:00Z")
 SAMPLE = Path(__file__).parents[2] / "streams" / "sample" / "conversations.ndjson"
@@ -330,7 +331,7 @@ def test_compacting_costs_no_new_index(tmp_path: Path) -> None:
         history = run(tmp_path, name, [turn(name, user_input=f"the heron {name}")])
     assert len(ids(history, "heron")) == 3
     first = build.current(history, "default")
-    operate.compact(history)
+    maintenance.compact(history)
     run(tmp_path, "d", [turn("d", user_input="the heron d")])
     assert len(ids(history, "heron")) == 4
     assert build.current(history, "default") == first
@@ -361,7 +362,7 @@ def test_law_8_who_is_forgotten_is_in_no_byte_of_the_index(tmp_path: Path) -> No
     run(tmp_path, "b", [turn("3", user_input=f"{SECRET} again", user_id="gone", session_id="r")])
     assert ids(history, SECRET.lower()) != []
     assert files_holding(history / "_search", SECRET)
-    operate.forget(history, "default", "gone")
+    maintenance.forget(history, "default", "gone")
     reader.close()
     assert files_holding(history, SECRET) == []
     assert files_holding(history, SECRET.lower()) == []
@@ -453,16 +454,16 @@ def test_a_history_without_rows_has_nothing_to_find(tmp_path: Path) -> None:
 
 
 def test_the_command(sample: Path) -> None:
-    done = turnstone("search", "Nora birthday", "--history", sample, "--json", "--kind", "state")
+    done = turnfold("search", "Nora birthday", "--history", sample, "--json", "--kind", "state")
     assert done.code == 0, done.err
     hits = done.json()["hits"]
     assert hits[0]["id"] == "emma-nora-birthday"
-    said = turnstone("search", "Nora birthday", "--history", sample, "--limit", "1")
+    said = turnfold("search", "Nora birthday", "--history", sample, "--limit", "1")
     assert "birthday" in said.out
     assert "--cursor" in said.err
-    assert turnstone("search", "x", "--history", sample, "--kind", "thing").code == 2
-    assert turnstone("search", "--history", sample).code == 2
-    assert turnstone("search", "--rebuild", "--history", sample).code == 0
+    assert turnfold("search", "x", "--history", sample, "--kind", "thing").code == 2
+    assert turnfold("search", "--history", sample).code == 2
+    assert turnfold("search", "--rebuild", "--history", sample).code == 0
 
 
 def test_a_cursor_is_kept_whole() -> None:

@@ -103,7 +103,7 @@ def test_whose_history_it_is_is_checked(tmp_path: Path) -> None:
     with pytest.raises(HistoryError, match="cluster is 'c', not 'd'"):
         SharedHistory(tmp_path / "h", OWNER | {"cluster": "d"})
     (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "turnstone.json").write_text('{"format": 1}')
+    (tmp_path / "other" / "turnfold.json").write_text('{"format": 1}')
     (tmp_path / "other" / "_store").mkdir()
-    with pytest.raises(HistoryError, match="turnstone run"):
+    with pytest.raises(HistoryError, match="turnfold run"):
         SharedHistory(tmp_path / "other", OWNER)

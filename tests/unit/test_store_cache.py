@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from streams.files import store as stores
+from streams.files.store import Store
 from streams.folds.session_state import Session
-from streams.runtime import store as stores
-from streams.runtime.entity import ENTITY, ROW, Entity, Where
-from streams.runtime.store import Store
+from streams.pipeline.entity import ENTITY, ROW, Entity, Where
 
 SESSIONS = 100
 TEXT = b"said" * 500

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from streams.runtime import local
+from streams.files import local
 from tests.command import ndjson, rows, turn
 
 FEELING = {"text": "", "vad": {"v": 0.5, "a": 0, "d": 0}, "confidence": 1}

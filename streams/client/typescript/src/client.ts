@@ -10,7 +10,7 @@ import type {
 } from "./types.js";
 
 /** A server's endpoints. Every method throws the errors of `errors.ts`. */
-export class Turnstone extends Sender {
+export class Turnfold extends Sender {
   /** The long-term learning profile of a user (seed 004 §3.1). */
   profile(user_id: string): Promise<UserLearningProfile> {
     return this.send({

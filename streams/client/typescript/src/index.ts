@@ -1,6 +1,6 @@
-/** A client of Turnstone's HTTP API, for Node 20 and browsers (docs/clients.md). */
+/** A client of Turnfold's HTTP API, for Node 20 and browsers (docs/clients.md). */
 
-export { Turnstone } from "./client.js";
+export { Turnfold } from "./client.js";
 export * from "./errors.js";
 export type { InputRecord, Moment, Options, Records, SessionEvent } from "./sender.js";
 export type * from "./types.js";

@@ -49,12 +49,12 @@ export class Sender {
   readonly #timeout: number;
   readonly #retries: number;
 
-  /** `token`: a key of `turnstone keys`. */
+  /** `token`: a key of `turnfold keys`. */
   constructor(url: string, token?: string, options: Options = {}) {
     this.#url = url.replace(/\/+$/, "");
     this.#headers = {
       ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
-      ...(options.tenant === undefined ? {} : { "Turnstone-Tenant": options.tenant }),
+      ...(options.tenant === undefined ? {} : { "Turnfold-Tenant": options.tenant }),
     };
     this.#timeout = options.timeout ?? 35_000;
     this.#retries = options.retries ?? 4;

@@ -1,0 +1,181 @@
+"""Operations on a whole history, under the writer's lock: compact it, forget a person.
+
+A history is `turnfold run`'s, with the fold's tables beside it, or that of sinks, whose fold's
+tables are the workers'.
+"""
+
+import shutil
+import time
+from collections.abc import Iterable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from schemas.row import replace
+from sinks import maintenance
+from sinks.delta import History
+from sinks.forgotten import Forgotten, Unfinished
+from sinks.generation import LIVE, ROOT, find, folder_of, names, own, remove, remove_leftovers
+from sinks.history import connect
+from sinks.root import find_root, is_shared
+from sinks.shared import alone
+from sinks.tables import to_arrow
+from streams.errors import ConfigurationError
+from streams.files.inbox_recovery import fold_left
+from streams.files.local import erasing, locked, opened, writing
+from streams.files.manifest import WORK, load, use_constants
+from streams.files.refold import refold
+from streams.files.stored_records import SAID
+from streams.folds.session_state import Session
+from streams.pipeline.apply import Row, session_row, task_row
+from streams.pipeline.entity import Entity
+
+LAST_SEQ = """
+    SELECT coalesce(max(seq), -1) FROM (
+        SELECT owner_id, seq FROM revisions UNION ALL SELECT owner_id, seq FROM links
+    ) WHERE owner_id = $session
+"""
+LAST_RECORDED = "SELECT max(epoch_us(recorded_at)) FROM ({}) WHERE session_id = $session".format(
+    " UNION ALL ".join(f"SELECT session_id, recorded_at FROM {table}" for table in SAID)
+)
+ELSEWHERE = "Kafka's topics and the workers' tables still hold them: docs/sink.md says until when"
+
+
+def compact(history: Path) -> dict[str, Any]:
+    """Merges small files; table -> what was done. Raises HistoryError where there is none."""
+    root = find_root(history)
+    if is_shared(root):
+        with alone(root):
+            return dict(maintenance.compact(root))
+    with writing(root, borrow=True) as (_, tables):
+        return dict(maintenance.compact(tables.root))
+
+
+def forget(history: Path, tenant: str, user_id: str) -> dict[str, Any]:
+    """Erases a person from Parquet files and from the fold's tables (law 8); the receipt.
+
+    A session that others took part in is folded again from what they said.
+    """
+    from streams import search  # not needed before, and slow to load
+
+    root = find_root(history)
+    asked_at = time.time_ns() // 1000
+    held = alone(root) if is_shared(root) else locked(root, borrow=True)
+    with erasing(root, alone=True), held:
+        fold_left(root, asked_at)
+        last = root if is_shared(root) else find(root, LIVE)
+        others = _forget_in_others(root, last, tenant, user_id)
+        receipt = (_forget_in_sinks if is_shared(last) else _forget)(last, tenant, user_id)
+        for name in names(root):
+            search.forget(folder_of(root, name), tenant)
+    return {**receipt, "generations": others} if others else receipt
+
+
+def _forget_in_others(root: Path, last: Path, tenant: str, user_id: str) -> dict[str, Any]:
+    """The same in all generations but one: name -> its tables. One that has never been finished is
+    dropped: its gathered records hold everybody, and `backfill` makes it again."""
+    done: dict[str, Any] = {}
+    remove_leftovers(root)
+    for name in names(root):
+        folder = folder_of(root, name)
+        if folder == last:
+            continue
+        if is_shared(folder):
+            with alone(folder):
+                done[name] = _forget_in_sinks(folder, tenant, user_id)["tables"]
+            continue
+        with nullcontext() if folder == root else locked(folder):
+            done[name] = _forget_aside(root, name, tenant, user_id)
+    return done
+
+
+def _forget_aside(root: Path, name: str, tenant: str, user_id: str) -> Any:
+    folder = folder_of(root, name)
+    made = load(folder)
+    if made is None or made.stage == "complete":
+        return _forget(folder, tenant, user_id)["tables"]
+    if made.ended_at is not None:
+        ways = "promote or rollback" if name == ROOT else "backfill, promote or rollback"
+        drop = "" if name == ROOT else ", or drop it"
+        raise ConfigurationError(
+            f"generation {name!r}: its catching up was cut short; end it first ({ways}, as you "
+            f"did){drop}"
+        )
+    remove(root, folder)
+    return "dropped: it was not finished"
+
+
+def _forget(folder: Path, tenant: str, user_id: str) -> dict[str, Any]:
+    """In one generation; the receipt."""
+    if (folder / WORK).exists():  # of a pass that was killed as it had ended
+        shutil.rmtree(folder / WORK)
+    with opened(folder) as (store, _):
+        known = {tuple(where) for where in store.value("forgetting") or ()}
+        found = maintenance.sessions_of(folder, tenant, user_id)
+        theirs = known.union(found.whole, found.shared)
+        store.write_values({"forgetting": sorted(theirs)})  # killed half-way, the next call goes on
+        done = maintenance.forget(folder, tenant, user_id)
+        store.erase("users", tenant, user_id)
+        for where in theirs:
+            store.erase("sessions", *where)
+        store.compact()
+    with opened(folder) as (store, tables):
+        kept = _refolded(folder, theirs)
+        if kept:
+            for entity in kept:
+                store.adopt(entity)
+            number = store.value("batch") + 1
+            for name, rows in _documents(folder, kept).items():
+                tables.append(name, rows, store.value("writer"), number)
+            store.commit({"batch": number})
+        store.commit({"forgetting": None})
+        store.compact()  # the note named their sessions
+    return done.receipt
+
+
+def _forget_in_sinks(root: Path, tenant: str, user_id: str) -> dict[str, Any]:
+    """The same in a history of sinks, which must not run: what they have yet to read of this
+    person, of records from before now, they will leave out."""
+    use_constants(root)
+    left = Unfinished(root)
+    left.begin(*maintenance.sessions_of(root, tenant, user_id))
+    now = time.time_ns() // 1000
+    Forgotten(root).add([(tenant, user_id)], left.whole, now)
+    done = maintenance.forget(root, tenant, user_id)
+    kept = _refolded(root, left.shared)
+    if kept:
+        with History(root) as tables:
+            for name, rows in _documents(root, kept).items():
+                tables.append(name, rows, "forget", now)
+    left.end()
+    return {**done.receipt, "elsewhere": ELSEWHERE}
+
+
+def _refolded(root: Path, sessions: Iterable[tuple[str, str]]) -> list[Entity]:
+    """The rows of those sessions of which records are left, from these. Their revisions count on
+    from those that are in the history: views go by that."""
+    made = []
+    for tenant, session_id in sorted(sessions):
+        entity = refold(own(root), tenant, session_id)
+        header: Session | None = entity.get("h")
+        if header is not None:
+            with connect(own(root), tenant=tenant, views=("revisions", "links")) as db:
+                ((last,),) = db.execute(LAST_SEQ, {"session": session_id}).fetchall()
+            entity.put("h", replace(header, seq=max(header.seq, last + 1)))
+            made.append(entity)
+    return made
+
+
+def _documents(root: Path, sessions: list[Entity]) -> dict[str, pa.Table]:
+    """Rows of the tables `sessions` and `tasks`."""
+    rows: dict[str, list[Row]] = {"sessions": [], "tasks": []}
+    for entity in sessions:
+        with connect(own(root), tenant=entity.tenant, views=SAID) as db:
+            ((at,),) = db.execute(LAST_RECORDED, {"session": entity.key}).fetchall()
+        suffix = (entity.tenant, at, "forget", 0, 0)
+        rows["sessions"].append(session_row(entity, suffix))
+        tasks = (name.removeprefix("t/") for name in entity.names("t/"))
+        rows["tasks"] += [task_row(entity, task_id, suffix) for task_id in tasks]
+    return {name: to_arrow(name, some) for name, some in rows.items() if some}

@@ -1,0 +1,151 @@
+"""What each part of the Kafka tier has to say when it is asked: samples, and whether it is ready.
+
+All of it is counted anyway, so that asking costs when it is done and nothing in between.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from streams.observing import definitions as known
+from streams.observing.definitions import Metric
+from streams.observing.histogram import Histogram
+from streams.observing.readiness import Readiness
+
+if TYPE_CHECKING:
+    from streams.kafka.sink.sink import Sink
+    from streams.kafka.transport.lane import Lane
+    from streams.kafka.transport.lanes import Lanes
+    from streams.llm.stream import Stream
+
+Sample = tuple[Metric, tuple[str, ...], float | Histogram]
+"""A metric, the values of its labels, and its value now."""
+
+ENDINGS = ("applied", "duplicate", "dead", "withheld")
+HOPS = {"hops": "folded", "hops_repeated": "repeated", "hops_dead": "dead",
+        "hops_left_out": "left_out"}  # fmt: skip
+RUNNING = frozenset({"ready", "committing"})
+
+# --- worker ---------------------------------------------------------------------------------------
+
+
+def of_worker(lanes: "Lanes") -> Iterator[Sample]:
+    """Samples of a worker's lanes."""
+    states = Counter(lane.state for lane in lanes.lanes.values())
+    for state, count in states.items():
+        yield known.LANES, (state,), count
+    yield known.STALLED, (), lanes.stalled
+    for agent, seconds in lanes.seconds.items():
+        yield known.TRANSACTION_SECONDS, (agent,), seconds
+    for lane in lanes.running():
+        yield from _committed(lane)
+        yield from _lane(lane)
+        for topic, behind in lanes.lag(lane).items():
+            yield known.LAG, (lane.plan.agent, topic, str(lane.partition)), behind
+
+
+def _committed(lane: "Lane") -> Iterator[Sample]:
+    """What the newest marker says, so a transaction that is under way does not count."""
+    at = (lane.plan.agent, str(lane.partition))
+    note = lane.standing.marker.note if lane.standing.marker else {}
+    counts = note.get("counts", {})
+    yield known.RECORDS_READ, at, counts.get("read", 0)
+    for ending in ENDINGS:
+        yield known.RECORDS, (*at, ending), counts.get(ending, 0)
+    if "left_out" in counts:  # by a generation, which has plans of its own
+        yield known.RECORDS, (*at, "left_out"), counts["left_out"]
+    for name, ending in HOPS.items():
+        if name in counts:
+            yield known.HOPS, (*at, ending), counts[name]
+    yield known.PLANS_EXTRACTED, at, counts.get("extracted", 0)
+    yield known.SESSIONS_COOLED, at, counts.get("sessions_cooled", 0)
+    for reason, count in note.get("reasons", {}).items():
+        yield known.DEAD_LETTERS, (*at, reason), count
+    for kind, count in note.get("warnings", {}).items():
+        yield known.WARNINGS, (*at, kind), count
+
+
+def _lane(lane: "Lane") -> Iterator[Sample]:
+    at = (lane.plan.agent, str(lane.partition))
+    counts = lane.counts
+    yield known.TRANSACTIONS, at, counts.transactions
+    yield known.FOLD_SECONDS, at, counts.busy_seconds
+    yield known.WRITTEN_BYTES, at, counts.written_bytes
+    yield known.CHANGELOG_BYTES, at, counts.changelog_bytes
+    yield known.RESTORED_ROWS, at, counts.restored_rows
+    yield known.STALLS, at, counts.stalls
+    yield known.LANE_FAILURES, at, counts.failures
+    done, whole = lane.restored
+    whole_or_running = 1.0 if lane.state in RUNNING else 0.0
+    yield known.RESTORE_PROGRESS, at, done / whole if whole else whole_or_running
+
+
+def worker_readiness(lanes: "Lanes") -> Readiness:
+    """Ready when every lane that the group gave us runs; until then how far the restore is, in
+    offsets of the changelogs."""
+    if not lanes.assigned:
+        return Readiness(False, "the group has not said which partitions are ours")
+    running = list(lanes.running())
+    late = sorted((lane for lane in running if lane.state not in RUNNING), key=lambda one: one.name)
+    done = sum(lane.restored[0] for lane in running)
+    whole = sum(lane.restored[1] for lane in running)
+    if not late:
+        return Readiness(True, f"{len(running)} lanes run", done, whole)
+    about = ", ".join(f"{lane.name} {lane.state}" for lane in late)
+    return Readiness(False, f"{len(late)} of {len(running)} lanes do not run: {about}", done, whole)
+
+
+# --- sink -----------------------------------------------------------------------------------------
+
+
+def of_sink(sink: "Sink") -> Iterator[Sample]:
+    """Samples of one member of a sink's group."""
+    counts = sink.counts
+    yield known.SINK_MESSAGES, (), counts.read
+    yield known.SINK_REPEATS, (), counts.repeats
+    yield known.SINK_MISFITS, (), counts.misfits
+    yield known.SINK_ROWS, (), counts.rows
+    yield known.SINK_COMMITS, (), counts.writes
+    yield known.SINK_COMMIT_SECONDS, (), sink.seconds
+    yield known.SINK_OLDEST, (), sink.oldest()
+    for at, behind in sink.behind().items():
+        yield known.SINK_LAG, (at.topic, str(at.partition)), behind
+
+
+def sink_readiness(sink: "Sink") -> Readiness:
+    """Ready when it reads on where the tables stand."""
+    if sink.partitions is None:
+        return Readiness(False, "the group has not said which partitions are ours")
+    return Readiness(True, f"{sink.partitions} partitions")
+
+
+# --- extract --------------------------------------------------------------------------------------
+
+
+def of_stream(stream: "Stream") -> Iterator[Sample]:
+    """Samples of one member of a model extractor's group."""
+    yield known.MODEL_TURNS, (), stream.turns
+    yield known.MODEL_WAITING, (), stream.waiting
+    asked = stream.asked
+    if asked is None:
+        return
+    counts = asked.counts
+    failed = counts["failed"]
+    yield known.MODEL_GROUPS, ("planned",), counts["groups"] - failed
+    yield known.MODEL_GROUPS, ("failed",), failed
+    yield known.MODEL_CALLS, (), counts["calls"]
+    yield known.MODEL_RETRIES, (), asked.retries
+    for kind in ("prompt", "completion"):
+        yield known.MODEL_TOKENS, (kind,), counts[f"{kind}_tokens"]
+    yield known.MODEL_COST, (), asked.cost
+    for state in ("closed", "open", "half-open"):
+        yield known.MODEL_BREAKER, (state,), float(asked.breaker == state)
+    for budget, unit, used in stream.budget.used():
+        yield known.MODEL_BUDGET, (budget, unit), used
+
+
+def stream_readiness(stream: "Stream") -> Readiness:
+    """Ready when it reads turns."""
+    if not stream.partitions:
+        return Readiness(False, "the group has not given it partitions")
+    return Readiness(True, f"{stream.partitions} partitions")

@@ -1,0 +1,128 @@
+"""The one registry: what parts count by themselves, asked at scrape time, and what is observed.
+
+Needs prometheus-client, so whoever folds, writes or extracts does not import this: it counts in
+plain numbers, and `streams.apps.metric_samples` reads them when somebody asks.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    GCCollector,
+    PlatformCollector,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client import Gauge as PrometheusGauge
+from prometheus_client import Histogram as PrometheusHistogram
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+)
+from prometheus_client.metrics_core import Metric as Family
+from prometheus_client.registry import Collector
+
+from streams.apps.metric_samples import Sample
+from streams.observing import definitions
+from streams.observing.definitions import Metric
+from streams.observing.histogram import Histogram
+
+if TYPE_CHECKING:
+    from faust import App
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each that nobody asks
+REGISTRY = CollectorRegistry()
+ProcessCollector(registry=REGISTRY)
+PlatformCollector(registry=REGISTRY)
+GCCollector(registry=REGISTRY)
+
+
+def exposition() -> bytes:
+    """All metrics in Prometheus's text format (`CONTENT_TYPE`)."""
+    return generate_latest(REGISTRY)
+
+
+# --- what parts count by themselves ---------------------------------------------------------------
+
+
+class _Samples(Collector):
+    """Families of the samples that a part has at scrape time."""
+
+    def __init__(self, samples: Callable[[], Iterable[Sample]]) -> None:
+        self._samples = samples
+
+    def collect(self) -> Iterator[Family]:
+        families: dict[str, Family] = {}
+        for metric, labels, value in self._samples():
+            family = families.get(metric.name)
+            if family is None:
+                family = families[metric.name] = _family(metric)
+            _add(family, labels, value)
+        yield from families.values()
+
+
+def _family(metric: Metric) -> Family:
+    if metric.kind == "counter":
+        return CounterMetricFamily(metric.name, metric.about, labels=metric.labels)
+    if metric.kind == "gauge":
+        return GaugeMetricFamily(metric.name, metric.about, labels=metric.labels)
+    return HistogramMetricFamily(metric.name, metric.about, labels=metric.labels)
+
+
+def _add(family: Family, labels: tuple[str, ...], value: float | Histogram) -> None:
+    if isinstance(family, HistogramMetricFamily) and isinstance(value, Histogram):
+        family.add_metric(labels, value.cumulative(), value.sum)
+    elif isinstance(family, CounterMetricFamily | GaugeMetricFamily):
+        assert not isinstance(value, Histogram), f"{family.name} is no histogram"
+        family.add_metric(labels, value)
+
+
+@contextmanager
+def asked(samples: Callable[[], Iterable[Sample]]) -> Iterator[None]:
+    """While this lasts, `exposition` has these samples too; called at each scrape."""
+    collector = _Samples(samples)
+    REGISTRY.register(collector)
+    try:
+        yield
+    finally:
+        REGISTRY.unregister(collector)
+
+
+def watch_faust(app: "App") -> None:
+    """Faust's own sensor, in our registry, before the app starts. For it a partition's whole fetch
+    is one event, and what is acknowledged by lanes is not a message."""
+    from faust.sensors.prometheus import FaustMetrics, PrometheusMonitor
+
+    app.monitor = PrometheusMonitor(metrics=FaustMetrics.create(REGISTRY, "faust"))
+
+
+# --- what the server observes ---------------------------------------------------------------------
+
+
+def _counter(metric: Metric) -> Counter:
+    return Counter(metric.name, metric.about, metric.labels, registry=REGISTRY)
+
+
+def _gauge(metric: Metric) -> PrometheusGauge:
+    return PrometheusGauge(metric.name, metric.about, metric.labels, registry=REGISTRY)
+
+
+def _histogram(metric: Metric) -> PrometheusHistogram:
+    return PrometheusHistogram(
+        metric.name, metric.about, metric.labels, buckets=metric.buckets, registry=REGISTRY
+    )
+
+
+HTTP_REQUESTS = _counter(definitions.HTTP_REQUESTS)
+HTTP_SECONDS = _histogram(definitions.HTTP_SECONDS)
+HTTP_IN_FLIGHT = _gauge(definitions.HTTP_IN_FLIGHT)
+HTTP_STREAMS = _gauge(definitions.HTTP_STREAMS)
+WRITE_WAIT_SECONDS = _histogram(definitions.WRITE_WAIT_SECONDS)
+SEARCH_SECONDS = _histogram(definitions.SEARCH_SECONDS)

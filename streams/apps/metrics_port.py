@@ -1,0 +1,91 @@
+"""A port for operators beside a process that has no HTTP of its own: worker, sink, extract.
+
+Answers on the process's own event loop, so an answer is also a sign that the loop goes round.
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+from aiohttp import web
+
+from streams.apps.metric_samples import Sample
+from streams.apps.metrics import CONTENT_TYPE, asked, exposition
+from streams.errors import ConfigurationError
+from streams.observing import definitions
+from streams.observing.readiness import Readiness
+from streams.output import json_text
+
+LOOPBACK = "127.0.0.1"
+
+
+class Address(NamedTuple):
+    """Where to listen."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Address":
+        """`[HOST:]PORT`; without a host only this machine is answered.
+
+        Raises:
+            ConfigurationError: it is neither.
+        """
+        host, _, port = text.rpartition(":")
+        if not port.isdigit() or not 0 < int(port) < 65536:
+            raise ConfigurationError(f"metrics port: {text!r} is not [HOST:]PORT; try 9100")
+        return cls(host.strip("[]") or LOOPBACK, int(port))
+
+
+@asynccontextmanager
+async def served(
+    address: str,
+    samples: Callable[[], Iterable[Sample]],
+    readiness: Callable[[], Readiness],
+) -> AsyncIterator[None]:
+    """While this lasts /metrics, /healthz and /readyz are answered at `address`, [HOST:]PORT.
+
+    Raises:
+        ConfigurationError: it is none, somebody else listens there, or this machine has no such
+            address.
+    """
+    at = Address.parse(address)
+
+    def all_samples() -> Iterator[Sample]:
+        yield definitions.READY, (), float(readiness().ready)
+        yield from samples()
+
+    app = web.Application()
+    app.router.add_get("/metrics", _metrics)
+    app.router.add_get("/healthz", _healthz)
+    app.router.add_get("/readyz", lambda _: _readyz(readiness()))
+    runner = web.AppRunner(app, access_log=None)
+    with asked(all_samples):
+        await runner.setup()
+        try:
+            try:
+                await web.TCPSite(runner, *at).start()
+            except OSError as error:
+                raise ConfigurationError(
+                    f"metrics port: {at.host}:{at.port}: {error.strerror}; name a free one"
+                ) from None
+            yield
+        finally:
+            await runner.cleanup()
+
+
+async def _metrics(_: web.Request) -> web.Response:
+    return web.Response(body=exposition(), headers={"Content-Type": CONTENT_TYPE})
+
+
+async def _healthz(_: web.Request) -> web.Response:
+    return web.Response(text='{"healthy": true}', content_type="application/json")
+
+
+async def _readyz(now: Readiness) -> web.Response:
+    """503 with how far it is, until it is ready."""
+    headers = {} if now.ready else {"Retry-After": "1"}
+    body = json_text(now._asdict())
+    status = 200 if now.ready else 503
+    return web.Response(text=body, status=status, headers=headers, content_type="application/json")

@@ -1,0 +1,185 @@
+"""The worker: the topology's agents as a Faust app, and a process that runs it (design 05).
+
+`turnfold worker` is the usual way to start it; `faust -A streams.apps.worker worker` works too
+and takes its settings from the environment alone (TURNFOLD_KAFKA_…, TURNFOLD_WORKER_…).
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+from pydantic_settings import SettingsConfigDict
+
+from sinks.generation import RESERVED
+from streams.kafka.agents import agents
+from streams.kafka.agents.encoding import Origin
+from streams.kafka.agents.traced_origin import TracedOrigin
+from streams.kafka.client.names import own_topics
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topics import ensure_topics
+from streams.kafka.transport.app import App
+from streams.kafka.transport.disk_rows import DiskRows
+from streams.kafka.transport.layout import check
+from streams.kafka.transport.processing import LaneSettings, no_span
+from streams.kafka.transport.rows import MemoryRows, RowStore
+from streams.kafka.transport.run import run
+from streams.observing import traces
+from streams.pipeline.retention import ABOUT, DEFAULT_DAYS, check_days, retention_of
+from streams.settings import Settings
+
+log = logging.getLogger(__name__)
+
+PREFIX = "TURNFOLD_WORKER_"
+
+
+class WorkerSettings(Settings):
+    """What a worker is told besides how to reach the broker."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
+
+    about = "worker settings"
+    app_id: Annotated[
+        str,
+        Field(
+            pattern=r"^[A-Za-z0-9._-]{1,100}$",
+            description="The consumer group; its changelogs and transactions bear its name.",
+        ),
+    ] = "turnfold"
+    instance: Annotated[
+        str | None,
+        Field(description="This worker's name in the group: restarted, it keeps its partitions."),
+    ] = None
+    retention_days: Annotated[
+        float,
+        AfterValidator(check_days),
+        Field(description=ABOUT),
+    ] = DEFAULT_DAYS
+    extractor: Annotated[
+        Literal["none", "rules"] | None,
+        Field(
+            description="Finds memory in turns and sends it to write-plans with what they cause. "
+            "It is remembered: without it a worker goes on with what was chosen last."
+        ),
+    ] = None
+    generation: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$",
+            description="Makes memory anew from the inputs, in topics that bear this name.",
+        ),
+    ] = None
+    max_records: Annotated[int, Field(ge=1, description="Of one transaction.")] = 4_000
+    compression: Annotated[
+        Literal["none", "gzip", "snappy", "lz4", "zstd"],
+        Field(description="Of what is written to topics."),
+    ] = "zstd"
+    store: Annotated[
+        Literal["memory", "rocksdb"],
+        Field(description="Where tables lie; on disk, a restart reads the changelogs' tails only."),
+    ] = "memory"
+    data: Annotated[
+        Path | None, Field(description="The folder for tables on disk; one of this machine's own.")
+    ] = None
+
+    standbys: Annotated[
+        int,
+        Field(ge=0, le=9, description="Other workers that follow a lane, to take over at once."),
+    ] = 0
+
+    @model_validator(mode="after")
+    def _together(self) -> Self:
+        if self.generation in RESERVED:
+            raise ValueError(f"generation {self.generation} is a word for another: name a new one")
+        if (self.store == "rocksdb") != (self.data is not None):
+            raise ValueError("store rocksdb needs data, a folder; store memory takes none")
+        return self
+
+    @property
+    def group(self) -> str:
+        """The consumer group, whose name the changelogs and transactions bear."""
+        return f"{self.app_id}.{self.generation}" if self.generation else self.app_id
+
+    @property
+    def retention(self) -> int | None:
+        """In microseconds; None for never."""
+        return retention_of(self.retention_days)
+
+    def rows(self, lane: str) -> RowStore:
+        """The rows of a lane, by its name."""
+        return MemoryRows() if self.data is None else DiskRows(self.data / self.group / lane)
+
+
+def make_app(kafka: KafkaSettings, worker: WorkerSettings, traced: bool = False) -> App:
+    """The Faust app of both agents. The topics have to be there: `prepare`. `traced`: batches have
+    spans (`streams.observing.traces.begin` comes first)."""
+    span, origin = (traces.span, TracedOrigin) if traced else (no_span, Origin)
+    return App(
+        worker.group,
+        agents.plans(
+            worker.group,
+            kafka.partitions,
+            worker.retention,
+            worker.extractor,
+            worker.generation,
+            origin,
+        ),
+        bootstrap=kafka.bootstrap,
+        datadir=Path(gettempdir()) / f"{worker.group}-faust",
+        broker_credentials=kafka.faust_credentials(),
+        consumer_group_instance_id=worker.instance,
+        standbys=worker.standbys,
+        lane_settings=LaneSettings(
+            max_records=worker.max_records,
+            compression=None if worker.compression == "none" else worker.compression,
+            rows=worker.rows,
+            names={topic.name: name for topic, name in own_topics(worker.generation)},
+            span=span,
+        ),
+    )
+
+
+def prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
+    """Creates the topics that are missing and checks the others; the new ones' names.
+
+    Raises:
+        ConfigurationError: a topic is not as it should be, or the broker refuses us.
+        Unreachable: no broker answers.
+    """
+    return asyncio.run(_prepare(kafka, worker))
+
+
+async def _prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
+    await check(kafka, worker.group, worker.generation, kafka.partitions)
+    changelogs = agents.changelogs(worker.group, kafka.partitions)
+    own = agents.own_specs(worker.generation, kafka.partitions)
+    return await ensure_topics(kafka, [*changelogs, *own])
+
+
+def work(
+    kafka: KafkaSettings,
+    worker: WorkerSettings,
+    traced: bool = False,
+    beside: Callable[[App], AbstractAsyncContextManager[object] | None] = lambda app: None,
+) -> int:
+    """Prepares the topics and works until SIGTERM or SIGINT; the process's exit code. `beside`
+    lasts as long as the app: what answers /metrics."""
+    created = prepare(kafka, worker)
+    if created:
+        log.info("created the topics %s", ", ".join(created))
+    app = make_app(kafka, worker, traced)
+    return run(app, beside(app))
+
+
+def __getattr__(name: str) -> Any:
+    """`app`, made when Faust's command line asks for it."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    kafka, worker = KafkaSettings.load(), WorkerSettings.load()
+    prepare(kafka, worker)
+    globals()["app"] = app = make_app(kafka, worker)
+    return app

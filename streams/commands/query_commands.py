@@ -1,0 +1,160 @@
+"""Commands that ask a history: `sql`, `session`, `task`, `user`, `state`, `why`, `timeline`."""
+
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from streams import output
+from streams.commands import options
+
+SHOWN = 1000  # rows of a table for people
+
+
+def _asked_at(as_of: str | None) -> int:
+    """The time asked about, in microseconds; without one, now."""
+    from streams import reading
+
+    moment = reading.parse_moment(as_of)
+    return _now() if moment is None else moment
+
+
+def _now() -> int:
+    return time.time_ns() // 1000
+
+
+@click.command()
+@options.argument("query", help="A SELECT over the tables and views.")
+@options.asked_history
+@click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table")
+@options.any_tenant
+@options.as_json
+@options.fails_in_a_line
+def sql(query: str, history: Path, format: str, tenant: str | None, as_json: bool) -> None:
+    """Ask the history in SQL (DuckDB), read-only.
+
+    Example: turnfold sql --history memory "SELECT intent, count(*) FROM events GROUP BY ALL"
+    """
+    from sinks.history import query as ask
+
+    found = ask(history, query, tenant)
+    if as_json or format == "json":
+        output.say_json(found.objects())
+    elif format == "csv":
+        import csv
+
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(found.names)
+        writer.writerows(found.rows)
+    else:
+        output.table(found.objects()[:SHOWN], found.names)
+        if len(found.rows) > SHOWN:
+            output.note(f"the first {SHOWN:,} of {len(found.rows):,} rows; --format csv gives all")
+
+
+@click.command()
+@options.argument("session_id")
+@options.asked_history
+@options.as_of
+@options.tenant
+@options.as_json
+@options.fails_in_a_line
+def session(session_id: str, history: Path, as_of: str | None, tenant: str, as_json: bool) -> None:
+    """A session: its document and context, now or as of a time.
+
+    Example: turnfold session emma-1 --history turnfold-demo --as-of 2026-03-05
+    """
+    from streams import reading, text_output
+
+    moment = reading.parse_moment(as_of)
+    document = reading.session(history, tenant, session_id, moment, _now())
+    output.say_json(document) if as_json else text_output.session(document)
+
+
+@click.command()
+@options.argument("task_id")
+@options.asked_history
+@click.option("--session", help="Which session's.")
+@options.tenant
+@options.as_json
+@options.fails_in_a_line
+def task(task_id: str, history: Path, session: str | None, tenant: str, as_json: bool) -> None:
+    """A task: plan, recursions, tool results and where it stands."""
+    from streams import reading, text_output
+
+    document = reading.task(history, tenant, task_id, session)
+    output.say_json(document) if as_json else text_output.task(document)
+
+
+@click.command()
+@options.argument("user_id")
+@options.asked_history
+@options.as_of
+@options.tenant
+@options.as_json
+@options.fails_in_a_line
+def user(user_id: str, history: Path, as_of: str | None, tenant: str, as_json: bool) -> None:
+    """A user: profile, what is held true, preferences and mood."""
+    from streams import reading, text_output
+
+    moment = _asked_at(as_of)
+    found = reading.user(history, tenant, user_id, moment)
+    output.say_json(found) if as_json else text_output.user(found)
+
+
+@click.command()
+@options.asked_history
+@click.option("--user", help="Whose; default everybody's.")
+@options.as_of
+@options.known_at
+@options.tenant
+@options.as_json
+@options.fails_in_a_line
+def state(
+    history: Path,
+    user: str | None,
+    as_of: str | None,
+    known_at: str | None,
+    tenant: str,
+    as_json: bool,
+) -> None:
+    """What is held true, as of a time and as known at another.
+
+    Example: turnfold state --history turnfold-demo --user emma --as-of 2026-03-05
+    """
+    from streams import reading, text_output
+
+    moment = _asked_at(as_of)
+    found = reading.states(history, tenant, user, moment, reading.parse_moment(known_at))
+    output.say_json(found) if as_json else text_output.states(found)
+    if not found and not as_json:
+        output.note(f"nothing was held true of {user or 'anybody'} then")
+
+
+@click.command()
+@options.argument("entity_id")
+@options.asked_history
+@options.tenant
+@options.as_json
+@options.fails_in_a_line
+def why(entity_id: str, history: Path, tenant: str, as_json: bool) -> None:
+    """Why something is as it is: its revisions and evidence."""
+    from streams import reading, text_output
+
+    found = reading.why(history, tenant, entity_id)
+    output.say_json(found) if as_json else text_output.why(found)
+
+
+@click.command()
+@options.argument("key", help="A session's or a user's id.")
+@options.asked_history
+@options.tenant
+@options.as_json
+@options.fails_in_a_line
+def timeline(key: str, history: Path, tenant: str, as_json: bool) -> None:
+    """The turns of a session or user in order."""
+    from streams import reading, text_output
+
+    found = reading.timeline(history, tenant, key)
+    output.say_json(found) if as_json else text_output.timeline(found)

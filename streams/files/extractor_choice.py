@@ -1,0 +1,146 @@
+"""How the plans of a history are made, remembered: `_extractor.json` in a generation's folder.
+
+`run --extractor rules` chooses it once; `run` and `serve` go on with it until another is chosen. A
+generation that has no such file goes on as `backfill` made it. With `promote` the promoted
+generation's own choice becomes the history's.
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from shlex import quote
+
+import msgspec
+
+from schemas.base import format_time
+from sinks.generation import folder_of, pointer
+from sinks.root import replace
+from streams.errors import ConfigurationError, TurnfoldError
+from streams.extractors.naming import MODEL, NAMES, version_of
+from streams.files.manifest import load
+
+FILE = "_extractor.json"
+NONE = "none"
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """The extractor of a generation, its version then, and when it was chosen (microseconds)."""
+
+    name: str
+    version: str | None = None
+    chosen_at: int = 0
+
+    @property
+    def in_process(self) -> str:
+        """What extracts while turns are folded; a model is asked afterwards."""
+        return self.name if self.name in NAMES else NONE
+
+    def shown(self) -> str:
+        """With its version, where there are several."""
+        return f"{self.name} {self.version}" if self.version else self.name
+
+
+def choice_of(folder: Path) -> Choice | None:
+    """What a generation's plans are made by; None where nobody has ever chosen.
+
+    Raises ConfigurationError for a file that cannot be read.
+    """
+    own = own_choice(folder)
+    if own is not None:
+        return own
+    made = load(folder)
+    if made is None or made.extracts is None:
+        return None
+    return Choice(made.extracts, made.settings.extractor_version, made.started_at)
+
+
+def own_choice(folder: Path) -> Choice | None:
+    """What was chosen for this very generation since it was made."""
+    file = folder / FILE
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Choice)
+    except FileNotFoundError:
+        return None
+    except (msgspec.MsgspecError, OSError) as error:
+        raise ConfigurationError(
+            f"{file}: not readable: {error}; remove it, and give --extractor to the next run"
+        ) from None
+
+
+def extractor_of(history: Path) -> str:
+    """What turns are extracted with that come to a history, while they are folded.
+
+    Raises HistoryError, ConfigurationError where the history's files say nothing of use.
+    """
+    choice = choice_of(_live(history))
+    return NONE if choice is None else choice.in_process
+
+
+def settle(history: Path, told: str | None, say: Callable[[str], None]) -> Choice:
+    """What extracts from now on, for who holds the history's lock: as `told`, which is remembered,
+    else as was chosen before. `say` hears in a line what somebody may not know.
+
+    Raises ConfigurationError where what was chosen is not in this version.
+    """
+    folder = _live(history)
+    known = choice_of(folder)
+    if told is None:
+        return _gone_on(history, folder, known, say)
+    now = Choice(told, version_of(told), time.time_ns() // 1000)
+    if known is None and told == NONE:
+        return now
+    if known is None or (known.name, known.version) != (now.name, now.version):
+        if (folder / "events").exists():
+            say(_changed(history, known or Choice(NONE), now))
+        _save(folder, now)
+        return now
+    return known
+
+
+def _live(history: Path) -> Path:
+    return folder_of(history, pointer(history).current)
+
+
+def _gone_on(
+    history: Path, folder: Path, known: Choice | None, say: Callable[[str], None]
+) -> Choice:
+    if known is None or known.name == NONE:
+        return known or Choice(NONE)
+    if known.name not in (*NAMES, MODEL):
+        raise ConfigurationError(
+            f"{history}: its memory is made by {known.name!r}, which this version does not have; "
+            f"give --extractor with one of {', '.join((*NAMES, MODEL))}"
+        )
+    version = version_of(known.name)
+    if known.version in (None, version):
+        day = format_time(known.chosen_at)[:10]
+        say(f"memory is made by {known.name} (chosen on {day}); --extractor {NONE} ends it")
+        return known
+    now = Choice(known.name, version, time.time_ns() // 1000)
+    say(_changed(history, known, now))
+    _save(folder, now)
+    return now
+
+
+def _changed(history: Path, before: Choice, now: Choice) -> str:
+    """What becomes of the plans already made: nothing, until somebody asks for it."""
+    again = f"turnfold backfill --history {quote(str(history))} --generation NAME"
+    if now.name == NONE:
+        return (
+            f"{before.name} makes no plans from now on; those already made stay ({again} "
+            f"--extractor {NONE} leaves them out)"
+        )
+    if now.name == before.name:
+        what = f"until now by {before.shown()}; plans already made stay as they are"
+    else:
+        what = f"until now by {before.shown()}; turns already folded stay as they are"
+    way = "" if now.name == MODEL else f" ({again} --extractor {now.name} makes all anew)"
+    return f"memory is made by {now.shown()} from now on, {what}{way}"
+
+
+def _save(folder: Path, choice: Choice) -> None:
+    text = msgspec.json.format(msgspec.json.encode(choice).decode())
+    try:
+        replace(folder / FILE, text + "\n")
+    except OSError as error:
+        raise TurnfoldError(f"{folder / FILE}: {error.strerror or error}") from None

@@ -1,0 +1,59 @@
+"""Records as the history keeps them, to be folded again: the one place that knows how a row of
+`events` and its like becomes the line that was folded first.
+
+`doc` is the record without what has columns of its own: descriptions of images, which stay out of
+all other tables, and when it was recorded. Without these a record would have another fingerprint
+than it had, and sent again it would be a conflicting duplicate (design 04, What is one event).
+"""
+
+SAID = ("events", "recursions", "tool_results", "signals")
+"""The tables of what is folded into sessions."""
+PLACE = "src_topic, src_partition, src_offset"
+
+KNOWN = """
+    CASE WHEN recorded_at = occurred_at THEN ''
+    ELSE ',"recorded_at":"' || lpad(strftime(recorded_at, '%Y'), 4, '0')
+        || strftime(recorded_at, '-%m-%dT%H:%M:%S.%fZ"') END
+"""
+IMAGES = """CASE WHEN len(image_summaries) = 0 THEN ''
+    ELSE ',"image_summaries":' || CAST(to_json(image_summaries) AS VARCHAR) END"""
+
+
+def more(table: str) -> str:
+    """SQL of what a row's record says besides its `doc`: JSON fields, each after a comma."""
+    return f"{IMAGES} || {KNOWN}" if table == "events" else KNOWN
+
+
+LINE = "encode(IF(more = '', doc, doc[:-2] || more || '}'))"
+"""SQL of a record as a line, from `doc` and `more`; `pipeline.decode.decode_again` reads it. It may
+be longer than a line that is taken from outside."""
+
+OFFSET = "IF(src_topic = '-', recorded_at, NULL) NULLS FIRST, src_offset"
+"""Of stdin each run counts its lines from 1."""
+
+
+def plan_order(where: str = "true") -> str:
+    """SQL of the order in which write plans were applied: `number` and `due`, when a user's memory
+    was so far. `where` limits `plans`, which with `revisions` has to be there.
+
+    They apply in the order of their partition; where a user's came by several (files run one after
+    the other), in the order that the revisions they made show.
+    """
+    return f"""
+        WITH made AS (
+            SELECT tenant, plan_id, owner_id AS user_id, min(seq) AS seq FROM revisions
+            WHERE plan_id IS NOT NULL GROUP BY ALL
+        ), placed AS (
+            SELECT tenant, user_id, plan_id, recorded_at, {PLACE}, max(coalesce(seq, -1)) OVER (
+                PARTITION BY tenant, user_id, src_topic, src_partition ORDER BY {OFFSET}
+                ROWS UNBOUNDED PRECEDING
+            ) AS after_seq
+            FROM (FROM plans WHERE {where}) LEFT JOIN made USING (tenant, user_id, plan_id)
+        )
+        SELECT tenant, user_id, plan_id,
+            row_number() OVER of_user AS number, max(recorded_at) OVER of_user AS due
+        FROM placed WINDOW of_user AS (
+            PARTITION BY tenant, user_id ORDER BY after_seq, src_topic, src_partition, {OFFSET}
+            ROWS UNBOUNDED PRECEDING
+        )
+    """

@@ -1,0 +1,264 @@
+"""A history's records in the order in which they are folded again, as one Parquet file.
+
+Law 2 makes events free of order. Write plans apply in the order of their partition; where a user's
+came by several (files run one after the other), in the order that the revisions they made show.
+All goes by `recorded_at`, so that what was known when stays as it was; what belongs together, users
+and the sessions they share, lies together: it is folded once and written once.
+
+DuckDB joins and sorts, on disk where memory does not suffice.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sinks.history import quoted, select
+from sinks.links import files_at
+from sinks.tables import STORED
+from streams.files.manifest import Settings
+from streams.files.stored_records import LINE, PLACE, SAID, more, plan_order
+from streams.generations.snapshot import Snapshot
+
+RECORDS, LETTERS = "records.parquet", "letters.parquet"
+MEMORY_LIMIT = "1GB"
+ROW_GROUP = 4096
+LETTERS_AT_ONCE = 2_048
+"""DuckDB gives no fewer; of the largest they just fit an Arrow array."""
+
+SPEAKERS = """
+CREATE TEMP TABLE speaker AS
+SELECT DISTINCT tenant, session_id, user_id FROM (
+    SELECT tenant, session_id, user_id FROM events
+    UNION ALL SELECT tenant, session_id, user_id FROM signals WHERE scope = 'session'
+) WHERE user_id IS NOT NULL
+"""
+GROUPS = """
+SELECT tenant, list(DISTINCT user_id) FROM speaker
+GROUP BY tenant, session_id HAVING count(DISTINCT user_id) > 1
+"""
+HOMES = """
+CREATE TEMP TABLE home AS
+SELECT tenant, session_id AS id, true AS is_session,
+    min(hash(tenant, coalesce(leader, user_id))) AS home
+FROM speaker LEFT JOIN led USING (tenant, user_id) GROUP BY ALL
+UNION ALL SELECT tenant, user_id, false, hash(tenant, leader) FROM led
+"""
+
+LED = ("tenant", "user_id", "leader")
+
+RECORDS_IN_ORDER = f"""
+WITH told AS (
+    SELECT tenant, session_id AS id, true AS is_session, recorded_at AS due, 0 AS number,
+        doc, {more("events")} AS more, {PLACE} FROM events
+    UNION ALL
+    SELECT tenant, session_id, true, recorded_at, 0, doc, {more("recursions")}, {PLACE}
+    FROM recursions
+    UNION ALL
+    SELECT tenant, session_id, true, recorded_at, 0, doc, {more("tool_results")}, {PLACE}
+    FROM tool_results
+    UNION ALL
+    SELECT tenant, IF(scope = 'session', session_id, user_id), scope = 'session', recorded_at, 0,
+        doc, {more("signals")}, {PLACE} FROM signals
+    UNION ALL
+    SELECT tenant, user_id, false, due, number, doc, {more("plans")}, {PLACE}
+    FROM plans JOIN plan_order USING (tenant, user_id, plan_id)
+)
+SELECT coalesce(home, hash(tenant, id)) AS home, {LINE} AS line, {PLACE}
+FROM told LEFT JOIN home USING (tenant, id, is_session)
+ORDER BY 1, due, number, {PLACE}
+"""
+
+
+SAID_IN_LETTER = "TRY_CAST(TRY(decode(payload)) AS JSON) ->> "
+PLAN_OF_LETTER = f"{SAID_IN_LETTER} '$.plan_id'"
+USER_OF_LETTER = f"{SAID_IN_LETTER} '$.user_id'"
+
+
+class Gathered(NamedTuple):
+    """How many records are to be folded, and how many plans were left out."""
+
+    records: int
+    left_out: int
+
+
+def gather(
+    source: Path, folder: Path, snapshot: Snapshot, settings: Settings, into: Path
+) -> Gathered:
+    """Writes what of a snapshot of `source` the generation in `folder` has not read yet.
+
+    Into the folder `into`: the records to fold, and all dead letters of the source. DuckDB sorts
+    2,048 rows at least at once; where these are too large for our bound, its own holds.
+    """
+    try:
+        return _gather(source, folder, snapshot, settings, into, bounded=True)
+    except duckdb.OutOfMemoryException:
+        return _gather(source, folder, snapshot, settings, into, bounded=False)
+
+
+def _gather(
+    source: Path,
+    folder: Path,
+    snapshot: Snapshot,
+    settings: Settings,
+    into: Path,
+    *,
+    bounded: bool,
+) -> Gathered:
+    with database(into, bounded=bounded) as db:
+        for name in SAID:
+            _view_unread(db, name, folder, source, snapshot, settings)
+        letters = select("dead_letters", _paths(source, "dead_letters", snapshot))
+        _copy(db, letters, into / LETTERS)
+        plans = select("plans", _paths(source, "plans", snapshot))
+        _view(db, "every_plan", plans)
+        _view(db, "applied", _whole("plans", folder))
+        _view(db, "refused", _plans_refused(folder))
+        left_out = ", ".join(map(quoted, settings.left_out)) or "''"
+        _view(db, "plans", f"""
+            SELECT * FROM every_plan ANTI JOIN applied USING (tenant, user_id, plan_id)
+            ANTI JOIN refused USING (tenant, user_id, plan_id, {PLACE})
+            WHERE extractor_name NOT IN ({left_out})
+        """)  # fmt: skip
+        _view(db, "revisions", _whole("revisions", source))
+        db.execute(f"CREATE TEMP TABLE plan_order AS {plan_order()}")
+        _find_homes(db)
+        _copy(db, RECORDS_IN_ORDER, into / RECORDS)
+        omitted = f"SELECT count(*) FROM every_plan WHERE extractor_name IN ({left_out})"
+        ((left,),) = db.execute(omitted).fetchall()
+    return Gathered(rows_in(into / RECORDS), left)
+
+
+def unknown_letters(file: Path, folder: Path) -> Iterator[pa.Table]:
+    """The gathered dead letters that the generation does not have, some at a time; not those of
+    plans that it has applied. Each is to be there before the next is asked for."""
+    try:
+        yield from _unknown(file, folder, bounded=True)
+    except duckdb.OutOfMemoryException:
+        yield from _unknown(file, folder, bounded=False)
+
+
+def _unknown(file: Path, folder: Path, *, bounded: bool) -> Iterator[pa.Table]:
+    schema = STORED["dead_letters"]
+    names = ", ".join(f'"{name}"' for name in schema.names)
+    with database(file.parent, bounded=bounded) as db:
+        _view(db, "dead_letters", _whole("dead_letters", folder))
+        _view(db, "plans", _whole("plans", folder))
+        _view(db, "gathered", f"FROM read_parquet({quoted(str(file))})")
+        found = db.sql(f"""
+            SELECT {names} FROM gathered WHERE coalesce(
+                (tenant, {USER_OF_LETTER}, {PLAN_OF_LETTER}, {PLACE}) NOT IN (
+                    SELECT (tenant, user_id, plan_id, {PLACE}) FROM plans
+                ), true
+            ) EXCEPT ALL SELECT {names} FROM dead_letters
+        """)
+        for batch in found.to_arrow_reader(LETTERS_AT_ONCE):
+            if batch.num_rows:
+                yield pa.Table.from_batches([batch.cast(schema)])
+
+
+def parts_of(file: Path, most: int) -> tuple[int, ...]:
+    """Where each of about equal parts of the records ends; no home lies in two."""
+    rows = rows_in(file)
+    ends = set()
+    with duckdb.connect() as db:
+        _view(db, "gathered", f"FROM read_parquet({quoted(str(file))})")
+        for number in range(1, most):
+            cut = f"SELECT home FROM gathered LIMIT 1 OFFSET {rows * number // most}"
+            ((end,),) = db.execute(f"SELECT count(*) FROM gathered WHERE home < ({cut})").fetchall()
+            ends.add(int(end))
+    return tuple(sorted((ends | {rows}) - {0}))
+
+
+def rows_in(file: Path) -> int:
+    """How many rows a Parquet file has."""
+    with pq.ParquetFile(file) as opened:
+        return opened.metadata.num_rows
+
+
+@contextmanager
+def database(work: Path, *, bounded: bool = True) -> Iterator[duckdb.DuckDBPyConnection]:
+    """DuckDB with a bound on its memory, or with its own, four fifths of the machine's; what is
+    more lies in a folder of `work`."""
+    with duckdb.connect() as db:
+        if bounded:
+            db.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
+        db.execute(f"SET temp_directory = {quoted(str(work / 'sorting'))}")
+        db.execute("SET TimeZone = 'UTC'")
+        db.execute("SET enable_progress_bar = false")
+        yield db
+
+
+def _view(db: duckdb.DuckDBPyConnection, name: str, sql: str) -> None:
+    db.execute(f"CREATE TEMP VIEW {name} AS {sql}")
+
+
+def _copy(db: duckdb.DuckDBPyConnection, sql: str, file: Path) -> None:
+    db.execute(f"COPY ({sql}) TO {quoted(str(file))} (FORMAT parquet, ROW_GROUP_SIZE {ROW_GROUP})")
+
+
+def _view_unread(
+    db: duckdb.DuckDBPyConnection,
+    name: str,
+    folder: Path,
+    source: Path,
+    snapshot: Snapshot,
+    settings: Settings,
+) -> None:
+    """The rows in files that the generation does not share yet; without those that stood in files
+    it has and the source no more: they were read before they were rewritten."""
+    known = {one.path for one in files_at(folder / name) if settings.covers(one.day)}
+    now = {one.path for one in snapshot.get(name, ())}
+    _view(db, f"fresh_{name}", select(name, _below(source / name, now - known)))
+    _view(db, f"gone_{name}", select(name, _below(folder / name, known - now)))
+    unread = f"FROM fresh_{name} ANTI JOIN gone_{name} USING (tenant, {PLACE}, doc)"
+    _view(db, name, unread if known - now else f"FROM fresh_{name}")
+
+
+def _plans_refused(folder: Path) -> str:
+    """SQL of the plans that were refused here, each with its place: mended, it may come again."""
+    return f"""
+        SELECT tenant, {USER_OF_LETTER} AS user_id, {PLAN_OF_LETTER} AS plan_id, {PLACE}
+        FROM ({_whole("dead_letters", folder)})
+    """
+
+
+def _whole(name: str, folder: Path) -> str:
+    return select(name, _below(folder / name, {one.path for one in files_at(folder / name)}))
+
+
+def _paths(source: Path, name: str, snapshot: Snapshot) -> list[str]:
+    return _below(source / name, {one.path for one in snapshot.get(name, ())})
+
+
+def _below(table: Path, files: set[str]) -> list[str]:
+    return sorted(str(table / one) for one in files)
+
+
+def _find_homes(db: duckdb.DuckDBPyConnection) -> None:
+    """Users who ever met in a session have one home, which is that of their sessions, too."""
+    db.execute(SPEAKERS)
+    leaders: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def leader(of: tuple[str, str]) -> tuple[str, str]:
+        while (above := leaders.get(of, of)) != of:
+            leaders[of] = leaders.get(above, above)
+            of = above
+        return of
+
+    groups = db.execute(GROUPS)
+    while some := groups.fetchmany(1000):
+        for tenant, users in some:
+            first, *others = sorted({leader((tenant, user)) for user in users})
+            leaders.update(dict.fromkeys(others, first))
+            leaders.setdefault(first, first)
+    found = [(*user, leader(user)[1]) for user in leaders]
+    led = pa.table(
+        {name: pa.array([one[n] for one in found], pa.string()) for n, name in enumerate(LED)}
+    )
+    db.register("led", led)
+    db.execute(HOMES)

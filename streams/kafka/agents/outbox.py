@@ -1,0 +1,121 @@
+"""The messages of one batch: rows once encoded, for every topic they go to (design 03)."""
+
+import logging
+from base64 import urlsafe_b64encode
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from schemas.time import DAY
+from streams.kafka.agents.encoding import ROW_ENCODERS, Origin, key_of
+from streams.kafka.agents.validation import headers_text, key_text
+from streams.kafka.client.partitions import partition_of
+from streams.kafka.transport.processing import Output
+from streams.pipeline import images
+from streams.pipeline.apply import dead_row
+from streams.pipeline.decode import Dead, guarded
+from streams.topology import AFFECTS, DEAD_LETTERS, HISTORY, LINKS, OUTPUT_BYTES, REVISIONS, THREADS
+
+log = logging.getLogger(__name__)
+
+ROOM = 4_096  # of a message's largest size, for its key, headers and framing
+LARGEST = OUTPUT_BYTES - ROOM
+DETAIL_KEPT, KEY_KEPT = 4_000, 2_000
+"""Characters of a dead letter that are not its payload. As JSON a key may be five times as long as
+it was: the letter would fit no topic, and its lane would stand for ever."""
+STREAMS = frozenset(topic.name for topic in (REVISIONS, LINKS, THREADS, AFFECTS))
+"""Tables whose rows have a topic of their own, of the same name."""
+OWNER = 1  # where their rows name who they belong to
+
+
+def shortened(text: str, kept: int) -> str:
+    """A text of so many characters at most, and how long it was."""
+    return text if len(text) <= kept else f"{text[:kept]}… ({len(text)} characters)"
+
+
+HistoryRow = tuple[str, int, tuple[Any, ...]]  # table, occurred_at, values
+
+
+class TooLarge(ValueError):  # noqa: N818 - what the row is
+    """A message no topic takes."""
+
+
+class Outbox:
+    """What a lane's batch sends; `partition` is the lane's own, `partitions` every topic's number:
+    a producer that has just started does not know it, and a user's signals must stay together.
+    `reasons` counts dead letters."""
+
+    def __init__(self, partition: int, partitions: int) -> None:
+        self.partition, self.partitions = partition, partitions
+        self.outputs: list[Output] = []
+        self.left_out = 0
+        self.reasons: Counter[str] = Counter()
+
+    def rows(self, rows: Sequence[HistoryRow], owner: str, origin: Origin) -> list[Output]:
+        """The history rows of one record of `owner` (`Effects.rows`) as messages, to be sent.
+
+        Raises:
+            TooLarge: one is larger than its topic's messages may be.
+        """
+        suffix, key, lane = origin.suffix, origin.key, self.partition
+        made: list[Output] = []
+        for table, at, values in rows:
+            value = ROW_ENCODERS[table]((*values, *suffix, at // DAY))
+            if len(value) > LARGEST:
+                raise TooLarge(f"its row of {table} has {len(value)} bytes, at most {LARGEST}")
+            headers = origin.headers(table)
+            made.append(Output(HISTORY.name, lane, key, value, headers))
+            if table in STREAMS:
+                if values[OWNER] == owner:
+                    made.append(Output(table, lane, key, value, headers))
+                else:
+                    other = key_of(suffix[0], values[OWNER])
+                    to = partition_of(other, self.partitions)
+                    made.append(Output(table, to, other, value, headers))
+        return made
+
+    def document_row(self, table: str, row: tuple[Any, ...], key: bytes, origin: Origin) -> None:
+        """A document's history row; its key is the entity's."""
+        self._send(HISTORY.name, key, ROW_ENCODERS[table](row), origin, table)
+
+    def document(self, topic: str, key: bytes, value: bytes | None, origin: Origin) -> None:
+        """A message of a compacted topic; without a value it ends the key."""
+        self._send(topic, key, value, origin, None)
+
+    def _send(
+        self, topic: str, key: bytes, value: bytes | None, origin: Origin, table: str | None
+    ) -> None:
+        if value is not None and len(value) > LARGEST:
+            self.left_out += 1
+            log.error(
+                "%s: the message of key %s has %d bytes, at most %d: left out; what it is made of "
+                "is in the history", topic, key_text(key), len(value), LARGEST,
+            )  # fmt: skip
+            return
+        self.outputs.append(Output(topic, self.partition, key, value, origin.headers(table)))
+
+    def hashed(self, topic: str, key: bytes, value: bytes, origin: Origin) -> None:
+        """A message that goes where its key's hash says."""
+        to = partition_of(key, self.partitions)
+        self.outputs.append(Output(topic, to, key, value, origin.headers()))
+
+    def dead(self, dead: Dead, record: Any, origin: Origin) -> None:
+        """A dead letter: original key, bytes and headers, and why. Of what may be a withheld
+        request neither key nor headers."""
+        self.reasons[dead.reason] += 1
+        sent_key, headers = record.key, headers_text(record.headers)
+        if not dead.hidden and headers is not None:
+            dead = guarded(dead, headers.encode())
+        if dead.hidden:
+            sent_key = headers = None
+        elif sent_key is not None and images.is_in(sent_key.decode("utf-8", "replace")):
+            sent_key = key_text(sent_key).encode()
+        if dead.occurred_at is None:
+            dead = dead._replace(occurred_at=record.timestamp * 1000)
+        payload: Any = urlsafe_b64encode(dead.payload).decode()  # as the models have it
+        key = sent_key and shortened(key_text(sent_key), KEY_KEPT)
+        dead = dead._replace(payload=payload, key=key, detail=shortened(dead.detail, DETAIL_KEPT))
+        row = dead_row(dead, origin.suffix, headers)
+        value = ROW_ENCODERS["dead_letters"](row)
+        marks = origin.headers("dead_letters")
+        self.outputs.append(Output(DEAD_LETTERS.name, self.partition, sent_key, value, marks))

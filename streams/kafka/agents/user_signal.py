@@ -1,0 +1,154 @@
+"""The hop between the agents: what an ended turn means for its user, as a message (design 05).
+
+On `user-signals` it is a signal of scope user, so that one schema describes the topic, with three
+more fields: the turn's `status`, the moment of `affect`, and `recorded_at`, the turn's own (law 5).
+A posted signal lacks the headers that say where a hop comes from.
+"""
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from schemas.base import parse_time
+from streams.folds.rows import Moment, UserSignal
+from streams.kafka.agents.encoding import time_text, to_json
+from streams.topology import SESSION_AGENT
+
+SOURCES = frozenset(topic.name for topic in SESSION_AGENT.sources)
+
+
+class _Metadata(msgspec.Struct, omit_defaults=True):
+    difficulty: str | None = None
+    correct_rate: float | None = None
+
+
+_NOTHING_KNOWN = _Metadata()
+
+
+class _Vad(msgspec.Struct):
+    v: float
+    a: float
+    d: float
+
+
+class _Affect(msgspec.Struct):
+    text: str
+    labels: tuple[str, ...]
+    vad: _Vad
+    confidence: float
+
+
+class Hop(msgspec.Struct, omit_defaults=True, tag_field="type", tag="signal"):
+    """The message; a `schemas.events.Signal` by its names."""
+
+    signal_id: str
+    tenant: str
+    user_id: str
+    occurred_at: str
+    recorded_at: str
+    status: str
+    scope: str
+    session_id: str | None = None
+    intent: str | None = None
+    topic: str | None = None
+    artifact: str | None = None
+    metadata: _Metadata | None = None
+    affect: _Affect | None = None
+
+
+class Cause(msgspec.Struct):
+    """The turn behind a hop, as far as revisions need it."""
+
+    event_id: str
+    session_id: str | None
+    status: str
+    type: str = "turn"
+
+
+class Given(NamedTuple):
+    """A hop as read. `source`: "topic/partition" of its turn, `offset` there."""
+
+    source: str
+    offset: int
+    tenant: str
+    recorded_at: int
+    cause: Cause
+    signal: UserSignal
+
+
+_time = lru_cache(10_000)(parse_time)  # what comes together was recorded together
+_decode = msgspec.json.Decoder(Hop).decode
+
+
+def encode(signal: UserSignal, tenant: str, status: str, recorded_at: str) -> bytes:
+    """The message of one signal."""
+    known = signal.difficulty is not None or signal.correct_rate is not None
+    felt = signal.affect
+    return to_json(
+        Hop(
+            signal.event_id,
+            tenant,
+            signal.user_id,
+            time_text(signal.occurred_at),
+            recorded_at,
+            status,
+            "user",
+            signal.session_id,
+            signal.intent,
+            signal.topic,
+            signal.artifact,
+            _Metadata(signal.difficulty, signal.correct_rate) if known else None,
+            _Affect(felt.text, felt.labels, _Vad(felt.v, felt.a, felt.d), felt.confidence)
+            if felt
+            else None,
+        )
+    )
+
+
+def read(record: Any) -> Given | None:
+    """A message of the session agent; None for a signal that was posted.
+
+    Raises:
+        ValueError: somebody else wrote it, with headers as if it were the agent's.
+    """
+    found = dict(record.headers)
+    source = _source(found.get("src_topic"), found.get("src_partition"))
+    if source is None:
+        return None
+    offset = found.get("src_offset")
+    if offset is None:
+        raise ValueError("headers: src_offset is missing")
+    hop = _decode(record.value)
+    return Given(
+        source,
+        int(offset),
+        hop.tenant,
+        _time(hop.recorded_at),
+        Cause(hop.signal_id, hop.session_id, hop.status),
+        _signal(hop),
+    )
+
+
+@lru_cache(1000)
+def _source(topic: bytes | None, partition: bytes | None) -> str | None:
+    """Where a hop comes from by its headers; None where they name no source of the agent."""
+    name = (topic or b"").decode("utf-8", "replace")
+    if name not in SOURCES:
+        return None
+    if partition is None:
+        raise ValueError("headers: src_partition is missing")
+    return f"{name}/{int(partition)}"
+
+
+def _signal(hop: Hop) -> UserSignal:
+    at, felt, known = parse_time(hop.occurred_at), hop.affect, hop.metadata or _NOTHING_KNOWN
+    moment = None
+    if felt is not None:
+        numbers = (felt.vad.v, felt.vad.a, felt.vad.d, felt.confidence)
+        said = (felt.text, felt.labels, False, hop.session_id)
+        moment = Moment(at, hop.signal_id, *numbers, *said)
+    return UserSignal(
+        hop.signal_id, hop.user_id, hop.session_id, at, hop.intent, hop.topic, hop.artifact,
+        known.difficulty, known.correct_rate, moment,
+    )  # fmt: skip

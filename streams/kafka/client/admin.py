@@ -1,0 +1,143 @@
+"""An admin client that answers or says why not: within seconds, never by hanging."""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.conn import create_conn
+from aiokafka.errors import (
+    AuthenticationFailedError,
+    IllegalSaslStateError,
+    KafkaConnectionError,
+    KafkaError,
+    KafkaTimeoutError,
+    NodeNotReadyError,
+    SaslAuthenticationFailed,
+    UnsupportedSaslMechanismError,
+)
+
+from streams.errors import ConfigurationError, Unreachable
+from streams.kafka.client.settings import KafkaSettings
+
+WITHIN = 10.0  # seconds
+REFUSALS = (
+    AuthenticationFailedError,
+    IllegalSaslStateError,
+    SaslAuthenticationFailed,
+    UnsupportedSaslMechanismError,
+    ssl.SSLCertVerificationError,
+)
+
+
+class _Admin(AIOKafkaAdminClient):  # type: ignore[misc]  # aiokafka has no types
+    """Asks another broker where one has just died: the cluster names it for some seconds more."""
+
+    async def _send_request(self, request: Any, node_id: int | None = None) -> Any:
+        while True:  # `connected` ends it
+            try:
+                return await super()._send_request(request, node_id)
+            except NodeNotReadyError:
+                if node_id is not None:
+                    raise
+                await asyncio.sleep(0.1)
+
+
+@asynccontextmanager
+async def connected(
+    settings: KafkaSettings, within: float = WITHIN
+) -> AsyncIterator[AIOKafkaAdminClient]:
+    """An admin client that is connected; the block must end within so many seconds as well.
+
+    Raises ConfigurationError where the broker refuses the login or its certificate is not trusted,
+    Unreachable where no broker answers in time, both with the reason.
+    """
+    with _quiet():
+        try:
+            async with asyncio.timeout(within):
+                await _reach(settings, within)
+                admin = _Admin(request_timeout_ms=int(within * 1000), **settings.client())
+                try:
+                    await admin.start()
+                    yield admin
+                finally:
+                    await admin.close()
+        except TimeoutError:
+            raise Unreachable(
+                f"Kafka: {settings.bootstrap} did not answer within {within:g} s; is it up, and "
+                "can the addresses it advertises be reached from here?"
+            ) from None
+        except REFUSALS as error:
+            raise ConfigurationError(_refused(settings, error)) from None
+        except (KafkaError, OSError) as error:
+            raise lost(settings, error) from None
+
+
+def lost(settings: KafkaSettings, error: BaseException) -> Unreachable:
+    """What to raise where a broker that was reached before fails a client."""
+    gone = isinstance(error, KafkaConnectionError | KafkaTimeoutError | NodeNotReadyError | OSError)
+    what = "no broker can be reached: " if gone else ""
+    return Unreachable(f"Kafka: {settings.bootstrap}: {what}{_said(error)}")
+
+
+async def _reach(settings: KafkaSettings, within: float) -> None:
+    """Connects and logs in once: aiokafka's own bootstrap hides the reason why it fails."""
+    auth = settings.auth()
+    failures: list[str] = []
+    each = within / len(settings.addresses)
+    for host, port in settings.addresses:
+        try:
+            connection = await create_conn(host, port, request_timeout_ms=int(each * 900), **auth)
+        except REFUSALS as error:
+            raise ConfigurationError(_refused(settings, error)) from None
+        except (KafkaError, OSError, TimeoutError) as error:
+            failures.append(f"{host}:{port}: {_said(error)}")
+            continue
+        connection.close()
+        return
+    raise Unreachable(_unreachable(settings, failures))
+
+
+def _refused(settings: KafkaSettings, error: Exception) -> str:
+    how = f"security_protocol {settings.security_protocol}"
+    if settings.login:
+        how += f", {settings.sasl_mechanism} as {settings.sasl_username}"
+    return f"Kafka: {settings.bootstrap} refused ({how}): {_said(error)}"
+
+
+def _unreachable(settings: KafkaSettings, failures: list[str]) -> str:
+    return (
+        f"Kafka: no broker can be reached (security_protocol {settings.security_protocol}): "
+        f"{'; '.join(failures)}. Check TURNFOLD_KAFKA_BOOTSTRAP and whether the listener there "
+        "speaks that protocol"
+    )
+
+
+def _said(error: BaseException) -> str:
+    if isinstance(error, TimeoutError) and not str(error):
+        return "no answer in time"
+    return str(error) or type(error).__name__
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """aiokafka logs what is raised here in other words."""
+    logger = logging.getLogger("aiokafka")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+async def partitions_of(admin: AIOKafkaAdminClient, names: Iterable[str]) -> dict[str, int]:
+    """How many partitions each of these topics has, without those that are not there."""
+    known = set(await admin.list_topics())
+    asked = [name for name in names if name in known]
+    described = await admin.describe_topics(asked) if asked else []
+    counts = {one["topic"]: len(one["partitions"]) for one in described}
+    return {name: counts[name] for name in asked if counts.get(name)}

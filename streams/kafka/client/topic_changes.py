@@ -1,0 +1,82 @@
+"""Topics that are made, deleted and given other settings: each returns once the broker knows it."""
+
+import asyncio
+from collections.abc import Collection, Mapping
+from time import monotonic
+from typing import Any
+
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.errors import (
+    NoError,
+    TopicAlreadyExistsError,
+    UnknownTopicOrPartitionError,
+    for_code,
+)
+
+from streams.errors import ConfigurationError
+from streams.kafka.client.admin import partitions_of
+
+KNOWN_WITHIN = 60.0
+
+
+async def own_settings(
+    admin: AIOKafkaAdminClient, names: Collection[str]
+) -> dict[str, dict[str, str]]:
+    """What topics have of their own, not by the broker's defaults."""
+    asked = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
+    found: dict[str, dict[str, str]] = {}
+    for reply in await admin.describe_configs(asked) if asked else []:
+        for *_, name, entries in reply.resources:
+            found[name] = {entry[0]: entry[1] for entry in entries if _is_own(entry)}
+    return found
+
+
+def _is_own(entry: Any) -> bool:
+    """By the source of a setting that a broker says: 1 is the topic's own."""
+    return bool(entry[3] == 1)
+
+
+async def deleted(admin: AIOKafkaAdminClient, name: str) -> None:
+    """Deletes a topic, if it is there, and waits until it is gone."""
+    deadline = monotonic() + KNOWN_WITHIN
+    while monotonic() < deadline:
+        reply = await admin.delete_topics([name])
+        ((_, code, *_),) = reply.topic_error_codes
+        if for_code(code) is UnknownTopicOrPartitionError:
+            return
+        if for_code(code) is not NoError:
+            raise for_code(code)(f"topic {name}: the broker does not delete it")
+        await asyncio.sleep(0.1)
+    raise ConfigurationError(f"topic {name}: is not gone after {KNOWN_WITHIN:.0f} s")
+
+
+async def created(
+    admin: AIOKafkaAdminClient, name: str, partitions: int, copies: int, settings: dict[str, str]
+) -> bool:
+    """Whether it was created; False where it was there. Returns once it is known."""
+    new = NewTopic(name, partitions, copies, topic_configs=settings)
+    for _, code, message in (await admin.create_topics([new])).topic_errors:
+        error = for_code(code)
+        if error is TopicAlreadyExistsError:
+            return False
+        if error is not NoError:
+            why = message or error.__name__
+            raise ConfigurationError(f"topic {name}: the broker does not create it: {why}")
+    deadline = monotonic() + KNOWN_WITHIN
+    while (await partitions_of(admin, [name])).get(name) != partitions:
+        if monotonic() > deadline:
+            raise ConfigurationError(
+                f"topic {name}: was created, and is not known; call this again"
+            )
+        await asyncio.sleep(0.1)
+    return True
+
+
+async def altered(admin: AIOKafkaAdminClient, name: str, settings: Mapping[str, str]) -> None:
+    """Gives a topic these settings of its own, and no others."""
+    one = ConfigResource(ConfigResourceType.TOPIC, name, dict(settings))
+    for reply in await admin.alter_configs([one]):
+        for code, message, *_ in reply.resources:
+            if for_code(code) is not NoError:
+                raise ConfigurationError(f"topic {name}: its settings cannot be changed: {message}")

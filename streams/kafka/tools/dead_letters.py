@@ -1,0 +1,109 @@
+"""Dead letters, out of a history or straight from their topic."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from aiokafka.errors import KafkaError
+
+from sinks.history import connect
+from streams.errors import Unreachable
+from streams.kafka.client.fetching import KafkaConsumer
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topics import ensure_topics
+from streams.kafka.sink.history_rows import from_base64
+from streams.topology import DEAD_LETTERS
+
+POLL_MS = 200
+
+
+class Letter(NamedTuple):
+    """A row of `dead_letters`, as far as a replay needs it."""
+
+    src_topic: str
+    src_partition: int
+    src_offset: int
+    reason: str
+    payload: bytes
+    key: str | None
+    headers: str | None
+
+    @property
+    def place(self) -> str:
+        """topic:partition:offset, the id that `dlq list` shows."""
+        return f"{self.src_topic}:{self.src_partition}:{self.src_offset}"
+
+
+def of_history(history: Path, tenant: str | None = None) -> list[Letter]:
+    """All dead letters of a history, oldest first."""
+    sql = (
+        f"SELECT {', '.join(Letter._fields)} FROM dead_letters "
+        "ORDER BY recorded_at, src_topic, src_partition, src_offset"
+    )
+    with connect(history, tenant=tenant, views=["dead_letters"]) as db:
+        return [Letter(*row) for row in db.execute(sql).fetchall()]
+
+
+async def of_topic(settings: KafkaSettings, tenant: str | None = None) -> list[Letter]:
+    """All dead letters that are committed in their topic now, oldest first, each once.
+
+    A message there that is no letter is passed over: a sink makes a letter of it. Raises
+    Unreachable.
+    """
+    await ensure_topics(settings)
+    found: dict[str, tuple[str, Letter]] = {}
+    try:
+        for value in await _values(settings):
+            row = _row(value)
+            if row is not None and tenant in (None, row.tenant):
+                letter = row.letter()
+                found.setdefault(letter.place, (row.recorded_at, letter))
+    except KafkaError as error:
+        raise Unreachable(f"Kafka: {settings.bootstrap}: {error!r}") from None
+    return [letter for _, letter in sorted(found.values(), key=lambda one: (one[0], one[1][:3]))]
+
+
+class _Row(msgspec.Struct):
+    """A message of the topic, as text."""
+
+    tenant: str
+    recorded_at: str
+    src_topic: str
+    src_partition: int
+    src_offset: int
+    reason: str
+    payload: str
+    key: str | None = None
+    headers: str | None = None
+
+    def letter(self) -> Letter:
+        return Letter(
+            self.src_topic, self.src_partition, self.src_offset,
+            self.reason, from_base64(self.payload), self.key, self.headers,
+        )  # fmt: skip
+
+
+_decode = msgspec.json.Decoder(_Row).decode
+
+
+def _row(value: bytes | None) -> _Row | None:
+    try:
+        return _decode(value or b"")
+    except ValueError:
+        return None
+
+
+async def _values(settings: KafkaSettings) -> list[bytes | None]:
+    """The values of the topic up to its end."""
+    values: list[bytes | None] = []
+    async with KafkaConsumer(
+        DEAD_LETTERS.name,
+        isolation_level="read_committed",
+        auto_offset_reset="earliest",
+        **settings.client(),
+    ) as consumer:
+        ends = await consumer.end_offsets(consumer.assignment())
+        while [at for at, end in ends.items() if await consumer.position(at) < end]:
+            for records in (await consumer.getmany(timeout_ms=POLL_MS)).values():
+                values += [record.value for record in records]
+    return values

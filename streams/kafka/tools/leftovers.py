@@ -1,0 +1,159 @@
+"""What an app id, or a generation, has left in Kafka: its groups and the topics that are its alone.
+
+Input topics are never among it. Removing goes on where it was killed: what is gone already is no
+error, and whoever calls again is told what is left.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from time import monotonic
+from typing import Any, NamedTuple
+
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import (
+    GroupIdNotFound,
+    NoError,
+    NonEmptyGroup,
+    UnknownTopicOrPartitionError,
+    for_code,
+)
+from aiokafka.protocol.admin import DeleteGroupsRequest
+
+from streams import topology
+from streams.errors import ConfigurationError, TurnfoldError
+from streams.kafka.client.admin import WITHIN, connected
+from streams.kafka.client.names import changelog_name, own_topics
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.tools.lag import bounds, members_of, offsets_of, partitions_of
+
+GONE_WITHIN = 30.0  # seconds, for every broker to have let go of a topic
+AGAIN = 0.2
+PASSING = tuple(for_code(code) for code in (14, 15, 16))
+"""The coordinator is loading, is not available, is another one."""
+
+
+class Group(NamedTuple):
+    """A consumer group: how many members are there, and how many offsets it has committed."""
+
+    name: str
+    members: int
+    offsets: int
+
+
+class Left(NamedTuple):
+    """A topic: its partitions, and how many offsets its log spans."""
+
+    name: str
+    partitions: int
+    records: int
+
+
+class Leftovers(NamedTuple):
+    """What is there of what was asked for."""
+
+    groups: list[Group]
+    topics: list[Left]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain objects."""
+        return {
+            "groups": [one._asdict() for one in self.groups],
+            "topics": [one._asdict() for one in self.topics],
+        }
+
+    def __bool__(self) -> bool:
+        return bool(self.groups or self.topics)
+
+
+def topics_of(app_id: str, generation: str | None = None) -> list[str]:
+    """The topics that workers of an app id have for themselves: their changelogs, and all that a
+    generation's write."""
+    group = f"{app_id}.{generation}" if generation else app_id
+    changelogs = [changelog_name(group, agent) for agent in topology.AGENTS]
+    return [*changelogs, *(name for _, name in own_topics(generation))]
+
+
+async def find(
+    settings: KafkaSettings, groups: Sequence[str], topics: Sequence[str], within: float = WITHIN
+) -> tuple[str, Leftovers]:
+    """The cluster's id, and what of these is there. Raises as `connected`."""
+    async with connected(settings, within) as admin:
+        cluster = str((await admin.describe_cluster())["cluster_id"])
+        known = {name for name, *_ in await admin.list_consumer_groups()}
+        found = [await _group(admin, name, topics) for name in groups if name in known]
+        parts = await partitions_of(admin, topics)
+    begins, ends = await bounds(settings, parts)
+    left = [
+        Left(
+            name,
+            sum(at.topic == name for at in parts),
+            sum(ends[at] - begins[at] for at in parts if at.topic == name and at in ends),
+        )
+        for name in topics
+        if any(at.topic == name for at in parts)
+    ]
+    return cluster, Leftovers(found, left)
+
+
+async def _group(admin: AIOKafkaAdminClient, name: str, own: Sequence[str]) -> Group:
+    """Raises ConfigurationError where it is somebody else's."""
+    offsets = await offsets_of(admin, name)
+    known = {*own, *(topic.name for topic in topology.TOPICS)}
+    if foreign := sorted({at.topic for at in offsets} - known):
+        raise ConfigurationError(
+            f"group {name}: has read {foreign[0]}, which is no topic of Turnfold's under this "
+            "name; nothing is removed"
+        )
+    return Group(name, await members_of(admin, name), len(offsets))
+
+
+def check_no_members(found: Leftovers) -> None:
+    """Raises ConfigurationError where a group is at work."""
+    for group in found.groups:
+        if group.members:
+            raise ConfigurationError(
+                f"group {group.name}: {group.members} members are running; end these workers or "
+                "sinks first (one with an --instance counts for 30 s after SIGTERM, Ctrl-C ends "
+                "it at once)"
+            )
+
+
+async def remove(settings: KafkaSettings, found: Leftovers) -> None:
+    """Removes these groups, then these topics. Raises ConfigurationError where a group has got a
+    member meanwhile or the broker forbids it, and what `connected` raises."""
+    async with connected(settings, WITHIN + GONE_WITHIN) as admin:
+        for group in found.groups:
+            await _remove_group(admin, group.name)
+        names = [topic.name for topic in found.topics]
+        if names:
+            await _remove_topics(admin, names)
+
+
+async def _remove_group(admin: AIOKafkaAdminClient, name: str) -> None:
+    while True:  # `connected` ends it
+        node = await admin.find_coordinator(name)
+        reply = await admin._send_request(DeleteGroupsRequest([name]), node)
+        ((_, code),) = reply.results
+        error = for_code(code)
+        if error in (NoError, GroupIdNotFound):
+            return
+        if error is NonEmptyGroup:
+            raise ConfigurationError(f"group {name}: a member has come; end it and call again")
+        if error not in PASSING:
+            raise ConfigurationError(f"group {name}: the broker does not remove it: {error()}")
+        await asyncio.sleep(AGAIN)
+
+
+async def _remove_topics(admin: AIOKafkaAdminClient, names: list[str]) -> None:
+    reply = await admin.delete_topics(names)
+    for name, code, *_ in reply.topic_error_codes:
+        error = for_code(code)
+        if error not in (NoError, UnknownTopicOrPartitionError):
+            raise ConfigurationError(f"topic {name}: the broker does not remove it: {error()}")
+    deadline = monotonic() + GONE_WITHIN
+    while left := sorted(set(names).intersection(await admin.list_topics())):
+        if monotonic() > deadline:
+            raise TurnfoldError(
+                f"topic {left[0]}: still there {GONE_WITHIN:.0f} s after it was removed; call again"
+            )
+        await asyncio.sleep(AGAIN)

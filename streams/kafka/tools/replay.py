@@ -1,0 +1,110 @@
+"""`turnfold dlq replay`: dead letters through the topics they came from, once more (issue 5).
+
+A letter goes out with its bytes, its key, its headers and a mark, REPLAY, that names where it first
+stood. What a record that is applied now leaves, it leaves once: sent again it is a duplicate. One
+that is refused again becomes a dead letter with the mark, and by that mark it and its original are
+passed over from then on, so that letters do not breed letters; `again` sends the originals all the
+same, for a Turnfold that reads more than the last one did.
+"""
+
+import json
+from base64 import b64decode
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from streams.errors import DataRefused
+from streams.kafka.agents.routing import route
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.sink.batch import MISFIT
+from streams.kafka.tools.dead_letters import Letter
+from streams.kafka.tools.produce import Feed, Headers
+from streams.pipeline.withheld import in_headers
+from streams.topology import TOPICS
+
+REPLAY = "turnfold_replay"
+_INPUTS = {topic.name for topic in TOPICS if topic.direction != "output"}
+
+
+def chosen(
+    found: Iterable[Letter],
+    reasons: Sequence[str] = (),
+    again: bool = False,
+    places: Sequence[str] = (),
+) -> tuple[list[Letter], Counter[str]]:
+    """Those to send, of these places if any are named; how many are passed over and why.
+
+    Raises DataRefused for a place where no letter is.
+    """
+    every = list(found)
+    if missing := sorted(set(places) - {one.place for one in every}):
+        raise DataRefused(f"no dead letter {', '.join(missing)}: `turnfold dlq list` has their ids")
+    came_back = {mark for one in every if (mark := _mark(one)) is not None}
+    to_send: list[Letter] = []
+    passed: Counter[str] = Counter()
+    for one in every:
+        if places and one.place not in places:
+            passed["not_named"] += 1
+        elif _mark(one) is not None:
+            passed["replays"] += 1
+        elif _is_a_generation_s(one.src_topic):
+            passed["of_a_generation"] += 1
+        elif one.reason == MISFIT or (reasons and one.reason not in reasons):
+            passed["other_reason"] += 1
+        elif one.place in came_back and not again:
+            passed["refused_again"] += 1
+        elif one.reason not in reasons and _is_changed(one.payload):
+            passed["bytes_not_kept"] += 1
+        else:
+            to_send.append(one)
+    return to_send, passed
+
+
+async def replay(found: Iterable[Letter], settings: KafkaSettings) -> dict[str, int]:
+    """Sends letters, in their order: {"sent", "too_large", "withheld"}. Raises Unreachable."""
+    counts: Counter[str] = Counter(sent=0, too_large=0, withheld=0)
+    async with Feed(settings) as feed:
+        for one in found:
+            way = route(one.payload)
+            if way is None or in_headers(_headers(one)):
+                counts["withheld"] += 1
+                continue
+            topic = one.src_topic if one.src_topic in _INPUTS else way.topic
+            key = way.key if one.key is None else one.key.encode()
+            fits = await feed.send(topic, key, way.value, _marked(one))
+            counts["sent" if fits else "too_large"] += 1
+        await feed.flush()
+    return dict(counts)
+
+
+def _is_a_generation_s(topic: str) -> bool:
+    """Whether a letter comes from a generation's own topic: what it says is not for the live
+    memory, whose topics replays go to."""
+    stem, dot, _ = topic.partition(".")
+    return bool(dot) and stem in _INPUTS
+
+
+def _is_changed(payload: bytes) -> bool:
+    """Whether these are not the record's own bytes: less images, or a hash of withheld text."""
+    return b"[image removed: " in payload or payload.startswith(b'{"bytes":')
+
+
+def _marked(letter: Letter) -> Headers:
+    return [*_headers(letter), (REPLAY, letter.place.encode())]
+
+
+def _mark(letter: Letter) -> str | None:
+    return next((value.decode() for name, value in _headers(letter) if name == REPLAY), None)
+
+
+def _headers(letter: Letter) -> list[tuple[str, bytes]]:
+    """The record's own headers, from pairs of name and text; {"base64": …} is no text."""
+    if letter.headers is None:
+        return []
+    return [(name, _bytes(value)) for name, value in json.loads(letter.headers)]
+
+
+def _bytes(value: Any) -> bytes:
+    if isinstance(value, dict):
+        return b64decode(value["base64"])
+    return b"" if value is None else str(value).encode()

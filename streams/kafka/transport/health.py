@@ -1,0 +1,75 @@
+"""Is this machine's worker a member of its consumer group?
+
+    python -m streams.kafka.transport.health GROUP
+
+For the health checks of containers: it asks the broker, not the process. Exit code 0 yes, 5 no,
+3 wrong settings.
+"""
+
+import asyncio
+import socket
+import sys
+
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import NoError, for_code
+
+from streams.errors import TurnfoldError, Unreachable
+from streams.kafka.client.admin import connected
+from streams.kafka.client.settings import KafkaSettings
+
+
+async def check(settings: KafkaSettings, group: str) -> int:
+    """How many members of the group are on this machine.
+
+    Raises Unreachable where there is none, and what `connected` raises.
+    """
+    async with connected(settings) as admin:
+        members = await _members(admin, group)
+    here = _own_address(settings)
+    count = sum(member == here for member in members)
+    if not count:
+        raise Unreachable(
+            f"group {group}: none of its {len(members)} members is on this machine ({here}); "
+            "is the worker up, and is its group the one that is asked for?"
+        )
+    return count
+
+
+async def _members(admin: AIOKafkaAdminClient, group: str) -> list[str]:
+    """The addresses of the group's members, as the broker sees them."""
+    (reply,) = await admin.describe_consumer_groups([group])
+    addresses = []
+    for code, _, _, _, _, members, *_ in reply.groups:
+        if for_code(code) is not NoError:
+            raise Unreachable(f"group {group}: {for_code(code).__name__}")
+        addresses += [member[2].lstrip("/") for member in members]
+    return addresses
+
+
+def _own_address(settings: KafkaSettings) -> str:
+    """The address from which this machine reaches the broker."""
+    for address in settings.addresses:
+        try:
+            with socket.create_connection(address, timeout=5) as connection:
+                return str(connection.getsockname()[0])
+        except OSError:
+            continue
+    raise Unreachable(f"Kafka: {settings.bootstrap} cannot be reached")
+
+
+def main() -> int:
+    """The exit code; one line to stdout or stderr."""
+    if len(sys.argv) != 2:
+        sys.stderr.write("usage: python -m streams.kafka.transport.health GROUP\n")
+        return 2
+    try:
+        members = asyncio.run(check(KafkaSettings.load(), sys.argv[1]))
+    except TurnfoldError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
+    sys.stdout.write(f"{members} member(s)\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,218 @@
+"""How many partitions the memory was folded with, and whether all is as it was then (design 05).
+
+A key's partition follows from their number. Where that changes, keys go to partitions whose tables
+do not know them: their ids would be taken for new ones, and their rows kept twice. So the number
+stands in the changelog's markers, and whoever reads or writes a table compares it first.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from aiokafka.errors import KafkaError
+from aiokafka.structs import TopicPartition
+
+from streams import topology
+from streams.errors import ConfigurationError
+from streams.kafka.client.admin import connected, lost, partitions_of
+from streams.kafka.client.fetching import KafkaConsumer
+from streams.kafka.client.names import changelog_name, sources_of
+from streams.kafka.client.partitions import partition_of
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topics import refuse_under_way
+from streams.kafka.transport.marker import MARKER_KEY, Marker, decode
+
+SHOWN = 3  # topics that an error names
+LAST = 200
+"""Records at a changelog's end that are looked at first; its newest marker is the last of them."""
+FETCH_MS = 200
+
+
+class Tail(NamedTuple):
+    """The end of a changelog partition: its newest marker, and whose rows stand before it."""
+
+    marker: Marker | None
+    owners: frozenset[bytes]
+
+
+class Layout(NamedTuple):
+    """`folded`: how many partitions the memory was folded with, None without a memory; `counts`:
+    how many its sources and changelogs have now, without those that are missing."""
+
+    group: str
+    folded: int | None
+    counts: Mapping[str, int]
+
+    def wrong(self) -> dict[str, int]:
+        """The topics that have another number than the memory was folded with."""
+        return {name: n for name, n in self.counts.items() if n != self.folded}
+
+    def difference(self, setting: int | None = None) -> str | None:
+        """What is wrong and the way out; None where all is right. `setting`: what a worker was
+        told, if it was."""
+        if self.folded is None:
+            return None if setting is None else self._without_memory(setting)
+        if wrong := self.wrong():
+            to = max(wrong.values())
+            return (
+                f"the memory of {self.group} was folded with {self.folded} partitions, but "
+                f"{_listed(wrong)} now; keys have other partitions then, whose tables do not know "
+                f"them. {way_out(to, self.folded)}"
+            )
+        if setting is not None and setting != self.folded:
+            return (
+                f"TURNFOLD_KAFKA_PARTITIONS (--partitions) is {setting}, but the memory of "
+                f"{self.group} was folded with {self.folded} partitions, which all of its topics "
+                f"have: set it to {self.folded}; to change the number stop the workers and call "
+                f"`turnfold repartition --to {setting}`"
+            )
+        return None
+
+    def _without_memory(self, setting: int) -> str | None:
+        wrong = {name: n for name, n in self.counts.items() if n != setting}
+        if not wrong:
+            return None
+        if len(set(self.counts.values())) == 1:
+            (found,) = set(self.counts.values())
+            way = f"set it to {found}, or call `turnfold repartition --to {setting}`"
+        else:
+            way = f"call `turnfold repartition --to {setting}`"
+        return (
+            f"TURNFOLD_KAFKA_PARTITIONS (--partitions) is {setting}, but {_listed(wrong)}; "
+            f"nothing has been folded yet: {way}"
+        )
+
+
+def way_out(to: int, folded: int) -> str:
+    """What to do where topics have another number than the memory was folded with."""
+    return (
+        "Nothing of that was folded. Stop the workers and call "
+        f"`turnfold repartition --to {to}` (or --to {folded}: the number as it was); see "
+        'docs/operations.md, "Changing the number of partitions"'
+    )
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    some = [f"topic {name} has {number}" for name, number in list(counts.items())[:SHOWN]]
+    if len(counts) > SHOWN:
+        some.append(f"{len(counts) - SHOWN} more have other numbers")
+    return ", ".join(some)
+
+
+def topics_of(group: str, generation: str | None) -> tuple[str, ...]:
+    """The sources and changelogs of a memory, which all have one number of partitions."""
+    names = [name for agent in topology.AGENTS for name in sources_of(agent, generation)]
+    return (*dict.fromkeys(names), *changelogs_of(group))
+
+
+def changelogs_of(group: str) -> list[str]:
+    """The changelogs of a memory."""
+    return [changelog_name(group, agent) for agent in topology.AGENTS]
+
+
+async def check(
+    settings: KafkaSettings, group: str, generation: str | None, setting: int | None = None
+) -> None:
+    """Whether a memory's topics have as many partitions as it was folded with, and the setting
+    says the same. Reads no record of a source.
+
+    Raises:
+        ConfigurationError: they do not, or the number is being changed.
+        Unreachable: no broker answers.
+    """
+    async with connected(settings) as admin:
+        refuse_under_way(await admin.list_topics())
+        counts = await partitions_of(admin, topics_of(group, generation))
+    found = await look(settings, group, counts)
+    if (why := found.difference(setting)) is not None:
+        raise ConfigurationError(why)
+
+
+async def look(settings: KafkaSettings, group: str, counts: Mapping[str, int]) -> Layout:
+    """With how many partitions a memory was folded, whose topics have so many now. Raises
+    Unreachable."""
+    changelogs = [name for name in changelogs_of(group) if name in counts]
+    every = [TopicPartition(name, n) for name in changelogs for n in range(counts[name])]
+    try:
+        tails = await read_tails(settings, every) if every else {}
+    except KafkaError as error:
+        raise lost(settings, error) from None
+    return Layout(group, folded_with(tails), counts)
+
+
+def folded_with(tails: Mapping[TopicPartition, Tail]) -> int | None:
+    """By the markers; where an older version wrote them all, by where the rows lie."""
+    said = {tail.marker.partitions for tail in tails.values() if tail.marker} - {0}
+    if said:
+        return min(said)
+    if not any(tail.marker for tail in tails.values()):
+        return None
+    counts = Counter(at.topic for at in tails)
+    numbers = range(max(counts.values()), 0, -1)
+    return next((n for n in numbers if _fits(tails, n)), max(counts.values()))
+
+
+def _fits(tails: Mapping[TopicPartition, Tail], number: int) -> bool:
+    """Whether all these rows lie where they would with so many partitions."""
+    return all(
+        partition_of(owner, number) == at.partition
+        for at, tail in tails.items()
+        for owner in tail.owners
+    )
+
+
+def owner_of(row: bytes) -> bytes:
+    """The key that a changelog row is partitioned by (tenant/owner), from its own (`rows`).
+
+    Raises:
+        ValueError: no worker wrote it.
+    """
+    tenant, owner = row.rpartition(b"\0")[0].split(b"\0")[1:3]
+    return tenant + b"/" + owner
+
+
+async def read_tails(
+    settings: KafkaSettings, changelogs: Collection[TopicPartition]
+) -> dict[TopicPartition, Tail]:
+    """The end of each changelog partition, as far back as its newest marker. Raises KafkaError."""
+    async with KafkaConsumer(
+        raw=True,
+        isolation_level="read_committed",
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        **settings.client(),
+    ) as consumer:
+        consumer.assign(list(changelogs))
+        begins = await consumer.beginning_offsets(changelogs)
+        ends = await consumer.end_offsets(changelogs)
+        tails: dict[TopicPartition, Tail] = {}
+        back = LAST
+        while left := [at for at in changelogs if at not in tails]:
+            starts = {at: max(begins[at], ends[at] - back) for at in left}
+            found = await _read(consumer, starts, ends)
+            tails |= {
+                at: tail for at, tail in found.items() if tail.marker or starts[at] == begins[at]
+            }
+            back *= 8
+        return tails
+
+
+async def _read(
+    consumer: Any, starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, Tail]:
+    markers: dict[TopicPartition, Marker] = {}
+    owners: dict[TopicPartition, set[bytes]] = {at: set() for at in starts}
+    for at, start in starts.items():
+        consumer.seek(at, start)
+    left = {at for at in starts if starts[at] < ends[at]}
+    while left:
+        for at, records in (await consumer.getmany(*left, timeout_ms=FETCH_MS)).items():
+            for record in records:
+                if record.key == MARKER_KEY:
+                    with suppress(ValueError):  # somebody else's: who restores it says so
+                        markers[at] = decode(record.value)
+                elif record.key and record.key.count(b"\0") >= 3:
+                    owners[at].add(owner_of(record.key))
+        left = {at for at in left if await consumer.position(at) < ends[at]}
+    return {at: Tail(markers.get(at), frozenset(owners[at])) for at in starts}

@@ -1,0 +1,73 @@
+"""The marker: one reserved changelog key that says where a lane stands (design 05).
+
+Every transaction writes it together with the rows it belongs to, into the same partition, so rows
+and marker cannot part. Restore goes by it; the group's committed offset is what tools look at.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from streams.errors import ConfigurationError
+from streams.pipeline.entity import ROW_FORMAT
+
+UNSAID = 2
+"""The format of rows whose markers do not say it."""
+MARKER_KEY = b"\x00marker"
+"""No row of a table may have this key."""
+
+
+class Marker(NamedTuple):
+    """`offsets`: the next offset to read, by source topic. `note`: the processor's (`Batch`).
+    `log`: an id that all markers of one changelog partition share; another topic of the same name
+    has another. `partitions`: how many partitions the rows were folded with; 0 where an older
+    version wrote the marker. What is encoded also says how the rows are kept."""
+
+    offsets: Mapping[str, int]
+    note: Mapping[str, Any]
+    log: str = ""
+    partitions: int = 0
+
+    def encode(self) -> bytes:
+        kept = {
+            "offsets": self.offsets, "note": self.note, "log": self.log,
+            "partitions": self.partitions, "format": ROW_FORMAT,
+        }  # fmt: skip
+        return json.dumps(kept).encode()
+
+
+def decode(value: bytes | None) -> Marker:
+    """The marker of a changelog record.
+
+    Raises:
+        ValueError: no marker; somebody else wrote into the changelog.
+        ConfigurationError: the rows are those of a version that kept them otherwise.
+    """
+    try:
+        kept = json.loads(value or b"")
+        if (found := kept.get("format", UNSAID)) != ROW_FORMAT:
+            raise ConfigurationError(
+                f"changelog: its rows have format {found}, this version writes {ROW_FORMAT}; fold "
+                "the topics anew under another app id, or use the version that wrote them"
+            )
+        offsets = {str(k): int(v) for k, v in kept["offsets"].items()}
+        partitions = int(kept.get("partitions", 0))
+        return Marker(offsets, dict(kept["note"]), str(kept.get("log", "")), partitions)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"changelog: key {MARKER_KEY!r} holds {value!r}, not a marker") from error
+
+
+@dataclass(slots=True)
+class Standing:
+    """Where a lane's table stands: the changelog's offset after its newest row, and the newest
+    marker with its offset there. `written`: when a store on disk had it, in seconds since 1970."""
+
+    position: int = 0
+    offsets: dict[str, int] = field(default_factory=dict)
+    marker: Marker | None = None
+    marker_at: int = -1
+    written: float = 0.0
+
+    def saw(self, at: int, marker: Marker) -> None:
+        self.marker, self.marker_at = marker, at

@@ -1,0 +1,67 @@
+"""Runs an app until SIGTERM or SIGINT, or until it crashes."""
+
+import asyncio
+import gc
+import logging
+import os
+import signal
+from contextlib import AbstractAsyncContextManager, nullcontext
+
+from streams.errors import TurnfoldError
+from streams.kafka.transport.app import App
+
+log = logging.getLogger(__name__)
+
+STOP_WITHIN = 30.0
+COLLECT_AFTER = (500_000, 20, 50)
+"""More than lives of one batch until its commit, none of it in a cycle: the collector would look at
+all of it again and again. At Python's own thresholds it takes a third of the worker's CPU, at a
+tenth of these an eighth (docs/benchmarks.md)."""
+
+
+def run(app: App, beside: AbstractAsyncContextManager[object] | None = None) -> int:
+    """The process's exit code: 0 stopped, else the error's. Opens no port, as Faust's own worker
+    would. SIGTERM stops it; SIGINT also takes a worker with static membership out of its group.
+    `beside` lasts as long as the app."""
+    gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)
+    return asyncio.run(_run(app, beside or nullcontext()))
+
+
+async def _run(app: App, beside: AbstractAsyncContextManager[object]) -> int:
+    async with beside:
+        return await _until_stopped(app)
+
+
+async def _until_stopped(app: App) -> int:
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    loop.add_signal_handler(signal.SIGINT, _leave, app, stop)
+    app.in_worker = True
+    started = loop.create_task(app.start())
+    stopped = loop.create_task(stop.wait())
+    crashed = loop.create_task(_crashed(app))
+    await asyncio.wait({stopped, crashed}, return_when=asyncio.FIRST_COMPLETED)
+    code = 0
+    if crashed.done():
+        reason = app.crash_reason
+        log.critical("the worker ends: %s", reason or repr(reason))
+        code = reason.exit_code if isinstance(reason, TurnfoldError) else 1
+    try:
+        await asyncio.wait_for(app.stop(), STOP_WITHIN)
+    except TimeoutError:
+        log.error("not stopped after %.0f s: leaves as it is", STOP_WITHIN)
+        os._exit(1)
+    for task in (started, stopped, crashed):
+        task.cancel()
+    await asyncio.gather(started, stopped, crashed, return_exceptions=True)
+    return code
+
+
+def _leave(app: App, stop: asyncio.Event) -> None:
+    app.leaves = True
+    stop.set()
+
+
+async def _crashed(app: App) -> None:
+    await app._crashed.wait()

@@ -1,0 +1,18 @@
+"""The Faust transport `turnfold://`: exactly once, a batch at a time (design 05).
+
+Consumer and lanes are ours; what an app sends besides goes through Faust's own producer.
+"""
+
+from typing import ClassVar
+
+from faust.transport.drivers import aiokafka
+
+from streams.kafka.transport.consumer import Consumer
+
+SCHEME = "turnfold"
+
+
+class Transport(aiokafka.Transport):
+    """Named by the entry point `faust.transports`."""
+
+    Consumer: ClassVar[type[Consumer]] = Consumer

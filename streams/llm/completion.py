@@ -1,0 +1,208 @@
+"""One request to an OpenAI-compatible endpoint, and what comes of it.
+
+Reply           its text may still be nonsense, which is judged elsewhere
+Transient       429, 5xx, timeouts, broken connections, half an answer: for another attempt
+Rejected        another 4xx: this request is what the endpoint cannot take, or none like it
+ConfigurationError  401, 403, 404, a redirect
+"""
+
+import asyncio
+import math
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple
+
+import httpx
+import msgspec
+
+from schemas.base import JsonObject
+from streams.errors import ConfigurationError
+from streams.llm.budget import BYTES_A_TOKEN
+from streams.llm.prompt import Message, response_formats, with_schema
+from streams.llm.settings import PREFIX, LlmSettings
+
+PATH = "/chat/completions"
+PASSING = frozenset({408, 409, 425, 429})
+"""4xx that are a matter of time; besides them 5xx."""
+SETTLED = frozenset({401, 403, 404, 405})
+"""4xx that no other request would change."""
+LONGEST_WAIT = 3600.0
+"""Seconds that a Retry-After is believed; then it is asked again."""
+SHOWN = 300  # characters of what an endpoint says of an error
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+
+
+class Reply(NamedTuple):
+    """What the model said, and what of it can be told before it is read (`fault`)."""
+
+    text: str
+    prompt_tokens: int
+    completion_tokens: int
+    fault: str | None = None
+
+
+class Transient(Exception):  # noqa: N818 - what the failure is
+    """Try again, after so many seconds if the endpoint says when. `status` is HTTP's, if any came;
+    `timed_out`: it was still at it."""
+
+    def __init__(
+        self,
+        text: str,
+        after: float | None = None,
+        *,
+        status: int | None = None,
+        timed_out: bool = False,
+    ) -> None:
+        super().__init__(text)
+        self.after = after
+        self.alive = status == 429
+        self.may_be_the_request = status is not None or timed_out
+
+
+class Rejected(Exception):  # noqa: N818 - what happened to the request
+    """The endpoint answers others, and not this request."""
+
+
+class Endpoint:
+    """An open connection."""
+
+    def __init__(self, settings: LlmSettings) -> None:
+        self._settings = told = settings
+        timeout = httpx.Timeout(told.read_seconds, connect=told.connect_seconds)
+        limits = httpx.Limits(max_connections=told.concurrency)
+        headers = {"Content-Type": "application/json", "User-Agent": "turnfold"}
+        if told.api_key:
+            headers["Authorization"] = f"Bearer {told.api_key.get_secret_value()}"
+        self._http = httpx.AsyncClient(timeout=timeout, limits=limits, headers=headers)
+
+    async def aclose(self) -> None:
+        """Ends the connections."""
+        await self._http.aclose()
+
+    def content(self, messages: list[Message], response_format: int) -> bytes:
+        """A request's body."""
+        told = self._settings
+        body: JsonObject = {
+            "model": told.model,
+            "messages": with_schema(messages) if response_format else messages,
+            "temperature": 0,
+            "max_tokens": told.max_output_tokens,
+            "response_format": response_formats()[response_format],
+            **told.body,
+        }
+        return _encode({name: one for name, one in body.items() if one is not None})
+
+    async def call(self, messages: list[Message], response_format: int) -> Reply:
+        """Raises as above."""
+        told = self._settings
+        content = self.content(messages, response_format)
+        try:
+            async with (
+                asyncio.timeout(told.total_seconds),
+                self._http.stream("POST", told.base_url + PATH, content=content) as response,
+            ):
+                raw = await _read(response, told.max_response_bytes)
+        except TimeoutError:
+            text = f"no answer within {told.total_seconds:g} s"
+            raise Transient(text, timed_out=True) from None
+        except httpx.LocalProtocolError:  # its text quotes the header that is wrong
+            raise ConfigurationError(
+                f"the request cannot be sent as HTTP; is {PREFIX}API_KEY a key and nothing else?"
+            ) from None
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            text = f"{type(error).__name__}: {error}".rstrip(": ")
+            timed_out = isinstance(error, httpx.ReadTimeout)
+            raise Transient(told.redacted(text), timed_out=timed_out) from None
+        if not response.is_success:
+            raise self._refusal(response, raw)
+        if len(raw) > told.max_response_bytes:
+            fault = f"it is longer than {told.max_response_bytes} bytes"
+            return Reply("", len(content) // BYTES_A_TOKEN, told.max_output_tokens, fault)
+        return _reply(raw, len(content))
+
+    def _refusal(self, response: httpx.Response, raw: bytes) -> Exception:
+        status = response.status_code
+        text = f"HTTP {status} {response.reason_phrase}: {_said(raw)}".rstrip(": ")
+        text = self._settings.redacted(text)[:SHOWN]
+        if status in PASSING or status >= 500:
+            return Transient(text, _retry_after(response), status=status)
+        if status in (401, 403):
+            return ConfigurationError(f"{text}; is {PREFIX}API_KEY right for {PREFIX}BASE_URL?")
+        if status in SETTLED or status < 400:
+            return ConfigurationError(
+                f"{self._settings.base_url}{PATH}: {text}; set {PREFIX}BASE_URL and {PREFIX}MODEL"
+            )
+        return Rejected(text)
+
+
+def _said(raw: bytes) -> str:
+    """What the endpoint says of an error."""
+    text = raw[: 10 * SHOWN].decode("utf-8", "replace")
+    try:
+        error = _decode(raw)["error"]
+        text = str(error["message"] if isinstance(error, dict) else error)
+    except (ValueError, LookupError, TypeError):
+        pass
+    return " ".join(text.split())
+
+
+async def _read(response: httpx.Response, most: int) -> bytes:
+    """The body; of a longer one `most` bytes and some."""
+    raw = bytearray()
+    async for piece in response.aiter_bytes():
+        raw += piece
+        if len(raw) > most:
+            break
+    return bytes(raw)
+
+
+def _reply(raw: bytes, sent: int) -> Reply:
+    """Raises Transient for what is no completion: a proxy's page, half an object."""
+    try:
+        given = _decode(raw)
+        choice = given["choices"][0]
+        message = choice["message"]
+        text = message.get("content") or ""
+        if not isinstance(text, str):
+            raise TypeError("content is no text")
+        fault = _fault(choice.get("finish_reason"), message.get("refusal"))
+        counted = given.get("usage") or {}
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        what = f"{type(error).__name__}: {error}"
+        raise Transient(f"the answer is no chat completion ({what})", status=200) from None
+    sent_tokens = _count(counted, "prompt_tokens", sent)
+    return Reply(text, sent_tokens, _count(counted, "completion_tokens", len(raw)), fault)
+
+
+def _fault(finish_reason: Any, refusal: Any) -> str | None:
+    if refusal:
+        return f"the model refused: {str(refusal)[:SHOWN]}"
+    if finish_reason == "length":
+        return "it was cut off at its largest length; say less"
+    return "the endpoint filtered it" if finish_reason == "content_filter" else None
+
+
+def _count(usage: Any, name: str, size: int) -> int:
+    """Tokens as the endpoint counts them, else as many bytes come to."""
+    counted = usage.get(name) if isinstance(usage, dict) else None
+    return counted if isinstance(counted, int) and counted >= 0 else size // BYTES_A_TOKEN
+
+
+def _retry_after(response: httpx.Response) -> float | None:
+    """Seconds, from a number of them or an HTTP date."""
+    said = response.headers.get("Retry-After")
+    if said is None:
+        return None
+    try:
+        seconds = float(said)
+    except ValueError:
+        try:
+            at = parsedate_to_datetime(said)
+        except ValueError:
+            return None
+        at = at if at.tzinfo else at.replace(tzinfo=UTC)
+        seconds = (at - datetime.now(UTC)).total_seconds()
+    return min(max(0.0, seconds), LONGEST_WAIT) if math.isfinite(seconds) else None

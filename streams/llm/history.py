@@ -1,0 +1,165 @@
+"""What the extractor reads of a history: turns not extracted yet, and what was known when.
+
+A turn is extracted when a plan, or a dead letter, of the same model and prompt names it.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from _duckdb import DuckDBPyConnection
+
+from schemas.time import format_time
+from sinks.history import connect, read
+from sinks.views import STANDING_EVENT
+from streams.llm.groups import Group, Turn
+from streams.llm.known import Row
+from streams.llm.maker import Remembered
+from streams.llm.plans import Author
+
+AT_ONCE = 10_000
+
+SAID = """
+-- what models have said, and what came of it: plans, and letters of those that are none
+CREATE TEMP TABLE said AS
+SELECT tenant, doc, false AS refused FROM (SELECT tenant, CAST(doc AS JSON) AS doc FROM plans)
+WHERE (doc -> '$.extraction') IS NOT NULL
+UNION ALL
+SELECT tenant, doc, true FROM (
+    SELECT tenant, TRY_CAST(TRY(decode(payload)) AS JSON) AS doc FROM dead_letters
+) WHERE (doc -> '$.extraction') IS NOT NULL
+"""
+UNDONE = f"""
+WITH done AS (
+    SELECT tenant, doc ->> '$.session_id' AS session_id,
+        unnest(from_json(doc -> '$.extraction.event_ids', '["VARCHAR"]')) AS event_id
+    FROM said WHERE (doc ->> '$.extractor.name') = ? AND (doc ->> '$.extractor.version') = ?
+        AND NOT (refused AND ?)
+), standing AS (
+    SELECT * FROM events e {STANDING_EVENT}
+)
+SELECT tenant, session_id, user_id, event_id, epoch_us(occurred_at), epoch_us(recorded_at), source
+FROM standing ANTI JOIN done USING (tenant, session_id, event_id)
+WHERE user_id IS NOT NULL AND status <> 'running' AND user_input SIMILAR TO '(?s).*\\S.*'
+    AND source IN (SELECT unnest(?::VARCHAR[]))
+ORDER BY recorded_at, src_topic, src_partition, src_offset
+"""
+SPENT = """
+SELECT epoch_us(CAST(doc ->> '$.extraction.made_at' AS TIMESTAMPTZ)) / 1e6 AS made,
+    coalesce(CAST(doc ->> '$.extraction.prompt_tokens' AS BIGINT), 0)
+        + coalesce(CAST(doc ->> '$.extraction.completion_tokens' AS BIGINT), 0),
+    coalesce(CAST(doc ->> '$.extraction.cost' AS DOUBLE), 0)
+FROM said WHERE made >= ? ORDER BY made
+"""
+TEXTS = f"""
+SELECT tenant, session_id, event_id, user_input, agent_answer FROM (
+    SELECT e.* FROM events e SEMI JOIN wanted w
+        ON w.tenant = e.tenant AND w.session_id = e.session_id AND w.event_id = e.event_id
+) e {STANDING_EVENT}
+"""
+STATES = """
+SELECT * FROM state_as_of(CAST(? AS TIMESTAMPTZ), CAST(? AS TIMESTAMPTZ))
+WHERE tenant = ? AND owner_id = ? ORDER BY last_confirmed_at DESC, state_id
+"""
+PREFERENCES = """
+-- of each group of `wanted`: what its user liked as far as was known at its time
+WITH learnt AS (
+    SELECT tenant, owner_id, entity_id, seq, "after", max(recorded_at) OVER (
+        PARTITION BY tenant, owner_id, entity_id ORDER BY seq ROWS UNBOUNDED PRECEDING
+    ) AS learnt_at
+    FROM revisions WHERE entity_type = 'preference'
+), known AS (
+    SELECT number, entity_id, from_json("after", '{"domain": "VARCHAR", "polarity": "VARCHAR",
+        "subject": "VARCHAR", "status": "VARCHAR", "confidence": "DOUBLE",
+        "updated_at": "VARCHAR"}') AS preference
+    FROM wanted JOIN learnt USING (tenant, owner_id)
+    WHERE learnt_at <= CAST(known_at AS TIMESTAMPTZ)
+    QUALIFY row_number() OVER (PARTITION BY number, entity_id ORDER BY seq DESC) = 1
+)
+SELECT number, preference.domain, preference.polarity, preference.subject, preference.status,
+    preference.confidence
+FROM known WHERE preference.status <> 'revoked' ORDER BY preference.updated_at DESC, entity_id
+"""
+
+
+class Undone:
+    """The turns to extract, in the order they were recorded, without their texts."""
+
+    def __init__(
+        self, root: Path, author: Author, sources: Collection[str], *, again: bool
+    ) -> None:
+        self._db = connect(root, views=["events", "plans", "dead_letters"])
+        self._db.execute(SAID)
+        given = [author.name, author.version, again, list(sources)]
+        self._db.execute(f"CREATE TEMP TABLE undone AS {UNDONE}", given)
+        ((self.total,),) = self._db.execute("SELECT count(*) FROM undone").fetchall()
+
+    def turns(self) -> Iterator[Turn]:
+        """Once."""
+        found = self._db.execute("FROM undone")
+        while some := found.fetchmany(AT_ONCE):
+            yield from (Turn(*row) for row in some)
+
+    def close(self) -> None:
+        """Gives back the memory."""
+        self._db.close()
+
+
+def spent_since(root: Path, since: float) -> list[tuple[float, int, float]]:
+    """When (Unix seconds) how many tokens and how much cost: what models made since a time."""
+    with connect(root, views=["plans", "dead_letters"]) as db:
+        db.execute(SAID)
+        return db.execute(SPENT, [since]).fetchall()
+
+
+def with_texts(root: Path, groups: Sequence[Group]) -> list[Group]:
+    """The same groups, their turns with what was said; without those erased meanwhile."""
+    keys = [_key(turn) for one in groups for turn in one.turns]
+    with connect(root, views=["events"]) as db:
+        _wanted(db, "tenant, session_id, event_id", keys)
+        said = {row[:3]: row[3:] for row in db.execute(TEXTS).fetchall()}
+    told = [
+        [_told(turn, *said[_key(turn)]) for turn in one.turns if _key(turn) in said]
+        for one in groups
+    ]
+    return [Group(tuple(turns)) for turns in told if turns]
+
+
+def _key(turn: Turn) -> tuple[str, str, str]:
+    return turn.tenant, turn.session_id, turn.event_id
+
+
+def _told(turn: Turn, user_input: str, agent_answer: str) -> Turn:
+    return turn._replace(user_input=user_input, agent_answer=agent_answer)
+
+
+def remembered(root: Path, groups: Sequence[Group]) -> list[Remembered]:
+    """What was true at each group's time, as far as was known when its last turn was recorded."""
+    if not groups:
+        return []
+    with connect(root, views=["state_as_of"]) as db:
+        wanted = [
+            (str(number), *one.owner, format_time(one.known_at))
+            for number, one in enumerate(groups)
+        ]
+        _wanted(db, "number, tenant, owner_id, known_at", wanted)
+        # the views read `revisions`: of these users alone, each file is gone through once
+        db.execute("ALTER VIEW revisions RENAME TO all_revisions")
+        db.execute(
+            "CREATE TABLE revisions AS FROM all_revisions SEMI JOIN wanted "
+            "USING (tenant, owner_id) WHERE entity_type IN ('state', 'preference')"
+        )
+        found = [Remembered(_states(db, one), []) for one in groups]
+        for like in read(db, PREFERENCES).objects():
+            found[int(like.pop("number"))].preferences.append(like)
+        return found
+
+
+def _states(db: DuckDBPyConnection, group: Group) -> list[Row]:
+    at, known_at = format_time(group.valid_at), format_time(group.known_at)
+    return read(db, STATES, at, known_at, *group.owner).objects()
+
+
+def _wanted(db: DuckDBPyConnection, columns: str, rows: Sequence[tuple[str, ...]]) -> None:
+    lists = [list(column) for column in zip(*rows, strict=True)]
+    values = ", ".join("unnest(?::VARCHAR[])" for _ in lists)
+    db.execute(f"CREATE TABLE wanted AS SELECT * FROM (SELECT {values}) AS t({columns})", lists)

@@ -1,0 +1,144 @@
+"""A group's record: the model is asked, its answer judged, repaired once; then it is a failure."""
+
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+from schemas.base import JsonObject
+from streams.errors import Unreachable
+from streams.llm import plans, prompt
+from streams.llm.budget import Budget, BudgetSpent
+from streams.llm.client import Client
+from streams.llm.completion import Rejected, Reply
+from streams.llm.groups import Group
+from streams.llm.known import Known, Row, choose
+from streams.llm.plans import Author, Fault, Usage
+from streams.llm.settings import LlmSettings
+
+MICROS = 1_000_000
+CALLS = 2
+"""Of a group: the question, and once what was wrong with the answer."""
+
+
+class Remembered(NamedTuple):
+    """All that was known of a user as of a group's last turn, newest first."""
+
+    states: list[Row]
+    preferences: list[Row]
+
+
+NOTHING = Remembered([], [])
+
+
+class Extractor:
+    """Makes records of groups, and counts what that takes.
+
+    `comes_back`: who calls asks again about a group that could not be asked about to the end.
+    """
+
+    def __init__(
+        self, settings: LlmSettings, client: Client, author: Author, *, comes_back: bool
+    ) -> None:
+        self.author = author
+        self.counts: Counter[str] = Counter()
+        self.cost = 0.0
+        self._settings = settings
+        self._client = client
+        self._comes_back = comes_back
+        self._paid: dict[str, list[Reply]] = {}
+        """By plan id: first answers of groups whose second question is still to be asked."""
+
+    async def make(self, group: Group, remembered: Remembered) -> JsonObject:
+        """The record of a group: a plan, or what says that there is none.
+
+        Raises ConfigurationError, Unreachable, BudgetSpent: the group is then as it was, and what
+        was paid for it is kept, or the record.
+        """
+        known = self._known(group, remembered)
+        name = plans.plan_id(group, self.author)
+        question = messages = prompt.messages(group, known, self._settings.max_text)
+        replies = self._paid.pop(name, [])
+        while True:
+            if replies:
+                try:
+                    return self._made(group, known, replies)
+                except Fault as fault:
+                    error = str(fault)
+                if len(replies) == CALLS:
+                    return self._failed(error, group, replies)
+                answer = replies[-1].text[: plans.ANSWER_KEPT]
+                messages = [*question, *prompt.repair(answer, error)]
+            try:
+                reply = await self._client.ask(messages)
+            except Rejected as refused:
+                return self._failed(str(refused), group, replies)
+            except (BudgetSpent, Unreachable) as stopped:
+                if not replies:
+                    raise
+                if self._comes_back and getattr(stopped, "seconds", 0.0) is not None:
+                    self._paid[name] = replies
+                    raise
+                return self._failed(f"{error}; not asked again: {stopped}", group, replies)
+            replies.append(reply)
+            self._count(reply)
+
+    def _failed(self, error: str, group: Group, replies: list[Reply]) -> JsonObject:
+        self.counts["groups"] += 1
+        self.counts["failed"] += 1
+        text = replies[-1].text if replies else ""
+        error = self._settings.redacted(error)
+        return plans.failure(error, text, group, self.author, self._usage(replies))
+
+    def _known(self, group: Group, remembered: Remembered) -> Known:
+        told = self._settings
+        said = "\n".join(turn.user_input for turn in group.turns)
+        return choose(*remembered, said, told.max_states, told.max_state_bytes)
+
+    def _made(self, group: Group, known: Known, replies: list[Reply]) -> JsonObject:
+        reply = replies[-1]
+        if reply.fault:
+            raise Fault(reply.fault)
+        usage = self._usage(replies)
+        record = plans.plan(reply.text, group, known, self.author, usage)
+        self.counts["groups"] += 1
+        self.counts["repaired"] += len(replies) > 1
+        return record
+
+    def _usage(self, replies: list[Reply]) -> Usage:
+        sent = sum(reply.prompt_tokens for reply in replies)
+        received = sum(reply.completion_tokens for reply in replies)
+        cost = round(self._settings.cost(sent, received), 9)
+        return Usage(len(replies), sent, received, cost, int(time.time() * MICROS))
+
+    def _count(self, reply: Reply) -> None:
+        self.counts["calls"] += 1
+        self.counts["prompt_tokens"] += reply.prompt_tokens
+        self.counts["completion_tokens"] += reply.completion_tokens
+        self.cost += self._settings.cost(reply.prompt_tokens, reply.completion_tokens)
+
+    @property
+    def retries(self) -> int:
+        """Attempts that failed for the moment."""
+        return self._client.retries
+
+    @property
+    def breaker(self) -> str:
+        """The circuit breaker's state."""
+        return self._client.breaker
+
+    def summary(self) -> dict[str, int | float]:
+        """What has been done and spent."""
+        names = ("groups", "calls", "repaired", "failed", "prompt_tokens", "completion_tokens")
+        return {**{name: self.counts[name] for name in names}, "cost": round(self.cost, 6)}
+
+
+@asynccontextmanager
+async def extractor(
+    settings: LlmSettings, budget: Budget, *, timed: bool, patient: bool
+) -> AsyncIterator[Extractor]:
+    """An extractor with an open connection."""
+    async with Client(settings, budget, patient=patient) as client:
+        author = Author(settings.extractor, prompt.VERSION, timed)
+        yield Extractor(settings, client, author, comes_back=patient)

@@ -1,0 +1,120 @@
+"""How the model extractor reaches its endpoint, and what it may spend (TURNFOLD_LLM_…)."""
+
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic_settings import SettingsConfigDict
+
+from streams.settings import Settings
+
+PREFIX = "TURNFOLD_LLM_"
+MILLION = 1_000_000
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+
+
+class LlmSettings(Settings):
+    """The settings. No text of it holds the key: it is a SecretStr."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, extra="forbid", hide_input_in_errors=True
+    )
+
+    about = "model settings"
+    base_url: Annotated[
+        str, Field(description="The API's address, as far as /chat/completions: …/v1.")
+    ]
+    model: Annotated[str, Field(min_length=1, max_length=200, description="The model's name.")]
+    api_key: Annotated[SecretStr | None, Field(description="Sent as a bearer token.")] = None
+    body: Annotated[
+        dict[str, Any],
+        Field(
+            default_factory=dict,
+            description="JSON merged into each request's body; null takes a field out.",
+        ),
+    ]
+
+    turns: Annotated[int, Field(ge=1, le=100, description="Of a request, at most.")] = 6
+    idle_seconds: Annotated[Seconds, Field(description="A group is closed after so long.")] = 60.0
+    sources: Annotated[
+        tuple[str, ...], Field(description="Sources of turns in which a user speaks.")
+    ] = ("chat",)
+    max_states: Annotated[int, Field(ge=0, le=1000, description="Shown, and as many likes.")] = 40
+    max_state_bytes: Annotated[int, Field(ge=0, description="Of the states shown.")] = 12_000
+    max_text: Annotated[int, Field(ge=100, description="Characters shown of what is said.")] = 4000
+
+    concurrency: Annotated[int, Field(ge=1, le=256, description="Requests at a time.")] = 4
+    connect_seconds: Annotated[Seconds, Field(description="To connect.")] = 5.0
+    read_seconds: Annotated[Seconds, Field(description="Between two pieces of an answer.")] = 60.0
+    total_seconds: Annotated[Seconds, Field(description="Of one request.")] = 120.0
+    attempts: Annotated[int, Field(ge=1, le=100, description="Of one request.")] = 6
+    retry_seconds: Annotated[Seconds, Field(description="Longest wait between attempts.")] = 60.0
+    breaker_failures: Annotated[
+        int, Field(ge=1, description="In a row: the endpoint is then left alone.")
+    ] = 5
+    breaker_seconds: Annotated[Seconds, Field(description="For so long, before one probe.")] = 15.0
+    max_output_tokens: Annotated[int, Field(ge=1, description="Of an answer.")] = 4000
+    max_response_bytes: Annotated[int, Field(ge=1000, description="Read of one.")] = 1_000_000
+
+    price_input: Annotated[float, Field(ge=0, description="Of a million tokens sent.")] = 0.0
+    price_output: Annotated[float, Field(ge=0, description="Of a million tokens received.")] = 0.0
+    budget_tokens: Annotated[int | None, Field(ge=1, description="Of a run.")] = None
+    budget_cost: Annotated[float | None, Field(gt=0, description="Of a run.")] = None
+    hourly_tokens: Annotated[int | None, Field(ge=1, description="Of any hour.")] = None
+    hourly_cost: Annotated[float | None, Field(gt=0, description="Of any hour.")] = None
+
+    @field_validator("base_url")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        url = urlsplit(value)
+        if url.scheme not in ("http", "https") or not url.hostname:
+            raise ValueError("expected http://HOST/v1 or https://HOST/v1")
+        if url.username or url.password:
+            raise ValueError(f"put the key into {PREFIX}API_KEY, not into the address")
+        return value.rstrip("/").removesuffix("/chat/completions")
+
+    @field_validator("api_key")
+    @classmethod
+    def _sendable(cls, value: SecretStr | None) -> SecretStr | None:
+        """A file's last newline is not of the key. What no header can hold is refused here, where
+        no error text repeats it."""
+        key = value.get_secret_value().strip() if value else ""
+        if not key.isascii() or not key.isprintable():
+            raise ValueError("it holds control or non-ASCII characters; give the key alone")
+        return SecretStr(key) if key else None
+
+    def redacted(self, text: str) -> str:
+        """The text without the key, plain or as Python would quote it."""
+        if self.api_key is None:
+            return text
+        key = self.api_key.get_secret_value()
+        return text.replace(key, "***").replace(repr(key)[1:-1], "***")
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> "LlmSettings":
+        if (self.budget_cost or self.hourly_cost) and not (self.price_input or self.price_output):
+            raise ValueError("a budget of cost needs price_input and price_output")
+        if ours := {"model", "messages", "response_format", "stream"} & self.body.keys():
+            raise ValueError(f"body: {min(ours)} is set by Turnfold")
+        if self.body.get("max_tokens") is not None:
+            raise ValueError("body: set max_output_tokens, not max_tokens; budgets rest on it")
+        most = self.body.get("max_completion_tokens") or 0
+        if not isinstance(most, int) or most > self.max_output_tokens:
+            raise ValueError("body: max_completion_tokens is at most max_output_tokens")
+        if withheld := [name for name in self.sources if name.startswith("meta")]:
+            raise ValueError(f"sources: {withheld[0]} is never what a user says")
+        return self
+
+    @property
+    def extractor(self) -> str:
+        """The plans' `extractor.name`."""
+        return f"llm/{self.model}"
+
+    @property
+    def idle(self) -> int:
+        """Microseconds."""
+        return int(self.idle_seconds * MILLION)
+
+    def cost(self, sent: int, received: int) -> float:
+        """Of so many tokens, in the prices' currency."""
+        return (sent * self.price_input + received * self.price_output) / MILLION

@@ -1,0 +1,111 @@
+"""Records on their way into a history: appended and on disk at once, folded, then gone.
+
+A call that was paid for is in the spool before anything else happens. What a killed run left there
+is folded by the next one, less a line that was being written then. Who was forgotten meanwhile is
+left out. Once folded a file is removed: the history has it all, `forget` need not look here.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from schemas.base import JsonObject
+from sinks import locks
+from sinks.history import connect
+from sinks.root import HistoryWriteError
+from streams.errors import ConfigurationError
+from streams.files import local
+
+FOLDER = "_extract"
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+class Spool:
+    """Where records wait; from one `fold` to the next they share a file."""
+
+    def __init__(self, history: Path) -> None:
+        self._history = history
+        self._folder = history / FOLDER
+        self._begin()
+
+    def _begin(self) -> None:
+        self._path = self._folder / f"{time.time_ns() // 1000}.ndjson"
+
+    def append(self, record: JsonObject) -> None:
+        """On disk when it returns. Raises HistoryWriteError."""
+        try:
+            self._append(_encode(record) + b"\n")
+        except OSError as error:
+            raise HistoryWriteError(f"{self._path}: {error.strerror or error}") from error
+
+    def _append(self, left: bytes) -> None:
+        handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            while left:  # a write may be cut short
+                left = left[os.write(handle, left) :]
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def fold(self) -> None:
+        """Takes all that waits into the history, a killed run's too."""
+        for path in sorted(self._folder.glob("*.ndjson")):
+            _clean(path, self._history)
+            local.run([str(path)], self._history, borrow=True)
+            path.unlink()
+        self._begin()
+
+
+@contextmanager
+def spooling(history: Path) -> Iterator[Spool]:
+    """A spool for the one extractor of a history. Raises ConfigurationError where one runs."""
+    folder = history / FOLDER
+    folder.mkdir(mode=0o700, exist_ok=True)
+    refusal = f"{history}: another `turnfold extract` runs here; wait for it to end"
+    with locks.held(folder / "lock", ConfigurationError(refusal)):
+        with local.writing(history, borrow=True):  # what cannot be folded is not paid for
+            pass
+        spool = Spool(history)
+        spool.fold()
+        try:
+            yield spool
+        finally:
+            spool.fold()
+
+
+def _clean(path: Path, history: Path) -> None:
+    """Leaves the whole lines of users whose turns are still there. A run that is killed meanwhile
+    does it again: records folded before are duplicates."""
+    found = [(line, _record(line)) for line in path.read_bytes().split(b"\n")]
+    whole = [(line, record) for line, record in found if record is not None]
+    known = _known([record for _, record in whole], history)
+    lines = [line + b"\n" for (line, _), stays in zip(whole, known, strict=True) if stays]
+    fresh = path.with_suffix(".fresh")
+    fresh.write_bytes(b"".join(lines))
+    fresh.replace(path)
+
+
+def _record(line: bytes) -> JsonObject | None:
+    """None where a full disk or a kill cut it."""
+    try:
+        record = _decode(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _known(records: list[JsonObject], history: Path) -> list[bool]:
+    """Whether a record's first turn is in the history."""
+    if not records:
+        return []
+    wanted = [(one["tenant"], one["user_id"], one["extraction"]["event_ids"][0]) for one in records]
+    with connect(history, views=["events"]) as db:
+        events = [event_id for *_, event_id in wanted]
+        sql = "SELECT tenant, user_id, event_id FROM events WHERE event_id IN (SELECT unnest(?))"
+        found = set(db.execute(sql, [events]).fetchall())
+    return [one in found for one in wanted]

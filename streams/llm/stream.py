@@ -1,0 +1,292 @@
+"""`turnfold extract --bootstrap`: from `turns` to `write-plans`, a group of its own.
+
+Nothing waits on it: it reads what others read, too, and what it has not come to stays in Kafka. A
+plan and the offsets it settles are one transaction, so a plan that was written is not made again.
+What fails is written as well, and the worker makes a dead letter of it (extraction_failed).
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.abc import ConsumerRebalanceListener
+from aiokafka.errors import KafkaError
+from aiokafka.structs import OffsetAndMetadata, TopicPartition
+
+from streams.errors import Unreachable
+from streams.kafka.agents.encoding import key_of, to_json
+from streams.kafka.client.admin import connected
+from streams.kafka.client.fetching import KafkaConsumer
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.source import ConsumerSource
+from streams.kafka.client.topics import ensure_topics
+from streams.llm.batch_requests import Asking
+from streams.llm.budget import Budget
+from streams.llm.maker import Extractor, extractor
+from streams.llm.part import Part, part_of, turn_of
+from streams.llm.prompt import VERSION
+from streams.llm.settings import LlmSettings
+from streams.observing.logs import OF_BROKER
+from streams.topology import INPUT_BYTES, TURNS, WRITE_PLANS
+
+log = logging.getLogger(__name__)
+
+POLL_MS = 200
+POLL_RECORDS = 500
+SESSION_MS = 10_000
+AHEAD = 16
+"""Groups that may wait for each request at a time; then nothing more is read."""
+TELL_EVERY = 5.0  # seconds between commits where no plan is written
+TRANSACTION_MS = 10_000
+PAUSE = 1.0  # seconds, before it begins anew
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """`group`: the consumer group, by default named after model and prompt. `history`: a sink's, to
+    show what is remembered. `latest`: a new group begins with what comes from now on. `once`: end
+    when all that is there is extracted, or where the endpoint does not answer."""
+
+    group: str | None = None
+    history: Path | None = None
+    latest: bool = False
+    once: bool = False
+
+
+class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
+    """One member of an extractor's group. `run` returns after `stop`, or at the end with `once`.
+    `turns` were read; `asked` counts what was asked about, once it runs."""
+
+    def __init__(self, kafka: KafkaSettings, settings: LlmSettings, options: StreamOptions) -> None:
+        self.options = options
+        self.group = options.group or f"{settings.extractor}-{VERSION}"
+        self.turns = 0
+        self.asked: Extractor | None = None
+        self.budget = Budget(settings)
+        self._kafka = kafka
+        self._settings = settings
+        self._held: dict[TopicPartition, Part] = {}
+        self._writing = asyncio.Lock()
+        self._told_at = 0.0
+        self._failure: Exception | None = None
+        self._broken: Exception | None = None  # ends this session, and another one begins
+        self._began = False
+        self._stopping = False
+
+    def stop(self) -> None:
+        """Write what is finished, abandon the rest, leave the group, return."""
+        self._stopping = True
+
+    @property
+    def partitions(self) -> int:
+        """How many it reads."""
+        return len(self._held)
+
+    @property
+    def waiting(self) -> int:
+        """Groups that wait for their request."""
+        return self._asking.waiting if self.asked is not None else 0
+
+    async def run(self) -> dict[str, Any]:
+        """The counts. Raises TurnfoldError; ConfigurationError where the endpoint refuses us."""
+        await ensure_topics(self._kafka)
+        if self.options.history is None:
+            log.info("without --history the model is not shown what is remembered")
+        async with extractor(
+            self._settings, self.budget, timed=False, patient=not self.options.once
+        ) as asked:
+            self.asked = asked
+            while not await self._session(asked):
+                await asyncio.sleep(PAUSE)
+        if failure := self._asking.failure or self._failure:
+            raise failure
+        return {"turns": self.turns, **asked.summary(), "stopped": self._asking.spent}
+
+    async def _session(self, asked: Extractor) -> bool:
+        """From joining the group to leaving it; False where Kafka fails in between."""
+        told, history = self._settings, self.options.history
+        patient = not self.options.once
+        self._asking = Asking(asked, told.concurrency, history, self._is_ours, patient)
+        self._broken = None
+        try:
+            await self._start()
+        except Unreachable:
+            if not self._began:
+                raise
+            return self._stopping
+        self._began = True
+        try:
+            await self._loop()
+        except (KafkaError, Unreachable) as error:
+            log.warning(
+                "Kafka: %s; begins anew from what is committed", error or repr(error),
+                extra=OF_BROKER,
+            )  # fmt: skip
+            return self._stopping
+        finally:
+            await self._end()
+        return True
+
+    async def _start(self) -> None:
+        self._producer: Any = AIOKafkaProducer(
+            transactional_id=f"{self.group}-{uuid4()}",
+            transaction_timeout_ms=TRANSACTION_MS,
+            max_request_size=INPUT_BYTES,
+            **self._kafka.client(),
+        )
+        self._consumer: Any = KafkaConsumer(
+            group_id=self.group,
+            enable_auto_commit=False,
+            isolation_level="read_committed",
+            auto_offset_reset="none",
+            session_timeout_ms=SESSION_MS,
+            **self._kafka.client(),
+        )
+        self._source = ConsumerSource(self._consumer, {})
+        self._consumer.subscribe([TURNS.name], listener=self)
+        try:
+            await self._producer.start()
+            await self._consumer.start()
+        except KafkaError as error:
+            await self._consumer.stop()
+            await self._producer.stop()
+            raise Unreachable(f"Kafka: {self._kafka.bootstrap}: {error!r}") from None
+
+    async def _end(self) -> None:
+        """What is under way is abandoned; only where the budget is used up it is waited for."""
+        await self._asking.end(self._settings.total_seconds if self._asking.spent else 0)
+        await self._write_if_possible()
+        await self._consumer.stop()
+        await self._producer.stop()
+        self._held = {}
+
+    def _is_over(self) -> bool:
+        asking = self._asking
+        return bool(self._stopping or self._failure or asking.failure or asking.spent)
+
+    def _is_ours(self, part: Part) -> bool:
+        return self._held.get(part.at) is part
+
+    # --- reading ------------------------------------------------------------------------------
+
+    async def _loop(self) -> None:
+        while not self._is_over():
+            if self._broken is not None:
+                raise self._broken
+            self._pace()
+            found = await self._consumer.getmany(timeout_ms=POLL_MS, max_records=POLL_RECORDS)
+            for at, records in found.items():
+                if (part := self._held.get(at)) is not None:
+                    self._take(part, records)
+            self._close_idle(found)
+            await self._write()
+            if self.options.once and not found and self._is_done():
+                return
+
+    def _pace(self) -> None:
+        """Reads on where there is room."""
+        full = self._asking.waiting > AHEAD * self._settings.concurrency
+        for at, part in self._held.items():
+            (self._source.pause if full or part.reach.is_full else self._source.resume)([at])
+
+    def _take(self, part: Part, records: Iterable[Any]) -> None:
+        for record in records:
+            if not part.reach.read(record.offset):
+                continue
+            turn = turn_of(record, self._kafka.partitions, self._settings)
+            if turn is None or part.is_repeat(turn):
+                part.reach.settle([record.offset])
+                continue
+            self.turns += 1
+            self._asking.put(part, part.debounce.add(turn))
+
+    def _close_idle(self, found: dict[TopicPartition, Any]) -> None:
+        """By the wall clock, once a partition is read to its end: before, its own time goes on."""
+        now = time.time_ns() // 1000
+        for at, part in self._held.items():
+            at_end = at not in found and not self._source.behind(at)
+            if part.reach.is_full or (at_end and self.options.once):
+                self._asking.put(part, part.debounce.flush())
+            elif at_end:
+                self._asking.put(part, part.debounce.advance(now))
+
+    def _is_done(self) -> bool:
+        """Whether nothing is left of what there is."""
+        if not self._asking.is_idle or not self._held:
+            return False
+        return not any(
+            part.reach.waiting or self._source.behind(at) for at, part in self._held.items()
+        )
+
+    # --- writing ------------------------------------------------------------------------------
+
+    async def _write(self) -> None:
+        """What is finished, and how far everything is settled, in one transaction."""
+        async with self._writing:
+            finished = self._asking.take()
+            for job, _ in finished:
+                job.part.reach.settle(turn.offset for turn in job.group.turns)
+            parts = self._held.values()
+            stands = {part: (part.reach.committed, part.reach.metadata()) for part in parts}
+            moved = {part: now for part, now in stands.items() if now != part.told}
+            due = time.monotonic() - self._told_at >= TELL_EVERY or self._is_over()
+            if not finished and not (moved and due):
+                return
+            async with self._producer.transaction():
+                for job, record in finished:
+                    key = key_of(*job.group.owner)
+                    await self._producer.send(WRITE_PLANS.name, to_json(record), key)
+                offsets = {part.at: OffsetAndMetadata(*now) for part, now in moved.items()}
+                await self._producer.send_offsets_to_transaction(offsets, self.group)
+            self._told_at = time.monotonic()
+            for part, now in moved.items():
+                part.told = now
+
+    async def _write_if_possible(self) -> None:
+        try:
+            await self._write()
+        except KafkaError as error:
+            log.warning(
+                "what was finished is not written: %r; it will be made again", error,
+                extra=OF_BROKER,
+            )  # fmt: skip
+
+    # --- partitions come and go -----------------------------------------------------------------
+
+    async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
+        """What is finished is written; what is not, another one makes."""
+        await self._write_if_possible()
+        self._held = {}
+
+    async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
+        """Goes on where the group's commits say."""
+        try:
+            self._held = await self._positioned(list(assigned))
+        except (KafkaError, Unreachable) as error:
+            self._broken = error
+        except Exception as error:  # aiokafka would only log it
+            self._failure = self._failure or error
+
+    async def _positioned(self, assigned: list[TopicPartition]) -> dict[TopicPartition, Part]:
+        consumer, told = self._consumer, self._settings
+        for at in assigned:  # before anything is awaited: nothing may be fetched from elsewhere
+            consumer.pause(at)
+            consumer.seek(at, 0)
+        if not assigned:
+            return {}
+        async with connected(self._kafka) as admin:
+            commits = await admin.list_consumer_group_offsets(self.group)
+        begins = await consumer.beginning_offsets(assigned)
+        starts = await consumer.end_offsets(assigned) if self.options.latest else begins
+        held = {at: part_of(at, commits.get(at), begins[at], starts[at], told) for at in assigned}
+        for at, part in held.items():
+            consumer.seek(at, part.reach.next)
+        consumer.resume(*assigned)
+        log.info("%s: %d partitions", self.group, len(assigned), extra=OF_BROKER)
+        return held

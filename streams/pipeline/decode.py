@@ -1,0 +1,325 @@
+"""Bytes to a validated record, a dead letter, or nothing (withheld): the edge of both tiers.
+
+The order matters (design 04, What is one event): `meta_request` is decided before anything else
+is looked at, image bytes before validation. A dead letter keeps the original bytes, less images
+and withheld text.
+"""
+
+import re
+from hashlib import blake2b
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from pydantic import ValidationError
+
+from schemas.events import MAX_RECORD_BYTES, RECORD_TYPES, SCHEMA_VERSION, Record, Turn
+from schemas.upcast import number, settled, upcast
+from streams.folds.rows import Input
+from streams.pipeline import images, plain, withheld
+from streams.pipeline.withheld import means_withheld as means_withheld
+
+Given = tuple[bytes, tuple[str, int, int]]
+"""A record as bytes, and where it stands: topic (or path), partition, offset (or line, from 1)."""
+
+IDS = frozenset({
+    "event_id", "session_id", "user_id", "client_id", "task_id", "trace_id", "step_id", "plan_id",
+    "signal_id", "state_id", "tool_call_id", "from_event_id", "to_event_id", "sandbox_id", "tenant",
+})  # fmt: skip
+MAX_ID = plain.MAX_ID
+"""Characters of an id: no picture. An id may well begin as one does."""
+PYTHON_S = re.compile(r"^Value error, | or instance of \w+")  # words that only its users know
+TOO_LONG = re.compile(" … \\[a line of (\\d+) bytes\\](?: meta_request)?\\Z".encode())
+"""`too_long`, at a line's end."""
+HUGE = re.compile(rb"[0-9]{19}")
+TENANT = re.compile(r"[^\x00-\x1f\x7f-\x9f/]{1,128}")
+LONE_SURROGATE = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
+    rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
+LEFT_OUT = {"recorded_at", "schema_version"}
+LEFT_OUT_OF_DOC = {*LEFT_OUT, "image_summaries"}
+
+_decode = msgspec.json.Decoder(float_hook=number).decode
+_encode = msgspec.json.Encoder(order="sorted").encode
+_VALIDATORS = {name: model.__pydantic_validator__ for name, model in RECORD_TYPES.items()}
+
+
+class Dead(NamedTuple):
+    """A record that cannot be read, with its reason and what may be kept of it.
+
+    `hidden`: it may be a withheld one, so that nothing else of it is kept: no key, no headers.
+    """
+
+    reason: str
+    detail: str
+    payload: bytes
+    tenant: str = "default"
+    key: str | None = None
+    occurred_at: int | None = None
+    hidden: bool = False
+
+
+Withheld = Literal["withheld"]
+
+
+def too_long(length: int) -> bytes:
+    """What a source puts after the first bytes of a line too long to be held."""
+    return f" … [a line of {length} bytes]".encode()
+
+
+def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld:
+    """One record as bytes; `source` is its topic (or path), partition and offset (or line)."""
+    if withheld.may_be_said(line) and withheld.is_said(line):
+        return "withheld"
+    quick = plain.read(line) if len(line) <= MAX_RECORD_BYTES else None
+    if quick is not None:
+        turn, doc, metadata = quick
+        return _given(turn, doc, metadata, None, source, is_plain=True)
+    try:
+        record = _decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return _unreadable(line, error)
+    if not isinstance(record, dict):
+        return dead("not_an_object", "expected one JSON object", line, record)
+    said = record.get("source")
+    if isinstance(said, str) and means_withheld(said):
+        return "withheld"
+    if line.find(b"ase64") >= 0 and withheld.is_said(line):
+        return "withheld"
+    if len(line) > MAX_RECORD_BYTES:
+        return dead("too_large", f"{len(line)} bytes, at most {MAX_RECORD_BYTES}", line, record)
+    if _may_be_deep(line) and _depth(record) > plain.MAX_DEPTH:
+        return dead("too_deep", f"nested more than {plain.MAX_DEPTH} deep", line, record)
+    if _may_hold_image(line) and (found := _image_field(record)):
+        detail = f"{found}: image bytes are not kept; send a description in image_summaries"
+        return dead("image", detail, line, record)
+    return _validated(line, record, source)
+
+
+def decode_again(line: bytes, source: tuple[str, int, int]) -> Input | Dead:
+    """A record as the history keeps it (`streams.files.stored_records`), to be folded again.
+
+    It was bounded, and searched for what may not be kept, when it came. Its canonical form may be
+    longer than what was sent (1e15 is written out), so it is not bounded again.
+    """
+    quick = plain.read(line)
+    if quick is not None:
+        turn, doc, metadata = quick
+        return _given(turn, doc, metadata, None, source, is_plain=True)
+    try:
+        record: dict[str, Any] = _decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return _unreadable(line, error)
+    return _modelled(line, record, _VALIDATORS[record["type"]], source)
+
+
+def _may_be_deep(line: bytes) -> bool:
+    return line.count(b"[") + line.count(b"{") > plain.MAX_DEPTH
+
+
+def _depth(value: Any) -> int:
+    """How deep objects and lists lie in one another, without recursion."""
+    depth, level = 0, [value]
+    while level:
+        inside = [one for one in level if isinstance(one, dict | list)]
+        level = [
+            one
+            for outer in inside
+            for one in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        depth += bool(inside)
+    return depth
+
+
+def _validated(line: bytes, record: dict[str, Any], source: tuple[str, int, int]) -> Input | Dead:
+    kind = record.get("type")
+    validator = _VALIDATORS.get(kind) if isinstance(kind, str) else None
+    if validator is None:
+        known = ", ".join(RECORD_TYPES)
+        said = "is missing" if kind is None else f"{str(kind)[:80]!r} is not known"
+        return dead("unknown_type", f"type: {said}; use one of {known}", line, record)
+    if HUGE.search(line) and (name := _huge_integer(record)):
+        name = name if name in RECORD_TYPES[record["type"]].model_fields else "a field"
+        detail = f"{name}: an integer beyond 64 bits; send it as text"
+        return dead("invalid", detail, line, record)
+    return _modelled(line, record, validator, source)
+
+
+def _modelled(
+    line: bytes, record: dict[str, Any], validator: Any, source: tuple[str, int, int]
+) -> Input | Dead:
+    whose = _whose(record)  # `upcast` changes the record
+    try:
+        model: Record = validator.validate_python(upcast(record))
+    except ValidationError as error:
+        return guarded(Dead("invalid", explain(error), line, *whose), line)
+    content = content_of(model)
+    metadata = content.get("metadata")
+    return _given(
+        model,
+        _encode(content),
+        _encode(metadata).decode() if metadata else None,
+        model.__pydantic_extra__,
+        source,
+    )
+
+
+def content_of(model: Record) -> dict[str, Any]:
+    """What the record says, without defaults: equal for two records that say the same."""
+    content = model.model_dump(mode="json", exclude=LEFT_OUT_OF_DOC, exclude_defaults=True)
+    return settled(model, content) | {"type": model.type}
+
+
+def _given(
+    model: Record | plain.PlainTurn,
+    doc: bytes,
+    metadata: str | None,
+    extra: Any,
+    source: tuple[str, int, int],
+    is_plain: bool = False,
+) -> Input:
+    digest = blake2b(doc, digest_size=4)
+    if type(model) is Turn and model.image_summaries:
+        digest.update(_encode(model.image_summaries))
+    return Input(
+        model,  # type: ignore[arg-type]  # a plain turn has a turn's names
+        (int.from_bytes(digest.digest(), "big") & ~1).to_bytes(4, "big"),
+        doc.decode(),
+        model.occurred_at if model.recorded_at is None else model.recorded_at,
+        metadata,
+        _encode(extra).decode() if extra else None,
+        source,
+        is_plain,
+    )
+
+
+def _huge_integer(record: dict[str, Any]) -> str | None:
+    """The first field with an integer that the fold's rows could not hold; metadata stays text."""
+    for name, value in record.items():
+        inside = [value] if name != "metadata" else []
+        while inside:
+            one = inside.pop()
+            if isinstance(one, int) and not -(2**63) <= one < 2**64:
+                return name
+            if isinstance(one, dict | list):
+                inside.extend(one.values() if isinstance(one, dict) else one)
+    return None
+
+
+def explain(error: ValidationError) -> str:
+    """Field and reason of each fault, without the values."""
+    faults = []
+    for fault in error.errors(include_url=False, include_input=False, include_context=False)[:8]:
+        field = ".".join(str(part) for part in fault["loc"]) or "record"
+        said = PYTHON_S.sub("", fault["msg"]).replace("a valid dictionary", "an object")
+        faults.append(f"{field}: {said}")
+    if any(fault.startswith("schema_version") for fault in faults):
+        faults.append(f"this Turnfold reads schema versions 1 to {SCHEMA_VERSION}")
+    return "; ".join(faults)
+
+
+# --- what may not be kept ---------------------------------------------------------------------
+
+
+def dead(reason: str, detail: str, line: bytes, record: Any = None) -> Dead:
+    """The dead letter of a line; `record`: its JSON, as far as it is any."""
+    letter = Dead(reason, detail, line, *(_whose(record) if isinstance(record, dict) else ()))
+    if withheld.is_mentioned(line):
+        return _hashed(letter)
+    return letter._replace(payload=_kept(line, record))
+
+
+def guarded(letter: Dead, *sent: bytes | None) -> Dead:
+    """The letter; if anything of what was `sent` speaks of `meta_request`, with no more than the
+    hash and length of its bytes."""
+    return _hashed(letter) if any(map(withheld.is_mentioned, filter(None, sent))) else letter
+
+
+def _hashed(letter: Dead) -> Dead:
+    is_quoting = letter.reason not in QUOTES_NOTHING
+    detail = "may be a withheld record: its text is not kept" if is_quoting else letter.detail
+    payload = withheld.hash_of(letter.payload)
+    return letter._replace(detail=detail, payload=payload, key=None, hidden=True)
+
+
+QUOTES_NOTHING = frozenset(
+    {"bad_json", "bad_utf8", "not_an_object", "too_large", "too_deep", "invalid"}
+)
+"""Reasons whose details name fields of ours, places and sizes, and nothing that was sent."""
+
+
+def _unreadable(line: bytes, error: Exception) -> Dead:
+    if len(line) > MAX_RECORD_BYTES:
+        cut = TOO_LONG.search(line)
+        length = int(cut[1]) if cut else len(line)
+        return dead("too_large", f"{length} bytes, at most {MAX_RECORD_BYTES}", line)
+    if isinstance(error, RecursionError):
+        return dead("too_deep", f"nested more than {plain.MAX_DEPTH} deep", line)
+    try:
+        line.decode()
+    except UnicodeDecodeError as wrong:
+        found = f"not UTF-8: 0x{line[wrong.start]:02x} (byte {wrong.start})"
+        return dead("bad_utf8", found, line)
+    if lone := LONE_SURROGATE.search(line):
+        return dead("bad_json", f"half of a surrogate pair (byte {lone.start()})", line)
+    return dead("bad_json", str(error), line)
+
+
+def _kept(line: bytes, record: Any) -> bytes:
+    """The bytes less images."""
+    is_deep = _may_be_deep(line) and _depth(record) > plain.MAX_DEPTH
+    if isinstance(record, dict | list) and not is_deep:
+        if not _may_hold_image(line) or not _image_field(record):
+            return line
+        return _encode(_without_images(record))
+    if len(line) >= images.LEAST and images.is_image(line):
+        return images.stand_in(line).encode()
+    text = line.decode("utf-8", "surrogateescape")
+    return images.cut(text).encode("utf-8", "surrogateescape")
+
+
+def _may_hold_image(line: bytes) -> bool:
+    """Whether a closer look is worth it: a hint, or an escape that may hide one."""
+    return line.find(b"\\u00") >= 0 or images.may_hold(line.decode("utf-8", "replace"))
+
+
+def _is_image(name: str, value: str) -> bool:
+    return not (name in IDS and len(value) <= MAX_ID) and images.is_in(value)
+
+
+def _image_field(value: Any, name: str = "", path: str = "") -> str | None:
+    """The path of the first field that holds image bytes; `name` is the last field's."""
+    if isinstance(value, str):
+        return path if _is_image(name, value) else None
+    if isinstance(value, dict):
+        if any(map(images.is_in, value)):
+            return f"{path or 'record'}, the name of a field in it"
+        inside = ((key, f"{path}.{key}" if path else key, one) for key, one in value.items())
+    elif isinstance(value, list):
+        inside = ((name, path, one) for one in value)
+    else:
+        return None
+    return next((found for key, at, one in inside if (found := _image_field(one, key, at))), None)
+
+
+def _without_images(value: Any, name: str = "") -> Any:
+    if isinstance(value, dict):
+        return {images.cut(key): _without_images(one, key) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_without_images(one, name) for one in value]
+    if isinstance(value, str) and _is_image(name, value):
+        return images.cut(value)
+    return value
+
+
+def _whose(record: dict[str, Any]) -> tuple[str, str | None]:
+    """The tenant of a record that cannot be read, as far as it names one, and its key:
+    tenant/session_id, or tenant/user_id for what is keyed by the user."""
+    tenant = record.get("tenant", plain.TENANT)
+    if not (isinstance(tenant, str) and TENANT.fullmatch(tenant)) or images.is_in(tenant):
+        return plain.TENANT, None
+    by_user = record.get("type") == "write_plan" or record.get("scope") == "user"
+    owner = record.get("user_id" if by_user else "session_id")
+    if not isinstance(owner, str) or images.is_in(owner):
+        return tenant, None
+    return tenant, f"{tenant}/{owner}"[:300]

@@ -1,0 +1,146 @@
+"""The quick way in for what nearly every record is: a turn of text.
+
+`PlainTurn` has the names, defaults and bounds of the pydantic model, which stays the contract, but
+nothing nested. What it cannot read, or is not sure of, it leaves to the model; a property test
+holds that both ways give the same record, canonical JSON and verdict. It takes a third of the time.
+"""
+
+from functools import lru_cache
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from schemas.base import format_time, parse_time
+from schemas.events import MAX_RECORD_BYTES, Metadata
+from schemas.upcast import number
+from streams.pipeline.images import may_hold
+
+MAX_ID = 64
+"""Characters of an id: no picture. What is longer, the model looks at."""
+Id = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID)]
+Label = Annotated[str, msgspec.Meta(max_length=256)]
+Text = Annotated[str, msgspec.Meta(max_length=MAX_RECORD_BYTES)]
+
+TENANT = "default"
+SOURCE = "chat"
+MAX_DEPTH = 64
+
+
+class PlainTurn(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """A `schemas.events.Turn` without nested fields (always None here)."""
+
+    type: Literal["turn"]
+    event_id: Id
+    session_id: Id
+    occurred_at: Any
+    recorded_at: Any = None
+    schema_version: Literal[1, 2] = 1
+    tenant: Id = TENANT
+    user_id: Id | None = None
+    client_id: Id | None = None
+    task_id: Id | None = None
+    source: Label = SOURCE
+    user_input: Text = ""
+    agent_answer: Text = ""
+    status: Literal["running", "done", "error"] = "done"
+    error: Text | None = None
+    intent: Label | None = None
+    topic: Label | None = None
+    artifact: Label | None = None
+    metadata: Any = None
+    image_summaries: None = None
+    summary: None = None
+    subject: None = None
+    object: None = None
+    session_status: Literal["active", "waiting_input", "closed"] | None = None
+    artifacts_metadata: None = None
+    session_memory_delta: None = None
+    observations: None = None
+    affect: None = None
+
+
+_decode = msgspec.json.Decoder(PlainTurn, float_hook=number).decode
+_encode = msgspec.json.Encoder(order="sorted").encode
+_metadata = Metadata.__pydantic_validator__.validate_python
+_NOTHING_KNOWN = Metadata()
+
+
+def read(line: bytes) -> tuple[PlainTurn, bytes, str | None] | None:
+    """The turn, its canonical JSON and its metadata's; None: let the model look at it."""
+    try:
+        turn = _decode(line)
+        if turn.source != SOURCE or not _has_plain_ids(turn) or _may_hold_image(turn):
+            return None
+        said_at, recorded_at = turn.occurred_at, turn.recorded_at
+        at = parse_time(said_at)
+        if len(said_at) != 20 or said_at[10] != "T" or said_at[19] != "Z":  # not canonical
+            turn.occurred_at = format_time(at)
+        if recorded_at is not None:
+            turn.recorded_at = None
+        turn.schema_version = 1
+        turn.source = SOURCE  # a default is left out where it is this very object
+        if turn.tenant == TENANT:
+            turn.tenant = TENANT
+        given = turn.metadata
+        if not given and (given is None or type(given) is dict):
+            turn.metadata = known = metadata = None
+        elif type(given) is dict and None not in given.values():
+            known, metadata = _known(given), _encode(given).decode()
+            if len(metadata) > 32 and _needs_a_look(metadata):
+                return None
+        else:
+            return None
+        doc = _encode(turn)
+        turn.occurred_at = at
+        turn.metadata = known
+        if recorded_at is not None:
+            turn.recorded_at = parse_time(recorded_at)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return turn, doc, metadata
+
+
+def _known(given: dict[str, Any]) -> Metadata:
+    """What the folds look at, checked by the model; a rate as the number it is there."""
+    if "difficulty" not in given and "correct_rate" not in given:
+        return _NOTHING_KNOWN
+    known: Metadata = _metadata(given)
+    if known.correct_rate is not None:
+        given["correct_rate"] = known.correct_rate
+    return known
+
+
+def _may_hold_image(turn: PlainTurn) -> bool:
+    """Whether a text may hold image bytes; a label may hold what a label may not, or nothing."""
+    texts = f"{turn.user_input}\n{turn.agent_answer}"
+    labels = f"{turn.intent}{turn.topic}{turn.artifact}"
+    return (
+        (len(texts) > 24 and may_hold(texts))
+        or turn.error is not None
+        or turn.intent == ""
+        or _are_odd(labels)
+    )
+
+
+@lru_cache(4096)  # a platform has few labels, and says them often
+def _are_odd(labels: str) -> bool:
+    return not labels.isprintable() or (len(labels) > 24 and may_hold(labels))
+
+
+def _needs_a_look(metadata: str) -> bool:
+    """Metadata that may hold an image or a record, or lie too deep."""
+    return metadata.count("{") + metadata.count("[") > MAX_DEPTH or (
+        "ase64" in metadata or may_hold(metadata)
+    )
+
+
+def _has_plain_ids(turn: PlainTurn) -> bool:
+    """Whether no id holds what an id may not hold; the model decides on all others."""
+    return (
+        turn.event_id.isprintable()
+        and turn.session_id.isprintable()
+        and (turn.user_id is None or turn.user_id.isprintable())
+        and (turn.client_id is None or turn.client_id.isprintable())
+        and (turn.task_id is None or turn.task_id.isprintable())
+        and (turn.tenant == TENANT or (turn.tenant.isprintable() and "/" not in turn.tenant))
+    )

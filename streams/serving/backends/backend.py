@@ -1,0 +1,102 @@
+"""What the HTTP API asks of the tier beneath it: rows of one entity, records to apply, readiness.
+
+`embedded` answers from a history's store on this machine, `replica` from the changelogs of a
+worker's tables. All else (documents, expiry, problems, tenants) is the API's own and the same for
+both.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
+
+from streams.errors import TurnfoldError
+from streams.folds.rows import Input, Rows
+from streams.observing.readiness import Readiness
+from streams.serving.backends.changes import Changes
+from streams.serving.backends.live import Live
+
+Table = Literal["sessions", "users"]
+Ending = Literal["applied", "duplicate", "dead", "withheld", "accepted"]
+
+
+class Outcome(NamedTuple):
+    """What a record ended as (law 3), in a transaction that has committed; `accepted`: it is in
+    the log for good, and what it ends as was not known in time."""
+
+    ending: Ending
+    reason: str | None = None
+    detail: str | None = None
+
+
+class NotReady(TurnfoldError):  # noqa: N818 - a state, not a fault
+    """Nobody here can answer for that key now: 503 with Retry-After, never an empty answer."""
+
+    exit_code = 5
+    retry_after = 1
+    """Seconds."""
+
+
+class Busy(TurnfoldError):  # noqa: N818
+    """More waits to be applied than is good: 429 with Retry-After; nothing was taken."""
+
+    exit_code = 1
+    retry_after = 1
+
+
+Prepare = Callable[[Live], Awaitable[None]]
+"""Makes something ready for a generation before it answers."""
+
+
+class Memory(Protocol):
+    """One tier's committed memory. Methods are called on the event loop's thread."""
+
+    history: Path | None
+    """The history's folder; None: there is no history here."""
+
+    preparing: list[Prepare]
+    """Called before another generation answers, where that can be known before."""
+
+    @property
+    def live(self) -> Live:
+        """The generation that answers, rows and history: another object after each switch.
+
+        Raises NotReady while another is about to.
+        """
+
+    @property
+    def promoted(self) -> str | None:
+        """The promoted generation, while it does not answer yet; usually None."""
+
+    changes: Changes
+    """Who waits for an entity to change."""
+
+    async def rows(self, table: Table, tenant: str, key: str) -> Rows:
+        """The committed rows of one session or user, for reading; empty where it is unknown.
+
+        Raises NotReady.
+        """
+
+    async def submit(
+        self, records: Sequence[bytes], within: float, read: Sequence[Input | None] | None = None
+    ) -> list[Outcome]:
+        """Appends input records (one JSON object each) to the log as one, and waits so many
+        seconds at most for the transactions that apply them. After it returned no record is lost,
+        whatever dies. `read`: what they say, as far as a caller who has decoded
+        them to check them has kept it.
+
+        Raises NotReady, Busy, NoRoom.
+        """
+
+    def readiness(self) -> Readiness:
+        """The truth, during a restore, too."""
+
+    async def failed(self) -> BaseException:
+        """Why the tier cannot go on, once it cannot: what it waits for or tries again is none. A
+        new process may; usually this never returns."""
+
+
+async def ended_of(tasks: Iterable["asyncio.Task[None]"]) -> BaseException:
+    """Why one of a tier's tasks has ended, which run for ever."""
+    ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    return ended.pop().exception() or RuntimeError("it ended")

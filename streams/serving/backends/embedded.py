@@ -1,0 +1,415 @@
+"""The memory of a history on this machine, served: read from its store, written through its log.
+
+Three threads: the event loop's answers; one appends what was posted to the log, all that has
+gathered at once; one folds it (`ingest`). What readers get is either on disk, or a
+copy of rows that are folded and not yet there; both belong to the event loop alone.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from typing import Any, Self
+
+from sinks import locks
+from sinks.root import open_root
+from streams.errors import ConfigurationError
+from streams.files.inbox import FOLDER, Group, NoRoom
+from streams.files.store import Store
+from streams.folds.rows import Input, Rows
+from streams.observing.readiness import Readiness
+from streams.pipeline.apply import Ending, name_of
+from streams.pipeline.decode import Dead
+from streams.pipeline.entity import Entity
+from streams.pipeline.ports import StoreError
+from streams.serving.backends.backend import Busy, NotReady, Outcome, Prepare, Table
+from streams.serving.backends.changes import Changes, Where
+from streams.serving.backends.ingest import FAILED, Folder
+from streams.serving.backends.live import UNREADABLE, Live, promoted
+
+log = logging.getLogger(__name__)
+
+WAITING_RECORDS = 20_000
+WAITING_BYTES = 64_000_000
+GROUP_RECORDS = 4_000
+"""Of one write to the log."""
+GATHER = 0.005
+"""Seconds from one write to the log to the next: what is posted meanwhile goes together, and costs
+one wait for the disk and one turn of each thread. Not after a write of one request: who posts alone
+does not wait."""
+CACHED = 4_096
+"""Sessions and users read last."""
+CACHED_BYTES = 32_000_000
+"""All of them, as they are on disk; decoded they take some five times as much."""
+LARGE_BYTES = 100_000
+"""A larger one is read again each time."""
+LOOP_WITHIN = 5.0
+"""Seconds in which the event loop lets go of a store that is about to be closed."""
+
+ACCEPTED = Outcome("accepted")
+OUTCOMES = {name: Outcome(name) for name in ("applied", "duplicate", "withheld")}
+
+
+class _Posted:
+    """Records of one request, and what they ended as so far."""
+
+    def __init__(
+        self,
+        records: list[bytes],
+        read: Sequence[Input | None] | None,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        self.records = records
+        self.read = read
+        self.bytes = sum(map(len, records))
+        self.outcomes = [ACCEPTED] * len(records)
+        self.left = len(records)
+        self.logged = False
+        self.done: asyncio.Future[None] = loop.create_future()
+        self.done.add_done_callback(asyncio.Future.exception)  # its sender may be gone
+
+    def end(self, error: Exception | None = None) -> None:
+        """Its sender hears, if it is still there."""
+        if self.done.done():
+            return
+        if error is None:
+            self.done.set_result(None)
+        else:
+            self.done.set_exception(error)
+
+
+class EmbeddedMemory:
+    """Implements `backend.Memory`, while it is entered. It is the history's one
+    writer, as `run` is, but lends it to `promote`, `forget` and `compact` for as long as they take.
+    """
+
+    def __init__(
+        self, root: str | Path, extractor: str | None = None, retention: int | None = None
+    ) -> None:
+        """`extractor`: what finds memory in turns from now on; None: what was chosen last.
+        `retention` in microseconds, as `streams.files.local.Runner` has it.
+
+        Entering raises ConfigurationError where another writes this history.
+        """
+        self._root = open_root(root)
+        self.history: Path | None = self._root
+        self.changes = Changes()
+        self.preparing: list[Prepare] = []
+        self.promoted: str | None = None
+        self._folder = Folder(self._root, self, extractor, retention)
+        self._posts: SimpleQueue[_Posted | None] = SimpleQueue()
+        self._held = ExitStack()
+        self._threads: list[Thread] = []
+        self._failed: asyncio.Future[BaseException]
+        self._store: Store | None = None
+        self._live = Live()
+        self._why = "the history is being opened"
+        self._closing = False
+        self._crowded = float("-inf")  # when several requests were last written together
+        self._full = False
+        self._waiting: dict[int, tuple[_Posted, int]] = {}  # offset -> its place in a request
+        self._waiting_records = self._waiting_bytes = 0
+        self._folded: dict[Where, tuple[Entity, int]] = {}  # rows not on disk yet, and their batch
+        self._batch = 0
+        self._since = 0  # the first batch since the store was closed
+        # those on disk, and their sizes; read last, stands last
+        self._read: dict[Where, tuple[Entity, int]] = {}
+        self._read_bytes = 0
+
+    async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        refusal = f"{self._root}: another `turnfold serve` serves this history; end it first"
+        try:
+            (self._root / FOLDER).mkdir(mode=0o700, exist_ok=True)
+            self._held.enter_context(
+                locks.held(self._root / locks.SERVED, ConfigurationError(refusal), within=0.2)
+            )
+        except OSError as error:
+            raise ConfigurationError(f"{self._root / FOLDER}: {error.strerror or error}") from None
+        started: asyncio.Future[None] = self._loop.create_future()
+        self._failed = self._loop.create_future()
+
+        def hear(error: BaseException | None) -> None:
+            said = started.set_result if error is None else started.set_exception
+            self._call(said, error)
+
+        try:
+            self._start("fold", lambda: self._folder.fold(hear))
+            await started
+            self._start("log", self._log)
+        except BaseException:
+            self._folder.ending = True
+            self._held.close()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """All that was posted is in the log, folded and committed, where there is room."""
+        self._closing = True
+        self._posts.put(None)
+        for thread in reversed(self._threads):
+            await asyncio.to_thread(thread.join)
+            self._folder.ending = True
+        self._held.close()
+
+    def _start(self, name: str, run: Callable[[], None]) -> None:
+        def run_to_its_end() -> None:
+            try:
+                run()
+            except BaseException as error:
+                log.critical("%s: the thread %r has ended", self._root, name, exc_info=True)
+                self._call(self._fail, error)
+
+        thread = Thread(target=run_to_its_end, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _call(self, function: Callable[..., Any], *given: Any) -> None:
+        """On the event loop's thread, soon, in order."""
+        self._loop.call_soon_threadsafe(function, *given)
+
+    @property
+    def live(self) -> Live:
+        """That of the store. While another command has the history, questions to the past go on, up
+        to the moment when it makes another generation live.
+
+        Raises NotReady.
+        """
+        if self._store is None and not self._is_promoted():
+            raise NotReady(self._why)
+        return self._live
+
+    def _is_promoted(self) -> bool:
+        try:
+            return promoted(self._root) == self._live
+        except UNREADABLE:
+            return False
+
+    # --- the event loop's -----------------------------------------------------------------------
+
+    async def rows(self, table: Table, tenant: str, key: str) -> Rows:
+        where = (table, tenant, key)
+        folded = self._folded.get(where)
+        if folded is not None:
+            return folded[0]
+        read = self._unread(where)
+        if read is None:
+            entity = self._committed(where)
+            size = entity.encoded_size()
+            if size > LARGE_BYTES:
+                return entity
+            while len(self._read) >= CACHED or self._read_bytes + size > CACHED_BYTES:
+                self._unread(next(iter(self._read)))
+            read = entity, size
+        self._read[where] = read
+        self._read_bytes += read[1]
+        return read[0]
+
+    def _committed(self, where: Where) -> Entity:
+        """As it is on disk. Raises NotReady."""
+        if self._store is None:
+            raise NotReady(self._why)
+        try:
+            return self._store.committed(*where)
+        except StoreError as error:
+            log.error("%s", error)
+            raise NotReady(FAILED) from None
+
+    def _unread(self, where: Where) -> tuple[Entity, int] | None:
+        """Takes one out of those that were read."""
+        read = self._read.pop(where, None)
+        if read is not None:
+            self._read_bytes -= read[1]
+        return read
+
+    def _read_none(self) -> None:
+        self._read.clear()
+        self._read_bytes = 0
+
+    async def submit(
+        self, records: Sequence[bytes], within: float, read: Sequence[Input | None] | None = None
+    ) -> list[Outcome]:
+        if self._closing:
+            raise NotReady("the server is about to end")
+        if not records:
+            return []
+        posted = _Posted([_in_a_line(record) for record in records], read, self._loop)
+        if self._waiting_records and (
+            self._waiting_records + len(records) > WAITING_RECORDS
+            or self._waiting_bytes + posted.bytes > WAITING_BYTES
+        ):
+            raise Busy(f"{self._waiting_records} records wait to be applied; send these again")
+        self._waiting_records += len(records)
+        self._waiting_bytes += posted.bytes
+        self._posts.put(posted)
+        await asyncio.wait([posted.done], timeout=within)
+        while not posted.logged and not posted.done.done():  # it may yet be refused
+            await asyncio.sleep(0.01)
+        if posted.done.done():
+            posted.done.result()
+        return list(posted.outcomes)
+
+    async def failed(self) -> BaseException:
+        return await asyncio.shield(self._failed)
+
+    def _fail(self, error: BaseException) -> None:
+        self._store, self._why = None, "the server has failed, and ends; its log says why"
+        if not self._failed.done():
+            self._failed.set_result(error)
+
+    def readiness(self) -> Readiness:
+        return Readiness(self._store is not None, "ready" if self._store else self._why)
+
+    # --- the log's thread -----------------------------------------------------------------------
+
+    def _log(self) -> None:
+        """Writes what has gathered; while that is under way the next posts gather."""
+        while True:
+            gathered, ended = self._gather()
+            if gathered:
+                self._append(gathered)
+            if ended:
+                return
+
+    def _gather(self) -> tuple[list[_Posted], bool]:
+        """What was posted, at least one; whether that was all there will be."""
+        gathered: list[_Posted] = []
+        posted = self._posts.get()
+        if (pause := self._crowded + GATHER - time.monotonic()) > 0:
+            time.sleep(pause)
+        records = 0
+        while posted is not None:
+            gathered.append(posted)
+            records += len(posted.records)
+            if records >= GROUP_RECORDS:
+                return gathered, False
+            try:
+                posted = self._posts.get_nowait()
+            except Empty:
+                return gathered, False
+        return gathered, True
+
+    def _append(self, gathered: list[_Posted]) -> None:
+        inbox = self._folder.inbox
+        assert inbox is not None, "made before this thread was started"
+        read = _read(gathered)  # what can fail does so before anything is on disk
+        first = offset = inbox.end + 1  # no other thread appends
+        for posted in gathered:  # before: the folding thread may find it on disk at once
+            for place in range(len(posted.records)):
+                self._waiting[offset] = (posted, place)
+                offset += 1
+        try:
+            group = inbox.append([record for posted in gathered for record in posted.records])
+        except Exception as error:
+            for waiting in range(first, offset):
+                del self._waiting[waiting]
+            if isinstance(error, NoRoom):
+                if not self._full:
+                    log.warning("%s: %s", self._root / FOLDER, error)
+                self._full = True
+            else:
+                log.exception("%s: nothing can be taken", self._root)
+            for posted in gathered:
+                self._call(self._gone, len(posted.records), posted.bytes)
+                self._call(posted.end, error)
+            return
+        if self._full:
+            log.warning("%s: takes records again", self._root / FOLDER)
+            self._full = False
+        for posted in gathered:
+            posted.logged = True
+        self._folder.groups.put(group._replace(read=read))
+        self._crowded = time.monotonic() if len(gathered) > 1 else float("-inf")
+
+    # --- what the folding thread tells ----------------------------------------------------------
+
+    def opened(self, store: Store) -> None:
+        live = promoted(self._root)  # for certain: who switches has the lock that this thread has
+
+        def see() -> None:
+            self._store = store
+            if live != self._live:
+                self._live = live
+            # after an error others may have written: what is not shown again since is on disk
+            self._read_none()
+            for where in [at for at, (_, batch) in self._folded.items() if batch < self._since]:
+                del self._folded[where]
+            self.changes.tell(self.changes.awaited())
+
+        self._call(see)
+
+    def closed(self, why: str, lent: bool) -> None:
+        gone = Event()
+
+        def let_go() -> None:
+            self._store, self._why = None, why
+            self._batch += 1
+            self._since = self._batch
+            if lent:  # it may be another generation that comes back
+                self._folded.clear()
+                self._read_none()
+            gone.set()
+
+        self._call(let_go)
+        gone.wait(LOOP_WITHIN)
+
+    def folded(self, group: Group, endings: Sequence[Ending], changed: list[Entity]) -> None:
+        ended = []
+        for offset, ending in enumerate(endings, group.first):
+            posted, place = self._waiting.pop(offset, (None, 0))
+            if posted is None:
+                continue
+            posted.outcomes[place] = _outcome(ending)
+            posted.left -= 1
+            if not posted.left:
+                ended.append(posted)
+        self._call(self._show, changed, ended)
+
+    def _show(self, changed: list[Entity], ended: list[_Posted]) -> None:
+        for entity in changed:
+            self._unread(entity.where)
+            self._folded[entity.where] = (entity, self._batch)
+        for posted in ended:
+            self._gone(len(posted.records), posted.bytes)
+            posted.end()
+        self.changes.tell([entity.where for entity in changed])
+
+    def _gone(self, records: int, size: int) -> None:
+        self._waiting_records -= records
+        self._waiting_bytes -= size
+
+    def committing(self) -> None:
+        def next_batch() -> None:
+            self._batch += 1
+
+        self._call(next_batch)
+
+    def committed(self) -> None:
+        def drop() -> None:
+            for where in [at for at, (_, batch) in self._folded.items() if batch < self._batch]:
+                del self._folded[where]
+
+        self._call(drop)
+
+
+def _outcome(ending: Ending) -> Outcome:
+    if isinstance(ending, Dead):
+        return Outcome("dead", ending.reason, ending.detail)
+    return OUTCOMES.get(name_of(ending), OUTCOMES["applied"])
+
+
+def _read(gathered: Sequence[_Posted]) -> list[Input | None]:
+    """What the records say, as far as it is known."""
+    found: list[Input | None] = []
+    for posted in gathered:
+        found += posted.read or [None] * len(posted.records)
+    return found
+
+
+def _in_a_line(record: bytes) -> bytes:
+    """Between the tokens of JSON a line feed is a blank; within them there is none."""
+    return record.replace(b"\n", b" ") if b"\n" in record else record

@@ -1,0 +1,121 @@
+"""Which generation of the memory a server answers from (docs/serving.md)."""
+
+import logging
+import os
+from pathlib import Path
+from time import monotonic
+from typing import NamedTuple
+
+from sinks.generation import FOLDER, ROOT, Stamp, find_tables, names, pointer, stamp
+from sinks.root import HistoryError, is_marked
+from streams.errors import TurnfoldError
+from streams.files.manifest import load, use_constants
+
+log = logging.getLogger(__name__)
+
+AGAIN = 1.0
+"""Seconds until a promoted generation that could not be read is looked at again."""
+UNREADABLE = (HistoryError, TurnfoldError, OSError)
+
+
+class Live(NamedTuple):
+    """A generation that answers, or is about to. Compare by identity: each switch makes a new one.
+
+    `name`: None where there is no history, and so no generations. `tables`: the path that means
+    its history tables, whichever generation is promoted meanwhile. `at_any_rate`: it was promoted
+    with --behind, so it is not waited for.
+    """
+
+    name: str | None = None
+    tables: Path | None = None
+    at_any_rate: bool = False
+
+
+def promoted(root: Path) -> Live:
+    """The generation that the history's pointer names, checked to be there. A history that nobody
+    has written yet has the generation `root`.
+
+    Raises HistoryError, ConfigurationError.
+    """
+    at = pointer(root)
+    return _checked(root, Live(at.current, _tables(root, at.current), at.behind))
+
+
+def pinned(root: Path | None, app_id: str) -> Live | None:
+    """The generation that an app id names by itself (`APP.NAME`); None where it names none."""
+    if root is None:
+        return None
+    own = [name for name in names(root) if name != ROOT and app_id.endswith(f".{name}")]
+    if not own:
+        return None
+    name = max(own, key=len)
+    return _checked(root, Live(name, _tables(root, name)))
+
+
+def _tables(root: Path, name: str) -> Path:
+    return root / FOLDER / name  # of `root`, too: it is no word for the live one then
+
+
+def _checked(root: Path, live: Live) -> Live:
+    if live.name != ROOT or is_marked(root):
+        load(_folder(live))
+    return live
+
+
+def _folder(live: Live) -> Path:
+    """Raises HistoryError where the generation is not there."""
+    assert live.tables is not None
+    folder = find_tables(live.tables)
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise HistoryError(f"{folder}: cannot be read by this process")
+    return folder
+
+
+def answer_by(live: Live) -> None:
+    """This process reads under the constants of a generation from now on.
+
+    Raises HistoryError, ConfigurationError: nothing has changed then.
+    """
+    if live.tables is not None and is_marked(live.tables.parent.parent):
+        use_constants(find_tables(live.tables))
+
+
+class Pointer:
+    """A history's pointer, followed at once: for a reader that needs nothing else to be ready. A
+    promoted generation that cannot be read is said in the log, and the one before goes on
+    answering."""
+
+    def __init__(self, root: Path) -> None:
+        """Raises HistoryError, ConfigurationError."""
+        self._root = root
+        self._stamp: Stamp = stamp(root)
+        self._live = promoted(root)
+        self._again = 0.0
+        self.why = ""
+        """Why the promoted generation does not answer; empty where it does."""
+        answer_by(self._live)
+
+    def look(self) -> Live:
+        """The generation to answer from now: one `stat`, unless it changed."""
+        now = stamp(self._root)
+        if now != self._stamp or (self.why and monotonic() >= self._again):
+            self._stamp = now
+            self._follow()
+        return self._live
+
+    def _follow(self) -> None:
+        try:
+            found = promoted(self._root)
+            answer_by(found)
+        except UNREADABLE as error:
+            if str(error) != self.why:
+                log.error(
+                    "the promoted generation cannot be read, so %s goes on answering: %s",
+                    self._live.name, error,
+                )  # fmt: skip
+            self.why, self._again = str(error), monotonic() + AGAIN
+            return
+        self.why = ""
+        if found != self._live:
+            log.warning("generation %s answers now; before: %s", found.name, self._live.name)
+            self._live = found

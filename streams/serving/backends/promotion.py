@@ -1,0 +1,212 @@
+"""Goes over to the generation that `promote` or `rollback` makes live, without a restart.
+
+Its tables are built beside those that answer. It answers, tables and history at once, when it has
+all that readers were shown before: so nobody reads less than what was answered to them.
+
+    promoted -> restore its changelogs -> index its texts -> its history has what the old one has
+    -> close behind -> hold the old tables still -> nothing missing -> switch -> drop the old tables
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+from typing import Protocol
+
+import _duckdb
+
+from schemas.base import SECOND
+from sinks.freshness import unread
+from sinks.generation import Stamp, find_tables, stamp
+from streams.serving.backends.backend import Prepare
+from streams.serving.backends.live import AGAIN, UNREADABLE, Live, promoted
+from streams.serving.backends.replica_tables import ReplicaTables
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 0.1
+CLOSE_SECONDS = 2.0
+"""A generation that has what was shown so long ago is close enough to be waited for."""
+STILL_SECONDS = 4.0
+"""The old tables are held still for so long at most; then they go on, and it is tried again."""
+SIGNALS_SECONDS = 1.0
+"""What turns mean for their users is waited for so long. It may never come: the turns may have
+left their topic before the new generation was begun."""
+HISTORY_SECONDS = 30.0
+"""For so long the new history is to have all that the old one has now. After that, what the old one
+had when the generation was promoted: sinks that write by turns may never be level."""
+HISTORY_EVERY = 1.0
+TELL_SECONDS = 30.0
+
+
+class Answering(Protocol):
+    """What goes over: `streams.serving.backends.replica.ReplicaMemory`."""
+
+    preparing: list[Prepare]
+
+    @property
+    def tables(self) -> ReplicaTables: ...
+    def tables_of(self, live: Live) -> ReplicaTables: ...
+    def go_over(self, tables: ReplicaTables) -> ReplicaTables: ...
+    def ended(self, task: "asyncio.Task[None]") -> None: ...
+
+
+class Promotion:
+    """Follows a history's pointer. `about` says in words what is waited for, without paths."""
+
+    def __init__(self, root: Path, answering: Answering) -> None:
+        self._root = root
+        self._answering = answering
+        self._wanted = answering.tables.live
+        self._unreadable = False
+        self._step = ""
+        self._told = float("-inf")
+
+    @property
+    def awaited(self) -> str | None:
+        """The promoted generation that does not answer yet."""
+        live = self._answering.tables.live
+        return self._wanted.name if self._wanted.name != live.name else None
+
+    @property
+    def about(self) -> str:
+        if self._unreadable:
+            return "the promoted generation cannot be read; the server's log says why"
+        return f"generation {self._wanted.name} is promoted: {self._step}" if self.awaited else ""
+
+    async def run(self) -> None:
+        """For ever."""
+        going: asyncio.Task[None] | None = None
+        seen: Stamp | None = None
+        looked = float("-inf")
+        try:
+            while True:
+                found = stamp(self._root)
+                if found != seen or (self._unreadable and monotonic() - looked > AGAIN):
+                    seen, looked = found, monotonic()
+                    before = self._wanted.name
+                    self._look()
+                    if self._wanted.name != before:
+                        await _ended(going)
+                        going = None
+                if going is None and self.awaited:
+                    going = asyncio.create_task(self._go_over())
+                if going is not None and going.done():
+                    going.result()
+                    going = None
+                await asyncio.sleep(LOOK_SECONDS)
+        finally:
+            await _ended(going)
+
+    def _look(self) -> None:
+        """Reads the pointer. One that cannot be read, or names what cannot be, changes nothing."""
+        try:
+            self._wanted = promoted(self._root)
+        except UNREADABLE as error:
+            if not self._unreadable:
+                log.error(
+                    "the promoted generation cannot be read, so %s goes on answering: %s",
+                    self._answering.tables.live.name, error,
+                )  # fmt: skip
+            self._unreadable = True
+            return
+        self._unreadable = False
+
+    async def _go_over(self) -> None:
+        live = self._wanted
+        log.warning(
+            "generation %s is promoted: its tables are restored beside those of %s",
+            live.name, self._answering.tables.live.name,
+        )  # fmt: skip
+        tables = self._answering.tables_of(live)
+        tables.start(self._answering.ended)
+        try:
+            await self._until(lambda: tables.readiness().ready, lambda: tables.readiness().about)
+            self._step = "its texts are indexed"
+            await asyncio.gather(*(prepare(live) for prepare in self._answering.preparing))
+            began = time.time()
+            while not await self._switched(tables, began):
+                await asyncio.sleep(HISTORY_EVERY)
+        except BaseException:
+            if self._answering.tables is not tables:
+                await tables.close()
+            raise
+
+    async def _switched(self, tables: ReplicaTables, began: float) -> bool:
+        """Whether it answers now."""
+        old = self._answering.tables
+        if self._wanted.at_any_rate:
+            return await self._switch(old, tables)
+        if not await self._history_reaches(old.live, tables.live, began):
+            self._say("its history lacks records that the old one has: is its sink running?")
+            return False
+        shown = old.shown()
+        if not await tables.reaches(shown, CLOSE_SECONDS):
+            missing = tables.lacks(shown)
+            self._say(f"its tables lack {missing} offsets of the inputs: do its workers run?")
+            return False
+        halted = old.halt()
+        try:
+            shown = old.shown()
+            if await tables.reaches(shown, STILL_SECONDS) and tables.readiness().ready:
+                await tables.reaches_signals(shown, SIGNALS_SECONDS)
+                return await self._switch(old, tables)
+            self._say("its tables come no closer to the old ones")
+            return False
+        finally:
+            await halted
+            if self._answering.tables is old:
+                old.start(self._answering.ended)
+
+    async def _switch(self, old: ReplicaTables, tables: ReplicaTables) -> bool:
+        try:
+            self._answering.go_over(tables)
+        except UNREADABLE as error:
+            self._say(f"it cannot be read: {error}")
+            return False
+        log.warning("generation %s answers now; before: %s", tables.live.name, old.live.name)
+        await asyncio.shield(asyncio.ensure_future(old.close()))  # whatever is promoted next
+        return True
+
+    async def _history_reaches(self, old: Live, new: Live, began: float) -> bool:
+        """Whether the new history has the records that the old one has."""
+        assert old.tables is not None and new.tables is not None
+        if not self._is_written(old.tables):
+            return True
+        now = time.time()
+        before = int((now if now - began < HISTORY_SECONDS else began) * SECOND)
+        try:
+            lacks = await asyncio.to_thread(
+                unread, find_tables(old.tables), find_tables(new.tables), before
+            )
+        except (*UNREADABLE, _duckdb.Error) as error:
+            self._say(f"its history cannot be compared with the old one: {error}")
+            return False
+        return not lacks
+
+    def _is_written(self, tables: Path) -> bool:
+        try:
+            find_tables(tables)
+        except UNREADABLE:
+            return False  # there is nothing that readers were shown
+        return True
+
+    async def _until(self, condition: Callable[[], bool], about: Callable[[], str]) -> None:
+        while not condition():
+            self._say(about())
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def _say(self, step: str) -> None:
+        """What is waited for: in `/readyz` at once, in the log now and then."""
+        self._step = step
+        if monotonic() - self._told > TELL_SECONDS:
+            self._told = monotonic()
+            log.warning("%s; %s goes on answering", self.about, self._answering.tables.live.name)
+
+
+async def _ended(task: "asyncio.Task[None] | None") -> None:
+    if task is not None:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,103 @@
+"""The memory of a history that sinks write, served for reading: its fold's tables are the workers'.
+
+An entity is folded again from its records in the history, each time it is asked for. That takes
+some 100 ms; `serve --bootstrap` follows the tables themselves.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+import _duckdb
+
+from sinks.generation import find_tables, stamp
+from sinks.root import HistoryError, find_root
+from streams.errors import TurnfoldError
+from streams.files.refold import refold, refold_user
+from streams.folds.rows import Input, Rows
+from streams.observing.readiness import Readiness
+from streams.serving.backends.backend import NotReady, Outcome, Prepare, Table, ended_of
+from streams.serving.backends.changes import Changes
+from streams.serving.backends.live import Live, Pointer
+from streams.serving.backends.tenant_queue import Turns
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 1.0
+AT_ONCE = 3
+WAITING = 32
+"""Questions of a tenant that may wait for one of those under way to end."""
+
+
+class HistoryMemory:
+    """Implements `streams.serving.backends.backend.Memory`, but takes no records."""
+
+    def __init__(self, root: Path) -> None:
+        """Raises HistoryError, ConfigurationError where there is no history to be read."""
+        self._root = find_root(root)
+        self.history: Path | None = self._root
+        self.changes = Changes()
+        self.preparing: list[Prepare] = []
+        self.promoted: str | None = None
+        self._pointer = Pointer(self._root)
+        self._turns = Turns(AT_ONCE, WAITING)
+
+    async def __aenter__(self) -> Self:
+        self._watching = asyncio.create_task(self._watch())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._watching.cancel()
+
+    @property
+    def live(self) -> Live:
+        """The promoted generation, at once: it has no tables that would have to be restored."""
+        return self._pointer.look()
+
+    async def _watch(self) -> None:
+        """A commit says not whose rows it changed: all who wait look again."""
+        known = self._commits()
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            with suppress(HistoryError, OSError):  # who asks is told
+                found, known = known, self._commits()
+                if found != known:
+                    self.changes.tell(self.changes.awaited())
+
+    def _commits(self) -> list[int]:
+        """Changes when the live generation does, or one of its tables."""
+        folder = find_tables(self.live.tables or self._root)
+        logs = folder.glob("*/_delta_log")
+        return [*stamp(self._root), *sorted(log.stat().st_mtime_ns for log in logs)]
+
+    async def rows(self, table: Table, tenant: str, key: str) -> Rows:
+        ask = refold if table == "sessions" else refold_user
+        give_back = await self._turns.take(tenant)
+        try:
+            tables = self.live.tables or self._root
+            return await asyncio.to_thread(ask, tables, tenant, key)
+        except (HistoryError, TurnfoldError, OSError, _duckdb.Error) as error:
+            log.warning("the history cannot be read: %s", error)
+            raise NotReady("the history cannot be read now; the server's log says why") from None
+        finally:
+            give_back()
+
+    async def submit(
+        self, records: Sequence[bytes], within: float, read: Sequence[Input | None] | None = None
+    ) -> list[Outcome]:
+        raise NotReady(
+            "sinks write this history, so it can only be read here: produce to Kafka, or start "
+            "`turnfold serve` with --bootstrap as well"
+        )
+
+    async def failed(self) -> BaseException:
+        return await ended_of([self._watching])
+
+    def readiness(self) -> Readiness:
+        about = "ready to read; sinks write this history"
+        if self._pointer.why:
+            about += "; the promoted generation cannot be read; the server's log says why"
+        return Readiness(True, about)

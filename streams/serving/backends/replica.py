@@ -1,0 +1,259 @@
+"""Memory out of Kafka: a read replica of the workers' tables (docs/serving.md).
+
+It follows all partitions of both changelogs, committed transactions only, and so answers every key
+by itself. Records go into their topics; the markers in the changelogs tell when they are applied.
+Beside a history it answers from the promoted generation (`streams.serving.backends.promotion`).
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import NamedTuple, Self
+
+from aiokafka.structs import TopicPartition
+
+from sinks.generation import ROOT
+from streams.errors import ConfigurationError
+from streams.folds.rows import Input, Rows
+from streams.kafka.agents.routing import route, route_of
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.transport.layout import check
+from streams.kafka.transport.rows import MemoryRows, RowStore
+from streams.observing.readiness import Readiness
+from streams.serving.backends.backend import Busy, NotReady, Outcome, Prepare, Table
+from streams.serving.backends.changes import Changes
+from streams.serving.backends.live import Live, answer_by, pinned, promoted
+from streams.serving.backends.promotion import Promotion
+from streams.serving.backends.replica_tables import TABLES, ReplicaTables
+from streams.serving.backends.writing import Message, NotAppended, Writing
+
+log = logging.getLogger(__name__)
+
+STEP = 256
+"""Records that are routed before other requests have a turn."""
+MOST_RECORDS, MOST_BYTES = 50_000, 64_000_000
+"""What may wait to be applied, of all requests together."""
+
+
+class _Sent(NamedTuple):
+    """A record on its way: its place in the request, and the table that will show it."""
+
+    place: int
+    table: Table
+    message: Message
+
+
+class ReplicaMemory:
+    """Implements `backend.Memory`. `app_id` names the workers' changelogs; a
+    generation's are named by `APP.NAME`. Given whole, as `APP.NAME`, that generation answers
+    whatever is promoted.
+
+    `rows` makes where a lane's rows lie, by the changelog's name and partition.
+    """
+
+    def __init__(
+        self,
+        kafka: KafkaSettings,
+        app_id: str,
+        history: Path | None = None,
+        rows: Callable[[str], RowStore] = lambda lane: MemoryRows(),
+    ) -> None:
+        """Raises HistoryError, ConfigurationError where the history's pointer cannot be read."""
+        self.history = history
+        self.changes = Changes()
+        self.preparing: list[Prepare] = []
+        self._kafka = kafka
+        self._app_id = app_id
+        self._rows = rows
+        self._waiting = self._waiting_bytes = 0  # records
+        self._tasks: list[asyncio.Task[None]] = []
+        self._failed: BaseException | None = None
+        self._connection = kafka.client()
+        self._writing = Writing(self._connection)
+        self._pinned = pinned(history, app_id)
+        self._tables = self._made(self._pinned or (promoted(history) if history else Live()))
+        self._promotion: Promotion | None = None
+        if history is not None and self._pinned is None:
+            self._promotion = Promotion(history, self)
+
+    async def __aenter__(self) -> Self:
+        """Begins to restore, and does not wait for it.
+
+        Raises:
+            ConfigurationError: the broker refuses us, or the topics have not as many partitions as
+                the tables were folded with.
+            Unreachable: no broker answers.
+        """
+        await check(self._kafka, self.tables.group, None)
+        self._failure: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
+        answer_by(self.live)
+        self.tables.start(self.ended)
+        parts = [self._writing.run()]
+        if self._promotion is not None:
+            parts.append(self._promotion.run())
+        for part in parts:
+            task = asyncio.create_task(part)
+            task.add_done_callback(self.ended)
+            self._tasks.append(task)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.tables.close()
+
+    def ended(self, task: "asyncio.Task[None]") -> None:
+        """A part that runs for ever has ended."""
+        if not task.cancelled():
+            self._failed = task.exception() or RuntimeError("it ended")
+            if not isinstance(self._failed, ConfigurationError):  # with what that says all ends
+                log.critical("the replica has failed: %r", self._failed, exc_info=self._failed)
+            if not self._failure.done():
+                self._failure.set_result(self._failed)
+
+    # --- generations ------------------------------------------------------------------------------
+
+    @property
+    def live(self) -> Live:
+        """The generation that answers."""
+        return self._tables.live
+
+    @property
+    def tables(self) -> ReplicaTables:
+        """Those of the generation that answers."""
+        return self._tables
+
+    def tables_of(self, live: Live) -> ReplicaTables:
+        """A generation's tables, not followed yet."""
+        group = self._app_id
+        if self._pinned is None and live.name not in (None, ROOT):
+            group = f"{group}.{live.name}"
+        return ReplicaTables(self._connection, group, live, self.changes, self._rows)
+
+    _made = tables_of
+
+    def go_over(self, tables: ReplicaTables) -> ReplicaTables:
+        """Another generation answers from now on, tables and history; the tables that did before.
+
+        Raises HistoryError, ConfigurationError: nothing has changed then.
+        """
+        answer_by(tables.live)
+        before, self._tables = self._tables, tables
+        before.let_go()
+        self.changes.tell(self.changes.awaited())
+        return before
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    async def rows(self, table: Table, tenant: str, key: str) -> Rows:
+        """As `Memory.rows`."""
+        self._check_going()
+        return self._tables.rows(table, tenant, key)
+
+    def _check_going(self) -> None:
+        """Raises NotReady."""
+        if self._failed is not None:
+            raise NotReady("the replica has failed, start it again; its log says why")
+
+    async def failed(self) -> BaseException:
+        return await asyncio.shield(self._failure)
+
+    def readiness(self) -> Readiness:
+        if self._failed is not None:
+            return Readiness(False, "the replica has failed, start it again; its log says why")
+        found = self._tables.readiness()
+        going = self._promotion.about if self._promotion is not None else ""
+        return found._replace(about=f"{found.about}; {going}") if going else found
+
+    @property
+    def promoted(self) -> str | None:
+        """The promoted generation that does not answer yet."""
+        return None if self._promotion is None else self._promotion.awaited
+
+    # --- writing ----------------------------------------------------------------------------------
+
+    async def submit(
+        self, records: Sequence[bytes], within: float, read: Sequence[Input | None] | None = None
+    ) -> list[Outcome]:
+        """As `Memory.submit`; applied means: folded, and in the rows that `rows` gives. What a
+        record means for another key (a turn for its user) comes a moment later."""
+        sent: list[_Sent] = []
+        for place, record in enumerate(records):
+            if place % STEP == STEP - 1:
+                await asyncio.sleep(0)
+            given = read[place] if read is not None else None
+            way = route(record) if given is None else route_of(given.record, record)
+            if way is not None:
+                self._check_going()
+                lane = self._tables.lane(TABLES[way.topic], way.key)
+                self._tables.check_age(lane)
+                to = TopicPartition(way.topic, lane.at.partition)
+                sent.append(_Sent(place, lane.table, Message(to, way.key, way.value)))
+        outcomes = [Outcome("withheld")] * len(records)
+        if sent:
+            with self._room([one.message for one in sent]):
+                offsets = await self._append([one.message for one in sent])
+                tables = await self._passed(sent, offsets, within)
+            for (place, table, message), offset in zip(sent, offsets, strict=True):
+                lane = tables.lane_at(table, message.to.partition)
+                outcomes[place] = lane.outcome(message.to.topic, offset)
+        return outcomes
+
+    async def _passed(
+        self, sent: Sequence[_Sent], offsets: Sequence[int], within: float
+    ) -> ReplicaTables:
+        """Waits until all are folded and in the rows, or so many seconds are over. The tables that
+        say so: where another generation goes live meanwhile, it is asked again."""
+        last: defaultdict[tuple[Table, TopicPartition], int] = defaultdict(int)
+        for (_, table, message), offset in zip(sent, offsets, strict=True):
+            last[table, message.to] = max(last[table, message.to], offset)
+        deadline = monotonic() + within
+        while True:
+            tables = self._tables
+            waits = [
+                tables.lane_at(table, to.partition).passed(to.topic, offset)
+                for (table, to), offset in last.items()
+            ]
+            try:
+                await asyncio.wait(waits, timeout=max(0.0, deadline - monotonic()))
+            finally:
+                for one in waits:
+                    one.cancel()
+            if tables is self._tables:
+                return tables
+
+    async def _append(self, messages: Sequence[Message]) -> list[int]:
+        try:
+            return await self._writing.append(messages)
+        except NotAppended as error:
+            raise NotReady(
+                f"Kafka: not acknowledged: {error}; the records may be in their topics: send them "
+                "again, with the same ids"
+            ) from None
+
+    @contextmanager
+    def _room(self, messages: Sequence[Message]) -> Iterator[None]:
+        """Counts messages among what waits.
+
+        Raises Busy.
+        """
+        count, size = len(messages), sum(len(message.value) for message in messages)
+        if self._waiting and (
+            self._waiting + count > MOST_RECORDS or self._waiting_bytes + size > MOST_BYTES
+        ):
+            raise Busy(
+                f"{self._waiting} records of {self._waiting_bytes} bytes wait to be applied, at "
+                f"most {MOST_RECORDS} of {MOST_BYTES}: is a worker running, and does it keep up?"
+            )
+        self._waiting += count
+        self._waiting_bytes += size
+        try:
+            yield
+        finally:
+            self._waiting -= count
+            self._waiting_bytes -= size

@@ -1,0 +1,194 @@
+"""The tables of one generation, as its workers' changelogs have them: followed, read, awaited."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from time import monotonic
+from typing import Any
+
+from aiokafka.structs import TopicPartition
+
+from streams import topology
+from streams.folds.rows import Rows
+from streams.kafka.client.names import changelog_name
+from streams.kafka.client.partitions import partition_of
+from streams.kafka.transport.rows import RowStore
+from streams.observing.readiness import Readiness
+from streams.serving.backends.backend import NotReady, Table
+from streams.serving.backends.changes import Changes
+from streams.serving.backends.following import Following
+from streams.serving.backends.live import Live
+from streams.serving.backends.replica_lane import Position, ReplicaLane
+
+log = logging.getLogger(__name__)
+
+STALE_AFTER = 10.0
+"""Seconds: an answer has all that was committed so long ago, or there is none."""
+LOOK_EVERY = 0.01
+
+AGENTS: dict[Table, topology.Agent] = {
+    "sessions": topology.SESSION_AGENT,
+    "users": topology.MEMORY_AGENT,
+}
+TABLES: dict[str, Table] = {
+    topic.name: table for table, agent in AGENTS.items() for topic in agent.sources
+}
+"""The table that a source topic's records are folded into."""
+
+Shown = Mapping[tuple[Table, int], Position]
+"""How far each partition of a table has come, of what readers were shown."""
+
+
+class ReplicaTables:
+    """The tables of the workers of `group`, which make the generation `live`."""
+
+    def __init__(
+        self,
+        connection: Mapping[str, Any],
+        group: str,
+        live: Live,
+        changes: Changes,
+        rows: Callable[[str], RowStore],
+    ) -> None:
+        self.live = live
+        self._changes = changes
+        self._rows = rows
+        self._topics = {table: changelog_name(group, agent) for table, agent in AGENTS.items()}
+        self.group = group
+        self._following = Following(connection, group, self._topics.values(), TABLES, self._lanes)
+        self._task: asyncio.Task[None] | None = None
+        self._ended: Callable[[asyncio.Task[None]], None] = lambda task: None
+
+    def start(self, ended: Callable[["asyncio.Task[None]"], None]) -> None:
+        """Begins, or goes on, to follow; `ended` hears where that fails."""
+        self._ended = ended
+        self._task = asyncio.create_task(self._following.run())
+        self._task.add_done_callback(ended)
+
+    def halt(self) -> "asyncio.Future[Any]":
+        """What is shown from now on stays as it is. Done when nothing is under way any more."""
+        if self._task is None:
+            return asyncio.ensure_future(asyncio.sleep(0))
+        self._task.remove_done_callback(self._ended)
+        self._task.cancel()
+        return asyncio.gather(self._task, return_exceptions=True)
+
+    def let_go(self) -> None:
+        """Who waits for a record to be applied waits here no more."""
+        for lane in self._following.lanes.values():
+            lane.let_go()
+
+    async def close(self) -> None:
+        """Follows no more and lets go of the rows."""
+        self.let_go()
+        await self.halt()
+        for lane in self._following.lanes.values():
+            lane.rows.close()
+
+    def _lanes(self, partitions: int) -> Iterator[ReplicaLane]:
+        for table, topic in self._topics.items():
+            for number in range(partitions):
+                rows = self._rows(f"{topic}-{number}")
+                yield ReplicaLane(TopicPartition(topic, number), table, rows, self._changes)
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    def rows(self, table: Table, tenant: str, key: str) -> Rows:
+        """As `Memory.rows`: what was committed `STALE_AFTER` seconds ago is in it."""
+        lane = self.lane(table, f"{tenant}/{key}".encode())
+        if not lane.ready:
+            raise NotReady(f"{table}: {_progress([lane])}; {self.reason()}")
+        self.check_age(lane)
+        return lane.entity(tenant, key)
+
+    def lane(self, table: Table, key: bytes | None) -> ReplicaLane:
+        """The lane of a key.
+
+        Raises NotReady.
+        """
+        if not self._following.partitions:
+            raise NotReady(self.reason())
+        partition = 0 if key is None else partition_of(key, self._following.partitions)
+        return self.lane_at(table, partition)
+
+    def lane_at(self, table: Table, partition: int) -> ReplicaLane:
+        """That of a partition: raises KeyError before `lane` has found one."""
+        return self._following.lanes[TopicPartition(self._topics[table], partition)]
+
+    def check_age(self, lane: ReplicaLane) -> None:
+        """Raises NotReady for a partition whose newest rows are too old to be told."""
+        if lane.age > STALE_AFTER:
+            raise NotReady(
+                f"the newest of {lane.at.topic}/{lane.at.partition} was last seen "
+                f"{lane.age:.0f} s ago, at most {STALE_AFTER:.0f}; {self.reason()}"
+            )
+
+    def reason(self) -> str:
+        """Why something is not there yet."""
+        return self._following.why or "it reads on"
+
+    def readiness(self) -> Readiness:
+        lanes = list(self._following.lanes.values())
+        if not lanes:
+            return Readiness(False, self.reason())
+        done = sum(lane.position - lane.first for lane in lanes if not lane.ready)
+        total = sum((lane.end or 0) - lane.first for lane in lanes if not lane.ready)
+        if not all(lane.ready for lane in lanes):
+            return Readiness(False, f"{_progress(lanes)}; {self.reason()}", done, total)
+        try:
+            self.check_age(max(lanes, key=lambda lane: lane.age))
+        except NotReady as error:
+            return Readiness(False, str(error))
+        return Readiness(True, f"follows {len(lanes)} partitions")
+
+    # --- how far it has come ----------------------------------------------------------------------
+
+    def shown(self) -> Shown:
+        """What readers may have seen, by partition."""
+        lanes = self._following.lanes.values()
+        return {(lane.table, lane.at.partition): lane.shown_up_to for lane in lanes}
+
+    def lacks(self, shown: Shown) -> int:
+        """How many records (offsets) of the inputs are in what was shown, and not in here."""
+        return sum(
+            max(0, offset - self._at(table, partition).offsets.get(topic, 0))
+            for (table, partition), position in shown.items()
+            for topic, offset in position.offsets.items()
+            if TABLES.get(topic) == table
+        )
+
+    def lacks_signals(self, shown: Shown) -> bool:
+        """Whether what turns mean for their users was shown, and is not in here."""
+        return any(
+            offset > self._at(table, partition).signals.get(source, -1)
+            for (table, partition), position in shown.items()
+            for source, offset in position.signals.items()
+        )
+
+    def _at(self, table: Table, partition: int) -> Position:
+        lane = self._following.lanes.get(TopicPartition(self._topics[table], partition))
+        return lane.shown_up_to if lane else Position({}, {})
+
+    async def reaches(self, shown: Shown, within: float) -> bool:
+        """Whether all that was shown elsewhere is in here before so many seconds are over."""
+        return await _holds(lambda: not self.lacks(shown), within)
+
+    async def reaches_signals(self, shown: Shown, within: float) -> bool:
+        """The same of what turns mean for their users."""
+        return await _holds(lambda: not self.lacks_signals(shown), within)
+
+
+async def _holds(condition: Callable[[], bool], within: float) -> bool:
+    deadline = monotonic() + within
+    while not condition():
+        if monotonic() > deadline:
+            return False
+        await asyncio.sleep(LOOK_EVERY)
+    return True
+
+
+def _progress(lanes: Sequence[ReplicaLane]) -> str:
+    ready = sum(lane.ready for lane in lanes)
+    done = sum(lane.position - lane.first for lane in lanes)
+    total = sum((lane.end or 0) - lane.first for lane in lanes)
+    return f"{ready} of {len(lanes)} partitions restored, offset {done} of {total}"

@@ -1,0 +1,242 @@
+"""Who may do what: the outermost layer of the HTTP API (pure ASGI).
+
+It finds the caller by the key, checks the role, and puts `Caller` into `scope["state"]["caller"]`:
+the one place where the tenant of a request comes from. It also answers refusals, adds the security
+headers to every reply, and writes the access log, which holds no id, text or token.
+"""
+
+import time
+import traceback
+from functools import lru_cache
+from ipaddress import ip_address
+from logging import INFO, getLogger
+from pathlib import Path
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from streams.pipeline.decode import TENANT
+from streams.serving.http.keys import ALL, Caller, Keys, Role
+from streams.serving.http.refusal import Header, Refusal
+
+OPEN = frozenset({"/", "/healthz", "/readyz", "/openapi.json"})
+"""Paths that need no key: nothing of anybody is in them."""
+METRICS = "/metrics"
+ADMIN = (METRICS, "/v1/dead-letters")
+"""Where the paths begin that only an admin may ask for."""
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
+OWN_SITE = (b"same-origin", b"none")
+"""What browsers say of requests of this server's own pages, and of what a person does."""
+TENANT_HEADER = b"turnfold-tenant"
+"""Where a key of all tenants names the one it means; of no use to other keys."""
+
+LOCAL = Caller("default", "admin", None)
+"""Everybody, where no keys are set: the server then listens on this machine alone."""
+
+SECURITY_HEADERS: list[Header] = [
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+NO_STORE: Header = (b"cache-control", b"no-store")
+
+_log = getLogger(__name__)
+
+
+class Access:
+    """Lets through whom the keys let through; without keys everybody, from this machine alone."""
+
+    def __init__(self, app: ASGIApp, keys: Keys | None) -> None:
+        self._app = app
+        self._keys = keys
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._answer(scope, receive, send)
+        else:  # a websocket: there are none here
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        reply = _Reply(send, self._keys)
+        try:
+            caller = reply.caller = self._admit(scope, reply)
+            scope.setdefault("state", {})["caller"] = caller
+            await self._app(scope, receive, reply.send)
+        except Refusal as refusal:
+            await reply.refuse(refusal)
+        except Exception as error:
+            # neither the error's own words nor uvicorn's account of it: both may quote a record
+            _log.error(
+                "%s %s: %s at %s", scope["method"], _route(scope), type(error).__name__, _at(error)
+            )
+            await reply.refuse(Refusal(500, "Internal error", "look into the server's log"))
+        finally:
+            reply.log(scope)
+
+    def _admit(self, scope: Scope, reply: "_Reply") -> Caller:
+        """The caller; one that is refused is in the log, too. Raises Refusal."""
+        path = scope["path"]
+        hosts = _values(scope, b"host")
+        if len(hosts) > 1 or not (hosts or scope["http_version"] == "1.0"):
+            raise Refusal(400, "No host", "an HTTP/1.1 request has one Host header")
+        if self._keys is None:
+            _check_same_machine(scope, hosts)
+            return LOCAL
+        if path in OPEN:
+            return LOCAL._replace(role="read")
+        caller = reply.caller = self._known(scope, self._keys)
+        if not caller.may(_needed(scope["method"], path)):
+            raise _forbidden(f"the key's role is {caller.role}, and this needs more")
+        if path.startswith(METRICS):
+            if caller.tenant != ALL:
+                raise _forbidden("metrics are of all tenants, and the key is of one")
+            return caller
+        return _of_one_tenant(caller, scope) if caller.tenant == ALL else caller
+
+    def _known(self, scope: Scope, keys: Keys) -> Caller:
+        given = _values(scope, b"authorization")
+        if not given:
+            raise _unauthorized("send a key: Authorization: Bearer ts_...", b"")
+        scheme, _, token = given[0].partition(b" ")
+        caller = keys.caller(token.strip()) if scheme.lower() == b"bearer" else None
+        if caller is None or len(given) > 1:
+            raise _unauthorized(
+                "the key is unknown, revoked or expired", b', error="invalid_token"'
+            )
+        return caller
+
+
+class _Reply:
+    """What was answered, with the headers that every reply has."""
+
+    def __init__(self, send: Send, keys: Keys | None) -> None:
+        self._send = send
+        self._keys = keys
+        self._began = time.perf_counter()
+        self._status = 0
+        self._ended = False
+        self.caller: Caller | None = None
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._status = message["status"]
+            message = {**message, "headers": _secured(message.get("headers", ()))}
+        elif self._ended:
+            return
+        elif not message.get("more_body"):
+            self._ended = True
+        elif not self._may_go_on():
+            # an event stream whose key was revoked: for the application the client has gone
+            self._ended = True
+            message = {"type": "http.response.body", "body": b""}
+        await self._send(message)
+
+    def _may_go_on(self) -> bool:
+        if self._keys is None or self.caller is None or self.caller.key_id is None:
+            return True
+        return self._keys.stands(self.caller)
+
+    async def refuse(self, refusal: Refusal) -> None:
+        if not self._status:
+            await refusal.answer(self.send)
+        elif not self._ended:
+            raise ConnectionAbortedError("a reply was broken off") from None
+
+    def log(self, scope: Scope) -> None:
+        """One line: the route's template in place of a path, which holds ids."""
+        if not _log.isEnabledFor(INFO):
+            return
+        caller = self.caller or LOCAL._replace(tenant="-")
+        milliseconds = 1000 * (time.perf_counter() - self._began)
+        said = {
+            "method": scope["method"],
+            "route": _route(scope),
+            "status": self._status,
+            "ms": round(milliseconds, 3),
+            "tenant": caller.tenant,
+            "key": caller.key_id or "-",
+        }
+        _log.info(
+            "%(method)s %(route)s %(status)d %(ms).1f ms %(tenant)s %(key)s", said, extra=said
+        )
+
+
+def _secured(headers: list[Header]) -> list[Header]:
+    for name, _ in headers:
+        if name == NO_STORE[0]:
+            return [*headers, *SECURITY_HEADERS]
+    return [*headers, *SECURITY_HEADERS, NO_STORE]
+
+
+def _needed(method: str, path: str) -> Role:
+    if path.startswith(ADMIN):
+        return "admin"
+    return "read" if method in READING else "write"
+
+
+def _of_one_tenant(caller: Caller, scope: Scope) -> Caller:
+    """The caller for the one tenant that the request names. Raises Refusal."""
+    named = [value.decode("utf-8", "replace") for value in _values(scope, TENANT_HEADER)]
+    if len(named) != 1 or not TENANT.fullmatch(named[0]) or named[0] == ALL:
+        detail = "a key of all tenants names one in each request: Turnfold-Tenant: NAME"
+        raise Refusal(400, "No tenant", detail)
+    return caller._replace(tenant=named[0])
+
+
+# --- without keys -------------------------------------------------------------------------------
+
+
+def _check_same_machine(scope: Scope, hosts: list[bytes]) -> None:
+    """Refuses what a web page elsewhere makes a browser on this machine send: under a name that it
+    pointed at this address (DNS rebinding), or across origins and sites. Raises Refusal."""
+    if not hosts or not _is_loopback(hosts[0].decode("latin-1")):
+        detail = "without keys this server answers to localhost alone; make keys for other names"
+        raise Refusal(403, "Not this machine", detail)
+    for name, value in scope["headers"]:
+        if name == b"origin" and value.partition(b"://")[2] != hosts[0]:
+            raise Refusal(403, "Not this machine", "another site's page may not ask here")
+        if name == b"sec-fetch-site" and value not in OWN_SITE and scope["method"] not in READING:
+            detail = "a page of another site or origin may not write here; make keys for it"
+            raise Refusal(403, "Not this machine", detail)
+
+
+@lru_cache(100)
+def _is_loopback(host: str) -> bool:
+    name, _, port = host.rpartition(":") if not host.endswith("]") else (host, "", "")
+    if not name or not (port.isdigit() or not port):
+        name = host
+    if name.lower() == "localhost":
+        return True
+    try:
+        return ip_address(name.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+# --- small things -------------------------------------------------------------------------------
+
+
+def _values(scope: Scope, name: bytes) -> list[bytes]:
+    return [value for found, value in scope["headers"] if found == name]
+
+
+def _unauthorized(detail: str, error: bytes) -> Refusal:
+    return Refusal(
+        401, "Unauthorized", detail, (b"www-authenticate", b'Bearer realm="turnfold"' + error)
+    )
+
+
+def _forbidden(detail: str) -> Refusal:
+    said = b'Bearer realm="turnfold", error="insufficient_scope"'
+    return Refusal(403, "Forbidden", detail, (b"www-authenticate", said))
+
+
+def _route(scope: Scope) -> str:
+    return getattr(scope.get("route"), "path", "-")
+
+
+def _at(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)[-4:]
+    return " < ".join(f"{Path(one.filename).name}:{one.lineno}" for one in reversed(frames))

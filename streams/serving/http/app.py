@@ -1,0 +1,87 @@
+"""The application: the endpoints, and the layers around all of them.
+
+The same over files and over Kafka: `memory` is the tier (`streams.serving.backends.backend`).
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from streams.apps.request_metrics import Requests
+from streams.observing import traces
+from streams.serving.backends.backend import Memory
+from streams.serving.http.access import LOCAL
+from streams.serving.http.endpoints import ENDPOINTS
+from streams.serving.http.events import Streams
+from streams.serving.http.keys import Keys
+from streams.serving.http.limits import Bounds, guarded
+from streams.serving.http.route import Router, Serving
+from streams.serving.http.routes_health import index, metrics, openapi_json
+from streams.serving.http.submitting import Keys as Sent
+from streams.serving.past.history_queries import Past
+
+QUERY_SECONDS = 10.0
+WITHIN = 2.0
+PAGE = 1000
+RECORDS = 10_000
+
+
+def create_app(
+    memory: Memory,
+    keys: Keys | None = None,
+    *,
+    bounds: Bounds | None = None,
+    within: float = WITHIN,
+    page: int = PAGE,
+    records: int = RECORDS,
+    query_seconds: float = QUERY_SECONDS,
+) -> FastAPI:
+    """The API over one tier's memory, which its caller has entered. Without `keys` everybody on
+    this machine may do everything.
+
+    `within`: seconds a write waits to be applied. `page`: most entries of a list. `records`: most
+    records of a request. Before a server waits for its connections to end, it calls
+    `app.state.serving.streams.close()`.
+    """
+    past, streams = Past(memory, query_seconds), Streams()
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        past.begin([LOCAL.tenant] if keys is None else keys.tenants)
+        yield
+        streams.close()
+        past.close()
+
+    app = _Api(
+        keys,
+        bounds,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,  # it redirects to whatever host the request names
+        telemetry={"tracing": traces.are_sent(), "metrics": False, "logs": False},
+        lifespan=lifespan,
+    )
+    app.state.serving = Serving(memory, past, streams, Sent(), within, page, records)
+    app.router.routes += [endpoint.route() for endpoint in ENDPOINTS]
+    app.router.routes += [
+        Route("/", index),
+        Route("/openapi.json", openapi_json),
+        Route("/metrics", metrics),
+    ]
+    return app
+
+
+class _Api(FastAPI):
+    """Routes, lifespan and spans are FastAPI's; the layers around each request are ours alone."""
+
+    def __init__(self, keys: Keys | None, bounds: Bounds | None, **given: Any) -> None:
+        super().__init__(**given)
+        self._guard = keys, bounds
+
+    def build_middleware_stack(self) -> ASGIApp:
+        return Requests(guarded(Router(self.router), *self._guard))

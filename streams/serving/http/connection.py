@@ -1,0 +1,201 @@
+"""One connection: what uvicorn's parser in C leaves unbounded is bounded here.
+
+That is the size and number of a request's headers, the time until they are here (also of a
+connection that says nothing at all), and the time a client takes to read a reply.
+"""
+
+import asyncio
+import resource
+from typing import Any
+
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
+
+from streams.serving.http.access import NO_STORE, SECURITY_HEADERS
+from streams.serving.http.refusal import problem
+
+HEAD_BYTES = 32_768
+"""Of a request's line and headers."""
+HEADERS = 100
+HEAD_SECONDS = 10.0
+"""Until they are here."""
+REST_BYTES = 4_000_000
+"""Of a body that was refused before it was all here: a client that is still sending when the
+connection is closed may never see the answer."""
+READ_SECONDS = 30.0
+"""Until a client has read some more of what was sent."""
+OPEN_FILES = 65_536
+
+UVICORN: dict[str, Any] = {
+    "ws": "none",
+    "server_header": False,
+    "proxy_headers": False,  # nothing here goes by a client's address
+    "log_config": None,
+    "backlog": 4096,
+    "timeout_keep_alive": 75,  # seconds; longer than the usual balancer in front waits (60)
+}
+"""Settings of `uvicorn.Config` besides `http=Connection`."""
+
+
+def raise_file_limit() -> None:
+    """As many open connections as this process may have; the usual limit of 1,024 is soon full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+class _Joining:
+    """A transport for one reply: its head waits for what is written next, or for the end of the
+    event loop's turn. One system call and one packet less, which is a sixth of a short reply."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._head: bytes | None = None
+        self._flushing: asyncio.Handle | None = None
+        self.is_closing = transport.is_closing
+
+    def write(self, data: bytes) -> None:
+        if self._flushing is None:
+            self._head = data
+            self._flushing = self._loop.call_soon(self._flush)
+        elif self._head is None:
+            self._transport.write(data)
+        else:
+            self._head += data
+            self._flush()
+
+    def _flush(self) -> None:
+        head, self._head = self._head, None
+        if head is not None:
+            self._transport.write(head)
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+
+class Connection(HttpToolsProtocol):
+    """For `uvicorn.Config(http=Connection)`."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.access_log = False  # it writes paths, which hold ids; `Access` has one without
+        self._head = 0  # bytes of a head that is not all here, or of a body's rest
+        self._in_head = False
+        self._late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_is_here()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.transport.is_closing() or not self._awaits_head():
+            return
+        self._head += len(data)
+        if self._head > (HEAD_BYTES if self._in_head else REST_BYTES):
+            self._refuse(431, "Headers too large", f"at most {HEAD_BYTES} bytes")
+        else:
+            self._expect_head()
+
+    def on_message_begin(self) -> None:
+        self._in_head = True
+        self._head = 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._head_is_here()
+        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        if size > HEAD_BYTES or len(self.headers) > HEADERS:
+            detail = f"at most {HEADERS} of {HEAD_BYTES} bytes together"
+            self._refuse(431, "Headers too large", detail)
+        else:
+            super().on_headers_complete()
+            self._in_head = False  # of a URL that cannot be read it has raised
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        cycle.transport = _Joining(self.transport, self.loop)  # type: ignore[assignment]
+        super()._start_asgi_task(cycle, app)
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(400, "Not HTTP", "the request could not be read")
+
+    def timeout_keep_alive_handler(self) -> None:
+        super().timeout_keep_alive_handler()
+        self._watch_reader()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.transport.is_closing():
+            self._watch_reader()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch_reader()
+
+    def _watch_reader(self) -> None:
+        """A client that has stopped reading is cut off; closing alone would wait for it."""
+        if unread := self.transport.get_write_buffer_size():
+            self.loop.call_later(READ_SECONDS, self._check_reader, unread)
+
+    def _check_reader(self, before: int) -> None:
+        if self.transport.get_write_buffer_size() < before:
+            self._watch_reader()
+        else:
+            self.transport.abort()
+
+    def _awaits_head(self) -> bool:
+        return self._in_head or self.cycle is None or self.cycle.response_complete
+
+    def _expect_head(self) -> None:
+        if self._late is None:
+            self._late = self.loop.call_later(HEAD_SECONDS, self._too_late)
+
+    def _head_is_here(self) -> None:
+        self._head = 0
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _too_late(self) -> None:
+        self._refuse(408, "Request timeout", f"headers were not here after {HEAD_SECONDS:g} s")
+
+    def _refuse(self, status: int, title: str, detail: str) -> None:
+        """Answers where an answer is waited for, and closes: it may be blank lines, the rest of
+        a body that nobody wanted, or a request behind one that is being answered."""
+        if self.transport.is_closing():
+            return
+        if self._is_awaited():
+            self._write(status, title, detail)
+        self.transport.close()
+        self._watch_reader()
+
+    def _is_awaited(self) -> bool:
+        """Whether a client waits for the answer to what is refused: to a head, or to a request
+        whose body cannot be read and that has no answer yet."""
+        cycle = self.cycle
+        if cycle is None or cycle.response_complete:
+            return self._in_head
+        return not (self._in_head or self.pipeline or cycle.response_started)
+
+    def _write(self, status: int, title: str, detail: str) -> None:
+        body = problem(status, title, detail)
+        headers = [
+            (b"content-type", b"application/problem+json"),
+            (b"content-length", b"%d" % len(body)),
+            (b"connection", b"close"),
+            *SECURITY_HEADERS,
+            NO_STORE,
+        ]
+        lines = b"".join(b"%s: %s\r\n" % header for header in headers)
+        self.transport.write(STATUS_LINE[status] + lines + b"\r\n" + body)

@@ -1,0 +1,136 @@
+"""Every endpoint of the API, once: what answers it, and what it takes and gives."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel
+
+from schemas import http
+from schemas.base import JsonObject
+from schemas.learner import MemorySummary, UserLearningProfile
+from schemas.session import SessionContext, SessionDocument
+from schemas.task import TaskDocument
+from streams.serving.http import routes_health, routes_memory, routes_reading, routes_records
+from streams.serving.http.route import Route
+
+LIMITS = "微积分-极限"
+
+
+class Endpoint(NamedTuple):
+    """`gives`: status -> the reply's model, or None for no content. `takes`: the body's model, or
+    "records". `also`: statuses of problems beyond those that every endpoint can have."""
+
+    method: Literal["GET", "POST"]
+    path: str
+    call: Any
+    tag: str
+    gives: Mapping[int, type[BaseModel] | None]
+    takes: type[BaseModel] | Literal["records"] | None = None
+    also: tuple[int, ...] = ()
+    example: JsonObject | None = None
+
+    def route(self) -> Route:
+        """As the router takes it."""
+        return Route(self.path, self.call, methods=[self.method], tags=[self.tag],
+                     response_model=None)  # fmt: skip
+
+
+WRITTEN = (400, 403, 408, 409, 413, 415, 422, 429, 503, 507)
+NOW = (404, 422, 429, 503)
+SOUGHT = (422, 429, 501, 503)
+THEN = (404, 422, 429, 501, 503)
+
+ENDPOINTS = (
+    Endpoint(
+        "GET", "/memory/user/{user_id}", routes_memory.profile, "memory",
+        {200: UserLearningProfile}, also=NOW,
+    ),
+    Endpoint(
+        "GET", "/memory/session/{session_id}", routes_memory.context, "memory",
+        {200: SessionContext}, also=NOW,
+    ),
+    Endpoint(
+        "GET", "/memory/summary", routes_memory.memory_summary, "memory",
+        {200: MemorySummary}, also=(422, 429, 503),
+    ),
+    Endpoint(
+        "POST", "/memory/user/update", routes_memory.update_user, "memory",
+        {200: UserLearningProfile, 202: http.Accepted, 204: None}, http.UserUpdate, WRITTEN,
+        {
+            "user_id": "u123",
+            "event": {
+                "intent": "quiz",
+                "topic": LIMITS,
+                "artifact": "quiz_set",
+                "metadata": {"difficulty": "easy", "correct_rate": 0.4},
+            },
+        },
+    ),
+    Endpoint(
+        "POST", "/memory/session/update", routes_memory.update_session, "memory",
+        {200: SessionContext, 202: http.Accepted, 204: None}, http.SessionUpdate, WRITTEN,
+        {"session_id": "s456", "intent": "quiz", "topic": LIMITS, "artifact": "quiz_set"},
+    ),
+    Endpoint(
+        "POST", "/v1/records", routes_records.post_records, "records",
+        {200: http.RecordsReply, 202: http.RecordsReply}, "records", WRITTEN,
+        {
+            "type": "turn",
+            "event_id": "e1",
+            "session_id": "s456",
+            "user_id": "u123",
+            "occurred_at": "2026-03-01T09:30:00Z",
+            "user_input": "什么是极限？",
+            "agent_answer": "极限是…",
+            "intent": "question",
+            "topic": LIMITS,
+        },
+    ),
+    Endpoint(
+        "GET", "/v1/sessions/{session_id}", routes_reading.session, "sessions",
+        {200: SessionDocument}, also=THEN,
+    ),
+    Endpoint(
+        "GET", "/v1/sessions/{session_id}/timeline", routes_reading.timeline, "sessions",
+        {200: http.Timeline}, also=THEN,
+    ),
+    Endpoint(
+        "GET", "/v1/sessions/{session_id}/events", routes_reading.events, "sessions",
+        {200: http.EventStream}, also=NOW,
+    ),
+    Endpoint(
+        "GET", "/v1/tasks/{task_id}", routes_reading.task, "sessions",
+        {200: TaskDocument}, also=THEN,
+    ),
+    Endpoint(
+        "GET", "/v1/users/{user_id}", routes_reading.user, "users",
+        {200: http.UserDocument}, also=NOW,
+    ),
+    Endpoint(
+        "GET", "/v1/users/{user_id}/states", routes_reading.states, "users",
+        {200: http.States}, also=THEN,
+    ),
+    Endpoint(
+        "GET", "/v1/users/{user_id}/mood", routes_reading.mood, "users",
+        {200: http.MoodNow}, also=THEN,
+    ),
+    Endpoint(
+        "GET", "/v1/states/{state_id}/why", routes_reading.why, "users",
+        {200: http.Why}, also=THEN,
+    ),
+    Endpoint(
+        "GET", "/v1/search", routes_reading.search, "search", {200: http.SearchPage}, also=SOUGHT
+    ),
+    Endpoint(
+        "GET", "/v1/dead-letters", routes_reading.dead_letters, "operations",
+        {200: http.DeadLetters}, also=THEN,
+    ),
+    Endpoint(
+        "GET", "/v1/dead-letters/{letter_id}", routes_reading.dead_letter, "operations",
+        {200: http.DeadLetterWhole}, also=THEN,
+    ),
+    Endpoint("GET", "/healthz", routes_health.healthz, "operations", {200: http.Health}),
+    Endpoint(
+        "GET", "/readyz", routes_health.readyz, "operations", {200: http.Ready, 503: http.Ready}
+    ),
+)  # fmt: skip

@@ -1,0 +1,86 @@
+"""The event stream of a session (server-sent events): its document, whenever a commit changed it.
+
+An event's id is the document's hash, so that who comes back with `Last-Event-ID` gets the document
+only if it has changed meanwhile: what was missed in between is in the timeline.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from hashlib import blake2b
+
+import msgspec
+
+from streams.serving.backends.backend import Busy, Memory, NotReady
+from streams.serving.http import documents
+
+AGAIN = 0.2
+"""Seconds."""
+HEARTBEAT_SECONDS = 15.0
+"""A comment keeps the way open, and tells a client that has gone."""
+RETRY = b"retry: 1000\n\n"
+HEARTBEAT = b": \n\n"
+GONE = b"event: gone\ndata: {}\n\n"
+"""The session's rows are no more: it was forgotten."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Streams:
+    """All event streams of this server, to be ended when it stops."""
+
+    def __init__(self, heartbeat: float = HEARTBEAT_SECONDS) -> None:
+        self._heartbeat = heartbeat
+        self._closing = False
+        self._awake: set[asyncio.Event] = set()
+
+    def close(self) -> None:
+        """Ends every stream; clients come back, to another server."""
+        self._closing = True
+        for event in self._awake:
+            event.set()
+
+    async def of(
+        self, memory: Memory, tenant: str, session_id: str, last: str | None
+    ) -> AsyncIterator[bytes]:
+        """The stream of a session, from behind the event whose id is `last`."""
+        with memory.changes.of(("sessions", tenant, session_id)) as changed:
+            self._awake.add(changed)
+            try:
+                yield RETRY
+                while not self._closing:
+                    changed.clear()
+                    event_id, event = await _event(memory, tenant, session_id)
+                    if event_id != last:
+                        last = event_id
+                        yield event
+                    if not await self._changes(changed):
+                        yield HEARTBEAT
+            finally:
+                self._awake.discard(changed)
+
+    async def _changes(self, changed: asyncio.Event) -> bool:
+        """Whether something changed before a heartbeat is due."""
+        try:
+            async with asyncio.timeout(self._heartbeat):
+                return await changed.wait()
+        except TimeoutError:
+            return False
+
+
+async def _event(memory: Memory, tenant: str, session_id: str) -> tuple[str, bytes]:
+    """The session as it is now, and its id; nothing new while the tier cannot tell."""
+    while True:
+        try:
+            rows = await memory.rows("sessions", tenant, session_id)
+            break
+        except NotReady:
+            return "", HEARTBEAT
+        except Busy:  # all streams of a tenant ask at once after a commit
+            await asyncio.sleep(AGAIN)
+    document = documents.session(rows, time.time_ns() // 1000)
+    if document is None:
+        return "gone", GONE
+    text = _encode(document)
+    event_id = blake2b(text, digest_size=8).hexdigest()
+    return event_id, b"id: %s\nevent: session\ndata: %s\n\n" % (event_id.encode(), text)

@@ -1,0 +1,249 @@
+"""The keys of the HTTP API: who may ask, for which tenant, and what.
+
+A token is `ts_<id>_<secret>`, the secret 256 random bits. The file keeps its SHA-256 alone: a slow
+hash makes guessing of passwords dear, and nobody guesses 256 bits. Nor is there anything to salt,
+since no two secrets are alike.
+"""
+
+import hmac
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from logging import getLogger
+from pathlib import Path
+from stat import S_IMODE
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from schemas.time import SECOND, format_time, parse_time
+from sinks.locks import held
+from sinks.root import replace
+from streams.errors import ConfigurationError, DataRefused, UsageError
+from streams.pipeline.decode import TENANT
+
+Role = Literal["read", "write", "admin"]
+ROLES: tuple[Role, ...] = ("read", "write", "admin")
+"""Each may what those before it may."""
+
+ALL = "*"
+"""The tenant of an admin's key that is good for every tenant."""
+
+LOOK_SECONDS = 0.5
+"""How often the server looks whether the file has changed."""
+SAY_SECONDS = 60
+"""How often it says that the file is broken."""
+
+_PREFIX = "ts"
+_NO_DIGEST = sha256(b"").digest()
+_log = getLogger(__name__)
+
+
+class Caller(NamedTuple):
+    """Whom a request comes from, as the key says; never as its body or query says."""
+
+    tenant: str
+    role: Role
+    key_id: str | None
+
+    def may(self, needed: Role) -> bool:
+        """Whether the role is enough."""
+        return ROLES.index(self.role) >= ROLES.index(needed)
+
+
+class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One key as the file has it; times are RFC 3339 text, the digest is in hex."""
+
+    id: str
+    tenant: str
+    role: Role
+    sha256: str
+    created_at: str
+    expires_at: str | None = None
+    note: str = ""
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    version: Literal[1]
+    keys: list[Key]
+
+
+class _Known(NamedTuple):
+    """A key as a request is checked against it."""
+
+    caller: Caller
+    digest: bytes
+    expires_at: float
+
+
+def make(tenant: str, role: Role, expires_at: int | None, note: str) -> tuple[str, Key]:
+    """A new token, and what the file keeps of it; `expires_at` in microseconds.
+
+    Raises UsageError for a tenant that is none, and for a key that would never be good.
+    """
+    if not TENANT.fullmatch(tenant):
+        raise UsageError(
+            f"tenant {tenant!r}: 1 to 128 characters, no `/` and no control characters"
+        )
+    if tenant == ALL and role != "admin":
+        raise UsageError(f"tenant {ALL!r}: only an admin's key is good for all tenants")
+    if expires_at is not None and expires_at <= time.time_ns() // 1000:
+        when = format_time(expires_at)
+        raise UsageError(f"expires: {when} is over already; name a time to come, or leave it out")
+    key_id, secret = secrets.token_hex(6), secrets.token_hex(32)
+    key = Key(
+        id=key_id,
+        tenant=tenant,
+        role=role,
+        sha256=sha256(secret.encode()).hexdigest(),
+        created_at=format_time(int(time.time()) * SECOND),
+        expires_at=None if expires_at is None else format_time(expires_at),
+        note=note,
+    )
+    return f"{_PREFIX}_{key_id}_{secret}", key
+
+
+# --- the file ---------------------------------------------------------------------------------
+
+
+def read(file: Path) -> list[Key]:
+    """The keys of a file. Raises ConfigurationError where it cannot be used, naming the place."""
+    try:
+        if S_IMODE(file.stat().st_mode) & 0o022:
+            raise ConfigurationError(f"{file}: others can write it; chmod 600 {file}")
+        found = msgspec.json.decode(file.read_bytes(), type=_File).keys
+        for number, key in enumerate(found):
+            _check(key, f"$.keys[{number}]")
+    except FileNotFoundError:
+        raise ConfigurationError(
+            f"{file}: no keys file; make the first key: turnfold keys add --keys {file} "
+            "--tenant TENANT --role admin"
+        ) from None
+    except OSError as error:
+        raise ConfigurationError(f"{file}: {error.strerror or error}") from None
+    except (msgspec.DecodeError, ValueError) as error:
+        raise ConfigurationError(f"{file}: not a keys file: {error}") from None
+    if len({key.id for key in found}) < len(found):
+        raise ConfigurationError(f"{file}: not a keys file: an id is there twice")
+    return found
+
+
+def _check(key: Key, place: str) -> None:
+    """Raises ValueError for a key that no command of ours has written."""
+    if not TENANT.fullmatch(key.tenant) or (key.tenant == ALL and key.role != "admin"):
+        raise ValueError(f"not a tenant for that role - at `{place}.tenant`")
+    if len(bytes.fromhex(key.sha256)) != sha256().digest_size:
+        raise ValueError(f"not a SHA-256 in hex - at `{place}.sha256`")
+    if key.expires_at is not None:
+        parse_time(key.expires_at)
+
+
+@contextmanager
+def changed(file: Path) -> Iterator[list[Key]]:
+    """The keys of a file, to be changed; it is written whole when the block ends, with the mode it
+    had, a new one for its owner alone.
+
+    Raises ConfigurationError where it cannot be read or written.
+    """
+    busy = ConfigurationError(f"{file}: another command is changing it; run it again")
+    try:
+        with held(file.with_name(f".{file.name}.lock"), busy):
+            mode = S_IMODE(file.stat().st_mode) if file.exists() else 0o600
+            keys = read(file) if file.exists() else []
+            yield keys
+            text = msgspec.json.encode(_File(version=1, keys=keys))
+            replace(file, msgspec.json.format(text, indent=2).decode() + "\n", mode=mode)
+    except OSError as error:
+        raise ConfigurationError(f"{file}: {error.strerror or error}") from None
+
+
+def revoke(keys: list[Key], key_id: str) -> Key:
+    """Takes a key out. Raises DataRefused where there is none of that id."""
+    for key in keys:
+        if key.id == key_id:
+            keys.remove(key)
+            return key
+    raise DataRefused(f"no key {key_id!r} in this file; see: turnfold keys list")
+
+
+# --- the server's view --------------------------------------------------------------------------
+
+
+class Keys:
+    """The keys as a server knows them: it follows the file, and stands by the last good one."""
+
+    def __init__(self, file: Path) -> None:
+        """Raises ConfigurationError where the file cannot be used."""
+        self._file = file
+        self._stamp = self._look()
+        self._known = _index(read(file))
+        self._next_look = time.monotonic() + LOOK_SECONDS
+        self._next_word = 0.0
+        self.trouble: str | None = None
+        """Why the file cannot be used now, though it once could."""
+
+    def caller(self, token: bytes) -> Caller | None:
+        """Whom a token belongs to; None for one that is unknown, revoked or expired."""
+        self._follow()
+        prefix, _, rest = token.partition(b"_")
+        key_id, _, secret = rest.partition(b"_")
+        known = self._known.get(key_id)
+        # as long for an unknown id as for a wrong secret
+        expected = known.digest if known else _NO_DIGEST
+        same = hmac.compare_digest(sha256(secret).digest(), expected)
+        if known is None or not same or prefix != _PREFIX.encode():
+            return None
+        return known.caller if time.time() < known.expires_at else None
+
+    @property
+    def tenants(self) -> set[str]:
+        """Those that have a key of their own."""
+        return {known.caller.tenant for known in self._known.values()} - {ALL}
+
+    def stands(self, caller: Caller) -> bool:
+        """Whether the key of a request under way is still good."""
+        self._follow()
+        known = self._known.get((caller.key_id or "").encode())
+        return known is not None and time.time() < known.expires_at
+
+    def _follow(self) -> None:
+        now = time.monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + LOOK_SECONDS
+        stamp = self._look()
+        if stamp != self._stamp:
+            self._read_again(stamp)
+        if self.trouble and now >= self._next_word:
+            self._next_word = now + SAY_SECONDS
+            _log.error("%s; the keys it held before still stand", self.trouble)
+
+    def _read_again(self, stamp: tuple[int, ...]) -> None:
+        self._stamp = stamp
+        self._next_word = 0.0
+        try:
+            self._known = _index(read(self._file))
+            self.trouble = None
+            _log.info("%s: %d keys", self._file, len(self._known))
+        except ConfigurationError as error:
+            self.trouble = str(error)
+
+    def _look(self) -> tuple[int, ...]:
+        try:
+            seen = self._file.stat()
+        except OSError:
+            return ()
+        return (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_mode)
+
+
+def _index(keys: list[Key]) -> dict[bytes, _Known]:
+    return {
+        key.id.encode(): _Known(
+            Caller(key.tenant, key.role, key.id),
+            bytes.fromhex(key.sha256),
+            float("inf") if key.expires_at is None else parse_time(key.expires_at) / SECOND,
+        )
+        for key in keys
+    }

@@ -1,0 +1,144 @@
+"""How much one caller may ask: requests a second, event streams; and all layers around the app."""
+
+import time
+from collections import Counter
+from typing import NamedTuple
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from streams.serving.http.access import LOCAL, Access
+from streams.serving.http.bodies import Bodies
+from streams.serving.http.keys import Caller, Keys
+from streams.serving.http.refusal import Header, Refusal
+
+BURST_SECONDS = 2
+"""A bucket holds what flows into it in this time."""
+STREAMS = "/events"
+"""How the paths of event streams end."""
+AGAIN: Header = (b"retry-after", b"10")
+"""Who was refused a stream."""
+
+
+class Bounds(NamedTuple):
+    """The limits; rates are requests a second, 0 for none."""
+
+    body_bytes: int = 16_000_000
+    """Of a body, unpacked."""
+    body_seconds: float = 30.0
+    """Until a body is here, whatever its size."""
+    held_bytes: int = 256_000_000
+    """Of all bodies under way."""
+    key_rate: int = 2_000
+    tenant_rate: int = 10_000
+    streams: int = 100
+    """Open event streams of a tenant."""
+    all_streams: int = 2_000
+    """Of all tenants."""
+
+
+class Rate:
+    """Token buckets by name, as one number each: when it is full again (GCRA)."""
+
+    def __init__(self, per_second: int) -> None:
+        self._interval = 1 / per_second
+        self._room = BURST_SECONDS
+        self._quota = per_second * BURST_SECONDS
+        self._full_at: dict[str, float] = {}
+
+    def take(self, name: str, now: float) -> tuple[int, float]:
+        """Takes one token: how many are left, and seconds until there is one, 0 if it was had."""
+        full_at = max(self._full_at.get(name, now), now) + self._interval
+        wait = full_at - now - self._room
+        if wait > 1e-9:
+            return 0, wait
+        self._full_at[name] = full_at
+        return int((self._room - (full_at - now)) / self._interval + 1e-6), 0.0
+
+    def headers(self, name: bytes, left: int, wait: float) -> list[Header]:
+        """`RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10)."""
+        until = max(1, -int(-wait // 1)) if wait else BURST_SECONDS
+        policy = b'"%s";q=%d;w=%d' % (name, self._quota, BURST_SECONDS)
+        return [
+            (b"ratelimit-policy", policy),
+            (b"ratelimit", b'"%s";r=%d;t=%d' % (name, left, until)),
+        ]
+
+
+class Limits:
+    """Holds every caller with a key to the rates, and every tenant to its streams.
+
+    `Refusal`s are for `Access`, the layer around it, to answer.
+    """
+
+    def __init__(self, app: ASGIApp, bounds: Bounds) -> None:
+        self._app = app
+        self._bounds = bounds
+        self._keys = Rate(bounds.key_rate) if bounds.key_rate else None
+        self._tenants = Rate(bounds.tenant_rate) if bounds.tenant_rate else None
+        self._streams: Counter[str] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        caller: Caller = scope["state"].get("caller", LOCAL)
+        headers = self._take(caller) if caller.key_id is not None else []
+        answer = self._stream if scope["path"].endswith(STREAMS) else self._app
+        try:
+            await answer(scope, receive, _with(headers, send) if headers else send)
+        except Refusal as refusal:
+            refusal.headers += headers
+            raise
+
+    def _take(self, caller: Caller) -> list[Header]:
+        """A token of the key's and of the tenant's; headers that say what is left of the key's.
+        Raises Refusal."""
+        now = time.monotonic()
+        headers: list[Header] = []
+        # the key first: what is refused to it costs the tenant's other keys nothing
+        for name, rate, whose in (
+            (b"key", self._keys, caller.key_id or ""),
+            (b"tenant", self._tenants, caller.tenant),
+        ):
+            if rate is None:
+                continue
+            left, wait = rate.take(whose, now)
+            said = rate.headers(name, left, wait)
+            if wait:
+                again = (b"retry-after", b"%d" % max(1, -int(-wait // 1)))
+                detail = f"too many requests of this {name.decode()}; try again later"
+                raise Refusal(429, "Too many requests", detail, again, *said)
+            headers = headers or said
+        return headers
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        tenant = scope["state"].get("caller", LOCAL).tenant
+        if self._streams[tenant] >= self._bounds.streams:
+            detail = f"a tenant may have {self._bounds.streams} event streams open"
+            raise Refusal(429, "Too many streams", detail, AGAIN)
+        if self._streams.total() >= self._bounds.all_streams:
+            detail = f"all {self._bounds.all_streams} event streams of this server are taken"
+            raise Refusal(503, "Too many streams", detail, AGAIN)
+        self._streams[tenant] += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._streams[tenant] -= 1
+            if not self._streams[tenant]:
+                del self._streams[tenant]
+
+
+def guarded(app: ASGIApp, keys: Keys | None, bounds: Bounds | None = None) -> ASGIApp:
+    """The application behind all layers that guard it."""
+    held_to = bounds or Bounds()
+    whole = Bodies(app, held_to.body_bytes, held_to.body_seconds, held_to.held_bytes)
+    return Access(Limits(whole, held_to), keys)
+
+
+def _with(headers: list[Header], send: Send) -> Send:
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *headers]}
+        await send(message)
+
+    return sent

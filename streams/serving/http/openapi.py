@@ -1,0 +1,182 @@
+"""The OpenAPI 3.1 document: parameters as FastAPI reads them from the endpoints' signatures,
+bodies and replies by the models of `schemas` (schemas/generated/openapi.json)."""
+
+from functools import cache
+from http import HTTPStatus
+from importlib.metadata import version
+from typing import Any, cast
+
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
+
+from schemas.base import JsonObject
+from schemas.events import RECORD_TYPES
+from schemas.export import Schema
+from schemas.http import EventStream, ProblemDocument
+from streams.serving.http.access import OPEN
+from streams.serving.http.endpoints import ENDPOINTS, Endpoint
+from streams.serving.http.media import JSON
+from streams.serving.http.problems import MEDIA_TYPE
+from streams.serving.http.request_headers import KEY
+from streams.serving.http.routes_records import EVENT, EVENTS, NDJSON
+
+DESCRIPTION = """Turnfold turns the events of a chat platform into memory.
+
+Every error is a problem document (RFC 9457). docs/http.md has an example of each endpoint."""
+ALWAYS = (400, 401, 403, 406, 429, 500)
+"""Problems that every endpoint with a key can answer."""
+HEADERS = {
+    "Prefer": "wait=SECONDS, respond-async: how long to wait for the write to be applied; "
+    "return=minimal: results of records that are refused or dead alone.",
+    "Idempotency-Key": "Sent again under the same key, a write is applied once.",
+}
+HEADERS_READ = {
+    "/memory/summary": {"Accept-Language": "The language of `recent_behavior`: zh, ja or en."},
+    "/v1/sessions/{session_id}/events": {"Last-Event-ID": "The id of the last event seen."},
+}
+
+SCHEMAS: dict[str, JsonObject] = {"Idempotency-Key": {"type": "string", "pattern": KEY}}
+"""Of headers that are not any text."""
+ONE_OF_BOTH = {"/memory/summary": ("session_id", "user_id")}
+"""Parameters of which one is needed at least. OpenAPI can say so of the properties of one object,
+which `form` and `explode` spread over the query: in the URL they are parameters like others."""
+
+Model = tuple[type[BaseModel], JsonSchemaMode]
+
+
+@cache
+def document() -> JsonObject:
+    """The whole document; the same models and version give the same document."""
+    refs, definitions = _components()
+    routes = [endpoint.route() for endpoint in ENDPOINTS]
+    for endpoint, route in zip(ENDPOINTS, routes, strict=True):
+        route.methods = {endpoint.method}  # HEAD says nothing that GET does not
+    made = get_openapi(
+        title="Turnfold",
+        version=version("turnfold"),
+        description=DESCRIPTION,
+        routes=routes,
+    )
+    for endpoint in ENDPOINTS:
+        operation = made["paths"][endpoint.path][endpoint.method.lower()]
+        _complete(operation, endpoint, refs)
+    made["components"] = {
+        "schemas": definitions,
+        "securitySchemes": {
+            "key": {"type": "http", "scheme": "bearer", "description": "`turnfold keys add`"}
+        },
+    }
+    made["security"] = [{"key": []}, {}]  # a server without keys asks for none
+    return made
+
+
+def _components() -> tuple[dict[Model, JsonObject], JsonObject]:
+    given: list[Model] = [(ProblemDocument, "serialization")]
+    given += [(model, "validation") for model in RECORD_TYPES.values()]
+    for endpoint in ENDPOINTS:
+        given += [(model, "serialization") for model in endpoint.gives.values() if model]
+        if isinstance(endpoint.takes, type):
+            given.append((endpoint.takes, "validation"))
+    refs, definitions = models_json_schema(
+        list(dict.fromkeys(given)),
+        ref_template="#/components/schemas/{model}",
+        schema_generator=Schema,
+    )
+    return cast(dict[Model, JsonObject], refs), definitions["$defs"]
+
+
+def _complete(operation: JsonObject, endpoint: Endpoint, refs: dict[Model, JsonObject]) -> None:
+    """Body, replies, headers and security of an operation."""
+    operation["operationId"] = endpoint.call.__name__
+    operation["summary"] = (endpoint.call.__doc__ or "").partition(".")[0].replace("\n    ", " ")
+    operation["description"] = (endpoint.call.__doc__ or "").replace("\n    ", "\n")
+    operation["responses"] = _responses(endpoint, refs)
+    headers = dict(HEADERS_READ.get(endpoint.path, {}))
+    if endpoint.takes is not None:
+        operation["requestBody"] = {"required": True, "content": _content(endpoint, refs)}
+        headers |= HEADERS
+    for name, about in headers.items():
+        operation.setdefault("parameters", []).append(
+            {
+                "name": name,
+                "in": "header",
+                "description": about,
+                "schema": SCHEMAS.get(name, {"type": "string"}),
+            }
+        )
+    if endpoint.path in ONE_OF_BOTH:
+        operation["parameters"] = _one_of(operation["parameters"], ONE_OF_BOTH[endpoint.path])
+    if endpoint.path in OPEN:
+        operation["security"] = []
+
+
+def _one_of(parameters: list[JsonObject], names: tuple[str, ...]) -> list[JsonObject]:
+    """The parameters with these as one object that has one of them at least."""
+    both = [one for one in parameters if one["name"] in names]
+    properties = {
+        one["name"]: next(kind for kind in one["schema"]["anyOf"] if kind.get("type") != "null")
+        for one in both
+    }
+    whose: JsonObject = {
+        "name": "whose",
+        "in": "query",
+        "required": True,
+        "style": "form",
+        "explode": True,
+        "description": f"{' or '.join(names)}, or both.",
+        "schema": {
+            "type": "object",
+            "properties": properties,
+            "anyOf": [{"required": [name]} for name in names],
+            "additionalProperties": False,
+        },
+    }
+    return [whose, *(one for one in parameters if one not in both)]
+
+
+def _responses(endpoint: Endpoint, refs: dict[Model, JsonObject]) -> JsonObject:
+    made: JsonObject = {}
+    for status, model in endpoint.gives.items():
+        kind = "text/event-stream" if model is EventStream else JSON
+        content = {kind: {"schema": refs[model, "serialization"]}} if model else None
+        made[str(status)] = _response(status, content)
+    problem = {MEDIA_TYPE: {"schema": refs[ProblemDocument, "serialization"]}}
+    for status in sorted({*ALWAYS, *endpoint.also} - set(endpoint.gives)):
+        made[str(status)] = _response(status, problem)
+    made["default"] = {"description": "Any other problem", "content": problem}
+    return made
+
+
+def _response(status: int, content: JsonObject | None) -> JsonObject:
+    described: JsonObject = {"description": HTTPStatus(status).phrase}
+    return described | ({"content": content} if content else {})
+
+
+def _content(endpoint: Endpoint, refs: dict[Model, JsonObject]) -> JsonObject:
+    example = {"example": endpoint.example}
+    if isinstance(endpoint.takes, type):
+        return {JSON: {"schema": refs[endpoint.takes, "validation"], **example}}
+    record = {
+        "oneOf": [refs[model, "validation"] for model in RECORD_TYPES.values()],
+        "discriminator": {"propertyName": "type"},
+    }
+    event: dict[str, Any] = {
+        "type": "object",
+        "required": ["specversion", "id", "source", "type", "data"],
+        "properties": {
+            "specversion": {"const": "1.0"},
+            "id": {"type": "string"},
+            "source": {"type": "string"},
+            "type": {"enum": list(RECORD_TYPES)},
+            "time": {"type": "string", "format": "date-time"},
+            "data": record,
+        },
+    }
+    many = {"type": "array", "items": record}
+    return {
+        JSON: {"schema": {"anyOf": [record, many]}, **example},
+        NDJSON[0]: {"schema": {"type": "string", "description": "One record a line."}},
+        EVENT: {"schema": event},
+        EVENTS: {"schema": {"type": "array", "items": event}},
+    }

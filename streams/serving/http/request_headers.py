@@ -1,0 +1,75 @@
+"""What a request's headers ask for: how long to wait, in which language, under which key."""
+
+import re
+from typing import NamedTuple
+
+from starlette.requests import Request
+
+from streams.folds.summary import LANGUAGES, Language
+from streams.serving.http.problems import Fault, invalid
+
+KEY = r'^("[ !#-~]{1,256}"|[!#-~]([ !#-~]{0,254}[!#-~])?)$'
+"""An `Idempotency-Key`: 1 to 256 characters of ASCII, in quotes or not."""
+WAIT_MOST = 30.0
+"""Seconds a client may ask to wait."""
+
+
+class Preference(NamedTuple):
+    """`Prefer` (RFC 7240): seconds to wait for the memory to change, and whether to say little."""
+
+    wait: float
+    minimal: bool
+
+
+def preference(request: Request, wait: float) -> Preference:
+    """`wait=SECONDS` (default `wait`), `respond-async` (0 s), `return=minimal`."""
+    minimal = False
+    if "prefer" not in request.headers:
+        return Preference(wait, minimal)
+    for part in ",".join(request.headers.getlist("prefer")).lower().split(","):
+        name, _, value = (one.strip() for one in part.partition("="))
+        if name == "respond-async":
+            wait = 0.0
+        elif name == "wait" and value.isdecimal():
+            wait = min(float(value), WAIT_MOST)
+        minimal = minimal or (name, value) == ("return", "minimal")
+    return Preference(wait, minimal)
+
+
+def idempotency_key(request: Request) -> str | None:
+    """The header's value, quoted or not. Raises Problem."""
+    given = request.headers.get("idempotency-key")
+    if given is None:
+        return None
+    if len(request.headers.getlist("idempotency-key")) > 1:
+        raise invalid([Fault("Idempotency-Key", "is given twice")])
+    if not re.fullmatch(KEY, given.strip()):
+        raise invalid([Fault("Idempotency-Key", "1 to 256 characters of ASCII, without quotes")])
+    return given.strip().strip('"')
+
+
+def language(request: Request) -> Language | None:
+    """The best of Accept-Language that a summary can be made in; None where it asks for none."""
+    best: tuple[float, int, Language] | None = None
+    asked = request.headers.get("accept-language", "")
+    for place, part in enumerate(asked.split(",")):
+        tag, _, quality = part.partition(";")
+        known = next((one for one in LANGUAGES if _speaks(tag.strip().lower(), one)), None)
+        weight = _weight(quality)
+        if known and weight > 0 and (best is None or (weight, -place) > best[:2]):
+            best = (weight, -place, known)
+    return best[2] if best else None
+
+
+def _speaks(tag: str, language: Language) -> bool:
+    return tag == language or tag.startswith(f"{language}-")
+
+
+def _weight(quality: str) -> float:
+    name, _, value = quality.strip().partition("=")
+    if name.strip().lower() != "q":
+        return 1.0
+    try:
+        return float(value)
+    except ValueError:
+        return 0.0

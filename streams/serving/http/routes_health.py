@@ -1,0 +1,64 @@
+"""Whether the server is alive and answers; what it can be asked."""
+
+from functools import cache
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from streams.apps.metrics import CONTENT_TYPE, exposition
+from streams.serving.backends.backend import NotReady
+from streams.serving.http.route import JSON, check_accept, check_names, encode, reply, serving
+
+PLAIN = CONTENT_TYPE.partition(";")[0]
+
+
+async def index(request: Request) -> Response:
+    """Where to begin, for who opens the URL that the server prints."""
+    _check(request, JSON)
+    return reply({"service": "turnfold", "openapi": "/openapi.json", "ready": "/readyz"})
+
+
+async def healthz(request: Request) -> Response:
+    """The process is alive, and which generation answers."""
+    return reply({"status": "ok", "generation": _generation(request)})
+
+
+async def readyz(request: Request) -> Response:
+    """Whether questions are answered; during a restore how far it is."""
+    memory = serving(request).memory
+    readiness = memory.readiness()
+    status = HTTPStatus.OK if readiness.ready else HTTPStatus.SERVICE_UNAVAILABLE
+    generations = {"generation": _generation(request), "promoted": memory.promoted}
+    return reply(readiness._asdict() | generations, status)
+
+
+def _generation(request: Request) -> str | None:
+    try:
+        return serving(request).memory.live.name
+    except NotReady:
+        return None
+
+
+async def openapi_json(request: Request) -> Response:
+    """This document."""
+    _check(request, JSON)
+    return Response(_document(), media_type="application/json")
+
+
+async def metrics(request: Request) -> Response:
+    """For Prometheus."""
+    _check(request, PLAIN)
+    return Response(exposition(), media_type=CONTENT_TYPE)
+
+
+def _check(request: Request, media: str) -> None:
+    check_names(request, ())
+    check_accept(request.scope, media)
+
+
+@cache
+def _document() -> bytes:
+    from streams.serving.http.openapi import document  # seldom asked for, and slow to load
+
+    return encode(document())

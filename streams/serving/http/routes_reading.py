@@ -1,0 +1,252 @@
+"""`/v1`: documents as they are now, out of the tier's rows; and the past, out of the history."""
+
+import time
+from base64 import b64encode
+from typing import Annotated, Any
+
+from fastapi import Path, Query
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from schemas.base import Label
+from schemas.http import Moment, StateThen
+from schemas.time import format_time, parse_time
+from streams import reading
+from streams.apps.metrics import SEARCH_SECONDS
+from streams.search import Query as SearchQuery
+from streams.search.query import CURSOR, KINDS, MAX_LIMIT
+from streams.serving.http import documents, paging
+from streams.serving.http.problems import not_found
+from streams.serving.http.route import (
+    IdInPath,
+    IdInQuery,
+    Limit,
+    MomentInQuery,
+    known,
+    reply,
+    serving,
+    tenant_of,
+)
+
+NEXT = "The last reply's `next`."
+OffsetCursor = Annotated[str | None, Query(pattern=paging.OFFSET, description=NEXT)]
+PlaceCursor = Annotated[str | None, Query(pattern=paging.PLACE, description=NEXT)]
+LetterCursor = Annotated[str | None, Query(pattern=paging.LETTER_PLACE, description=NEXT)]
+SearchCursor = Annotated[str | None, Query(pattern=CURSOR, description=NEXT)]
+ReasonInQuery = Annotated[Label | None, Query(description="Only this reason.")]
+SearchText = Annotated[str, Query(min_length=1, max_length=2000, description="What about.")]
+SearchKinds = Annotated[
+    str | None,
+    Query(
+        pattern=f"^({'|'.join(KINDS)})(,({'|'.join(KINDS)}))*$",
+        description=f"Only these, comma-separated: {', '.join(KINDS)}.",
+    ),
+]
+LetterInPath = Annotated[str, Path(max_length=2000)]
+
+
+def _now() -> int:
+    return time.time_ns() // 1000
+
+
+# --- sessions and tasks -----------------------------------------------------------------------
+
+
+async def session(request: Request, session_id: IdInPath, as_of: MomentInQuery = None) -> Response:
+    """A session with its conversations, memory and context (seed 000), now or as of a time."""
+    here, tenant = serving(request), tenant_of(request)
+    if as_of is not None:
+        then = await here.past.ask(
+            "session", tenant, lambda root: reading.session(root, tenant, session_id, as_of, _now())
+        )
+        return reply(then)
+    rows = await here.memory.rows("sessions", tenant, session_id)
+    return known(documents.session(rows, _now()), "session")
+
+
+async def timeline(
+    request: Request, session_id: IdInPath, limit: Limit = None, cursor: PlaceCursor = None
+) -> Response:
+    """The turns of a session in order, out of the history."""
+    here, tenant = serving(request), tenant_of(request)
+    page, after = here.length(limit), paging.after(cursor)
+    turns = await here.past.ask(
+        "session",
+        tenant,
+        lambda root: reading.timeline(
+            root, tenant, session_id, of_users=False, after=after, limit=page + 1
+        ),
+    )
+    return reply(
+        {"session_id": session_id, **_page("turns", turns, page, "occurred_at", "event_id")}
+    )
+
+
+async def events(request: Request, session_id: IdInPath) -> Response:
+    """The session's document as server-sent events: now, and whenever it changes. A client that
+    comes back with `Last-Event-ID` gets it only if it has changed meanwhile."""
+    here, tenant = serving(request), tenant_of(request)
+    rows = await here.memory.rows("sessions", tenant, session_id)
+    if rows.get("h") is None:
+        raise not_found("session")
+    if request.method == "HEAD":
+        return Response(media_type="text/event-stream")
+    last = request.headers.get("last-event-id")
+    stream = here.streams.of(here.memory, tenant, session_id, last)
+    return StreamingResponse(stream, media_type="text/event-stream")
+
+
+async def task(request: Request, task_id: IdInPath, session_id: IdInQuery = None) -> Response:
+    """A task: plan, recursions, tool results and where it stands (seed 002). Without `session_id`
+    it is looked for in the history."""
+    here, tenant = serving(request), tenant_of(request)
+    if session_id is None:
+        found = await here.past.ask(
+            "task", tenant, lambda root: reading.task(root, tenant, task_id, None)
+        )
+        return reply(found)
+    rows = await here.memory.rows("sessions", tenant, session_id)
+    return known(documents.task_of(rows, task_id), "task")
+
+
+# --- users ------------------------------------------------------------------------------------
+
+
+async def user(request: Request, user_id: IdInPath) -> Response:
+    """Everything that is known of a user now: profile, states, preferences, mood."""
+    rows = await serving(request).memory.rows("users", tenant_of(request), user_id)
+    return known(documents.user(rows, _now()), "user")
+
+
+async def states(
+    request: Request,
+    user_id: IdInPath,
+    as_of: MomentInQuery = None,
+    known_at: MomentInQuery = None,
+    limit: Limit = None,
+    cursor: OffsetCursor = None,
+) -> Response:
+    """What was held true of a user at `as_of`, as far as was known at `known_at`: two clocks, both
+    now unless given. Nothing of a user nobody knows: an empty list."""
+    here, tenant = serving(request), tenant_of(request)
+    at = _now() if as_of is None else as_of
+    found = await here.past.ask(
+        "user", tenant, lambda root: reading.states(root, tenant, user_id, at, known_at)
+    )
+    page, following = paging.window(found, here.length(limit), cursor)
+    named = StateThen.model_fields
+    return reply(
+        {
+            "user_id": user_id,
+            "as_of": format_time(at),
+            "known_at": None if known_at is None else format_time(known_at),
+            "states": [{name: one[name] for name in named} for one in page],
+            "next": following,
+        }
+    )
+
+
+async def mood(request: Request, user_id: IdInPath, at: MomentInQuery = None) -> Response:
+    """A user's mood, now or at a time: it fades between moments of feeling (seed 003 §5)."""
+    here, tenant = serving(request), tenant_of(request)
+    moment = _now() if at is None else at
+    rows = await here.memory.rows("users", tenant, user_id)
+    since = documents.mood_since(rows)
+    if since is None or since <= moment:
+        return known(documents.mood(rows, moment), "mood")
+    held = await here.past.ask(
+        "mood", tenant, lambda root: reading.states(root, tenant, user_id, moment, None)
+    )
+    moods = [one for one in held if one["kind"] == "long_mood_state"]
+    return known(reading.mood(moods[0], moment) if moods else None, "mood")
+
+
+async def why(
+    request: Request, state_id: IdInPath, limit: Limit = None, cursor: OffsetCursor = None
+) -> Response:
+    """How a state (or whatever else has revisions: a session, a preference, an item of session
+    memory, a link, a thread) came to be as it is, with the words it rests on."""
+    here, tenant = serving(request), tenant_of(request)
+    found = await here.past.ask("state", tenant, lambda root: reading.why(root, tenant, state_id))
+    page, following = paging.window(found, here.length(limit), cursor)
+    told = [{name: one[name] for name in one if name != "tenant"} for one in page]
+    return reply({"entity_id": state_id, "revisions": told, "next": following})
+
+
+def _page(
+    name: str, found: list[dict[str, Any]], length: int, time_field: str, id_field: str
+) -> dict[str, Any]:
+    """Of one row more than a page has: the page, and the cursor of the next."""
+    page = found[:length]
+    last = page[-1] if len(found) > length else None
+    following = paging.write(parse_time(last[time_field]), last[id_field]) if last else None
+    return {name: page, "next": following}
+
+
+# --- search -----------------------------------------------------------------------------------
+
+
+async def search(
+    request: Request,
+    q: SearchText,
+    user_id: IdInQuery = None,
+    session_id: IdInQuery = None,
+    kind: SearchKinds = None,
+    since: Annotated[Moment | None, Query(alias="from")] = None,
+    until: Annotated[Moment | None, Query(alias="to")] = None,
+    as_of: MomentInQuery = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 10,
+    cursor: SearchCursor = None,
+) -> Response:
+    """The events and states that a text is about (docs/search.md), best first. `matches` are the
+    parts of a hit's text that matched, as [start, end) in characters."""
+    here, tenant = serving(request), tenant_of(request)
+    query = SearchQuery(
+        text=q,
+        now=_now(),
+        user_id=user_id,
+        session_id=session_id,
+        kinds=tuple(dict.fromkeys(kind.split(","))) if kind else KINDS,  # type: ignore[arg-type]
+        since=since,
+        until=until,
+        as_of=as_of,
+        limit=limit,
+        cursor=cursor,
+    )
+    with SEARCH_SECONDS.time():
+        found = await here.past.search(tenant, query)
+    return reply({"hits": found.hits, "next": found.cursor})
+
+
+# --- dead letters: for an admin's key alone (`access`) ----------------------------------------
+
+
+async def dead_letters(
+    request: Request, reason: ReasonInQuery = None, limit: Limit = None, cursor: LetterCursor = None
+) -> Response:
+    """Records that could not be applied, oldest first."""
+    here, tenant = serving(request), tenant_of(request)
+    page, after = here.length(limit), paging.after(cursor)
+    found = await here.past.ask(
+        "dead letter",
+        tenant,
+        lambda root: reading.dead_letters(root, tenant, reason, after=after, limit=page + 1),
+    )
+    return reply(_page("dead_letters", found, page, "recorded_at", "id"))
+
+
+async def dead_letter(request: Request, letter_id: LetterInPath) -> Response:
+    """One dead letter with what was sent. A slash in its id is written `%2F`."""
+    here, tenant = serving(request), tenant_of(request)
+    found = await here.past.ask(
+        "dead letter", tenant, lambda root: reading.dead_letter(root, tenant, letter_id)
+    )
+    told = {name: found[name] for name in ("reason", "detail", "key", "headers", "recorded_at")}
+    return reply({"id": letter_id, **told, **_bytes(found["payload"])})
+
+
+def _bytes(payload: bytes) -> dict[str, str]:
+    try:
+        return {"text": payload.decode()}
+    except UnicodeDecodeError:
+        return {"base64": b64encode(payload).decode()}

@@ -1,0 +1,163 @@
+"""The process of `turnfold serve`: which memory it answers from, its port, how it ends."""
+
+import asyncio
+import errno
+import gc
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import uvicorn
+
+from sinks.root import check_root, is_marked, is_shared
+from streams.errors import ConfigurationError, TurnfoldError, UsageError
+from streams.observing.readiness import Readiness
+from streams.pipeline.retention import retention_of
+from streams.serving.backends.backend import Memory
+from streams.serving.http.app import create_app
+from streams.serving.http.connection import UVICORN, Connection, raise_file_limit
+from streams.serving.http.keys import Keys
+from streams.serving.http.settings import ServeSettings
+
+BACKLOG = 4096
+SWITCH_SECONDS = 0.0005
+"""A thread that wants to run waits so long for the one that does: Python's 5 ms would be felt in
+each answer, and the folding is as fast so."""
+YOUNG = 10_000
+"""Objects that are made, and not gone, before cycles among them are looked for."""
+END_WITHIN = 10
+"""Seconds that requests under way may take, once the server is to end."""
+
+Beside = Callable[[Callable[[], Readiness]], AbstractAsyncContextManager[None]]
+Entered = AbstractAsyncContextManager[Memory]
+
+
+def serve(
+    settings: ServeSettings,
+    history: Path | None,
+    bootstrap: str | None,
+    beside: Beside,
+    say: Callable[[str], None],
+) -> None:
+    """Answers until SIGTERM or SIGINT, then what is under way; what was posted is committed.
+
+    `say` hears the URL once it answers. `beside` lasts as long: what answers at another port.
+    Raises ConfigurationError, UsageError, Unreachable; TurnfoldError where the memory cannot go
+    on, so that whoever watches over the process starts another.
+    """
+    memory = memory_of(settings, history, bootstrap)
+    keys = Keys(settings.keys) if settings.keys else None
+    raise_file_limit()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    with _listening(settings.host, settings.port) as listening:
+        runner = asyncio.Runner(loop_factory=_loop_factory())
+        with runner:
+            runner.run(_serve(settings, memory, keys, listening, beside, say))
+
+
+def memory_of(settings: ServeSettings, history: Path | None, bootstrap: str | None) -> Entered:
+    """The tier to answer from, not entered yet: Kafka's, if there is a broker; else a history's."""
+    if bootstrap is not None:
+        from streams.kafka.client.settings import KafkaSettings
+        from streams.serving.backends.replica import ReplicaMemory
+
+        return ReplicaMemory(KafkaSettings.load(bootstrap=bootstrap), settings.app_id, history)
+    if history is None:
+        raise UsageError("give --history DIR to serve a history, or --bootstrap to serve Kafka's")
+    root = check_root(history)
+    if is_marked(root) and is_shared(root):
+        from streams.serving.backends.readonly import HistoryMemory
+
+        return HistoryMemory(root)
+    from streams.serving.backends.embedded import EmbeddedMemory
+
+    return EmbeddedMemory(root, settings.extractor, retention_of(settings.retention_days))
+
+
+async def _serve(
+    settings: ServeSettings,
+    entered: Entered,
+    keys: Keys | None,
+    listening: socket.socket,
+    beside: Beside,
+    say: Callable[[str], None],
+) -> None:
+    async with entered as memory, beside(memory.readiness):
+        app = create_app(
+            memory,
+            keys,
+            bounds=settings.bounds,
+            within=settings.within,
+            page=settings.page,
+            records=settings.records,
+            query_seconds=settings.query_seconds,
+        )
+        _collect_seldom()
+        server = _Server(
+            uvicorn.Config(app, http=Connection, timeout_graceful_shutdown=END_WITHIN, **UVICORN),
+            lambda: say(_url(listening)),
+        )
+
+        def end() -> None:
+            server.should_exit = True
+            app.state.serving.streams.close()  # nobody would wait for their end
+
+        loop = asyncio.get_running_loop()
+        for one in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(one, end)
+        failing = loop.create_task(memory.failed())
+        failing.add_done_callback(lambda _: end())
+        await server._serve([listening])  # `serve` would raise the signals once more
+        if failing.done():
+            if isinstance(failing.result(), ConfigurationError):
+                raise failing.result()
+            why = type(failing.result()).__name__  # its words may quote a record
+            raise TurnfoldError(f"serve has failed: {why}; its log says where: start it again")
+        failing.cancel()
+
+
+def _collect_seldom() -> None:
+    """What was loaded stays: each full collection would look at all of it, for some 40 ms. What
+    requests leave is seldom in a cycle, and a collection among them finds next to nothing."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(YOUNG, 20, 20)
+
+
+class _Server(uvicorn.Server):
+    """Says when it answers."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host.strip("[]"), port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        other = "give another --port, 0 for any that is free"
+        if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+            other = "--host is an address or a name of this machine"
+        raise ConfigurationError(f"{host}:{port}: {error.strerror or error}; {other}") from None
+
+
+def _url(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ModuleNotFoundError:  # Windows has none
+        return None
+    return uvloop.new_event_loop

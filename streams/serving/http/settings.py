@@ -1,0 +1,103 @@
+"""What `turnfold serve` is told: from the environment, TURNFOLD_SERVE_…, or by its options."""
+
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+from pydantic_settings import SettingsConfigDict
+
+from streams.pipeline.retention import ABOUT, DEFAULT_DAYS, check_days
+from streams.serving.http.limits import Bounds
+from streams.settings import Settings
+
+PREFIX = "TURNFOLD_SERVE_"
+BOUNDS = Bounds()
+
+
+class ServeSettings(Settings):
+    """The settings of a server, whichever tier it answers from."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
+
+    about = "serve settings"
+    host: Annotated[
+        str, Field(min_length=1, description="Where to listen; without keys this machine alone.")
+    ] = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65_535, description="0: any that is free.")] = 8400
+    keys: Annotated[
+        Path | None, Field(description="The file of `turnfold keys`: who may ask, for whom.")
+    ] = None
+    extractor: Annotated[
+        Literal["none", "rules"] | None,
+        Field(
+            description="Finds memory in turns, without Kafka. It is remembered: without it the "
+            "history goes on with what was chosen last."
+        ),
+    ] = None
+    retention_days: Annotated[
+        float, AfterValidator(check_days), Field(description=f"{ABOUT} Without Kafka.")
+    ] = DEFAULT_DAYS
+    app_id: Annotated[
+        str,
+        Field(
+            pattern=r"^[A-Za-z0-9._-]{1,100}$",
+            description="The workers' consumer group, whose tables are followed.",
+        ),
+    ] = "turnfold"
+    within: Annotated[
+        float,
+        Field(gt=0, le=60, description="Seconds a write waits to be applied; then it is a 202."),
+    ] = 2.0
+    page: Annotated[int, Field(ge=1, le=10_000, description="Most entries of a list.")] = 1_000
+    records: Annotated[int, Field(ge=1, description="Most records of one request.")] = 10_000
+    query_seconds: Annotated[
+        float, Field(gt=0, le=600, description="A question to the history ends then.")
+    ] = 10.0
+    body_bytes: Annotated[int, Field(ge=1_000, description="Of a request's body, unpacked.")] = (
+        BOUNDS.body_bytes
+    )
+    key_rate: Annotated[
+        int, Field(ge=0, description="Requests a second of one key; 0: any number.")
+    ] = BOUNDS.key_rate
+    tenant_rate: Annotated[
+        int, Field(ge=0, description="Requests a second of one tenant; 0: any number.")
+    ] = BOUNDS.tenant_rate
+    streams: Annotated[int, Field(ge=0, description="Open event streams of one tenant.")] = (
+        BOUNDS.streams
+    )
+
+    all_streams: Annotated[int, Field(ge=0, description="Open event streams of all tenants.")] = (
+        BOUNDS.all_streams
+    )
+
+    @model_validator(mode="after")
+    def _guarded(self) -> Self:
+        if self.keys is None and not is_loopback(self.host):
+            raise ValueError(
+                f"host {self.host} can be reached by others, and there are no keys: make one "
+                "(turnfold keys add --keys keys.json --tenant default --role admin) and give "
+                "--keys keys.json, or leave the host out"
+            )
+        return self
+
+    @property
+    def bounds(self) -> Bounds:
+        """The limits, as the layers around the application take them."""
+        return Bounds(
+            body_bytes=self.body_bytes,
+            key_rate=self.key_rate,
+            tenant_rate=self.tenant_rate,
+            streams=self.streams,
+            all_streams=self.all_streams,
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach it."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:  # a name, which may come to mean anything
+        return False

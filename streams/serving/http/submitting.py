@@ -1,0 +1,228 @@
+"""Bodies into records: checked, given the caller's tenant, appended to the log as one.
+
+The body is whole and unpacked (`bodies`). What `decode` refuses here is no input:
+it reaches no topic and no dead letter, and its sender is told why.
+"""
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from schemas.events import MAX_RECORD_BYTES
+from schemas.http import Ending
+from streams.apps.metrics import WRITE_WAIT_SECONDS
+from streams.folds.ids import make_id
+from streams.folds.rows import Input
+from streams.pipeline.decode import Dead, decode, means_withheld
+from streams.pipeline.plain import TENANT
+from streams.serving.backends.backend import Memory, Outcome
+from streams.serving.http.cloud_events import IDS, Event, NotAnEvent
+from streams.serving.http.problems import Fault, Problem, invalid
+
+CHUNK = 64
+"""Records that are decoded before other requests have a turn; long ones count as several."""
+LONG = 4096
+"""Bytes."""
+SHORT = 512
+"""Bytes of a record with something nested in it of which what it says is kept while it waits."""
+ALIKE = ("", 0, 0)
+NEXT_FIELD = re.compile(r"; (?=[A-Za-z_][\w.]*: )")
+"""Where the detail of a dead letter goes on with another field."""
+
+
+class Result(msgspec.Struct, omit_defaults=True):
+    """What became of one record (schemas.http.RecordResult)."""
+
+    position: int
+    ending: Ending
+    id: str | None = None
+    reason: str | None = None
+    field: str | None = None
+    detail: str | None = None
+
+
+class _Head(msgspec.Struct, gc=False):
+    """What is looked at of a record before all of it is decoded."""
+
+    tenant: Any = None
+    source: Any = None
+
+
+_head = msgspec.json.Decoder(_Head).decode
+
+
+async def submit(
+    memory: Memory, tenant: str, records: Sequence[bytes | Event], within: float
+) -> list[Result]:
+    """The result of each record, in order. Raises NotReady, Busy: nothing was taken then."""
+    results: list[Result] = []
+    good: list[bytes] = []
+    read: list[Input | None] = []
+    waiting: list[Result] = []
+    decoded = 0
+    for number, record in enumerate(records):
+        decoded += 1 + (len(record) // LONG if isinstance(record, bytes) else 0)
+        if decoded >= CHUNK:
+            decoded = 0
+            await asyncio.sleep(0)
+        checked, result = _check(record, tenant, number + 1)
+        results.append(result)
+        if checked is not None:
+            good.append(checked[0])
+            read.append(_kept(*checked))
+            waiting.append(result)
+    if good:
+        with WRITE_WAIT_SECONDS.time():
+            outcomes = await memory.submit(good, within, read)
+        for result, outcome in zip(waiting, outcomes, strict=True):
+            _end(result, outcome)
+    return results
+
+
+def _kept(line: bytes, given: Input) -> Input | None:
+    """What a record says, where it is small while it waits: what is nested takes up to thirty times
+    its bytes once it is decoded, and waiting records are counted by their bytes."""
+    return given if len(line) <= (LONG if given.plain else SHORT) else None
+
+
+def _end(result: Result, outcome: Outcome) -> None:
+    result.ending, result.reason, result.detail = outcome
+    if result.ending == "dead" and result.detail:
+        result.field = _field(result.detail)
+
+
+def _check(
+    record: bytes | Event, tenant: str, position: int
+) -> tuple[tuple[bytes, Input] | None, Result]:
+    """The record as the log takes it and what it says, or None where it is not taken."""
+    try:
+        line = record if isinstance(record, bytes) else record.line()
+    except NotAnEvent as error:
+        return None, Result(position, "refused", None, "not_an_event", error.field, str(error))
+    if len(line) > MAX_RECORD_BYTES:  # decoding all of it takes its time
+        if _is_withheld(line):
+            return None, Result(position, "withheld")
+        detail = f"{len(line)} bytes, at most {MAX_RECORD_BYTES}"
+        return None, Result(position, "refused", None, "too_large", "record", detail)
+    line = _owned(line, tenant)
+    given = decode(line, ALIKE)
+    if type(given) is Input:
+        said: Any = given.record
+        own = getattr(said, IDS[said.type])
+        if said.tenant != tenant:
+            detail = "tenant: leave it out, or name that of the key"
+            return None, Result(position, "refused", own, "other_tenant", "tenant", detail)
+        return (line, given), Result(position, "accepted", own)
+    if isinstance(given, Dead):
+        field = _field(given.detail)
+        return None, Result(position, "refused", None, given.reason, field, given.detail)
+    return None, Result(position, "withheld")
+
+
+def _owned(line: bytes, tenant: str) -> bytes:
+    """The record with the caller's tenant, where it names none."""
+    if tenant == TENANT:
+        return line
+    try:
+        named = _head(line).tenant
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return line  # `decode` says what is wrong with it
+    return line if named is not None else _with(line, "tenant", tenant)
+
+
+def _is_withheld(line: bytes) -> bool:
+    try:
+        source = _head(line).source
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return isinstance(source, str) and means_withheld(source)
+
+
+def _with(line: bytes, field: str, value: str) -> bytes:
+    """A JSON object with one more field, behind the others: where it is there as null, too, the
+    last one counts."""
+    rest = line.rstrip()[:-1].rstrip()
+    comma = b"" if rest.endswith(b"{") else b","
+    return b"%s%s%s:%s}" % (rest, comma, _json(field), _json(value))
+
+
+_json = msgspec.json.Encoder().encode
+
+
+def _field(detail: str) -> str | None:
+    """The field that a dead letter's detail begins with, if it does."""
+    name, colon, _ = detail.partition(": ")
+    return name if colon and " " not in name else None
+
+
+def with_key(record: bytes, tenant: str, key: str) -> bytes:
+    """The record with an id made of the request's `Idempotency-Key`, if it has none."""
+    if len(record) > MAX_RECORD_BYTES:
+        return record
+    try:
+        said = msgspec.json.decode(record)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return record
+    kind = said.get("type") if isinstance(said, dict) else None
+    name = IDS.get(kind) if isinstance(kind, str) else None
+    if name is None or said.get(name) is not None:
+        return record
+    return _with(record, name, id_of_key(tenant, key))
+
+
+def id_of_key(tenant: str, key: str) -> str:
+    """The record's id that an `Idempotency-Key` stands for."""
+    return make_id("idempotency", tenant, key)
+
+
+class Keys:
+    """What was first sent under each `Idempotency-Key`, of the newest."""
+
+    def __init__(self, most: int = 4096, most_bytes: int = 16_000_000) -> None:
+        self._most = most
+        self._room = most_bytes
+        self._known: dict[tuple[str, ...], bytes] = {}
+
+    def first(self, key: tuple[str, ...], line: bytes) -> bytes:
+        """The record that was first sent under the key: this one, if none was."""
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = line
+            self._room -= len(line)
+        while self._known and (len(self._known) > self._most or self._room < 0):
+            self.drop(next(iter(self._known)))
+        return known
+
+    def drop(self, key: tuple[str, ...]) -> None:
+        """It was not applied: what comes next under the key may be another."""
+        self._room += len(self._known.pop(key, b""))
+
+
+def status_of(results: Sequence[Result]) -> HTTPStatus:
+    """200, or 202 where some are only accepted. Raises Problem where all were refused."""
+    if results and all(one.ending == "refused" for one in results):
+        if all(one.reason == "other_tenant" for one in results):
+            raise Problem(403, "Forbidden", "the key is of another tenant")
+        raise invalid([fault for one in results[:100] for fault in _faults(one)])
+    accepted = any(one.ending == "accepted" for one in results)
+    return HTTPStatus.ACCEPTED if accepted else HTTPStatus.OK
+
+
+def _faults(refused: Result) -> list[Fault]:
+    """One for each field that the detail names."""
+    found = []
+    for part in NEXT_FIELD.split(refused.detail or ""):
+        field = _field(part)
+        reason = part.removeprefix(f"{field}: ")
+        found.append(Fault(field or refused.field or "record", reason, refused.position))
+    return found
+
+
+def counts(results: Sequence[Result]) -> dict[str, int]:
+    """How many records ended so."""
+    return dict(Counter(one.ending for one in results))

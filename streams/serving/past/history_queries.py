@@ -1,0 +1,195 @@
+"""Questions to the history: in threads of their own, few at once, each within a time, and no
+tenant's before all others'."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from logging import getLogger
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeVar
+
+import _duckdb
+from _duckdb import DuckDBPyConnection
+
+from sinks import history
+from sinks.root import HistoryError, HistoryWriteError
+from streams.errors import DataRefused, UsageError
+from streams.search import NotIndexed, Page, Query
+from streams.search import search as find
+from streams.serving.backends.backend import Memory, NotReady
+from streams.serving.backends.live import Live
+from streams.serving.backends.tenant_queue import Turns
+from streams.serving.http.problems import (
+    Fault,
+    Problem,
+    invalid,
+    no_history,
+    not_found,
+    retry_after,
+)
+from streams.serving.past.indexing import Indexing
+
+THREADS = 3
+WAITING = 16
+"""Questions of a tenant that wait for a thread; more are sent away."""
+SETTINGS = "SET threads = 1; SET memory_limit = '512MB'; SET temp_directory = ''"
+"""Of each question: the server has other things to do, and nothing is left on disk."""
+
+T = TypeVar("T")
+_log = getLogger(__name__)
+
+
+class _Watch:
+    """The connections one question opens, to be interrupted when its time is over."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._opened: list[DuckDBPyConnection] = []
+        self._over = False
+
+    def opened(self, connection: DuckDBPyConnection) -> None:
+        connection.execute(SETTINGS)
+        with self._lock:
+            if self._over:
+                raise TimeoutError
+            self._opened.append(connection)
+
+    def interrupt(self) -> None:
+        with self._lock:
+            self._over = True
+            for connection in self._opened:
+                with suppress(_duckdb.Error):  # one that was closed meanwhile
+                    connection.interrupt()
+
+
+class Past:
+    """Asks `streams.reading` of the generation that answers, by its own path: no question is
+    answered from two."""
+
+    def __init__(self, memory: Memory, seconds: float) -> None:
+        self._memory = memory
+        self._seconds = seconds
+        self._threads = ThreadPoolExecutor(THREADS, "history")
+        self._turns = Turns(THREADS, WAITING)
+        self._indexes: dict[Path, Indexing] = {}  # of each generation that has answered
+        memory.preparing.append(self._prepare)
+
+    def begin(self, tenants: Iterable[str]) -> None:
+        """What these are likely to ask for takes its time: it is begun now."""
+        with suppress(NotReady):
+            if (tables := self._memory.live.tables) is not None:
+                self._index(tables).begin(tenants)
+
+    async def _prepare(self, live: Live) -> None:
+        """The index of another generation, for the tenants that have searched in this one."""
+        if live.tables is None:
+            return
+        index = self._index(live.tables)
+        await index.whole(self._tenants())
+
+    def _index(self, tables: Path) -> Indexing:
+        """That of a generation; what others have indexed, one that is new here indexes, too."""
+        found = self._indexes.get(tables)
+        if found is None:
+            tenants = self._tenants()
+            found = self._indexes[tables] = Indexing(tables)
+            found.begin(tenants)
+        return found
+
+    def _tenants(self) -> set[str]:
+        return {tenant for index in self._indexes.values() for tenant in index.tenants}
+
+    async def search(self, tenant: str, query: Query) -> Page:
+        """As `streams.search` answers. Raises Problem, Busy."""
+        tables = self._memory.live.tables
+        if tables is None:
+            raise no_history("search")
+        indexing = self._index(tables)
+
+        def found(root: Path) -> Page:
+            try:
+                return find(root, tenant, query, at_once=True)
+            except HistoryWriteError as error:  # a full disk: what is indexed can still be found
+                _log.error("the search index is not brought up to date: %s", error)
+                return as_built(root)
+
+        def as_built(root: Path) -> Page:  # what was committed meanwhile would keep it waiting
+            return find(root, tenant, query, update=False)
+
+        with suppress(NotIndexed):
+            if not indexing.is_at(tenant):
+                return await self.ask("search", tenant, found)
+        await indexing.wait(tenant)
+        try:
+            return await self.ask("search", tenant, as_built)
+        except NotIndexed:
+            raise indexing.not_indexed(tenant) from None
+
+    async def ask(self, what: str, tenant: str, question: Callable[[Path], T]) -> T:
+        """The answer; `what` names it in problems. Raises Problem, Busy, NotIndexed."""
+        if self._memory.history is None:
+            raise no_history(what)
+        watch = _Watch()
+        try:
+            async with asyncio.timeout(self._seconds):
+                give_back = await self._turns.take(tenant)
+                try:
+                    tables = self._memory.live.tables
+                    assert tables is not None, "there is a history"
+                    asked = self._threads.submit(_run, question, tables, watch)
+                except BaseException:
+                    give_back()
+                    raise
+                _when_ended(asked, give_back)
+                return await asyncio.wrap_future(asked)
+        except TimeoutError:
+            watch.interrupt()
+            raise _too_slow(self._seconds) from None
+        except _duckdb.OutOfMemoryException:
+            raise Problem(503, "Too slow", "that takes too much memory; ask for less") from None
+        except DataRefused:
+            raise not_found(what) from None
+        except UsageError as error:
+            field, named, reason = str(error).partition(": ")
+            fault = Fault(field, reason) if named and " " not in field else Fault(what, str(error))
+            raise invalid([fault]) from None
+        except NotIndexed:
+            raise
+        except (HistoryError, _duckdb.IOException) as error:
+            _log.error("%s", error)
+            detail = "the history cannot be read now; the server's log says why"
+            raise Problem(503, "Not ready", detail, retry_after(5)) from None
+
+    def close(self) -> None:
+        """Questions that wait are dropped, those under way left to end."""
+        for index in self._indexes.values():
+            index.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _when_ended(asked: Future[Any], call: Callable[[], None]) -> None:
+    """Calls on this loop once the thread is free, which may be long after nobody waits."""
+    loop = asyncio.get_running_loop()
+
+    def told(_: Future[Any]) -> None:
+        with suppress(RuntimeError):  # the server has ended
+            loop.call_soon_threadsafe(call)
+
+    asked.add_done_callback(told)
+
+
+def _run(question: Callable[[Path], Any], root: Path, watch: _Watch) -> Any:
+    token = history.WATCH.set(watch.opened)
+    try:
+        return question(root)
+    except _duckdb.IOException:
+        return question(root)  # a file that `compact` has just made part of another
+    finally:
+        history.WATCH.reset(token)
+
+
+def _too_slow(seconds: float) -> Problem:
+    detail = f"the history did not answer in {seconds:g} s; ask for less, or later"
+    return Problem(503, "Too slow", detail, retry_after(5))
