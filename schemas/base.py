@@ -2,7 +2,7 @@
 
 Shapes: a time is RFC 3339 text with an offset on the wire and an integer of microseconds
 since 1970-01-01 UTC in Python, so that folds compare and subtract it without a clock or a
-calendar. Ids are 1..128 characters without control characters. Source: design 03, 04.
+calendar. Ids are 1..128 characters without control characters.
 """
 
 from typing import Annotated, Any
@@ -79,7 +79,7 @@ class Reply(BaseModel):
 
 
 class Vad(Wire):
-    """Valence, arousal, dominance; a finite number outside -1..+1 is clamped (seed 003 §5)."""
+    """Valence, arousal, dominance; each is a finite number; values outside -1..+1 are clamped."""
 
     v: ClampedAxis
     a: ClampedAxis

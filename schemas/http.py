@@ -32,7 +32,7 @@ Moment = Annotated[
 
 
 class Update(Wire):
-    """What both bodies of seed 004 may say besides. `tenant` can only be the key's own;
+    """Fields that both updates may have. `tenant` can only be the key's own;
     `occurred_at` is the time of the request, if it is not given."""
 
     tenant: Tenant | None = None
@@ -41,7 +41,7 @@ class Update(Wire):
 
 
 class SessionUpdate(Update):
-    """`POST /memory/session/update` (seed 004 §3.4)."""
+    """The body of `POST /memory/session/update`."""
 
     session_id: Id
     intent: Label | None = None
@@ -50,7 +50,7 @@ class SessionUpdate(Update):
 
 
 class UserEvent(Wire):
-    """What the user has just done (seed 004 §3.3)."""
+    """What the user has just done."""
 
     intent: Label | None = None
     topic: Label | None = None
@@ -59,7 +59,7 @@ class UserEvent(Wire):
 
 
 class UserUpdate(Update):
-    """`POST /memory/user/update` (seed 004 §3.3)."""
+    """The body of `POST /memory/user/update`."""
 
     user_id: Id
     event: UserEvent

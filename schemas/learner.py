@@ -1,4 +1,4 @@
-"""The learner's profile and the summary for an intent router, as seed 004 writes them."""
+"""The learner's profile and the summary for an intent router."""
 
 from typing import Literal
 
@@ -28,7 +28,7 @@ class LearnerHistory(Reply):
 
 
 class UserLearningProfile(Reply):
-    """Seed 004 §2.1. `mastery_score` (ours) is the number behind each word, 0..1."""
+    """A user's learning profile. `mastery_score` is the number behind each level, 0..1."""
 
     user_id: str
     mastery: dict[str, Mastery] = Field(default_factory=dict)
@@ -39,7 +39,7 @@ class UserLearningProfile(Reply):
 
 
 class MemorySummary(Reply):
-    """Seed 004 §2.3. `known` is false where the topic's mastery is not known."""
+    """Mastery of the current topic. `known` is false if there is no answer on it yet."""
 
     topic_hint: str | None = None
     user_mastery_hint: Mastery = "weak"

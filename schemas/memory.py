@@ -1,4 +1,4 @@
-"""Long-term memory (seed 003): what the write plans have made."""
+"""Long-term memory: what the write plans have made."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Write plans: what should be remembered of an event (seed 003)."""
+"""Write plans: what should be remembered of an event."""
 
 from typing import Annotated, Literal
 
@@ -18,7 +18,7 @@ class Extractor(Wire):
 
 
 class StateUpdate(Wire):
-    """One change of the long-term state (seed 003 §2)."""
+    """One change of the long-term state."""
 
     op: Literal["upsert", "close", "mark_done"] = "upsert"
     kind: Literal["fact", "relation", "task", "summary", "long_mood_state"] | None = None
@@ -87,7 +87,7 @@ class ThreadUpdate(Wire):
 
 
 class LinkUpdate(Wire):
-    """Puts or removes a relation between two events (seed 003 §4)."""
+    """Puts or removes a relation between two events."""
 
     op: Literal["put", "remove"] = "put"
     from_event_id: Id
@@ -99,7 +99,7 @@ class LinkUpdate(Wire):
 
 
 class ContextUpdates(Wire):
-    """Changes of the context graph (seed 003 §4)."""
+    """Changes of threads and links."""
 
     threads: list[ThreadUpdate] = Field(default_factory=list, max_length=200)
     links: list[LinkUpdate] = Field(default_factory=list, max_length=200)
@@ -138,7 +138,7 @@ class Extraction(Wire):
 
 
 class WritePlan(Record):
-    """What should be remembered of an event (seed 003 §4). Applies whole or not at all.
+    """What should be remembered of an event. Applies whole or not at all.
 
     Key: tenant/user_id. `event_id` names the event it was made from; none when tidying.
     """

@@ -1,4 +1,4 @@
-"""What all input records are made of (design 03)."""
+"""What all input records are made of (docs/records.md)."""
 
 from typing import Annotated
 
@@ -23,7 +23,7 @@ class Record(Wire):
 
 
 class Affect(Wire):
-    """One moment of feeling: text and numbers (seed 003 §5)."""
+    """One moment of feeling: text and numbers."""
 
     text: Text = ""
     labels: list[Label] = Field(default_factory=list, max_length=6)

@@ -1,4 +1,4 @@
-"""The rows of the history tables (design 03). The Delta columns are derived from these models.
+"""The rows of the history tables (docs/tables.md). The Delta columns are derived from these models.
 
 JSON text is `Json`, a dead letter's payload `bytes`; times are microseconds UTC. Every table
 also carries the columns of `Source`, which the runtime fills in.

@@ -1,4 +1,4 @@
-"""The SQL of the views and macros over the history tables (design 03 and 04).
+"""The SQL of the views and macros over the history tables (docs/tables.md).
 
 Filters on tenant and owner, session or entity must reach the files, so every window is
 partitioned by those columns. A macro's parameter takes the place of every unqualified column of
@@ -131,7 +131,7 @@ WHERE bounded.valid_from <= coalesce(CAST(valid_at AS TIMESTAMPTZ), now())
 """
 
 MOOD_CURRENT = """
--- the one long_mood_state of each user; its numbers decay when read (design 04, Affect)
+-- the one long_mood_state of each user; its numbers decay when read (docs/rules.md, Affect)
 SELECT * FROM state_current WHERE kind = 'long_mood_state'
 """
 
@@ -379,10 +379,10 @@ MACROS: dict[str, str] = {
     "reply_chain": REPLY_CHAIN,
 }
 ABOUT: dict[str, str] = {
-    "task_current": "The newest document of each task (`doc`: seed 002's).",
-    "session_current": "The newest document of each session (`doc`: seed 000's), status as folded, "
-    "without expiry.",
-    "profile_current": "The newest learning profile of each user (`doc`: seed 004's).",
+    "task_current": "The newest document of each task (`doc`: a TaskDocument).",
+    "session_current": "The newest document of each session (`doc`: a SessionDocument), status as "
+    "folded, without expiry.",
+    "profile_current": "The newest learning profile of each user (`doc`: a UserLearningProfile).",
     "event_current": "Each turn once, as it ended.",
     "recursion_current": "One row per trace id: of its versions the one that stands. "
     "`after_finish`: it came when its task had ended.",

@@ -68,7 +68,7 @@ def _document(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def session(root: Path, tenant: str, session_id: str, as_of: int | None, now: int) -> Any:
-    """The document of seed 000 with its SessionContext; expiry as of the time asked about.
+    """The session's document with its SessionContext; expiry as of the time asked about.
 
     As of a past time the session is folded again from its events up to then.
     """
@@ -160,7 +160,7 @@ def _load_turns(about: Lookup, key: str, of_users: bool) -> None:
 
 
 def task(root: Path, tenant: str, task_id: str, session_id: str | None) -> dict[str, Any]:
-    """The state machine of seed 002."""
+    """The task's document."""
     with connect(root, tenant=tenant, views=["task_current"]) as db:
         sql = "SELECT session_id, doc FROM task_current WHERE tenant = ? AND task_id = ?"
         found = rows(db, sql, tenant, task_id)

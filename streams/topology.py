@@ -1,4 +1,4 @@
-"""The one page that says what flows where: topics, keys, agents, tables (design 03 and 05).
+"""The one page that says what flows where: topics, keys, agents, tables (docs/topics.md).
 
 Pure data. The file runner, the Kafka tier, the AsyncAPI document and docs/topics.md are derived
 from it. A key is its template with the record's values put in. Only the tenant may hold no "/";
@@ -20,7 +20,7 @@ from schemas.task import TaskDocument
 Direction = Literal["input", "internal", "output"]
 
 # A record may have 1 MB (schemas.events.MAX_RECORD_BYTES). A larger one must still get in, to end
-# as a dead letter; that carries it whole, as text, beside its reason (design 03).
+# as a dead letter; that carries it whole, as text, beside its reason.
 INPUT_BYTES = 2 * 1024 * 1024
 OUTPUT_BYTES = 2 * INPUT_BYTES
 
@@ -35,7 +35,7 @@ SOURCE = "the key of the record it comes from"
 class Topic:
     """`payloads` are the models of its JSON messages, `rows` the history tables whose rows it
     carries. Compacted: the newest message of a key stays, a tombstone ends it. Append-only:
-    messages stay `retention_days`, None for ever (law 8: the log is never cut unasked)."""
+    messages stay `retention_days`, None for ever (the log is never cut unasked)."""
 
     name: str
     direction: Direction
@@ -49,7 +49,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The rows a fold keeps: many small ones an entity (law 7), named in the fold's docstring.
+    """The rows a fold keeps: many small ones an entity, named in the fold's docstring.
     `documents` are what its rows are read as."""
 
     name: str

@@ -1,4 +1,6 @@
-"""The worker: the topology's agents as a Faust app, and a process that runs it (design 05).
+"""The worker: the topology's agents as a Faust app, and a process that runs it.
+
+See docs/kafka-tier.md.
 
 `turnfold worker` is the usual way to start it; `faust -A streams.apps.worker worker` works too
 and takes its settings from the environment alone (TURNFOLD_KAFKA_…, TURNFOLD_WORKER_…).

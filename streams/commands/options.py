@@ -106,7 +106,7 @@ EXTRAS = {
 
 
 def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
-    """Turns the errors of design 03 into one line on stderr and their exit code."""
+    """Turns errors into one line on stderr and an exit code (docs/operations.md, "Exit codes")."""
 
     @functools.wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,8 +1,8 @@
-"""The caps and constants of the memory rules (design 04), with their defaults.
+"""The caps and constants of the memory rules (docs/rules.md), with their defaults.
 
 One set a process: `use` is called before the first record is folded or read, as code is loaded
-before it runs (law 5). A history that was folded under other constants names them, so that whoever
-goes on with it, or reads it, uses the same.
+before it runs (docs/laws.md, Deterministic). A history that was folded under other constants names
+them, so that whoever goes on with it, or reads it, uses the same.
 """
 
 from collections.abc import Mapping

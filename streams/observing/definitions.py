@@ -36,7 +36,7 @@ RECORDS_READ = Metric(
 )  # fmt: skip
 RECORDS = Metric(
     "turnfold_records_total", "counter", "worker", (*LANE, "ending"), "records",
-    "What input records ended as: applied, duplicate, dead or withheld (law 3).",
+    "What input records ended as: applied, duplicate, dead or withheld.",
 )  # fmt: skip
 DEAD_LETTERS = Metric(
     "turnfold_dead_letters_total", "counter", "worker", (*LANE, "reason"), "records",

@@ -90,7 +90,7 @@ def test_a_generation_is_made_from_the_topics_and_goes_live(
     for name in ("bare", "again"):
         written(working, history, "--generation", name)
 
-    # each is what the file runner makes of the same log under the same rules (law 1)
+    # each is what the file runner makes of the same log under the same rules
     folded(log, history=tmp_path / "without")
     folded(log, "--extractor", "rules", history=tmp_path / "with")
     assert digest(history / "generations/bare")["memory"] == digest(tmp_path / "without")["memory"]
