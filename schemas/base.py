@@ -63,7 +63,7 @@ JsonObject = dict[str, Any]
 
 
 class Wire(BaseModel):
-    """A JSON object that crosses a boundary. Fields it does not know are kept, not refused."""
+    """A JSON object that crosses a boundary. Unknown fields are kept, not refused."""
 
     model_config = ConfigDict(
         extra="allow", strict=True, populate_by_name=True, ser_json_inf_nan="null"
@@ -71,7 +71,7 @@ class Wire(BaseModel):
 
 
 class Reply(BaseModel):
-    """A JSON object Turnfold answers with; nothing but the fields it names."""
+    """A JSON object that Turnfold returns; it has the named fields only."""
 
     model_config = ConfigDict(
         extra="forbid", populate_by_name=True, ser_json_bytes="base64", val_json_bytes="base64"

@@ -80,7 +80,7 @@ class Observation(Wire):
 
 
 class MemoryItemWrite(Wire):
-    """One item of `session_memory_delta`: written as it is, without a threshold."""
+    """An item that `session_memory_delta` adds. It needs no threshold."""
 
     id: Id
     type: ObservationType
@@ -94,7 +94,7 @@ class MemoryItemWrite(Wire):
 
 
 class MemoryItemPatch(Wire):
-    """Fields of a session memory item to change; those left out stay."""
+    """Fields of a session memory item to change; omitted fields keep their values."""
 
     id: Id
     content: Text | None = None
@@ -107,7 +107,7 @@ class MemoryItemPatch(Wire):
 
 
 class SessionMemoryDelta(Wire):
-    """Direct writes to the session memory: per id the latest turn's op wins."""
+    """Direct writes to the session memory. Per id the latest turn's operation wins."""
 
     add: list[MemoryItemWrite] = Field(default_factory=list, max_length=64)
     update: list[MemoryItemPatch] = Field(default_factory=list, max_length=64)

@@ -11,7 +11,7 @@ Strength = Literal["weak", "medium", "strong"]
 
 
 class LearnerPreferences(Reply):
-    """What the learner uses most; null until it shows. The strengths are ours."""
+    """What the learner uses most, and how clearly; null while there is too little to tell."""
 
     preferred_artifact: Literal["quiz", "explanation", "notes", "flashcards"] | None = None
     preferred_artifact_strength: Strength | None = None
@@ -20,7 +20,7 @@ class LearnerPreferences(Reply):
 
 
 class LearnerHistory(Reply):
-    """Counts of what the learner did; topics in order of first visit."""
+    """Counts of activities, and topics in order of first visit."""
 
     quiz_sessions: int = Field(default=0, ge=0)
     homework_help_count: int = Field(default=0, ge=0)

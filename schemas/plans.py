@@ -106,7 +106,7 @@ class ContextUpdates(Wire):
 
 
 class EventAnnotations(Wire):
-    """When the thing spoken of happened, and whom it is about."""
+    """When the event happened and which entities it concerns."""
 
     about_start: Micros | None = None
     about_end: Micros | None = None
@@ -115,16 +115,16 @@ class EventAnnotations(Wire):
 
 
 class PlanAffect(Affect):
-    """A moment of feeling an extractor saw in an event; by default the plan's own."""
+    """A moment of affect in an event; by default in the plan's own event."""
 
     event_id: Id | None = None
 
 
 class Extraction(Wire):
-    """How a model made a plan: the turns it saw, its calls, their tokens and cost.
+    """How a model made a plan: the turns it read, its calls, their tokens and cost.
 
-    With `error` there is no plan: the record says that none came of these turns, and ends as a
-    dead letter, reason `extraction_failed`. `answer` is what the model said last.
+    With `error` no plan could be made of these turns: the record becomes a dead letter with reason
+    `extraction_failed`. `answer` is the model's last answer.
     """
 
     event_ids: list[Id] = Field(default_factory=list, max_length=1000)

@@ -15,7 +15,7 @@ Day = Annotated[int, Field(description="days since 1970-01-01: the UTC date of `
 
 
 class Source(Reply):
-    """Where a row comes from. In files `src_topic` is the path, `src_offset` the line from 1."""
+    """Source of a row. For files `src_topic` is the path and `src_offset` the line, from 1."""
 
     tenant: str
     recorded_at: Micros

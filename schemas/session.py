@@ -21,7 +21,7 @@ class Conversation(Reply):
 
 
 class SessionMemoryItem(Reply):
-    """Something worth remembering within a session; `evidence` names ≤ 20 newest events."""
+    """Something worth remembering in a session; `evidence` lists at most the 20 newest events."""
 
     id: str
     type: ObservationType

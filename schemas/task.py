@@ -42,14 +42,14 @@ class StepView(Reply):
 
 
 class ShortTermMemory(Reply):
-    """What a recursion asked to be remembered."""
+    """A short-term memory, and the recursion that added it."""
 
     trace_id: str
     memory: str
 
 
 class TaskMemory(Reply):
-    """≤ 50 short-term memories, oldest out."""
+    """At most the 50 newest short-term memories."""
 
     short_term: list[ShortTermMemory] = Field(default_factory=list, max_length=50)
 
@@ -64,9 +64,9 @@ class TaskContext(Reply):
 
 
 class TaskDocument(Reply):
-    """The whole machine: the fold of its recursions in (iteration_index, trace_id) order.
+    """The state of a task: the fold of its recursions in (iteration_index, trace_id) order.
 
-    ≤ 200 recursions are kept whole; `older_recursions` counts the others.
+    At most 200 recursions are kept whole; `older_recursions` counts the others.
     """
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True, serialize_by_alias=True)

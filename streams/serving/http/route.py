@@ -38,7 +38,9 @@ SLASH = "\x1f"
 IdInPath = Annotated[Id, Path()]
 IdInQuery = Annotated[Id | None, Query()]
 MomentInQuery = Annotated[Moment | None, Query()]
-Limit = Annotated[int | None, Query(ge=1, description="At most so many; the server has a bound.")]
+Limit = Annotated[
+    int | None, Query(ge=1, description="Maximum entries per page; capped by the server.")
+]
 
 JSON = "application/json"
 STREAM = "text/event-stream"

@@ -28,13 +28,15 @@ from streams.serving.http.route import (
     tenant_of,
 )
 
-NEXT = "The last reply's `next`."
+NEXT = "`next` of the previous page."
 OffsetCursor = Annotated[str | None, Query(pattern=paging.OFFSET, description=NEXT)]
 PlaceCursor = Annotated[str | None, Query(pattern=paging.PLACE, description=NEXT)]
 LetterCursor = Annotated[str | None, Query(pattern=paging.LETTER_PLACE, description=NEXT)]
 SearchCursor = Annotated[str | None, Query(pattern=CURSOR, description=NEXT)]
 ReasonInQuery = Annotated[Label | None, Query(description="Only this reason.")]
-SearchText = Annotated[str, Query(min_length=1, max_length=2000, description="What about.")]
+SearchText = Annotated[
+    str, Query(min_length=1, max_length=2000, description="Words to search for.")
+]
 SearchKinds = Annotated[
     str | None,
     Query(
@@ -198,8 +200,8 @@ async def search(
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 10,
     cursor: SearchCursor = None,
 ) -> Response:
-    """The events and states that a text is about (docs/search.md), best first. `matches` are the
-    parts of a hit's text that matched, as [start, end) in characters."""
+    """Searches events, states, preferences and session memory, best hits first. `matches` are the
+    matching parts of a hit's text, as [start, end) in characters."""
     here, tenant = serving(request), tenant_of(request)
     query = SearchQuery(
         text=q,
@@ -236,7 +238,7 @@ async def dead_letters(
 
 
 async def dead_letter(request: Request, letter_id: LetterInPath) -> Response:
-    """One dead letter with what was sent. A slash in its id is written `%2F`."""
+    """One dead letter with its content. Write a slash in its id as `%2F`."""
     here, tenant = serving(request), tenant_of(request)
     found = await here.past.ask(
         "dead letter", tenant, lambda root: reading.dead_letter(root, tenant, letter_id)
