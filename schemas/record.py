@@ -13,7 +13,7 @@ Text = Annotated[str, Field(max_length=MAX_RECORD_BYTES)]
 
 
 class Record(Wire):
-    """Fields of all input records. `recorded_at`: when the log took the record (the broker's time)."""
+    """Fields of all input records. `recorded_at`: when the log took the record (broker time)."""
 
     schema_version: Annotated[int, Field(ge=1, le=SCHEMA_VERSION), AsWhole] = 1
     type: str
