@@ -72,16 +72,22 @@ class Agent:
 
 # --- topics -----------------------------------------------------------------------------------
 
-TURNS = Topic("turns", "input", SESSION, "what was asked and answered", payloads=(Turn, Signal))
+TURNS = Topic(
+    "turns",
+    "input",
+    SESSION,
+    "user inputs and answers; updates of session contexts",
+    payloads=(Turn, Signal),
+)
 RECURSIONS = Topic(
-    "recursions", "input", SESSION, "the steps of an agent's loop, and what its tools answered",
+    "recursions", "input", SESSION, "steps of an agent's loop, and results of its tools",
     payloads=(Recursion, ToolResult),
 )  # fmt: skip
 WRITE_PLANS = Topic(
-    "write-plans", "input", USER, "what should be remembered of an event", payloads=(WritePlan,)
+    "write-plans", "input", USER, "what to remember of an event", payloads=(WritePlan,)
 )
 USER_SIGNALS = Topic(
-    "user-signals", "internal", USER, "what a turn, or a POST, means for a user's profile",
+    "user-signals", "internal", USER, "what a turn or an update means for a user's profile",
     payloads=(Signal,), retention_days=30,
 )  # fmt: skip
 
@@ -92,13 +98,16 @@ def _documents(name: str, key: str, model: type[BaseModel], about: str) -> Topic
 
 SESSIONS = _documents("sessions", SESSION, SessionDocument, "the session's document")
 SESSION_CONTEXTS = _documents(
-    "session-contexts", SESSION, SessionContext, "what an agent needs before it answers"
+    "session-contexts",
+    SESSION,
+    SessionContext,
+    "what an agent needs before it answers",
 )
 TASKS = _documents("tasks", TASK, TaskDocument, "the task's state machine")
-PROFILES = _documents("profiles", USER, UserLearningProfile, "the learner's profile")
-STATES = _documents("states", USER + "/{state_id}", State, "a state's newest version")
+PROFILES = _documents("profiles", USER, UserLearningProfile, "the user's learning profile")
+STATES = _documents("states", USER + "/{state_id}", State, "the newest version of a state")
 PREFERENCES = _documents("preferences", USER + "/{preference_id}", Preference, "a like or dislike")
-MOODS = _documents("moods", USER, Mood, "the mood at its last moment; a reader lets it decay")
+MOODS = _documents("moods", USER, Mood, "the mood at its last moment; readers apply the decay")
 
 
 def _rows(name: str, key: str, about: str) -> Topic:
@@ -106,15 +115,15 @@ def _rows(name: str, key: str, about: str) -> Topic:
 
 
 REVISIONS = _rows("revisions", OWNER, "every change: before, after, reason, evidence")
-AFFECTS = _rows("affects", USER, "moments of feeling")
+AFFECTS = _rows("affects", USER, "moments of affect")
 LINKS = _rows("links", OWNER, "relations between events, put and removed")
-THREADS = _rows("threads", OWNER, "events put into threads and taken out")
+THREADS = _rows("threads", OWNER, "events put into threads and removed")
 HISTORY = Topic(
-    "history", "output", SOURCE, "every row of the history tables: the sink's only other source",
+    "history", "output", SOURCE, "every row of the history tables, for the sink",
     rows=tuple(name for name in TABLES if name != "dead_letters"),
 )  # fmt: skip
 DEAD_LETTERS = Topic(
-    "dead-letters", "output", SOURCE, "records that could not be applied, and why",
+    "dead-letters", "output", SOURCE, "records that could not be applied, with the reason",
     rows=("dead_letters",),
 )  # fmt: skip
 
