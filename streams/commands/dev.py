@@ -57,7 +57,7 @@ def dev(
     from streams.apps.dev import run
 
     if bootstrap is not None and (kafka is not None or port is not None):
-        raise click.UsageError("--kafka and --port are for a broker of its own, not --bootstrap")
+        raise click.UsageError("--kafka and --port cannot be combined with --bootstrap")
     history = history.resolve()
     data = kafka or history.with_name(history.name + ".kafka")
     code = run(history, data, port, partitions, http, output.note, bootstrap)

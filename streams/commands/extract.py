@@ -87,14 +87,14 @@ def extract(
     elif history is not None:
         counts = ask(history, settings, again)
     else:
-        raise click.UsageError("whose turns are extracted: --history DIR or --bootstrap HOST:PORT")
+        raise click.UsageError("--history DIR or --bootstrap HOST:PORT is required")
     _say_counts(counts, as_json)
     if counts["stopped"]:
-        output.note(f"stopped: {counts['stopped']}; run it again to go on")
+        output.note(f"stopped: {counts['stopped']}; run it again to continue")
     if failed := counts["failed"]:
         of = "all" if failed == counts["groups"] else f"of {counts['groups']}"
         output.note(
-            f"{failed} requests ({of}) came to nothing: "
+            f"{failed} requests ({of}) failed: "
             "turnfold dlq list --reason extraction_failed"
         )
         if strict or failed == counts["groups"]:

@@ -80,7 +80,7 @@ def sink(
     wanted = SinkOptions(name, instance, size, roll_seconds, once, generation=generation, span=span)
     if generation is not None:
         if generation in RESERVED:
-            raise click.UsageError(f"--generation {generation}: a word for another; name a new one")
+            raise click.UsageError(f"--generation {generation}: reserved; choose another name")
         history = folder_of(open_root(history), generation)
         history.parent.mkdir(exist_ok=True)
     began = time.monotonic()
@@ -88,7 +88,7 @@ def sink(
     _say_counts({**counts, "seconds": round(time.monotonic() - began, 3)}, as_json)
     if counts["misfits"]:
         output.note(
-            f"{counts['misfits']} messages were no rows: turnfold dlq list --reason bad_row"
+            f"{counts['misfits']} messages were not valid rows: turnfold dlq list --reason bad_row"
         )
         if strict:
             raise click.exceptions.Exit(4)
@@ -280,7 +280,7 @@ def replay(
     elif history is not None:
         every = of_history(history, tenant)
     else:
-        raise click.UsageError("where the letters are: --history DIR or --from-topic")
+        raise click.UsageError("--history DIR or --from-topic is required")
     found, passed = chosen(every, reasons, again, letters)
     counts = {"sent": 0, "too_large": 0, "withheld": 0}
     if found and not dry_run:

@@ -88,14 +88,14 @@ def run(
         _say_nothing_new(files, history)
     for file, size in unfinished.items():
         output.note(
-            f"{file}: its last line, {size} bytes so far, is no whole record yet; the next run "
+            f"{file}: its last line, {size} bytes so far, is not a whole record yet; the next run "
             "reads it"
         )
     _say_refused(counts, history)
     asked = counts.get("model", {})
     if asked.get("failed") and asked["failed"] == asked["groups"]:
         output.note(
-            f"{asked['failed']} requests (all) came to nothing: "
+            f"{asked['failed']} requests (all) failed: "
             "turnfold dlq list --reason extraction_failed"
         )
         raise click.exceptions.Exit(4 if strict else 1)
@@ -117,7 +117,7 @@ def _told(chosen: Any) -> dict[str, Any]:
 def _say_nothing_new(files: tuple[str, ...], history: Path) -> None:
     if any(Path(file).is_file() and Path(file).stat().st_size for file in files):
         output.note(
-            "nothing new: a file is read on from where it was read to; to fold the same again, "
+            "nothing new: a file is read from where the last run ended; to fold it again, "
             f"otherwise: turnfold backfill --history {quote(str(history))} --generation NAME"
         )
     else:
@@ -143,7 +143,7 @@ def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
         if value and name != "stopped":
             output.say_count(name.replace("_", " "), value)
     if model.get("stopped"):
-        output.note(f"stopped: {model['stopped']}; `turnfold extract` goes on")
+        output.note(f"stopped: {model['stopped']}; `turnfold extract` continues")
     if constants := counts.get("constants"):
         said = ", ".join(f"{name}={value}" for name, value in constants.items())
         output.note(f"folded under the history's own constants: {said}")

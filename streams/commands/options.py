@@ -143,7 +143,7 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
             output.note(f"turnfold: {said} ({type(error).__name__})")
             raise click.exceptions.Exit(1) from None
         except KeyboardInterrupt:
-            output.note("turnfold: interrupted; what was committed stands, run again to go on")
+            output.note("turnfold: interrupted; what was committed is kept; run again to continue")
             raise click.exceptions.Exit(130) from None
 
     return wrapped

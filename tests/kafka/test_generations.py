@@ -123,5 +123,5 @@ def test_a_generation_is_no_word_for_another(tmp_path: Path) -> None:
         for words in (("worker",), ("sink", "--history", tmp_path / "h")):
             done = turnfold(*words, "--bootstrap", "127.0.0.1:1", "--generation", name)
             assert done.code in (2, 3)
-            assert "a word for another" in done.err
+            assert "reserved; choose another name" in done.err
     assert not (tmp_path / "h").exists()
