@@ -94,8 +94,7 @@ def extract(
     if failed := counts["failed"]:
         of = "all" if failed == counts["groups"] else f"of {counts['groups']}"
         output.note(
-            f"{failed} requests ({of}) failed: "
-            "turnfold dlq list --reason extraction_failed"
+            f"{failed} requests ({of}) failed: turnfold dlq list --reason extraction_failed"
         )
         if strict or failed == counts["groups"]:
             raise click.exceptions.Exit(4 if strict else 1)

@@ -95,8 +95,7 @@ def run(
     asked = counts.get("model", {})
     if asked.get("failed") and asked["failed"] == asked["groups"]:
         output.note(
-            f"{asked['failed']} requests (all) failed: "
-            "turnfold dlq list --reason extraction_failed"
+            f"{asked['failed']} requests (all) failed: turnfold dlq list --reason extraction_failed"
         )
         raise click.exceptions.Exit(4 if strict else 1)
     if strict and (counts["dead"] or unfinished):
