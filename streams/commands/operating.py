@@ -69,8 +69,19 @@ def forget(user_id: str, history: Path, tenant: str, yes: bool, as_json: bool) -
     from streams.apps.maintenance import forget as erase
 
     if not yes:
-        click.confirm(f"Erase {user_id} of tenant {tenant} for good?", abort=True, err=True)
+        _confirm(f"Erase {user_id} of tenant {tenant} for good?")
     receipt = erase(history, tenant, user_id)
     if not any(table["erased"] for table in receipt["tables"].values()):
         output.note(f"nothing of {user_id!r} (tenant {tenant}) was found: nothing was erased")
     output.say_json(receipt) if as_json else output.say(output.json_text(receipt))
+
+
+def _confirm(question: str) -> None:
+    """Ends the command with exit code 1 where nobody says yes."""
+    try:
+        agreed = click.confirm(question, err=True)
+    except click.Abort:  # nobody is there: a script, or Ctrl-C
+        agreed = False
+    if not agreed:
+        output.note("nothing was erased; --yes erases without asking")
+        raise click.exceptions.Exit(1)

@@ -294,6 +294,8 @@ def test_forget_asks_first(history: Path, tmp_path: Path) -> None:
     before = digest(copy)
     refused = turnfold("forget", "lin", "--history", copy, input=b"n\n")
     assert refused.code == 1 and digest(copy) == before
+    assert "--yes erases without asking" in refused.err
+    assert turnfold("forget", "lin", "--history", copy).err.endswith(refused.err[-50:])
     receipt = answer("forget", "lin", "--history", copy, "--yes")
     assert receipt["tables"]["events"]["erased"] > 0
     assert turnfold("user", "lin", "--history", copy).code == 4

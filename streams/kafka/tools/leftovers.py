@@ -111,8 +111,9 @@ def check_no_members(found: Leftovers) -> None:
     """Raises ConfigurationError where a group is at work."""
     for group in found.groups:
         if group.members:
+            running = "1 member is" if group.members == 1 else f"{group.members} members are"
             raise ConfigurationError(
-                f"group {group.name}: {group.members} members are running; end these workers or "
+                f"group {group.name}: {running} running; end these workers or "
                 "sinks first (one with an --instance counts for 30 s after SIGTERM, Ctrl-C ends "
                 "it at once)"
             )

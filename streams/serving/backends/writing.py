@@ -96,11 +96,11 @@ class Writing:
                 found = await self._append([messages for messages, _ in asked])
         except (KafkaError, OSError, TimeoutError) as error:
             log.error("records were not acknowledged: %r", error, extra=OF_BROKER)
-            _refuse(asked, repr(error))
+            _refuse(asked, _why(error))
             await self._close()
             return
         except BaseException as error:
-            _refuse(asked, repr(error))  # nobody else would answer them any more
+            _refuse(asked, _why(error))  # nobody else would answer them any more
             raise
         for offsets, (_, appended) in zip(found, asked, strict=True):
             if not appended.done():
@@ -160,3 +160,8 @@ def _refuse(asked: Sequence[Asked], why: str) -> None:
     for _, appended in asked:
         if not appended.done():
             appended.set_exception(NotAppended(why))
+
+
+def _why(error: BaseException) -> str:
+    """For who has posted: the broker's address and the like are the operator's, in the log."""
+    return "no acknowledgement in time" if isinstance(error, TimeoutError) else type(error).__name__
