@@ -187,7 +187,7 @@ def gets(sessions: Sequence[str]) -> Iterator[tuple[str, Iterator[bytes]]]:
 
 
 def updates(sessions: Sequence[str]) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """Seed 004's two POSTs, without end."""
+    """Session and user updates, without end."""
     numbers = count()
     bodies = (
         {"session_id": f"{sessions[number % len(sessions)]}", "intent": "ask", "topic": "lunch"}

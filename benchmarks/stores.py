@@ -1,7 +1,7 @@
 """The fold's tables in RocksDB or SQLite, under two loads.
 
 `random`: 1 M rows of 600 bytes, one get and one put a turn of a row chosen uniformly, in batches of
-20,000 (design 06). `sessions`: what `run` asks of its store, which keeps open sessions at hand. Of
+20,000. `sessions`: what `run` asks of its store, which keeps open sessions at hand. Of
 200,000 sessions of ten turns 20,000 are open at once; a turn writes its session's header anew and a
 row of its own, and one in five reads all rows of a session: a new one, or one closed long ago.
 """

@@ -2,7 +2,7 @@
 
 Shapes: a time is RFC 3339 text with an offset on the wire and an integer of microseconds
 since 1970-01-01 UTC in Python, so that folds compare and subtract it without a clock or a
-calendar. Ids are 1..128 characters without control characters. Source: design 03, 04.
+calendar. Ids are 1..128 characters without control characters.
 """
 
 from typing import Annotated, Any
@@ -63,7 +63,7 @@ JsonObject = dict[str, Any]
 
 
 class Wire(BaseModel):
-    """A JSON object that crosses a boundary. Fields it does not know are kept, not refused."""
+    """A JSON object that crosses a boundary. Unknown fields are kept, not refused."""
 
     model_config = ConfigDict(
         extra="allow", strict=True, populate_by_name=True, ser_json_inf_nan="null"
@@ -71,7 +71,7 @@ class Wire(BaseModel):
 
 
 class Reply(BaseModel):
-    """A JSON object Turnfold answers with; nothing but the fields it names."""
+    """A JSON object that Turnfold returns; it has the named fields only."""
 
     model_config = ConfigDict(
         extra="forbid", populate_by_name=True, ser_json_bytes="base64", val_json_bytes="base64"
@@ -79,7 +79,7 @@ class Reply(BaseModel):
 
 
 class Vad(Wire):
-    """Valence, arousal, dominance; a finite number outside -1..+1 is clamped (seed 003 §5)."""
+    """Valence, arousal, dominance; each is a finite number; values outside -1..+1 are clamped."""
 
     v: ClampedAxis
     a: ClampedAxis

@@ -1,4 +1,4 @@
-"""Input records: what a platform sends (design 03, seeds 000, 002 and 004), and all of them."""
+"""Input records: what a platform sends (docs/records.md), and all types of them."""
 
 from typing import Annotated, Any, Literal
 
@@ -25,7 +25,7 @@ ObservationType = Literal[
 
 
 class Claim(Wire):
-    """What somebody says a session is about (`subject`) or for (`object`), seed 000."""
+    """A claim about what a session is about (`subject`) or for (`object`)."""
 
     content: Text
     source: Literal["user", "agent"] = "agent"
@@ -33,7 +33,7 @@ class Claim(Wire):
 
 
 class Summary(Wire):
-    """What the agent found and decided in one task, seed 000."""
+    """What the agent found and decided in one task."""
 
     content: Text = ""
     key_findings: list[Text] = Field(default_factory=list, max_length=64)
@@ -41,21 +41,21 @@ class Summary(Wire):
 
 
 class Metadata(Wire):
-    """What is known of an answer, seed 004. `correct_rate` is a share, 0..1."""
+    """The result of a lesson. `correct_rate` is a share, 0..1."""
 
     difficulty: Literal["easy", "medium", "hard"] | None = None
     correct_rate: Confidence | None = None
 
 
 class ArtifactsMetadata(Wire):
-    """Where the session's files live, seed 000."""
+    """Where the session's files are stored."""
 
     workspace_root: Text | None = None
     sandbox_id: Text | None = None
 
 
 class Observation(Wire):
-    """One hint at something worth remembering; written when its type's rule says so (design 04)."""
+    """Something worth remembering; shown once its type's threshold is met (docs/rules.md)."""
 
     type: ObservationType
     content: Text = ""
@@ -80,7 +80,7 @@ class Observation(Wire):
 
 
 class MemoryItemWrite(Wire):
-    """One item of `session_memory_delta`: written as it is, without a threshold."""
+    """An item that `session_memory_delta` adds. It needs no threshold."""
 
     id: Id
     type: ObservationType
@@ -94,7 +94,7 @@ class MemoryItemWrite(Wire):
 
 
 class MemoryItemPatch(Wire):
-    """Fields of a session memory item to change; those left out stay."""
+    """Fields of a session memory item to change; omitted fields keep their values."""
 
     id: Id
     content: Text | None = None
@@ -107,7 +107,7 @@ class MemoryItemPatch(Wire):
 
 
 class SessionMemoryDelta(Wire):
-    """Direct writes to the session memory: per id the latest turn's op wins."""
+    """Direct writes to the session memory. Per id the latest turn's operation wins."""
 
     add: list[MemoryItemWrite] = Field(default_factory=list, max_length=64)
     update: list[MemoryItemPatch] = Field(default_factory=list, max_length=64)
@@ -115,7 +115,7 @@ class SessionMemoryDelta(Wire):
 
 
 class Turn(Record):
-    """User input and answer: the unit of the event log (seed 003 §1). Key: tenant/session_id."""
+    """User input and answer: the unit of the event log. Key: tenant/session_id."""
 
     type: Literal["turn"] = "turn"
     event_id: Id
@@ -144,14 +144,14 @@ class Turn(Record):
 
 
 class Action(Wire):
-    """What one step of the loop did (seed 002 §5.5); `output` is free in form."""
+    """What one step of the loop did; `output` may have any form."""
 
     action_type: Literal["CALL_TOOL", "RE_PLAN", "REFLECT", "ANSWER", "CLARIFY"]
     output: JsonObject = Field(default_factory=dict)
 
 
 class PlanStep(Wire):
-    """One step of a plan (seed 002 §5.4). Without a status a known step keeps its own."""
+    """One step of a plan. Without a status a known step keeps its current one."""
 
     step_id: Id
     description: Text = ""
@@ -159,7 +159,7 @@ class PlanStep(Wire):
 
 
 class Recursion(Record):
-    """One step of an agent's loop (seed 002). Key: tenant/session_id."""
+    """One step of an agent's loop. Key: tenant/session_id."""
 
     type: Literal["recursion"] = "recursion"
     session_id: Id
@@ -181,7 +181,7 @@ class Recursion(Record):
 
 
 class ToolResult(Record):
-    """What a tool answered, to be put into the call it answers (seed 002 §5.5)."""
+    """The result of a tool call, which is put into that call."""
 
     type: Literal["tool_result"] = "tool_result"
     session_id: Id
@@ -200,7 +200,7 @@ class ToolResult(Record):
 
 
 class Signal(Record):
-    """What one of seed 004's two POSTs says; moves the session's context or the user's profile."""
+    """An update of a session's context (scope session) or of a user's profile (scope user)."""
 
     type: Literal["signal"] = "signal"
     signal_id: Id
@@ -234,7 +234,7 @@ RECORD_TYPES: dict[str, type[Record]] = {
 
 
 def first_intent(intent: str | list[str] | None) -> str | None:
-    """An intent given as a list counts by its first (design 03)."""
+    """Of a list of intents the first counts."""
     if type(intent) is list:
         return intent[0] if intent else None
     return intent or None  # type: ignore[return-value]

@@ -32,8 +32,8 @@ Moment = Annotated[
 
 
 class Update(Wire):
-    """What both bodies of seed 004 may say besides. `tenant` can only be the key's own;
-    `occurred_at` is the time of the request, if it is not given."""
+    """Fields of both updates. `tenant` must be the key's own; `occurred_at` defaults to the time of
+    the request."""
 
     tenant: Tenant | None = None
     signal_id: Id | None = None
@@ -41,7 +41,7 @@ class Update(Wire):
 
 
 class SessionUpdate(Update):
-    """`POST /memory/session/update` (seed 004 §3.4)."""
+    """The body of `POST /memory/session/update`."""
 
     session_id: Id
     intent: Label | None = None
@@ -50,7 +50,7 @@ class SessionUpdate(Update):
 
 
 class UserEvent(Wire):
-    """What the user has just done (seed 004 §3.3)."""
+    """What the user has just done."""
 
     intent: Label | None = None
     topic: Label | None = None
@@ -59,7 +59,7 @@ class UserEvent(Wire):
 
 
 class UserUpdate(Update):
-    """`POST /memory/user/update` (seed 004 §3.3)."""
+    """The body of `POST /memory/user/update`."""
 
     user_id: Id
     event: UserEvent
@@ -69,7 +69,7 @@ class UserUpdate(Update):
 
 
 class ProblemError(Reply):
-    """One fault: the field, what is wrong with it, and of several records which one, from 1."""
+    """One fault: the field, the reason, and for several records the record's position, from 1."""
 
     field: str
     reason: str
@@ -77,7 +77,7 @@ class ProblemError(Reply):
 
 
 class ProblemDocument(Reply):
-    """RFC 9457. `type` is explained in docs/http.md."""
+    """A problem document (RFC 9457). docs/http.md explains each `type`."""
 
     type: str
     title: str
@@ -87,8 +87,8 @@ class ProblemDocument(Reply):
 
 
 class Accepted(Reply):
-    """The record is in the log for good; what it ends as was not known in time. `look` is where
-    its effect will be seen."""
+    """The record is stored; its outcome was not known in time. `look` is the URL that will show its
+    effect."""
 
     id: str
     ending: Literal["accepted"]
@@ -96,10 +96,10 @@ class Accepted(Reply):
 
 
 class RecordResult(Reply):
-    """What became of one record. `position` counts from 1: lines of NDJSON, or elements.
+    """The outcome of one record. `position` counts lines of NDJSON, or elements, from 1.
 
-    `refused`: it was not taken, `field` and `detail` say why. `dead`: it was taken and is a dead
-    letter now. `accepted`: it is in the log for good, its ending was not known in time.
+    `refused`: not stored; `field` and `detail` give the reason. `dead`: stored as a dead letter.
+    `accepted`: stored; its outcome was not known in time.
     """
 
     position: int
@@ -111,8 +111,8 @@ class RecordResult(Reply):
 
 
 class RecordsReply(Reply):
-    """Counts by ending, and the result of each record (`Prefer: return=minimal`: of those alone
-    that are refused or dead)."""
+    """Counts by outcome, and the result of each record; with `Prefer: return=minimal` only of
+    records that are refused or dead."""
 
     counts: dict[Ending, int]
     results: list[RecordResult]
@@ -120,7 +120,7 @@ class RecordsReply(Reply):
 
 class MoodNow(Reply):
     """The mood at a moment: baseline + shock, the shock halving every `shock_halflife_seconds`.
-    `at` is missing where nothing was ever felt."""
+    `at` is missing if the user has no moment of affect."""
 
     text: str
     vad: Vad
@@ -133,7 +133,7 @@ class MoodNow(Reply):
 
 
 class UserDocument(Reply):
-    """Everything that is known of a user now."""
+    """A user's profile, states, preferences and mood."""
 
     user_id: str
     profile: UserLearningProfile | None
@@ -143,7 +143,7 @@ class UserDocument(Reply):
 
 
 class StateThen(Reply):
-    """A state as it was true at a time, as far as was known at another."""
+    """A state as it was true at one time and known at another."""
 
     owner_id: str
     state_id: str
@@ -160,7 +160,7 @@ class StateThen(Reply):
 
 
 class States(Reply):
-    """What was held true of a user, and from where to go on (`cursor`); null at the end."""
+    """A user's states. `next` is the cursor of the next page; null at the end."""
 
     user_id: str
     as_of: Micros
@@ -170,7 +170,7 @@ class States(Reply):
 
 
 class TimelineTurn(Reply):
-    """A turn with the feeling in it, where one is known."""
+    """A turn with its affect, if known."""
 
     occurred_at: Micros
     event_id: str
@@ -197,7 +197,7 @@ class Timeline(Reply):
 
 
 class RevisionTold(Reply):
-    """A change, and one event that it rests on, in the event's own words."""
+    """A change, with one of its evidence events."""
 
     owner_id: str
     entity_type: str
@@ -220,7 +220,7 @@ class RevisionTold(Reply):
 
 
 class Why(Reply):
-    """How something came to be as it is."""
+    """The revisions of an entity, in order."""
 
     entity_id: str
     revisions: list[RevisionTold]
@@ -228,8 +228,8 @@ class Why(Reply):
 
 
 class SearchHit(Reply):
-    """An event, state, preference or item of session memory. `matches` are the parts of `text`
-    that matched, as [start, end) in characters; `why` what each part adds to `score`."""
+    """An event, state, preference or session memory item. `matches` are the matching parts of
+    `text`, as [start, end) in characters; `why` is what each signal adds to `score`."""
 
     kind: Literal["event", "state", "preference", "session_memory"]
     id: str
@@ -269,7 +269,7 @@ class DeadLetters(Reply):
 
 
 class DeadLetterWhole(Reply):
-    """A dead letter with what was sent: as text, or in base64 where that is not UTF-8."""
+    """A dead letter with its content: as text, or in base64 if it is not UTF-8."""
 
     id: str
     reason: str
@@ -282,7 +282,7 @@ class DeadLetterWhole(Reply):
 
 
 class Health(Reply):
-    """The process is alive. `generation` answers; null: none does now, or the server has no
+    """Liveness. `generation` is the one that answers; null if none does or the server has no
     history."""
 
     status: Literal["ok"]
@@ -290,9 +290,9 @@ class Health(Reply):
 
 
 class Ready(Reply):
-    """Whether questions are answered; `done` of `total` rows or bytes are restored. `generation`
-    answers; null: none does now, or the server has no history. `promoted` is the generation that
-    was promoted and does not answer yet; usually null."""
+    """Current readiness; accurate during a restore. `done` of `total` rows or bytes are restored.
+    `generation` is the one that answers; null if none does or the server has no history.
+    `promoted` is a generation that was promoted and does not answer yet; usually null."""
 
     ready: bool
     about: str
@@ -304,4 +304,4 @@ class Ready(Reply):
 
 class EventStream(RootModel[str]):
     """Server-sent events: `id` the document's hash, `event: session`, `data` a SessionDocument;
-    `event: gone` where the session is no more. Comments keep the connection open."""
+    `event: gone` if the session no longer exists. Comments keep the connection open."""

@@ -1,4 +1,4 @@
-"""The learner's profile and the summary for an intent router, as seed 004 writes them."""
+"""The learner's profile and the summary for an intent router."""
 
 from typing import Literal
 
@@ -11,7 +11,7 @@ Strength = Literal["weak", "medium", "strong"]
 
 
 class LearnerPreferences(Reply):
-    """What the learner uses most; null until it shows. The strengths are ours."""
+    """What the learner uses most, and how clearly; null while there is too little to tell."""
 
     preferred_artifact: Literal["quiz", "explanation", "notes", "flashcards"] | None = None
     preferred_artifact_strength: Strength | None = None
@@ -20,7 +20,7 @@ class LearnerPreferences(Reply):
 
 
 class LearnerHistory(Reply):
-    """Counts of what the learner did; topics in order of first visit."""
+    """Counts of activities, and topics in order of first visit."""
 
     quiz_sessions: int = Field(default=0, ge=0)
     homework_help_count: int = Field(default=0, ge=0)
@@ -28,7 +28,7 @@ class LearnerHistory(Reply):
 
 
 class UserLearningProfile(Reply):
-    """Seed 004 §2.1. `mastery_score` (ours) is the number behind each word, 0..1."""
+    """A user's learning profile. `mastery_score` is the number behind each level, 0..1."""
 
     user_id: str
     mastery: dict[str, Mastery] = Field(default_factory=dict)
@@ -39,7 +39,7 @@ class UserLearningProfile(Reply):
 
 
 class MemorySummary(Reply):
-    """Seed 004 §2.3. `known` is false where the topic's mastery is not known."""
+    """Mastery of the current topic. `known` is false if there is no answer on it yet."""
 
     topic_hint: str | None = None
     user_mastery_hint: Mastery = "weak"

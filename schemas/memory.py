@@ -1,4 +1,4 @@
-"""Long-term memory (seed 003): what the write plans have made."""
+"""Long-term memory: what the write plans have made."""
 
 from typing import Literal
 
@@ -11,7 +11,7 @@ EntityType = Literal["session", "session_memory", "state", "preference", "link",
 
 
 class State(Reply):
-    """A version of a state, valid in [valid_from, valid_to); its text in the persona's voice."""
+    """A version of a state, valid in [valid_from, valid_to)."""
 
     state_id: str
     kind: StateKind
@@ -54,7 +54,7 @@ class Mood(Reply):
 
 
 class Link(Reply):
-    """A relation between two events; provisional until a plan says so."""
+    """A relation between two events; provisional until a plan confirms it."""
 
     from_event_id: str
     to_event_id: str
@@ -64,7 +64,7 @@ class Link(Reply):
 
 
 class ThreadMember(Reply):
-    """An event's place in a thread."""
+    """An event in a thread."""
 
     thread_key: str
     event_id: str

@@ -1,4 +1,4 @@
-"""Write plans: what should be remembered of an event (seed 003)."""
+"""Write plans: what should be remembered of an event."""
 
 from typing import Annotated, Literal
 
@@ -18,7 +18,7 @@ class Extractor(Wire):
 
 
 class StateUpdate(Wire):
-    """One change of the long-term state (seed 003 §2)."""
+    """One change of the long-term state."""
 
     op: Literal["upsert", "close", "mark_done"] = "upsert"
     kind: Literal["fact", "relation", "task", "summary", "long_mood_state"] | None = None
@@ -87,7 +87,7 @@ class ThreadUpdate(Wire):
 
 
 class LinkUpdate(Wire):
-    """Puts or removes a relation between two events (seed 003 §4)."""
+    """Puts or removes a relation between two events."""
 
     op: Literal["put", "remove"] = "put"
     from_event_id: Id
@@ -99,14 +99,14 @@ class LinkUpdate(Wire):
 
 
 class ContextUpdates(Wire):
-    """Changes of the context graph (seed 003 §4)."""
+    """Changes of threads and links."""
 
     threads: list[ThreadUpdate] = Field(default_factory=list, max_length=200)
     links: list[LinkUpdate] = Field(default_factory=list, max_length=200)
 
 
 class EventAnnotations(Wire):
-    """When the thing spoken of happened, and whom it is about."""
+    """When the event happened and which entities it concerns."""
 
     about_start: Micros | None = None
     about_end: Micros | None = None
@@ -115,16 +115,16 @@ class EventAnnotations(Wire):
 
 
 class PlanAffect(Affect):
-    """A moment of feeling an extractor saw in an event; by default the plan's own."""
+    """A moment of affect in an event; by default in the plan's own event."""
 
     event_id: Id | None = None
 
 
 class Extraction(Wire):
-    """How a model made a plan: the turns it saw, its calls, their tokens and cost.
+    """How a model made a plan: the turns it read, its calls, their tokens and cost.
 
-    With `error` there is no plan: the record says that none came of these turns, and ends as a
-    dead letter, reason `extraction_failed`. `answer` is what the model said last.
+    With `error` no plan could be made of these turns: the record becomes a dead letter with reason
+    `extraction_failed`. `answer` is the model's last answer.
     """
 
     event_ids: list[Id] = Field(default_factory=list, max_length=1000)
@@ -138,7 +138,7 @@ class Extraction(Wire):
 
 
 class WritePlan(Record):
-    """What should be remembered of an event (seed 003 §4). Applies whole or not at all.
+    """What should be remembered of an event. Applies whole or not at all.
 
     Key: tenant/user_id. `event_id` names the event it was made from; none when tidying.
     """

@@ -1,4 +1,4 @@
-"""What all input records are made of (design 03)."""
+"""What all input records are made of (docs/records.md)."""
 
 from typing import Annotated
 
@@ -13,7 +13,7 @@ Text = Annotated[str, Field(max_length=MAX_RECORD_BYTES)]
 
 
 class Record(Wire):
-    """What all input records carry; `recorded_at` is the broker's append time or the file's."""
+    """Fields of all input records. `recorded_at`: when the log took the record (broker time)."""
 
     schema_version: Annotated[int, Field(ge=1, le=SCHEMA_VERSION), AsWhole] = 1
     type: str
@@ -23,7 +23,7 @@ class Record(Wire):
 
 
 class Affect(Wire):
-    """One moment of feeling: text and numbers (seed 003 §5)."""
+    """One moment of affect: text, labels and numbers."""
 
     text: Text = ""
     labels: list[Label] = Field(default_factory=list, max_length=6)

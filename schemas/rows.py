@@ -1,4 +1,4 @@
-"""The rows of the history tables (design 03). The Delta columns are derived from these models.
+"""The rows of the history tables (docs/tables.md). The Delta columns are derived from these models.
 
 JSON text is `Json`, a dead letter's payload `bytes`; times are microseconds UTC. Every table
 also carries the columns of `Source`, which the runtime fills in.
@@ -15,7 +15,7 @@ Day = Annotated[int, Field(description="days since 1970-01-01: the UTC date of `
 
 
 class Source(Reply):
-    """Where a row comes from. In files `src_topic` is the path, `src_offset` the line from 1."""
+    """Source of a row. For files `src_topic` is the path and `src_offset` the line, from 1."""
 
     tenant: str
     recorded_at: Micros

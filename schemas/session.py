@@ -1,4 +1,4 @@
-"""The session document of seed 000 and the SessionContext of seed 004."""
+"""The session document and the SessionContext (docs/rules.md, Sessions)."""
 
 from typing import Literal
 
@@ -21,7 +21,7 @@ class Conversation(Reply):
 
 
 class SessionMemoryItem(Reply):
-    """Something worth remembering within a session; `evidence` names ≤ 20 newest events."""
+    """Something worth remembering in a session; `evidence` lists at most the 20 newest events."""
 
     id: str
     type: ObservationType
@@ -36,7 +36,7 @@ class SessionMemoryItem(Reply):
 
 
 class SessionContext(Reply):
-    """The short-term memory of seed 004 §2.2; ≤ 10 recent intents, oldest first."""
+    """The session's short-term memory; at most 10 recent intents, oldest first."""
 
     session_id: str
     current_topic: str | None = None
@@ -47,7 +47,7 @@ class SessionContext(Reply):
 
 
 class SessionDocument(Reply):
-    """The session as seed 000 writes it. ≤ 20 newest conversations, ≤ 200 memory items."""
+    """The session: at most the 20 newest conversations and 200 memory items."""
 
     session_id: str
     user_id: str | None = None

@@ -1,4 +1,4 @@
-"""The state machine of a task, as seed 002 writes it."""
+"""The state machine of a task (docs/rules.md, Tasks)."""
 
 from typing import Any, Literal
 
@@ -10,7 +10,7 @@ TaskStatus = Literal["pending", "running", "completed", "failed", "waiting_input
 
 
 class TaskGlobal(Reply):
-    """Where the task stands (seed 002 §5.2)."""
+    """The task's status, iterations and limit."""
 
     task_id: str
     iteration: int = Field(ge=0)
@@ -25,7 +25,7 @@ class TaskGlobal(Reply):
 
 
 class CurrentRecursion(Reply):
-    """The greatest recursion in order (seed 002 §5.3)."""
+    """The last recursion in order."""
 
     trace_id: str
     iteration_index: int
@@ -33,7 +33,7 @@ class CurrentRecursion(Reply):
 
 
 class StepView(Reply):
-    """A step of the plan with the recursions that claim it (seed 002 §5.4)."""
+    """A step of the plan with the recursions that claim it."""
 
     step_id: str
     description: str = ""
@@ -42,20 +42,20 @@ class StepView(Reply):
 
 
 class ShortTermMemory(Reply):
-    """What a recursion asked to be remembered."""
+    """A short-term memory, and the recursion that added it."""
 
     trace_id: str
     memory: str
 
 
 class TaskMemory(Reply):
-    """≤ 50 short-term memories, oldest out."""
+    """At most the 50 newest short-term memories."""
 
     short_term: list[ShortTermMemory] = Field(default_factory=list, max_length=50)
 
 
 class TaskContext(Reply):
-    """What the task is about and how it is to be done (seed 002 §5.4)."""
+    """The task's objective, constraints, plan and short-term memory."""
 
     objective: str | None = None
     constraints: list[str] = Field(default_factory=list)
@@ -64,9 +64,9 @@ class TaskContext(Reply):
 
 
 class TaskDocument(Reply):
-    """The whole machine: the fold of its recursions in (iteration_index, trace_id) order.
+    """The state of a task: the fold of its recursions in (iteration_index, trace_id) order.
 
-    ≤ 200 recursions are kept whole; `older_recursions` counts the others.
+    At most 200 recursions are kept whole; `older_recursions` counts the others.
     """
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True, serialize_by_alias=True)

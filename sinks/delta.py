@@ -1,4 +1,4 @@
-"""The exactly-once writer of the history: Delta tables under one root (design 03, 06).
+"""The exactly-once writer of the history: Delta tables under one root (docs/architecture.md).
 
 Each commit carries the app transaction (app_id, version), so a batch that was written already is
 recognised after a crash. One writer per history: the caller holds the lock.

@@ -1,4 +1,4 @@
-"""Which rows of a history are one person's: the SQL behind `forget` (design 02, law 8)."""
+"""Which rows of a history are one person's: the SQL behind `forget` (docs/laws.md)."""
 
 import duckdb
 

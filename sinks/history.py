@@ -1,4 +1,4 @@
-"""Reading a history with DuckDB: the tables and the views of design 03 in an in-memory database.
+"""Reading a history with DuckDB: the tables and views of docs/tables.md in an in-memory database.
 
 The file lists are read once, when the connection is made: rows committed later show in the next
 connection (and for a catalog file when `catalog` runs again). Starts fast: neither pyarrow nor

@@ -1,4 +1,4 @@
-"""The columns of the history tables as Arrow types, and rows turned into columns (design 03).
+"""The columns of the history tables as Arrow types, and rows turned into columns (docs/tables.md).
 
 A row is a tuple: the table's own columns, then those of `Source`, in the order of the models in
 `schemas.rows`. The tables that hold documents have one more column on disk, `commit_order`.

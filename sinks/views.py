@@ -1,4 +1,4 @@
-"""The SQL of the views and macros over the history tables (design 03 and 04).
+"""The SQL of the views and macros over the history tables (docs/tables.md).
 
 Filters on tenant and owner, session or entity must reach the files, so every window is
 partitioned by those columns. A macro's parameter takes the place of every unqualified column of
@@ -131,7 +131,7 @@ WHERE bounded.valid_from <= coalesce(CAST(valid_at AS TIMESTAMPTZ), now())
 """
 
 MOOD_CURRENT = """
--- the one long_mood_state of each user; its numbers decay when read (design 04, Affect)
+-- the one long_mood_state of each user; its numbers decay when read (docs/rules.md, Affect)
 SELECT * FROM state_current WHERE kind = 'long_mood_state'
 """
 
@@ -379,26 +379,26 @@ MACROS: dict[str, str] = {
     "reply_chain": REPLY_CHAIN,
 }
 ABOUT: dict[str, str] = {
-    "task_current": "The newest document of each task (`doc`: seed 002's).",
-    "session_current": "The newest document of each session (`doc`: seed 000's), status as folded, "
-    "without expiry.",
-    "profile_current": "The newest learning profile of each user (`doc`: seed 004's).",
-    "event_current": "Each turn once, as it ended.",
-    "recursion_current": "One row per trace id: of its versions the one that stands. "
-    "`after_finish`: it came when its task had ended.",
-    "state_revision": "Each revision of a state, its document in columns.",
-    "state_current": "Each state's latest version, closed ones too.",
-    "mood_current": "Each user's mood as last folded: the state of kind `long_mood_state`.",
-    "preference_current": "Each preference as it stands, revoked ones too.",
-    "affect_current": "The moment of feeling that stands for each event; a plan's beats a turn's.",
-    "link_current": "Links that were put and not removed; a plan's `reply_to` over the provisional "
-    "one.",
-    "thread_current": "Which events are in which thread.",
-    "state_as_of": "What was held true at `valid_at`, as known at `known_at` (both TIMESTAMPTZ).",
+    "task_current": "The newest document of each task (`doc`: a TaskDocument).",
+    "session_current": "The newest document of each session (`doc`: a SessionDocument), status as "
+    "folded, without expiry.",
+    "profile_current": "The newest learning profile of each user (`doc`: a UserLearningProfile).",
+    "event_current": "Each turn once, in its final form.",
+    "recursion_current": "One row per trace id: the version that counts. "
+    "`after_finish`: it came after its task had ended.",
+    "state_revision": "Each revision of a state, with its document in columns.",
+    "state_current": "The latest version of each state, including closed ones.",
+    "mood_current": "The mood of each user as last folded: the state of kind `long_mood_state`.",
+    "preference_current": "The current form of each preference, including revoked ones.",
+    "affect_current": "The moment of affect that counts for each event; a plan's beats a turn's.",
+    "link_current": "Links that were put and not removed; a plan's `reply_to` replaces the "
+    "provisional one.",
+    "thread_current": "The events of each thread.",
+    "state_as_of": "The states true at `valid_at`, as known at `known_at` (both TIMESTAMPTZ).",
     "why": "The revisions of a state, preference, session, task or item of session memory, in "
-    "order, each with the text of the events it rests on.",
-    "thread": "The events of a thread, in the order of time.",
-    "reply_chain": "An event and, step by step, what it replies to.",
+    "order, each with the text of its evidence events.",
+    "thread": "The events of a thread, in order of time.",
+    "reply_chain": "An event, the event it replies to, and so on.",
 }
 """What each view or macro says, in a line."""
 

@@ -22,7 +22,7 @@ SECTIONS = {
         "extract": "extract:extract",
         "demo": "making:demo",
     },
-    "Ask it": {
+    "Query": {
         "sql": "query_commands:sql",
         "session": "query_commands:session",
         "task": "query_commands:task",
@@ -32,21 +32,21 @@ SECTIONS = {
         "timeline": "query_commands:timeline",
         "search": "search:search",
     },
-    "Look after it": {
+    "Maintain": {
         "digest": "operating:digest",
         "catalog": "operating:catalog",
         "compact": "operating:compact",
         "forget": "operating:forget",
         "dlq": "dead_letters:dlq",
     },
-    "Try other rules on it": {
+    "Rebuild under other rules": {
         "backfill": "generations:backfill",
         "diff": "generations:diff",
         "promote": "generations:promote",
         "rollback": "generations:rollback",
         "generations": "generations:generations",
     },
-    "Over Kafka": {
+    "Kafka": {
         "dev": "dev:dev",
         "broker": "broker:broker",
         "worker": "worker:worker",
@@ -56,11 +56,11 @@ SECTIONS = {
         "reset": "kafka:reset",
         "repartition": "repartition:repartition",
     },
-    "Over HTTP": {
+    "HTTP": {
         "serve": "serve:serve",
         "keys": "keys:keys",
     },
-    "What there is": {
+    "Inspect": {
         "topology": "describing:topology",
         "schema": "describing:schema",
     },
@@ -124,7 +124,7 @@ def _say_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     help="Print the version.",
 )
 def app() -> None:
-    """Turns the events of a chat platform into memory, and tells what, why and as of when."""
+    """Turns the events of a chat platform into memory: what holds, why, and as of when."""
     _begin()
 
 

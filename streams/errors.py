@@ -1,4 +1,4 @@
-"""Every error a command can end with, and its exit code (design 03).
+"""Every error a command can end with, and its exit code (docs/operations.md, "Exit codes").
 
 TurnfoldError          1  failed
 ├── UsageError          2  the command line is wrong

@@ -55,7 +55,7 @@ def rows(connection: DuckDBPyConnection, sql: str, *values: Any) -> list[dict[st
 
 def _one(found: list[dict[str, Any]], what: str) -> dict[str, Any]:
     if not found:
-        raise DataRefused(f"no {what} in this history (look at --tenant and --history)")
+        raise DataRefused(f"no {what} in this history (check --tenant and --history)")
     return found[0]
 
 
@@ -68,7 +68,7 @@ def _document(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def session(root: Path, tenant: str, session_id: str, as_of: int | None, now: int) -> Any:
-    """The document of seed 000 with its SessionContext; expiry as of the time asked about.
+    """The session's document with its SessionContext; expiry as of the time asked about.
 
     As of a past time the session is folded again from its events up to then.
     """
@@ -160,7 +160,7 @@ def _load_turns(about: Lookup, key: str, of_users: bool) -> None:
 
 
 def task(root: Path, tenant: str, task_id: str, session_id: str | None) -> dict[str, Any]:
-    """The state machine of seed 002."""
+    """The task's document."""
     with connect(root, tenant=tenant, views=["task_current"]) as db:
         sql = "SELECT session_id, doc FROM task_current WHERE tenant = ? AND task_id = ?"
         found = rows(db, sql, tenant, task_id)
@@ -168,7 +168,7 @@ def task(root: Path, tenant: str, task_id: str, session_id: str | None) -> dict[
         found = [row for row in found if row["session_id"] == session_id]
     if len(found) > 1:
         names = ", ".join(sorted(row["session_id"] for row in found))
-        raise UsageError(f"task {task_id!r} is in several sessions ({names}): say which session")
+        raise UsageError(f"task {task_id!r} is in several sessions ({names}); name the session")
     return _document(_one(found, f"task {task_id!r}"))
 
 
@@ -225,7 +225,7 @@ def user(root: Path, tenant: str, user_id: str, at: int) -> dict[str, Any]:
         held = _states(db, at, None)
     moods = [one for one in held if one["kind"] == "long_mood_state"]
     if not profile and not preferences and not held:
-        raise DataRefused(f"no user {user_id!r} in this history (look at --tenant and --history)")
+        raise DataRefused(f"no user {user_id!r} in this history (check --tenant and --history)")
     return {
         "user_id": user_id,
         "profile": profile[0] if profile else None,

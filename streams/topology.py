@@ -1,4 +1,4 @@
-"""The one page that says what flows where: topics, keys, agents, tables (design 03 and 05).
+"""The one page that says what flows where: topics, keys, agents, tables (docs/topics.md).
 
 Pure data. The file runner, the Kafka tier, the AsyncAPI document and docs/topics.md are derived
 from it. A key is its template with the record's values put in. Only the tenant may hold no "/";
@@ -20,7 +20,7 @@ from schemas.task import TaskDocument
 Direction = Literal["input", "internal", "output"]
 
 # A record may have 1 MB (schemas.events.MAX_RECORD_BYTES). A larger one must still get in, to end
-# as a dead letter; that carries it whole, as text, beside its reason (design 03).
+# as a dead letter; that carries it whole, as text, beside its reason.
 INPUT_BYTES = 2 * 1024 * 1024
 OUTPUT_BYTES = 2 * INPUT_BYTES
 
@@ -35,7 +35,7 @@ SOURCE = "the key of the record it comes from"
 class Topic:
     """`payloads` are the models of its JSON messages, `rows` the history tables whose rows it
     carries. Compacted: the newest message of a key stays, a tombstone ends it. Append-only:
-    messages stay `retention_days`, None for ever (law 8: the log is never cut unasked)."""
+    messages stay `retention_days`, None for ever (the log is never cut unasked)."""
 
     name: str
     direction: Direction
@@ -49,7 +49,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The rows a fold keeps: many small ones an entity (law 7), named in the fold's docstring.
+    """The rows a fold keeps: many small ones an entity, named in the fold's docstring.
     `documents` are what its rows are read as."""
 
     name: str
@@ -72,16 +72,22 @@ class Agent:
 
 # --- topics -----------------------------------------------------------------------------------
 
-TURNS = Topic("turns", "input", SESSION, "what was asked and answered", payloads=(Turn, Signal))
+TURNS = Topic(
+    "turns",
+    "input",
+    SESSION,
+    "user inputs and answers; updates of session contexts",
+    payloads=(Turn, Signal),
+)
 RECURSIONS = Topic(
-    "recursions", "input", SESSION, "the steps of an agent's loop, and what its tools answered",
+    "recursions", "input", SESSION, "steps of an agent's loop, and results of its tools",
     payloads=(Recursion, ToolResult),
 )  # fmt: skip
 WRITE_PLANS = Topic(
-    "write-plans", "input", USER, "what should be remembered of an event", payloads=(WritePlan,)
+    "write-plans", "input", USER, "what to remember of an event", payloads=(WritePlan,)
 )
 USER_SIGNALS = Topic(
-    "user-signals", "internal", USER, "what a turn, or a POST, means for a user's profile",
+    "user-signals", "internal", USER, "what a turn or an update means for a user's profile",
     payloads=(Signal,), retention_days=30,
 )  # fmt: skip
 
@@ -92,13 +98,16 @@ def _documents(name: str, key: str, model: type[BaseModel], about: str) -> Topic
 
 SESSIONS = _documents("sessions", SESSION, SessionDocument, "the session's document")
 SESSION_CONTEXTS = _documents(
-    "session-contexts", SESSION, SessionContext, "what an agent needs before it answers"
+    "session-contexts",
+    SESSION,
+    SessionContext,
+    "what an agent needs before it answers",
 )
 TASKS = _documents("tasks", TASK, TaskDocument, "the task's state machine")
-PROFILES = _documents("profiles", USER, UserLearningProfile, "the learner's profile")
-STATES = _documents("states", USER + "/{state_id}", State, "a state's newest version")
+PROFILES = _documents("profiles", USER, UserLearningProfile, "the user's learning profile")
+STATES = _documents("states", USER + "/{state_id}", State, "the newest version of a state")
 PREFERENCES = _documents("preferences", USER + "/{preference_id}", Preference, "a like or dislike")
-MOODS = _documents("moods", USER, Mood, "the mood at its last moment; a reader lets it decay")
+MOODS = _documents("moods", USER, Mood, "the mood at its last moment; readers apply the decay")
 
 
 def _rows(name: str, key: str, about: str) -> Topic:
@@ -106,15 +115,15 @@ def _rows(name: str, key: str, about: str) -> Topic:
 
 
 REVISIONS = _rows("revisions", OWNER, "every change: before, after, reason, evidence")
-AFFECTS = _rows("affects", USER, "moments of feeling")
+AFFECTS = _rows("affects", USER, "moments of affect")
 LINKS = _rows("links", OWNER, "relations between events, put and removed")
-THREADS = _rows("threads", OWNER, "events put into threads and taken out")
+THREADS = _rows("threads", OWNER, "events put into threads and removed")
 HISTORY = Topic(
-    "history", "output", SOURCE, "every row of the history tables: the sink's only other source",
+    "history", "output", SOURCE, "every row of the history tables, for the sink",
     rows=tuple(name for name in TABLES if name != "dead_letters"),
 )  # fmt: skip
 DEAD_LETTERS = Topic(
-    "dead-letters", "output", SOURCE, "records that could not be applied, and why",
+    "dead-letters", "output", SOURCE, "records that could not be applied, with the reason",
     rows=("dead_letters",),
 )  # fmt: skip
 

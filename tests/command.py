@@ -85,7 +85,7 @@ def folded(*files: str | Path, history: Path, strict: bool = False) -> dict[str,
 
 
 def checked(counts: dict[str, Any]) -> dict[str, Any]:
-    """Law 3: each record ended as exactly one of four."""
+    """Nothing vanishes: each record ended as exactly one of four."""
     assert counts["read"] == sum(counts[name] for name in OUTCOMES), counts
     return counts
 

@@ -1,1 +1,1 @@
-"""The same job on the same broker, done by us and by what users would pick instead (design 05)."""
+"""The same job on the same broker, done by us and by what users would pick instead."""

@@ -1,7 +1,7 @@
 """The peer job: decode a turn, update its session's context, emit it, write the changelog.
 
-Nothing here knows who runs it. A context is what seed 004 §2.2 has: topic, ten recent intents,
-artifact, last message, time.
+Nothing here knows who runs it. A context is a SessionContext
+(docs/concepts.md, Documents): topic, ten recent intents, artifact, last message, time.
 """
 
 import random

@@ -54,7 +54,7 @@ def compact(history: Path) -> dict[str, Any]:
 
 
 def forget(history: Path, tenant: str, user_id: str) -> dict[str, Any]:
-    """Erases a person from Parquet files and from the fold's tables (law 8); the receipt.
+    """Erases a person from Parquet files and from the fold's tables; the receipt.
 
     A session that others took part in is folded again from what they said.
     """

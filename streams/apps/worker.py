@@ -1,4 +1,6 @@
-"""The worker: the topology's agents as a Faust app, and a process that runs it (design 05).
+"""The worker: the topology's agents as a Faust app, and a process that runs it.
+
+See docs/kafka-tier.md.
 
 `turnfold worker` is the usual way to start it; `faust -A streams.apps.worker worker` works too
 and takes its settings from the environment alone (TURNFOLD_KAFKA_…, TURNFOLD_WORKER_…).
@@ -47,12 +49,12 @@ class WorkerSettings(Settings):
         str,
         Field(
             pattern=r"^[A-Za-z0-9._-]{1,100}$",
-            description="The consumer group; its changelogs and transactions bear its name.",
+            description="Consumer group, and prefix of its changelogs and transactions.",
         ),
     ] = "turnfold"
     instance: Annotated[
         str | None,
-        Field(description="This worker's name in the group: restarted, it keeps its partitions."),
+        Field(description="Name of this worker. Restarted under it, it keeps its partitions."),
     ] = None
     retention_days: Annotated[
         float,
@@ -62,33 +64,33 @@ class WorkerSettings(Settings):
     extractor: Annotated[
         Literal["none", "rules"] | None,
         Field(
-            description="Finds memory in turns and sends it to write-plans with what they cause. "
-            "It is remembered: without it a worker goes on with what was chosen last."
+            description="How to find memory in turns; plans go to write-plans. The choice is "
+            "stored; default: the stored choice."
         ),
     ] = None
     generation: Annotated[
         str | None,
         Field(
             pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$",
-            description="Makes memory anew from the inputs, in topics that bear this name.",
+            description="Rebuild memory from the input topics, in topics that end in this name.",
         ),
     ] = None
-    max_records: Annotated[int, Field(ge=1, description="Of one transaction.")] = 4_000
+    max_records: Annotated[int, Field(ge=1, description="Maximum records per transaction.")] = 4_000
     compression: Annotated[
         Literal["none", "gzip", "snappy", "lz4", "zstd"],
-        Field(description="Of what is written to topics."),
+        Field(description="Compression of messages."),
     ] = "zstd"
     store: Annotated[
         Literal["memory", "rocksdb"],
-        Field(description="Where tables lie; on disk, a restart reads the changelogs' tails only."),
+        Field(description="Where tables are kept. With rocksdb a restart reads only what is new."),
     ] = "memory"
     data: Annotated[
-        Path | None, Field(description="The folder for tables on disk; one of this machine's own.")
+        Path | None, Field(description="Folder of the tables (rocksdb), on a local disk.")
     ] = None
 
     standbys: Annotated[
         int,
-        Field(ge=0, le=9, description="Other workers that follow a lane, to take over at once."),
+        Field(ge=0, le=9, description="Number of other workers that keep a copy of each table."),
     ] = 0
 
     @model_validator(mode="after")

@@ -22,11 +22,11 @@ class AsyncTurnfold(AsyncSender):
     """A server's endpoints. Every method raises `streams.client.errors`."""
 
     async def profile(self, user_id: str) -> UserLearningProfile:
-        """The long-term learning profile of a user (seed 004 §3.1)."""
+        """A user's learning profile."""
         return await self._send(operations.profile(user_id))
 
     async def context(self, session_id: str) -> SessionContext:
-        """The short-term memory of a session (seed 004 §3.2)."""
+        """A session's context: what an agent needs before it answers."""
         return await self._send(operations.context(session_id))
 
     async def memory_summary(
@@ -36,8 +36,9 @@ class AsyncTurnfold(AsyncSender):
         user_id: str | None = None,
         accept_language: str | None = None,
     ) -> MemorySummary:
-        """What an intent router is told before each answer (seed 004 §4). Give a session, a user,
-        or both; without a user the session's own. Somebody unknown is a new user, not an error."""
+        """A short summary of session and user, for an intent router. Pass `session_id`, `user_id`
+        or both; without `user_id` the session's user is taken. An unknown id gives an empty
+        summary."""
         return await self._send(
             operations.memory_summary(
                 session_id=session_id,
@@ -53,8 +54,8 @@ class AsyncTurnfold(AsyncSender):
         prefer: str | None = None,
         idempotency_key: str | None = None,
     ) -> UserLearningProfile | Accepted | None:
-        """Moves a user's profile: mastery, counts, preferences (seed 004 §3.3). The reply is the
-        new profile, once the write has been applied."""
+        """Updates a user's profile: mastery, counts, preferences. Returns the new profile once the
+        update has been applied."""
         return await self._send(
             operations.update_user(given, prefer=prefer, idempotency_key=idempotency_key),
         )
@@ -66,8 +67,8 @@ class AsyncTurnfold(AsyncSender):
         prefer: str | None = None,
         idempotency_key: str | None = None,
     ) -> SessionContext | Accepted | None:
-        """Moves a session's context: intents, topic, last artifact (seed 004 §3.4). The reply is
-        the new context, once the write has been applied."""
+        """Updates a session's context: intent, topic, last artifact. Returns the new context once
+        the update has been applied."""
         return await self._send(
             operations.update_session(given, prefer=prefer, idempotency_key=idempotency_key),
         )
@@ -79,8 +80,8 @@ class AsyncTurnfold(AsyncSender):
         prefer: str | None = None,
         idempotency_key: str | None = None,
     ) -> RecordsReply:
-        """Appends input records to the log (design 03): turns, recursions, tool results, signals,
-        write plans. 200: all have ended; 202: some are in the log for good, and not applied yet."""
+        """Appends input records to the log: turns, recursions, tool results, signals, write plans.
+        200: every record has its outcome; 202: some are stored and not applied yet."""
         return await self._send(
             operations.post_records(records, prefer=prefer, idempotency_key=idempotency_key),
         )
@@ -91,7 +92,7 @@ class AsyncTurnfold(AsyncSender):
         *,
         as_of: Moment | None = None,
     ) -> SessionDocument:
-        """A session with its conversations, memory and context (seed 000), now or as of a time."""
+        """A session with its conversations, memory and context, now or as of a time."""
         return await self._send(operations.session(session_id, as_of=as_of))
 
     async def timeline(
@@ -101,7 +102,7 @@ class AsyncTurnfold(AsyncSender):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Timeline:
-        """The turns of a session in order, out of the history."""
+        """The turns of a session in order, from the history."""
         return await self._send(operations.timeline(session_id, limit=limit, cursor=cursor))
 
     def iter_timeline(
@@ -122,17 +123,17 @@ class AsyncTurnfold(AsyncSender):
         *,
         last_event_id: str | None = None,
     ) -> AsyncIterator[SessionEvent]:
-        """The session's document as server-sent events: now, and whenever it changes. A client that
-        comes back with `Last-Event-ID` gets it only if it has changed meanwhile."""
+        """The session's document as server-sent events: once now, then on every change. With `Last-
+        Event-ID` the first event is sent only if the document has changed since."""
         return self._stream(operations.events(session_id, last_event_id=last_event_id))
 
     async def task(self, task_id: str, *, session_id: str | None = None) -> TaskDocument:
-        """A task: plan, recursions, tool results and where it stands (seed 002). Without
-        `session_id` it is looked for in the history."""
+        """A task: plan, recursions, tool results and status. Without `session_id` the task is
+        looked up in the history."""
         return await self._send(operations.task(task_id, session_id=session_id))
 
     async def user(self, user_id: str) -> UserDocument:
-        """Everything that is known of a user now: profile, states, preferences, mood."""
+        """A user's profile, states, preferences and mood, now."""
         return await self._send(operations.user(user_id))
 
     async def states(
@@ -144,8 +145,8 @@ class AsyncTurnfold(AsyncSender):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> States:
-        """What was held true of a user at `as_of`, as far as was known at `known_at`: two clocks,
-        both now unless given. Nothing of a user nobody knows: an empty list."""
+        """A user's states that were true at `as_of`, as known at `known_at`; both default to now.
+        An unknown user has an empty list."""
         return await self._send(
             operations.states(user_id, as_of=as_of, known_at=known_at, limit=limit, cursor=cursor),
         )
@@ -171,7 +172,7 @@ class AsyncTurnfold(AsyncSender):
         )
 
     async def mood(self, user_id: str, *, at: Moment | None = None) -> MoodNow:
-        """A user's mood, now or at a time: it fades between moments of feeling (seed 003 §5)."""
+        """A user's mood, now or at a time. It fades between moments of affect."""
         return await self._send(operations.mood(user_id, at=at))
 
     async def why(
@@ -181,8 +182,8 @@ class AsyncTurnfold(AsyncSender):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Why:
-        """How a state (or whatever else has revisions: a session, a preference, an item of session
-        memory, a link, a thread) came to be as it is, with the words it rests on."""
+        """The revisions of a state, preference, session, session memory item, link or thread, each
+        with the text of its evidence events."""
         return await self._send(operations.why(state_id, limit=limit, cursor=cursor))
 
     def iter_why(
@@ -210,8 +211,8 @@ class AsyncTurnfold(AsyncSender):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> SearchPage:
-        """The events and states that a text is about (docs/search.md), best first. `matches` are
-        the parts of a hit's text that matched, as [start, end) in characters."""
+        """Searches events, states, preferences and session memory, best hits first. `matches` are
+        the matching parts of a hit's text, as [start, end) in characters."""
         return await self._send(
             operations.search(
                 q=q,
@@ -279,13 +280,13 @@ class AsyncTurnfold(AsyncSender):
         )
 
     async def dead_letter(self, letter_id: str) -> DeadLetterWhole:
-        """One dead letter with what was sent. A slash in its id is written `%2F`."""
+        """One dead letter with its content. Write a slash in its id as `%2F`."""
         return await self._send(operations.dead_letter(letter_id))
 
     async def healthz(self) -> Health:
-        """The process is alive, and which generation answers."""
+        """Liveness, and the generation that answers."""
         return await self._send(operations.healthz())
 
     async def readyz(self) -> Ready:
-        """Whether questions are answered; during a restore how far it is."""
+        """Current readiness; during a restore also its progress."""
         return await self._send(operations.readyz())

@@ -13,8 +13,8 @@ from streams.errors import ConfigurationError, Unreachable
 def broker() -> None:
     """A real Apache Kafka on this machine, without Docker.
 
-    Its jars are fetched once into the cache. Java is the machine's own (17 or newer), or the one
-    that the extra `broker` installs. It listens on this machine alone.
+    Kafka's jars are downloaded once into the cache. Java is the machine's own (17 or newer) or the
+    one that the extra `broker` installs. The broker listens on localhost only.
     """
 
 
@@ -23,19 +23,26 @@ def broker() -> None:
     "--keep",
     metavar="DIR",
     type=options.FOLDER,
-    help="Keep its data here; without it they go when it stops.",
+    help="Folder to keep data in. Default: data are deleted when it stops.",
 )
-@click.option("--port", type=click.IntRange(1, 65535), help="Where it listens; default a free one.")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port. Default: a free one.")
 @click.option(
-    "--nodes", type=click.IntRange(1, 9), default=1, help="How many; 3 show replication. Default 1."
+    "--nodes",
+    type=click.IntRange(1, 9),
+    default=1,
+    help="Number of nodes; 3 allow replication. Default: 1.",
 )
 @click.option(
-    "--heap", metavar="MB", type=click.IntRange(min=128), default=320, help="Of each node."
+    "--heap",
+    metavar="MB",
+    type=click.IntRange(min=128),
+    default=320,
+    help="Heap of each node. Default: 320.",
 )
 @options.as_json
 @options.fails_in_a_line
 def start(keep: Path | None, port: int | None, nodes: int, heap: int, as_json: bool) -> None:
-    """Start it, and return when it answers; prints its address.
+    """Start the broker, wait until it answers, print its address.
 
     \b
     turnfold broker start
@@ -65,7 +72,7 @@ def start(keep: Path | None, port: int | None, nodes: int, heap: int, as_json: b
 @options.as_json
 @options.fails_in_a_line
 def stop(as_json: bool) -> None:
-    """Stop it. That none runs is no error."""
+    """Stop the broker. Succeeds also if none is running."""
     from streams.broker import current
 
     found = current.find()
@@ -83,7 +90,7 @@ def stop(as_json: bool) -> None:
 @options.as_json
 @options.fails_in_a_line
 def status(as_json: bool) -> None:
-    """Say where it is and whether it answers; exit code 5 where it does not."""
+    """Print the address and whether the broker answers. Exit code 5 if it does not."""
     from streams.broker import current
 
     found = current.find_running()

@@ -13,17 +13,17 @@ from streams.commands.kafka import replay
 
 @click.group(no_args_is_help=True)
 def dlq() -> None:
-    """Records that could not be applied, with their reasons."""
+    """List, show and replay records that could not be applied."""
 
 
 @dlq.command("list")
 @options.asked_history
-@click.option("--reason", help="Only this reason.")
+@click.option("--reason", help="Only letters with this reason.")
 @options.any_tenant
 @options.as_json
 @options.fails_in_a_line
 def dlq_list(history: Path, reason: str | None, tenant: str | None, as_json: bool) -> None:
-    """The dead letters: where they stood and what was wrong."""
+    """List dead letters: where they were read and what was wrong."""
     from streams import reading
 
     found = reading.dead_letters(history, tenant, reason)
@@ -39,14 +39,14 @@ def dlq_list(history: Path, reason: str | None, tenant: str | None, as_json: boo
 @options.argument("letter", help="The id that `dlq list` shows.")
 @options.asked_history
 @options.any_tenant
-@click.option("--raw", is_flag=True, help="The kept bytes alone, as they are.")
+@click.option("--raw", is_flag=True, help="Print only the stored bytes.")
 @options.as_json
 @options.fails_in_a_line
 def dlq_show(letter: str, history: Path, tenant: str | None, raw: bool, as_json: bool) -> None:
-    """One dead letter with what was kept of it.
+    """Show one dead letter with its stored content.
 
-    In JSON `payload` is for reading, with escapes where bytes are no text; `payload_base64` is
-    exact.
+    In JSON, `payload` is text with escapes for bytes that are no UTF-8; `payload_base64` has the
+    exact bytes.
 
     Example: turnfold dlq show /data/turns.ndjson:0:17 --raw --history memory > line.json
     """

@@ -11,7 +11,7 @@ from streams.commands import options
 @options.as_json
 @options.fails_in_a_line
 def topology(format: str, as_json: bool) -> None:
-    """What flows where: topics, agents, tables."""
+    """Print topics, agents and tables as a diagram."""
     from streams.topology_render import as_json as render_json
     from streams.topology_render import mermaid
 
@@ -23,7 +23,7 @@ def topology(format: str, as_json: bool) -> None:
 @options.as_json
 @options.fails_in_a_line
 def schema(format: str, as_json: bool) -> None:
-    """The AsyncAPI document, or the JSON Schema of all it defines."""
+    """Print the AsyncAPI document or the JSON Schemas."""
     from schemas.export import json_schemas
     from streams.asyncapi import asyncapi
 

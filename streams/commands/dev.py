@@ -14,22 +14,25 @@ from streams.commands import options
     "--kafka",
     metavar="DIR",
     type=options.FOLDER,
-    help="The broker's data; default beside the history, its name with .kafka.",
+    help="Folder of the broker's data. Default: the history's name with .kafka.",
 )
-@click.option("--port", type=click.IntRange(1, 65535), help="Where Kafka listens; default free.")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port of Kafka. Default: a free one.")
 @click.option(
-    "--partitions", type=click.IntRange(1, 10_000), default=4, help="Of every topic. Default 4."
+    "--partitions",
+    type=click.IntRange(1, 10_000),
+    default=4,
+    help="Partitions of each topic. Default: 4.",
 )
 @click.option(
     "--http",
     type=click.IntRange(0, 65_535),
     default=8400,
-    help="The port of the HTTP API, for this machine alone. Default 8400; 0: any that is free.",
+    help="Port of the HTTP API on localhost. Default: 8400; 0: any free port.",
 )
 @click.option(
     "--bootstrap",
     metavar="HOST:PORT",
-    help="Use this broker, and start none of its own; --kafka and --port are for its own.",
+    help="Use this broker instead of starting one. Excludes --kafka and --port.",
 )
 @options.fails_in_a_line
 def dev(
@@ -40,11 +43,11 @@ def dev(
     http: int,
     bootstrap: str | None,
 ) -> None:
-    """Broker, worker, sink and HTTP API on this machine. Ctrl-C ends all of them.
+    """Run broker, worker, sink and HTTP API on this machine. Ctrl-C ends them all.
 
-    Started again with the same history it goes on where it was. A part that ends by itself is
-    started again, the broker too. All end, with the part's exit code, where a part refuses its
-    configuration or data, or has ended four times within a minute; with 5 if that is the broker.
+    Started again with the same history it continues where it was. A part that ends by itself is
+    started again, the broker included. If a part refuses its configuration or data, or ends four
+    times within a minute, all parts end with its exit code (5 if it is the broker).
 
     \b
     turnfold dev --history memory --port 9092
@@ -54,7 +57,7 @@ def dev(
     from streams.apps.dev import run
 
     if bootstrap is not None and (kafka is not None or port is not None):
-        raise click.UsageError("--kafka and --port are for a broker of its own, not --bootstrap")
+        raise click.UsageError("--kafka and --port cannot be combined with --bootstrap")
     history = history.resolve()
     data = kafka or history.with_name(history.name + ".kafka")
     code = run(history, data, port, partitions, http, output.note, bootstrap)

@@ -17,29 +17,38 @@ from streams.commands import options
     "--history",
     envvar="TURNFOLD_HISTORY",
     type=options.FOLDER,
-    help="The history's folder: its turns are read, its memory is shown to the model.",
+    help="Folder of the history. Its turns are read; its memory is shown to the model.",
 )
 @click.option(
     "--bootstrap",
     metavar="HOST:PORT",
-    help="Read the topic turns and write write-plans there, until stopped; --history is a sink's.",
+    help="Read the topic turns and write to write-plans, until stopped. With --history, the sink's "
+    "history is shown to the model.",
 )
-@click.option("--group", metavar="NAME", help="The consumer group. Default: by model and prompt.")
-@click.option("--latest", is_flag=True, help="A new group begins with what comes from now on.")
-@click.option("--once", is_flag=True, help="With --bootstrap: end when what is there is extracted.")
-@click.option("--model", help="The model's name.")
-@click.option("--base-url", metavar="URL", help="The API's address, as far as /chat/completions.")
-@click.option("--turns", type=click.IntRange(1, 100), help="Of a request, at most. Default 6.")
 @click.option(
-    "--idle-seconds", type=click.FloatRange(0.001), help="A group is closed after. Default 60."
+    "--group", metavar="NAME", help="Consumer group. Default: derived from model and prompt."
 )
-@click.option("--concurrency", type=click.IntRange(1, 256), help="Requests at a time. Default 4.")
-@click.option("--budget-tokens", type=click.IntRange(1), help="Most tokens of this run.")
-@click.option("--budget-cost", type=click.FloatRange(0), help="Most cost of this run.")
-@click.option("--hourly-tokens", type=click.IntRange(1), help="Most tokens of any hour.")
-@click.option("--hourly-cost", type=click.FloatRange(0), help="Most cost of any hour.")
-@click.option("--again", is_flag=True, help="Also what failed before.")
-@click.option("--strict", is_flag=True, help="Exit 4 if a request came to nothing.")
+@click.option("--latest", is_flag=True, help="A new group starts at the end of the topic.")
+@click.option(
+    "--once", is_flag=True, help="With --bootstrap: end when the end of the topic is reached."
+)
+@click.option("--model", help="Name of the model.")
+@click.option("--base-url", metavar="URL", help="Address of the API, without /chat/completions.")
+@click.option("--turns", type=click.IntRange(1, 100), help="Maximum turns per request. Default: 6.")
+@click.option(
+    "--idle-seconds",
+    type=click.FloatRange(0.001),
+    help="Silence after which a group of turns is sent. Default: 60.",
+)
+@click.option(
+    "--concurrency", type=click.IntRange(1, 256), help="Maximum concurrent requests. Default: 4."
+)
+@click.option("--budget-tokens", type=click.IntRange(1), help="Maximum tokens of this run.")
+@click.option("--budget-cost", type=click.FloatRange(0), help="Maximum cost of this run.")
+@click.option("--hourly-tokens", type=click.IntRange(1), help="Maximum tokens per hour.")
+@click.option("--hourly-cost", type=click.FloatRange(0), help="Maximum cost per hour.")
+@click.option("--again", is_flag=True, help="Retry turns that failed before.")
+@click.option("--strict", is_flag=True, help="Exit with 4 if a request failed.")
 @options.as_json
 @options.observed
 @options.fails_in_a_line
@@ -55,15 +64,15 @@ def extract(
     observing: options.Observing,
     **given: Any,
 ) -> None:
-    """Ask a model what of the turns is worth remembering.
+    """Ask a model which facts in the turns are worth remembering.
 
-    Any OpenAI-compatible endpoint will do. The key comes from TURNFOLD_LLM_API_KEY; every other
-    setting may stand in the environment, too: TURNFOLD_LLM_BASE_URL, TURNFOLD_LLM_MODEL, ….
-    Turns that were extracted by this model before are not sent again; killed at any moment, it goes
-    on where it was. With --bootstrap it runs beside a worker, which does not wait for it.
+    Works with any OpenAI-compatible endpoint. The key is read from TURNFOLD_LLM_API_KEY; every
+    other setting can also come from the environment: TURNFOLD_LLM_BASE_URL, TURNFOLD_LLM_MODEL, ….
+    Turns that this model has seen are not sent again, also after a kill. With --bootstrap it runs
+    beside a worker, which does not wait for it.
 
-    Exit code 1 if all requests came to nothing, 0 if some did, 5 if the endpoint does not answer.
-    With --bootstrap and without --once it waits for the endpoint as long as it takes.
+    Exit code 1 if all requests failed, 0 if only some did, 5 if the endpoint does not answer. With
+    --bootstrap and without --once it waits for the endpoint without limit.
 
     Example: turnfold extract --history memory --base-url http://localhost:11434/v1 --model qwen3
     """
@@ -78,15 +87,14 @@ def extract(
     elif history is not None:
         counts = ask(history, settings, again)
     else:
-        raise click.UsageError("whose turns are extracted: --history DIR or --bootstrap HOST:PORT")
+        raise click.UsageError("--history DIR or --bootstrap HOST:PORT is required")
     _say_counts(counts, as_json)
     if counts["stopped"]:
-        output.note(f"stopped: {counts['stopped']}; run it again to go on")
+        output.note(f"stopped: {counts['stopped']}; run it again to continue")
     if failed := counts["failed"]:
         of = "all" if failed == counts["groups"] else f"of {counts['groups']}"
         output.note(
-            f"{failed} requests ({of}) came to nothing: "
-            "turnfold dlq list --reason extraction_failed"
+            f"{failed} requests ({of}) failed: turnfold dlq list --reason extraction_failed"
         )
         if strict or failed == counts["groups"]:
             raise click.exceptions.Exit(4 if strict else 1)

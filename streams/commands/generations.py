@@ -28,27 +28,27 @@ class _Day(click.ParamType):
 
 @click.command()
 @options.history
-@click.option("--generation", "name", required=True, help="The new generation's name.")
+@click.option("--generation", "name", required=True, help="Name of the new generation.")
 @click.option(
     "--extractor",
     type=click.Choice(NAMES),
-    help="none: leave out the plans that rules made; rules: make them anew. Default: replay all.",
+    help="none: skip the plans that rules made; rules: make them again. Default: replay all plans.",
 )
 @click.option(
     "--drop-plans-of",
     "without",
     multiple=True,
     metavar="EXTRACTOR",
-    help="Leave out this extractor's plans, too; may be repeated.",
+    help="Skip the plans of this extractor. Can be repeated.",
 )
-@click.option("--from", "first", type=_Day(), help="The first day (UTC); default all.")
-@click.option("--to", "last", type=_Day(), help="The last day (UTC); default all.")
+@click.option("--from", "first", type=_Day(), help="First day (UTC). Default: all.")
+@click.option("--to", "last", type=_Day(), help="Last day (UTC). Default: all.")
 @click.option(
     "--set",
     "changes",
     multiple=True,
     metavar="CONSTANT=VALUE",
-    help="Another value for a constant of docs/constants.md; may be repeated.",
+    help="Change a constant of docs/constants.md. Can be repeated.",
 )
 @options.as_json
 @options.fails_in_a_line
@@ -64,8 +64,8 @@ def backfill(
 ) -> None:
     """Fold the history again into a generation beside the live one.
 
-    The same command goes on with what was interrupted, and later reads what has come since. The
-    live memory stays as it is, and may be written meanwhile.
+    Run the same command again to continue after an interruption, or to read what has been added
+    since. The live memory does not change and can be written meanwhile.
 
     Example: turnfold backfill --history memory --generation new --extractor none
     """
@@ -113,12 +113,17 @@ def _constants(changes: tuple[str, ...]) -> dict[str, int | float]:
 
 @click.command()
 @options.argument("a", help="A generation of --history (live: the current one), or a folder.")
-@options.argument("b", help="The other one.")
+@options.argument("b", help="The generation or folder to compare with A.")
 @click.option(
-    "--history", envvar="TURNFOLD_HISTORY", type=options.FOLDER, help="The history's folder."
+    "--history", envvar="TURNFOLD_HISTORY", type=options.FOLDER, help="Folder of the history."
 )
-@click.option("--samples", default=3, type=click.IntRange(0, 1000), help="Of each kind and change.")
-@click.option("--fail-on-change", is_flag=True, help="Exit 4 if anything differs.")
+@click.option(
+    "--samples",
+    default=3,
+    type=click.IntRange(0, 1000),
+    help="Samples of each kind and change. Default: 3.",
+)
+@click.option("--fail-on-change", is_flag=True, help="Exit with 4 if anything differs.")
 @options.any_tenant
 @options.as_json
 @options.fails_in_a_line
@@ -131,7 +136,7 @@ def diff(
     tenant: str | None,
     as_json: bool,
 ) -> None:
-    """What B remembers otherwise than A, by kind, with evidence.
+    """Compare two generations: what differs, by kind, with evidence.
 
     Example: turnfold diff live new --history memory
     """
@@ -199,20 +204,21 @@ def _short(value: Any) -> str:
 _behind = click.option(
     "--behind",
     is_flag=True,
-    help="Also where workers and sinks write, and it lacks what the live one has had for a minute.",
+    help="Switch although the generation is more than a minute behind the live one (Kafka).",
 )
 
 
 @click.command()
-@options.argument("name", help="The generation that is to be live.")
+@options.argument("name", help="The generation to make live.")
 @options.history
 @_behind
 @options.as_json
 @options.fails_in_a_line
 def promote(name: str, history: Path, behind: bool, as_json: bool) -> None:
-    """Make a generation live. Every command and reader goes over to it.
+    """Make a generation live. All commands and servers then read it.
 
-    First it reads what has come since its backfill, so nothing is lost. `run` must not be at work.
+    The generation first reads what was added since its backfill, so nothing is lost. Refused while
+    `run` is writing.
     """
     from streams.generations.switching import promote as switch
 
@@ -225,7 +231,7 @@ def promote(name: str, history: Path, behind: bool, as_json: bool) -> None:
 @options.as_json
 @options.fails_in_a_line
 def rollback(history: Path, behind: bool, as_json: bool) -> None:
-    """Make the generation of before live again. It first takes in what has come since."""
+    """Make the previous generation live again. It first reads what was added since."""
     from streams.generations.switching import rollback as switch
 
     _say_switched(switch(history, behind=behind), as_json)
@@ -245,7 +251,7 @@ def _say_switched(done: Any, as_json: bool) -> None:
 
 @click.group(no_args_is_help=True)
 def generations() -> None:
-    """The generations of a history."""
+    """List and drop the generations of a history."""
 
 
 @generations.command("list")
@@ -253,9 +259,9 @@ def generations() -> None:
 @options.as_json
 @options.fails_in_a_line
 def generations_list(history: Path, as_json: bool) -> None:
-    """What there is, how it was made, and what it takes on disk.
+    """List generations: how each was made and its size on disk.
 
-    Own bytes would be free if it were dropped; shared ones lie in several generations.
+    Own bytes are freed when the generation is dropped; shared bytes belong to several generations.
     """
     from streams.generations.switching import listed
 
@@ -275,11 +281,9 @@ def generations_list(history: Path, as_json: bool) -> None:
     metavar="NAME",
     default="turnfold",
     envvar="TURNFOLD_WORKER_APP_ID",
-    help="The app id of its workers. Default turnfold.",
+    help="App id of its workers. Default: turnfold.",
 )
-@click.option(
-    "--keep-topics", is_flag=True, help="Leave its consumer groups and topics in Kafka alone."
-)
+@click.option("--keep-topics", is_flag=True, help="Keep its consumer groups and topics in Kafka.")
 @options.as_json
 @options.fails_in_a_line
 def generations_drop(
@@ -290,10 +294,10 @@ def generations_drop(
     keep_topics: bool,
     as_json: bool,
 ) -> None:
-    """Remove a generation for good: its tables, and what its workers and sinks have in Kafka.
+    """Remove a generation for good: its tables, consumer groups and topics.
 
-    Refused while one of these runs. Killed half-way, the same command goes on. Kafka is asked only
-    where sinks write the history.
+    Refused while its workers or sinks run. If it was interrupted, run it again. Kafka is contacted
+    only if sinks write the history.
 
     Example: turnfold generations drop new --history memory --bootstrap localhost:9092
     """

@@ -17,27 +17,29 @@ from streams.observing import logs
 @click.command()
 @options.bootstrap
 @options.history
-@click.option("--name", default="sink", help="Of the sinks that share a history; default sink.")
+@click.option(
+    "--name", default="sink", help="Name that all sinks of a history share. Default: sink."
+)
 @click.option(
     "--instance",
     metavar="NAME",
-    help="This sink's own name: started again under it, it has its partitions at once.",
+    help="Name of this sink. Restarted under it, the sink gets its partitions back at once.",
 )
 @click.option(
     "--roll-mb", type=click.FloatRange(min=0.001), default=64.0,
-    help="Write when so many MB have gathered; default 64.",
+    help="Write after this many MB. Default: 64.",
 )  # fmt: skip
 @click.option(
     "--roll-seconds", type=click.FloatRange(min=0.01), default=10.0,
-    help="Or after so many seconds; default 10.",
+    help="Write after this many seconds. Default: 10.",
 )  # fmt: skip
 @click.option(
     "--generation",
     metavar="NAME",
-    help="Write what the workers of this generation say, into the history's generation NAME.",
+    help="Write the rows of this generation's workers into the history's generation NAME.",
 )
-@click.option("--once", is_flag=True, help="End when all that is there now is written.")
-@click.option("--strict", is_flag=True, help="Exit 4 if a message was no row.")
+@click.option("--once", is_flag=True, help="End at the current end of the topics.")
+@click.option("--strict", is_flag=True, help="Exit with 4 if a message was not a valid row.")
 @options.as_json
 @options.observed
 @options.fails_in_a_line
@@ -54,12 +56,12 @@ def sink(
     as_json: bool,
     observing: options.Observing,
 ) -> None:
-    """Write what workers say into a history, exactly once.
+    """Write the workers' rows into a history, exactly once.
 
-    Several sinks with one name share the work; killed at any moment, one started again goes on
-    where the tables stand. A history that `turnfold run` writes is refused. Ends on Ctrl-C or
-    SIGTERM, when what it has read is written; on SIGTERM the partitions of one with an --instance
-    wait 30 s for it to come back.
+    Several sinks with one name share the work. A sink that was killed can be started again: no row
+    is lost or written twice. A history that `turnfold run` writes is refused. On Ctrl-C or SIGTERM
+    the sink first writes what it has read. After SIGTERM the partitions of a sink with --instance
+    wait 30 s for its return.
 
     Example: turnfold sink --bootstrap localhost:9092 --history memory
     """
@@ -78,7 +80,7 @@ def sink(
     wanted = SinkOptions(name, instance, size, roll_seconds, once, generation=generation, span=span)
     if generation is not None:
         if generation in RESERVED:
-            raise click.UsageError(f"--generation {generation}: a word for another; name a new one")
+            raise click.UsageError(f"--generation {generation}: reserved; choose another name")
         history = folder_of(open_root(history), generation)
         history.parent.mkdir(exist_ok=True)
     began = time.monotonic()
@@ -86,7 +88,7 @@ def sink(
     _say_counts({**counts, "seconds": round(time.monotonic() - began, 3)}, as_json)
     if counts["misfits"]:
         output.note(
-            f"{counts['misfits']} messages were no rows: turnfold dlq list --reason bad_row"
+            f"{counts['misfits']} messages were not valid rows: turnfold dlq list --reason bad_row"
         )
         if strict:
             raise click.exceptions.Exit(4)
@@ -116,9 +118,11 @@ async def _sink(
 @options.bootstrap
 @click.option(
     "--compression", type=options.COMPRESSION, default="none",
-    help="Of what is sent; default none.",
+    help="Compression of messages. Default: none.",
 )  # fmt: skip
-@click.option("--strict", is_flag=True, help="Exit 4 if a record was not sent or has no topic.")
+@click.option(
+    "--strict", is_flag=True, help="Exit with 4 if a record was not sent or has no topic."
+)
 @options.as_json
 @options.fails_in_a_line
 def produce(
@@ -126,9 +130,9 @@ def produce(
 ) -> None:
     """Send files of input records to their topics.
 
-    Each goes to the topic of its type, keyed so that a session's (a user's) records keep their
-    order. What is no record goes to `turns`, and ends as a dead letter there. Sending a file twice
-    changes nothing: its records are duplicates.
+    Each record goes to the topic of its type, keyed so that the records of a session or user keep
+    their order. A line that is no record goes to `turns` and becomes a dead letter. Sending a file
+    twice changes nothing: its records are duplicates.
 
     Example: turnfold produce turns.ndjson.gz --bootstrap localhost:9092
     """
@@ -152,14 +156,14 @@ def produce(
 
 @click.command()
 @options.bootstrap
-@click.option("--group", "groups", multiple=True, help="Only this group; may be given again.")
+@click.option("--group", "groups", multiple=True, help="Only this group. Can be repeated.")
 @options.as_json
 @options.fails_in_a_line
 def lag(bootstrap: str | None, groups: tuple[str, ...], as_json: bool) -> None:
-    """How far each group is behind, by partition.
+    """Show how far each group is behind, by partition.
 
-    `committed` is the next offset to read. A sink's is told for this alone: what counts stands in
-    its tables, and may be further.
+    `committed` is the next offset to read. A sink continues from the position stored in its tables,
+    which can be further.
     """
     from streams.kafka.client.settings import KafkaSettings
     from streams.kafka.tools.lag import lag as of
@@ -176,10 +180,10 @@ def lag(bootstrap: str | None, groups: tuple[str, ...], as_json: bool) -> None:
 
 
 @click.command()
-@options.argument("app_id", help="The workers' app id: their consumer group.")
+@options.argument("app_id", help="App id of the workers: their consumer group.")
 @options.bootstrap
-@click.option("--generation", metavar="NAME", help="What the workers of this generation have.")
-@click.option("--yes", is_flag=True, help="Remove it; without this it is only shown.")
+@click.option("--generation", metavar="NAME", help="Remove what this generation's workers have.")
+@click.option("--yes", is_flag=True, help="Remove it. Without this option it is only shown.")
 @options.as_json
 @options.fails_in_a_line
 def reset(
@@ -187,9 +191,9 @@ def reset(
 ) -> None:
     """Remove what an app id has in Kafka.
 
-    These are its group with the committed offsets, the changelogs of its tables, and of a
-    generation all topics that end in .NAME. Input topics stay, and so does what was written to
-    other topics: a worker that folds anew writes it once more. Refused while a worker runs.
+    Removes the consumer group with its offsets, the changelogs of its tables, and for a generation
+    all topics that end in .NAME. Input and output topics stay: a worker that folds again writes its
+    outputs again. Refused while a worker runs.
 
     \b
     turnfold reset turnfold                     # shows what would go
@@ -229,16 +233,18 @@ def reset(
 
 
 @click.command()
-@options.argument("letters", nargs=-1, help="Ids that `dlq list` shows; default all.")
+@options.argument("letters", nargs=-1, help="Ids as `dlq list` shows them. Default: all.")
 @options.bootstrap
 @click.option(
-    "--history", envvar="TURNFOLD_HISTORY", type=options.FOLDER, help="The history's folder."
+    "--history", envvar="TURNFOLD_HISTORY", type=options.FOLDER, help="Folder of the history."
 )
-@click.option("--from-topic", is_flag=True, help="Read the topic dead-letters, not a history.")
-@click.option("--reason", "reasons", multiple=True, help="Only this reason; may be given again.")
+@click.option("--from-topic", is_flag=True, help="Read letters from the topic dead-letters.")
+@click.option(
+    "--reason", "reasons", multiple=True, help="Only letters with this reason. Can be repeated."
+)
 @options.any_tenant
-@click.option("--again", is_flag=True, help="Also what was replayed and refused once more.")
-@click.option("--dry-run", is_flag=True, help="Count, and send nothing.")
+@click.option("--again", is_flag=True, help="Also letters that were replayed and refused again.")
+@click.option("--dry-run", is_flag=True, help="Count the letters; send nothing.")
 @options.as_json
 @options.fails_in_a_line
 def replay(
@@ -252,11 +258,11 @@ def replay(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Send dead letters through their input topics once more, marked by a header.
+    """Send dead letters to their input topics again, marked by a header.
 
-    Those that are applied now leave what they would have left; sent twice they are duplicates. One
-    that is refused again is not sent once more without --again. Letters whose bytes were not kept
-    (images, withheld text) are sent only if their --reason is named.
+    A letter that is applied now has the effect of the original record; sent twice it is a
+    duplicate. A letter that is refused again is not sent a third time without --again. Letters
+    whose bytes were not kept (images, withheld text) are sent only if --reason names their reason.
 
     Example: turnfold dlq replay --history memory --reason invalid
     """
@@ -274,7 +280,7 @@ def replay(
     elif history is not None:
         every = of_history(history, tenant)
     else:
-        raise click.UsageError("where the letters are: --history DIR or --from-topic")
+        raise click.UsageError("--history DIR or --from-topic is required")
     found, passed = chosen(every, reasons, again, letters)
     counts = {"sent": 0, "too_large": 0, "withheld": 0}
     if found and not dry_run:

@@ -14,33 +14,35 @@ file = click.option(
     required=True,
     type=options.FOLDER,
     metavar="FILE",
-    help="The file of keys that `serve --keys` reads.",
+    help="Key file that `serve --keys` reads.",
 )
 
 
 @click.group(no_args_is_help=True)
 def keys() -> None:
-    """Who may use the HTTP API: tokens with a tenant and a role.
+    """Manage API keys: tokens with a tenant and a role.
 
-    A running server follows the file within a second.
+    A running server notices a change within a second.
     """
 
 
 @keys.command()
 @file
-@click.option("--tenant", required=True, help="Whose memory it opens; '*' for an admin: all.")
+@click.option(
+    "--tenant", required=True, help="Tenant of the key; '*' (admin only) for all tenants."
+)
 @click.option(
     "--role",
     required=True,
     type=click.Choice(["read", "write", "admin"]),
-    help="What it may: read; write, too; admin: dead letters with what is in them, too.",
+    help="read; write: also write; admin: also read dead letters.",
 )
-@click.option("--expires", metavar="TIME", help="From then on it is refused; default never.")
-@click.option("--note", default="", help="What it is for; shown by `keys list`.")
+@click.option("--expires", metavar="TIME", help="Time of expiry. Default: never.")
+@click.option("--note", default="", help="Note shown by `keys list`.")
 @options.as_json
 @options.fails_in_a_line
 def add(file: Path, tenant: str, role: str, expires: str | None, note: str, as_json: bool) -> None:
-    """Make a key and print its token, once: the file keeps only a hash of it.
+    """Create a key and print its token. The file stores only a hash of it.
 
     \b
     turnfold keys add --keys keys.json --tenant acme --role write --note "chat platform"
@@ -63,7 +65,7 @@ def add(file: Path, tenant: str, role: str, expires: str | None, note: str, as_j
 @options.as_json
 @options.fails_in_a_line
 def list_(file: Path, as_json: bool) -> None:
-    """The keys of the file, without what is secret."""
+    """List the keys, without secrets."""
     import msgspec
 
     from streams.serving.http.keys import read
@@ -78,11 +80,13 @@ def list_(file: Path, as_json: bool) -> None:
 
 @keys.command()
 @file
-@options.argument("key_id", metavar="ID", help="The key's id: the token's part between the `_`.")
+@options.argument(
+    "key_id", metavar="ID", help="Id of the key: the part of the token between the `_`."
+)
 @options.as_json
 @options.fails_in_a_line
 def revoke(file: Path, key_id: str, as_json: bool) -> None:
-    """Take a key out of the file: a running server refuses it within a second."""
+    """Remove a key. A running server refuses it within a second."""
     from streams.serving.http.keys import changed
     from streams.serving.http.keys import revoke as take_out
 

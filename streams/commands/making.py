@@ -21,13 +21,15 @@ from streams.extractors.naming import MODEL, NAMES
 @click.option(
     "--extractor",
     type=click.Choice([*NAMES, MODEL]),
-    help="How to find memory in turns; none: as the records say; llm: by a model, asked when all "
-    "is folded (as `extract` does). It is remembered: without this option the history goes on with "
-    "what was chosen last (at first none).",
+    help="How to find memory in turns. none: use only what records state; rules: by rules; llm: "
+    "by a model, called after all records are folded. The choice is stored in the history. "
+    "Default: the stored choice, at first none.",
 )
 @options.retention
 @click.option(
-    "--strict", is_flag=True, help="Exit 4 if a record was refused, or a last line breaks off."
+    "--strict",
+    is_flag=True,
+    help="Exit with 4 if a record was refused or the last line is incomplete.",
 )
 @options.as_json
 @options.fails_in_a_line
@@ -41,8 +43,8 @@ def run(
 ) -> None:
     """Fold files of input records into a history.
 
-    A second run of the same file goes on where the first ended; killed at any moment, a run
-    started again goes on exactly once.
+    A second run of the same file continues where the first one ended. A run that was killed can
+    be started again: no record is lost or counted twice.
 
     Example: turnfold run turns.ndjson.gz --history memory
     """
@@ -86,15 +88,14 @@ def run(
         _say_nothing_new(files, history)
     for file, size in unfinished.items():
         output.note(
-            f"{file}: its last line, {size} bytes so far, is no whole record yet; the next run "
+            f"{file}: its last line, {size} bytes so far, is not a whole record yet; the next run "
             "reads it"
         )
     _say_refused(counts, history)
     asked = counts.get("model", {})
     if asked.get("failed") and asked["failed"] == asked["groups"]:
         output.note(
-            f"{asked['failed']} requests (all) came to nothing: "
-            "turnfold dlq list --reason extraction_failed"
+            f"{asked['failed']} requests (all) failed: turnfold dlq list --reason extraction_failed"
         )
         raise click.exceptions.Exit(4 if strict else 1)
     if strict and (counts["dead"] or unfinished):
@@ -115,7 +116,7 @@ def _told(chosen: Any) -> dict[str, Any]:
 def _say_nothing_new(files: tuple[str, ...], history: Path) -> None:
     if any(Path(file).is_file() and Path(file).stat().st_size for file in files):
         output.note(
-            "nothing new: a file is read on from where it was read to; to fold the same again, "
+            "nothing new: a file is read from where the last run ended; to fold it again, "
             f"otherwise: turnfold backfill --history {quote(str(history))} --generation NAME"
         )
     else:
@@ -141,7 +142,7 @@ def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
         if value and name != "stopped":
             output.say_count(name.replace("_", " "), value)
     if model.get("stopped"):
-        output.note(f"stopped: {model['stopped']}; `turnfold extract` goes on")
+        output.note(f"stopped: {model['stopped']}; `turnfold extract` continues")
     if constants := counts.get("constants"):
         said = ", ".join(f"{name}={value}" for name, value in constants.items())
         output.note(f"folded under the history's own constants: {said}")
@@ -165,25 +166,23 @@ class _Moment(click.ParamType):
 @click.command("import")
 @options.argument("format", help="openai-chat, chatgpt-export or langgraph.")
 @options.argument("file", type=options.FOLDER, help="The file to read; - for stdin.")
-@click.option(
-    "--user", metavar="NAME", help="The user of conversations that name none. Memory is a user's."
-)
+@click.option("--user", metavar="NAME", help="User of conversations that name none.")
 @click.option(
     "--created",
     type=_Moment(),
     metavar="TIME",
-    help="When conversations that give no time began. Default: when the file was last modified; "
-    "of stdin now.",
+    help="Start time of conversations without times. Default: the file's modification time; for "
+    "stdin the current time.",
 )
 @options.fails_in_a_line
 def import_(format: str, file: Path, user: str | None, created: int | None) -> None:
-    """Turn foreign data into input records, one JSON object a line.
+    """Convert conversations of other programs into input records, one JSON object per line.
 
-    A conversation that cannot be imported is left out and named on stderr; the exit code is 4 then,
-    as it is for a file without any conversation. One without a user is left out, too.
+    A conversation that cannot be imported, or that has no user, is skipped and named on stderr;
+    the exit code is then 4. A file without conversations also ends with 4.
 
-    Ids do not depend on times: the same file imported again makes duplicates. A copy of it with
-    another modification time does not, where the file gives no times; give --created then.
+    Importing the same file again produces duplicates, which change nothing. If the file has no
+    times, pass --created: a copy with another modification time is otherwise new data.
 
     Example: turnfold import openai-chat chats.jsonl --user ann | turnfold run - --history memory
     """
@@ -233,11 +232,11 @@ def _read(records: Iterator[Any], file: Path) -> Iterator[Any]:
     "--history",
     type=options.FOLDER,
     default="turnfold-demo",
-    help="Where the demo's history goes.",
+    help="Folder of the demo's history.",
 )
 @options.fails_in_a_line
 def demo(history: Path) -> None:
-    """Fold sample conversations, and show what they left behind."""
+    """Fold sample conversations and show the resulting memory."""
     from streams.apps.demo import show
 
     show(history)

@@ -14,7 +14,7 @@ from streams.commands import options
 @options.as_json
 @options.fails_in_a_line
 def digest(history: Path, tenant: str | None, as_json: bool) -> None:
-    """Hashes of memory and log: equal memory, equal hash."""
+    """Print hashes of memory and log. Equal memory has equal hashes."""
     from sinks.digest import digest as of
 
     found = of(history, tenant)
@@ -32,14 +32,14 @@ def digest(history: Path, tenant: str | None, as_json: bool) -> None:
 @options.as_json
 @options.fails_in_a_line
 def catalog(file: Path, history: Path, tenant: str | None, as_json: bool) -> None:
-    """Write the views into a DuckDB file, for any DuckDB client."""
+    """Write the views into a DuckDB file, for other DuckDB clients."""
     from sinks.history import catalog as write
 
     write(history, file, tenant)
     if as_json:
         output.say_json({"file": str(file.absolute())})
     else:
-        output.say(f"{file}: has the views; run this again when the history has grown")
+        output.say(f"{file}: written; run this again when the history has grown")
 
 
 @click.command()
@@ -47,7 +47,7 @@ def catalog(file: Path, history: Path, tenant: str | None, as_json: bool) -> Non
 @options.as_json
 @options.fails_in_a_line
 def compact(history: Path, as_json: bool) -> None:
-    """Merge small files. Of documents it keeps the newest a key and day."""
+    """Merge small files. Of documents it keeps the newest per key and day."""
     from streams.apps.maintenance import compact as merge
 
     done = merge(history)
@@ -61,11 +61,11 @@ def compact(history: Path, as_json: bool) -> None:
 @options.argument("user_id")
 @options.history
 @options.tenant
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @options.as_json
 @options.fails_in_a_line
 def forget(user_id: str, history: Path, tenant: str, yes: bool, as_json: bool) -> None:
-    """Erase a person from the history and from the fold's tables. Prints a receipt."""
+    """Erase a person from the history and from the stored tables. Prints a receipt."""
     from streams.apps.maintenance import forget as erase
 
     if not yes:

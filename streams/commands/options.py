@@ -61,38 +61,39 @@ history = click.option(
     envvar="TURNFOLD_HISTORY",
     required=True,
     type=FOLDER,
-    help="The history's folder.",
+    help="Folder of the history.",
 )
 _generation = click.option(
-    "--generation", metavar="NAME", help="Which generation's memory; default the live one's."
+    "--generation", metavar="NAME", help="Generation to read. Default: the live one."
 )
-tenant = click.option("--tenant", default="default", help="Whose rows.")
-any_tenant = click.option("--tenant", help="Whose rows; default all.")
-as_json = click.option("--json", "as_json", is_flag=True, help="One JSON document for programs.")
+tenant = click.option("--tenant", default="default", help="Tenant. Default: default.")
+any_tenant = click.option("--tenant", help="Only this tenant. Default: all.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 as_of = click.option(
-    "--as-of", metavar="TIME", help="What was true then; a bare date means its end."
+    "--as-of", metavar="TIME", help="State at this time. A date means its end (UTC)."
 )
 bootstrap = click.option(
     "--bootstrap",
     envvar="TURNFOLD_KAFKA_BOOTSTRAP",
-    help="Brokers to ask first: host:port, comma-separated; default localhost:9092.",
+    help="Kafka bootstrap servers: host:port, comma-separated. Default: localhost:9092.",
 )
 _observing = (
     click.option(
         "--metrics-port", metavar="[HOST:]PORT", envvar="TURNFOLD_METRICS_PORT",
-        help="Answer /metrics, /healthz and /readyz there; default nowhere, HOST this machine.",
+        help="Serve /metrics, /healthz and /readyz on this port. HOST defaults to localhost; "
+        "without the option no port is opened.",
     ),
     click.option(
         "--log-format", type=click.Choice(["text", "json"]), default="text",
-        envvar="TURNFOLD_LOG_FORMAT", help="json: one object a line. Default text.",
+        envvar="TURNFOLD_LOG_FORMAT", help="json: one object per line. Default: text.",
     ),
     click.option(
         "--traces", is_flag=True, envvar="TURNFOLD_TRACES",
-        help="Send spans by OTLP; default where OTEL_EXPORTER_OTLP_ENDPOINT is set.",
+        help="Send traces by OTLP. Default: only if OTEL_EXPORTER_OTLP_ENDPOINT is set.",
     ),
 )  # fmt: skip
 retention = click.option("--retention-days", metavar="DAYS", type=_Days(), help=ABOUT)
-known_at = click.option("--known-at", metavar="TIME", help="Only what had been learnt by then.")
+known_at = click.option("--known-at", metavar="TIME", help="Only what was known at this time.")
 
 
 MISTAKEN = (EACCES, EISDIR, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM)
@@ -106,7 +107,7 @@ EXTRAS = {
 
 
 def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
-    """Turns the errors of design 03 into one line on stderr and their exit code."""
+    """Turns errors into one line on stderr and an exit code (docs/operations.md, "Exit codes")."""
 
     @functools.wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -142,7 +143,7 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
             output.note(f"turnfold: {said} ({type(error).__name__})")
             raise click.exceptions.Exit(1) from None
         except KeyboardInterrupt:
-            output.note("turnfold: interrupted; what was committed stands, run again to go on")
+            output.note("turnfold: interrupted; what was committed is kept; run again to continue")
             raise click.exceptions.Exit(130) from None
 
     return wrapped

@@ -32,7 +32,7 @@ def _now() -> int:
 @options.as_json
 @options.fails_in_a_line
 def sql(query: str, history: Path, format: str, tenant: str | None, as_json: bool) -> None:
-    """Ask the history in SQL (DuckDB), read-only.
+    """Query the history in SQL (DuckDB), read-only.
 
     Example: turnfold sql --history memory "SELECT intent, count(*) FROM events GROUP BY ALL"
     """
@@ -61,7 +61,7 @@ def sql(query: str, history: Path, format: str, tenant: str | None, as_json: boo
 @options.as_json
 @options.fails_in_a_line
 def session(session_id: str, history: Path, as_of: str | None, tenant: str, as_json: bool) -> None:
-    """A session: its document and context, now or as of a time.
+    """Show a session: its document and context, now or as of a time.
 
     Example: turnfold session emma-1 --history turnfold-demo --as-of 2026-03-05
     """
@@ -75,12 +75,12 @@ def session(session_id: str, history: Path, as_of: str | None, tenant: str, as_j
 @click.command()
 @options.argument("task_id")
 @options.asked_history
-@click.option("--session", help="Which session's.")
+@click.option("--session", help="Session of the task.")
 @options.tenant
 @options.as_json
 @options.fails_in_a_line
 def task(task_id: str, history: Path, session: str | None, tenant: str, as_json: bool) -> None:
-    """A task: plan, recursions, tool results and where it stands."""
+    """Show a task: plan, recursions, tool results and status."""
     from streams import reading, text_output
 
     document = reading.task(history, tenant, task_id, session)
@@ -95,7 +95,7 @@ def task(task_id: str, history: Path, session: str | None, tenant: str, as_json:
 @options.as_json
 @options.fails_in_a_line
 def user(user_id: str, history: Path, as_of: str | None, tenant: str, as_json: bool) -> None:
-    """A user: profile, what is held true, preferences and mood."""
+    """Show a user: profile, states, preferences and mood."""
     from streams import reading, text_output
 
     moment = _asked_at(as_of)
@@ -105,7 +105,7 @@ def user(user_id: str, history: Path, as_of: str | None, tenant: str, as_json: b
 
 @click.command()
 @options.asked_history
-@click.option("--user", help="Whose; default everybody's.")
+@click.option("--user", help="Only this user. Default: all.")
 @options.as_of
 @options.known_at
 @options.tenant
@@ -119,7 +119,7 @@ def state(
     tenant: str,
     as_json: bool,
 ) -> None:
-    """What is held true, as of a time and as known at another.
+    """Show states as they were true at one time and known at another.
 
     Example: turnfold state --history turnfold-demo --user emma --as-of 2026-03-05
     """
@@ -139,7 +139,7 @@ def state(
 @options.as_json
 @options.fails_in_a_line
 def why(entity_id: str, history: Path, tenant: str, as_json: bool) -> None:
-    """Why something is as it is: its revisions and evidence."""
+    """Show the revisions of an entity, with their evidence."""
     from streams import reading, text_output
 
     found = reading.why(history, tenant, entity_id)
@@ -147,13 +147,13 @@ def why(entity_id: str, history: Path, tenant: str, as_json: bool) -> None:
 
 
 @click.command()
-@options.argument("key", help="A session's or a user's id.")
+@options.argument("key", help="Id of a session or user.")
 @options.asked_history
 @options.tenant
 @options.as_json
 @options.fails_in_a_line
 def timeline(key: str, history: Path, tenant: str, as_json: bool) -> None:
-    """The turns of a session or user in order."""
+    """List the turns of a session or user in order."""
     from streams import reading, text_output
 
     found = reading.timeline(history, tenant, key)

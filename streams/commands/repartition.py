@@ -18,10 +18,10 @@ from streams.commands import options
     help="Partitions of each topic.",
 )
 @options.bootstrap
-@click.option("--app-id", metavar="NAME", help="The workers' consumer group. Default turnfold.")
-@click.option("--generation", metavar="NAME", help="The memory of the workers of this generation.")
-@click.option("--behind", is_flag=True, help="Also where a sink has not written all there is.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@click.option("--app-id", metavar="NAME", help="App id of the workers. Default: turnfold.")
+@click.option("--generation", metavar="NAME", help="Generation whose memory is changed.")
+@click.option("--behind", is_flag=True, help="Proceed although a sink is behind.")
+@click.option("--dry-run", is_flag=True, help="Print the plan; change nothing.")
 @options.as_json
 @options.fails_in_a_line
 def repartition(
@@ -35,11 +35,10 @@ def repartition(
 ) -> None:
     """Change the number of partitions.
 
-    Of the topics, and of the memory in them. Stop the workers, and what else reads the input
-    topics, first; let sinks write what there is. Killed half-way, the same command goes on;
-    until it has ended no worker, sink or server starts. Afterwards set
-    TURNFOLD_KAFKA_PARTITIONS to N and start them again. Producers may go on: they are refused
-    for some seconds, topic by topic.
+    Changes all topics and the memory in them. First stop the workers and everything else that
+    reads the input topics, and let the sinks catch up. If it was interrupted, run it again; until
+    it has ended no worker, sink or server starts. Then set TURNFOLD_KAFKA_PARTITIONS to N and start
+    them again. Producers can continue: they are refused for some seconds, topic by topic.
 
     Example: turnfold repartition --to 6 --bootstrap localhost:9092
     """

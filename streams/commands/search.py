@@ -16,23 +16,25 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@options.argument("text", required=False, help="What to look for, in words of any language.")
+@options.argument("text", required=False, help="Words to search for, in any language.")
 @options.asked_history
 @options.tenant
-@click.option("--user", help="Only what this user said, and what is held of them.")
+@click.option("--user", help="Only this user's events and states.")
 @click.option("--session", help="Only this session.")
 @click.option(
     "--kind",
     "kinds",
     metavar="KINDS",
-    help="Of event, state, preference, session_memory: which, comma-separated; default all.",
+    help="Comma-separated: event, state, preference, session_memory. Default: all.",
 )
-@click.option("--from", "since", metavar="TIME", help="Nothing older.")
-@click.option("--to", "until", metavar="TIME", help="Nothing newer; a bare date means its end.")
+@click.option("--from", "since", metavar="TIME", help="Only hits from this time on.")
+@click.option(
+    "--to", "until", metavar="TIME", help="Only hits up to this time. A date means its end (UTC)."
+)
 @options.as_of
-@click.option("--limit", type=int, default=10, show_default=True, help="How many hits: 1 to 100.")
-@click.option("--cursor", help="The next page: the cursor that came with this one.")
-@click.option("--rebuild", is_flag=True, help="Build the index anew first; alone, do just that.")
+@click.option("--limit", type=int, default=10, show_default=True, help="Hits per page: 1 to 100.")
+@click.option("--cursor", help="Cursor of the last page.")
+@click.option("--rebuild", is_flag=True, help="Rebuild the index first. Works without TEXT.")
 @options.as_json
 @options.fails_in_a_line
 def search(
@@ -50,9 +52,7 @@ def search(
     rebuild: bool,
     as_json: bool,
 ) -> None:
-    """What in a history a text is about.
-
-    It looks at events, states, preferences and items of session memory.
+    """Search events, states, preferences and session memory.
 
     Example: turnfold search "Where does Emma live?" --history turnfold-demo --user emma
     """

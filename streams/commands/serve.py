@@ -19,30 +19,32 @@ REQUESTS = "streams.serving.http.access"
     "--history",
     envvar="TURNFOLD_HISTORY",
     type=options.FOLDER,
-    help="The history's folder: served and written without Kafka; beside --bootstrap asked only.",
+    help="Folder of the history. Without --bootstrap it is served and written; with it, only read.",
 )
 @click.option(
     "--bootstrap",
     envvar="TURNFOLD_KAFKA_BOOTSTRAP",
-    help="Serve the tables of the workers there: host:port, comma-separated.",
+    help="Serve the memory of Kafka workers. host:port, comma-separated.",
 )
-@click.option("--host", help="Where to listen. Default 127.0.0.1; any other needs --keys.")
-@click.option("--port", type=click.IntRange(0, 65_535), help="Default 8400; 0: any that is free.")
-@click.option("--keys", type=options.FOLDER, help="The file of `turnfold keys`: who may ask.")
+@click.option("--host", help="Address to listen on. Default: 127.0.0.1; any other requires --keys.")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), help="Port. Default: 8400; 0: any free port."
+)
+@click.option("--keys", type=options.FOLDER, help="Key file, as `turnfold keys` makes it.")
 @click.option(
     "--extractor",
     type=click.Choice(NAMES),
-    help="Finds memory in turns, without Kafka. It is remembered: without this option the history "
-    "goes on with what was chosen last (at first none).",
+    help="How to find memory in turns (without Kafka). The choice is stored in the history. "
+    "Default: the stored choice, at first none.",
 )
 @options.retention
-@click.option("--app-id", metavar="NAME", help="The workers' consumer group. Default turnfold.")
+@click.option("--app-id", metavar="NAME", help="App id of the workers. Default: turnfold.")
 @click.option(
     "--within",
     type=click.FloatRange(0, 60, min_open=True),
-    help="Seconds a write waits to be applied; then it is answered by 202. Default 2.",
+    help="Seconds to wait until a write is applied, before replying 202. Default: 2.",
 )
-@click.option("--verbose", is_flag=True, help="Say more on stderr, every request too.")
+@click.option("--verbose", is_flag=True, help="Log more, including every request.")
 @options.observed
 @options.as_json
 @options.fails_in_a_line
@@ -60,12 +62,12 @@ def serve(
     observing: options.Observing,
     as_json: bool,
 ) -> None:
-    """Answer the HTTP API, over a history or Kafka's workers. Runs until it is told to stop.
+    """Serve the HTTP API over a history or over Kafka workers. Runs until stopped.
 
-    Over a history it is the one that writes it: what is posted is folded as `run` would. `promote`,
-    `rollback`, `compact` and `forget` may be called meanwhile; for as long as they take it answers
-    503. A history that sinks write can be read. Every option may also stand in the environment:
-    TURNFOLD_SERVE_PORT, …; so may the limits, which docs/http.md lists.
+    Over a history the server is its only writer and folds what is posted as `run` would. `promote`,
+    `rollback`, `compact` and `forget` can be called meanwhile; the server replies 503 until they
+    end. A history that sinks write can be read. Every option can also come from the environment:
+    TURNFOLD_SERVE_PORT, …; so can the limits (docs/security.md, "Limits").
 
     \b
     turnfold serve --history memory

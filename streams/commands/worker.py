@@ -12,43 +12,51 @@ from streams.extractors.naming import NAMES
 
 @click.command()
 @options.bootstrap
-@click.option("--partitions", type=click.IntRange(1, 10_000), help="Of every topic. Default 4.")
-@click.option("--app-id", metavar="NAME", help="The consumer group. Default turnfold.")
+@click.option(
+    "--partitions", type=click.IntRange(1, 10_000), help="Partitions of each topic. Default: 4."
+)
+@click.option(
+    "--app-id", metavar="NAME", help="Consumer group and prefix of its topics. Default: turnfold."
+)
 @click.option(
     "--instance",
     metavar="NAME",
-    help="This worker's name in the group: restarted under it, it keeps its partitions.",
+    help="Name of this worker. Restarted under it, the worker keeps its partitions.",
 )
 @options.retention
 @click.option(
     "--extractor",
     type=click.Choice(NAMES),
-    help="Finds memory in turns, and sends it to write-plans. It is remembered: without this "
-    "option a worker goes on with what was chosen last (at first none).",
+    help="How to find memory in turns; plans go to write-plans. The choice is stored. Default: the "
+    "stored choice, at first none.",
 )
 @click.option(
     "--generation",
     metavar="NAME",
-    help="Make memory anew from the inputs, beside the live one: in topics that end in .NAME.",
+    help="Rebuild memory from the input topics beside the live one, in topics that end in .NAME.",
 )
-@click.option("--max-records", type=click.IntRange(min=1), help="Of one transaction. Default 4000.")
+@click.option(
+    "--max-records",
+    type=click.IntRange(min=1),
+    help="Maximum records per transaction. Default: 4000.",
+)
 @click.option(
     "--compression",
     type=options.COMPRESSION,
-    help="Of what it writes. Default zstd.",
+    help="Compression of messages. Default: zstd.",
 )
 @click.option(
     "--store",
     type=click.Choice(["memory", "rocksdb"]),
-    help="Where tables lie. On disk a restart reads only what is new. Default memory.",
+    help="Where tables are kept. With rocksdb a restart reads only what is new. Default: memory.",
 )
-@click.option("--data", type=options.FOLDER, help="The folder for tables on disk.")
+@click.option("--data", type=options.FOLDER, help="Folder of the tables (rocksdb).")
 @click.option(
     "--standbys",
     type=click.IntRange(0, 9),
-    help="Other workers that keep a copy of each table, to take over at once. Default 0.",
+    help="Number of other workers that keep a copy of each table. Default: 0.",
 )
-@click.option("--verbose", is_flag=True, help="Say more on stderr.")
+@click.option("--verbose", is_flag=True, help="Log more.")
 @options.observed
 @options.fails_in_a_line
 def worker(
@@ -67,10 +75,10 @@ def worker(
     verbose: bool,
     observing: options.Observing,
 ) -> None:
-    """Fold what comes by Kafka into memory, exactly once. Runs until it is told to stop.
+    """Fold Kafka topics into memory, exactly once. Runs until stopped.
 
-    Creates the topics that are missing; refuses those that are not as they should be. Every option
-    may also stand in the environment: TURNFOLD_KAFKA_BOOTSTRAP, TURNFOLD_WORKER_APP_ID, ….
+    Missing topics are created; topics with other settings than required are refused. Every option
+    can also come from the environment: TURNFOLD_KAFKA_BOOTSTRAP, TURNFOLD_WORKER_APP_ID, ….
 
     \b
     turnfold worker --bootstrap localhost:9092

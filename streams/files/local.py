@@ -89,8 +89,8 @@ def run(
     progress: Progress | None = None,
     borrow: bool = False,
 ) -> dict[str, Any]:
-    """Folds files of input records into the history; returns the counts of design 03, and how
-    many plans an extractor made; `unfinished` names files whose last line breaks off, and after
+    """Folds files of input records into the history; returns the counts, and how many
+    plans an extractor made; `unfinished` names files whose last line breaks off, and after
     how many bytes. `choose` says which, once no other generation can go live.
     `retention_days`: so long after its last update a session is stored cold; None and 0: never.
     `borrow`: a server is asked for the history, if one has it.

@@ -3,7 +3,7 @@
 
 `doc` is the record without what has columns of its own: descriptions of images, which stay out of
 all other tables, and when it was recorded. Without these a record would have another fingerprint
-than it had, and sent again it would be a conflicting duplicate (design 04, What is one event).
+than it had, and sent again it would be a conflicting duplicate (docs/rules.md, "One event").
 """
 
 SAID = ("events", "recursions", "tool_results", "signals")

@@ -1,8 +1,8 @@
-"""The mood's fold (seed 003 §5): moments of feeling into a slow baseline and a fading shock.
+"""The mood's fold: moments of feeling into a slow baseline and a fading shock.
 
 Row `a`: the newest 64 moments in order, each with the mood after it, and the mood before them.
 A late moment is put in its place and those after it are folded again, so that any order of
-moments gives the same mood. Formulas and check values: design 04, Affect.
+moments gives the same mood. Formulas and check values: docs/rules.md, Affect.
 """
 
 from bisect import bisect_left

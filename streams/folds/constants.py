@@ -1,8 +1,8 @@
-"""The caps and constants of the memory rules (design 04), with their defaults.
+"""The caps and constants of the memory rules (docs/rules.md), with their defaults.
 
 One set a process: `use` is called before the first record is folded or read, as code is loaded
-before it runs (law 5). A history that was folded under other constants names them, so that whoever
-goes on with it, or reads it, uses the same.
+before it runs (docs/laws.md, Deterministic). A history that was folded under other constants names
+them, so that whoever goes on with it, or reads it, uses the same.
 """
 
 from collections.abc import Mapping
@@ -33,44 +33,56 @@ class Constants:
 
     # sessions
     session_expiry_hours: float = _rule(
-        24.0, "A session without a turn for so long is closed: expired.", 0.01, 87_600
+        24.0, "Hours without a turn after which a session is closed as expired.", 0.01, 87_600
     )
-    max_intents: int = _rule(10, "Recent intents of a SessionContext.")
-    max_conversations: int = _rule(20, "Newest conversations a session keeps.")
-    max_running: int = _rule(64, "Turns or tasks of a session that have not ended.")
-    max_memory_items: int = _rule(200, "Items of a session's memory.")
-    max_candidates: int = _rule(100, "Observations of a session below their threshold.")
-    showings_needed: int = _rule(3, "Different turns that make an observation memory.")
-    max_evidence: int = _rule(20, "Newest evidence event ids of an item or revision.")
+    max_intents: int = _rule(10, "Maximum recent intents of a SessionContext.")
+    max_conversations: int = _rule(20, "Maximum conversations of a session; the newest are kept.")
+    max_running: int = _rule(64, "Maximum turns or tasks of a session that have not ended.")
+    max_memory_items: int = _rule(200, "Maximum items of a session's memory.")
+    max_candidates: int = _rule(100, "Maximum observations of a session below their threshold.")
+    showings_needed: int = _rule(3, "Different turns needed to show a repeated observation.")
+    max_evidence: int = _rule(
+        20, "Maximum evidence event ids of an item or revision; the newest are kept."
+    )
     # tasks
-    max_iteration: int = _rule(10, "Iterations of a task that does not say its own limit.")
-    max_recursions: int = _rule(200, "Recursions a task's document keeps whole.")
-    max_waiting_results: int = _rule(64, "Tool results of a task that wait for their call.")
-    max_plan_steps: int = _rule(100, "Steps of a plan.")
-    max_short_term: int = _rule(50, "Entries of a task's short-term memory.")
-    stalled_after: int = _rule(3, "Equal recursions in a row that flag a task as stalled.", 2)
-    step_errors: int = _rule(3, "Errors in a row that fail a step.")
+    max_iteration: int = _rule(10, "Iteration limit of a task that does not set its own.")
+    max_recursions: int = _rule(200, "Maximum recursions kept whole in a task's document.")
+    max_waiting_results: int = _rule(64, "Maximum tool results of a task that wait for their call.")
+    max_plan_steps: int = _rule(100, "Maximum steps of a plan.")
+    max_short_term: int = _rule(50, "Maximum entries of a task's short-term memory.")
+    stalled_after: int = _rule(3, "Equal recursions in a row after which a task is stalled.", 2)
+    step_errors: int = _rule(3, "Errors in a row after which a step fails.")
     # long-term memory
-    tidy_first: int = _rule(10, "The plan of a user after which equal states are tidied first.")
-    tidy_every: int = _rule(200, "Plans of a user between two tidyings.")
-    max_tidied: int = _rule(200, "States one tidying closes.")
-    # affect
-    max_moments: int = _rule(64, "Newest moments that are folded anew when a late one comes.")
-    baseline_halflife_hours: float = _rule(24.0, "Of the mood's baseline.", 0.01, 87_600)
-    shock_halflife_hours: float = _rule(1.0, "Of the slightest shock.", 0.01, 87_600)
-    shock_halflife_range_hours: float = _rule(
-        23.0, "By how much the gravest shock's is longer.", 0, 87_600
+    tidy_first: int = _rule(
+        10, "Number of a user's plans before the first tidying of equal states."
     )
-    shock_weight: float = _rule(0.6, "Share of a moment that the slightest shock takes.", 0, 1)
-    shock_weight_range: float = _rule(0.3, "By how much the gravest shock's is more.", 0, 1)
+    tidy_every: int = _rule(200, "Number of a user's plans between two tidyings.")
+    max_tidied: int = _rule(200, "Maximum states closed by one tidying.")
+    # affect
+    max_moments: int = _rule(64, "Maximum moments kept to fold again when a late one arrives.")
+    baseline_halflife_hours: float = _rule(
+        24.0, "Half-life of the mood's baseline, in hours.", 0.01, 87_600
+    )
+    shock_halflife_hours: float = _rule(
+        1.0, "Half-life of a minimal shock, in hours.", 0.01, 87_600
+    )
+    shock_halflife_range_hours: float = _rule(
+        23.0, "Extra half-life of a maximal shock, in hours.", 0, 87_600
+    )
+    shock_weight: float = _rule(0.6, "Weight of a moment in a minimal shock.", 0, 1)
+    shock_weight_range: float = _rule(0.3, "Extra weight of a moment in a maximal shock.", 0, 1)
     # learners
-    mastery_halflife_days: float = _rule(30.0, "Of an answer's weight.", 0.1, 3_650)
-    mastery_days: int = _rule(360, "Answers that are older than the latest by more do not count.")
-    weak_below: float = _rule(0.5, "Mastery below it is weak.", 0, 1)
-    strong_from: float = _rule(0.8, "Mastery from it on is strong.", 0, 1)
-    max_topics: int = _rule(500, "Newest topics of a learner.")
-    uses_needed: int = _rule(3, "Uses that make an artifact or difficulty a preference.")
-    uses_share: float = _rule(0.5, "Share of all uses it needs besides.", 0, 1)
+    mastery_halflife_days: float = _rule(
+        30.0, "Half-life of an answer's weight, in days.", 0.1, 3_650
+    )
+    mastery_days: int = _rule(
+        360, "Maximum age of an answer that counts, in days before the latest."
+    )
+    weak_below: float = _rule(0.5, "Mastery below this value is weak.", 0, 1)
+    strong_from: float = _rule(0.8, "Mastery from this value on is strong.", 0, 1)
+    max_topics: int = _rule(500, "Maximum topics of a learner; the newest are kept.")
+    uses_needed: int = _rule(3, "Uses needed until an artifact or difficulty is a preference.")
+    uses_share: float = _rule(0.5, "Share of all uses that it also needs.", 0, 1)
 
     session_expiry: int
     """`session_expiry_hours` in microseconds, which each turn asks for."""

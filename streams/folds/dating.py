@@ -13,7 +13,7 @@ Dated = TypeVar("Dated", "Session", "Task")
 
 def dated(row: Dated, at: int, by_result: bool = False) -> Dated:
     """The row with one more record's time, microseconds UTC. A tool result may turn out to fit no
-    call, so its recursion dates it: its own time counts only while there is nothing else (law 2).
+    call, so its recursion dates it: its own time counts only while there is nothing else.
     """
     if by_result and not row.undated:
         return row

@@ -1,4 +1,4 @@
-"""What readers get of a session: the document of seed 000 and the SessionContext of seed 004."""
+"""What readers get of a session: its document and its SessionContext."""
 
 from typing import Any
 

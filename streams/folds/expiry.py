@@ -1,4 +1,4 @@
-"""Expiry: a matter of when one asks, so no row knows of it (design 04, Session).
+"""Expiry: a matter of when one asks, so no row knows of it (docs/rules.md, Sessions).
 
 Imports nothing of the fold, so that who only reads a document need not load it.
 """

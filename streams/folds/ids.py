@@ -1,4 +1,4 @@
-"""Ids that every run makes alike (law 5), and the text that decides whether two things are one."""
+"""Ids that every run makes alike, and the text that decides whether two things are one."""
 
 import json
 import unicodedata
@@ -27,7 +27,7 @@ def short_hash(text: str) -> bytes:
 
 
 def normalise(text: str) -> str:
-    """NFKC, case-folded, white space collapsed: same text, same thing (design 04)."""
+    """NFKC, case-folded, white space collapsed: same text, same thing (docs/rules.md)."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 

@@ -1,7 +1,7 @@
-"""The learner's fold (seed 004): mastery, counts, preferences; and the summary for a router.
+"""The learner's fold: mastery, counts, preferences; and the summary for a router.
 
 Rows of a user: `l` the counts, `y/{topic}` a topic's answers by day. All sums are integers, so
-that no order of answers can matter. Formulas and check values: design 04, Learner.
+that no order of answers can matter. Formulas and check values: docs/rules.md, Learners.
 """
 
 from typing import Any, NamedTuple
@@ -175,7 +175,7 @@ def favourite(uses: tuple[tuple[str, Use], ...]) -> tuple[str | None, str | None
 
 
 def document(rows: Rows, user_id: str) -> dict[str, Any] | None:
-    """The profile as seed 004 writes it (schemas.learner.UserLearningProfile)."""
+    """The profile (schemas.learner.UserLearningProfile)."""
     learner: Learner | None = rows.get("l")
     if learner is None:
         return None

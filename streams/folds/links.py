@@ -1,7 +1,7 @@
-"""The links that are guessed: a turn answers the turn before it, of the same client (seed 003).
+"""The links that are guessed: a turn answers the turn before it, of the same client.
 
 A turn that comes late, or ends at another time than it began, moves the links of those it now
-stands between: a revision each (law 4).
+stands between: a revision each.
 """
 
 from streams.folds.ids import make_id

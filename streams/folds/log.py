@@ -1,4 +1,4 @@
-"""Input records as rows of the history: what was said, as it was said (design 03)."""
+"""Input records as rows of the history: what was said, as it was said."""
 
 from operator import attrgetter
 from typing import Any, cast

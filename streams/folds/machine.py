@@ -1,8 +1,8 @@
-"""The state machine of one task (seed 002): a fold of its recursions in their own order.
+"""The state machine of one task: a fold of its recursions in their own order.
 
 `advance` takes the next recursion in (iteration_index, trace_id) order as its JSON object. What
 stands after the end is left outside. `latest` is the time of the session's latest turn: a later
-turn answers a CLARIFY (design 04, Task).
+turn answers a CLARIFY (docs/rules.md, Tasks).
 """
 
 from typing import Any

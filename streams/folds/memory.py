@@ -1,4 +1,4 @@
-"""The user's fold (seeds 003 and 004): what turns signal of a user, and write plans.
+"""The user's fold: what turns signal of a user, and write plans.
 
 Rows of a user: `u` the header, `s/{state_id}` states, `p/{id}` preferences, `k/…` links,
 `x/…` thread members, `a` the mood, `l` and `y/{topic}` the learner, `i/…` seen ids.

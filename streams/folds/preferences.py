@@ -1,4 +1,7 @@
-"""Likes and dislikes of a user (seed 003): candidates, confirmed, revoked (design 04)."""
+"""Likes and dislikes of a user: candidates, confirmed, revoked.
+
+See docs/rules.md, "Long-term memory".
+"""
 
 from typing import Any
 

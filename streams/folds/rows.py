@@ -2,7 +2,7 @@
 
 A fold is `fold(rows, record) -> effects`: pure, because every row is an immutable value, the
 runtime alone decides where rows live, and a fold that raises leaves no trace (the runtime takes
-its writes back). Law 7: an entity (a session, a user) is many small rows, so that a change
+its writes back). An entity (a session, a user) is many small rows, so that a change
 writes little. A row's name is a prefix, which tells its type, and an id: `c/task-1`.
 """
 
@@ -46,7 +46,7 @@ class Rows(Protocol):
 class Input(Row, frozen=True):
     """One validated record with what the runtime knows of it.
 
-    `fingerprint` is 31 bits of the canonical JSON's hash and a zero (design 04: same content);
+    `fingerprint` is 31 bits of the canonical JSON's hash and a zero (docs/rules.md, "One event");
     `doc` that JSON as text, `metadata` and `extra` those parts of it. `recorded_at` is microseconds
     UTC. `plain`: a turn of text, with nothing nested in it.
     """
@@ -108,7 +108,7 @@ class Moment(NamedTuple):
 
 
 class Late(NamedTuple):
-    """A record that was applied as waiting and turned out to fit nothing (law 3)."""
+    """A record that was applied as waiting and turned out to fit nothing."""
 
     reason: str
     detail: str

@@ -1,4 +1,4 @@
-"""The session's fold (seeds 000 and 004): turns, recursions, tool results and session signals.
+"""The session's fold: turns, recursions, tool results and session signals.
 
 Rows of a session: `h` the header, `c/{task_id}` conversations, `m/{id}` session memory,
 `r/{event_id}` turns that have not ended, `n/` turns that lost their link, `t/…`, `q/…` and `w/…`
@@ -7,7 +7,7 @@ its conversation and the header.
 
 The header and the conversations count ended turns only. A running turn is kept whole in a row of
 its own and laid over them whenever they are looked at, so that the ended turn can replace it and
-leave nothing of it behind (design 04: the ended one replaces the running one).
+leave nothing of it behind (docs/rules.md, "One event").
 """
 
 from typing import Any
@@ -343,7 +343,7 @@ def _revise_status(
 
 
 def _signal(rows: Rows, header: Session, signal: Signal, given: Input, out: Effects) -> Outcome:
-    """Moves the SessionContext alone: no conversation, link or memory (design 04, Learner)."""
+    """Moves the SessionContext alone: no conversation, link or memory (docs/rules.md, Sessions)."""
     known, place = find_id(rows, header.runs, short_hash("s" + signal.signal_id))
     if known == given.fingerprint:
         return "duplicate"

@@ -1,8 +1,8 @@
-"""Session memory (seed 000): what observations and direct writes leave behind, and when.
+"""Session memory: what observations and direct writes leave behind, and when.
 
 An entry is one row, `m/{id}`: everything seen of one (type, content), or written under one id.
-What shows of an entry is a function of what it has seen, whatever the order (law 2); a change of
-what shows is a revision (law 4). The rules are the table in design 04, Session.
+What shows of an entry is a function of what it has seen, whatever the order; a change of
+what shows is a revision. The rules: docs/rules.md, "Session memory".
 """
 
 from typing import Any, NamedTuple

@@ -1,6 +1,6 @@
-"""What is kept of a session, and how one more turn changes it (seeds 000 and 004).
+"""What is kept of a session, and how one more turn changes it.
 
-Every function here gives the same result for any order of turns (law 2): "latest" and "earliest"
+Every function here gives the same result for any order of turns: "latest" and "earliest"
 go by (occurred_at, event_id), never by arrival.
 """
 
@@ -114,7 +114,7 @@ def claimed(claim: Claim, key: tuple[int, str]) -> Claimed:
 
 
 def contribute(header: Session, turn: Facts) -> dict[str, Any]:
-    """What one more turn changes in the header; the same for any order of turns (law 2)."""
+    """What one more turn changes in the header; the same for any order of turns."""
     at, event_id = turn.occurred_at, turn.event_id
     changes = contextualise(header, at, event_id, turn.intent, turn.topic, turn.artifact)
     if header.undated:
@@ -220,7 +220,7 @@ def status_of(header: Session) -> str:
 
 
 def claim_document(claimed: Claimed | None) -> dict[str, Any] | None:
-    """A claim as seed 000 writes it."""
+    """A claim as documents show it."""
     if claimed is None:
         return None
     by_user, confidence, _, _, content = claimed

@@ -1,7 +1,8 @@
-"""Long-term state (seed 003 §2): versions that coexist, each true from one time to another.
+"""Long-term state: versions that coexist, each true from one time to another.
 
 A row `s/{state_id}` holds the newest 16 versions of a state. A revision tells the change of one
-version; the history needs no other table to know what held when (design 04, Long-term memory).
+version; the history needs no other table to know what held when. The rules:
+docs/rules.md, "Long-term memory".
 """
 
 from collections.abc import Iterable
@@ -223,7 +224,7 @@ def document(state: State, version: Version) -> dict[str, Any]:
 
 
 def tidy(rows: Rows, plan: WritePlan, out: Effects) -> None:
-    """`tidy_memory` (seed 003 §3): of open states that say the same, the oldest stays."""
+    """`tidy_memory`: of open states that say the same, the oldest stays."""
     groups: dict[tuple[str, str, str, int], list[State]] = {}
     for _, state in rows.scan("s/"):
         current: Version = state.versions[-1]

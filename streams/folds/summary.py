@@ -1,4 +1,4 @@
-"""What an intent router is told before each answer (seed 004 §2.3 and §4): the MemorySummary.
+"""What an intent router is told before each answer: the MemorySummary.
 
 Rules and templates, never a model. The table of templates is in docs/http.md.
 """
@@ -99,7 +99,7 @@ class Latest(NamedTuple):
 
 
 def summary(session: Rows | None, user: Rows | None, language: Language | None) -> dict[str, Any]:
-    """The summary as seed 004 writes it (schemas.learner.MemorySummary).
+    """The summary (schemas.learner.MemorySummary).
 
     `session` and `user` are the rows of what is asked about, None where it is not. `language`: the
     asker's, if known; else that of the topic, then of the latest message, then English.

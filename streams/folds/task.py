@@ -1,4 +1,4 @@
-"""The task's fold (seed 002): versions of recursions, their order, and their tools' results.
+"""The task's fold: versions of recursions, their order, and their tools' results.
 
 Rows, beside the session's: `t/{task_id}` the task, `q/{task_id}␟{trace_id}` its recursions,
 `w/{task_id}␟{trace_id}` the results of a recursion's calls. At most 200 recursions are kept
@@ -116,7 +116,7 @@ def refold(rows: Rows, task_id: str, latest: int | None) -> None:
 
 def _touched(rows: Rows, task: Task, record: Recursion | ToolResult, out: Effects) -> Task:
     """The task with the record's time. A version that loses leaves its time too: whether it came
-    before or after the one that stands must not show (law 2)."""
+    before or after the one that stands must not show."""
     touched = dated(task, record.occurred_at, isinstance(record, ToolResult))
     if touched != task and rows.get(f"t/{task.task_id}") is not None:
         rows.put(f"t/{task.task_id}", touched)
@@ -274,7 +274,7 @@ def _wait_in_vain(
     rows: Rows, task: Task, name: str, results: Results, same: Result | None, result: Result
 ) -> None:
     """Remembers a result that fits no call, while there is room: a later version of its recursion
-    may have the call, and what came first must not show (law 2)."""
+    may have the call, and what came first must not show."""
     if same is None and task.unfit >= CONSTANTS.max_waiting_results:
         return
     if same is not None and _rank(same) >= _rank(result):
@@ -286,7 +286,7 @@ def _wait_in_vain(
 
 
 MOST_NAMES = 4
-"""Under so many names a call keeps results, the latest (law 7)."""
+"""Under so many names a call keeps results, the latest."""
 
 
 def _bounded(calls: list[Any] | None, results: Results) -> Results:
@@ -365,7 +365,7 @@ def _settle_results(rows: Rows, task: Task, record: Recursion, first: bool, out:
 
 
 def document(rows: Rows, task_id: str, latest: int | None) -> dict[str, Any]:
-    """The machine as seed 002 writes it (schemas.task.TaskDocument)."""
+    """The machine (schemas.task.TaskDocument)."""
     task: Task = rows.get(f"t/{task_id}")
     machine = settle(task.tip, latest)
     steps: dict[str, list[Any]] = {one.step_id: [] for one in machine.plan}

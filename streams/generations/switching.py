@@ -162,8 +162,8 @@ def _check(generation: Generation, folder: Path) -> None:
         )
     if not generation.settings.whole:
         raise ConfigurationError(
-            f"generation {name!r} has some days only (--from, --to): with it live the others "
-            "would be lost. Make one of all days to promote"
+            f"generation {name!r} covers some days only (--from, --to): promoting it would lose "
+            "the others. Make one of all days"
         )
     for table in TABLES:
         if lost := missing(folder / table):

@@ -1,4 +1,4 @@
-"""Foreign formats in: each importer turns a file into input records (design 03, `import`).
+"""Foreign formats in: each importer turns a file into input records (docs/importing.md).
 
 To add one: a module with `read(path, skipped)`, and a line in `IMPORTERS`.
 """

@@ -1,4 +1,4 @@
-"""`openai-chat`: conversations as OpenAI's chat API takes them, JSON or JSONL (design 03).
+"""`openai-chat`: conversations as OpenAI's chat API takes them, JSON or JSONL.
 
 An item is `{session_id?, user_id?, created?, title?, messages: [...]}` or a bare array of
 messages; tau-bench's `traj` counts as `messages`. Without a session_id the session's id is made of
@@ -10,7 +10,7 @@ the whole item, so that equal items are one session.
   one without calls is the ANSWER and the turn's answer; of several before the next user message
   the earlier ones are REFLECT recursions that keep their text, as is one that only thinks.
 - `iteration_index` counts from 1 within a task: the last one's index is the task's `iteration`
-  (seed 002: recursions executed).
+  (recursions that were executed).
 - The user is the item's `user_id` (or `user`), else the one who imports says; without either the
   conversation is refused, for memory is a user's.
 - Times: a message's own `created` (also `created_at`, `create_time`, `timestamp`), else one second

@@ -1,1 +1,1 @@
-"""Kafka: settings, topics and the transport (design 05)."""
+"""Kafka: settings, topics and the transport (docs/kafka-tier.md)."""

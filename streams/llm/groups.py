@@ -2,7 +2,7 @@
 
 A pure fold over turns in the order they were recorded. Its clock is `recorded_at`, the stream's
 own, which never runs back: the same stream falls into the same groups however it is read, and
-groups that are done may be left out without moving the others (law 5).
+groups that are done may be left out without moving the others.
 """
 
 from collections.abc import Collection

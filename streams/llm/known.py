@@ -38,7 +38,7 @@ class Known(NamedTuple):
 
 
 def like_key(row: Row) -> tuple[str, str, str]:
-    """What a preference is unique by (design 04)."""
+    """What a preference is unique by."""
     return row["domain"], normalise(row["subject"]), row["polarity"]
 
 

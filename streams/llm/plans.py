@@ -31,7 +31,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 class Author(NamedTuple):
     """Who makes plans: `extractor.name` and `extractor.version`. `timed`: a plan says when its
-    turns were recorded, where no broker will (law 5)."""
+    turns were recorded, where no broker will."""
 
     name: str
     version: str

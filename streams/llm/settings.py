@@ -22,46 +22,56 @@ class LlmSettings(Settings):
 
     about = "model settings"
     base_url: Annotated[
-        str, Field(description="The API's address, as far as /chat/completions: …/v1.")
+        str, Field(description="Address of the API, without /chat/completions: …/v1.")
     ]
-    model: Annotated[str, Field(min_length=1, max_length=200, description="The model's name.")]
+    model: Annotated[str, Field(min_length=1, max_length=200, description="Name of the model.")]
     api_key: Annotated[SecretStr | None, Field(description="Sent as a bearer token.")] = None
     body: Annotated[
         dict[str, Any],
         Field(
             default_factory=dict,
-            description="JSON merged into each request's body; null takes a field out.",
+            description="JSON merged into each request's body; null removes a field.",
         ),
     ]
 
-    turns: Annotated[int, Field(ge=1, le=100, description="Of a request, at most.")] = 6
-    idle_seconds: Annotated[Seconds, Field(description="A group is closed after so long.")] = 60.0
+    turns: Annotated[int, Field(ge=1, le=100, description="Maximum turns per request.")] = 6
+    idle_seconds: Annotated[Seconds, Field(description="Silence that closes a group.")] = 60.0
     sources: Annotated[
         tuple[str, ...], Field(description="Sources of turns in which a user speaks.")
     ] = ("chat",)
-    max_states: Annotated[int, Field(ge=0, le=1000, description="Shown, and as many likes.")] = 40
-    max_state_bytes: Annotated[int, Field(ge=0, description="Of the states shown.")] = 12_000
-    max_text: Annotated[int, Field(ge=100, description="Characters shown of what is said.")] = 4000
+    max_states: Annotated[
+        int, Field(ge=0, le=1000, description="Maximum states, and preferences, shown.")
+    ] = 40
+    max_state_bytes: Annotated[int, Field(ge=0, description="Maximum bytes of states shown.")] = (
+        12_000
+    )
+    max_text: Annotated[int, Field(ge=100, description="Maximum characters per text.")] = 4000
 
-    concurrency: Annotated[int, Field(ge=1, le=256, description="Requests at a time.")] = 4
-    connect_seconds: Annotated[Seconds, Field(description="To connect.")] = 5.0
-    read_seconds: Annotated[Seconds, Field(description="Between two pieces of an answer.")] = 60.0
-    total_seconds: Annotated[Seconds, Field(description="Of one request.")] = 120.0
-    attempts: Annotated[int, Field(ge=1, le=100, description="Of one request.")] = 6
-    retry_seconds: Annotated[Seconds, Field(description="Longest wait between attempts.")] = 60.0
+    concurrency: Annotated[int, Field(ge=1, le=256, description="Maximum concurrent requests.")] = 4
+    connect_seconds: Annotated[Seconds, Field(description="Connect timeout.")] = 5.0
+    read_seconds: Annotated[Seconds, Field(description="Read timeout.")] = 60.0
+    total_seconds: Annotated[Seconds, Field(description="Timeout of a request.")] = 120.0
+    attempts: Annotated[int, Field(ge=1, le=100, description="Attempts per request.")] = 6
+    retry_seconds: Annotated[Seconds, Field(description="Maximum wait between attempts.")] = 60.0
     breaker_failures: Annotated[
-        int, Field(ge=1, description="In a row: the endpoint is then left alone.")
+        int, Field(ge=1, description="Failures in a row that open the circuit breaker.")
     ] = 5
-    breaker_seconds: Annotated[Seconds, Field(description="For so long, before one probe.")] = 15.0
-    max_output_tokens: Annotated[int, Field(ge=1, description="Of an answer.")] = 4000
-    max_response_bytes: Annotated[int, Field(ge=1000, description="Read of one.")] = 1_000_000
+    breaker_seconds: Annotated[Seconds, Field(description="Time until the breaker probes.")] = 15.0
+    max_output_tokens: Annotated[int, Field(ge=1, description="Maximum tokens of an answer.")] = (
+        4000
+    )
+    max_response_bytes: Annotated[
+        int, Field(ge=1000, description="Maximum bytes of an answer.")
+    ] = 1_000_000
 
-    price_input: Annotated[float, Field(ge=0, description="Of a million tokens sent.")] = 0.0
-    price_output: Annotated[float, Field(ge=0, description="Of a million tokens received.")] = 0.0
-    budget_tokens: Annotated[int | None, Field(ge=1, description="Of a run.")] = None
-    budget_cost: Annotated[float | None, Field(gt=0, description="Of a run.")] = None
-    hourly_tokens: Annotated[int | None, Field(ge=1, description="Of any hour.")] = None
-    hourly_cost: Annotated[float | None, Field(gt=0, description="Of any hour.")] = None
+    price_input: Annotated[float, Field(ge=0, description="Price per million prompt tokens.")] = 0.0
+    price_output: Annotated[float, Field(ge=0, description="Price per million answer tokens.")] = (
+        0.0
+    )
+    budget_tokens: Annotated[int | None, Field(ge=1, description="Maximum per run.")] = None
+    budget_cost: Annotated[float | None, Field(gt=0, description="Maximum per run.")] = None
+    hourly_tokens: Annotated[int | None, Field(ge=1, description="Maximum per hour.")] = None
+    hourly_cost: Annotated[float | None, Field(gt=0, description="Maximum per hour.")] = None
 
     @field_validator("base_url")
     @classmethod

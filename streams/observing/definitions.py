@@ -32,23 +32,23 @@ class Metric(NamedTuple):
 
 RECORDS_READ = Metric(
     "turnfold_records_read_total", "counter", "worker", LANE, "records",
-    "Input records read: the sum of their endings.",
+    "Input records read; the sum of all outcomes.",
 )  # fmt: skip
 RECORDS = Metric(
     "turnfold_records_total", "counter", "worker", (*LANE, "ending"), "records",
-    "What input records ended as: applied, duplicate, dead or withheld (law 3).",
+    "Input records by outcome: applied, duplicate, dead or withheld.",
 )  # fmt: skip
 DEAD_LETTERS = Metric(
     "turnfold_dead_letters_total", "counter", "worker", (*LANE, "reason"), "records",
-    "Dead letters by their reason, those of hops too.",
+    "Dead letters by reason, including those of user signals.",
 )  # fmt: skip
 HOPS = Metric(
     "turnfold_hops_total", "counter", "worker", (*LANE, "ending"), "messages",
-    "Messages between the agents: folded, repeated, dead, or left_out by a generation.",
+    "User signals between the agents: folded, repeated, dead, or left_out by a generation.",
 )  # fmt: skip
 PLANS_EXTRACTED = Metric(
     "turnfold_plans_extracted_total", "counter", "worker", LANE, "plans",
-    "Write plans that the rules made of turns.",
+    "Write plans that rules made from turns.",
 )  # fmt: skip
 SESSIONS_COOLED = Metric(
     "turnfold_sessions_cooled_total", "counter", "worker", LANE, "sessions",
@@ -56,38 +56,38 @@ SESSIONS_COOLED = Metric(
 )  # fmt: skip
 WARNINGS = Metric(
     "turnfold_warnings_total", "counter", "worker", (*LANE, "kind"), "warnings",
-    "What was applied with a loss: a cap that overflowed, a reference that is nobody's.",
+    "Records applied with a loss: a full list, or a reference to an unknown id.",
 )  # fmt: skip
 
 # --- worker: of this process ----------------------------------------------------------------------
 
 TRANSACTIONS = Metric(
     "turnfold_transactions_total", "counter", "worker", LANE, "transactions",
-    "Batches committed, each in one Kafka transaction.",
+    "Committed batches, one Kafka transaction each.",
 )  # fmt: skip
 TRANSACTION_SECONDS = Metric(
     "turnfold_transaction_seconds", "histogram", "worker", ("agent",), "seconds",
-    "From a batch's first record folded to its commit acknowledged.", UPTO_SECONDS,
+    "Time from folding a batch's first record to the acknowledged commit.", UPTO_SECONDS,
 )  # fmt: skip
 FOLD_SECONDS = Metric(
     "turnfold_fold_seconds_total", "counter", "worker", LANE, "seconds",
-    "Time spent folding: near 1 a second, all agents together, the process is full.",
+    "Time spent folding. Summed over agents, a rate near 1 means that the process is saturated.",
 )  # fmt: skip
 WRITTEN_BYTES = Metric(
     "turnfold_written_bytes_total", "counter", "worker", LANE, "bytes",
-    "Record batches sent to the broker, compressed.",
+    "Compressed bytes sent to the broker.",
 )  # fmt: skip
 CHANGELOG_BYTES = Metric(
     "turnfold_changelog_bytes_total", "counter", "worker", LANE, "bytes",
-    "Of these the changelog's.",
+    "Compressed bytes sent to changelogs.",
 )  # fmt: skip
 LAG = Metric(
     "turnfold_lag_offsets", "gauge", "worker", ("agent", "topic", "partition"), "offsets",
-    "Offsets from the last committed batch to the end of the topic as of the last fetch.",
+    "Offsets between the last committed batch and the end of the topic at the last fetch.",
 )  # fmt: skip
 LANES = Metric(
     "turnfold_lanes", "gauge", "worker", ("state",), "lanes",
-    "Lanes by what they do: opening, restoring, ready, committing, standby, backing off, …",
+    "Lanes by state: opening, restoring, ready, committing, standby, backing off, …",
 )  # fmt: skip
 RESTORED_ROWS = Metric(
     "turnfold_restored_rows_total", "counter", "worker", LANE, "rows",
@@ -95,74 +95,74 @@ RESTORED_ROWS = Metric(
 )  # fmt: skip
 RESTORE_PROGRESS = Metric(
     "turnfold_restore_progress_ratio", "gauge", "worker", LANE, "0 to 1",
-    "How much of what is missing of a table is restored; 1 where nothing is.",
+    "Restored share of the missing part of a table; 1 if nothing is missing.",
 )  # fmt: skip
 STALLS = Metric(
     "turnfold_stalls_total", "counter", "worker", LANE, "stalls",
-    "Times that the stall detector spoke of a lane.",
+    "Number of times a lane was reported as stalled.",
 )  # fmt: skip
 STALLED = Metric(
     "turnfold_stalled_lanes", "gauge", "worker", (), "lanes",
-    "Lanes with work to do that do not get on; the log says why.",
+    "Lanes with work to do and no progress; the log gives the reason.",
 )  # fmt: skip
 LANE_FAILURES = Metric(
     "turnfold_lane_failures_total", "counter", "worker", LANE, "failures",
-    "Transactions and restores that failed and were tried again.",
+    "Transactions and restores that failed and were retried.",
 )  # fmt: skip
 
 # --- sink -----------------------------------------------------------------------------------------
 
 SINK_MESSAGES = Metric(
     "turnfold_sink_messages_total", "counter", "sink", (), "messages",
-    "Messages read, each once.",
+    "Messages read, each counted once.",
 )  # fmt: skip
 SINK_REPEATS = Metric(
     "turnfold_sink_repeats_total", "counter", "sink", (), "messages",
-    "Messages that a worker had sent before: not written again.",
+    "Repeated messages that were not written again.",
 )  # fmt: skip
 SINK_MISFITS = Metric(
     "turnfold_sink_misfits_total", "counter", "sink", (), "messages",
-    "Messages that are no rows: dead letters, reason bad_row.",
+    "Messages that are not valid rows: dead letters with reason bad_row.",
 )  # fmt: skip
 SINK_ROWS = Metric(
     "turnfold_sink_rows_total", "counter", "sink", (), "rows", "Rows committed to the history."
 )
 SINK_COMMITS = Metric(
     "turnfold_sink_commits_total", "counter", "sink", (), "commits",
-    "Writes of all tables with something new.",
+    "Writes to the history.",
 )  # fmt: skip
 SINK_COMMIT_SECONDS = Metric(
     "turnfold_sink_commit_seconds", "histogram", "sink", (), "seconds",
-    "Such a write: columns, Parquet, Delta commits.", UPTO_MINUTES,
+    "Duration of a write: columns, Parquet, Delta commits.", UPTO_MINUTES,
 )  # fmt: skip
 SINK_OLDEST = Metric(
     "turnfold_sink_oldest_seconds", "gauge", "sink", (), "seconds",
-    "Age of the oldest message read and not yet committed; 0 where there is none.",
+    "Age of the oldest message that is read and not committed; 0 if there is none.",
 )  # fmt: skip
 SINK_LAG = Metric(
     "turnfold_sink_lag_offsets", "gauge", "sink", ("topic", "partition"), "offsets",
-    "Offsets of the topic's end, as of the last fetch, that are not fetched.",
+    "Offsets between the last fetch and the end of the topic.",
 )  # fmt: skip
 
 # --- extract --------------------------------------------------------------------------------------
 
 MODEL_TURNS = Metric(
-    "turnfold_model_turns_total", "counter", "extract", (), "turns", "Turns read to be extracted."
+    "turnfold_model_turns_total", "counter", "extract", (), "turns", "Turns read for extraction."
 )
 MODEL_GROUPS = Metric(
     "turnfold_model_groups_total", "counter", "extract", ("ending",), "groups",
-    "Groups of turns asked about: planned, or failed (dead letters, reason extraction_failed).",
+    "Groups of turns sent to the model: planned, or failed (reason extraction_failed).",
 )  # fmt: skip
 MODEL_WAITING = Metric(
     "turnfold_model_waiting_groups", "gauge", "extract", (), "groups",
-    "Groups that wait for their request.",
+    "Groups waiting to be sent.",
 )  # fmt: skip
 MODEL_CALLS = Metric(
     "turnfold_model_calls_total", "counter", "extract", (), "calls", "Requests answered."
 )
 MODEL_RETRIES = Metric(
     "turnfold_model_retries_total", "counter", "extract", (), "calls",
-    "Attempts that failed for the moment: 429, 5xx, timeouts, broken connections.",
+    "Attempts that failed and were retried: 429, 5xx, timeouts, broken connections.",
 )  # fmt: skip
 MODEL_TOKENS = Metric(
     "turnfold_model_tokens_total", "counter", "extract", ("kind",), "tokens",
@@ -170,46 +170,46 @@ MODEL_TOKENS = Metric(
 )  # fmt: skip
 MODEL_COST = Metric(
     "turnfold_model_cost_total", "counter", "extract", (), "currency of the price settings",
-    "What the calls cost at the prices that were set.",
+    "Cost of the calls at the configured prices.",
 )  # fmt: skip
 MODEL_BREAKER = Metric(
     "turnfold_model_breaker_state", "gauge", "extract", ("state",), "0 or 1",
-    "Whether the circuit breaker is closed, open or half-open.",
+    "State of the circuit breaker: closed, open or half-open.",
 )  # fmt: skip
 MODEL_BUDGET = Metric(
     "turnfold_model_budget_used_ratio", "gauge", "extract", ("budget", "unit"), "0 to 1",
-    "How much of a limit is spent: budget run or hour, unit tokens or cost.",
+    "Spent share of a limit: budget run or hour, unit tokens or cost.",
 )  # fmt: skip
 
 # --- serve ----------------------------------------------------------------------------------------
 
 HTTP_REQUESTS = Metric(
     "turnfold_http_requests_total", "counter", "serve", ("method", "route", "status"), "requests",
-    "Requests by route template, `unmatched` where there is none.",
+    "Requests by route template; `unmatched` if no route matches.",
 )  # fmt: skip
 HTTP_SECONDS = Metric(
     "turnfold_http_request_seconds", "histogram", "serve", ("method", "route"), "seconds",
-    "From a request to the end of its answer; event streams are left out.", UPTO_SECONDS,
+    "Duration of a request; without event streams.", UPTO_SECONDS,
 )  # fmt: skip
 HTTP_IN_FLIGHT = Metric(
     "turnfold_http_in_flight_requests", "gauge", "serve", (), "requests",
-    "Requests under way, event streams too.",
+    "Requests in progress, including event streams.",
 )  # fmt: skip
 HTTP_STREAMS = Metric(
-    "turnfold_http_event_streams", "gauge", "serve", (), "streams", "Event streams that are open."
+    "turnfold_http_event_streams", "gauge", "serve", (), "streams", "Open event streams."
 )
 WRITE_WAIT_SECONDS = Metric(
     "turnfold_write_wait_seconds", "histogram", "serve", (), "seconds",
-    "From records in hand to the commit that applied them (read your own write), or the timeout.",
+    "Time from receiving records to the commit that applied them, or to the timeout.",
     UPTO_SECONDS,
 )  # fmt: skip
 SEARCH_SECONDS = Metric(
     "turnfold_search_seconds", "histogram", "serve", (), "seconds",
-    "A search, from question to answer.", UPTO_SECONDS,
+    "Duration of a search.", UPTO_SECONDS,
 )  # fmt: skip
 READY = Metric(
     "turnfold_ready", "gauge", "serve", (), "0 or 1",
-    "Whether /readyz is 200: of every process with a --metrics-port.",
+    "1 if /readyz is 200. Present in every process with a --metrics-port.",
 )  # fmt: skip
 
 METRICS = [one for one in list(globals().values()) if isinstance(one, Metric)]

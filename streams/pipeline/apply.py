@@ -1,6 +1,6 @@
 """Records through both hops of the topology, and what comes of them until the next commit.
 
-One place for the rules both tiers share: what a record ends as (law 3), that a fold which raises
+One place for the rules both tiers share: what a record ends as, that a fold which raises
 leaves nothing behind, and which rows each record causes.
 """
 
@@ -27,7 +27,7 @@ Place = tuple[str, int, int]
 Suffix = tuple[str, int, str, int, int]  # tenant, recorded_at, src_topic, src_partition, src_offset
 TENANT = -6  # where a row has it: the suffix and the date stand at its end
 Ending = Outcome | Literal["withheld"] | Dead
-"""What a record ended as (law 3)."""
+"""What a record ended as (docs/laws.md, "Nothing vanishes")."""
 
 EXTRACTED = "extracted_"
 """Before what a plan ended as that was made of a turn here: no input record."""
@@ -126,7 +126,7 @@ class Applier:
         return outcome
 
     def _extract(self, extract: Extract, given: Input) -> None:
-        """What a turn says that is worth remembering. No input record, so law 3 counts it apart."""
+        """What a turn says that is worth remembering. No input record, so it is counted apart."""
         plan = extract(given.record)
         if plan is None:
             return
@@ -180,7 +180,7 @@ class Applier:
             self.counts["dead"] -= out.revived
 
     def _bury_late(self, late: Late, given: Input) -> None:
-        """A waiting record that fits nothing: no longer applied, but a dead letter (law 3)."""
+        """A waiting record that fits nothing: no longer applied, but a dead letter."""
         self._bury(dead_of(late, given.record.tenant), given.source, given.recorded_at)
         self.counts["applied"] -= 1
         self.counts["dead"] += 1
@@ -235,7 +235,7 @@ def name_of(ending: Ending) -> str:
 
 def verdict(error: Exception) -> tuple[str, str]:
     """Reason and detail of the dead letter of a record whose fold raised: a fault of ours must
-    not stop the stream (design 05, Errors)."""
+    not stop the stream (docs/kafka-tier.md, "What an error does")."""
     if isinstance(error, Refused):
         return error.reason, error.detail
     return "fold_failed", f"{type(error).__name__}: {error}"

@@ -1,6 +1,6 @@
 """Bytes to a validated record, a dead letter, or nothing (withheld): the edge of both tiers.
 
-The order matters (design 04, What is one event): `meta_request` is decided before anything else
+The order matters (docs/rules.md, "One event"): `meta_request` is decided before anything else
 is looked at, image bytes before validation. A dead letter keeps the original bytes, less images
 and withheld text.
 """

@@ -12,8 +12,8 @@ DEFAULT_DAYS = 0.0
 """For ever."""
 MOST_DAYS = 1_000_000
 ABOUT = (
-    "Store a session as one compressed row so many days after its last update; it opens again when "
-    "somebody speaks in it. Default 0: never."
+    "Days after its last update until a session is stored as one compressed row; a new turn opens "
+    "it again. Default: 0, never."
 )
 MEANING = f"retention is a number of days from 0 to {MOST_DAYS}; 0 keeps sessions open for ever"
 

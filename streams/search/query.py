@@ -80,6 +80,6 @@ def encode(cursor: Cursor) -> str:
 def decode(text: str) -> Cursor:
     """The cursor that `encode` made. Raises UsageError for any other text."""
     if not re.fullmatch(CURSOR, text, re.ASCII):
-        raise UsageError("cursor: not one of a page's; ask again without it")
+        raise UsageError("cursor: not a cursor of this list; omit it")
     now, score, number = text.split(":")
     return Cursor(int(now), float(score), int(number))

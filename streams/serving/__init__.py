@@ -1,1 +1,1 @@
-"""The HTTP API: documents, records, questions to the past; over files or over Kafka (design 03)."""
+"""The HTTP API: documents, records, questions to the past; over files or Kafka (docs/http.md)."""

@@ -60,7 +60,7 @@ def write(path: Path, out: Path, *, repeat: int = 1, users: int = USERS) -> int:
 
 
 def expected_context(dialogue: dict[str, Any]) -> JsonObject:
-    """The SessionContext's fields after the whole dialogue (design 04), counted by themselves."""
+    """The SessionContext's fields after the whole dialogue, counted by themselves."""
     spoken = [turn for turn in dialogue["turns"] if turn["speaker"] == "USER"]
     states = [(frame["service"], frame["state"]) for turn in spoken for frame in turn["frames"][:1]]
     named = [state["active_intent"] for _, state in states if state["active_intent"] != "NONE"]

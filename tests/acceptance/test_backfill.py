@@ -1,4 +1,4 @@
-"""Law 1 and 2 for a backfill: the memory made anew of real data is the memory that was live.
+"""A backfill keeps docs/laws.md, "One fold": memory made anew of real data is the live memory.
 
 And that no record is lost or doubled by a switch, whatever is written meanwhile.
 """

@@ -37,7 +37,7 @@ def real_records() -> list[Record]:
 
 
 def shuffled(records: Iterable[Record], seed: int) -> list[Record]:
-    """Another order; the plans of a user stay in theirs (law 2 speaks of a partition's order)."""
+    """Another order; the plans of a user stay in theirs (plans apply in a partition's order)."""
     mixed = list(records)
     random.Random(seed).shuffle(mixed)
     plans = iter([one for one in records if one["type"] == "write_plan"])
@@ -59,7 +59,7 @@ def one_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def same_memory(one: Path, other: Path) -> None:
-    """`memory` and the sets of events, recursions and plans agree (law 1)."""
+    """`memory` and the sets of events, recursions and plans agree."""
     first, second = digest(one), digest(other)
     tables, others = first["tables"], second["tables"]
     assert isinstance(tables, dict) and isinstance(others, dict)
@@ -169,7 +169,7 @@ def test_a_line_without_its_end_is_read_once_it_is_whole(tmp_path: Path) -> None
     assert (counts["read"], counts["applied"]) == (1, 1)
 
 
-# --- law 8 ------------------------------------------------------------------------------------
+# --- erasure ----------------------------------------------------------------------------------
 
 ALICE = "alice-7f3a"
 MARKS = (

@@ -168,7 +168,7 @@ def felt() -> list[tuple[int, float]]:
 
 
 def valences(moments: list[tuple[int, float]], sure: float) -> list[tuple[float, float, float]]:
-    """(baseline, shock, half-life in hours) after each moment: design 04 by the letter, v alone.
+    """(baseline, shock, half-life in hours) after each moment: docs/rules.md, Affect, v alone.
 
     The greatest distance of the three axes gives the half-life, so this holds for the moments in
     which that axis is v (the caller picks them).

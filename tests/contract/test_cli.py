@@ -1,4 +1,4 @@
-"""The command line's contract (design 03): help, JSON, exit codes, what may be asked in SQL."""
+"""The command line's contract (docs/commands.md): help, JSON, exit codes, allowed SQL."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""What goes wrong around a command is one line and its exit code, in every command (design 03).
+"""What goes wrong around a command is one line and its exit code, in every command.
 
 0 done, 1 failed, 2 usage, 3 configuration, 4 data refused, 5 a dependency away, 130 interrupted.
 `turnfold` fails a test that finds a traceback.

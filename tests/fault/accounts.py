@@ -1,7 +1,7 @@
 """What must hold when the work is done, whatever was done to those who did it.
 
-Laws 1 and 3: each record of the input topics ended as one of four; every row the workers wrote is
-in the history once; the history remembers what the file runner remembers of the same records.
+One fold, and nothing vanishes: each record of the input topics ended as one of four; every row the
+workers wrote is in the history once; the history remembers what the file runner remembers.
 """
 
 import asyncio
@@ -30,14 +30,14 @@ from tests.kafka.working import APP
 
 TOO_LONG = 120.0  # without any progress
 SAID = ("events", "recursions", "tool_results", "signals", "plans")
-"""Tables with a row for each applied record; law 1 says that they agree as sets."""
+"""Tables with a row for each applied record; they must agree as sets."""
 
 
 # --- waiting ----------------------------------------------------------------------------------
 
 
 def await_done(run: Deployment) -> Counter[str]:
-    """Until every record of the input topics, and every hop, is committed; law 3's counters."""
+    """Waits until every record and user signal is committed; returns the counters."""
     best, deadline = -1, time.monotonic() + TOO_LONG
     while True:
         run.supervise()
@@ -61,7 +61,7 @@ def _hops(counts: Counter[str]) -> int:
 
 
 def committed_counts(bootstrap: str) -> Counter[str]:
-    """Law 3's counters as the newest markers of all lanes have them."""
+    """The counters of outcomes as the newest markers of all lanes have them."""
     return asyncio.run(_counts(bootstrap))
 
 

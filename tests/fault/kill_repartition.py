@@ -4,7 +4,7 @@
 
 Workers fold real records under 4 partitions and are stopped in the middle of it. Then the number
 becomes 6, the command being killed at random points while a producer goes on sending; then 3, with
-nobody sending. Afterwards laws 1 and 3 must hold, everything that is sent once more is a
+nobody sending. Afterwards digests and counters must agree, everything that is sent once more is a
 duplicate, and the second change alters no digest. Exits 1 where something is wrong. Needs the
 shared data.
 """
@@ -177,7 +177,7 @@ class Play:
             self.wrong.append(f"repartition ended with {done.code}: {done.err}")
 
     def compare(self, found: dict[str, Any]) -> None:
-        """Law 1: the memory is that of the file runner over the same records."""
+        """The memory is that of the file runner over the same records."""
         by_file = self.folder / "by-file"
         folded(ndjson(self.folder / "records.ndjson", self.sent), history=by_file)
         expected = digest(by_file)

@@ -4,8 +4,8 @@
 
 Two workers and two sinks on a real broker, one of each behind a proxy, fold real data. Each round
 sends more and does one thing to them. Then the same with three brokers, of which one is killed at
-a time. Afterwards laws 1 and 3 must hold (accounts.py), committed offsets never went back, and
-every kind of fault has struck. Exits 1 where something is wrong. Needs the shared data.
+a time. Afterwards digests and counters must agree (accounts.py), committed offsets never went
+back, and every kind of fault has struck. Exits 1 where something is wrong. Needs the shared data.
 """
 
 import argparse

@@ -28,7 +28,7 @@ Act = Callable[[Faults, Feeder], None]
 
 
 class Result(NamedTuple):
-    """What a scenario did: records sent, turns among them, kills, faults by name, law 3's
+    """What a scenario did: records sent, turns among them, kills, faults by name, outcome
     counters, and what is wrong."""
 
     records: int

@@ -1,4 +1,4 @@
-"""Law 3 for backfill and switches under SIGKILL: real processes, while the live memory grows."""
+"""Nothing vanishes: backfill and switches under SIGKILL, while the live memory grows."""
 
 from pathlib import Path
 

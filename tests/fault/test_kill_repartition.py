@@ -1,4 +1,4 @@
-"""The short form of kill_repartition: 4 -> 6 under load, 6 -> 3, each killed, then laws 1 and 3."""
+"""The short form of kill_repartition: 4 -> 6 under load, 6 -> 3, each killed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Law 3 and design 06 under SIGKILL: real processes, killed at real points of a batch."""
+"""Nothing vanishes under SIGKILL: real processes, killed at real points of a batch."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The short form of kill_topology: each kind of fault once, then laws 1 and 3."""
+"""The short form of kill_topology: each kind of fault once, then digests and counters."""
 
 import random
 from pathlib import Path

@@ -90,7 +90,7 @@ def test_a_generation_is_made_from_the_topics_and_goes_live(
     for name in ("bare", "again"):
         written(working, history, "--generation", name)
 
-    # each is what the file runner makes of the same log under the same rules (law 1)
+    # each is what the file runner makes of the same log under the same rules
     folded(log, history=tmp_path / "without")
     folded(log, "--extractor", "rules", history=tmp_path / "with")
     assert digest(history / "generations/bare")["memory"] == digest(tmp_path / "without")["memory"]
@@ -123,5 +123,5 @@ def test_a_generation_is_no_word_for_another(tmp_path: Path) -> None:
         for words in (("worker",), ("sink", "--history", tmp_path / "h")):
             done = turnfold(*words, "--bootstrap", "127.0.0.1:1", "--generation", name)
             assert done.code in (2, 3)
-            assert "a word for another" in done.err
+            assert "reserved; choose another name" in done.err
     assert not (tmp_path / "h").exists()

@@ -1,4 +1,4 @@
-"""A year of old turns poured into a live system: it changes only what the laws say (law 2)."""
+"""A year of old turns poured into a live system: it changes only what docs/laws.md says."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,5 +1,5 @@
 """Worlds of the reference model through the real worker, killed half-way: what it writes shows
-what the rules say (laws 1, 2 and 6)."""
+what docs/rules.md says."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The Faust transport on a real broker, under worker processes that are killed (law 6)."""
+"""The Faust transport on a real broker, under worker processes that are killed."""
 
 import asyncio
 import os

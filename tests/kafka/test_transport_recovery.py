@@ -1,4 +1,4 @@
-"""What a lane does when its standing is odd: fenced, without a changelog (design 05)."""
+"""What a lane does when its standing is odd: fenced, without a changelog."""
 
 import asyncio
 import signal

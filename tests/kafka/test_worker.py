@@ -1,4 +1,4 @@
-"""The worker on a real broker: it remembers what the file runner remembers (laws 1, 3 and 6)."""
+"""The worker on a real broker: it remembers what the file runner remembers."""
 
 import base64
 import json
@@ -35,7 +35,7 @@ def lines_of(file: Path) -> list[bytes]:
 
 
 def same_memory(working: Working, file: Path, folder: Path) -> dict[str, Any]:
-    """Law 1 over a file's records: digests agree; the counts of the file's run."""
+    """One fold over a file's records: digests agree; the counts of the file's run."""
     counts = folded(file, history=folder / "by-file")
     by_kafka = working.history(folder / "by-kafka")
     one, other = digest(folder / "by-file"), digest(by_kafka)

@@ -92,7 +92,7 @@ class Working:
         return [dict(note) for note in found.values()]
 
     def counts(self) -> Counter[str]:
-        """Law 3's counters of all lanes together."""
+        """The counters of outcomes, of all lanes together."""
         counts: Counter[str] = Counter()
         for notes in self.notes().values():
             for note in notes:
@@ -100,7 +100,7 @@ class Working:
         return counts
 
     def await_counts(self, **least: int) -> None:
-        """Until law 3's counters are at least so high."""
+        """Until the counters of outcomes are at least so high."""
         deadline = time.monotonic() + TOO_LONG
         while any((counts := self.counts())[name] < count for name, count in least.items()):
             assert time.monotonic() < deadline, f"{counts}\n{self.log()[-3000:]}"

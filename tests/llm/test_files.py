@@ -357,7 +357,7 @@ def test_it_ends_within_seconds_and_keeps_what_it_has(
     out, err = running.communicate(timeout=10)
     assert time.monotonic() - began < 5
     assert running.returncode == 130, (out, err)
-    assert b"run again to go on" in err
+    assert b"run again to continue" in err
     assert rows(history, "SELECT count(*) FROM plans") == [(2,)]
 
 

@@ -1,4 +1,4 @@
-"""Debounce: how turns fall into groups depends on the stream alone (law 5)."""
+"""Debounce: how turns fall into groups depends on the stream alone."""
 
 from collections.abc import Iterable
 from itertools import accumulate, pairwise

@@ -1,8 +1,8 @@
 """Arbitrary input: the events of a small world, in which everything meets everything.
 
 Two sessions, two users, two clients, two tasks a session, times that often coincide and often lie
-more than a day apart. One id has one content, but for what design 04 allows: a running turn that
-ends, versions of a recursion and of a tool's result.
+more than a day apart. One id has one content, but for what docs/rules.md, "One event",
+allows: a running turn that ends, versions of a recursion and of a tool's result.
 """
 
 from typing import Any
@@ -173,7 +173,7 @@ signal_fields = st.fixed_dictionaries(
 
 @st.composite
 def signals(draw: st.DrawFn, most: int = 3) -> list[Json]:
-    """What the two POSTs of seed 004 say."""
+    """Signals, as session and user updates make them."""
     return [
         signal(f"g{number}", draw(MINUTES), draw(st.sampled_from(("user", "session"))), **fields)
         for number, fields in enumerate(draw(st.lists(signal_fields, max_size=most)))

@@ -1,4 +1,4 @@
-"""The canonical form decides whether two records say the same (design 04, What is one event).
+"""The canonical form decides whether two records say the same (docs/rules.md, "One event").
 
 The quick way in for plain turns has a test of its own, `test_plain_turn.py`.
 """

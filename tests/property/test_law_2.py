@@ -1,4 +1,4 @@
-"""Law 2: memory is a function of the set of events, whatever their order and number of copies."""
+"""Memory is a function of the set of events, whatever their order and number of copies."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Retention changes where rows lie, and nothing else (laws 2 and 3)."""
+"""Retention changes where rows lie, and nothing else."""
 
 import json
 from collections import Counter, defaultdict

@@ -1,4 +1,4 @@
-"""Law 3: each record ends as exactly one of applied, duplicate, dead letter or withheld."""
+"""Each record ends as exactly one of applied, duplicate, dead letter or withheld."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Law 4: no change without a revision, no revision without a change.
+"""No change without a revision, no revision without a change.
 
 Revisions are replayed as they come: each one's `before` must be what the ones before it say, and
 after each record what they say must be what the documents show.

@@ -1,4 +1,4 @@
-"""Law 5: a fold reads no clock, randomness or environment; the same input makes the same rows."""
+"""A fold reads no clock, randomness or environment; the same input makes the same rows."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Law 7: every list inside a row has a cap, however much comes in."""
+"""Every list inside a row has a cap, however much comes in."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -40,7 +40,7 @@ CAPS = {
     "Learner.artifacts": 4,
     "Learner.difficulties": 3,
 }
-"""What design 04 and the modules state; a list of no name here may hold 65 at most."""
+"""What docs/constants.md and the modules state; a list of no name here may hold 65 at most."""
 UNNAMED = 65
 BLOCK = 2 * index.BLOCK
 ID_RUN = index.BLOCK * index.ENTRY  # ids seen: RUN at most, or turns that left the newest

@@ -1,7 +1,7 @@
 """Small records, and a memory in this process to fold them into and look at.
 
 `World` drives the real `Applier` over real `Entity` rows; only the disk is left out (a `Store`
-can be given instead). Times are minutes after `START`, ids short names, the rest as in design 03.
+can be given instead). Times are minutes after `START`, ids short names (docs/records.md).
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Revisions replayed: they have to end at the documents (law 4).
+"""Revisions replayed: they have to end at the documents.
 
 `replay` goes through the revisions of each owner by `seq`. Each `before` has to be what the ones
 before it said; what they say at the end is compared with the reference's documents.

@@ -299,7 +299,7 @@ def test_the_commands_say_what_is_wrong(tmp_path: Path) -> None:
     assert late.code == 2
     over = keys("add", "--tenant", "a", "--role", "read", "--expires", "2026-01-31", file=file)
     assert over.code == 2
-    assert "expires: 2026-01-31T23:59:59.999999Z is over already" in over.err
+    assert "expires: 2026-01-31T23:59:59.999999Z is in the past" in over.err
     assert not file.exists()
     assert keys("add", "--tenant", "a", "--role", "read", file=file).code == 0
     unknown = keys("revoke", "nobody", file=file)

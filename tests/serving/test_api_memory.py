@@ -1,4 +1,4 @@
-"""Seed 004's endpoints over real sockets: the seed's own examples, and what else may be asked."""
+"""The memory endpoints over real sockets: the published examples, and other requests."""
 
 import asyncio
 import time
@@ -63,13 +63,13 @@ def eventually(ask: Callable[[], T], enough: Callable[[T], bool], within: float 
     return found
 
 
-def test_seed_004s_examples_request_by_request(tmp_path: Path) -> None:
+def test_the_published_examples_request_by_request(tmp_path: Path) -> None:
     """On a server that knows nobody: §3.3, §3.4, then §3.1, §3.2 and §2.3 say what they did."""
     with serving("--history", tmp_path / "history") as server:
-        _seed_004(server.client)
+        _published_examples(server.client)
 
 
-def _seed_004(api: httpx.Client) -> None:
+def _published_examples(api: httpx.Client) -> None:
     profile = ok(api.post("/memory/user/update", json=USER_UPDATE))
     assert profile["mastery"] == {LIMITS: "weak"}
     assert profile["history"] == {

@@ -1,4 +1,4 @@
-"""Where the rules of design 04 meet: cases that are seldom, and were wrong once.
+"""Where the rules of docs/rules.md meet: cases that are seldom, and were wrong once.
 
 The rules themselves are in `test_rules_*.py`.
 """

@@ -138,7 +138,7 @@ def test_tool_results_name_calls_that_were_made() -> None:
     assert {result["success"] for result in results} == {True, False}
 
 
-def test_the_learner_answers_as_in_seed_004() -> None:
+def test_the_learners_answers_make_the_profile() -> None:
     told = [
         (turn["metadata"]["difficulty"], turn["metadata"]["correct_rate"])
         for turn in TURNS

@@ -1,4 +1,4 @@
-"""The mood and its moments, rule by rule (design 04, Affect; seed 003 §5).
+"""The mood and its moments, rule by rule (docs/rules.md, Affect).
 
 VAD is valence, arousal, dominance, each -1..+1; half-lives are seconds.
 """

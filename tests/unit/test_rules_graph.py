@@ -1,4 +1,4 @@
-"""Links between events and threads of them, rule by rule (design 04, Long-term memory)."""
+"""Links between events and threads of them, rule by rule (docs/rules.md, "Long-term memory")."""
 
 from typing import Any
 

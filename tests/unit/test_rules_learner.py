@@ -1,4 +1,4 @@
-"""The learner's profile, rule by rule (design 04, Learner; seed 004)."""
+"""The learner's profile, rule by rule (docs/rules.md, Learners)."""
 
 import json
 from itertools import permutations
@@ -18,7 +18,7 @@ from streams.pipeline.apply import Applier
 from tests.unit.memory_told import SOURCE, Json, Memory, day
 
 LIMITS = "微积分-极限"
-SEED_004 = """{
+PUBLISHED_UPDATE = """{
   "user_id": "u123",
   "event": {
     "intent": "quiz",
@@ -302,8 +302,8 @@ def test_the_difficulty_goes_by_the_same_rule(user: Memory) -> None:
 # --- signals ----------------------------------------------------------------------------------
 
 
-def test_seed_004s_example_makes_the_profile_seed_004_describes(tmp_path: Path) -> None:
-    update = UserUpdate.model_validate_json(SEED_004)
+def test_the_published_example_makes_the_published_profile(tmp_path: Path) -> None:
+    update = UserUpdate.model_validate_json(PUBLISHED_UPDATE)
     said = update.event.model_dump(exclude_none=True)
     record = signal("post-1", **said) | {"user_id": update.user_id}
     store = Store(tmp_path / "tables")

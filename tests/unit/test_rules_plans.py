@@ -1,4 +1,4 @@
-"""A plan applies once, whole or not at all (design 04, Long-term memory)."""
+"""A plan applies once, whole or not at all (docs/rules.md, "Long-term memory")."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Likes and dislikes, rule by rule (design 04, Long-term memory; seed 003)."""
+"""Likes and dislikes, rule by rule (docs/rules.md, "Long-term memory")."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The rules of a session, one short test each (design 04, Session; seeds 000 and 004)."""
+"""The rules of a session, one short test each (docs/rules.md, Sessions)."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a session remembers, rule by rule (design 04, Session memory; seed 000)."""
+"""What a session remembers, rule by rule (docs/rules.md, "Session memory")."""
 
 from typing import Any
 

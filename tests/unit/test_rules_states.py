@@ -1,4 +1,4 @@
-"""What is held true, rule by rule (design 04, Long-term memory; seed 003 §§2-4)."""
+"""What is held true, rule by rule (docs/rules.md, "Long-term memory")."""
 
 from pathlib import Path
 from typing import Any

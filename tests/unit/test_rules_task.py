@@ -1,4 +1,4 @@
-"""The rules of a task, one short test each (design 04, Task; seed 002).
+"""The rules of a task, one short test each (docs/rules.md, Tasks).
 
 A recursion's place is its `iteration_index`; it came as many hours after `START`, unless told.
 """

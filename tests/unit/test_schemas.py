@@ -1,4 +1,4 @@
-"""What a record may hold and what it may not: bounds, times, numbers, ids (design 03 and 04)."""
+"""What a record may hold and what it may not: bounds, times, numbers, ids (docs/records.md)."""
 
 import math
 from typing import Any
@@ -297,7 +297,7 @@ def test_an_intent_given_as_a_list_counts_by_its_first(intent: Any, counts: str 
     assert first_intent(_turn(intent=intent).intent) == counts
 
 
-# --- write plans (seed 003) -------------------------------------------------------------------
+# --- write plans ------------------------------------------------------------------------------
 
 
 def test_a_state_update_may_be_an_upsert_a_close_or_a_mark() -> None:

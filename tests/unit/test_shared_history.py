@@ -1,4 +1,4 @@
-"""A history that several write at once: rows once, whoever is faster (design 06)."""
+"""A history that several write at once: rows once, whoever is faster (docs/sink.md)."""
 
 from collections.abc import Sequence
 from pathlib import Path

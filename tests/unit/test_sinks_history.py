@@ -1,4 +1,4 @@
-"""What the views and macros say of a history (design 03 and 04)."""
+"""What the views and macros say of a history (docs/tables.md)."""
 
 import json
 from itertools import pairwise
@@ -126,7 +126,7 @@ def test_what_comes_after_a_task_ended(
 
 
 def test_the_document_written_last_stands_whatever_its_time(tmp_path: Path) -> None:
-    """A late record's document is the newer one though its record is older (law 2)."""
+    """A late record's document is the newer one though its record is older."""
     root = tmp_path / "history"
     early = {"session_id": "s", "updated_at": "2026-03-02", "src_offset": 9}
     write(root, sessions=[row("sessions", **early, doc='"first"', recorded_at="2026-03-02")])

@@ -1,4 +1,4 @@
-"""Digests, compaction, and the erasure of a person down to the bytes (design 02, 03, 04)."""
+"""Digests, compaction, and the erasure of a person down to the bytes."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""What the topology's agents share on the transport (design 02, law 3; design 05).
+"""What the topology's agents share on the transport (docs/kafka-tier.md).
 
 A processor decodes a batch, folds it record by record, and gives back what is to be written:
 every record's history rows, the newest document of each key that changed, the changed rows. What

@@ -1,4 +1,4 @@
-"""History rows, keys and headers as they stand in messages (design 03, Output topics)."""
+"""History rows, keys and headers as they stand in messages (docs/topics.md)."""
 
 from collections.abc import Callable
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""The memory agent: signals and write plans into a user's long-term memory (design 04)."""
+"""The memory agent: signals and write plans into a user's long-term memory."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -69,8 +69,8 @@ class MemoryAgent(Agent):
         return super().apply(record, given)
 
     def feel(self, record: Any, given: user_signal.Given) -> str:
-        """A hop: no input record, so law 3 counts it apart. An agent that folds its topics anew
-        says again what it said before."""
+        """A user signal: no input record, so it is counted apart. An agent that folds its topics
+        anew sends again what it sent before."""
         if given.offset <= self.hops.get(given.source, -1):
             return "hops_repeated"
         self.hops[given.source] = given.offset

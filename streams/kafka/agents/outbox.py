@@ -1,4 +1,4 @@
-"""The messages of one batch: rows once encoded, for every topic they go to (design 03)."""
+"""The messages of one batch: rows once encoded, for every topic they go to."""
 
 import logging
 from base64 import urlsafe_b64encode

@@ -1,7 +1,7 @@
-"""Which topic and key an input record has, told from as few fields as that needs (design 03).
+"""Which topic and key an input record has, told from as few fields as that needs.
 
 What cannot be told goes to `turns` all the same: the worker makes a dead letter of it, with its
-bytes. `meta_request` is kept from Kafka (design 02, law 3).
+bytes. `meta_request` is kept from Kafka.
 """
 
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""The session agent: turns and recursions into sessions and tasks (design 04)."""
+"""The session agent: turns and recursions into sessions and tasks."""
 
 import logging
 from collections.abc import Mapping, Sequence

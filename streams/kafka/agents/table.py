@@ -1,4 +1,4 @@
-"""A lane's part of a table: entities in use, decoded, above their rows as bytes (design 05).
+"""A lane's part of a table: entities in use, decoded, above their rows as bytes.
 
 An aborted transaction just forgets the entities that it changed: what is committed lies in the
 rows' store (`streams.kafka.transport.rows`).

@@ -1,7 +1,9 @@
-"""The hop between the agents: what an ended turn means for its user, as a message (design 05).
+"""What an ended turn means for its user, as a message between the agents.
+
+See docs/kafka-tier.md, "User signals between the agents".
 
 On `user-signals` it is a signal of scope user, so that one schema describes the topic, with three
-more fields: the turn's `status`, the moment of `affect`, and `recorded_at`, the turn's own (law 5).
+more fields: the turn's `status`, the moment of `affect`, and `recorded_at`, the turn's own.
 A posted signal lacks the headers that say where a hop comes from.
 """
 

@@ -1,8 +1,7 @@
 """A Kafka record to a validated one, a dead letter, or nothing (withheld).
 
 What `streams.pipeline.decode` asks of the bytes, and what Kafka adds: a value, a key that is the
-payload's, its partition, the right topic, CloudEvents headers that say what the payload says
-(design 03).
+payload's, its partition, the right topic, CloudEvents headers that say what the payload says.
 """
 
 from base64 import b64encode

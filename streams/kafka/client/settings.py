@@ -31,13 +31,13 @@ class KafkaSettings(Settings):
 
     about = "Kafka settings"
     bootstrap: Annotated[
-        str, Field(description="Brokers to ask first: host:port, comma-separated.")
+        str, Field(description="Bootstrap servers: host:port, comma-separated.")
     ] = "localhost:9092"
     security_protocol: Annotated[
-        Protocol, Field(description="Whether to log in (SASL) and to encrypt (SSL).")
+        Protocol, Field(description="Authentication (SASL) and encryption (SSL).")
     ] = "PLAINTEXT"
-    sasl_mechanism: Annotated[Mechanism, Field(description="How to log in.")] = "PLAIN"
-    sasl_username: Annotated[str | None, Field(description="Who logs in.")] = None
+    sasl_mechanism: Annotated[Mechanism, Field(description="SASL mechanism.")] = "PLAIN"
+    sasl_username: Annotated[str | None, Field(description="SASL user name.")] = None
     sasl_password: Annotated[SecretStr | None, Field(description="The user's password.")] = None
     tls_ca: Annotated[
         Path | None, Field(description="PEM file of the authorities to trust; none: the system's.")
@@ -57,7 +57,9 @@ class KafkaSettings(Settings):
     replication: Annotated[
         int | None,
         Field(
-            ge=1, le=9, description="Copies of every partition; none: 3, or all brokers' if fewer."
+            ge=1,
+            le=9,
+            description="Replicas of each partition. Default: 3, or the number of brokers.",
         ),
     ] = None
 

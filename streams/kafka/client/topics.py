@@ -1,7 +1,7 @@
 """Creates the topics of streams/topology.py, and refuses those that are not as they should be.
 
 Wrong partition counts break co-partitioning, wrong clean-up loses the log, and a timestamp other
-than the log's own makes `recorded_at` what a producer claims (design 05).
+than the log's own makes `recorded_at` what a producer claims.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""One Kafka transaction after another, request by request (design 05).
+"""One Kafka transaction after another, request by request (docs/kafka-tier.md, Fencing).
 
 aiokafka's own producer asks the same in five round trips where three do, each through tasks and
 queues. It also asks again when an answer is lost: an EndTxn that was only late then ends the

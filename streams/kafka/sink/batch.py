@@ -56,7 +56,7 @@ class Batch:
         """Table -> its rows; to be called once.
 
         What does not fit its table becomes a row of `dead_letters` with its bytes: not lost, and
-        nobody waits for it. Of a document only the newest is kept (design 03, Snapshots).
+        nobody waits for it. Of a document only the newest is kept.
         """
         found: defaultdict[str, list[Piece]] = defaultdict(list)
         misfits: defaultdict[TopicPartition, _Misfits] = defaultdict(list)

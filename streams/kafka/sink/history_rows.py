@@ -1,4 +1,4 @@
-"""Messages of `history` and `dead-letters` as rows of the history tables (design 03).
+"""Messages of `history` and `dead-letters` as rows of the history tables (docs/tables.md).
 
 A message is one row as a JSON object by the names of `schemas.rows`: times RFC 3339 text, bytes
 base64. All rows of a block become columns in one call, in Arrow and without Python's lock.

@@ -1,6 +1,6 @@
 """Messages that were sent twice: a worker that folds its topics anew sends its rows again.
 
-A message is known by table, source topic, partition, offset and ordinal (its headers, design 03).
+A message is known by table, source topic, partition, offset and ordinal (its headers).
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """`turnfold sink`: the topics `history` and `dead-letters` into Delta tables, exactly once.
 
-Read, gather, write (design 06). How far a partition has been written stands in the tables, in the
-commits that wrote it; the group only shares the partitions out, its offsets tell others the lag.
+Read, gather, write (docs/sink.md). How far a partition has been written stands in the tables, in
+the commits that wrote it; the group only shares the partitions out, its offsets tell the lag.
 A write goes on in a thread while the next rows are gathered.
 """
 

@@ -139,7 +139,7 @@ async def _remove_group(admin: AIOKafkaAdminClient, name: str) -> None:
         if error in (NoError, GroupIdNotFound):
             return
         if error is NonEmptyGroup:
-            raise ConfigurationError(f"group {name}: a member has come; end it and call again")
+            raise ConfigurationError(f"group {name}: a member has joined; stop it, run this again")
         if error not in PASSING:
             raise ConfigurationError(f"group {name}: the broker does not remove it: {error()}")
         await asyncio.sleep(AGAIN)

@@ -1,4 +1,4 @@
-"""`turnfold produce`: files of input records into the topics (design 03).
+"""`turnfold produce`: files of input records into the topics.
 
 One idempotent producer, so that the records of a key keep the order of their file; the partition
 is that of every Kafka client, by the key's murmur2. Records that were sent before are duplicates

@@ -1,4 +1,4 @@
-"""A Faust app whose agents run on lanes (design 05)."""
+"""A Faust app whose agents run on lanes (docs/kafka-tier.md)."""
 
 import logging
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Fetched records that wait for the next transaction (design 05, group commit)."""
+"""Fetched records that wait for the next transaction (docs/kafka-tier.md, "Group commit")."""
 
 from collections import deque
 from collections.abc import Mapping, Sequence

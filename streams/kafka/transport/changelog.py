@@ -1,4 +1,4 @@
-"""Reads a changelog partition in bulk, by position up to its end (design 05)."""
+"""Reads a changelog partition in bulk, by position up to its end (docs/kafka-tier.md)."""
 
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Faust's consumer over aiokafka, a partition's whole fetch at a time (design 05).
+"""Faust's consumer over aiokafka, a partition's whole fetch at a time (docs/kafka-tier.md).
 
 It drives aiokafka on the app's own loop: Faust's driver has a thread for it, and every fetch then
 crosses two queues. Faust keeps assignment, agents and flow control; its acks and commits are off,

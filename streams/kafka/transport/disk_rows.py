@@ -1,4 +1,4 @@
-"""A lane's rows in RocksDB, with the changelog's offset that they stand at (design 05).
+"""A lane's rows in RocksDB, with the changelog's offset that they stand at.
 
 Written after the Kafka transaction: never ahead of it, at most one batch behind, and always the
 changelog folded up to the offset written with it. So whatever is wrong with a folder, throwing it

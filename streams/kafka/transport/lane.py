@@ -1,10 +1,11 @@
-"""A lane: one agent's partition, with its queue, its producer and its table partition (design 05).
+"""A lane: one agent's partition, with its queue, its producer and its table partition.
 
     closed ─ start ─> opening ─> restoring ─> ready <─> committing
        ^                 ^                                  │
        └──── stop ────── └──────── any error: back off ─────┘
 
 Group commit: while a transaction is under way the next records gather; the next one takes them.
+See docs/kafka-tier.md, Lanes.
 """
 
 import asyncio

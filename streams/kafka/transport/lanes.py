@@ -1,4 +1,4 @@
-"""The lanes of a worker: who has which partition, and whether all of them get on (design 05)."""
+"""The lanes of a worker: who has which partition, and whether all of them get on."""
 
 import asyncio
 import logging

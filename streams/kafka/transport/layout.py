@@ -1,4 +1,4 @@
-"""How many partitions the memory was folded with, and whether all is as it was then (design 05).
+"""How many partitions the memory was folded with, and whether all is as it was then.
 
 A key's partition follows from their number. Where that changes, keys go to partitions whose tables
 do not know them: their ids would be taken for new ones, and their rows kept twice. So the number

@@ -1,4 +1,6 @@
-"""The marker: one reserved changelog key that says where a lane stands (design 05).
+"""The marker: one reserved changelog key that says where a lane stands.
+
+See docs/kafka-tier.md, "The marker".
 
 Every transaction writes it together with the rows it belongs to, into the same partition, so rows
 and marker cannot part. Restore goes by it; the group's committed offset is what tools look at.

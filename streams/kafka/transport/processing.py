@@ -1,4 +1,4 @@
-"""What stands between the transport and the folds: records in, a batch of changes out (design 05).
+"""What stands between the transport and the folds: records in, a batch of changes out.
 
 The transport knows nothing of folds. It hands a lane's processor raw records, writes the batch it
 gets back in one Kafka transaction, and says whether that transaction stands.
@@ -52,7 +52,7 @@ class Batch:
     """What one call of a processor wants written, all of it or nothing.
 
     `changelog`: the rows that changed, one a key. `note`: small JSON values kept in the marker of
-    the lane (stream time, law 3's counters), given back on restore.
+    the lane (stream time, counters), given back on restore.
     """
 
     outputs: Sequence[Output] = ()

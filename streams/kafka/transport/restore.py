@@ -1,4 +1,6 @@
-"""How a lane finds where it stands: what is missing of its table, and where to read on (design 05).
+"""How a lane finds where it stands: what is missing of its table, and where to read on.
+
+See docs/kafka-tier.md, "Restore and standby".
 
 The marker in the changelog is the truth, since it is of the same transaction as the rows beside it
 and the outputs. The group's committed offsets are told a moment later, for tools alone.

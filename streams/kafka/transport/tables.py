@@ -1,4 +1,4 @@
-"""The lanes' tables as Faust tables: listed, routed to, and left alone by its recovery (design 05).
+"""The lanes' tables as Faust tables: listed, routed to, and left alone by its recovery.
 
 Faust's manager would subscribe the group to the changelogs and read them record by record; here
 lanes read them (`restore`). A table's partition is where its sources' are, which the

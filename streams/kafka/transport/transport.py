@@ -1,4 +1,4 @@
-"""The Faust transport `turnfold://`: exactly once, a batch at a time (design 05).
+"""The Faust transport `turnfold://`: exactly once, a batch at a time (docs/kafka-tier.md).
 
 Consumer and lanes are ours; what an app sends besides goes through Faust's own producer.
 """

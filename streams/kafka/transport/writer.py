@@ -1,4 +1,4 @@
-"""What a lane writes: a batch's outputs and changed rows as one Kafka transaction (design 05)."""
+"""What a lane writes: a batch's outputs and changed rows as one Kafka transaction."""
 
 import asyncio
 import contextlib

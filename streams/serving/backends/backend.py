@@ -21,7 +21,7 @@ Ending = Literal["applied", "duplicate", "dead", "withheld", "accepted"]
 
 
 class Outcome(NamedTuple):
-    """What a record ended as (law 3), in a transaction that has committed; `accepted`: it is in
+    """What a record ended as, in a transaction that has committed; `accepted`: it is in
     the log for good, and what it ends as was not known in time."""
 
     ending: Ending

@@ -1,4 +1,4 @@
-"""The thread that folds what a served history's log takes in, and commits it (design 06).
+"""The thread that folds what a served history's log takes in, and commits it.
 
 A record that is in the log will be applied: folds are pure, so what it ends as is certain as soon
 as it is folded, and its sender hears it then. The tables and the store follow in batches, about one

@@ -196,9 +196,9 @@ def _check_same_machine(scope: Scope, hosts: list[bytes]) -> None:
         raise Refusal(403, "Not this machine", detail)
     for name, value in scope["headers"]:
         if name == b"origin" and value.partition(b"://")[2] != hosts[0]:
-            raise Refusal(403, "Not this machine", "another site's page may not ask here")
+            raise Refusal(403, "Not this machine", "requests from pages of other sites are refused")
         if name == b"sec-fetch-site" and value not in OWN_SITE and scope["method"] not in READING:
-            detail = "a page of another site or origin may not write here; make keys for it"
+            detail = "writes from pages of other sites or origins are refused; create a key"
             raise Refusal(403, "Not this machine", detail)
 
 

@@ -19,14 +19,14 @@ context = documents.context
 
 
 def session(rows: Rows, now: int) -> Json | None:
-    """The document of seed 000 with its SessionContext (schemas.session.SessionDocument)."""
+    """The session's document with its SessionContext (schemas.session.SessionDocument)."""
     if rows.get("h") is None:
         return None
     return expire(documents.session(rows), documents.latest_turn(rows), now)
 
 
 def task_of(rows: Rows, task_id: str) -> Json | None:
-    """The state machine of seed 002 (schemas.task.TaskDocument)."""
+    """The task's document (schemas.task.TaskDocument)."""
     if rows.get(f"t/{task_id}") is None:
         return None
     latest = documents.latest_turn(rows) if rows.get("h") else None

@@ -88,10 +88,10 @@ def make(tenant: str, role: Role, expires_at: int | None, note: str) -> tuple[st
             f"tenant {tenant!r}: 1 to 128 characters, no `/` and no control characters"
         )
     if tenant == ALL and role != "admin":
-        raise UsageError(f"tenant {ALL!r}: only an admin's key is good for all tenants")
+        raise UsageError(f"tenant {ALL!r}: only an admin's key can be for all tenants")
     if expires_at is not None and expires_at <= time.time_ns() // 1000:
         when = format_time(expires_at)
-        raise UsageError(f"expires: {when} is over already; name a time to come, or leave it out")
+        raise UsageError(f"expires: {when} is in the past; give a later time, or omit it")
     key_id, secret = secrets.token_hex(6), secrets.token_hex(32)
     key = Key(
         id=key_id,

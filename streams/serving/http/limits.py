@@ -117,7 +117,7 @@ class Limits:
             detail = f"a tenant may have {self._bounds.streams} event streams open"
             raise Refusal(429, "Too many streams", detail, AGAIN)
         if self._streams.total() >= self._bounds.all_streams:
-            detail = f"all {self._bounds.all_streams} event streams of this server are taken"
+            detail = f"all {self._bounds.all_streams} event streams of this server are in use"
             raise Refusal(503, "Too many streams", detail, AGAIN)
         self._streams[tenant] += 1
         try:

@@ -27,9 +27,9 @@ Every error is a problem document (RFC 9457). docs/http.md has an example of eac
 ALWAYS = (400, 401, 403, 406, 429, 500)
 """Problems that every endpoint with a key can answer."""
 HEADERS = {
-    "Prefer": "wait=SECONDS, respond-async: how long to wait for the write to be applied; "
-    "return=minimal: results of records that are refused or dead alone.",
-    "Idempotency-Key": "Sent again under the same key, a write is applied once.",
+    "Prefer": "wait=SECONDS or respond-async: how long to wait until the write is applied; "
+    "return=minimal: only the results of records that are refused or dead.",
+    "Idempotency-Key": "A write that is sent again under the same key is applied once.",
 }
 HEADERS_READ = {
     "/memory/summary": {"Accept-Language": "The language of `recent_behavior`: zh, ja or en."},

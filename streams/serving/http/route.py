@@ -38,7 +38,9 @@ SLASH = "\x1f"
 IdInPath = Annotated[Id, Path()]
 IdInQuery = Annotated[Id | None, Query()]
 MomentInQuery = Annotated[Moment | None, Query()]
-Limit = Annotated[int | None, Query(ge=1, description="At most so many; the server has a bound.")]
+Limit = Annotated[
+    int | None, Query(ge=1, description="Maximum entries per page; capped by the server.")
+]
 
 JSON = "application/json"
 STREAM = "text/event-stream"
@@ -245,7 +247,7 @@ def check_accept(scope: Scope, media: str) -> None:
     """Raises Problem where the client takes nothing of what there is."""
     for name, value in scope["headers"]:
         if name == b"accept" and value != b"*/*" and not _accepts(value.lower(), media):
-            raise Problem(406, "Not acceptable", f"Accept: this is answered as {media} alone")
+            raise Problem(406, "Not acceptable", f"Accept: this endpoint returns {media} only")
 
 
 @lru_cache(256)

@@ -1,4 +1,4 @@
-"""Whether the server is alive and answers; what it can be asked."""
+"""Liveness, readiness, metrics and the OpenAPI document."""
 
 from functools import cache
 from http import HTTPStatus
@@ -14,18 +14,18 @@ PLAIN = CONTENT_TYPE.partition(";")[0]
 
 
 async def index(request: Request) -> Response:
-    """Where to begin, for who opens the URL that the server prints."""
+    """The service's name and the paths to start from."""
     _check(request, JSON)
     return reply({"service": "turnfold", "openapi": "/openapi.json", "ready": "/readyz"})
 
 
 async def healthz(request: Request) -> Response:
-    """The process is alive, and which generation answers."""
+    """Liveness, and the generation that answers."""
     return reply({"status": "ok", "generation": _generation(request)})
 
 
 async def readyz(request: Request) -> Response:
-    """Whether questions are answered; during a restore how far it is."""
+    """Current readiness; during a restore also its progress."""
     memory = serving(request).memory
     readiness = memory.readiness()
     status = HTTPStatus.OK if readiness.ready else HTTPStatus.SERVICE_UNAVAILABLE
@@ -41,13 +41,13 @@ def _generation(request: Request) -> str | None:
 
 
 async def openapi_json(request: Request) -> Response:
-    """This document."""
+    """The OpenAPI document."""
     _check(request, JSON)
     return Response(_document(), media_type="application/json")
 
 
 async def metrics(request: Request) -> Response:
-    """For Prometheus."""
+    """Metrics in Prometheus text format."""
     _check(request, PLAIN)
     return Response(exposition(), media_type=CONTENT_TYPE)
 

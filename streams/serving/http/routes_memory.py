@@ -1,4 +1,4 @@
-"""Seed 004's endpoints, paths and bodies as in the seed: profile, context, summary, updates."""
+"""The memory endpoints: profile, context, summary, updates (docs/http.md, "Memory endpoints")."""
 
 import time
 from contextlib import suppress
@@ -35,13 +35,13 @@ from streams.serving.http.route import (
 
 
 async def profile(request: Request, user_id: IdInPath) -> Response:
-    """The long-term learning profile of a user (seed 004 §3.1)."""
+    """A user's learning profile."""
     rows = await serving(request).memory.rows("users", tenant_of(request), user_id)
     return known(documents.profile(rows, user_id), "learning profile")
 
 
 async def context(request: Request, session_id: IdInPath) -> Response:
-    """The short-term memory of a session (seed 004 §3.2)."""
+    """A session's context: what an agent needs before it answers."""
     rows = await serving(request).memory.rows("sessions", tenant_of(request), session_id)
     return known(documents.context(rows), "session context")
 
@@ -49,8 +49,8 @@ async def context(request: Request, session_id: IdInPath) -> Response:
 async def memory_summary(
     request: Request, session_id: IdInQuery = None, user_id: IdInQuery = None
 ) -> Response:
-    """What an intent router is told before each answer (seed 004 §4). Give a session, a user, or
-    both; without a user the session's own. Somebody unknown is a new user, not an error."""
+    """A short summary of session and user, for an intent router. Pass `session_id`, `user_id` or
+    both; without `user_id` the session's user is taken. An unknown id gives an empty summary."""
     if session_id is None and user_id is None:
         raise invalid([Fault("session_id", "give session_id, user_id or both")])
     memory, tenant = serving(request).memory, tenant_of(request)
@@ -67,16 +67,16 @@ async def memory_summary(
 
 
 async def update_session(request: Request) -> Response:
-    """Moves a session's context: intents, topic, last artifact (seed 004 §3.4). The reply is the
-    new context, once the write has been applied."""
+    """Updates a session's context: intent, topic, last artifact. Returns the new context once the
+    update has been applied."""
     body = await _read(request, SessionUpdate)
     fields = _fields(body)
     return await _write(request, "sessions", body.session_id, body, fields)
 
 
 async def update_user(request: Request) -> Response:
-    """Moves a user's profile: mastery, counts, preferences (seed 004 §3.3). The reply is the new
-    profile, once the write has been applied."""
+    """Updates a user's profile: mastery, counts, preferences. Returns the new profile once the
+    update has been applied."""
     body = await _read(request, UserUpdate)
     fields = _fields(body)
     event = fields.pop("event")
@@ -109,7 +109,7 @@ def _fields(body: Update) -> dict[str, Any]:
 async def _write(
     request: Request, table: Table, owner: str, body: Update, fields: dict[str, Any]
 ) -> Response:
-    """The update as a `signal` record (design 03), and the document once it is applied."""
+    """The update as a `signal` record, and the document once it is applied."""
     here, tenant = serving(request), tenant_of(request)
     scope = SCOPES[table]
     key = request_headers.idempotency_key(request)

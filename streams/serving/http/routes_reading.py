@@ -28,13 +28,15 @@ from streams.serving.http.route import (
     tenant_of,
 )
 
-NEXT = "The last reply's `next`."
+NEXT = "`next` of the previous page."
 OffsetCursor = Annotated[str | None, Query(pattern=paging.OFFSET, description=NEXT)]
 PlaceCursor = Annotated[str | None, Query(pattern=paging.PLACE, description=NEXT)]
 LetterCursor = Annotated[str | None, Query(pattern=paging.LETTER_PLACE, description=NEXT)]
 SearchCursor = Annotated[str | None, Query(pattern=CURSOR, description=NEXT)]
 ReasonInQuery = Annotated[Label | None, Query(description="Only this reason.")]
-SearchText = Annotated[str, Query(min_length=1, max_length=2000, description="What about.")]
+SearchText = Annotated[
+    str, Query(min_length=1, max_length=2000, description="Words to search for.")
+]
 SearchKinds = Annotated[
     str | None,
     Query(
@@ -53,7 +55,7 @@ def _now() -> int:
 
 
 async def session(request: Request, session_id: IdInPath, as_of: MomentInQuery = None) -> Response:
-    """A session with its conversations, memory and context (seed 000), now or as of a time."""
+    """A session with its conversations, memory and context, now or as of a time."""
     here, tenant = serving(request), tenant_of(request)
     if as_of is not None:
         then = await here.past.ask(
@@ -67,7 +69,7 @@ async def session(request: Request, session_id: IdInPath, as_of: MomentInQuery =
 async def timeline(
     request: Request, session_id: IdInPath, limit: Limit = None, cursor: PlaceCursor = None
 ) -> Response:
-    """The turns of a session in order, out of the history."""
+    """The turns of a session in order, from the history."""
     here, tenant = serving(request), tenant_of(request)
     page, after = here.length(limit), paging.after(cursor)
     turns = await here.past.ask(
@@ -83,8 +85,8 @@ async def timeline(
 
 
 async def events(request: Request, session_id: IdInPath) -> Response:
-    """The session's document as server-sent events: now, and whenever it changes. A client that
-    comes back with `Last-Event-ID` gets it only if it has changed meanwhile."""
+    """The session's document as server-sent events: once now, then on every change. With
+    `Last-Event-ID` the first event is sent only if the document has changed since."""
     here, tenant = serving(request), tenant_of(request)
     rows = await here.memory.rows("sessions", tenant, session_id)
     if rows.get("h") is None:
@@ -97,8 +99,8 @@ async def events(request: Request, session_id: IdInPath) -> Response:
 
 
 async def task(request: Request, task_id: IdInPath, session_id: IdInQuery = None) -> Response:
-    """A task: plan, recursions, tool results and where it stands (seed 002). Without `session_id`
-    it is looked for in the history."""
+    """A task: plan, recursions, tool results and status. Without `session_id` the task is looked up
+    in the history."""
     here, tenant = serving(request), tenant_of(request)
     if session_id is None:
         found = await here.past.ask(
@@ -113,7 +115,7 @@ async def task(request: Request, task_id: IdInPath, session_id: IdInQuery = None
 
 
 async def user(request: Request, user_id: IdInPath) -> Response:
-    """Everything that is known of a user now: profile, states, preferences, mood."""
+    """A user's profile, states, preferences and mood, now."""
     rows = await serving(request).memory.rows("users", tenant_of(request), user_id)
     return known(documents.user(rows, _now()), "user")
 
@@ -126,8 +128,8 @@ async def states(
     limit: Limit = None,
     cursor: OffsetCursor = None,
 ) -> Response:
-    """What was held true of a user at `as_of`, as far as was known at `known_at`: two clocks, both
-    now unless given. Nothing of a user nobody knows: an empty list."""
+    """A user's states that were true at `as_of`, as known at `known_at`; both default to now. An
+    unknown user has an empty list."""
     here, tenant = serving(request), tenant_of(request)
     at = _now() if as_of is None else as_of
     found = await here.past.ask(
@@ -147,7 +149,7 @@ async def states(
 
 
 async def mood(request: Request, user_id: IdInPath, at: MomentInQuery = None) -> Response:
-    """A user's mood, now or at a time: it fades between moments of feeling (seed 003 §5)."""
+    """A user's mood, now or at a time. It fades between moments of affect."""
     here, tenant = serving(request), tenant_of(request)
     moment = _now() if at is None else at
     rows = await here.memory.rows("users", tenant, user_id)
@@ -164,8 +166,8 @@ async def mood(request: Request, user_id: IdInPath, at: MomentInQuery = None) ->
 async def why(
     request: Request, state_id: IdInPath, limit: Limit = None, cursor: OffsetCursor = None
 ) -> Response:
-    """How a state (or whatever else has revisions: a session, a preference, an item of session
-    memory, a link, a thread) came to be as it is, with the words it rests on."""
+    """The revisions of a state, preference, session, session memory item, link or thread, each with
+    the text of its evidence events."""
     here, tenant = serving(request), tenant_of(request)
     found = await here.past.ask("state", tenant, lambda root: reading.why(root, tenant, state_id))
     page, following = paging.window(found, here.length(limit), cursor)
@@ -198,8 +200,8 @@ async def search(
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 10,
     cursor: SearchCursor = None,
 ) -> Response:
-    """The events and states that a text is about (docs/search.md), best first. `matches` are the
-    parts of a hit's text that matched, as [start, end) in characters."""
+    """Searches events, states, preferences and session memory, best hits first. `matches` are the
+    matching parts of a hit's text, as [start, end) in characters."""
     here, tenant = serving(request), tenant_of(request)
     query = SearchQuery(
         text=q,
@@ -236,7 +238,7 @@ async def dead_letters(
 
 
 async def dead_letter(request: Request, letter_id: LetterInPath) -> Response:
-    """One dead letter with what was sent. A slash in its id is written `%2F`."""
+    """One dead letter with its content. Write a slash in its id as `%2F`."""
     here, tenant = serving(request), tenant_of(request)
     found = await here.past.ask(
         "dead letter", tenant, lambda root: reading.dead_letter(root, tenant, letter_id)

@@ -39,8 +39,8 @@ TAKEN = frozenset({*RECORD_TYPES, *NDJSON})
 
 
 async def post_records(request: Request) -> Response:
-    """Appends input records to the log (design 03): turns, recursions, tool results, signals,
-    write plans. 200: all have ended; 202: some are in the log for good, and not applied yet."""
+    """Appends input records to the log: turns, recursions, tool results, signals, write plans. 200:
+    every record has its outcome; 202: some are stored and not applied yet."""
     here, tenant = serving(request), tenant_of(request)
     records = await _records(request, await request.body(), here.records)
     if withheld.in_headers(request.headers.items()):

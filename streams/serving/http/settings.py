@@ -22,52 +22,50 @@ class ServeSettings(Settings):
 
     about = "serve settings"
     host: Annotated[
-        str, Field(min_length=1, description="Where to listen; without keys this machine alone.")
+        str, Field(min_length=1, description="Address to listen on; loopback only without keys.")
     ] = "127.0.0.1"
-    port: Annotated[int, Field(ge=0, le=65_535, description="0: any that is free.")] = 8400
-    keys: Annotated[
-        Path | None, Field(description="The file of `turnfold keys`: who may ask, for whom.")
-    ] = None
+    port: Annotated[int, Field(ge=0, le=65_535, description="Port; 0: any free port.")] = 8400
+    keys: Annotated[Path | None, Field(description="Key file, as `turnfold keys` makes it.")] = None
     extractor: Annotated[
         Literal["none", "rules"] | None,
         Field(
-            description="Finds memory in turns, without Kafka. It is remembered: without it the "
-            "history goes on with what was chosen last."
+            description="How to find memory in turns (without Kafka). The choice is stored in "
+            "the history; default: the stored choice."
         ),
     ] = None
     retention_days: Annotated[
-        float, AfterValidator(check_days), Field(description=f"{ABOUT} Without Kafka.")
+        float, AfterValidator(check_days), Field(description=f"{ABOUT} Only without Kafka.")
     ] = DEFAULT_DAYS
     app_id: Annotated[
         str,
         Field(
             pattern=r"^[A-Za-z0-9._-]{1,100}$",
-            description="The workers' consumer group, whose tables are followed.",
+            description="App id of the workers whose tables are served.",
         ),
     ] = "turnfold"
     within: Annotated[
         float,
-        Field(gt=0, le=60, description="Seconds a write waits to be applied; then it is a 202."),
+        Field(gt=0, le=60, description="Seconds to wait until a write is applied, before 202."),
     ] = 2.0
-    page: Annotated[int, Field(ge=1, le=10_000, description="Most entries of a list.")] = 1_000
-    records: Annotated[int, Field(ge=1, description="Most records of one request.")] = 10_000
+    page: Annotated[int, Field(ge=1, le=10_000, description="Maximum entries per page.")] = 1_000
+    records: Annotated[int, Field(ge=1, description="Maximum records per request.")] = 10_000
     query_seconds: Annotated[
-        float, Field(gt=0, le=600, description="A question to the history ends then.")
+        float, Field(gt=0, le=600, description="Maximum seconds of a history query.")
     ] = 10.0
-    body_bytes: Annotated[int, Field(ge=1_000, description="Of a request's body, unpacked.")] = (
-        BOUNDS.body_bytes
-    )
+    body_bytes: Annotated[
+        int, Field(ge=1_000, description="Maximum bytes of a body, unpacked.")
+    ] = BOUNDS.body_bytes
     key_rate: Annotated[
-        int, Field(ge=0, description="Requests a second of one key; 0: any number.")
+        int, Field(ge=0, description="Maximum requests per second and key; 0: no limit.")
     ] = BOUNDS.key_rate
     tenant_rate: Annotated[
-        int, Field(ge=0, description="Requests a second of one tenant; 0: any number.")
+        int, Field(ge=0, description="Maximum requests per second and tenant; 0: no limit.")
     ] = BOUNDS.tenant_rate
-    streams: Annotated[int, Field(ge=0, description="Open event streams of one tenant.")] = (
+    streams: Annotated[int, Field(ge=0, description="Maximum open event streams per tenant.")] = (
         BOUNDS.streams
     )
 
-    all_streams: Annotated[int, Field(ge=0, description="Open event streams of all tenants.")] = (
+    all_streams: Annotated[int, Field(ge=0, description="Maximum open event streams.")] = (
         BOUNDS.all_streams
     )
 

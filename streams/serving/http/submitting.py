@@ -207,7 +207,7 @@ def status_of(results: Sequence[Result]) -> HTTPStatus:
     """200, or 202 where some are only accepted. Raises Problem where all were refused."""
     if results and all(one.ending == "refused" for one in results):
         if all(one.reason == "other_tenant" for one in results):
-            raise Problem(403, "Forbidden", "the key is of another tenant")
+            raise Problem(403, "Forbidden", "the key belongs to another tenant")
         raise invalid([fault for one in results[:100] for fault in _faults(one)])
     accepted = any(one.ending == "accepted" for one in results)
     return HTTPStatus.ACCEPTED if accepted else HTTPStatus.OK

@@ -148,7 +148,7 @@ class Past:
             watch.interrupt()
             raise _too_slow(self._seconds) from None
         except _duckdb.OutOfMemoryException:
-            raise Problem(503, "Too slow", "that takes too much memory; ask for less") from None
+            raise Problem(503, "Too slow", "the query needs too much memory; narrow it") from None
         except DataRefused:
             raise not_found(what) from None
         except UsageError as error:

@@ -11,7 +11,7 @@ import type {
 
 /** A server's endpoints. Every method throws the errors of `errors.ts`. */
 export class Turnfold extends Sender {
-  /** The long-term learning profile of a user (seed 004 §3.1). */
+  /** A user's learning profile. */
   profile(user_id: string): Promise<UserLearningProfile> {
     return this.send({
       method: "GET",
@@ -20,7 +20,7 @@ export class Turnfold extends Sender {
     });
   }
 
-  /** The short-term memory of a session (seed 004 §3.2). */
+  /** A session's context: what an agent needs before it answers. */
   context(session_id: string): Promise<SessionContext> {
     return this.send({
       method: "GET",
@@ -30,8 +30,8 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * What an intent router is told before each answer (seed 004 §4). Give a session, a user, or
-   * both; without a user the session's own. Somebody unknown is a new user, not an error.
+   * A short summary of session and user, for an intent router. Pass `session_id`, `user_id` or
+   * both; without `user_id` the session's user is taken. An unknown id gives an empty summary.
    */
   memorySummary(options: { session_id?: string; user_id?: string; accept_language?: string } = {}): Promise<MemorySummary> {
     return this.send({
@@ -44,8 +44,8 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * Moves a user's profile: mastery, counts, preferences (seed 004 §3.3). The reply is the new
-   * profile, once the write has been applied.
+   * Updates a user's profile: mastery, counts, preferences. Returns the new profile once the
+   * update has been applied.
    */
   updateUser(given: UserUpdate, options: { prefer?: string; idempotency_key?: string } = {}): Promise<UserLearningProfile | Accepted | null> {
     return this.send({
@@ -58,8 +58,8 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * Moves a session's context: intents, topic, last artifact (seed 004 §3.4). The reply is the
-   * new context, once the write has been applied.
+   * Updates a session's context: intent, topic, last artifact. Returns the new context once
+   * the update has been applied.
    */
   updateSession(given: SessionUpdate, options: { prefer?: string; idempotency_key?: string } = {}): Promise<SessionContext | Accepted | null> {
     return this.send({
@@ -72,8 +72,8 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * Appends input records to the log (design 03): turns, recursions, tool results, signals,
-   * write plans. 200: all have ended; 202: some are in the log for good, and not applied yet.
+   * Appends input records to the log: turns, recursions, tool results, signals, write plans.
+   * 200: every record has its outcome; 202: some are stored and not applied yet.
    */
   postRecords(records: Records, options: { prefer?: string; idempotency_key?: string } = {}): Promise<RecordsReply> {
     return this.send({
@@ -85,7 +85,7 @@ export class Turnfold extends Sender {
     });
   }
 
-  /** A session with its conversations, memory and context (seed 000), now or as of a time. */
+  /** A session with its conversations, memory and context, now or as of a time. */
   session(session_id: string, options: { as_of?: Moment } = {}): Promise<SessionDocument> {
     return this.send({
       method: "GET",
@@ -95,7 +95,7 @@ export class Turnfold extends Sender {
     });
   }
 
-  /** The turns of a session in order, out of the history. */
+  /** The turns of a session in order, from the history. */
   timeline(session_id: string, options: { limit?: number; cursor?: string } = {}): Promise<Timeline> {
     return this.send({
       method: "GET",
@@ -114,8 +114,8 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * The session's document as server-sent events: now, and whenever it changes. A client that
-   * comes back with `Last-Event-ID` gets it only if it has changed meanwhile.
+   * The session's document as server-sent events: once now, then on every change. With `Last-
+   * Event-ID` the first event is sent only if the document has changed since.
    */
   events(session_id: string, options: { last_event_id?: string } = {}): AsyncGenerator<SessionEvent> {
     return this.stream({
@@ -127,8 +127,8 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * A task: plan, recursions, tool results and where it stands (seed 002). Without
-   * `session_id` it is looked for in the history.
+   * A task: plan, recursions, tool results and status. Without `session_id` the task is looked
+   * up in the history.
    */
   task(task_id: string, options: { session_id?: string } = {}): Promise<TaskDocument> {
     return this.send({
@@ -139,7 +139,7 @@ export class Turnfold extends Sender {
     });
   }
 
-  /** Everything that is known of a user now: profile, states, preferences, mood. */
+  /** A user's profile, states, preferences and mood, now. */
   user(user_id: string): Promise<UserDocument> {
     return this.send({
       method: "GET",
@@ -149,8 +149,8 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * What was held true of a user at `as_of`, as far as was known at `known_at`: two clocks,
-   * both now unless given. Nothing of a user nobody knows: an empty list.
+   * A user's states that were true at `as_of`, as known at `known_at`; both default to now. An
+   * unknown user has an empty list.
    */
   states(user_id: string, options: { as_of?: Moment; known_at?: Moment; limit?: number; cursor?: string } = {}): Promise<States> {
     return this.send({
@@ -169,7 +169,7 @@ export class Turnfold extends Sender {
     );
   }
 
-  /** A user's mood, now or at a time: it fades between moments of feeling (seed 003 §5). */
+  /** A user's mood, now or at a time. It fades between moments of affect. */
   mood(user_id: string, options: { at?: Moment } = {}): Promise<MoodNow> {
     return this.send({
       method: "GET",
@@ -180,8 +180,8 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * How a state (or whatever else has revisions: a session, a preference, an item of session
-   * memory, a link, a thread) came to be as it is, with the words it rests on.
+   * The revisions of a state, preference, session, session memory item, link or thread, each
+   * with the text of its evidence events.
    */
   why(state_id: string, options: { limit?: number; cursor?: string } = {}): Promise<Why> {
     return this.send({
@@ -201,8 +201,8 @@ export class Turnfold extends Sender {
   }
 
   /**
-   * The events and states that a text is about (docs/search.md), best first. `matches` are the
-   * parts of a hit's text that matched, as [start, end) in characters.
+   * Searches events, states, preferences and session memory, best hits first. `matches` are
+   * the matching parts of a hit's text, as [start, end) in characters.
    */
   search(options: { q: string; user_id?: string; session_id?: string; kind?: string; from?: Moment; to?: Moment; as_of?: Moment; limit?: number; cursor?: string }): Promise<SearchPage> {
     return this.send({
@@ -239,7 +239,7 @@ export class Turnfold extends Sender {
     );
   }
 
-  /** One dead letter with what was sent. A slash in its id is written `%2F`. */
+  /** One dead letter with its content. Write a slash in its id as `%2F`. */
   deadLetter(letter_id: string): Promise<DeadLetterWhole> {
     return this.send({
       method: "GET",
@@ -248,7 +248,7 @@ export class Turnfold extends Sender {
     });
   }
 
-  /** The process is alive, and which generation answers. */
+  /** Liveness, and the generation that answers. */
   healthz(): Promise<Health> {
     return this.send({
       method: "GET",
@@ -257,7 +257,7 @@ export class Turnfold extends Sender {
     });
   }
 
-  /** Whether questions are answered; during a restore how far it is. */
+  /** Current readiness; during a restore also its progress. */
   readyz(): Promise<Ready> {
     return this.send({
       method: "GET",

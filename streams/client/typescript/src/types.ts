@@ -1,8 +1,8 @@
 /** The API's models. Made by scripts/generate from schemas/generated/openapi.json. */
 
 /**
- * The record is in the log for good; what it ends as was not known in time. `look` is where
- * its effect will be seen.
+ * The record is stored; its outcome was not known in time. `look` is the URL that will show
+ * its effect.
  */
 export interface Accepted {
   id: string;
@@ -10,14 +10,14 @@ export interface Accepted {
   look: string;
 }
 
-/** What one step of the loop did (seed 002 §5.5); `output` is free in form. */
+/** What one step of the loop did; `output` may have any form. */
 export interface Action {
   action_type: "CALL_TOOL" | "RE_PLAN" | "REFLECT" | "ANSWER" | "CLARIFY";
   output?: Record<string, unknown>;
   [more: string]: unknown;
 }
 
-/** One moment of feeling: text and numbers (seed 003 §5). */
+/** One moment of affect: text, labels and numbers. */
 export interface Affect {
   text?: string;
   labels?: Array<string>;
@@ -26,14 +26,14 @@ export interface Affect {
   [more: string]: unknown;
 }
 
-/** Where the session's files live, seed 000. */
+/** Where the session's files are stored. */
 export interface ArtifactsMetadata {
   workspace_root?: string | null;
   sandbox_id?: string | null;
   [more: string]: unknown;
 }
 
-/** What somebody says a session is about (`subject`) or for (`object`), seed 000. */
+/** A claim about what a session is about (`subject`) or for (`object`). */
 export interface Claim {
   content: string;
   source?: "user" | "agent";
@@ -41,7 +41,7 @@ export interface Claim {
   [more: string]: unknown;
 }
 
-/** Changes of the context graph (seed 003 §4). */
+/** Changes of threads and links. */
 export interface ContextUpdates {
   threads?: Array<ThreadUpdate>;
   links?: Array<LinkUpdate>;
@@ -59,7 +59,7 @@ export interface Conversation {
   summary?: Summary | null;
 }
 
-/** The greatest recursion in order (seed 002 §5.3). */
+/** The last recursion in order. */
 export interface CurrentRecursion {
   trace_id: string;
   iteration_index: number;
@@ -76,7 +76,7 @@ export interface DeadLetter {
   recorded_at: string;
 }
 
-/** A dead letter with what was sent: as text, or in base64 where that is not UTF-8. */
+/** A dead letter with its content: as text, or in base64 if it is not UTF-8. */
 export interface DeadLetterWhole {
   id: string;
   reason: string;
@@ -94,7 +94,7 @@ export interface DeadLetters {
   next: string | null;
 }
 
-/** When the thing spoken of happened, and whom it is about. */
+/** When the event happened and which entities it concerns. */
 export interface EventAnnotations {
   about_start?: string | null;
   about_end?: string | null;
@@ -105,14 +105,14 @@ export interface EventAnnotations {
 
 /**
  * Server-sent events: `id` the document's hash, `event: session`, `data` a SessionDocument;
- * `event: gone` where the session is no more. Comments keep the connection open.
+ * `event: gone` if the session no longer exists. Comments keep the connection open.
  */
 export type EventStream = string;
 
 /**
- * How a model made a plan: the turns it saw, its calls, their tokens and cost. With `error`
- * there is no plan: the record says that none came of these turns, and ends as a dead
- * letter, reason `extraction_failed`. `answer` is what the model said last.
+ * How a model made a plan: the turns it read, its calls, their tokens and cost. With `error`
+ * no plan could be made of these turns: the record becomes a dead letter with reason
+ * `extraction_failed`. `answer` is the model's last answer.
  */
 export interface Extraction {
   event_ids?: Array<string>;
@@ -134,7 +134,7 @@ export interface Extractor {
 }
 
 /**
- * The process is alive. `generation` answers; null: none does now, or the server has no
+ * Liveness. `generation` is the one that answers; null if none does or the server has no
  * history.
  */
 export interface Health {
@@ -142,14 +142,14 @@ export interface Health {
   generation: string | null;
 }
 
-/** Counts of what the learner did; topics in order of first visit. */
+/** Counts of activities, and topics in order of first visit. */
 export interface LearnerHistory {
   quiz_sessions?: number;
   homework_help_count?: number;
   topics_visited?: Array<string>;
 }
 
-/** What the learner uses most; null until it shows. The strengths are ours. */
+/** What the learner uses most, and how clearly; null while there is too little to tell. */
 export interface LearnerPreferences {
   preferred_artifact?: "quiz" | "explanation" | "notes" | "flashcards" | null;
   preferred_artifact_strength?: "weak" | "medium" | "strong" | null;
@@ -157,7 +157,7 @@ export interface LearnerPreferences {
   difficulty_preference_strength?: "weak" | "medium" | "strong" | null;
 }
 
-/** Puts or removes a relation between two events (seed 003 §4). */
+/** Puts or removes a relation between two events. */
 export interface LinkUpdate {
   op?: "put" | "remove";
   from_event_id: string;
@@ -169,7 +169,7 @@ export interface LinkUpdate {
   [more: string]: unknown;
 }
 
-/** Fields of a session memory item to change; those left out stay. */
+/** Fields of a session memory item to change; omitted fields keep their values. */
 export interface MemoryItemPatch {
   id: string;
   content?: string | null;
@@ -182,7 +182,7 @@ export interface MemoryItemPatch {
   [more: string]: unknown;
 }
 
-/** One item of `session_memory_delta`: written as it is, without a threshold. */
+/** An item that `session_memory_delta` adds. It needs no threshold. */
 export interface MemoryItemWrite {
   id: string;
   type: "preference" | "constraint" | "background" | "capability_assumption" | "decision";
@@ -196,7 +196,7 @@ export interface MemoryItemWrite {
   [more: string]: unknown;
 }
 
-/** Seed 004 §2.3. `known` is false where the topic's mastery is not known. */
+/** Mastery of the current topic. `known` is false if there is no answer on it yet. */
 export interface MemorySummary {
   topic_hint?: string | null;
   user_mastery_hint?: "weak" | "medium" | "strong";
@@ -204,7 +204,7 @@ export interface MemorySummary {
   recent_behavior: string;
 }
 
-/** What is known of an answer, seed 004. `correct_rate` is a share, 0..1. */
+/** The result of a lesson. `correct_rate` is a share, 0..1. */
 export interface Metadata {
   difficulty?: "easy" | "medium" | "hard" | null;
   correct_rate?: number | null;
@@ -213,7 +213,7 @@ export interface Metadata {
 
 /**
  * The mood at a moment: baseline + shock, the shock halving every `shock_halflife_seconds`.
- * `at` is missing where nothing was ever felt.
+ * `at` is missing if the user has no moment of affect.
  */
 export interface MoodNow {
   text: string;
@@ -226,7 +226,7 @@ export interface MoodNow {
   last_at: string | null;
 }
 
-/** One hint at something worth remembering; written when its type's rule says so (design 04). */
+/** Something worth remembering; shown once its type's threshold is met (docs/rules.md). */
 export interface Observation {
   type: "preference" | "constraint" | "background" | "capability_assumption" | "decision";
   content?: string;
@@ -242,7 +242,7 @@ export interface Observation {
   [more: string]: unknown;
 }
 
-/** A moment of feeling an extractor saw in an event; by default the plan's own. */
+/** A moment of affect in an event; by default in the plan's own event. */
 export interface PlanAffect {
   text?: string;
   labels?: Array<string>;
@@ -252,7 +252,7 @@ export interface PlanAffect {
   [more: string]: unknown;
 }
 
-/** One step of a plan (seed 002 §5.4). Without a status a known step keeps its own. */
+/** One step of a plan. Without a status a known step keeps its current one. */
 export interface PlanStep {
   step_id: string;
   description?: string;
@@ -286,7 +286,7 @@ export interface PreferenceUpdate {
   [more: string]: unknown;
 }
 
-/** RFC 9457. `type` is explained in docs/http.md. */
+/** A problem document (RFC 9457). docs/http.md explains each `type`. */
 export interface ProblemDocument {
   type: string;
   title: string;
@@ -295,7 +295,7 @@ export interface ProblemDocument {
   errors?: Array<ProblemError> | null;
 }
 
-/** One fault: the field, what is wrong with it, and of several records which one, from 1. */
+/** One fault: the field, the reason, and for several records the record's position, from 1. */
 export interface ProblemError {
   field: string;
   reason: string;
@@ -303,9 +303,10 @@ export interface ProblemError {
 }
 
 /**
- * Whether questions are answered; `done` of `total` rows or bytes are restored. `generation`
- * answers; null: none does now, or the server has no history. `promoted` is the generation
- * that was promoted and does not answer yet; usually null.
+ * Current readiness; accurate during a restore. `done` of `total` rows or bytes are
+ * restored. `generation` is the one that answers; null if none does or the server has no
+ * history. `promoted` is a generation that was promoted and does not answer yet; usually
+ * null.
  */
 export interface Ready {
   ready: boolean;
@@ -317,9 +318,9 @@ export interface Ready {
 }
 
 /**
- * What became of one record. `position` counts from 1: lines of NDJSON, or elements.
- * `refused`: it was not taken, `field` and `detail` say why. `dead`: it was taken and is a
- * dead letter now. `accepted`: it is in the log for good, its ending was not known in time.
+ * The outcome of one record. `position` counts lines of NDJSON, or elements, from 1.
+ * `refused`: not stored; `field` and `detail` give the reason. `dead`: stored as a dead
+ * letter. `accepted`: stored; its outcome was not known in time.
  */
 export interface RecordResult {
   position: number;
@@ -331,15 +332,15 @@ export interface RecordResult {
 }
 
 /**
- * Counts by ending, and the result of each record (`Prefer: return=minimal`: of those alone
- * that are refused or dead).
+ * Counts by outcome, and the result of each record; with `Prefer: return=minimal` only of
+ * records that are refused or dead.
  */
 export interface RecordsReply {
   counts: Partial<Record<"applied" | "duplicate" | "dead" | "withheld" | "accepted" | "refused", number>>;
   results: Array<RecordResult>;
 }
 
-/** One step of an agent's loop (seed 002). Key: tenant/session_id. */
+/** One step of an agent's loop. Key: tenant/session_id. */
 export interface Recursion {
   schema_version?: number;
   type: "recursion";
@@ -365,7 +366,7 @@ export interface Recursion {
   [more: string]: unknown;
 }
 
-/** A change, and one event that it rests on, in the event's own words. */
+/** A change, with one of its evidence events. */
 export interface RevisionTold {
   owner_id: string;
   entity_type: string;
@@ -388,8 +389,8 @@ export interface RevisionTold {
 }
 
 /**
- * An event, state, preference or item of session memory. `matches` are the parts of `text`
- * that matched, as [start, end) in characters; `why` what each part adds to `score`.
+ * An event, state, preference or session memory item. `matches` are the matching parts of
+ * `text`, as [start, end) in characters; `why` is what each signal adds to `score`.
  */
 export interface SearchHit {
   kind: "event" | "state" | "preference" | "session_memory";
@@ -410,7 +411,7 @@ export interface SearchPage {
   next: string | null;
 }
 
-/** The short-term memory of seed 004 §2.2; ≤ 10 recent intents, oldest first. */
+/** The session's short-term memory; at most 10 recent intents, oldest first. */
 export interface SessionContext {
   session_id: string;
   current_topic?: string | null;
@@ -420,7 +421,7 @@ export interface SessionContext {
   updated_at: string;
 }
 
-/** The session as seed 000 writes it. ≤ 20 newest conversations, ≤ 200 memory items. */
+/** The session: at most the 20 newest conversations and 200 memory items. */
 export interface SessionDocument {
   session_id: string;
   user_id?: string | null;
@@ -437,7 +438,7 @@ export interface SessionDocument {
   context?: SessionContext | null;
 }
 
-/** Direct writes to the session memory: per id the latest turn's op wins. */
+/** Direct writes to the session memory. Per id the latest turn's operation wins. */
 export interface SessionMemoryDelta {
   add?: Array<MemoryItemWrite>;
   update?: Array<MemoryItemPatch>;
@@ -445,7 +446,7 @@ export interface SessionMemoryDelta {
   [more: string]: unknown;
 }
 
-/** Something worth remembering within a session; `evidence` names ≤ 20 newest events. */
+/** Something worth remembering in a session; `evidence` lists at most the 20 newest events. */
 export interface SessionMemoryItem {
   id: string;
   type: "preference" | "constraint" | "background" | "capability_assumption" | "decision";
@@ -459,7 +460,7 @@ export interface SessionMemoryItem {
   evidence?: Array<string>;
 }
 
-/** `POST /memory/session/update` (seed 004 §3.4). */
+/** The body of `POST /memory/session/update`. */
 export interface SessionUpdate {
   tenant?: string | null;
   signal_id?: string | null;
@@ -471,13 +472,13 @@ export interface SessionUpdate {
   [more: string]: unknown;
 }
 
-/** What a recursion asked to be remembered. */
+/** A short-term memory, and the recursion that added it. */
 export interface ShortTermMemory {
   trace_id: string;
   memory: string;
 }
 
-/** What one of seed 004's two POSTs says; moves the session's context or the user's profile. */
+/** An update of a session's context (scope session) or of a user's profile (scope user). */
 export interface Signal {
   schema_version?: number;
   type: "signal";
@@ -495,7 +496,7 @@ export interface Signal {
   [more: string]: unknown;
 }
 
-/** A version of a state, valid in [valid_from, valid_to); its text in the persona's voice. */
+/** A version of a state, valid in [valid_from, valid_to). */
 export interface State {
   state_id: string;
   kind: "fact" | "relation" | "task" | "summary" | "long_mood_state";
@@ -511,7 +512,7 @@ export interface State {
   updated_at: string;
 }
 
-/** A state as it was true at a time, as far as was known at another. */
+/** A state as it was true at one time and known at another. */
 export interface StateThen {
   owner_id: string;
   state_id: string;
@@ -527,7 +528,7 @@ export interface StateThen {
   updated_at: string;
 }
 
-/** One change of the long-term state (seed 003 §2). */
+/** One change of the long-term state. */
 export interface StateUpdate {
   op?: "upsert" | "close" | "mark_done";
   kind?: "fact" | "relation" | "task" | "summary" | "long_mood_state" | null;
@@ -543,7 +544,7 @@ export interface StateUpdate {
   [more: string]: unknown;
 }
 
-/** What was held true of a user, and from where to go on (`cursor`); null at the end. */
+/** A user's states. `next` is the cursor of the next page; null at the end. */
 export interface States {
   user_id: string;
   as_of: string;
@@ -552,7 +553,7 @@ export interface States {
   next: string | null;
 }
 
-/** A step of the plan with the recursions that claim it (seed 002 §5.4). */
+/** A step of the plan with the recursions that claim it. */
 export interface StepView {
   step_id: string;
   description?: string;
@@ -560,7 +561,7 @@ export interface StepView {
   recursion_history?: Array<Record<string, unknown>>;
 }
 
-/** What the agent found and decided in one task, seed 000. */
+/** What the agent found and decided in one task. */
 export interface Summary {
   content?: string;
   key_findings?: Array<string>;
@@ -568,7 +569,7 @@ export interface Summary {
   [more: string]: unknown;
 }
 
-/** What the task is about and how it is to be done (seed 002 §5.4). */
+/** The task's objective, constraints, plan and short-term memory. */
 export interface TaskContext {
   objective?: string | null;
   constraints?: Array<string>;
@@ -577,8 +578,8 @@ export interface TaskContext {
 }
 
 /**
- * The whole machine: the fold of its recursions in (iteration_index, trace_id) order. ≤ 200
- * recursions are kept whole; `older_recursions` counts the others.
+ * The state of a task: the fold of its recursions in (iteration_index, trace_id) order. At
+ * most 200 recursions are kept whole; `older_recursions` counts the others.
  */
 export interface TaskDocument {
   global: TaskGlobal;
@@ -588,7 +589,7 @@ export interface TaskDocument {
   older_recursions?: number;
 }
 
-/** Where the task stands (seed 002 §5.2). */
+/** The task's status, iterations and limit. */
 export interface TaskGlobal {
   task_id: string;
   iteration: number;
@@ -602,7 +603,7 @@ export interface TaskGlobal {
   updated_at: string;
 }
 
-/** ≤ 50 short-term memories, oldest out. */
+/** At most the 50 newest short-term memories. */
 export interface TaskMemory {
   short_term?: Array<ShortTermMemory>;
 }
@@ -626,7 +627,7 @@ export interface Timeline {
   next: string | null;
 }
 
-/** A turn with the feeling in it, where one is known. */
+/** A turn with its affect, if known. */
 export interface TimelineTurn {
   occurred_at: string;
   event_id: string;
@@ -644,7 +645,7 @@ export interface TimelineTurn {
   d: number | null;
 }
 
-/** What a tool answered, to be put into the call it answers (seed 002 §5.5). */
+/** The result of a tool call, which is put into that call. */
 export interface ToolResult {
   schema_version?: number;
   type: "tool_result";
@@ -661,7 +662,7 @@ export interface ToolResult {
   [more: string]: unknown;
 }
 
-/** User input and answer: the unit of the event log (seed 003 §1). Key: tenant/session_id. */
+/** User input and answer: the unit of the event log. Key: tenant/session_id. */
 export interface Turn {
   schema_version?: number;
   type: "turn";
@@ -694,7 +695,7 @@ export interface Turn {
   [more: string]: unknown;
 }
 
-/** Everything that is known of a user now. */
+/** A user's profile, states, preferences and mood. */
 export interface UserDocument {
   user_id: string;
   profile: UserLearningProfile | null;
@@ -703,7 +704,7 @@ export interface UserDocument {
   mood: MoodNow | null;
 }
 
-/** What the user has just done (seed 004 §3.3). */
+/** What the user has just done. */
 export interface UserEvent {
   intent?: string | null;
   topic?: string | null;
@@ -712,7 +713,7 @@ export interface UserEvent {
   [more: string]: unknown;
 }
 
-/** Seed 004 §2.1. `mastery_score` (ours) is the number behind each word, 0..1. */
+/** A user's learning profile. `mastery_score` is the number behind each level, 0..1. */
 export interface UserLearningProfile {
   user_id: string;
   mastery?: Record<string, "weak" | "medium" | "strong">;
@@ -722,7 +723,7 @@ export interface UserLearningProfile {
   updated_at: string;
 }
 
-/** `POST /memory/user/update` (seed 004 §3.3). */
+/** The body of `POST /memory/user/update`. */
 export interface UserUpdate {
   tenant?: string | null;
   signal_id?: string | null;
@@ -732,7 +733,7 @@ export interface UserUpdate {
   [more: string]: unknown;
 }
 
-/** Valence, arousal, dominance; a finite number outside -1..+1 is clamped (seed 003 §5). */
+/** Valence, arousal, dominance; each is a finite number; values outside -1..+1 are clamped. */
 export interface Vad {
   v: number;
   a: number;
@@ -740,7 +741,7 @@ export interface Vad {
   [more: string]: unknown;
 }
 
-/** How something came to be as it is. */
+/** The revisions of an entity, in order. */
 export interface Why {
   entity_id: string;
   revisions: Array<RevisionTold>;
@@ -748,8 +749,8 @@ export interface Why {
 }
 
 /**
- * What should be remembered of an event (seed 003 §4). Applies whole or not at all. Key:
- * tenant/user_id. `event_id` names the event it was made from; none when tidying.
+ * What should be remembered of an event. Applies whole or not at all. Key: tenant/user_id.
+ * `event_id` names the event it was made from; none when tidying.
  */
 export interface WritePlan {
   schema_version?: number;
