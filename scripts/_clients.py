@@ -1,6 +1,6 @@
-"""The clients' methods out of the OpenAPI document (scripts/generate): Python, TypeScript.
+"""The clients out of the OpenAPI document (scripts/generate): Python, TypeScript.
 
-Python's waiting client is the async one with other words (`BLOCKING`), sender and methods alike.
+The sync client of Python is the async one with the words of `BLOCKING`, sender and methods alike.
 """
 
 import re
@@ -9,20 +9,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from _models import models
 from _typescript import typescript
-from pydantic import BaseModel
 
-from schemas import http, learner, session, task
-
-FOLDER = "streams/client"
+PYTHON = "clients/python/turnfold_client"
+TYPESCRIPT = "clients/typescript/src"
 MADE = "Made by scripts/generate from schemas/generated/openapi.json."
 BLOCKING = (
     ("import asyncio", "import time"),
     ("asyncio.sleep", "time.sleep"),
     ("AsyncIterator, Callable", "Callable, Iterator"),
     ("async_sender", "sync_sender"),
-    ("`sync_sender.py` is made of this one (scripts/generate).",
-     "Made of `async_sender.py` by scripts/generate."),
+    ("scripts/generate makes `sync_sender.py` from this file.",
+     "Made by scripts/generate from `async_sender.py`."),
     ("the async client", "the sync client"),
     ("async def ", "def "),
     ("async with ", "with "),
@@ -36,13 +35,6 @@ BLOCKING = (
     ("__aexit__", "__exit__"),
     ("Async", ""),
 )  # fmt: skip
-MODELS = {
-    name: module.__name__
-    for module in (learner, session, task, http)
-    for name, model in vars(module).items()
-    if isinstance(model, type) and issubclass(model, BaseModel)
-    if model.__module__ == module.__name__
-}
 STREAM = "text/event-stream"
 
 Json = dict[str, Any]
@@ -106,7 +98,7 @@ class Operation(NamedTuple):
         shown = [one for one in self.parameters if one.name != without]
         first = [one.declared for one in shown if one.place == "path"]
         if self.takes:
-            first.append("records: Records" if self.takes == "records" else f"given: {self.takes}")
+            first.append("records: Records" if self.takes == "records" else f"body: {self.takes}")
         first += [one.declared for one in shown if one.place != "path" and one.required]
         named = [one.declared for one in shown if not one.required]
         return [*first, *(["*"] if named else []), *named]
@@ -114,7 +106,7 @@ class Operation(NamedTuple):
     def passed(self) -> list[str]:
         """Its parameters as they are passed on."""
         made = [one.argument for one in self.parameters if one.place == "path"]
-        made += ["records" if self.takes == "records" else "given"] if self.takes else []
+        made += ["records" if self.takes == "records" else "body"] if self.takes else []
         named = [one.argument for one in self.parameters if one.place != "path"]
         return [*made, *(f"{name}={name}" for name in named)]
 
@@ -198,17 +190,19 @@ def _lists(
 def clients(document: Json, root: Path) -> dict[str, str]:
     """Path below the root -> text."""
     every = operations(document)
-    sender = (root / FOLDER / "async_sender.py").read_text(encoding="utf-8")
-    methods = _methods(every)
-    return {
-        f"{FOLDER}/operations.py": _operations(every),
-        f"{FOLDER}/async_client.py": methods,
-        f"{FOLDER}/sync_client.py": _blocking(methods),
-        f"{FOLDER}/sync_sender.py": _blocking(sender),
-        **{
-            f"{FOLDER}/typescript/src/{name}": text
-            for name, text in typescript(document, every).items()
-        },
+    sender = (root / PYTHON / "async_sender.py").read_text(encoding="utf-8")
+    schemas = list(document["components"]["schemas"])
+    methods = _methods(every, schemas)
+    python = {
+        "models.py": models(document, _head("Models of requests and replies.")),
+        "operations.py": _operations(every, schemas),
+        "async_client.py": methods,
+        "sync_client.py": _blocking(methods),
+        "sync_sender.py": _blocking(sender),
+    }
+    files = {f"{PYTHON}/{name}": text for name, text in python.items()}
+    return files | {
+        f"{TYPESCRIPT}/{name}": text for name, text in typescript(document, every).items()
     }
 
 
@@ -218,37 +212,42 @@ def _blocking(text: str) -> str:
     return text
 
 
-def _operations(every: list[Operation]) -> str:
-    asks = "\n\n\n".join(_ask(one) for one in every)
-    return f"""{_head("The calls of every operation.")}
-{_imports(asks)}
-from streams.client.asking import NDJSON, Ask, Moment, Records, body, in_path, key, lines, moment
-from streams.client.events import SessionEvent
+def _operations(every: list[Operation], schemas: list[str]) -> str:
+    calls = "\n\n\n".join(_asked(one) for one in every)
+    return f"""{_head_unsorted("The calls of every operation.")}
+from turnfold_client.calls import (
+    NDJSON, Call, Moment, Records, encoded, in_path, key, lines, moment,
+)
+from turnfold_client.events import SessionEvent
+{_imports(calls, schemas)}
 
 
-{asks}
+{calls}
 """
 
 
 def _head(about: str) -> str:
     return f"""\"\"\"{about} {MADE}\"\"\"
 # fmt: off
-# ruff: noqa: I001
 """
 
 
-def _ask(one: Operation) -> str:
+def _head_unsorted(about: str) -> str:
+    return f"{_head(about)}# ruff: noqa: I001\n"
+
+
+def _asked(one: Operation) -> str:
     path = re.sub(r"{(\w+)}", r"{in_path(\1)}", one.path)
     statuses = ", ".join(f"{status}: {name}" for status, name in one.gives.items())
     given = [f'"{one.method}"', f'{"f" * (path != one.path)}"{path}"', f"{{{statuses}}}"]
     given += _sent(one, "query", "query") + _sent(one, "header", "headers")
     begin = ""
     if one.takes:
-        made = "lines(records)" if one.takes == "records" else "body(given)"
+        made = "lines(records)" if one.takes == "records" else "encoded(body)"
         begin, given = f"    content = {made}\n", [*given, "content=content"]
         given += ["kind=NDJSON"] if one.takes == "records" else []
-    head = _call(f"def {one.name}", one.signature(), f" -> Ask[{one.returns}]:")
-    call = _indented(_call("return Ask", given))
+    head = _call(f"def {one.name}", one.signature(), f" -> Call[{one.returns}]:")
+    call = _indented(_call("return Call", given))
     return f'{head}\n    """{one.method} {one.path}"""\n{begin}{call}'
 
 
@@ -257,20 +256,20 @@ def _sent(one: Operation, place: str, name: str) -> list[str]:
     return [_call(f"{name}=", entries, braces="{}")] if entries else []
 
 
-def _methods(every: list[Operation]) -> str:
+def _methods(every: list[Operation], schemas: list[str]) -> str:
     methods = "\n\n".join(_indented(text) for one in every for text in _method(one))
-    return f"""{_head("The methods of the async client.")}
+    return f"""{_head_unsorted("The methods of the async client.")}
 from collections.abc import AsyncIterator
 
-{_imports(methods)}
-from streams.client import operations
-from streams.client.asking import Moment, Records
-from streams.client.async_sender import AsyncSender
-from streams.client.events import SessionEvent
+from turnfold_client import operations
+from turnfold_client.async_sender import AsyncSender
+from turnfold_client.calls import Moment, Records
+from turnfold_client.events import SessionEvent
+{_imports(methods, schemas)}
 
 
 class AsyncTurnfold(AsyncSender):
-    \"\"\"A server's endpoints. Every method raises `streams.client.errors`.\"\"\"
+    \"\"\"A server's endpoints. Every method raises `turnfold_client.errors`.\"\"\"
 
 {methods}
 """
@@ -309,13 +308,8 @@ def _indented(text: str) -> str:
     return textwrap.indent(text, "    ")
 
 
-def _imports(text: str) -> str:
+def _imports(text: str, schemas: list[str]) -> str:
     """The models that a text names."""
-    named = [model for model in sorted(MODELS) if re.search(rf"\b{model}\b", text)]
-    lines = []
-    for module in sorted({MODELS[model] for model in named}):
-        models = ", ".join(model for model in named if MODELS[model] == module)
-        flat = f"from {module} import {models}"
-        filled = textwrap.fill(models, 96, initial_indent="    ", subsequent_indent="    ")
-        lines.append(flat if len(flat) <= 100 else f"from {module} import (\n{filled},\n)")
-    return "\n".join(lines)
+    named = ", ".join(name for name in sorted(schemas) if re.search(rf"\b{name}\b", text))
+    filled = textwrap.fill(named, 96, initial_indent="    ", subsequent_indent="    ")
+    return f"from turnfold_client.models import (\n{filled},\n)"

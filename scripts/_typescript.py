@@ -145,7 +145,7 @@ def _methods(one: "Operation") -> list[str]:
 def _arguments(one: "Operation") -> list[str]:
     made = [f"{each.name}: string" for each in one.parameters if each.place == "path"]
     if one.takes:
-        made.append("records: Records" if one.takes == "records" else f"given: types.{one.takes}")
+        made.append("records: Records" if one.takes == "records" else f"body: types.{one.takes}")
     options = [each for each in one.parameters if each.place != "path"]
     if options:
         fields = "; ".join(
@@ -172,6 +172,6 @@ def _request(one: "Operation") -> str:
         if entries:
             fields.append(f"{name}: {{ {', '.join(entries)} }}")
     if one.takes:
-        fields.append("records" if one.takes == "records" else "body: given")
+        fields.append("records" if one.takes == "records" else "body")
     lines = "".join(f"    {field},\n" for field in fields)
     return f"{{\n{lines}  }}"

@@ -4,22 +4,20 @@
 
 from collections.abc import Iterator
 
-from schemas.http import (
-    Accepted, DeadLetter, DeadLetterWhole, DeadLetters, Health, MoodNow, Ready, RecordsReply,
-    RevisionTold, SearchHit, SearchPage, SessionUpdate, StateThen, States, Timeline,
-    TimelineTurn, UserDocument, UserUpdate, Why,
+from turnfold_client import operations
+from turnfold_client.sync_sender import Sender
+from turnfold_client.calls import Moment, Records
+from turnfold_client.events import SessionEvent
+from turnfold_client.models import (
+    Accepted, DeadLetter, DeadLetterWhole, DeadLetters, Health, MemorySummary, MoodNow, Ready,
+    RecordsReply, RevisionTold, SearchHit, SearchPage, SessionContext, SessionDocument,
+    SessionUpdate, StateThen, States, TaskDocument, Timeline, TimelineTurn, UserDocument,
+    UserLearningProfile, UserUpdate, Why,
 )
-from schemas.learner import MemorySummary, UserLearningProfile
-from schemas.session import SessionContext, SessionDocument
-from schemas.task import TaskDocument
-from streams.client import operations
-from streams.client.asking import Moment, Records
-from streams.client.sync_sender import Sender
-from streams.client.events import SessionEvent
 
 
 class Turnfold(Sender):
-    """A server's endpoints. Every method raises `streams.client.errors`."""
+    """A server's endpoints. Every method raises `turnfold_client.errors`."""
 
     def profile(self, user_id: str) -> UserLearningProfile:
         """The long-term learning profile of a user (seed 004 §3.1)."""
@@ -48,7 +46,7 @@ class Turnfold(Sender):
 
     def update_user(
         self,
-        given: UserUpdate,
+        body: UserUpdate,
         *,
         prefer: str | None = None,
         idempotency_key: str | None = None,
@@ -56,12 +54,12 @@ class Turnfold(Sender):
         """Moves a user's profile: mastery, counts, preferences (seed 004 §3.3). The reply is the
         new profile, once the write has been applied."""
         return self._send(
-            operations.update_user(given, prefer=prefer, idempotency_key=idempotency_key),
+            operations.update_user(body, prefer=prefer, idempotency_key=idempotency_key),
         )
 
     def update_session(
         self,
-        given: SessionUpdate,
+        body: SessionUpdate,
         *,
         prefer: str | None = None,
         idempotency_key: str | None = None,
@@ -69,7 +67,7 @@ class Turnfold(Sender):
         """Moves a session's context: intents, topic, last artifact (seed 004 §3.4). The reply is
         the new context, once the write has been applied."""
         return self._send(
-            operations.update_session(given, prefer=prefer, idempotency_key=idempotency_key),
+            operations.update_session(body, prefer=prefer, idempotency_key=idempotency_key),
         )
 
     def post_records(

@@ -47,13 +47,13 @@ export class Turnfold extends Sender {
    * Moves a user's profile: mastery, counts, preferences (seed 004 §3.3). The reply is the new
    * profile, once the write has been applied.
    */
-  updateUser(given: UserUpdate, options: { prefer?: string; idempotency_key?: string } = {}): Promise<UserLearningProfile | Accepted | null> {
+  updateUser(body: UserUpdate, options: { prefer?: string; idempotency_key?: string } = {}): Promise<UserLearningProfile | Accepted | null> {
     return this.send({
       method: "POST",
       path: `/memory/user/update`,
       gives: [200, 202, 204],
       headers: { Prefer: options.prefer, "Idempotency-Key": options.idempotency_key },
-      body: given,
+      body,
     });
   }
 
@@ -61,13 +61,13 @@ export class Turnfold extends Sender {
    * Moves a session's context: intents, topic, last artifact (seed 004 §3.4). The reply is the
    * new context, once the write has been applied.
    */
-  updateSession(given: SessionUpdate, options: { prefer?: string; idempotency_key?: string } = {}): Promise<SessionContext | Accepted | null> {
+  updateSession(body: SessionUpdate, options: { prefer?: string; idempotency_key?: string } = {}): Promise<SessionContext | Accepted | null> {
     return this.send({
       method: "POST",
       path: `/memory/session/update`,
       gives: [200, 202, 204],
       headers: { Prefer: options.prefer, "Idempotency-Key": options.idempotency_key },
-      body: given,
+      body,
     });
   }
 
