@@ -146,6 +146,13 @@ def test_versions_are_those_of_the_metadata() -> None:
         _ = streams.nothing
 
 
+def test_lock_files_name_no_registry() -> None:
+    locks = [
+        ROOT / folder / "package-lock.json" for folder in ("clients/typescript", "scripts/asyncapi")
+    ]
+    assert [lock for lock in locks if '"resolved"' in lock.read_text("utf-8")] == []
+
+
 # --- what the clients import --------------------------------------------------------------------
 
 
