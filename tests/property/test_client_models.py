@@ -58,6 +58,15 @@ def test_a_text_is_the_same_time_or_is_refused_by_both(text: str) -> None:
         assert parse_time(text) == expected
 
 
+def test_a_model_takes_a_time_as_text_or_as_microseconds() -> None:
+    update = models.UserUpdate(user_id="u", event=models.UserEvent(), occurred_at=1_000_000)
+    text = update.model_dump_json(exclude_none=True)
+    assert json.loads(text)["occurred_at"] == "1970-01-01T00:00:01Z"
+    assert models.UserUpdate.model_validate_json(text) == update
+    with pytest.raises(ValidationError, match="RFC 3339"):
+        models.UserUpdate.model_validate({"user_id": "u", "event": {}, "occurred_at": True})
+
+
 @pytest.mark.parametrize("name", [name for name in SCHEMAS if "properties" in SCHEMAS[name]])
 def test_every_schema_is_a_model_with_its_fields(name: str) -> None:
     schema = SCHEMAS[name]

@@ -285,6 +285,21 @@ def test_keys(kind: type[Any], tmp_path: Path) -> None:
             Both(kind, server.url, token="ts_none")("memory_summary", user_id="u")
 
 
+@KINDS
+def test_a_record_whose_tenant_is_not_set_is_the_keys_own(kind: type[Any], tmp_path: Path) -> None:
+    keys = tmp_path / "keys.json"
+    made = turnfold("keys", "add", "--keys", keys, "--tenant", "t", "--role", "write", "--json")
+    at = turnfold_client.parse_time("2026-03-01T09:30:00Z")
+    record = Turn(event_id="e", session_id="s", user_input="tea?", occurred_at=at)
+    with serving("--history", tmp_path / "history", "--keys", keys) as server:
+        call = Both(kind, server.url, token=made.json()["token"])
+        assert call("post_records", [record]).counts == {"applied": 1}
+        assert call("session", "s").session_id == "s"
+        record.tenant = "another"
+        with pytest.raises(errors.ForbiddenError):
+            call("post_records", [record])
+
+
 # --- trying again -------------------------------------------------------------------------------
 
 

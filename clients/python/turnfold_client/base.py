@@ -1,17 +1,22 @@
 """What the generated models are made of: times, and the two kinds of JSON object."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
 
 from turnfold_client.times import format_time, parse_time
 
+
+def _micros(value: Any) -> int:
+    return value if type(value) is int else parse_time(value)
+
+
 Micros = Annotated[
     int,
-    BeforeValidator(parse_time),
+    BeforeValidator(_micros),
     PlainSerializer(format_time, return_type=str, when_used="json"),
 ]
-"""RFC 3339 text in JSON, microseconds since 1970-01-01 UTC in Python."""
+"""RFC 3339 text in JSON, microseconds since 1970-01-01 UTC in Python. A model takes both."""
 
 
 class Open(BaseModel):

@@ -112,8 +112,15 @@ def encoded(model: BaseModel) -> bytes:
 def lines(records: Records) -> bytes:
     """Records as NDJSON."""
     return b"\n".join(
-        encoded(record) if isinstance(record, BaseModel) else to_json(record) for record in records
+        _line(record) if isinstance(record, BaseModel) else to_json(record) for record in records
     )
+
+
+def _line(record: BaseModel) -> bytes:
+    """A record as JSON. Its tenant is left to the server unless it was set: the model's default
+    would be refused with the key of another tenant."""
+    unset = {"tenant"} - record.model_fields_set
+    return record.model_dump_json(exclude_none=True, exclude=unset).encode()
 
 
 def key(chosen: str | None, content: bytes) -> str | None:
