@@ -108,7 +108,7 @@ class AsyncTurnfold(AsyncSender):
         *,
         limit: int | None = None,
     ) -> AsyncIterator[TimelineTurn]:
-        """All that `timeline` lists, page by page."""
+        """The items of all pages of `timeline`."""
         return self._pages(
             lambda cursor: operations.timeline(session_id, limit=limit, cursor=cursor),
             lambda page: page.turns,
@@ -156,7 +156,7 @@ class AsyncTurnfold(AsyncSender):
         known_at: Moment | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[StateThen]:
-        """All that `states` lists, page by page."""
+        """The items of all pages of `states`."""
         return self._pages(
             lambda cursor: operations.states(
                 user_id,
@@ -189,7 +189,7 @@ class AsyncTurnfold(AsyncSender):
         *,
         limit: int | None = None,
     ) -> AsyncIterator[RevisionTold]:
-        """All that `why` lists, page by page."""
+        """The items of all pages of `why`."""
         return self._pages(
             lambda cursor: operations.why(state_id, limit=limit, cursor=cursor),
             lambda page: page.revisions,
@@ -236,7 +236,7 @@ class AsyncTurnfold(AsyncSender):
         as_of: Moment | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[SearchHit]:
-        """All that `search` lists, page by page."""
+        """The items of all pages of `search`."""
         return self._pages(
             lambda cursor: operations.search(
                 q=q,
@@ -270,7 +270,7 @@ class AsyncTurnfold(AsyncSender):
         reason: str | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[DeadLetter]:
-        """All that `dead_letters` lists, page by page."""
+        """The items of all pages of `dead_letters`."""
         return self._pages(
             lambda cursor: operations.dead_letters(reason=reason, limit=limit, cursor=cursor),
             lambda page: page.dead_letters,
