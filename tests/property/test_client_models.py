@@ -29,7 +29,7 @@ TEXTS = st.tuples(*map(st.sampled_from, PARTS)).map("".join)
 
 
 def model(name: str) -> type[BaseModel]:
-    found = getattr(models, name)
+    found: type[BaseModel] = getattr(models, name)
     assert issubclass(found, BaseModel)
     return found
 
