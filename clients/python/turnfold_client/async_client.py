@@ -4,22 +4,20 @@
 
 from collections.abc import AsyncIterator
 
-from schemas.http import (
-    Accepted, DeadLetter, DeadLetterWhole, DeadLetters, Health, MoodNow, Ready, RecordsReply,
-    RevisionTold, SearchHit, SearchPage, SessionUpdate, StateThen, States, Timeline,
-    TimelineTurn, UserDocument, UserUpdate, Why,
+from turnfold_client import operations
+from turnfold_client.async_sender import AsyncSender
+from turnfold_client.calls import Moment, Records
+from turnfold_client.events import SessionEvent
+from turnfold_client.models import (
+    Accepted, DeadLetter, DeadLetterWhole, DeadLetters, Health, MemorySummary, MoodNow, Ready,
+    RecordsReply, RevisionTold, SearchHit, SearchPage, SessionContext, SessionDocument,
+    SessionUpdate, StateThen, States, TaskDocument, Timeline, TimelineTurn, UserDocument,
+    UserLearningProfile, UserUpdate, Why,
 )
-from schemas.learner import MemorySummary, UserLearningProfile
-from schemas.session import SessionContext, SessionDocument
-from schemas.task import TaskDocument
-from streams.client import operations
-from streams.client.asking import Moment, Records
-from streams.client.async_sender import AsyncSender
-from streams.client.events import SessionEvent
 
 
 class AsyncTurnfold(AsyncSender):
-    """A server's endpoints. Every method raises `streams.client.errors`."""
+    """A server's endpoints. Every method raises `turnfold_client.errors`."""
 
     async def profile(self, user_id: str) -> UserLearningProfile:
         """A user's learning profile."""
@@ -49,7 +47,7 @@ class AsyncTurnfold(AsyncSender):
 
     async def update_user(
         self,
-        given: UserUpdate,
+        body: UserUpdate,
         *,
         prefer: str | None = None,
         idempotency_key: str | None = None,
@@ -57,12 +55,12 @@ class AsyncTurnfold(AsyncSender):
         """Updates a user's profile: mastery, counts, preferences. Returns the new profile once the
         update has been applied."""
         return await self._send(
-            operations.update_user(given, prefer=prefer, idempotency_key=idempotency_key),
+            operations.update_user(body, prefer=prefer, idempotency_key=idempotency_key),
         )
 
     async def update_session(
         self,
-        given: SessionUpdate,
+        body: SessionUpdate,
         *,
         prefer: str | None = None,
         idempotency_key: str | None = None,
@@ -70,7 +68,7 @@ class AsyncTurnfold(AsyncSender):
         """Updates a session's context: intent, topic, last artifact. Returns the new context once
         the update has been applied."""
         return await self._send(
-            operations.update_session(given, prefer=prefer, idempotency_key=idempotency_key),
+            operations.update_session(body, prefer=prefer, idempotency_key=idempotency_key),
         )
 
     async def post_records(
@@ -111,7 +109,7 @@ class AsyncTurnfold(AsyncSender):
         *,
         limit: int | None = None,
     ) -> AsyncIterator[TimelineTurn]:
-        """All that `timeline` lists, page by page."""
+        """The items of all pages of `timeline`."""
         return self._pages(
             lambda cursor: operations.timeline(session_id, limit=limit, cursor=cursor),
             lambda page: page.turns,
@@ -159,7 +157,7 @@ class AsyncTurnfold(AsyncSender):
         known_at: Moment | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[StateThen]:
-        """All that `states` lists, page by page."""
+        """The items of all pages of `states`."""
         return self._pages(
             lambda cursor: operations.states(
                 user_id,
@@ -192,7 +190,7 @@ class AsyncTurnfold(AsyncSender):
         *,
         limit: int | None = None,
     ) -> AsyncIterator[RevisionTold]:
-        """All that `why` lists, page by page."""
+        """The items of all pages of `why`."""
         return self._pages(
             lambda cursor: operations.why(state_id, limit=limit, cursor=cursor),
             lambda page: page.revisions,
@@ -239,7 +237,7 @@ class AsyncTurnfold(AsyncSender):
         as_of: Moment | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[SearchHit]:
-        """All that `search` lists, page by page."""
+        """The items of all pages of `search`."""
         return self._pages(
             lambda cursor: operations.search(
                 q=q,
@@ -273,7 +271,7 @@ class AsyncTurnfold(AsyncSender):
         reason: str | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[DeadLetter]:
-        """All that `dead_letters` lists, page by page."""
+        """The items of all pages of `dead_letters`."""
         return self._pages(
             lambda cursor: operations.dead_letters(reason=reason, limit=limit, cursor=cursor),
             lambda page: page.dead_letters,

@@ -1,46 +1,43 @@
 """What a client raises.
 
 ClientError
-  + UnreachableError         nothing answers, or not in time
-  + ReplyError               what answers is no Turnfold, or a newer one than this client
+  + UnreachableError         no answer in time
+  + ReplyError               the answer is not Turnfold's, or of a newer version than this client
   + StatusError              a problem document (RFC 9457), in `problem`
       + BadRequestError      400  not JSON, no tenant
       + UnauthorizedError    401  no key, or an unknown one
-      + ForbiddenError       403  the key's role or tenant is another
-      + NotFoundError        404  nothing of that id
-      + ConflictError        409  the id was used for something else
-      + TooLargeError        413  body or number of records
-      + InvalidError         422  `problem.errors` says field, reason and position
-      + BusyError            429  more than the server takes; retried before it is raised
+      + ForbiddenError       403  the key has another role or tenant
+      + NotFoundError        404  no such id
+      + ConflictError        409  the id belongs to another record
+      + TooLargeError        413  body too large, or too many records
+      + InvalidError         422  `problem.errors` names field, reason and position
+      + BusyError            429  the server is busy; raised after all retries
       + ServerError          5xx
-          + NoHistoryError   501  the server has no history to ask
-          + NotReadyError    503  nobody answers for that key now; retried likewise
+          + NoHistoryError   501  the server has no history
+          + NotReadyError    503  not ready; raised after all retries
           + NoRoomError      507  the server's disk is full
 """
 
 import httpx
 from pydantic import ValidationError
 
-from schemas.http import ProblemDocument
-from streams.errors import TurnfoldError
+from turnfold_client.models import ProblemDocument
 
 
-class ClientError(TurnfoldError):
-    """Whatever goes wrong in a call."""
+class ClientError(Exception):
+    """Any error of a call."""
 
 
 class UnreachableError(ClientError):
     """No answer; `__cause__` is httpx's own error."""
 
-    exit_code = 5
-
 
 class ReplyError(ClientError):
-    """An answer that is none of Turnfold's."""
+    """An answer that is not Turnfold's."""
 
 
 class StatusError(ClientError):
-    """An answer that says what is wrong."""
+    """A problem that the server reports."""
 
     def __init__(self, problem: ProblemDocument) -> None:
         super().__init__(f"{problem.status} {problem.title}: {problem.detail}")
@@ -111,8 +108,7 @@ BY_STATUS: dict[int, type[StatusError]] = {
 
 
 def of(response: httpx.Response) -> StatusError:
-    """The error that a reply stands for, whoever sent it: a proxy in between has no problem
-    document."""
+    """The error of a response. One that a proxy sent has no problem document: it gets one."""
     status = response.status_code
     try:
         problem = ProblemDocument.model_validate_json(response.content, extra="ignore")

@@ -1,4 +1,4 @@
-"""Sends calls with httpx. Made of `async_sender.py` by scripts/generate."""
+"""Sends calls with httpx. Made by scripts/generate from `async_sender.py`."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -7,11 +7,12 @@ from typing import Self, TypeVar
 
 import httpx
 
-from streams.client.asking import Ask, Attempts, Page
-from streams.client.events import Blocks, SessionEvent
+from turnfold_client.calls import Attempts, Call, Page
+from turnfold_client.events import Blocks, SessionEvent
+from turnfold_client.version import __version__
 
 SILENCE = 45.0
-"""Seconds: an event stream's server says something every 15."""
+"""Seconds without a byte after which a stream is broken; the server writes every 15."""
 
 R = TypeVar("R")
 P = TypeVar("P", bound=Page)
@@ -20,10 +21,9 @@ P = TypeVar("P", bound=Page)
 class Sender:
     """A connection pool to one server: a context manager, or `close()` it.
 
-    `token`: a key of `turnfold keys`; `tenant`: for a key of all tenants, the one that is meant.
-    `timeout`: seconds for each step of a call; more than a write may wait. `retries`: further
-    attempts where nothing answers, or the server says 429 or 503 (it also says when).
-    `transport`: httpx's, for other ways to reach the server.
+    `token`: a key made by `turnfold keys add`. `tenant`: needed with a key of all tenants.
+    `timeout`: seconds for each step of a call; longer than a write may wait. `retries`: further
+    attempts after no answer, 429 or 503. `transport`: one of httpx, to reach the server otherwise.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Sender:
         retries: int = 4,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        headers = {"User-Agent": "turnfold-client"}
+        headers = {"User-Agent": f"turnfold-client/{__version__}"}
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
         if tenant is not None:
@@ -53,54 +53,54 @@ class Sender:
         self.close()
 
     def close(self) -> None:
-        """Ends the connections."""
+        """Closes the connections."""
         self._http.close()
 
-    def _send(self, ask: Ask[R]) -> R:
+    def _send(self, call: Call[R]) -> R:
         attempts = Attempts(self._retries)
-        request = self._http.build_request(**ask.sent())
+        request = self._http.build_request(**call.request())
         while True:
             outcome: httpx.Response | httpx.TransportError
             try:
                 outcome = self._http.send(request)
             except httpx.TransportError as error:
                 outcome = error
-            wait = attempts.wait(ask, outcome)
+            wait = attempts.wait(call, outcome)
             if wait is None:
                 assert isinstance(outcome, httpx.Response)
-                return ask.reply(outcome)
+                return call.reply(outcome)
             time.sleep(wait)
 
     def _pages(
-        self, ask: Callable[[str | None], Ask[P]], items: Callable[[P], list[R]]
+        self, call: Callable[[str | None], Call[P]], items: Callable[[P], list[R]]
     ) -> Iterator[R]:
-        """What all pages list."""
-        page = self._send(ask(None))
+        """The items of all pages."""
+        page = self._send(call(None))
         for item in items(page):
             yield item
         while page.next is not None:
-            page = self._send(ask(page.next))
+            page = self._send(call(page.next))
             for item in items(page):
                 yield item
 
-    def _stream(self, ask: Ask[SessionEvent]) -> Iterator[SessionEvent]:
-        """Comes back where the stream breaks off, and goes on from the newest event."""
-        blocks = Blocks(ask.headers["Last-Event-ID"])
+    def _stream(self, call: Call[SessionEvent]) -> Iterator[SessionEvent]:
+        """Connects again where the stream breaks, and continues after the newest event."""
+        blocks = Blocks(call.headers["Last-Event-ID"])
         attempts = Attempts(self._retries)
         timeout = httpx.Timeout(self._timeout, read=SILENCE)
         while not blocks.gone:
             wait: float | None = None
-            again = replace(ask, headers={"Last-Event-ID": blocks.last_id}).sent()
+            request = replace(call, headers={"Last-Event-ID": blocks.last_id}).request()
             try:
-                with self._http.stream(**again, timeout=timeout) as response:
-                    if response.status_code in ask.gives:
+                with self._http.stream(**request, timeout=timeout) as response:
+                    if response.status_code in call.gives:
                         blocks.begin()
                         for text in response.iter_text():
                             attempts, wait = Attempts(self._retries), blocks.retry
                             yield from blocks.feed(text)
-                    elif (wait := attempts.wait(ask, response)) is None:
+                    elif (wait := attempts.wait(call, response)) is None:
                         response.read()
-                        ask.reply(response)
+                        call.reply(response)
             except httpx.TransportError as error:
-                wait = attempts.wait(ask, error)
+                wait = attempts.wait(call, error)
             time.sleep(wait or blocks.retry)

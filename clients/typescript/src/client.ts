@@ -47,13 +47,13 @@ export class Turnfold extends Sender {
    * Updates a user's profile: mastery, counts, preferences. Returns the new profile once the
    * update has been applied.
    */
-  updateUser(given: UserUpdate, options: { prefer?: string; idempotency_key?: string } = {}): Promise<UserLearningProfile | Accepted | null> {
+  updateUser(body: UserUpdate, options: { prefer?: string; idempotency_key?: string } = {}): Promise<UserLearningProfile | Accepted | null> {
     return this.send({
       method: "POST",
       path: `/memory/user/update`,
       gives: [200, 202, 204],
       headers: { Prefer: options.prefer, "Idempotency-Key": options.idempotency_key },
-      body: given,
+      body,
     });
   }
 
@@ -61,13 +61,13 @@ export class Turnfold extends Sender {
    * Updates a session's context: intent, topic, last artifact. Returns the new context once
    * the update has been applied.
    */
-  updateSession(given: SessionUpdate, options: { prefer?: string; idempotency_key?: string } = {}): Promise<SessionContext | Accepted | null> {
+  updateSession(body: SessionUpdate, options: { prefer?: string; idempotency_key?: string } = {}): Promise<SessionContext | Accepted | null> {
     return this.send({
       method: "POST",
       path: `/memory/session/update`,
       gives: [200, 202, 204],
       headers: { Prefer: options.prefer, "Idempotency-Key": options.idempotency_key },
-      body: given,
+      body,
     });
   }
 
@@ -105,7 +105,7 @@ export class Turnfold extends Sender {
     });
   }
 
-  /** All that `timeline` lists, page by page. */
+  /** The items of all pages of `timeline`. */
   iterTimeline(session_id: string, options: { limit?: number; cursor?: string } = {}): AsyncGenerator<TimelineTurn> {
     return this.pages(
       (cursor) => this.timeline(session_id, { ...options, cursor }),
@@ -161,7 +161,7 @@ export class Turnfold extends Sender {
     });
   }
 
-  /** All that `states` lists, page by page. */
+  /** The items of all pages of `states`. */
   iterStates(user_id: string, options: { as_of?: Moment; known_at?: Moment; limit?: number; cursor?: string } = {}): AsyncGenerator<StateThen> {
     return this.pages(
       (cursor) => this.states(user_id, { ...options, cursor }),
@@ -192,7 +192,7 @@ export class Turnfold extends Sender {
     });
   }
 
-  /** All that `why` lists, page by page. */
+  /** The items of all pages of `why`. */
   iterWhy(state_id: string, options: { limit?: number; cursor?: string } = {}): AsyncGenerator<RevisionTold> {
     return this.pages(
       (cursor) => this.why(state_id, { ...options, cursor }),
@@ -213,7 +213,7 @@ export class Turnfold extends Sender {
     });
   }
 
-  /** All that `search` lists, page by page. */
+  /** The items of all pages of `search`. */
   iterSearch(options: { q: string; user_id?: string; session_id?: string; kind?: string; from?: Moment; to?: Moment; as_of?: Moment; limit?: number; cursor?: string }): AsyncGenerator<SearchHit> {
     return this.pages(
       (cursor) => this.search({ ...options, cursor }),
@@ -231,7 +231,7 @@ export class Turnfold extends Sender {
     });
   }
 
-  /** All that `deadLetters` lists, page by page. */
+  /** The items of all pages of `deadLetters`. */
   iterDeadLetters(options: { reason?: string; limit?: number; cursor?: string } = {}): AsyncGenerator<DeadLetter> {
     return this.pages(
       (cursor) => this.deadLetters({ ...options, cursor }),

@@ -1,12 +1,11 @@
-"""A client of the HTTP API, sync and async (docs/clients.md).
+"""A client of Turnfold's HTTP API, sync and async.
 
 with Turnfold("http://localhost:8400", token) as turnfold:
     summary = turnfold.memory_summary(session_id="s456")
 """
 
-from schemas.http import SessionUpdate, UserEvent, UserUpdate
-from streams.client.async_client import AsyncTurnfold
-from streams.client.errors import (
+from turnfold_client.async_client import AsyncTurnfold
+from turnfold_client.errors import (
     BadRequestError,
     BusyError,
     ClientError,
@@ -24,8 +23,11 @@ from streams.client.errors import (
     UnauthorizedError,
     UnreachableError,
 )
-from streams.client.events import SessionEvent
-from streams.client.sync_client import Turnfold
+from turnfold_client.events import SessionEvent
+from turnfold_client.models import SessionUpdate, UserEvent, UserUpdate
+from turnfold_client.sync_client import Turnfold
+from turnfold_client.times import format_time, parse_time
+from turnfold_client.version import __version__
 
 __all__ = [
     "AsyncTurnfold",
@@ -50,4 +52,7 @@ __all__ = [
     "UnreachableError",
     "UserEvent",
     "UserUpdate",
+    "__version__",
+    "format_time",
+    "parse_time",
 ]

@@ -1,22 +1,22 @@
-"""Server-sent events: text into a session's documents."""
+"""Reads server-sent events: the documents of one session."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from schemas.session import SessionDocument
-from streams.client.asking import read
+from turnfold_client.calls import read
+from turnfold_client.models import SessionDocument
 
 
 class SessionEvent(NamedTuple):
-    """A session as it is from now on. `id` goes on from here: `last_event_id`."""
+    """The new document of a session. `id`: pass it as `last_event_id` to continue after it."""
 
     id: str
     session: SessionDocument
 
 
 class Blocks:
-    """One stream. `last_id`: of the newest event; `retry`: seconds to wait before coming back;
-    `gone`: the session is no more."""
+    """The blocks of one stream. `last_id`: id of the newest event; `retry`: seconds to wait before
+    connecting again; `gone`: the session no longer exists."""
 
     def __init__(self, last_id: str | None) -> None:
         self.last_id = last_id
@@ -25,13 +25,13 @@ class Blocks:
         self.begin()
 
     def begin(self) -> None:
-        """A new connection: what the last one broke off in is sent again."""
+        """A new connection: the server sends an unfinished block again."""
         self._rest = ""
         self._fields: dict[str, str] = {}
 
     def feed(self, text: str) -> Iterator[SessionEvent]:
-        """The events that end in this piece. Lines end with a line feed alone: httpx's own end at
-        U+2028 and others, too, which a document may hold."""
+        """The events that end in this piece. Lines end with a line feed only: httpx would also end
+        them at U+2028 and others, which a document may hold."""
         *lines, self._rest = (self._rest + text).split("\n")
         for line in lines:
             name, _, value = line.partition(":")

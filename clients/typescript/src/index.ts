@@ -1,4 +1,4 @@
-/** A client of Turnfold's HTTP API, for Node 20 and browsers (docs/clients.md). */
+/** A client of Turnfold's HTTP API, for Node 20 and browsers (README.md). */
 
 export { Turnfold } from "./client.js";
 export * from "./errors.js";

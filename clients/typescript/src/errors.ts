@@ -1,13 +1,13 @@
-/** What the client throws.
+/** The errors that the client throws.
  *
  *     ClientError
- *       + UnreachableError    nothing answers, or not in time
+ *       + UnreachableError    no answer in time
  *       + StatusError         a problem document (RFC 9457): `status`, `problem`
  */
 
 import type { ProblemDocument } from "./types.js";
 
-/** Whatever goes wrong in a call. */
+/** Any error of a call. */
 export class ClientError extends Error {
   override name: string = "ClientError";
 }
@@ -17,7 +17,7 @@ export class UnreachableError extends ClientError {
   override name = "UnreachableError";
 }
 
-/** An answer that says what is wrong. */
+/** A problem that the server reports. */
 export class StatusError extends ClientError {
   override name = "StatusError";
   readonly status: number;
@@ -27,7 +27,7 @@ export class StatusError extends ClientError {
     this.status = problem.status;
   }
 
-  /** The error that a reply stands for; a proxy in between has no problem document. */
+  /** The error of a response. One that a proxy sent has no problem document: it gets one. */
   static async of(response: Response): Promise<StatusError> {
     const text = await response.text();
     if (response.headers.get("content-type")?.startsWith("application/problem+json")) {

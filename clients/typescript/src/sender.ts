@@ -1,4 +1,4 @@
-/** Sends calls with `fetch`, tries them again, reads pages and event streams. */
+/** Sends calls with `fetch`, retries them, reads pages and event streams. */
 
 import { StatusError, UnreachableError } from "./errors.js";
 import type { Recursion, SessionDocument, Signal, ToolResult, Turn, WritePlan } from "./types.js";
@@ -8,15 +8,15 @@ export type Moment = string | Date;
 export type InputRecord = Turn | Recursion | ToolResult | Signal | WritePlan;
 export type Records = Iterable<InputRecord>;
 
-/** A session as it is from now on. `id` goes on from here: `last_event_id`. */
+/** The new document of a session. `id`: pass it as `last_event_id` to continue after it. */
 export interface SessionEvent {
   id: string;
   session: SessionDocument;
 }
 
 /**
- * `tenant`: for a key of all tenants, the one that is meant. `timeout`: milliseconds a call may
- * take. `retries`: further attempts where nothing answers, or the server says 429 or 503.
+ * `tenant`: needed with a key of all tenants. `timeout`: milliseconds an attempt may take.
+ * `retries`: further attempts after no answer, 429 or 503.
  */
 export interface Options {
   tenant?: string;
@@ -26,8 +26,8 @@ export interface Options {
 
 type Value = string | number | Date | undefined;
 
-/** One call. `gives`: the statuses that are replies. */
-interface Ask {
+/** One request. `gives`: the statuses that are replies. */
+interface Call {
   method: string;
   path: string;
   gives: number[];
@@ -40,7 +40,7 @@ interface Ask {
 const RETRIED = [429, 503];
 const FIRST_WAIT = 100;
 const LONGEST_WAIT = 30_000;
-/** An event stream's server says something every 15 s. */
+/** Milliseconds without a byte after which a stream is broken; the server writes every 15 s. */
 const SILENCE = 45_000;
 
 export class Sender {
@@ -49,7 +49,7 @@ export class Sender {
   readonly #timeout: number;
   readonly #retries: number;
 
-  /** `token`: a key of `turnfold keys`. */
+  /** `token`: a key made by `turnfold keys add`. */
   constructor(url: string, token?: string, options: Options = {}) {
     this.#url = url.replace(/\/+$/, "");
     this.#headers = {
@@ -60,33 +60,33 @@ export class Sender {
     this.#retries = options.retries ?? 4;
   }
 
-  protected async send<T>(ask: Ask): Promise<T> {
-    const response = await this.#answer(this.#request(ask), ask.gives);
+  protected async send<T>(call: Call): Promise<T> {
+    const response = await this.#answer(this.#request(call), call.gives);
     return (response.status === 204 ? null : await response.json()) as T;
   }
 
-  /** What all pages list. */
+  /** The items of all pages. */
   protected async *pages<P extends { next: string | null }, T>(
-    ask: (cursor?: string) => Promise<P>,
+    read: (cursor?: string) => Promise<P>,
     items: (page: P) => T[],
   ): AsyncGenerator<T> {
-    let page = await ask();
+    let page = await read();
     yield* items(page);
     while (page.next !== null) {
-      page = await ask(page.next);
+      page = await read(page.next);
       yield* items(page);
     }
   }
 
-  /** Comes back where the stream breaks off, and goes on from the newest event. */
-  protected async *stream(ask: Ask): AsyncGenerator<SessionEvent> {
-    let last = ask.headers?.["Last-Event-ID"];
+  /** Connects again where the stream breaks, and continues after the newest event. */
+  protected async *stream(call: Call): AsyncGenerator<SessionEvent> {
+    let last = call.headers?.["Last-Event-ID"];
     let retry = 1000;
     for (;;) {
       const ending = new AbortController();
-      const request = this.#request({ ...ask, headers: { "Last-Event-ID": last } });
+      const request = this.#request({ ...call, headers: { "Last-Event-ID": last } });
       try {
-        const response = await this.#answer(request, ask.gives, ending.signal);
+        const response = await this.#answer(request, call.gives, ending.signal);
         for await (const fields of blocks(response, ending)) {
           retry = Number(fields.get("retry") ?? retry);
           last = fields.get("id") ?? last;
@@ -103,59 +103,60 @@ export class Sender {
     }
   }
 
-  /** The reply, after as many attempts as it takes and may take. */
+  /** The response, after retries. */
   async #answer(request: Request, gives: number[], signal?: AbortSignal): Promise<Response> {
     let wait = FIRST_WAIT;
     for (let left = this.#retries; ; left -= 1) {
-      let said: number | undefined;
+      let asked: number | undefined;
       try {
         const within = signal ?? AbortSignal.timeout(this.#timeout);
         const response = await fetch(request.clone(), { signal: within });
         if (gives.includes(response.status)) return response;
         if (left === 0 || !RETRIED.includes(response.status)) throw await StatusError.of(response);
-        said = seconds(response.headers.get("retry-after"));
+        asked = seconds(response.headers.get("retry-after"));
         await response.body?.cancel();
       } catch (error) {
         if (error instanceof StatusError) throw error;
         if (left === 0) throw new UnreachableError(`${request.method}: ${error}`, { cause: error });
       }
-      await sleep(Math.min(said ?? wait * (0.5 + Math.random() / 2), LONGEST_WAIT));
+      await sleep(Math.min(asked ?? wait * (0.5 + Math.random() / 2), LONGEST_WAIT));
       wait *= 2;
     }
   }
 
-  #request(ask: Ask): Request {
-    const url = new URL(this.#url + ask.path);
-    for (const [name, value] of given(ask.query)) {
+  #request(call: Call): Request {
+    const url = new URL(this.#url + call.path);
+    for (const [name, value] of defined(call.query)) {
       url.searchParams.set(name, value instanceof Date ? value.toISOString() : String(value));
     }
     const headers = new Headers(this.#headers);
-    for (const [name, value] of given(ask.headers)) headers.set(name, String(value));
-    const records = ask.records && Array.from(ask.records, (one) => JSON.stringify(one));
-    if (ask.method === "POST") {
+    for (const [name, value] of defined(call.headers)) headers.set(name, String(value));
+    const records = call.records && Array.from(call.records, (record) => JSON.stringify(record));
+    if (call.method === "POST") {
       headers.set("Content-Type", records ? "application/x-ndjson" : "application/json");
-      // so that it can be sent twice; several records go without: each has an id
+      // with it a write can be sent twice; several records need none: each has an id
       if (!headers.has("Idempotency-Key") && (!records || records.length === 1)) {
         headers.set("Idempotency-Key", crypto.randomUUID());
       }
     }
-    const body = records?.join("\n") ?? (ask.body === undefined ? null : JSON.stringify(ask.body));
-    return new Request(url, { method: ask.method, headers, body });
+    const json = call.body === undefined ? null : JSON.stringify(call.body);
+    const body = records?.join("\n") ?? json;
+    return new Request(url, { method: call.method, headers, body });
   }
 }
 
-/** An id as one part of a path. Browsers and Node resolve "." and "..", however they are written. */
+/** An id as one segment of a path. Browsers and Node resolve "." and "..", even when escaped. */
 export function inPath(id: string): string {
   if (id === "." || id === "..") throw new TypeError(`no URL can hold the id ${id}`);
   return encodeURIComponent(id);
 }
 
-function given<T>(values: Record<string, T | undefined> = {}): [string, T][] {
-  return Object.entries(values).filter((one): one is [string, T] => one[1] !== undefined);
+function defined<T>(values: Record<string, T | undefined> = {}): [string, T][] {
+  return Object.entries(values).filter((entry): entry is [string, T] => entry[1] !== undefined);
 }
 
-function seconds(said: string | null): number | undefined {
-  return said !== null && /^\d+$/.test(said) ? Number(said) * 1000 : undefined;
+function seconds(text: string | null): number | undefined {
+  return text !== null && /^\d+$/.test(text) ? Number(text) * 1000 : undefined;
 }
 
 function sleep(milliseconds: number): Promise<void> {

@@ -2,25 +2,25 @@
 # fmt: off
 # ruff: noqa: I001
 
-from schemas.http import (
-    Accepted, DeadLetterWhole, DeadLetters, EventStream, Health, MoodNow, Ready, RecordsReply,
-    SearchPage, SessionUpdate, States, Timeline, UserDocument, UserUpdate, Why,
+from turnfold_client.calls import (
+    NDJSON, Call, Moment, Records, encoded, in_path, key, lines, moment,
 )
-from schemas.learner import MemorySummary, UserLearningProfile
-from schemas.session import SessionContext, SessionDocument
-from schemas.task import TaskDocument
-from streams.client.asking import NDJSON, Ask, Moment, Records, body, in_path, key, lines, moment
-from streams.client.events import SessionEvent
+from turnfold_client.events import SessionEvent
+from turnfold_client.models import (
+    Accepted, DeadLetterWhole, DeadLetters, EventStream, Health, MemorySummary, MoodNow, Ready,
+    RecordsReply, SearchPage, SessionContext, SessionDocument, SessionUpdate, States,
+    TaskDocument, Timeline, UserDocument, UserLearningProfile, UserUpdate, Why,
+)
 
 
-def profile(user_id: str) -> Ask[UserLearningProfile]:
+def profile(user_id: str) -> Call[UserLearningProfile]:
     """GET /memory/user/{user_id}"""
-    return Ask("GET", f"/memory/user/{in_path(user_id)}", {200: UserLearningProfile})
+    return Call("GET", f"/memory/user/{in_path(user_id)}", {200: UserLearningProfile})
 
 
-def context(session_id: str) -> Ask[SessionContext]:
+def context(session_id: str) -> Call[SessionContext]:
     """GET /memory/session/{session_id}"""
-    return Ask("GET", f"/memory/session/{in_path(session_id)}", {200: SessionContext})
+    return Call("GET", f"/memory/session/{in_path(session_id)}", {200: SessionContext})
 
 
 def memory_summary(
@@ -28,9 +28,9 @@ def memory_summary(
     session_id: str | None = None,
     user_id: str | None = None,
     accept_language: str | None = None,
-) -> Ask[MemorySummary]:
+) -> Call[MemorySummary]:
     """GET /memory/summary"""
-    return Ask(
+    return Call(
         "GET",
         "/memory/summary",
         {200: MemorySummary},
@@ -40,14 +40,14 @@ def memory_summary(
 
 
 def update_user(
-    given: UserUpdate,
+    body: UserUpdate,
     *,
     prefer: str | None = None,
     idempotency_key: str | None = None,
-) -> Ask[UserLearningProfile | Accepted | None]:
+) -> Call[UserLearningProfile | Accepted | None]:
     """POST /memory/user/update"""
-    content = body(given)
-    return Ask(
+    content = encoded(body)
+    return Call(
         "POST",
         "/memory/user/update",
         {200: UserLearningProfile, 202: Accepted, 204: None},
@@ -57,14 +57,14 @@ def update_user(
 
 
 def update_session(
-    given: SessionUpdate,
+    body: SessionUpdate,
     *,
     prefer: str | None = None,
     idempotency_key: str | None = None,
-) -> Ask[SessionContext | Accepted | None]:
+) -> Call[SessionContext | Accepted | None]:
     """POST /memory/session/update"""
-    content = body(given)
-    return Ask(
+    content = encoded(body)
+    return Call(
         "POST",
         "/memory/session/update",
         {200: SessionContext, 202: Accepted, 204: None},
@@ -78,10 +78,10 @@ def post_records(
     *,
     prefer: str | None = None,
     idempotency_key: str | None = None,
-) -> Ask[RecordsReply]:
+) -> Call[RecordsReply]:
     """POST /v1/records"""
     content = lines(records)
-    return Ask(
+    return Call(
         "POST",
         "/v1/records",
         {200: RecordsReply, 202: RecordsReply},
@@ -91,9 +91,9 @@ def post_records(
     )
 
 
-def session(session_id: str, *, as_of: Moment | None = None) -> Ask[SessionDocument]:
+def session(session_id: str, *, as_of: Moment | None = None) -> Call[SessionDocument]:
     """GET /v1/sessions/{session_id}"""
-    return Ask(
+    return Call(
         "GET",
         f"/v1/sessions/{in_path(session_id)}",
         {200: SessionDocument},
@@ -106,9 +106,9 @@ def timeline(
     *,
     limit: int | None = None,
     cursor: str | None = None,
-) -> Ask[Timeline]:
+) -> Call[Timeline]:
     """GET /v1/sessions/{session_id}/timeline"""
-    return Ask(
+    return Call(
         "GET",
         f"/v1/sessions/{in_path(session_id)}/timeline",
         {200: Timeline},
@@ -116,9 +116,9 @@ def timeline(
     )
 
 
-def events(session_id: str, *, last_event_id: str | None = None) -> Ask[SessionEvent]:
+def events(session_id: str, *, last_event_id: str | None = None) -> Call[SessionEvent]:
     """GET /v1/sessions/{session_id}/events"""
-    return Ask(
+    return Call(
         "GET",
         f"/v1/sessions/{in_path(session_id)}/events",
         {200: EventStream},
@@ -126,9 +126,9 @@ def events(session_id: str, *, last_event_id: str | None = None) -> Ask[SessionE
     )
 
 
-def task(task_id: str, *, session_id: str | None = None) -> Ask[TaskDocument]:
+def task(task_id: str, *, session_id: str | None = None) -> Call[TaskDocument]:
     """GET /v1/tasks/{task_id}"""
-    return Ask(
+    return Call(
         "GET",
         f"/v1/tasks/{in_path(task_id)}",
         {200: TaskDocument},
@@ -136,9 +136,9 @@ def task(task_id: str, *, session_id: str | None = None) -> Ask[TaskDocument]:
     )
 
 
-def user(user_id: str) -> Ask[UserDocument]:
+def user(user_id: str) -> Call[UserDocument]:
     """GET /v1/users/{user_id}"""
-    return Ask("GET", f"/v1/users/{in_path(user_id)}", {200: UserDocument})
+    return Call("GET", f"/v1/users/{in_path(user_id)}", {200: UserDocument})
 
 
 def states(
@@ -148,9 +148,9 @@ def states(
     known_at: Moment | None = None,
     limit: int | None = None,
     cursor: str | None = None,
-) -> Ask[States]:
+) -> Call[States]:
     """GET /v1/users/{user_id}/states"""
-    return Ask(
+    return Call(
         "GET",
         f"/v1/users/{in_path(user_id)}/states",
         {200: States},
@@ -163,9 +163,9 @@ def states(
     )
 
 
-def mood(user_id: str, *, at: Moment | None = None) -> Ask[MoodNow]:
+def mood(user_id: str, *, at: Moment | None = None) -> Call[MoodNow]:
     """GET /v1/users/{user_id}/mood"""
-    return Ask(
+    return Call(
         "GET",
         f"/v1/users/{in_path(user_id)}/mood",
         {200: MoodNow},
@@ -178,9 +178,9 @@ def why(
     *,
     limit: int | None = None,
     cursor: str | None = None,
-) -> Ask[Why]:
+) -> Call[Why]:
     """GET /v1/states/{state_id}/why"""
-    return Ask(
+    return Call(
         "GET",
         f"/v1/states/{in_path(state_id)}/why",
         {200: Why},
@@ -199,9 +199,9 @@ def search(
     as_of: Moment | None = None,
     limit: int | None = None,
     cursor: str | None = None,
-) -> Ask[SearchPage]:
+) -> Call[SearchPage]:
     """GET /v1/search"""
-    return Ask(
+    return Call(
         "GET",
         "/v1/search",
         {200: SearchPage},
@@ -224,9 +224,9 @@ def dead_letters(
     reason: str | None = None,
     limit: int | None = None,
     cursor: str | None = None,
-) -> Ask[DeadLetters]:
+) -> Call[DeadLetters]:
     """GET /v1/dead-letters"""
-    return Ask(
+    return Call(
         "GET",
         "/v1/dead-letters",
         {200: DeadLetters},
@@ -234,16 +234,16 @@ def dead_letters(
     )
 
 
-def dead_letter(letter_id: str) -> Ask[DeadLetterWhole]:
+def dead_letter(letter_id: str) -> Call[DeadLetterWhole]:
     """GET /v1/dead-letters/{letter_id}"""
-    return Ask("GET", f"/v1/dead-letters/{in_path(letter_id)}", {200: DeadLetterWhole})
+    return Call("GET", f"/v1/dead-letters/{in_path(letter_id)}", {200: DeadLetterWhole})
 
 
-def healthz() -> Ask[Health]:
+def healthz() -> Call[Health]:
     """GET /healthz"""
-    return Ask("GET", "/healthz", {200: Health})
+    return Call("GET", "/healthz", {200: Health})
 
 
-def readyz() -> Ask[Ready]:
+def readyz() -> Call[Ready]:
     """GET /readyz"""
-    return Ask("GET", "/readyz", {200: Ready, 503: Ready})
+    return Call("GET", "/readyz", {200: Ready, 503: Ready})
