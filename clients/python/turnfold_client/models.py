@@ -15,8 +15,8 @@ Confidence = Annotated[float, Field(ge=0, le=1)]
 
 
 class Accepted(Closed):
-    """The record is in the log for good; what it ends as was not known in time. `look` is where
-    its effect will be seen."""
+    """The record is stored; its outcome was not known in time. `look` is the URL that will show
+    its effect."""
 
     id: str
     ending: Literal["accepted"]
@@ -24,14 +24,15 @@ class Accepted(Closed):
 
 
 class Action(Open):
-    """What one step of the loop did (seed 002 §5.5); `output` is free in form."""
+    """What one step of the loop did; `output` may have any form."""
 
     action_type: Literal["CALL_TOOL", "RE_PLAN", "REFLECT", "ANSWER", "CLARIFY"]
     output: dict[str, Any] = Field(default_factory=dict)
 
 
 class Vad(Open):
-    """Valence, arousal, dominance; a finite number outside -1..+1 is clamped (seed 003 §5)."""
+    """Valence, arousal, dominance; each is a finite number; values outside -1..+1 are
+    clamped."""
 
     v: float
     a: float
@@ -39,7 +40,7 @@ class Vad(Open):
 
 
 class Affect(Open):
-    """One moment of feeling: text and numbers (seed 003 §5)."""
+    """One moment of affect: text, labels and numbers."""
 
     text: Text = ""
     labels: Annotated[list[Label], Field(max_length=6)] = Field(default_factory=list)
@@ -48,14 +49,14 @@ class Affect(Open):
 
 
 class ArtifactsMetadata(Open):
-    """Where the session's files live, seed 000."""
+    """Where the session's files are stored."""
 
     workspace_root: Text | None = None
     sandbox_id: Text | None = None
 
 
 class Claim(Open):
-    """What somebody says a session is about (`subject`) or for (`object`), seed 000."""
+    """A claim about what a session is about (`subject`) or for (`object`)."""
 
     content: Text
     source: Literal["user", "agent"] = "agent"
@@ -75,7 +76,7 @@ class ThreadUpdate(Open):
 
 
 class LinkUpdate(Open):
-    """Puts or removes a relation between two events (seed 003 §4)."""
+    """Puts or removes a relation between two events."""
 
     op: Literal["put", "remove"] = "put"
     from_event_id: Id
@@ -87,14 +88,14 @@ class LinkUpdate(Open):
 
 
 class ContextUpdates(Open):
-    """Changes of the context graph (seed 003 §4)."""
+    """Changes of threads and links."""
 
     threads: Annotated[list[ThreadUpdate], Field(max_length=200)] = Field(default_factory=list)
     links: Annotated[list[LinkUpdate], Field(max_length=200)] = Field(default_factory=list)
 
 
 class Summary(Open):
-    """What the agent found and decided in one task, seed 000."""
+    """What the agent found and decided in one task."""
 
     content: Text = ""
     key_findings: Annotated[list[Text], Field(max_length=64)] = Field(default_factory=list)
@@ -114,7 +115,7 @@ class Conversation(Closed):
 
 
 class CurrentRecursion(Closed):
-    """The greatest recursion in order (seed 002 §5.3)."""
+    """The last recursion in order."""
 
     trace_id: str
     iteration_index: int
@@ -133,7 +134,7 @@ class DeadLetter(Closed):
 
 
 class DeadLetterWhole(Closed):
-    """A dead letter with what was sent: as text, or in base64 where that is not UTF-8."""
+    """A dead letter with its content: as text, or in base64 if it is not UTF-8."""
 
     id: str
     reason: str
@@ -153,7 +154,7 @@ class DeadLetters(Closed):
 
 
 class EventAnnotations(Open):
-    """When the thing spoken of happened, and whom it is about."""
+    """When the event happened and which entities it concerns."""
 
     about_start: Micros | None = None
     about_end: Micros | None = None
@@ -163,13 +164,13 @@ class EventAnnotations(Open):
 
 class EventStream(RootModel[str]):
     """Server-sent events: `id` the document's hash, `event: session`, `data` a SessionDocument;
-    `event: gone` where the session is no more. Comments keep the connection open."""
+    `event: gone` if the session no longer exists. Comments keep the connection open."""
 
 
 class Extraction(Open):
-    """How a model made a plan: the turns it saw, its calls, their tokens and cost. With `error`
-    there is no plan: the record says that none came of these turns, and ends as a dead letter,
-    reason `extraction_failed`. `answer` is what the model said last."""
+    """How a model made a plan: the turns it read, its calls, their tokens and cost. With
+    `error` no plan could be made of these turns: the record becomes a dead letter with reason
+    `extraction_failed`. `answer` is the model's last answer."""
 
     event_ids: Annotated[list[Id], Field(max_length=1000)] = Field(default_factory=list)
     calls: Annotated[int, Field(ge=0, le=9007199254740992)] = 0
@@ -189,7 +190,7 @@ class Extractor(Open):
 
 
 class Health(Closed):
-    """The process is alive. `generation` answers; null: none does now, or the server has no
+    """Liveness. `generation` is the one that answers; null if none does or the server has no
     history."""
 
     status: Literal["ok"]
@@ -197,7 +198,7 @@ class Health(Closed):
 
 
 class LearnerHistory(Closed):
-    """Counts of what the learner did; topics in order of first visit."""
+    """Counts of activities, and topics in order of first visit."""
 
     quiz_sessions: Annotated[int, Field(ge=0)] = 0
     homework_help_count: Annotated[int, Field(ge=0)] = 0
@@ -205,7 +206,7 @@ class LearnerHistory(Closed):
 
 
 class LearnerPreferences(Closed):
-    """What the learner uses most; null until it shows. The strengths are ours."""
+    """What the learner uses most, and how clearly; null while there is too little to tell."""
 
     preferred_artifact: Literal["quiz", "explanation", "notes", "flashcards"] | None = None
     preferred_artifact_strength: Literal["weak", "medium", "strong"] | None = None
@@ -214,7 +215,7 @@ class LearnerPreferences(Closed):
 
 
 class MemoryItemPatch(Open):
-    """Fields of a session memory item to change; those left out stay."""
+    """Fields of a session memory item to change; omitted fields keep their values."""
 
     id: Id
     content: Text | None = None
@@ -227,7 +228,7 @@ class MemoryItemPatch(Open):
 
 
 class MemoryItemWrite(Open):
-    """One item of `session_memory_delta`: written as it is, without a threshold."""
+    """An item that `session_memory_delta` adds. It needs no threshold."""
 
     id: Id
     type: Literal["preference", "constraint", "background", "capability_assumption", "decision"]
@@ -241,7 +242,7 @@ class MemoryItemWrite(Open):
 
 
 class MemorySummary(Closed):
-    """Seed 004 §2.3. `known` is false where the topic's mastery is not known."""
+    """Mastery of the current topic. `known` is false if there is no answer on it yet."""
 
     topic_hint: str | None = None
     user_mastery_hint: Literal["weak", "medium", "strong"] = "weak"
@@ -250,7 +251,7 @@ class MemorySummary(Closed):
 
 
 class Metadata(Open):
-    """What is known of an answer, seed 004. `correct_rate` is a share, 0..1."""
+    """The result of a lesson. `correct_rate` is a share, 0..1."""
 
     difficulty: Literal["easy", "medium", "hard"] | None = None
     correct_rate: Confidence | None = None
@@ -258,7 +259,7 @@ class Metadata(Open):
 
 class MoodNow(Closed):
     """The mood at a moment: baseline + shock, the shock halving every `shock_halflife_seconds`.
-    `at` is missing where nothing was ever felt."""
+    `at` is missing if the user has no moment of affect."""
 
     text: str
     vad: Vad
@@ -271,8 +272,7 @@ class MoodNow(Closed):
 
 
 class Observation(Open):
-    """One hint at something worth remembering; written when its type's rule says so (design
-    04)."""
+    """Something worth remembering; shown once its type's threshold is met (docs/rules.md)."""
 
     type: Literal["preference", "constraint", "background", "capability_assumption", "decision"]
     content: Text = ""
@@ -288,7 +288,7 @@ class Observation(Open):
 
 
 class PlanAffect(Open):
-    """A moment of feeling an extractor saw in an event; by default the plan's own."""
+    """A moment of affect in an event; by default in the plan's own event."""
 
     text: Text = ""
     labels: Annotated[list[Label], Field(max_length=6)] = Field(default_factory=list)
@@ -298,7 +298,7 @@ class PlanAffect(Open):
 
 
 class PlanStep(Open):
-    """One step of a plan (seed 002 §5.4). Without a status a known step keeps its own."""
+    """One step of a plan. Without a status a known step keeps its current one."""
 
     step_id: Id
     description: Text = ""
@@ -333,7 +333,8 @@ class PreferenceUpdate(Open):
 
 
 class ProblemError(Closed):
-    """One fault: the field, what is wrong with it, and of several records which one, from 1."""
+    """One fault: the field, the reason, and for several records the record's position, from
+    1."""
 
     field: str
     reason: str
@@ -341,7 +342,7 @@ class ProblemError(Closed):
 
 
 class ProblemDocument(Closed):
-    """RFC 9457. `type` is explained in docs/http.md."""
+    """A problem document (RFC 9457). docs/http.md explains each `type`."""
 
     type: str
     title: str
@@ -351,9 +352,10 @@ class ProblemDocument(Closed):
 
 
 class Ready(Closed):
-    """Whether questions are answered; `done` of `total` rows or bytes are restored.
-    `generation` answers; null: none does now, or the server has no history. `promoted` is the
-    generation that was promoted and does not answer yet; usually null."""
+    """Current readiness; accurate during a restore. `done` of `total` rows or bytes are
+    restored. `generation` is the one that answers; null if none does or the server has no
+    history. `promoted` is a generation that was promoted and does not answer yet; usually
+    null."""
 
     ready: bool
     about: str
@@ -364,9 +366,9 @@ class Ready(Closed):
 
 
 class RecordResult(Closed):
-    """What became of one record. `position` counts from 1: lines of NDJSON, or elements.
-    `refused`: it was not taken, `field` and `detail` say why. `dead`: it was taken and is a
-    dead letter now. `accepted`: it is in the log for good, its ending was not known in time."""
+    """The outcome of one record. `position` counts lines of NDJSON, or elements, from 1.
+    `refused`: not stored; `field` and `detail` give the reason. `dead`: stored as a dead
+    letter. `accepted`: stored; its outcome was not known in time."""
 
     position: int
     id: str | None = None
@@ -377,15 +379,15 @@ class RecordResult(Closed):
 
 
 class RecordsReply(Closed):
-    """Counts by ending, and the result of each record (`Prefer: return=minimal`: of those alone
-    that are refused or dead)."""
+    """Counts by outcome, and the result of each record; with `Prefer: return=minimal` only of
+    records that are refused or dead."""
 
     counts: dict[Literal["applied", "duplicate", "dead", "withheld", "accepted", "refused"], int]
     results: list[RecordResult]
 
 
 class Recursion(Open):
-    """One step of an agent's loop (seed 002). Key: tenant/session_id."""
+    """One step of an agent's loop. Key: tenant/session_id."""
 
     schema_version: Annotated[int, Field(ge=1, le=2)] = 1
     type: Literal["recursion"] = "recursion"
@@ -411,7 +413,7 @@ class Recursion(Open):
 
 
 class RevisionTold(Closed):
-    """A change, and one event that it rests on, in the event's own words."""
+    """A change, with one of its evidence events."""
 
     owner_id: str
     entity_type: str
@@ -434,8 +436,8 @@ class RevisionTold(Closed):
 
 
 class SearchHit(Closed):
-    """An event, state, preference or item of session memory. `matches` are the parts of `text`
-    that matched, as [start, end) in characters; `why` what each part adds to `score`."""
+    """An event, state, preference or session memory item. `matches` are the matching parts of
+    `text`, as [start, end) in characters; `why` is what each signal adds to `score`."""
 
     kind: Literal["event", "state", "preference", "session_memory"]
     id: str
@@ -457,7 +459,7 @@ class SearchPage(Closed):
 
 
 class SessionContext(Closed):
-    """The short-term memory of seed 004 §2.2; ≤ 10 recent intents, oldest first."""
+    """The session's short-term memory; at most 10 recent intents, oldest first."""
 
     session_id: str
     current_topic: str | None = None
@@ -468,7 +470,8 @@ class SessionContext(Closed):
 
 
 class SessionMemoryItem(Closed):
-    """Something worth remembering within a session; `evidence` names ≤ 20 newest events."""
+    """Something worth remembering in a session; `evidence` lists at most the 20 newest
+    events."""
 
     id: str
     type: Literal["preference", "constraint", "background", "capability_assumption", "decision"]
@@ -483,7 +486,7 @@ class SessionMemoryItem(Closed):
 
 
 class SessionDocument(Closed):
-    """The session as seed 000 writes it. ≤ 20 newest conversations, ≤ 200 memory items."""
+    """The session: at most the 20 newest conversations and 200 memory items."""
 
     session_id: str
     user_id: str | None = None
@@ -503,7 +506,7 @@ class SessionDocument(Closed):
 
 
 class SessionMemoryDelta(Open):
-    """Direct writes to the session memory: per id the latest turn's op wins."""
+    """Direct writes to the session memory. Per id the latest turn's operation wins."""
 
     add: Annotated[list[MemoryItemWrite], Field(max_length=64)] = Field(default_factory=list)
     update: Annotated[list[MemoryItemPatch], Field(max_length=64)] = Field(default_factory=list)
@@ -511,7 +514,7 @@ class SessionMemoryDelta(Open):
 
 
 class SessionUpdate(Open):
-    """`POST /memory/session/update` (seed 004 §3.4)."""
+    """The body of `POST /memory/session/update`."""
 
     tenant: Tenant | None = None
     signal_id: Id | None = None
@@ -523,15 +526,14 @@ class SessionUpdate(Open):
 
 
 class ShortTermMemory(Closed):
-    """What a recursion asked to be remembered."""
+    """A short-term memory, and the recursion that added it."""
 
     trace_id: str
     memory: str
 
 
 class Signal(Open):
-    """What one of seed 004's two POSTs says; moves the session's context or the user's
-    profile."""
+    """An update of a session's context (scope session) or of a user's profile (scope user)."""
 
     schema_version: Annotated[int, Field(ge=1, le=2)] = 1
     type: Literal["signal"] = "signal"
@@ -549,8 +551,7 @@ class Signal(Open):
 
 
 class State(Closed):
-    """A version of a state, valid in [valid_from, valid_to); its text in the persona's
-    voice."""
+    """A version of a state, valid in [valid_from, valid_to)."""
 
     state_id: str
     kind: Literal["fact", "relation", "task", "summary", "long_mood_state"]
@@ -567,7 +568,7 @@ class State(Closed):
 
 
 class StateThen(Closed):
-    """A state as it was true at a time, as far as was known at another."""
+    """A state as it was true at one time and known at another."""
 
     owner_id: str
     state_id: str
@@ -584,7 +585,7 @@ class StateThen(Closed):
 
 
 class StateUpdate(Open):
-    """One change of the long-term state (seed 003 §2)."""
+    """One change of the long-term state."""
 
     op: Literal["upsert", "close", "mark_done"] = "upsert"
     kind: Literal["fact", "relation", "task", "summary", "long_mood_state"] | None = None
@@ -600,7 +601,7 @@ class StateUpdate(Open):
 
 
 class States(Closed):
-    """What was held true of a user, and from where to go on (`cursor`); null at the end."""
+    """A user's states. `next` is the cursor of the next page; null at the end."""
 
     user_id: str
     as_of: Micros
@@ -610,7 +611,7 @@ class States(Closed):
 
 
 class StepView(Closed):
-    """A step of the plan with the recursions that claim it (seed 002 §5.4)."""
+    """A step of the plan with the recursions that claim it."""
 
     step_id: str
     description: str = ""
@@ -619,13 +620,13 @@ class StepView(Closed):
 
 
 class TaskMemory(Closed):
-    """≤ 50 short-term memories, oldest out."""
+    """At most the 50 newest short-term memories."""
 
     short_term: Annotated[list[ShortTermMemory], Field(max_length=50)] = Field(default_factory=list)
 
 
 class TaskContext(Closed):
-    """What the task is about and how it is to be done (seed 002 §5.4)."""
+    """The task's objective, constraints, plan and short-term memory."""
 
     objective: str | None = None
     constraints: list[str] = Field(default_factory=list)
@@ -634,7 +635,7 @@ class TaskContext(Closed):
 
 
 class TaskGlobal(Closed):
-    """Where the task stands (seed 002 §5.2)."""
+    """The task's status, iterations and limit."""
 
     task_id: str
     iteration: Annotated[int, Field(ge=0)]
@@ -649,8 +650,8 @@ class TaskGlobal(Closed):
 
 
 class TaskDocument(Closed):
-    """The whole machine: the fold of its recursions in (iteration_index, trace_id) order. ≤ 200
-    recursions are kept whole; `older_recursions` counts the others."""
+    """The state of a task: the fold of its recursions in (iteration_index, trace_id) order. At
+    most 200 recursions are kept whole; `older_recursions` counts the others."""
 
     global_: TaskGlobal = Field(alias="global")
     current_recursion: CurrentRecursion | dict[str, Any]
@@ -660,7 +661,7 @@ class TaskDocument(Closed):
 
 
 class TimelineTurn(Closed):
-    """A turn with the feeling in it, where one is known."""
+    """A turn with its affect, if known."""
 
     occurred_at: Micros
     event_id: str
@@ -687,7 +688,7 @@ class Timeline(Closed):
 
 
 class ToolResult(Open):
-    """What a tool answered, to be put into the call it answers (seed 002 §5.5)."""
+    """The result of a tool call, which is put into that call."""
 
     schema_version: Annotated[int, Field(ge=1, le=2)] = 1
     type: Literal["tool_result"] = "tool_result"
@@ -704,8 +705,7 @@ class ToolResult(Open):
 
 
 class Turn(Open):
-    """User input and answer: the unit of the event log (seed 003 §1). Key:
-    tenant/session_id."""
+    """User input and answer: the unit of the event log. Key: tenant/session_id."""
 
     schema_version: Annotated[int, Field(ge=1, le=2)] = 1
     type: Literal["turn"] = "turn"
@@ -738,7 +738,7 @@ class Turn(Open):
 
 
 class UserLearningProfile(Closed):
-    """Seed 004 §2.1. `mastery_score` (ours) is the number behind each word, 0..1."""
+    """A user's learning profile. `mastery_score` is the number behind each level, 0..1."""
 
     user_id: str
     mastery: dict[str, Literal["weak", "medium", "strong"]] = Field(default_factory=dict)
@@ -749,7 +749,7 @@ class UserLearningProfile(Closed):
 
 
 class UserDocument(Closed):
-    """Everything that is known of a user now."""
+    """A user's profile, states, preferences and mood."""
 
     user_id: str
     profile: UserLearningProfile | None
@@ -759,7 +759,7 @@ class UserDocument(Closed):
 
 
 class UserEvent(Open):
-    """What the user has just done (seed 004 §3.3)."""
+    """What the user has just done."""
 
     intent: Label | None = None
     topic: Label | None = None
@@ -768,7 +768,7 @@ class UserEvent(Open):
 
 
 class UserUpdate(Open):
-    """`POST /memory/user/update` (seed 004 §3.3)."""
+    """The body of `POST /memory/user/update`."""
 
     tenant: Tenant | None = None
     signal_id: Id | None = None
@@ -778,7 +778,7 @@ class UserUpdate(Open):
 
 
 class Why(Closed):
-    """How something came to be as it is."""
+    """The revisions of an entity, in order."""
 
     entity_id: str
     revisions: list[RevisionTold]
@@ -786,8 +786,8 @@ class Why(Closed):
 
 
 class WritePlan(Open):
-    """What should be remembered of an event (seed 003 §4). Applies whole or not at all. Key:
-    tenant/user_id. `event_id` names the event it was made from; none when tidying."""
+    """What should be remembered of an event. Applies whole or not at all. Key: tenant/user_id.
+    `event_id` names the event it was made from; none when tidying."""
 
     schema_version: Annotated[int, Field(ge=1, le=2)] = 1
     type: Literal["write_plan"] = "write_plan"
