@@ -260,18 +260,15 @@ def _answer_questions(
     """Tasks go on that asked before the latest turn (or end, if that was their last step), and
     wait again if it was a running turn that ended earlier. Returns the header, which keeps every
     question that no ended turn answers, and the questions as they stand."""
-    waiting: list[tuple[str, int, bool]] = []
-    for task_id, asked, still in header.waiting:
-        if _is_after(was, asked) == _is_after(now, asked):
-            waiting.append((task_id, asked, still))
-            continue
+    waiting = header.waiting
+    answered = (one[0] for one in waiting if _is_after(was, one[1]) != _is_after(now, one[1]))
+    for task_id in dict.fromkeys(answered):
         task.refold(rows, task_id, now[0] if now else None)
         out.tasks[task_id] = None
-        question = task.question(rows, task_id)
-        if question is not None:
-            waiting.append((task_id, *question))
+        others = (one for one in waiting if one[0] != task_id)
+        waiting = (*others, *((task_id, *one) for one in task.questions(rows, task_id)))
     kept = tuple(one for one in waiting if not _is_after(header.latest, one[1]))
-    return replace(header, waiting=kept), tuple(waiting)
+    return replace(header, waiting=kept), waiting
 
 
 def _is_after(latest: LatestTurn, asked: int) -> bool:
@@ -373,10 +370,10 @@ def _step(
             out.session = True
         return outcome
     before = status_of(shown)
-    asked = task.question(rows, record.task_id)
     waiting = tuple(one for one in header.waiting if one[0] != record.task_id)
-    if asked is not None and not _is_after(header.latest, asked[0]):
-        waiting = (*waiting, (record.task_id, *asked))[-CONSTANTS.max_running :]
+    for asked, still in task.questions(rows, record.task_id):
+        if not _is_after(header.latest, asked):
+            waiting = (*waiting, (record.task_id, asked, still))[-CONSTANTS.max_running :]
     header = replace(header, runs=runs, waiting=waiting)
     header = dated(header, record.occurred_at, isinstance(record, ToolResult))
     after = status_of(replace(shown, waiting=waiting))

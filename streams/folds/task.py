@@ -100,12 +100,14 @@ def fold(
     return _recursion(rows, task, record, given, runs, latest, out)
 
 
-def question(rows: Rows, task_id: str) -> tuple[int, bool] | None:
-    """When the task asked what a later turn would answer, and whether it waits for it now."""
-    task: Task = rows.get(f"t/{task_id}")
-    if task.tip.asked is not None:
-        return task.tip.asked, True
-    return (task.tip.held[0], False) if task.tip.held else None
+def questions(rows: Rows, task_id: str) -> tuple[tuple[int, bool], ...]:
+    """When the task asked what a later turn would answer, and whether it waits for it now: its last
+    recursion, and one that stopped it at its limit, where that is another."""
+    tip: Machine = rows.get(f"t/{task_id}").tip
+    asked = () if tip.asked is None else ((tip.asked, True),)
+    if tip.held is None or (tip.asked is not None and tip.last and tip.held[1:] == tip.last[:2]):
+        return asked
+    return ((tip.held[0], False), *asked)
 
 
 def refold(rows: Rows, task_id: str, latest: int | None) -> None:
