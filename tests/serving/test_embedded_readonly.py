@@ -74,8 +74,8 @@ def test_a_user_is_what_the_fold_made_of_them(ledger_run: Path, store: Rdict) ->
                 assert user(found, rules, NOW) == user(expected, rules, NOW)
                 assert user(found, rules, NOW) is not None
                 if expected.get("l") is not None:
-                    known = learner.document(expected, rules, key)
-                    assert learner.document(found, rules, key) == known
+                    profile = learner.document(expected, rules, key)
+                    assert learner.document(found, rules, key) == profile
 
     asyncio.run(asked())
 
