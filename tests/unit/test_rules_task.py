@@ -15,6 +15,7 @@ from schemas.base import format_time
 from schemas.task import TaskDocument
 from streams.files.store import Store
 from streams.folds import documents, task
+from streams.folds.rules import Rules
 from streams.pipeline.apply import Applier
 from tests.unit.session_told import Json, Told, encode, micros, turn
 
@@ -72,7 +73,7 @@ def failed(at: int, **fields: Any) -> Json:
 
 
 def document(told: Told) -> Json:
-    made = task.document(told.rows, "k", documents.latest_turn(told.rows))
+    made = task.document(told.rows, Rules(), "k", documents.latest_turn(told.rows, Rules()))
     TaskDocument.model_validate(made)
     return made
 
