@@ -12,7 +12,7 @@ import pytest
 import turnfold_client
 from tests.building import ROOT, UV, installed, run
 from tests.serving.front import fronting
-from tests.serving.serving import Server
+from tests.serving.serving import Server, serving
 
 README = ROOT / "clients" / "python" / "README.md"
 APP = Path(__file__).with_name("client_app")
@@ -67,11 +67,13 @@ def test_its_requests_say_its_version(
 
 
 def test_the_example_of_its_readme_prints_what_it_says(
-    python: Path, app: Path, sample: Server
+    python: Path, app: Path, tmp_path: Path
 ) -> None:
     (example,) = re.findall(r"^```python\n(.*?)^```$", README.read_text("utf-8"), re.M | re.S)
     assert "http://localhost:8400" in example
-    (app / "example.py").write_text(example.replace("http://localhost:8400", sample.url), "utf-8")
-    printed = run(python, "example.py", folder=app).splitlines()
+    with serving("--history", tmp_path / "history") as server:
+        text = example.replace("http://localhost:8400", server.url)
+        (app / "example.py").write_text(text, "utf-8")
+        printed = run(python, "example.py", folder=app).splitlines()
     assert printed == ["limits", "What is a limit?", "no session of that id"]
     assert all(f"`{line}`" in README.read_text("utf-8") for line in printed)

@@ -14,7 +14,7 @@ import pytest
 
 from tests.building import ROOT, run
 from tests.serving.front import fronting
-from tests.serving.serving import Server
+from tests.serving.serving import Server, serving
 
 SOURCE = ROOT / "clients" / "typescript"
 PACKED = {"LICENSE", "README.md", "package.json"} | {
@@ -82,12 +82,13 @@ def test_the_project_holds_nothing_else(project: Path) -> None:
     assert [path.name for path in modules if path.name[0] != "."] == ["turnfold-client"]
 
 
-def test_the_example_of_its_readme_prints_what_it_says(project: Path, sample: Server) -> None:
+def test_the_example_of_its_readme_prints_what_it_says(project: Path, tmp_path: Path) -> None:
     program = project / "built" / "example.js"
     text = program.read_text("utf-8")
     assert "http://localhost:8400" in text
-    program.write_text(text.replace("http://localhost:8400", sample.url), "utf-8")
-    printed = run("node", program, folder=project).splitlines()
+    with serving("--history", tmp_path / "history") as server:
+        program.write_text(text.replace("http://localhost:8400", server.url), "utf-8")
+        printed = run("node", program, folder=project).splitlines()
     assert printed == ["active limits", "404 no session of that id"]
     assert all(f"`{line}`" in readme() for line in printed)
 
