@@ -12,19 +12,20 @@ from typing import Any
 
 from benchmarks import common, loops
 from sinks.delta import History
-from streams.files import local
+from streams.files import applier, local
+from streams.files.applier import Applier, RowCollector
 from streams.files.sources import Source
 from streams.files.store import Store
 from streams.folds import memory, session
-from streams.pipeline import apply
-from streams.pipeline.apply import Applier
+from streams.pipeline.processor import RecordProcessor
 
 CALLS: tuple[tuple[str, Any, str], ...] = (
-    ("decode and validate", apply, "decode"),
+    ("decode and validate", applier, "decode"),
     ("find the entity", Store, "entity"),
     ("session fold", session, "fold"),
     ("user fold", memory, "fold_signal"),
-    ("collect rows", Applier, "_collect"),
+    ("collect rows", RowCollector, "emitted"),
+    ("decide what each ends as", RecordProcessor, "process"),
     ("apply, the rest", Applier, "apply"),
     ("documents: sessions", Applier, "_write_session"),
     ("documents: profiles", Applier, "_write_profile"),

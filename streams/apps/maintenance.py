@@ -29,7 +29,7 @@ from streams.files.manifest import WORK, load, use_constants
 from streams.files.refold import refold
 from streams.files.stored_records import SAID
 from streams.folds.session_state import Session
-from streams.pipeline.apply import Row, session_row, task_row
+from streams.pipeline.document_rows import Row, session_row, task_row
 from streams.pipeline.entity import Entity
 
 LAST_SEQ = """

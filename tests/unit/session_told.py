@@ -68,7 +68,7 @@ class Told:
         out = Effects("s", ("default", "sessions", "s"), given.record)
         self.rows.keep()
         try:
-            self.outcomes.append(session.fold(self.rows, given, out))
+            self.outcomes.append(session.fold(self.rows, given, out).ending)
         except Refused as refused:
             self.rows.rollback()
             self.outcomes.append(refused.reason)

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from schemas.time import DAY
+from streams.folds.rows import Refused
 from streams.kafka.agents.encoding import ROW_ENCODERS, Origin, key_of
 from streams.kafka.agents.validation import headers_text, key_text
 from streams.kafka.client.partitions import partition_of
 from streams.kafka.transport.processing import Output
 from streams.pipeline import images
-from streams.pipeline.apply import dead_row
 from streams.pipeline.decode import Dead, guarded
+from streams.pipeline.document_rows import dead_row
 from streams.topology import AFFECTS, DEAD_LETTERS, HISTORY, LINKS, OUTPUT_BYTES, REVISIONS, THREADS
 
 log = logging.getLogger(__name__)
@@ -36,10 +37,6 @@ def shortened(text: str, kept: int) -> str:
 HistoryRow = tuple[str, int, tuple[Any, ...]]  # table, occurred_at, values
 
 
-class TooLarge(ValueError):  # noqa: N818 - what the row is
-    """A message no topic takes."""
-
-
 class Outbox:
     """What a lane's batch sends; `partition` is the lane's own, `partitions` every topic's number:
     a producer that has just started does not know it, and a user's signals must stay together.
@@ -55,14 +52,15 @@ class Outbox:
         """The history rows of one record of `owner` (`Effects.rows`) as messages, to be sent.
 
         Raises:
-            TooLarge: one is larger than its topic's messages may be.
+            Refused: one is larger than its topic's messages may be.
         """
         suffix, key, lane = origin.suffix, origin.key, self.partition
         made: list[Output] = []
         for table, at, values in rows:
             value = ROW_ENCODERS[table]((*values, *suffix, at // DAY))
             if len(value) > LARGEST:
-                raise TooLarge(f"its row of {table} has {len(value)} bytes, at most {LARGEST}")
+                detail = f"its row of {table} has {len(value)} bytes, at most {LARGEST}"
+                raise Refused("too_large", detail)
             headers = origin.headers(table)
             made.append(Output(HISTORY.name, lane, key, value, headers))
             if table in STREAMS:

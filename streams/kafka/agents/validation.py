@@ -14,8 +14,8 @@ from streams.folds.rows import Input
 from streams.kafka.agents.encoding import to_json
 from streams.kafka.client.partitions import partition_of
 from streams.pipeline import images, withheld
-from streams.pipeline.apply import owner_of
 from streams.pipeline.decode import Dead, Withheld, decode, guarded
+from streams.pipeline.processor import owner_of
 from streams.topology import RECURSIONS, TURNS, USER_SIGNALS, WRITE_PLANS
 
 KINDS: dict[str, tuple[tuple[str, str], ...]] = {

@@ -8,25 +8,16 @@ both.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
 
 from streams.errors import TurnfoldError
+from streams.folds.outcome import Outcome
 from streams.folds.rows import Input, Rows
 from streams.observing.readiness import Readiness
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.live import Live
 
 Table = Literal["sessions", "users"]
-Ending = Literal["applied", "duplicate", "dead", "withheld", "accepted"]
-
-
-class Outcome(NamedTuple):
-    """What a record ended as (law 3), in a transaction that has committed; `accepted`: it is in
-    the log for good, and what it ends as was not known in time."""
-
-    ending: Ending
-    reason: str | None = None
-    detail: str | None = None
 
 
 class NotReady(TurnfoldError):  # noqa: N818 - a state, not a fault

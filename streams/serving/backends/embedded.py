@@ -20,13 +20,12 @@ from sinks.root import open_root
 from streams.errors import ConfigurationError
 from streams.files.inbox import FOLDER, Group, NoRoom
 from streams.files.store import Store
+from streams.folds.outcome import ACCEPTED, Outcome
 from streams.folds.rows import Input, Rows
 from streams.observing.readiness import Readiness
-from streams.pipeline.apply import Ending, name_of
-from streams.pipeline.decode import Dead
 from streams.pipeline.entity import Entity
 from streams.pipeline.ports import StoreError
-from streams.serving.backends.backend import Busy, NotReady, Outcome, Prepare, Table
+from streams.serving.backends.backend import Busy, NotReady, Prepare, Table
 from streams.serving.backends.changes import Changes, Where
 from streams.serving.backends.ingest import FAILED, Folder
 from streams.serving.backends.live import UNREADABLE, Live, promoted
@@ -49,9 +48,6 @@ LARGE_BYTES = 100_000
 """A larger one is read again each time."""
 LOOP_WITHIN = 5.0
 """Seconds in which the event loop lets go of a store that is about to be closed."""
-
-ACCEPTED = Outcome("accepted")
-OUTCOMES = {name: Outcome(name) for name in ("applied", "duplicate", "withheld")}
 
 
 class _Posted:
@@ -357,13 +353,13 @@ class EmbeddedMemory:
         self._call(let_go)
         gone.wait(LOOP_WITHIN)
 
-    def folded(self, group: Group, endings: Sequence[Ending], changed: list[Entity]) -> None:
+    def folded(self, group: Group, outcomes: Sequence[Outcome], changed: list[Entity]) -> None:
         ended = []
-        for offset, ending in enumerate(endings, group.first):
+        for offset, outcome in enumerate(outcomes, group.first):
             posted, place = self._waiting.pop(offset, (None, 0))
             if posted is None:
                 continue
-            posted.outcomes[place] = _outcome(ending)
+            posted.outcomes[place] = outcome
             posted.left -= 1
             if not posted.left:
                 ended.append(posted)
@@ -394,12 +390,6 @@ class EmbeddedMemory:
                 del self._folded[where]
 
         self._call(drop)
-
-
-def _outcome(ending: Ending) -> Outcome:
-    if isinstance(ending, Dead):
-        return Outcome("dead", ending.reason, ending.detail)
-    return OUTCOMES.get(name_of(ending), OUTCOMES["applied"])
 
 
 def _read(gathered: Sequence[_Posted]) -> list[Input | None]:

@@ -17,10 +17,11 @@ from schemas.events import MAX_RECORD_BYTES
 from schemas.http import Ending
 from streams.apps.metrics import WRITE_WAIT_SECONDS
 from streams.folds.ids import make_id
+from streams.folds.outcome import Outcome
 from streams.folds.rows import Input
 from streams.pipeline.decode import Dead, decode, means_withheld
 from streams.pipeline.plain import TENANT
-from streams.serving.backends.backend import Memory, Outcome
+from streams.serving.backends.backend import Memory
 from streams.serving.http.cloud_events import IDS, Event, NotAnEvent
 from streams.serving.http.problems import Fault, Problem, invalid
 
