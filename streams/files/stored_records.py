@@ -3,10 +3,12 @@
 
 `doc` is the record without what has columns of its own: descriptions of images, which stay out of
 all other tables, and when it was recorded. Without these a record would have another fingerprint
-than it had, and sent again it would be a conflicting duplicate (design 04, What is one event).
+than it had, and sent again it would be a conflicting duplicate.
 """
 
-SAID = ("events", "recursions", "tool_results", "signals")
+from streams.kinds import KINDS
+
+SAID = tuple(kind.history for kind in KINDS if kind.table == "sessions")
 """The tables of what is folded into sessions."""
 PLACE = "src_topic, src_partition, src_offset"
 

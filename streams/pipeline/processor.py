@@ -7,24 +7,22 @@ are all that differs between files, Kafka and a session folded again (`streams.p
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
-from schemas.events import Record
 from schemas.row import replace
 from streams.extractors.naming import Extract
-from streams.folds import memory, session
+from streams.folds import memory
 from streams.folds.outcome import APPLIED, WITHHELD, Outcome
 from streams.folds.rows import Effects, Input, Late, Refused, Rows, UserSignal
+from streams.kinds import Fold, kind_of
 from streams.pipeline.decode import Dead, Withheld, decode
 from streams.pipeline.ports import E, Emitter, O, RowSource, S, Signalled, StoreError
 
 EXTRACTED = "extracted"
 """Counts plans that were made of turns; `extracted_` and an ending those folded at once. No input
 record is behind them, so that they are counted apart."""
-
-Fold = Callable[[Rows, Any, Effects], Outcome]
 
 
 @dataclass(slots=True)
@@ -63,11 +61,11 @@ class RecordProcessor(Generic[E, S, O]):
     def _end(self, found: Input | Dead | Withheld, line: bytes, sent: S) -> Outcome:
         if type(found) is Input:
             record = found.record
-            table, key = owner_of(record)
-            entity = self.rows.entity(table, record.tenant, key)
-            out = Effects(key, (record.tenant, table, key), record)
-            fold = session.fold if table == "sessions" else memory.fold
-            return self._fold(fold, entity, found, out, line, sent)
+            kind, tenant = kind_of(record), record.tenant
+            table, key = kind.table, getattr(record, kind.owner)
+            entity = self.rows.entity(table, tenant, key)
+            out = Effects(key, (tenant, table, key), record)
+            return self._fold(kind.fold, entity, found, out, line, sent)
         if isinstance(found, Dead):
             self.emit.unreadable(found, sent)
             return Outcome("dead", found.reason, found.detail)
@@ -192,12 +190,3 @@ def dead_of(late: Late, tenant: str) -> Dead:
     topic, _, offset = late.source
     detail = f"{late.detail} (the result came at {topic}:{offset})"
     return Dead(late.reason, detail, late.doc.encode(), tenant, None, late.occurred_at)
-
-
-def owner_of(record: Record) -> tuple[str, str]:
-    """The table and key a record is folded under."""
-    said: Any = record
-    kind = record.type  # not by class: pydantic's `isinstance` takes as long as a look-up
-    if kind == "write_plan" or (kind == "signal" and said.scope == "user"):
-        return "users", said.user_id
-    return "sessions", said.session_id

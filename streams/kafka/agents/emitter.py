@@ -2,7 +2,7 @@
 
 import logging
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from schemas.events import Turn
 from streams.folds.rows import Effects, Input, Late, UserSignal
@@ -13,7 +13,7 @@ from streams.kafka.agents.table import Held
 from streams.observing.logs import place
 from streams.pipeline.decode import Dead
 from streams.pipeline.ports import Signalled
-from streams.topology import WRITE_PLANS
+from streams.topology import WRITE_PLANS, Agent
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +33,9 @@ class MessageEmitter(ABC):
     """Makes the messages of a batch: an `Emitter` of Kafka records. `origin`: what messages say of
     where they are from. Signals and plans are messages, folded by whoever reads them."""
 
+    agent: ClassVar[Agent]
+    """What the topology says that it sends."""
+
     def __init__(self, partition: int, partitions: int, origin: type[Origin]) -> None:
         self.partition, self.partitions = partition, partitions
         self.origin = origin
@@ -40,7 +43,7 @@ class MessageEmitter(ABC):
 
     def begin(self) -> None:
         """A batch begins."""
-        self.outbox = Outbox(self.partition, self.partitions)
+        self.outbox = Outbox(self.partition, self.partitions, self.agent)
         self.outcomes = OutcomeNote()
 
     def origin_of(self, said: Input | Signalled, entity: Held, sent: Any) -> Origin:

@@ -12,7 +12,7 @@ from streams.kafka.agents.table import Held
 from streams.pipeline.document_rows import profile_row
 from streams.pipeline.ports import Signalled
 from streams.pipeline.processor import Changed
-from streams.topology import MOODS, PREFERENCES, PROFILES, STATES
+from streams.topology import MEMORY_AGENT, MOODS, PREFERENCES, PROFILES, STATES
 
 PROFILE_DOC = list(TABLES["profiles"].model_fields).index("doc")
 FAR = 2**62  # an earlier time than any, when negative
@@ -20,6 +20,8 @@ FAR = 2**62  # an earlier time than any, when negative
 
 class MemoryMessages(MessageEmitter):
     """The memory agent's."""
+
+    agent = MEMORY_AGENT
 
     def begin(self) -> None:
         super().begin()

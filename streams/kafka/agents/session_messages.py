@@ -15,7 +15,14 @@ from streams.pipeline.decode import Dead
 from streams.pipeline.document_rows import session_row, task_row
 from streams.pipeline.ports import Signalled
 from streams.pipeline.processor import Changed
-from streams.topology import OUTPUT_BYTES, SESSION_CONTEXTS, SESSIONS, TASKS, USER_SIGNALS
+from streams.topology import (
+    OUTPUT_BYTES,
+    SESSION_AGENT,
+    SESSION_CONTEXTS,
+    SESSIONS,
+    TASKS,
+    USER_SIGNALS,
+)
 
 SESSION_DOC = list(TABLES["sessions"].model_fields).index("doc")
 TASK_DOC = list(TABLES["tasks"].model_fields).index("doc")
@@ -31,6 +38,8 @@ def _surely_fits(said: Input | Signalled) -> bool:
 
 class SessionMessages(MessageEmitter):
     """The session agent's. `opened`: sessions that were cold, and something of them changed."""
+
+    agent = SESSION_AGENT
 
     def begin(self) -> None:
         super().begin()
