@@ -129,11 +129,7 @@ class Applier:
                 replace(found, recorded_at=recorded_at) if type(found) is Input else found
                 for found in decoded
             ]
-        process = self._processor.process
-        return [
-            process(found, line, source)
-            for found, (line, source) in zip(decoded, lines, strict=True)
-        ]
+        return self._processor.process_all(decoded, lines)
 
     def take_rows(self) -> dict[str, list[Row]]:
         """The rows since they were last taken, without documents."""

@@ -58,36 +58,45 @@ class RecordProcessor(Generic[E, S, O]):
         counts[outcome.ending] += 1
         return outcome
 
+    def process_all(
+        self, found: Iterable[Input | Dead | Withheld], lines: Sequence[tuple[bytes, S]]
+    ) -> list[Outcome]:
+        """The same of many, counted together, which takes less time."""
+        fold, end = self._fold, self._end
+        outcomes = [
+            fold(one, line, sent) if type(one) is Input else end(one, line, sent)
+            for one, (line, sent) in zip(found, lines, strict=True)
+        ]
+        self.counts["read"] += len(outcomes)
+        self.counts.update([outcome.ending for outcome in outcomes])
+        return outcomes
+
+    def signal(self, said: Signalled, line: bytes, sent: S) -> Outcome:
+        """A turn's signal, which came as a message, into its user. It is no input record: whoever
+        calls this counts it apart. Raises StoreError."""
+        return self._fold(said, line, sent)
+
     def _end(self, found: Input | Dead | Withheld, line: bytes, sent: S) -> Outcome:
         if type(found) is Input:
-            record = found.record
-            kind, tenant = kind_of(record), record.tenant
-            table, key = kind.table, getattr(record, kind.owner)
-            entity = self.rows.entity(table, tenant, key)
-            out = Effects(key, (tenant, table, key), record)
-            return self._fold(kind.fold, entity, found, out, line, sent)
+            return self._fold(found, line, sent)
         if isinstance(found, Dead):
             self.emit.unreadable(found, sent)
             return Outcome("dead", found.reason, found.detail)
         return WITHHELD
 
-    def signal(self, said: Signalled, line: bytes, sent: S) -> Outcome:
-        """A turn's signal, which came as a message, into its user. It is no input record: whoever
-        calls this counts it apart. Raises StoreError."""
-        tenant, key = said.tenant, said.signal.user_id
-        entity = self.rows.entity("users", tenant, key)
-        out = Effects(key, (tenant, "users", key), said.cause)
-        return self._fold(_fold_signal, entity, said, out, line, sent)
-
-    def _fold(
-        self,
-        fold: Fold,
-        entity: E,
-        said: Input | Signalled,
-        out: Effects,
-        line: bytes,
-        sent: S,
-    ) -> Outcome:
+    def _fold(self, said: Input | Signalled, line: bytes, sent: S) -> Outcome:
+        record: Any
+        fold: Fold
+        if type(said) is Input:
+            record = said.record
+            kind = kind_of(record)
+            table, fold = kind.table, kind.fold
+            tenant, key = record.tenant, getattr(record, kind.owner)
+        else:
+            record, table, tenant, key, fold = _of_signal(said)  # type: ignore[arg-type]
+        rows = self.rows
+        entity = rows.entity(table, tenant, key)
+        out = Effects(key, (tenant, table, key), record)
         here: Sequence[tuple[E, UserSignal]] = ()
         try:
             outcome = fold(entity, said, out)
@@ -100,8 +109,8 @@ class RecordProcessor(Generic[E, S, O]):
             raise
         except Exception as error:
             return self._refuse(error, entity, [user for user, _ in here], said, line, sent)
-        rows, changed = self.rows, self.changed
         rows.keep(entity)
+        changed = self.changed
         if out.session:
             changed.sessions[entity] = origin
         for task_id in out.tasks:
@@ -111,14 +120,9 @@ class RecordProcessor(Generic[E, S, O]):
             changed.users[user] = origin
         if out.user:
             changed.users[entity] = origin
-        if out.warnings:
-            self.warnings.update(out.warnings)
-        if out.late:
-            self._bury(out.late, entity, said, sent)
-        if out.revived:
-            self.counts["applied"] += out.revived
-            self.counts["dead"] -= out.revived
-        if self.extract is not None and outcome is APPLIED and out.record.type == "turn":
+        if out.warnings or out.late or out.revived:
+            self._count(out, entity, said, sent)
+        if self.extract is not None and outcome is APPLIED and record.type == "turn":
             self._extract(self.extract, said, origin, sent)
         return outcome
 
@@ -142,14 +146,16 @@ class RecordProcessor(Generic[E, S, O]):
         self.emit.refused(dead, error, entity, said, sent)
         return Outcome("dead", reason, detail)
 
-    def _bury(
-        self, late_records: Iterable[Late], entity: E, said: Input | Signalled, sent: S
-    ) -> None:
-        """Waiting records that fit nothing: no longer applied, but dead letters."""
-        for late in late_records:
+    def _count(self, out: Effects, entity: E, said: Input | Signalled, sent: S) -> None:
+        """What a record says of itself and of those before it. Waiting records that fit nothing
+        are no longer applied, but dead letters; revived dead letters are applied after all."""
+        self.warnings.update(out.warnings)
+        for late in out.late:
             self.emit.late(dead_of(late, entity.tenant), late, entity, said, sent)
-            self.counts["applied"] -= 1
-            self.counts["dead"] += 1
+        if out.late or out.revived:
+            revived = out.revived - len(out.late)
+            self.counts["applied"] += revived
+            self.counts["dead"] -= revived
 
     def _extract(self, extract: Extract, turn: Any, origin: O, sent: S) -> None:
         """What a turn says that is worth remembering, as a plan that is sent or folded here."""
@@ -169,6 +175,10 @@ class RecordProcessor(Generic[E, S, O]):
         """What changed since this was last asked."""
         changed, self.changed = self.changed, Changed()
         return changed
+
+
+def _of_signal(said: Signalled) -> tuple[Any, str, str, str, Fold]:
+    return said.cause, "users", said.tenant, said.signal.user_id, _fold_signal
 
 
 def _fold_signal(rows: Rows, said: Signalled, out: Effects) -> Outcome:
