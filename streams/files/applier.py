@@ -12,6 +12,7 @@ from schemas.row import replace
 from streams.extractors.naming import Extract
 from streams.folds.outcome import Outcome
 from streams.folds.rows import Effects, Input, Late, UserSignal
+from streams.folds.rules import Rules
 from streams.pipeline.decode import Dead, Given, Withheld, decode
 from streams.pipeline.distinct import Distinct
 from streams.pipeline.document_rows import (
@@ -84,12 +85,19 @@ class RowCollector:
 class Applier:
     """Folds records into `store`, collecting history rows and counts until they are taken.
 
-    `extract` finds memory in turns; its plans come behind their turns.
+    `extract` finds memory in turns; its plans come behind their turns. `rules`: of the generation
+    that `store` holds.
     """
 
-    def __init__(self, store: RowSource[Entity], extract: Extract | None = None) -> None:
+    def __init__(
+        self,
+        store: RowSource[Entity],
+        extract: Extract | None = None,
+        rules: Rules | None = None,
+    ) -> None:
+        self.rules = rules or Rules()
         self._collected = RowCollector(store)
-        self._processor = RecordProcessor(store, self._collected, extract)
+        self._processor = RecordProcessor(store, self._collected, self.rules, extract)
         self.counts: Counter[str] = self._processor.counts
         self.warnings: Counter[str] = self._processor.warnings
         self.forget_touched()
@@ -162,12 +170,12 @@ class Applier:
 
     def _write_session(self, entity: Entity, suffix: Suffix) -> None:
         self.touched["sessions"].add((entity.tenant, entity.key))
-        self._collected.rows["sessions"].append(session_row(entity, suffix))
+        self._collected.rows["sessions"].append(session_row(entity, suffix, self.rules))
 
     def _write_profile(self, entity: Entity, suffix: Suffix) -> None:
         self.touched["users"].add((entity.tenant, entity.key))
-        self._collected.rows["profiles"].append(profile_row(entity, suffix))
+        self._collected.rows["profiles"].append(profile_row(entity, suffix, self.rules))
 
     def _write_task(self, entity: Entity, task_id: str, suffix: Suffix) -> None:
         self.touched["tasks"].add((entity.tenant, entity.key, task_id))
-        self._collected.rows["tasks"].append(task_row(entity, task_id, suffix))
+        self._collected.rows["tasks"].append(task_row(entity, task_id, suffix, self.rules))

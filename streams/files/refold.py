@@ -14,6 +14,7 @@ from sinks.history import connect, quoted
 from streams.files.applier import Place
 from streams.files.stored_records import LINE, OFFSET, PLACE, SAID, more, plan_order
 from streams.folds.rows import Effects, Input, Late, Refused, UserSignal
+from streams.folds.rules import Rules
 from streams.pipeline.decode import Dead, Given, decode_again
 from streams.pipeline.entity import Entity
 from streams.pipeline.ports import Signalled
@@ -22,10 +23,12 @@ from streams.pipeline.processor import RecordProcessor
 ORDER = f"recorded_at, src_topic, src_partition, {OFFSET}"
 
 
-def refold(root: Path, tenant: str, session_id: str, until: int | None = None) -> Entity:
+def refold(
+    root: Path, tenant: str, session_id: str, rules: Rules, until: int | None = None
+) -> Entity:
     """A session's rows, folded again from the history's records (up to a time)."""
     rows = _Rows()
-    processor = RecordProcessor(rows, _Nothing())
+    processor = RecordProcessor(rows, _Nothing(), rules)
     for line, place in _of_session(root, tenant, session_id, until):
         processor.process(decode_again(line, place), line, place)
     return rows.entity("sessions", tenant, session_id)
@@ -45,12 +48,12 @@ def _of_session(root: Path, tenant: str, session_id: str, until: int | None) -> 
             yield line, tuple(place)
 
 
-def refold_user(root: Path, tenant: str, user_id: str) -> Entity:
+def refold_user(root: Path, tenant: str, user_id: str, rules: Rules) -> Entity:
     """A user's rows: what their turns signalled in each session, then what was said of the user
     alone, plans in the order in which they were applied."""
     rows = _Rows()
     user = rows.entity("users", tenant, user_id)
-    processor = RecordProcessor(rows, _Nothing(user))
+    processor = RecordProcessor(rows, _Nothing(user), rules)
     for line, place in _of_user(root, tenant, user_id):
         processor.process(decode_again(line, place), line, place)
     return user

@@ -6,6 +6,7 @@ import msgspec
 
 from schemas.base import DAY
 from streams.folds import documents, learner, task
+from streams.folds.rules import Rules
 from streams.folds.session_state import visible
 from streams.pipeline.decode import Dead
 from streams.pipeline.entity import Entity
@@ -17,19 +18,21 @@ Suffix = tuple[str, int, str, int, int]
 _json = msgspec.json.Encoder().encode
 
 
-def session_row(entity: Entity, suffix: Suffix, known: dict[str, Any] | None = None) -> Row:
+def session_row(
+    entity: Entity, suffix: Suffix, rules: Rules, known: dict[str, Any] | None = None
+) -> Row:
     """A row of `sessions`: the newest document, where it is not `known`."""
-    document = known or documents.session(entity)
-    header = visible(entity, entity.get("h"))
+    document = known or documents.session(entity, rules)
+    header = visible(entity, entity.get("h"), rules)
     created_at, updated_at = header.created_at, header.updated_at
     keys = (entity.key, document["user_id"], document["status"], document["closed_reason"])
     return (*keys, created_at, updated_at, _json(document).decode(), *suffix, updated_at // DAY)
 
 
-def task_row(entity: Entity, task_id: str, suffix: Suffix) -> Row:
+def task_row(entity: Entity, task_id: str, suffix: Suffix, rules: Rules) -> Row:
     """A row of `tasks`: the newest document."""
-    latest = documents.latest_turn(entity) if entity.get("h") else None
-    document = task.document(entity, task_id, latest)
+    latest = documents.latest_turn(entity, rules) if entity.get("h") else None
+    document = task.document(entity, rules, task_id, latest)
     machine = document["global"]
     updated_at = entity.get(f"t/{task_id}").updated_at
     keys = (entity.key, task_id, machine["status"], machine["iteration"], machine["max_iteration"])
@@ -37,9 +40,9 @@ def task_row(entity: Entity, task_id: str, suffix: Suffix) -> Row:
     return (*keys, *flags, _json(document).decode(), *suffix, updated_at // DAY)
 
 
-def profile_row(entity: Entity, suffix: Suffix) -> Row:
+def profile_row(entity: Entity, suffix: Suffix, rules: Rules) -> Row:
     """A row of `profiles`: the newest document."""
-    document = learner.document(entity, entity.key)
+    document = learner.document(entity, rules, entity.key)
     updated_at = entity.get("l").updated_at
     return (entity.key, updated_at, _json(document).decode(), *suffix, updated_at // DAY)
 

@@ -16,6 +16,7 @@ from streams.extractors.naming import Extract
 from streams.folds import memory
 from streams.folds.outcome import APPLIED, WITHHELD, Outcome
 from streams.folds.rows import Effects, Input, Late, Refused, Rows, UserSignal
+from streams.folds.rules import Rules
 from streams.kinds import Fold, kind_of
 from streams.pipeline.decode import Dead, Withheld, decode
 from streams.pipeline.ports import E, Emitter, O, RowSource, S, Signalled, StoreError
@@ -35,14 +36,19 @@ class Changed(Generic[E, O]):
 
 
 class RecordProcessor(Generic[E, S, O]):
-    """Folds records into `rows` and gives what they cause to `emit`. `extract` finds memory in
-    turns; its plans come behind their turns."""
+    """Folds records into `rows` under `rules` and gives what they cause to `emit`. `extract` finds
+    memory in turns; its plans come behind their turns."""
 
     def __init__(
-        self, rows: RowSource[E], emit: Emitter[E, S, O], extract: Extract | None = None
+        self,
+        rows: RowSource[E],
+        emit: Emitter[E, S, O],
+        rules: Rules,
+        extract: Extract | None = None,
     ) -> None:
         self.rows = rows
         self.emit = emit
+        self.rules = rules
         self.extract = extract
         self.counts: Counter[str] = Counter()
         """`read = applied + duplicate + dead + withheld`, and `EXTRACTED`."""
@@ -96,7 +102,7 @@ class RecordProcessor(Generic[E, S, O]):
             record, table, tenant, key, fold = _of_signal(said)  # type: ignore[arg-type]
         rows = self.rows
         entity = rows.entity(table, tenant, key)
-        out = Effects(key, (tenant, table, key), record)
+        out = Effects(key, (tenant, table, key), record, self.rules)
         here: Sequence[tuple[E, UserSignal]] = ()
         try:
             outcome = fold(entity, said, out)

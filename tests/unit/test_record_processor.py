@@ -16,6 +16,7 @@ from streams.files.refold import _Nothing, _Rows
 from streams.folds import log as history_log
 from streams.folds import memory
 from streams.folds.outcome import APPLIED, DUPLICATE, WITHHELD, Outcome
+from streams.folds.rules import Rules
 from streams.kafka.agents.memory_agent import MemoryAgent
 from streams.kafka.agents.outcomes import found
 from streams.kafka.agents.routing import route
@@ -166,7 +167,7 @@ class Folded:
     def __init__(self, extract: Extract | None = None) -> None:
         self.source = _Rows()
         self.emitter = _Nothing(self.source.entity("users", "default", "u1"))
-        self.processor = RecordProcessor(self.source, self.emitter)
+        self.processor = RecordProcessor(self.source, self.emitter, Rules())
         self.letters: list[Letter] = []
 
     def give(self, record: Json | bytes) -> Outcome:

@@ -15,6 +15,7 @@ from schemas.task import TaskDocument
 from streams.files.applier import Applier
 from streams.files.store import Store
 from streams.folds import documents, task
+from streams.folds.rules import Rules
 from tests.unit.session_told import Json, Told, encode, micros, turn
 
 
@@ -71,7 +72,7 @@ def failed(at: int, **fields: Any) -> Json:
 
 
 def document(told: Told) -> Json:
-    made = task.document(told.rows, "k", documents.latest_turn(told.rows))
+    made = task.document(told.rows, Rules(), "k", documents.latest_turn(told.rows, Rules()))
     TaskDocument.model_validate(made)
     return made
 

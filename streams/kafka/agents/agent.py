@@ -37,7 +37,9 @@ class Agent(ABC, Generic[M]):
         self.partition, self.partitions = emitter.partition, emitter.partitions
         self.table = Table(self.table_name, rows)
         self.emitter = emitter
-        self.processor: RecordProcessor[Held, Any, Origin] = RecordProcessor(self.table, emitter)
+        self.processor: RecordProcessor[Held, Any, Origin] = RecordProcessor(
+            self.table, emitter, emitter.rules
+        )
         self.reasons: Counter[str] = Counter()
         self._note: Mapping[str, Any] = {}
         self._pending: Mapping[str, Any] = {}

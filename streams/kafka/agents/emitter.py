@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from schemas.events import Turn
 from streams.folds.rows import Effects, Input, Late, UserSignal
+from streams.folds.rules import Rules
 from streams.kafka.agents.encoding import Origin, key_of, to_json
 from streams.kafka.agents.outbox import Outbox
 from streams.kafka.agents.outcomes import OutcomeNote
@@ -31,12 +32,16 @@ class Waited(NamedTuple):
 
 class MessageEmitter(ABC):
     """Makes the messages of a batch: an `Emitter` of Kafka records. `origin`: what messages say of
-    where they are from. Signals and plans are messages, folded by whoever reads them."""
+    where they are from; `rules`: what is folded under. Signals and plans are messages, folded by
+    whoever reads them."""
 
     agent: ClassVar[Agent]
     """What the topology says that it sends."""
 
-    def __init__(self, partition: int, partitions: int, origin: type[Origin]) -> None:
+    def __init__(
+        self, partition: int, partitions: int, origin: type[Origin], rules: Rules | None = None
+    ) -> None:
+        self.rules = rules or Rules()
         self.partition, self.partitions = partition, partitions
         self.origin = origin
         self.begin()

@@ -5,6 +5,7 @@ from typing import Any
 
 from streams.extractors.naming import OURS
 from streams.folds.rows import Input
+from streams.folds.rules import Rules
 from streams.kafka.agents import user_signal
 from streams.kafka.agents.agent import Agent
 from streams.kafka.agents.encoding import Origin
@@ -32,8 +33,9 @@ class MemoryAgent(Agent[MemoryMessages]):
         partitions: int,
         topics: Mapping[str, str] | None = None,
         origin: type[Origin] = Origin,
+        rules: Rules | None = None,
     ) -> None:
-        super().__init__(rows, MemoryMessages(partition, partitions, origin))
+        super().__init__(rows, MemoryMessages(partition, partitions, origin, rules))
         self.topics = topics or {}  # of sources with a name of their own: the topology's
         self.hops: dict[str, int] = {}  # the newest hop of each source partition
 

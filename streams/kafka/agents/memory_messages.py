@@ -38,7 +38,7 @@ class MemoryMessages(MessageEmitter):
     def write(self, changed: Changed[Held, Origin]) -> None:
         """The newest documents of what changed."""
         for entity, origin in changed.users.items():
-            row = profile_row(entity, origin.suffix)
+            row = profile_row(entity, origin.suffix, self.rules)
             key = key_of(entity.tenant, entity.key)
             self.outbox.document_row("profiles", row, key, origin)
             self.outbox.document(PROFILES.name, key, row[PROFILE_DOC].encode(), origin)

@@ -6,6 +6,7 @@ from typing import Any
 
 from streams.errors import ConfigurationError
 from streams.extractors.naming import NAMES, named, version_of
+from streams.folds.rules import Rules
 from streams.folds.session_state import visible
 from streams.kafka.agents.agent import Agent
 from streams.kafka.agents.encoding import Origin
@@ -49,8 +50,9 @@ class SessionAgent(Agent[SessionMessages]):
         retention: int | None,
         extractor: str | None = None,
         origin: type[Origin] = Origin,
+        rules: Rules | None = None,
     ) -> None:
-        super().__init__(rows, SessionMessages(partition, partitions, origin))
+        super().__init__(rows, SessionMessages(partition, partitions, origin, rules))
         self.retention = Retention(retention)
         self.told = extractor
         self.extractor = NONE
@@ -82,7 +84,7 @@ class SessionAgent(Agent[SessionMessages]):
         due = {self.table.find(where): origin for where in self.retention.due()} | touched
         past: dict[Held, Origin] = {}
         for entity, origin in due.items():
-            updated_at = visible(entity, entity.get("h")).updated_at
+            updated_at = visible(entity, entity.get("h"), self.emitter.rules).updated_at
             if is_past(updated_at, horizon):
                 if len(entity.pack()) <= COLD_BYTES:
                     past[entity] = origin

@@ -97,17 +97,19 @@ class SessionMessages(MessageEmitter):
         """The documents of a session that was cold, but for those that changed: their keys had
         ended in the compacted topics."""
         if entity not in changed.sessions:
-            document = documents.session(entity)
-            row = session_row(entity, origin.suffix, document)
+            document = documents.session(entity, self.rules)
+            row = session_row(entity, origin.suffix, self.rules, document)
             self._tell_session(entity, row, document, origin)
         for name in entity.names("t/"):
             if (entity, name[2:]) not in changed.tasks:
-                self._tell_task(entity, name[2:], task_row(entity, name[2:], origin.suffix), origin)
+                self._tell_task(
+                    entity, name[2:], task_row(entity, name[2:], origin.suffix, self.rules), origin
+                )
 
     def _write_session(self, entity: Held, origin: Origin, told: bool) -> None:
         """The document for the history; where it is `told`, for the compacted topics, too."""
-        document = documents.session(entity)
-        row = session_row(entity, origin.suffix, document)
+        document = documents.session(entity, self.rules)
+        row = session_row(entity, origin.suffix, self.rules, document)
         self.outbox.document_row("sessions", row, key_of(entity.tenant, entity.key), origin)
         if told:
             self._tell_session(entity, row, document, origin)
@@ -120,7 +122,7 @@ class SessionMessages(MessageEmitter):
             self.outbox.document(SESSION_CONTEXTS.name, key, value, origin)
 
     def _write_task(self, entity: Held, task_id: str, origin: Origin, told: bool) -> None:
-        row = task_row(entity, task_id, origin.suffix)
+        row = task_row(entity, task_id, origin.suffix, self.rules)
         self.outbox.document_row("tasks", row, key_of(entity.tenant, entity.key), origin)
         if told:
             self._tell_task(entity, task_id, row, origin)

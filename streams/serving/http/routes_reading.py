@@ -60,8 +60,8 @@ async def session(request: Request, session_id: IdInPath, as_of: MomentInQuery =
             "session", tenant, lambda root: reading.session(root, tenant, session_id, as_of, _now())
         )
         return reply(then)
-    rows = await here.memory.rows("sessions", tenant, session_id)
-    return known(documents.session(rows, _now()), "session")
+    found = await here.memory.rows("sessions", tenant, session_id)
+    return known(documents.session(*found, _now()), "session")
 
 
 async def timeline(
@@ -86,7 +86,7 @@ async def events(request: Request, session_id: IdInPath) -> Response:
     """The session's document as server-sent events: now, and whenever it changes. A client that
     comes back with `Last-Event-ID` gets it only if it has changed meanwhile."""
     here, tenant = serving(request), tenant_of(request)
-    rows = await here.memory.rows("sessions", tenant, session_id)
+    rows, _ = await here.memory.rows("sessions", tenant, session_id)
     if rows.get("h") is None:
         raise not_found("session")
     if request.method == "HEAD":
@@ -105,8 +105,8 @@ async def task(request: Request, task_id: IdInPath, session_id: IdInQuery = None
             "task", tenant, lambda root: reading.task(root, tenant, task_id, None)
         )
         return reply(found)
-    rows = await here.memory.rows("sessions", tenant, session_id)
-    return known(documents.task_of(rows, task_id), "task")
+    rows, rules = await here.memory.rows("sessions", tenant, session_id)
+    return known(documents.task_of(rows, rules, task_id), "task")
 
 
 # --- users ------------------------------------------------------------------------------------
@@ -114,8 +114,8 @@ async def task(request: Request, task_id: IdInPath, session_id: IdInQuery = None
 
 async def user(request: Request, user_id: IdInPath) -> Response:
     """Everything that is known of a user now: profile, states, preferences, mood."""
-    rows = await serving(request).memory.rows("users", tenant_of(request), user_id)
-    return known(documents.user(rows, _now()), "user")
+    found = await serving(request).memory.rows("users", tenant_of(request), user_id)
+    return known(documents.user(*found, _now()), "user")
 
 
 async def states(
@@ -150,7 +150,7 @@ async def mood(request: Request, user_id: IdInPath, at: MomentInQuery = None) ->
     """A user's mood, now or at a time: it fades between moments of feeling (seed 003 §5)."""
     here, tenant = serving(request), tenant_of(request)
     moment = _now() if at is None else at
-    rows = await here.memory.rows("users", tenant, user_id)
+    rows, _ = await here.memory.rows("users", tenant, user_id)
     since = documents.mood_since(rows)
     if since is None or since <= moment:
         return known(documents.mood(rows, moment), "mood")
