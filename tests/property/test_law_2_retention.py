@@ -158,7 +158,7 @@ class Lanes:
 
     def rows(self, session: str) -> dict[str, Any]:
         number = partition_of(f"default/{session}".encode(), self.partitions)
-        return entries(self.agents[number].table.entity("default", session))
+        return entries(self.agents[number].table.entity("sessions", "default", session))
 
     def counts(self) -> Counter[str]:
         counts: Counter[str] = Counter()
