@@ -12,6 +12,7 @@ from benchmarks import common
 from benchmarks.common import median, spread
 from schemas.base import SECOND, JsonObject, format_time
 from streams.folds import session
+from streams.folds.outcome import APPLIED
 from streams.folds.rows import Effects, Input
 from streams.folds.rules import Rules
 from streams.pipeline.decode import decode
@@ -106,7 +107,7 @@ def _fold(entity: Entity, given: Input) -> None:
     out = Effects(entity.key, (entity.tenant, "sessions", entity.key), given.record, RULES)
     outcome = session.fold(entity, given, out)
     entity.keep()
-    assert outcome == "applied"
+    assert outcome is APPLIED
 
 
 def long_session(repeat: int) -> list[list[Cost]]:

@@ -18,11 +18,11 @@ from tempfile import TemporaryDirectory
 import msgspec
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
+from streams.files.applier import Applier
 from streams.files.store import Store
 from streams.folds import documents
 from streams.folds.rules import Rules
 from streams.kafka.transport.writer import BATCH_BYTES
-from streams.pipeline.apply import Applier
 from tests.acceptance import sgd
 from tests.conftest import SGD
 from tests.shared_data import ROOT

@@ -9,9 +9,10 @@ from schemas.base import Id, JsonObject, Label, Micros, Reply, Tenant, Vad, Wire
 from schemas.events import Metadata
 from schemas.learner import UserLearningProfile
 from schemas.memory import Preference, State
+from schemas.record import Ended
 from schemas.time import DAY, EPOCH, parse_time
 
-Ending = Literal["applied", "duplicate", "dead", "withheld", "accepted", "refused"]
+Ending = Literal[Ended, "refused"]
 
 
 def _moment(value: Any) -> int:

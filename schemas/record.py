@@ -1,6 +1,6 @@
 """What all input records are made of (docs/records.md)."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -10,6 +10,8 @@ SCHEMA_VERSION = 2
 MAX_RECORD_BYTES = 1_000_000
 
 Text = Annotated[str, Field(max_length=MAX_RECORD_BYTES)]
+Ended = Literal["applied", "duplicate", "dead", "withheld", "accepted"]
+"""What a record ends as (streams/folds/outcome.py)."""
 
 
 class Record(Wire):

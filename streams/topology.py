@@ -1,8 +1,9 @@
 """The one page that says what flows where: topics, keys, agents, tables (docs/topics.md).
 
-Pure data. The file runner, the Kafka tier, the AsyncAPI document and docs/topics.md are derived
-from it. A key is its template with the record's values put in. Only the tenant may hold no "/";
-in the middle of a key of three parts "%" and "/" are percent-encoded, so that no two keys meet.
+Which records a topic takes, and so the fold of its agent, is said in `streams.kinds`. The file
+runner, the Kafka tier, the AsyncAPI document and docs/topics.md are derived from these. A key is
+its template with the record's values put in. Only the tenant may hold no "/"; in the middle of a
+key of three parts "%" and "/" are percent-encoded, so that no two keys meet.
 """
 
 from dataclasses import dataclass
@@ -10,12 +11,13 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from schemas.events import Record, Recursion, Signal, ToolResult, Turn, WritePlan
+from schemas.events import Record
 from schemas.learner import UserLearningProfile
 from schemas.memory import Mood, Preference, State
 from schemas.rows import TABLES
 from schemas.session import SessionContext, SessionDocument
 from schemas.task import TaskDocument
+from streams.kinds import KINDS, Fold, kind_of, models_on
 
 Direction = Literal["input", "internal", "output"]
 
@@ -59,15 +61,21 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One fold over co-partitioned sources. `fold` is "module:function", `history` the tables
-    whose rows it writes."""
+    """One fold over co-partitioned sources: that of the records which they take. What it makes
+    goes to `outputs` and into the tables of `history`; anything else is an error."""
 
     name: str
     sources: tuple[Topic, ...]
-    fold: str
     table: Table
     outputs: tuple[Topic, ...]
     history: tuple[str, ...]
+
+    @property
+    def fold(self) -> Fold:
+        """The fold of all kinds of records that its sources take."""
+        names = {topic.name for topic in self.sources}
+        (fold,) = {kind.fold for kind in KINDS if kind.topic in names}
+        return fold
 
 
 # --- topics -----------------------------------------------------------------------------------
@@ -77,18 +85,19 @@ TURNS = Topic(
     "input",
     SESSION,
     "user inputs and answers; updates of session contexts",
-    payloads=(Turn, Signal),
+    payloads=models_on("turns"),
 )
 RECURSIONS = Topic(
     "recursions", "input", SESSION, "steps of an agent's loop, and results of its tools",
-    payloads=(Recursion, ToolResult),
+    payloads=models_on("recursions"),
 )  # fmt: skip
 WRITE_PLANS = Topic(
-    "write-plans", "input", USER, "what to remember of an event", payloads=(WritePlan,)
-)
+    "write-plans", "input", USER, "what to remember of an event",
+    payloads=models_on("write-plans"),
+)  # fmt: skip
 USER_SIGNALS = Topic(
     "user-signals", "internal", USER, "what a turn or an update means for a user's profile",
-    payloads=(Signal,), retention_days=30,
+    payloads=models_on("user-signals"), retention_days=30,
 )  # fmt: skip
 
 
@@ -138,7 +147,6 @@ TOPICS: tuple[Topic, ...] = (
 SESSION_AGENT = Agent(
     name="session",
     sources=(TURNS, RECURSIONS),
-    fold="streams.folds.session:fold",
     table=Table("session-rows", SESSION, (SessionDocument, SessionContext, TaskDocument)),
     outputs=(SESSIONS, SESSION_CONTEXTS, TASKS, REVISIONS, LINKS, USER_SIGNALS, WRITE_PLANS,
              HISTORY, DEAD_LETTERS),
@@ -148,7 +156,6 @@ SESSION_AGENT = Agent(
 MEMORY_AGENT = Agent(
     name="memory",
     sources=(USER_SIGNALS, WRITE_PLANS),
-    fold="streams.folds.memory:fold",
     table=Table("memory-rows", USER, (UserLearningProfile, State, Preference, Mood)),
     outputs=(PROFILES, STATES, PREFERENCES, MOODS, REVISIONS, AFFECTS, LINKS, THREADS, HISTORY,
              DEAD_LETTERS),
@@ -173,7 +180,13 @@ def own_plans(generation: str) -> str:
 
 
 def topic_of(record: Record) -> Topic:
-    """Where an input record goes: by its type, a signal by its scope."""
-    if isinstance(record, Signal):
-        return USER_SIGNALS if record.scope == "user" else TURNS
-    return next(topic for topic in TOPICS if type(record) in topic.payloads)
+    """Where an input record goes."""
+    return topic_named(kind_of(record).topic)
+
+
+def topic_named(name: str) -> Topic:
+    """The topic of that name. Raises KeyError."""
+    return _BY_NAME[name]
+
+
+_BY_NAME = {topic.name: topic for topic in TOPICS}

@@ -41,11 +41,16 @@ def _topic(topic: Topic) -> JsonObject:
     }
 
 
+def fold_name(agent: Agent) -> str:
+    """Where an agent's fold is: "module:function"."""
+    return f"{agent.fold.__module__}:{agent.fold.__name__}"
+
+
 def _agent(agent: Agent) -> JsonObject:
     return {
         "name": agent.name,
         "sources": [topic.name for topic in agent.sources],
-        "fold": agent.fold,
+        "fold": fold_name(agent),
         "table": {
             "name": agent.table.name,
             "key": agent.table.key,

@@ -30,7 +30,7 @@ from streams.files.refold import refold
 from streams.files.stored_records import SAID
 from streams.folds.rules import Rules
 from streams.folds.session_state import Session
-from streams.pipeline.apply import Row, session_row, task_row
+from streams.pipeline.document_rows import Row, session_row, task_row
 from streams.pipeline.entity import Entity
 
 LAST_SEQ = """

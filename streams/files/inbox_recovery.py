@@ -7,12 +7,12 @@ from sinks.generation import LIVE, find
 from sinks.root import HistoryWriteError
 from streams.extractors.naming import named
 from streams.files import local
+from streams.files.applier import Applier
 from streams.files.extractor_choice import extractor_of
 from streams.files.inbox import FOLDER, TOPIC, Group, Inbox, has_records, taken_at
 from streams.files.manifest import rules_of
 from streams.files.sources import Position
 from streams.files.store import Store
-from streams.pipeline.apply import Applier
 from streams.pipeline.decode import Given
 
 FORGET_WITHIN = 1.0

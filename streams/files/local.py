@@ -32,14 +32,17 @@ from sinks.tables import to_arrow
 from streams.errors import ConfigurationError, TurnfoldError, UsageError
 from streams.extractors.naming import Extract
 from streams.files import sources
+from streams.files.applier import Applier
 from streams.files.manifest import rules_of
 from streams.files.sources import Position, Source, TruncatedError
 from streams.files.store import Store
+from streams.folds.outcome import Outcome
 from streams.folds.rows import Input
 from streams.folds.session_state import visible
-from streams.pipeline.apply import EXTRACTED, Applier, Ending, Row
 from streams.pipeline.decode import Given
+from streams.pipeline.document_rows import Row
 from streams.pipeline.entity import ROW_FORMAT
+from streams.pipeline.processor import EXTRACTED
 from streams.pipeline.retention import is_past, retention_of, updated_at_of
 
 BATCH_RECORDS = 16_384
@@ -319,15 +322,15 @@ class Runner:
         chunk: list[Given],
         recorded_at: int | None = None,
         read: Sequence[Input | None] | None = None,
-    ) -> list[Ending]:
+    ) -> list[Outcome]:
         """Folds some records into the next batch; what each ended as, once that is committed."""
-        endings = self.applier.apply(chunk, recorded_at, read)
+        outcomes = self.applier.apply(chunk, recorded_at, read)
         self.batch += len(chunk)
         self.batch_bytes += sum([len(line) for line, _ in chunk])
         self.unpacked += len(chunk)
         if self.unpacked >= PACK_RECORDS:
             self._pack(self.applier.take_rows())
-        return endings
+        return outcomes
 
     @property
     def is_full(self) -> bool:

@@ -7,15 +7,18 @@ duplicate, in the same order as far as the history shows it.
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+from schemas.events import Turn
 from sinks.history import connect, quoted
+from streams.files.applier import Place
 from streams.files.stored_records import LINE, OFFSET, PLACE, SAID, more, plan_order
-from streams.folds import memory
-from streams.folds import session as fold
-from streams.folds.rows import Effects, Input, Refused
+from streams.folds.rows import Effects, Input, Late, Refused, UserSignal
 from streams.folds.rules import Rules
-from streams.pipeline.decode import decode_again
+from streams.pipeline.decode import Dead, Given, decode_again
 from streams.pipeline.entity import Entity
+from streams.pipeline.ports import Signalled
+from streams.pipeline.processor import RecordProcessor
 
 ORDER = f"recorded_at, src_topic, src_partition, {OFFSET}"
 
@@ -24,15 +27,14 @@ def refold(
     root: Path, tenant: str, session_id: str, rules: Rules, until: int | None = None
 ) -> Entity:
     """A session's rows, folded again from the history's records (up to a time)."""
-    entity = Entity("sessions", tenant, session_id, {})
+    rows = _Rows()
+    processor = RecordProcessor(rows, _Nothing(), rules)
     for line, place in _of_session(root, tenant, session_id, until):
-        _fold(entity, line, place, rules)
-    return entity
+        processor.process(decode_again(line, place), line, place)
+    return rows.entity("sessions", tenant, session_id)
 
 
-def _of_session(
-    root: Path, tenant: str, session_id: str, until: int | None
-) -> Iterator[tuple[bytes, tuple[str, int, int]]]:
+def _of_session(root: Path, tenant: str, session_id: str, until: int | None) -> Iterator[Given]:
     union = " UNION ALL BY NAME ".join(
         f"SELECT recorded_at, {PLACE}, doc, {more(table)} AS more FROM {table} "
         "WHERE session_id = $session AND epoch_us(occurred_at) <= $until"
@@ -49,28 +51,18 @@ def _of_session(
 def refold_user(root: Path, tenant: str, user_id: str, rules: Rules) -> Entity:
     """A user's rows: what their turns signalled in each session, then what was said of the user
     alone, plans in the order in which they were applied."""
-    user = Entity("users", tenant, user_id, {})
-    session = Entity("sessions", tenant, "", {})
-    for session_id, line, place in _of_user(root, tenant, user_id):
-        if session_id is None:
-            _fold(user, line, place, rules)
-            continue
-        if session_id != session.key:
-            session = Entity("sessions", tenant, session_id, {})
-        done = _fold(session, line, place, rules)
-        for signal in done.signals if done else ():
-            if signal.user_id == user_id:
-                memory.fold_signal(user, signal, done)  # type: ignore[arg-type]
-                user.keep()
+    rows = _Rows()
+    user = rows.entity("users", tenant, user_id)
+    processor = RecordProcessor(rows, _Nothing(user), rules)
+    for line, place in _of_user(root, tenant, user_id):
+        processor.process(decode_again(line, place), line, place)
     return user
 
 
-def _of_user(
-    root: Path, tenant: str, user_id: str
-) -> Iterator[tuple[str | None, bytes, tuple[str, int, int]]]:
-    """Session (None for what is folded into the user) and record, a session after the other."""
+def _of_user(root: Path, tenant: str, user_id: str) -> Iterator[Given]:
+    """A session's records after the other's, then those of the user."""
     sql = f"""
-        SELECT session_id, {LINE} AS line, {PLACE} FROM (
+        SELECT {LINE} AS line, {PLACE} FROM (
             SELECT session_id, recorded_at AS due, 0 AS number, doc, {more("events")} AS more,
                 recorded_at, {PLACE}
             FROM events WHERE user_id = $user
@@ -87,23 +79,52 @@ def _of_user(
         ) ORDER BY session_id NULLS LAST, due, number, {ORDER}
     """
     with connect(root, tenant=tenant, views=("events", "signals", "plans", "revisions")) as db:
-        for session_id, line, *place in db.execute(sql, {"user": user_id}).fetchall():
-            yield session_id, line, tuple(place)
+        for line, *place in db.execute(sql, {"user": user_id}).fetchall():
+            yield line, tuple(place)
 
 
-def _fold(entity: Entity, line: bytes, place: tuple[str, int, int], rules: Rules) -> Effects | None:
-    """One record's effects; none of one that was refused."""
-    given = decode_again(line, place)
-    if not isinstance(given, Input):
-        return None
-    scope = (entity.tenant, entity.where[0], entity.key)
-    out = Effects(entity.key, scope, given.record, rules)
-    try:
-        (fold.fold if entity.where[0] == "sessions" else memory.fold)(entity, given, out)
-    except Refused as refused:
-        if refused.keeps:
-            entity.keep()
-        entity.rollback()
-        return None
-    entity.keep()
-    return out
+class _Rows:
+    """Rows in memory: of each table those of the session or user that was asked for last."""
+
+    def __init__(self) -> None:
+        self._newest: dict[str, Entity] = {}
+
+    def entity(self, table: str, tenant: str, key: str) -> Entity:
+        known = self._newest.get(table)
+        if known is None or known.where != (table, tenant, key):
+            known = self._newest[table] = Entity(table, tenant, key, {})
+        return known
+
+    def keep(self, entity: Entity) -> None:
+        entity.keep()
+
+
+class _Nothing:
+    """Takes no effects: rows alone are made again. Signals are folded that speak of `user`."""
+
+    def __init__(self, user: Entity | None = None) -> None:
+        self._user = user
+
+    def signals(self, out: Effects) -> list[tuple[Entity, UserSignal]]:
+        user = self._user
+        if user is None:
+            return []
+        return [(user, said) for said in out.signals if said.user_id == user.key]
+
+    def emitted(
+        self, entity: Entity, out: Effects, said: Input | Signalled, sent: Place
+    ) -> None: ...
+
+    def plan(self, plan: dict[str, Any], turn: Turn, origin: None) -> None: ...
+
+    def refused(
+        self, dead: Dead, error: Exception, entity: Entity, said: Input | Signalled, sent: Place
+    ) -> None:
+        if not isinstance(error, Refused):  # a fault of ours: somebody waits for the answer
+            raise error
+
+    def unreadable(self, dead: Dead, sent: Place) -> None: ...
+
+    def late(
+        self, dead: Dead, late: Late, entity: Entity, said: Input | Signalled, sent: Place
+    ) -> None: ...

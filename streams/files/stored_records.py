@@ -6,7 +6,9 @@ all other tables, and when it was recorded. Without these a record would have an
 than it had, and sent again it would be a conflicting duplicate (docs/rules.md, "One event").
 """
 
-SAID = ("events", "recursions", "tool_results", "signals")
+from streams.kinds import KINDS
+
+SAID = tuple(kind.history for kind in KINDS if kind.table == "sessions")
 """The tables of what is folded into sessions."""
 PLACE = "src_topic, src_partition, src_offset"
 

@@ -9,9 +9,10 @@ from schemas.row import Row, replace
 from streams.folds import affect, graph, learner, log, preferences, states
 from streams.folds.ids import make_id, short_hash
 from streams.folds.index import find_id, put_id
+from streams.folds.outcome import APPLIED, DUPLICATE, Outcome
 from streams.folds.quoting import shortened
 from streams.folds.revisions import revise
-from streams.folds.rows import Effects, Input, Moment, Outcome, Refused, Rows, UserSignal
+from streams.folds.rows import Effects, Input, Moment, Refused, Rows, UserSignal
 from streams.folds.rules import Rules
 
 
@@ -50,7 +51,7 @@ def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
     )
     known, place = find_id(rows, header.runs, short_hash(kind + record_id))
     if known == given.fingerprint:
-        return "duplicate"
+        return DUPLICATE
     if known is not None:
         raise Refused("conflicting_duplicate", f"{record_id} has other content")
     header = replace(header, runs=put_id(rows, header.runs, place, given.fingerprint))
@@ -61,7 +62,7 @@ def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
         out.user = True
     rows.put("u", replace(header, seq=out.seq))
     log.record(record, given, out)
-    return "applied"
+    return APPLIED
 
 
 def _lesson(rows: Rows, signal: Signal, rules: Rules) -> None:

@@ -7,13 +7,11 @@ writes little. A row's name is a prefix, which tells its type, and an id: `c/tas
 """
 
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from schemas.events import Record
 from schemas.row import Mutable, Row
 from streams.folds.rules import Rules
-
-Outcome = Literal["applied", "duplicate"]
 
 
 class Rows(Protocol):

@@ -30,8 +30,9 @@ from streams.folds.index import (
     turn_hash,
 )
 from streams.folds.links import link
+from streams.folds.outcome import APPLIED, DUPLICATE, Outcome
 from streams.folds.revisions import revise
-from streams.folds.rows import Effects, Input, Outcome, Refused, Rows, UserSignal
+from streams.folds.rows import Effects, Input, Refused, Rows, UserSignal
 from streams.folds.rules import Rules
 from streams.folds.session_state import (
     FAR,
@@ -79,7 +80,7 @@ def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -
     if known is not None:
         was_running = is_running(known)
         if known == check or (begun and not was_running):
-            return "duplicate"
+            return DUPLICATE
         if begun or not was_running:
             raise Refused("conflicting_duplicate", f"event_id {turn.event_id} has other content")
         replaced = rows.get(f"r/{turn.event_id}")
@@ -122,7 +123,7 @@ def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -
     rows.put("h", after if out.seq == after.seq else replace(after, seq=out.seq))
     log.turn(turn, given, out)
     out.session = True
-    return "applied"
+    return APPLIED
 
 
 def _find(rows: Rows, header: Session, event_id: str) -> tuple[bytes | None, Place | None]:
@@ -181,7 +182,7 @@ def _append(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects)
     rows.put("h", after)
     log.turn(turn, given, out)
     out.session = True
-    return "applied"
+    return APPLIED
 
 
 def _end_oldest(rows: Rows, header: Session, out: Effects) -> Session:
@@ -348,7 +349,7 @@ def _signal(rows: Rows, header: Session, signal: Signal, given: Input, out: Effe
     """Moves the SessionContext alone: no conversation, link or memory (docs/rules.md, Sessions)."""
     known, place = find_id(rows, header.runs, short_hash("s" + signal.signal_id))
     if known == given.fingerprint:
-        return "duplicate"
+        return DUPLICATE
     if known is not None:
         raise Refused("conflicting_duplicate", f"signal_id {signal.signal_id} has other content")
     at, said_by, intent = signal.occurred_at, signal.signal_id, first_intent(signal.intent)
@@ -358,7 +359,7 @@ def _signal(rows: Rows, header: Session, signal: Signal, given: Input, out: Effe
     rows.put("h", header)
     log.record(signal, given, out)
     out.session = True
-    return "applied"
+    return APPLIED
 
 
 def _step(
@@ -368,7 +369,7 @@ def _step(
     shown = visible(rows, header, out.rules)
     latest = shown.latest[0] if shown.latest else None
     outcome, runs = task.fold(rows, record, given, header.runs, latest, out)
-    if outcome == "duplicate":  # a version that lost was still seen at its time
+    if outcome is DUPLICATE:  # a version that lost was still seen at its time
         touched = dated(header, record.occurred_at, isinstance(record, ToolResult))
         if touched != header and header.created_at != FAR:
             rows.put("h", touched)

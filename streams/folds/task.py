@@ -18,7 +18,8 @@ from streams.folds.dating import dated
 from streams.folds.ids import canonical, short_hash
 from streams.folds.index import find_id, put_id
 from streams.folds.machine import Key, Machine, advance, limit_of, settle, status_of
-from streams.folds.rows import Effects, Input, Late, Outcome, Refused, Rows
+from streams.folds.outcome import APPLIED, DUPLICATE, Outcome
+from streams.folds.rows import Effects, Input, Late, Refused, Rows
 from streams.folds.rules import Rules
 
 
@@ -147,13 +148,13 @@ def _recursion(
     if old is None and task.older:
         known, place = find_id(rows, runs, _older_hash(task, record.trace_id))
         if known == given.fingerprint:
-            return "duplicate", runs
+            return DUPLICATE, runs
         if known is not None or key < task.order[0]:  # before the window: in the history alone
             out.warnings.append("recursion_before_window")
-            return "applied", put_id(rows, runs, place, given.fingerprint)
+            return APPLIED, put_id(rows, runs, place, given.fingerprint)
     task = _touched(rows, task, record, out)
     if old is not None and old.rank >= step.rank:
-        return "duplicate", runs
+        return DUPLICATE, runs
     rows.put(name, step)
     if old is None and (not task.order or key > task.order[-1]):
         tip = advance(task.tip, body(step), latest, rules)
@@ -173,7 +174,7 @@ def _recursion(
     if len(task.order) > rules.max_recursions:
         task, runs = _evict(rows, task, runs, latest, rules)
     rows.put(f"t/{task.task_id}", task)
-    return "applied", runs
+    return APPLIED, runs
 
 
 def body(step: Step) -> dict[str, Any]:
@@ -250,10 +251,10 @@ def _tool_result(
     if step is None and task.older:
         known, place = find_id(rows, runs, _older_hash(task, record.trace_id, _call(result)))
         if known is not None:
-            return "duplicate", runs
+            return DUPLICATE, runs
         if find_id(rows, runs, _older_hash(task, record.trace_id))[0] is not None:
             out.warnings.append("result_before_window")  # in the history alone, as its recursion
-            return "applied", put_id(rows, runs, place, given.fingerprint)
+            return APPLIED, put_id(rows, runs, place, given.fingerprint)
     name = f"w/{task.task_id}\x1f{record.trace_id}"
     results: Results = rows.get(name) or ()
     same = next((one for one in results if _call(one) == _call(result)), None)
@@ -263,7 +264,7 @@ def _tool_result(
         raise Refused("unmatched_tool_result", _unmatched(result, record.trace_id), keeps=True)
     task = _touched(rows, task, record, out)
     if same is not None and _rank(same) >= _rank(result):
-        return "duplicate", runs
+        return DUPLICATE, runs
     if same is None and calls is None:
         if task.pending >= out.rules.max_waiting_results:
             raise Refused(
@@ -274,7 +275,7 @@ def _tool_result(
     others = tuple(one for one in results if one is not same)
     rows.put(name, _bounded(calls, (*others, result)))
     rows.put(f"t/{task.task_id}", task)
-    return "applied", runs
+    return APPLIED, runs
 
 
 def _wait_in_vain(

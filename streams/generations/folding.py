@@ -23,16 +23,18 @@ import pyarrow.parquet as pq
 from sinks.delta import History
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.extractors.naming import named
+from streams.files.applier import Applier
 from streams.files.local import Progress, Runner, writing
 from streams.files.manifest import Generation, Settings
 from streams.files.sources import Position
 from streams.files.store import Store
 from streams.files.stored_records import PLACE
+from streams.folds.outcome import Outcome
 from streams.folds.rows import Input
 from streams.folds.rules import Rules
 from streams.generations.snapshot import SAID
-from streams.pipeline.apply import Applier, Ending, Row
 from streams.pipeline.decode import Given, decode_again
+from streams.pipeline.document_rows import Row
 
 CHUNK = 512
 COLUMNS = ("line", *PLACE.split(", "))
@@ -75,7 +77,7 @@ class _Refold(Runner):
         chunk: list[Given],
         recorded_at: int | None = None,
         read: Sequence[Input | None] | None = None,
-    ) -> list[Ending]:
+    ) -> list[Outcome]:
         """They were bounded and searched when they came: nothing is refused for that again."""
         again = [decode_again(line, place) for line, place in chunk]
         known = [record if type(record) is Input else None for record in again]

@@ -12,9 +12,10 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from pydantic import ValidationError
 
-from schemas.events import MAX_RECORD_BYTES, RECORD_TYPES, SCHEMA_VERSION, Record, Turn
+from schemas.events import MAX_RECORD_BYTES, SCHEMA_VERSION, Record, Turn
 from schemas.upcast import number, settled, upcast
 from streams.folds.rows import Input
+from streams.kinds import KINDS, MODELS, kind_told
 from streams.pipeline import images, plain, withheld
 from streams.pipeline.withheld import means_withheld as means_withheld
 
@@ -22,8 +23,9 @@ Given = tuple[bytes, tuple[str, int, int]]
 """A record as bytes, and where it stands: topic (or path), partition, offset (or line, from 1)."""
 
 IDS = frozenset({
-    "event_id", "session_id", "user_id", "client_id", "task_id", "trace_id", "step_id", "plan_id",
-    "signal_id", "state_id", "tool_call_id", "from_event_id", "to_event_id", "sandbox_id", "tenant",
+    *(name for kind in KINDS for name in (kind.id, kind.owner)),
+    "tenant", "client_id", "task_id", "step_id", "state_id", "from_event_id", "to_event_id",
+    "sandbox_id",
 })  # fmt: skip
 MAX_ID = plain.MAX_ID
 """Characters of an id: no picture. An id may well begin as one does."""
@@ -41,7 +43,7 @@ LEFT_OUT_OF_DOC = {*LEFT_OUT, "image_summaries"}
 
 _decode = msgspec.json.Decoder(float_hook=number).decode
 _encode = msgspec.json.Encoder(order="sorted").encode
-_VALIDATORS = {name: model.__pydantic_validator__ for name, model in RECORD_TYPES.items()}
+_VALIDATORS = {name: model.__pydantic_validator__ for name, model in MODELS.items()}
 
 
 class Dead(NamedTuple):
@@ -135,11 +137,11 @@ def _validated(line: bytes, record: dict[str, Any], source: tuple[str, int, int]
     kind = record.get("type")
     validator = _VALIDATORS.get(kind) if isinstance(kind, str) else None
     if validator is None:
-        known = ", ".join(RECORD_TYPES)
+        known = ", ".join(MODELS)
         said = "is missing" if kind is None else f"{str(kind)[:80]!r} is not known"
         return dead("unknown_type", f"type: {said}; use one of {known}", line, record)
     if HUGE.search(line) and (name := _huge_integer(record)):
-        name = name if name in RECORD_TYPES[record["type"]].model_fields else "a field"
+        name = name if name in MODELS[record["type"]].model_fields else "a field"
         detail = f"{name}: an integer beyond 64 bits; send it as text"
         return dead("invalid", detail, line, record)
     return _modelled(line, record, validator, source)
@@ -318,7 +320,8 @@ def _whose(record: dict[str, Any]) -> tuple[str, str | None]:
     tenant = record.get("tenant", plain.TENANT)
     if not (isinstance(tenant, str) and TENANT.fullmatch(tenant)) or images.is_in(tenant):
         return plain.TENANT, None
-    by_user = record.get("type") == "write_plan" or record.get("scope") == "user"
+    kind, scope = kind_told(record.get("type"), record.get("scope")), record.get("scope")
+    by_user = (kind is not None and kind.table == "users") or scope == "user"
     owner = record.get("user_id" if by_user else "session_id")
     if not isinstance(owner, str) or images.is_in(owner):
         return tenant, None

@@ -140,6 +140,11 @@ class Entity:
         copied._rows = self._rows.copy()
         return copied
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether it has writes that no commit has taken yet, kept or not."""
+        return bool(self._before or self.dirty)
+
     def keep(self) -> None:
         """The record was applied: its writes stay."""
         if self._before:

@@ -11,7 +11,7 @@ from schemas.rows import TABLES
 from schemas.upcast import upcast
 from streams.asyncapi import asyncapi
 from streams.topology import AGENTS, DEAD_LETTERS, HISTORY, TOPICS, Agent, topic_of
-from streams.topology_render import as_json, mermaid
+from streams.topology_render import as_json, fold_name, mermaid
 
 GOLDEN = Path(__file__).parent / "golden" / "v1"
 
@@ -67,7 +67,7 @@ def test_an_agent_is_co_partitioned_with_its_table(agent: Agent) -> None:
 
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
 def test_an_agents_fold_is_there(agent: Agent) -> None:
-    assert callable(resolve_name(agent.fold))
+    assert resolve_name(fold_name(agent)) is agent.fold
 
 
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)

@@ -19,6 +19,7 @@ from streams.kafka.agents.outbox import Outbox
 from streams.kafka.agents.validation import headers_text
 from streams.kafka.client.partitions import partition_of
 from streams.pipeline.decode import Dead, decode
+from streams.topology import SESSION_AGENT
 from tests.command import files_holding, folded, turn, turnfold
 
 MARKER = "Zanzibar-hush"
@@ -190,7 +191,7 @@ def test_a_dead_letter_has_none_of_it_in_key_headers_and_bytes() -> None:
     for record in cases:
         given = validation.read(record, 4)
         assert isinstance(given, Dead)
-        outbox = Outbox(0, 4)
+        outbox = Outbox(0, 4, SESSION_AGENT)
         outbox.dead(given, record, Origin(record, given.tenant, 0))
         ((sent,)) = outbox.outputs
         letter = json.loads(sent.value or b"")

@@ -16,13 +16,14 @@ from aiokafka.structs import TopicPartition
 
 from streams import sample
 from streams.folds import documents, learner, task
+from streams.folds.outcome import Outcome
 from streams.kafka.agents.agents import changelogs
 from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import check, create
 from streams.kafka.transport.disk_rows import DiskRows
 from streams.kafka.transport.marker import MARKER_KEY, Marker
-from streams.serving.backends.backend import NotReady, Outcome
+from streams.serving.backends.backend import NotReady
 from streams.serving.backends.replica import ReplicaMemory
 from tests.command import OUTCOMES, folded, rows
 from tests.kafka.working import APP, Working

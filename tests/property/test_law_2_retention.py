@@ -15,6 +15,7 @@ from schemas.base import DAY, parse_time
 from schemas.rows import Source
 from sinks.digest import digest
 from streams.files import local
+from streams.files.applier import Applier
 from streams.kafka.agents.session_agent import SessionAgent
 from streams.kafka.client.partitions import partition_of
 from streams.kafka.transport.rows import MemoryRows
@@ -70,7 +71,7 @@ def test_law_2_sessions_that_are_cold_between_any_two_records_change_nothing(
     records = data.draw(shuffled(data.draw(events())))
     made, plain = World(), World()
     made.store = disk = Disk()
-    made.applier.store = disk
+    made.applier = Applier(disk)
     for record in records:
         assert made.say(record) == plain.say(record)
         made.documents()
@@ -157,7 +158,7 @@ class Lanes:
 
     def rows(self, session: str) -> dict[str, Any]:
         number = partition_of(f"default/{session}".encode(), self.partitions)
-        return entries(self.agents[number].table.entity("default", session))
+        return entries(self.agents[number].table.entity("sessions", "default", session))
 
     def counts(self) -> Counter[str]:
         counts: Counter[str] = Counter()
@@ -256,7 +257,7 @@ def test_a_session_that_is_stored_cold_is_one_row() -> None:
     """Else the first test above would prove little."""
     made = World()
     made.store = disk = Disk()
-    made.applier.store = disk
+    made.applier = Applier(disk)
     made.say(turn("e", 0))
     disk.store_again(["s1"])
     assert list(disk.stored["sessions", "default", "s1"]) == [COLD]

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schemas.events import RECORD_TYPES
+from streams.files.applier import Applier
 from streams.files.database import BLOCK_CACHE
 from streams.files.store import Store
-from streams.pipeline.apply import Applier
 from streams.pipeline.ports import StoreError
 from tests.property.strategies import events, write_plans
 from tests.property.test_law_2 import final

@@ -7,8 +7,8 @@ from typing import get_args
 import pytest
 
 from schemas.http import Ending
+from schemas.record import Ended
 from streams.folds.summary import BEHAVIOUR, KINDS, LANGUAGES, NEWCOMER
-from streams.serving.backends.backend import Ending as MemoryEnding
 from streams.serving.http.endpoints import ENDPOINTS
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +40,7 @@ def test_every_template_is_told() -> None:
 
 
 def test_every_ending_is_told() -> None:
-    assert set(get_args(Ending)) == {*get_args(MemoryEnding), "refused"}
+    assert set(get_args(Ending)) == {*get_args(Ended), "refused"}
     for ending in get_args(Ending):
         assert f"| `{ending}` |" in PAGE
 

@@ -12,8 +12,8 @@ import pytest
 
 from schemas.learner import MemorySummary, UserLearningProfile
 from schemas.session import SessionContext
+from streams.folds.outcome import Outcome
 from streams.folds.rows import Input
-from streams.serving.backends.backend import Outcome
 from streams.serving.backends.embedded import EmbeddedMemory
 from streams.serving.http.app import create_app
 from tests.command import turn

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 import pytest
 
+from streams.files.applier import Applier
 from streams.files.store import Store
+from streams.folds.outcome import Outcome
 from streams.folds.rows import Input
 from streams.kafka.agents.routing import route, route_of
-from streams.pipeline.apply import Applier
 from streams.pipeline.decode import decode
-from streams.serving.backends.backend import Outcome
 from streams.serving.http.submitting import submit
 from tests.command import turn
 

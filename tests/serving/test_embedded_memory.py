@@ -20,8 +20,9 @@ from streams.files import local
 from streams.files.inbox import Group, Inbox
 from streams.files.store import Store
 from streams.folds import documents
+from streams.folds.outcome import Outcome
 from streams.serving.backends import embedded, ingest
-from streams.serving.backends.backend import Busy, NotReady, Outcome
+from streams.serving.backends.backend import Busy, NotReady
 from streams.serving.backends.embedded import EmbeddedMemory
 from tests.command import files_holding, rows, turn
 

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import pytest
 from aiokafka.structs import TopicPartition
 
-from streams.kafka.agents.outcomes import Ends
+from streams.folds.outcome import Outcome
+from streams.kafka.agents.outcomes import OutcomeNote
 from streams.kafka.client.source import ConsumerSource
 from streams.kafka.transport.marker import MARKER_KEY, Marker, Standing
 from streams.kafka.transport.restore import AWAY
 from streams.kafka.transport.rows import COOLED, WARM, MemoryRows
-from streams.serving.backends.backend import Outcome
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.following import Following
 from streams.serving.backends.replica_lane import ENDINGS, Remade, ReplicaLane
@@ -135,7 +135,7 @@ def test_rows_are_packed_a_few_at_a_time() -> None:
 
 
 def test_what_records_ended_as(lane: ReplicaLane) -> None:
-    ended = Ends()
+    ended = OutcomeNote()
     ended.duplicate("turns", 1)
     ended.duplicate("turns", 2)
     ended.dead("turns", 4, "conflicting_duplicate", "e has other content")

@@ -73,7 +73,7 @@ class Memory:
             self.rows.rollback()
             raise
         self._keep(out)
-        return outcome
+        return outcome.ending
 
     def hear(self, record: Json, signal: UserSignal) -> None:
         """What an ended turn means for the user."""

@@ -69,7 +69,7 @@ class Told:
         out = Effects("s", ("default", "sessions", "s"), given.record, Rules())
         self.rows.keep()
         try:
-            self.outcomes.append(session.fold(self.rows, given, out))
+            self.outcomes.append(session.fold(self.rows, given, out).ending)
         except Refused as refused:
             self.rows.rollback()
             self.outcomes.append(refused.reason)

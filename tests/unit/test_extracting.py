@@ -11,6 +11,7 @@ from sinks.history import connect
 from streams import reading
 from streams.extractors.naming import NAMES, named
 from streams.files import local
+from streams.files.applier import Applier
 from tests.property.world import Json, World, feeling, micros, turn, when
 
 RULES = named("rules")
@@ -22,7 +23,7 @@ def said(event_id: str, at: float, text: str, **fields: Any) -> Json:
 
 def extracting() -> World:
     made = World()
-    made.applier.extract = RULES
+    made.applier = Applier(made.store, RULES)
     return made
 
 
@@ -76,7 +77,7 @@ def test_a_plan_that_cannot_be_applied_is_a_dead_letter_and_the_turn_stays() -> 
         return {"type": "write_plan", "plan_id": "p", "user_id": "u1", "occurred_at": "2026-01-01"}
 
     made = World()
-    made.applier.extract = wrong
+    made.applier = Applier(made.store, wrong)
     assert made.say(said("a", 0, "I live in Oslo.")) == ["applied"]
     assert made.counts["extracted_dead"] == 1
     assert made.reasons == ["invalid"]

@@ -10,11 +10,11 @@ import pytest
 from schemas.base import parse_time
 from schemas.http import UserUpdate
 from schemas.learner import UserLearningProfile
+from streams.files.applier import Applier
 from streams.files.store import Store
 from streams.folds import learner
 from streams.folds.rows import Refused
 from streams.folds.rules import Rules
-from streams.pipeline.apply import Applier
 from tests.unit.memory_told import SOURCE, Json, Memory, day
 
 LIMITS = "微积分-极限"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from streams.files.applier import Applier
 from streams.files.store import Store
 from streams.folds.ids import make_id
 from streams.folds.rows import Refused
-from streams.pipeline.apply import Applier
 from tests.unit.memory_told import SOURCE, Json, Memory, plan, prefers, says
 
 
@@ -43,7 +43,7 @@ class Runner:
         return {table: [row[0] for row in found] for table, found in rows.items()}
 
     def rows(self) -> dict[str, Any]:
-        entity = self.applier.store.entity("users", "default", "u")
+        entity = self.store.entity("users", "default", "u")
         return dict(entity.scan(""))
 
 

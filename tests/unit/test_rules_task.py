@@ -13,10 +13,10 @@ import pytest
 
 from schemas.base import format_time
 from schemas.task import TaskDocument
+from streams.files.applier import Applier
 from streams.files.store import Store
 from streams.folds import documents, task
 from streams.folds.rules import Rules
-from streams.pipeline.apply import Applier
 from tests.unit.session_told import Json, Told, encode, micros, turn
 
 
@@ -495,7 +495,7 @@ def test_a_result_that_fits_nothing_counts_as_dead_in_either_order(
     applier.apply([(encode(one), ("test", 0, at)) for at, one in enumerate(records, 1)])
     counts = applier.counts
     assert (counts["read"], counts["applied"], counts["dead"]) == (2, 1, 1)
-    (buried,) = applier.rows["dead_letters"]
+    (buried,) = applier.take_rows()["dead_letters"]
     assert (buried[0], json.loads(buried[2])["tool_call_id"]) == (
         "unmatched_tool_result",
         "unknown",

@@ -4,17 +4,19 @@ import logging
 from base64 import urlsafe_b64encode
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from schemas.time import DAY
+from streams.folds.rows import Refused
 from streams.kafka.agents.encoding import ROW_ENCODERS, Origin, key_of
 from streams.kafka.agents.validation import headers_text, key_text
 from streams.kafka.client.partitions import partition_of
 from streams.kafka.transport.processing import Output
 from streams.pipeline import images
-from streams.pipeline.apply import dead_row
 from streams.pipeline.decode import Dead, guarded
-from streams.topology import AFFECTS, DEAD_LETTERS, HISTORY, LINKS, OUTPUT_BYTES, REVISIONS, THREADS
+from streams.pipeline.document_rows import dead_row
+from streams.topology import DEAD_LETTERS, HISTORY, OUTPUT_BYTES, Agent
 
 log = logging.getLogger(__name__)
 
@@ -23,9 +25,8 @@ LARGEST = OUTPUT_BYTES - ROOM
 DETAIL_KEPT, KEY_KEPT = 4_000, 2_000
 """Characters of a dead letter that are not its payload. As JSON a key may be five times as long as
 it was: the letter would fit no topic, and its lane would stand for ever."""
-STREAMS = frozenset(topic.name for topic in (REVISIONS, LINKS, THREADS, AFFECTS))
-"""Tables whose rows have a topic of their own, of the same name."""
-OWNER = 1  # where their rows name who they belong to
+OWNER = 1
+"""Where rows of a table that has a topic of its own name who they belong to."""
 
 
 def shortened(text: str, kept: int) -> str:
@@ -36,16 +37,36 @@ def shortened(text: str, kept: int) -> str:
 HistoryRow = tuple[str, int, tuple[Any, ...]]  # table, occurred_at, values
 
 
-class TooLarge(ValueError):  # noqa: N818 - what the row is
-    """A message no topic takes."""
+class Declared:
+    """What an agent of the topology may send: topics by name, encoders of its tables' rows, and the
+    tables whose rows have a topic of their own, of the same name."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent.name
+        self.topics = frozenset(topic.name for topic in agent.outputs)
+        self.streams = frozenset(
+            topic.name for topic in agent.outputs if topic.rows == (topic.name,)
+        )
+        self.encoders = {table: ROW_ENCODERS[table] for table in agent.history}
+
+    def check(self, topic: str) -> None:
+        """Raises ValueError where the topology does not say that the agent sends to it."""
+        if topic not in self.topics:
+            raise ValueError(
+                f"{topic} is no output of the {self.agent} agent (streams/topology.py)"
+            )
+
+
+declared = cache(Declared)
 
 
 class Outbox:
     """What a lane's batch sends; `partition` is the lane's own, `partitions` every topic's number:
     a producer that has just started does not know it, and a user's signals must stay together.
-    `reasons` counts dead letters."""
+    `agent`: whose outputs these are; it sends nothing else. `reasons` counts dead letters."""
 
-    def __init__(self, partition: int, partitions: int) -> None:
+    def __init__(self, partition: int, partitions: int, agent: Agent) -> None:
+        self.declared = declared(agent)
         self.partition, self.partitions = partition, partitions
         self.outputs: list[Output] = []
         self.left_out = 0
@@ -55,17 +76,19 @@ class Outbox:
         """The history rows of one record of `owner` (`Effects.rows`) as messages, to be sent.
 
         Raises:
-            TooLarge: one is larger than its topic's messages may be.
+            Refused: one is larger than its topic's messages may be.
         """
         suffix, key, lane = origin.suffix, origin.key, self.partition
+        encoders, streams = self.declared.encoders, self.declared.streams
         made: list[Output] = []
         for table, at, values in rows:
-            value = ROW_ENCODERS[table]((*values, *suffix, at // DAY))
+            value = encoders[table]((*values, *suffix, at // DAY))
             if len(value) > LARGEST:
-                raise TooLarge(f"its row of {table} has {len(value)} bytes, at most {LARGEST}")
+                detail = f"its row of {table} has {len(value)} bytes, at most {LARGEST}"
+                raise Refused("too_large", detail)
             headers = origin.headers(table)
             made.append(Output(HISTORY.name, lane, key, value, headers))
-            if table in STREAMS:
+            if table in streams:
                 if values[OWNER] == owner:
                     made.append(Output(table, lane, key, value, headers))
                 else:
@@ -76,7 +99,7 @@ class Outbox:
 
     def document_row(self, table: str, row: tuple[Any, ...], key: bytes, origin: Origin) -> None:
         """A document's history row; its key is the entity's."""
-        self._send(HISTORY.name, key, ROW_ENCODERS[table](row), origin, table)
+        self._send(HISTORY.name, key, self.declared.encoders[table](row), origin, table)
 
     def document(self, topic: str, key: bytes, value: bytes | None, origin: Origin) -> None:
         """A message of a compacted topic; without a value it ends the key."""
@@ -85,6 +108,7 @@ class Outbox:
     def _send(
         self, topic: str, key: bytes, value: bytes | None, origin: Origin, table: str | None
     ) -> None:
+        self.declared.check(topic)
         if value is not None and len(value) > LARGEST:
             self.left_out += 1
             log.error(
@@ -96,6 +120,7 @@ class Outbox:
 
     def hashed(self, topic: str, key: bytes, value: bytes, origin: Origin) -> None:
         """A message that goes where its key's hash says."""
+        self.declared.check(topic)
         to = partition_of(key, self.partitions)
         self.outputs.append(Output(topic, to, key, value, origin.headers()))
 

@@ -7,6 +7,8 @@ transaction that decided it. Most are applied: of those the note says nothing.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from streams.folds.outcome import DUPLICATE, Outcome
+
 SAID = 100
 """Dead letters of a transaction whose detail the note has; that of others is in their topic."""
 DETAIL_KEPT = 300
@@ -19,14 +21,11 @@ newest note of an idle partition stays where `forget` does not come: theirs are 
 """
 
 NOTED = "ends"
-"""The name in the note: topic -> [first offset, last offset, ending], a dead letter's with reason
+"""The name in the note: topic -> [first offset, last offset, outcome], a dead letter's with reason
 and detail."""
 
-Ending = tuple[Any, ...]
-"""("duplicate",) or ("dead", reason, detail or None)."""
 
-
-class Ends:
+class OutcomeNote:
     """Collects them, by source topic: of a lane they are all of one partition."""
 
     def __init__(self) -> None:
@@ -47,9 +46,10 @@ class Ends:
         self.runs.setdefault(topic, []).append([offset, offset, "dead", reason, kept])
 
 
-def found(note: Mapping[str, Any]) -> Iterator[tuple[str, int, Ending]]:
-    """Topic, offset and ending of each record that a marker's note speaks of."""
+def found(note: Mapping[str, Any]) -> Iterator[tuple[str, int, Outcome]]:
+    """Topic, offset and outcome of each record that a marker's note speaks of."""
     for topic, runs in note.get(NOTED, {}).items():
-        for first, last, *ending in runs:
+        for first, last, *outcome in runs:
+            ended = DUPLICATE if outcome == ["duplicate"] else Outcome(*outcome)
             for offset in range(first, last + 1):
-                yield topic, offset, tuple(ending)
+                yield topic, offset, ended

@@ -8,16 +8,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from schemas.events import RECORD_TYPES
+from schemas.events import Record
+from streams.kinds import TURN, RecordKind, kind_of, kind_told
 from streams.pipeline import withheld
 from streams.pipeline.decode import Dead, decode, means_withheld
 from streams.pipeline.plain import TENANT
-from streams.topology import TOPICS, TURNS, USER, USER_SIGNALS, Topic
-
-_TOPICS: dict[str, Topic] = {
-    name: next(topic for topic in TOPICS if model in topic.payloads)
-    for name, model in RECORD_TYPES.items()
-}
+from streams.topology import TURNS
 
 
 class Route(NamedTuple):
@@ -59,29 +55,20 @@ def route(line: bytes) -> Route | None:
 
 
 def _way(head: Any, line: bytes) -> Route:
-    topic = _topic(head)
-    if topic is None:
-        return Route(TURNS.name, _key(head, TURNS), line, known=False)
-    return Route(topic.name, _key(head, topic), line, known=True)
+    kind = kind_told(head.type, head.scope)
+    if kind is None:
+        return Route(TURNS.name, _key(head, TURN), line, known=False)
+    return Route(kind.topic, _key(head, kind), line, known=True)
 
 
-def route_of(record: Any, line: bytes) -> Route:
+def route_of(record: Record, line: bytes) -> Route:
     """The way of a record that was decoded, and is not withheld; `line` is its JSON."""
-    topic = _topic(record)
-    assert topic is not None, "all types of records have one"
-    return Route(topic.name, _key(record, topic), line, known=True)
+    kind = kind_of(record)
+    return Route(kind.topic, _key(record, kind), line, known=True)
 
 
-def _topic(head: Any) -> Topic | None:
-    if not isinstance(head.type, str):
-        return None
-    if head.type == "signal" and head.scope == "user":
-        return USER_SIGNALS
-    return _TOPICS.get(head.type)
-
-
-def _key(head: Any, topic: Topic) -> bytes | None:
-    owner = head.user_id if topic.key == USER else head.session_id
+def _key(head: Any, kind: RecordKind) -> bytes | None:
+    owner = getattr(head, kind.owner)
     if not (isinstance(owner, str) and isinstance(head.tenant, str)):
         return None
     return f"{head.tenant}/{owner}".encode("utf-8", "replace")

@@ -33,9 +33,9 @@ class Table:
         self._changed: dict[bytes, Held] = {}
         self._pending: list[Row] = []
 
-    def entity(self, tenant: str, key: str) -> Held:
-        """The rows of one session or user."""
-        return self._entity(f"{self.name[0]}\0{tenant}\0{key}".encode(), tenant, key)
+    def entity(self, table: str, tenant: str, key: str) -> Held:
+        """The rows of one session or user; `table` is this one's name."""
+        return self._entity(f"{table[0]}\0{tenant}\0{key}".encode(), tenant, key)
 
     def find(self, where: bytes) -> Held:
         """The entity with that prefix of changelog keys."""

@@ -15,6 +15,7 @@ import msgspec
 from schemas.base import parse_time
 from streams.folds.rows import Moment, UserSignal
 from streams.kafka.agents.encoding import time_text, to_json
+from streams.pipeline.ports import Signalled
 from streams.topology import SESSION_AGENT
 
 SOURCES = frozenset(topic.name for topic in SESSION_AGENT.sources)
@@ -68,15 +69,12 @@ class Cause(msgspec.Struct):
     type: str = "turn"
 
 
-class Given(NamedTuple):
+class Received(NamedTuple):
     """A hop as read. `source`: "topic/partition" of its turn, `offset` there."""
 
     source: str
     offset: int
-    tenant: str
-    recorded_at: int
-    cause: Cause
-    signal: UserSignal
+    said: Signalled
 
 
 _time = lru_cache(10_000)(parse_time)  # what comes together was recorded together
@@ -108,7 +106,7 @@ def encode(signal: UserSignal, tenant: str, status: str, recorded_at: str) -> by
     )
 
 
-def read(record: Any) -> Given | None:
+def read(record: Any) -> Received | None:
     """A message of the session agent; None for a signal that was posted.
 
     Raises:
@@ -122,14 +120,9 @@ def read(record: Any) -> Given | None:
     if offset is None:
         raise ValueError("headers: src_offset is missing")
     hop = _decode(record.value)
-    return Given(
-        source,
-        int(offset),
-        hop.tenant,
-        _time(hop.recorded_at),
-        Cause(hop.signal_id, hop.session_id, hop.status),
-        _signal(hop),
-    )
+    cause = Cause(hop.signal_id, hop.session_id, hop.status)
+    said = Signalled(hop.tenant, _time(hop.recorded_at), cause, _signal(hop))
+    return Received(source, int(offset), said)
 
 
 @lru_cache(1000)

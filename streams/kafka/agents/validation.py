@@ -12,18 +12,9 @@ from schemas.time import parse_time
 from streams.folds.rows import Input
 from streams.kafka.agents.encoding import to_json
 from streams.kafka.client.partitions import partition_of
+from streams.kinds import ID_FIELDS, KINDS, kind_of
 from streams.pipeline import images, withheld
-from streams.pipeline.apply import owner_of
 from streams.pipeline.decode import Dead, Withheld, decode, guarded
-from streams.topology import RECURSIONS, TURNS, USER_SIGNALS, WRITE_PLANS
-
-KINDS: dict[str, tuple[tuple[str, str], ...]] = {
-    TURNS.name: (("turn", "sessions"), ("signal", "sessions")),
-    RECURSIONS.name: (("recursion", "sessions"), ("tool_result", "sessions")),
-    WRITE_PLANS.name: (("write_plan", "users"),),
-    USER_SIGNALS.name: (("signal", "users"),),
-}
-"""What a topic takes: type, and whose (a signal goes by its scope)."""
 
 WRONG_PARTITION = (
     "partition {}: this key's is {}, by murmur2; elsewhere its owner's rows would be kept twice. "
@@ -32,14 +23,6 @@ WRONG_PARTITION = (
 
 HEADERS_KEPT = 64_000
 """Characters of a dead letter's headers; with more it may fit no topic."""
-
-_IDS = {
-    "turn": "event_id",
-    "recursion": "trace_id",
-    "tool_result": "tool_call_id",
-    "signal": "signal_id",
-    "write_plan": "plan_id",
-}
 
 
 def read(record: Any, partitions: int, topic: str | None = None) -> Input | Dead | Withheld:
@@ -54,17 +37,16 @@ def read(record: Any, partitions: int, topic: str | None = None) -> Input | Dead
     if type(given) is not Input:
         return given
     said = given.record
-    table, owner = owner_of(said)
-    key = f"{said.tenant}/{owner}"
+    kind = kind_of(said)
+    key = f"{said.tenant}/{getattr(said, kind.owner)}"
     if record.key != key.encode():
         return _dead(given, value, key, *_wrong_key(record.key, key))
     if record.partition != (right := partition_of(record.key, partitions)):
         detail = WRONG_PARTITION.format(record.partition, right)
         return _dead(given, value, key, "wrong_partition", detail)
-    kinds = KINDS[topic or record.topic]
-    if (said.type, table) not in kinds:
-        known = " and ".join(kind for kind, _ in kinds)
-        whose = "a session" if table == "sessions" else "a user"
+    if kind.topic != (topic or record.topic):
+        known = " and ".join(one.type for one in KINDS if one.topic == (topic or record.topic))
+        whose = "a session" if kind.table == "sessions" else "a user"
         detail = f"{record.topic} takes {known}, not a {said.type} of {whose}"
         return _dead(given, value, key, "wrong_topic", detail)
     if record.headers and (conflict := _conflict(said, record.headers)):
@@ -98,8 +80,8 @@ def _conflict(said: Any, headers: Sequence[tuple[str, bytes]]) -> str | None:
 
 
 def _id(said: Any, text: str) -> str | None:
-    own = getattr(said, _IDS[said.type])
-    return None if own is None or own == text else f"{_IDS[said.type]} {own}"
+    own = getattr(said, ID_FIELDS[said.type])
+    return None if own is None or own == text else f"{ID_FIELDS[said.type]} {own}"
 
 
 def _type(said: Any, text: str) -> str | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
 from streams.errors import TurnfoldError
+from streams.folds.outcome import Outcome
 from streams.folds.rows import Input, Rows
 from streams.folds.rules import Rules
 from streams.observing.readiness import Readiness
@@ -18,16 +19,6 @@ from streams.serving.backends.changes import Changes
 from streams.serving.backends.live import Live
 
 Table = Literal["sessions", "users"]
-Ending = Literal["applied", "duplicate", "dead", "withheld", "accepted"]
-
-
-class Outcome(NamedTuple):
-    """What a record ended as, in a transaction that has committed; `accepted`: it is in
-    the log for good, and what it ends as was not known in time."""
-
-    ending: Ending
-    reason: str | None = None
-    detail: str | None = None
 
 
 class Found(NamedTuple):

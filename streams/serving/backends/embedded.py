@@ -20,14 +20,13 @@ from sinks.root import open_root
 from streams.errors import ConfigurationError
 from streams.files.inbox import FOLDER, Group, NoRoom
 from streams.files.store import Store
+from streams.folds.outcome import ACCEPTED, Outcome
 from streams.folds.rows import Input
 from streams.folds.rules import Rules
 from streams.observing.readiness import Readiness
-from streams.pipeline.apply import Ending, name_of
-from streams.pipeline.decode import Dead
 from streams.pipeline.entity import Entity
 from streams.pipeline.ports import StoreError
-from streams.serving.backends.backend import Busy, Found, NotReady, Outcome, Prepare, Table
+from streams.serving.backends.backend import Busy, Found, NotReady, Prepare, Table
 from streams.serving.backends.changes import Changes, Where
 from streams.serving.backends.ingest import FAILED, Folder
 from streams.serving.backends.live import UNREADABLE, Live, promoted
@@ -50,9 +49,6 @@ LARGE_BYTES = 100_000
 """A larger one is read again each time."""
 LOOP_WITHIN = 5.0
 """Seconds in which the event loop lets go of a store that is about to be closed."""
-
-ACCEPTED = Outcome("accepted")
-OUTCOMES = {name: Outcome(name) for name in ("applied", "duplicate", "withheld")}
 
 
 class _Posted:
@@ -360,14 +356,14 @@ class EmbeddedMemory:
         gone.wait(LOOP_WITHIN)
 
     def folded(
-        self, group: Group, endings: Sequence[Ending], changed: list[Entity], rules: Rules
+        self, group: Group, outcomes: Sequence[Outcome], changed: list[Entity], rules: Rules
     ) -> None:
         ended = []
-        for offset, ending in enumerate(endings, group.first):
+        for offset, outcome in enumerate(outcomes, group.first):
             posted, place = self._waiting.pop(offset, (None, 0))
             if posted is None:
                 continue
-            posted.outcomes[place] = _outcome(ending)
+            posted.outcomes[place] = outcome
             posted.left -= 1
             if not posted.left:
                 ended.append(posted)
@@ -398,12 +394,6 @@ class EmbeddedMemory:
                 del self._folded[where]
 
         self._call(drop)
-
-
-def _outcome(ending: Ending) -> Outcome:
-    if isinstance(ending, Dead):
-        return Outcome("dead", ending.reason, ending.detail)
-    return OUTCOMES.get(name_of(ending), OUTCOMES["applied"])
 
 
 def _read(gathered: Sequence[_Posted]) -> list[Input | None]:

@@ -25,13 +25,14 @@ from sinks.root import HistoryError
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.extractors.naming import MODEL
 from streams.files import local
+from streams.files.applier import Applier
 from streams.files.extractor_choice import settle
 from streams.files.inbox import FOLDER, TOPIC, Group, Inbox
 from streams.files.inbox_recovery import EXTRACTOR, applier_of, committed_of, numbered
 from streams.files.sources import Position
 from streams.files.store import Store
+from streams.folds.outcome import Outcome
 from streams.folds.rules import Rules
-from streams.pipeline.apply import Applier, Ending
 from streams.pipeline.entity import Entity, Where
 
 log = logging.getLogger(__name__)
@@ -64,7 +65,7 @@ class Told(Protocol):
         """The store is about to be closed; `lent`: another may change everything in it."""
 
     def folded(
-        self, group: Group, endings: Sequence[Ending], changed: list[Entity], rules: Rules
+        self, group: Group, outcomes: Sequence[Outcome], changed: list[Entity], rules: Rules
     ) -> None:
         """These ended so; copies of the rows as they are now, until `committed` not in the
         store, and the rules that they were folded under."""
@@ -215,10 +216,10 @@ class Folder:
             return
         for start in range(0, len(group.records), PIECE):
             piece = group.part(start, PIECE)
-            endings = runner.apply(numbered(piece), piece.recorded_at, piece.read)
+            outcomes = runner.apply(numbered(piece), piece.recorded_at, piece.read)
             self._at = piece.last
             changed = [entity.copy() for entity in self._to_show(runner.store.take_kept())]
-            self._told.folded(piece, endings, changed, runner.applier.rules)
+            self._told.folded(piece, outcomes, changed, runner.applier.rules)
             if runner.is_full:
                 self._commit(runner)
 

@@ -17,9 +17,10 @@ from sinks.generation import find_tables, stamp
 from sinks.root import HistoryError, find_root
 from streams.errors import TurnfoldError
 from streams.files.refold import refold, refold_user
+from streams.folds.outcome import Outcome
 from streams.folds.rows import Input
 from streams.observing.readiness import Readiness
-from streams.serving.backends.backend import Found, NotReady, Outcome, Prepare, Table, ended_of
+from streams.serving.backends.backend import Found, NotReady, Prepare, Table, ended_of
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.live import Live, Pointer
 from streams.serving.backends.tenant_queue import Turns

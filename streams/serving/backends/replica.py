@@ -18,13 +18,14 @@ from aiokafka.structs import TopicPartition
 
 from sinks.generation import ROOT
 from streams.errors import ConfigurationError
+from streams.folds.outcome import WITHHELD, Outcome
 from streams.folds.rows import Input
 from streams.kafka.agents.routing import route, route_of
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.transport.layout import check
 from streams.kafka.transport.rows import MemoryRows, RowStore
 from streams.observing.readiness import Readiness
-from streams.serving.backends.backend import Busy, Found, NotReady, Outcome, Prepare, Table
+from streams.serving.backends.backend import Busy, Found, NotReady, Prepare, Table
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.live import Live, check_readable, pinned, promoted
 from streams.serving.backends.promotion import Promotion
@@ -194,7 +195,7 @@ class ReplicaMemory:
                 self._tables.check_age(lane)
                 to = TopicPartition(way.topic, lane.at.partition)
                 sent.append(_Sent(place, lane.table, Message(to, way.key, way.value)))
-        outcomes = [Outcome("withheld")] * len(records)
+        outcomes = [WITHHELD] * len(records)
         if sent:
             with self._room([one.message for one in sent]):
                 offsets = await self._append([one.message for one in sent])

@@ -10,24 +10,24 @@ import asyncio
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic, time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from aiokafka.structs import TopicPartition
 
+from streams.folds.outcome import ACCEPTED, APPLIED, Outcome
 from streams.kafka.agents import outcomes
 from streams.kafka.client.fetching import RawRecord
 from streams.kafka.transport.marker import MARKER_KEY, Marker, Standing, decode
 from streams.kafka.transport.restore import AWAY
 from streams.kafka.transport.rows import Row, RowStore
 from streams.pipeline.entity import Entity
-from streams.serving.backends.backend import Outcome, Table
+from streams.serving.backends.backend import Table
 from streams.serving.backends.changes import Changes, Where
 
 ENDINGS = 20_000
 """Records whose ending is remembered that were not applied: somebody may be about to ask."""
 COMPACTED = 60.0
 """Seconds without the changelog after which compaction may have swallowed markers unseen."""
-APPLIED = Outcome("applied")
 
 
 class Remade(Exception):  # noqa: N818 - what happened
@@ -61,7 +61,7 @@ class ReplicaLane:
         self.changes = changes
         self._pending: list[Row] = []
         self._entities: OrderedDict[bytes, Entity] = OrderedDict()
-        self._endings: OrderedDict[tuple[str, int], outcomes.Ending] = OrderedDict()
+        self._outcomes: OrderedDict[tuple[str, int], Outcome] = OrderedDict()
         self._told_from: dict[str, int] = {}
         self._unbroken = False  # every marker since the one before was seen
         self._waiting: defaultdict[str, dict[asyncio.Future[None], int]] = defaultdict(dict)
@@ -164,7 +164,7 @@ class ReplicaLane:
         self.ready, self.shown, self._aim = False, float("-inf"), None
         self._pending.clear()
         self._entities.clear()
-        self._endings.clear()
+        self._outcomes.clear()
         self._told_from.clear()
         self._unbroken = False
 
@@ -212,13 +212,13 @@ class ReplicaLane:
     def _remember(self, marker: Marker) -> None:
         if not self._unbroken or outcomes.NOTED not in marker.note:
             self._told_from = dict(marker.offsets)
-            self._endings.clear()
+            self._outcomes.clear()
             self._unbroken = self.ready
             return
-        for topic, offset, ending in outcomes.found(marker.note):
-            self._endings[topic, offset] = ending
-        while len(self._endings) > ENDINGS:
-            (topic, offset), _ = self._endings.popitem(last=False)
+        for topic, offset, outcome in outcomes.found(marker.note):
+            self._outcomes[topic, offset] = outcome
+        while len(self._outcomes) > ENDINGS:
+            (topic, offset), _ = self._outcomes.popitem(last=False)
             self._told_from[topic] = max(self._told_from.get(topic, 0), offset + 1)
 
     def _next(self, topic: str) -> int:
@@ -252,9 +252,8 @@ class ReplicaLane:
     def outcome(self, topic: str, offset: int) -> Outcome:
         """What a record ended as, which stands in the log for good."""
         if offset >= self._next(topic) or offset < self._told_from.get(topic, 0):
-            return Outcome("accepted")
-        ending: Any = self._endings.get((topic, offset))
-        return APPLIED if ending is None else Outcome(*ending)
+            return ACCEPTED
+        return self._outcomes.get((topic, offset), APPLIED)
 
 
 NOWHERE = Position({}, {})

@@ -13,15 +13,7 @@ from urllib.parse import unquote
 import msgspec
 
 from schemas.time import parse_time
-
-IDS = {
-    "turn": "event_id",
-    "recursion": "trace_id",
-    "tool_result": "tool_call_id",
-    "signal": "signal_id",
-    "write_plan": "plan_id",
-}
-"""What a type of record calls its own id."""
+from streams.kinds import ID_FIELDS
 
 PREFIX = "ce-"
 
@@ -71,7 +63,7 @@ class Event(msgspec.Struct):
 
     def _attributes(self, data: dict[str, Any]) -> list[tuple[str, Any]]:
         kind = data.get("type", self.type)
-        name = IDS.get(kind) if isinstance(kind, str) else None
+        name = ID_FIELDS.get(kind) if isinstance(kind, str) else None
         given = [("type", self.type), (name, self.id), ("occurred_at", self.time)]
         return [(field, value) for field, value in given if field and value is not None]
 

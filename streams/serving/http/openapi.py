@@ -10,10 +10,10 @@ from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from schemas.base import JsonObject
-from schemas.events import RECORD_TYPES
 from schemas.export import Schema
 from schemas.http import EventStream, ProblemDocument
 from streams import __version__
+from streams.kinds import MODELS
 from streams.serving.http.access import OPEN
 from streams.serving.http.endpoints import ENDPOINTS, Endpoint
 from streams.serving.http.media import JSON
@@ -73,7 +73,7 @@ def document() -> JsonObject:
 
 def _components() -> tuple[dict[Model, JsonObject], JsonObject]:
     given: list[Model] = [(ProblemDocument, "serialization")]
-    given += [(model, "validation") for model in RECORD_TYPES.values()]
+    given += [(model, "validation") for model in MODELS.values()]
     for endpoint in ENDPOINTS:
         given += [(model, "serialization") for model in endpoint.gives.values() if model]
         if isinstance(endpoint.takes, type):
@@ -158,7 +158,7 @@ def _content(endpoint: Endpoint, refs: dict[Model, JsonObject]) -> JsonObject:
     if isinstance(endpoint.takes, type):
         return {JSON: {"schema": refs[endpoint.takes, "validation"], **example}}
     record = {
-        "oneOf": [refs[model, "validation"] for model in RECORD_TYPES.values()],
+        "oneOf": [refs[model, "validation"] for model in MODELS.values()],
         "discriminator": {"propertyName": "type"},
     }
     event: dict[str, Any] = {
@@ -168,7 +168,7 @@ def _content(endpoint: Endpoint, refs: dict[Model, JsonObject]) -> JsonObject:
             "specversion": {"const": "1.0"},
             "id": {"type": "string"},
             "source": {"type": "string"},
-            "type": {"enum": list(RECORD_TYPES)},
+            "type": {"enum": list(MODELS)},
             "time": {"type": "string", "format": "date-time"},
             "data": record,
         },

@@ -17,11 +17,13 @@ from schemas.events import MAX_RECORD_BYTES
 from schemas.http import Ending
 from streams.apps.metrics import WRITE_WAIT_SECONDS
 from streams.folds.ids import make_id
+from streams.folds.outcome import Outcome
 from streams.folds.rows import Input
+from streams.kinds import ID_FIELDS
 from streams.pipeline.decode import Dead, decode, means_withheld
 from streams.pipeline.plain import TENANT
-from streams.serving.backends.backend import Memory, Outcome
-from streams.serving.http.cloud_events import IDS, Event, NotAnEvent
+from streams.serving.backends.backend import Memory
+from streams.serving.http.cloud_events import Event, NotAnEvent
 from streams.serving.http.problems import Fault, Problem, invalid
 
 CHUNK = 64
@@ -113,7 +115,7 @@ def _check(
     given = decode(line, ALIKE)
     if type(given) is Input:
         said: Any = given.record
-        own = getattr(said, IDS[said.type])
+        own = getattr(said, ID_FIELDS[said.type])
         if said.tenant != tenant:
             detail = "tenant: leave it out, or name that of the key"
             return None, Result(position, "refused", own, "other_tenant", "tenant", detail)
@@ -169,7 +171,7 @@ def with_key(record: bytes, tenant: str, key: str) -> bytes:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return record
     kind = said.get("type") if isinstance(said, dict) else None
-    name = IDS.get(kind) if isinstance(kind, str) else None
+    name = ID_FIELDS.get(kind) if isinstance(kind, str) else None
     if name is None or said.get(name) is not None:
         return record
     return _with(record, name, id_of_key(tenant, key))

@@ -1,0 +1,181 @@
+"""Records into the file tier's tables, and the history rows that come of them until a commit."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from schemas.base import DAY
+from schemas.events import Turn
+from schemas.row import replace
+from streams.extractors.naming import Extract
+from streams.folds.outcome import Outcome
+from streams.folds.rows import Effects, Input, Late, UserSignal
+from streams.folds.rules import Rules
+from streams.pipeline.decode import Dead, Given, Withheld, decode
+from streams.pipeline.distinct import Distinct
+from streams.pipeline.document_rows import (
+    Row,
+    Suffix,
+    dead_row,
+    profile_row,
+    session_row,
+    task_row,
+)
+from streams.pipeline.entity import Entity
+from streams.pipeline.ports import RowSource, Signalled
+from streams.pipeline.processor import RecordProcessor
+
+Place = tuple[str, int, int]
+TENANT = -6  # where a row has it: the suffix and the date stand at its end
+
+_json = msgspec.json.Encoder().encode
+
+
+class RowCollector:
+    """Collects history rows until they are taken: the file tier's `Emitter`. A turn's signals and
+    plans are folded with it, into users of the same `store`."""
+
+    def __init__(self, store: RowSource[Entity]) -> None:
+        self.rows: defaultdict[str, list[Row]] = defaultdict(list)
+        self.touched_users = Distinct()
+        self.recorded_at = 0
+        """The last record's: that of a line which cannot be read, and does not say."""
+        self._entity = store.entity
+
+    def signals(self, out: Effects) -> list[tuple[Entity, UserSignal]]:
+        tenant = out.scope[0]
+        return [(self._entity("users", tenant, said.user_id), said) for said in out.signals]
+
+    def emitted(self, entity: Entity, out: Effects, said: Input | Signalled, sent: Place) -> Suffix:
+        self.recorded_at = said.recorded_at
+        suffix: Suffix = (entity.tenant, said.recorded_at, *sent)
+        rows = self.rows
+        for name, at, values in out.rows:
+            rows[name].append(values + suffix + (at // DAY,))
+        if entity.where[0] == "users":
+            self.touched_users.add((entity.tenant, entity.key))
+        return suffix
+
+    def plan(self, plan: dict[str, Any], turn: Turn, origin: Suffix) -> bytes:
+        return _json(plan)
+
+    def refused(
+        self, dead: Dead, error: Exception, entity: Entity, said: Input | Signalled, sent: Place
+    ) -> None:
+        self.recorded_at = said.recorded_at
+        self.unreadable(dead, sent)
+
+    def unreadable(self, dead: Dead, sent: Place) -> None:
+        suffix = (dead.tenant, self.recorded_at, *sent)
+        self.rows["dead_letters"].append(dead_row(dead, suffix))
+
+    def late(
+        self, dead: Dead, late: Late, entity: Entity, said: Input | Signalled, sent: Place
+    ) -> None:
+        self.unreadable(dead, sent)
+
+    def take(self) -> dict[str, list[Row]]:
+        """The rows since they were last taken."""
+        rows, self.rows = self.rows, defaultdict(list)
+        return rows
+
+
+class Applier:
+    """Folds records into `store`, collecting history rows and counts until they are taken.
+
+    `extract` finds memory in turns; its plans come behind their turns. `rules`: of the generation
+    that `store` holds.
+    """
+
+    def __init__(
+        self,
+        store: RowSource[Entity],
+        extract: Extract | None = None,
+        rules: Rules | None = None,
+    ) -> None:
+        self.rules = rules or Rules()
+        self._collected = RowCollector(store)
+        self._processor = RecordProcessor(store, self._collected, self.rules, extract)
+        self.counts: Counter[str] = self._processor.counts
+        self.warnings: Counter[str] = self._processor.warnings
+        self.forget_touched()
+
+    def forget_touched(self) -> None:
+        """Counts anew what was touched."""
+        self.touched = {name: Distinct() for name in ("sessions", "tasks", "users", "states")}
+        self._collected.touched_users = self.touched["users"]
+
+    def apply(
+        self,
+        lines: list[Given],
+        recorded_at: int | None = None,
+        read: Sequence[Input | None] | None = None,
+    ) -> list[Outcome]:
+        """Some records as bytes, each with its topic (or path), partition and offset (or line);
+        what each ended as. `recorded_at`: when the log took them, if it is not theirs to say.
+        `read`: what they say, where they were decoded before they had a place and that was kept.
+
+        All are decoded, then all are folded: each step finds its code and data in the cache.
+        """
+        decoded: list[Input | Dead | Withheld]
+        if read is None:
+            decoded = [decode(line, source) for line, source in lines]
+        else:
+            decoded = [
+                decode(line, source)
+                if known is None
+                else known
+                if known.source == source
+                else replace(known, source=source)
+                for known, (line, source) in zip(read, lines, strict=True)
+            ]
+        if recorded_at is not None:
+            self._collected.recorded_at = recorded_at
+            decoded = [
+                replace(found, recorded_at=recorded_at) if type(found) is Input else found
+                for found in decoded
+            ]
+        return self._processor.process_all(decoded, lines)
+
+    def take_rows(self) -> dict[str, list[Row]]:
+        """The rows since they were last taken, without documents."""
+        rows = self._collected.take()
+        revisions = rows.get("revisions", ())
+        self.counts["revisions"] += len(revisions)
+        of_states = ((row[TENANT], row[3]) for row in revisions if row[2] == "state")
+        self.touched["states"].update(of_states)
+        return rows
+
+    def take_documents(self, most: int = 512) -> Iterator[dict[str, list[Row]]]:
+        """The newest document of each key that changed since they were last taken, some at a
+        time: together they can be larger than all else."""
+        changed, rows = self._processor.take_changed(), self._collected
+        for entity, suffix in changed.sessions.items():
+            self._write_session(entity, suffix)
+            if len(rows.rows["sessions"]) >= most:
+                yield self.take_rows()
+        for key, suffix in changed.tasks.items():
+            self._write_task(*key, suffix)
+            if len(rows.rows["tasks"]) >= most:
+                yield self.take_rows()
+        for entity, suffix in changed.users.items():
+            self._write_profile(entity, suffix)
+            if len(rows.rows["profiles"]) >= most:
+                yield self.take_rows()
+        yield self.take_rows()
+        for seen in self.touched.values():
+            seen.pack()
+
+    def _write_session(self, entity: Entity, suffix: Suffix) -> None:
+        self.touched["sessions"].add((entity.tenant, entity.key))
+        self._collected.rows["sessions"].append(session_row(entity, suffix, self.rules))
+
+    def _write_profile(self, entity: Entity, suffix: Suffix) -> None:
+        self.touched["users"].add((entity.tenant, entity.key))
+        self._collected.rows["profiles"].append(profile_row(entity, suffix, self.rules))
+
+    def _write_task(self, entity: Entity, task_id: str, suffix: Suffix) -> None:
+        self.touched["tasks"].add((entity.tenant, entity.key, task_id))
+        self._collected.rows["tasks"].append(task_row(entity, task_id, suffix, self.rules))

@@ -1,0 +1,73 @@
+"""What records of users cause, as messages: history rows, profiles, states, preferences, moods."""
+
+from typing import Any
+
+from schemas.base import parse_time
+from schemas.rows import TABLES
+from streams.folds import affect, preferences, states
+from streams.folds.rows import Effects, Input
+from streams.kafka.agents.emitter import MessageEmitter
+from streams.kafka.agents.encoding import Origin, key_of, time_text, to_json
+from streams.kafka.agents.table import Held
+from streams.pipeline.document_rows import profile_row
+from streams.pipeline.ports import Signalled
+from streams.pipeline.processor import Changed
+from streams.topology import MEMORY_AGENT, MOODS, PREFERENCES, PROFILES, STATES
+
+PROFILE_DOC = list(TABLES["profiles"].model_fields).index("doc")
+FAR = 2**62  # an earlier time than any, when negative
+
+
+class MemoryMessages(MessageEmitter):
+    """The memory agent's."""
+
+    agent = MEMORY_AGENT
+
+    def begin(self) -> None:
+        super().begin()
+        self._changed: dict[tuple[Held, str, str], Origin] = {}
+
+    def emitted(self, entity: Held, out: Effects, said: Input | Signalled, sent: Any) -> Origin:
+        origin = self.origin_of(said, entity, sent)
+        self.outbox.outputs += self.outbox.rows(out.rows, out.owner, origin)
+        for table, _, values in out.rows:
+            if table == "revisions" and values[2] in ("state", "preference"):
+                self._changed[entity, values[2], values[3]] = origin
+        return origin
+
+    def write(self, changed: Changed[Held, Origin]) -> None:
+        """The newest documents of what changed."""
+        for entity, origin in changed.users.items():
+            row = profile_row(entity, origin.suffix, self.rules)
+            key = key_of(entity.tenant, entity.key)
+            self.outbox.document_row("profiles", row, key, origin)
+            self.outbox.document(PROFILES.name, key, row[PROFILE_DOC].encode(), origin)
+        for (entity, kind, name), origin in self._changed.items():
+            key = key_of(entity.tenant, entity.key, name)
+            if kind == "preference":
+                value = to_json(preferences.document(entity.get(f"p/{name}")))
+                self.outbox.document(PREFERENCES.name, key, value, origin)
+            else:
+                self._write_state(entity, name, key, origin)
+
+    def _write_state(self, entity: Held, state_id: str, key: bytes, origin: Origin) -> None:
+        state = entity.get(f"s/{state_id}")
+        if state is not None:
+            value = to_json(states.document(state, state.versions[-1]))
+            self.outbox.document(STATES.name, key, value, origin)
+            return
+        row: affect.MoodRow = entity.get("a")
+        newest = affect.version(row, state_id, max(affect.begins(row, -FAR)))
+        self.outbox.document(STATES.name, key, to_json(newest), origin)
+        mood = to_json(mood_of(newest))
+        self.outbox.document(MOODS.name, key_of(entity.tenant, entity.key), mood, origin)
+
+
+def mood_of(state: dict[str, Any]) -> dict[str, Any]:
+    """The mood of a `long_mood_state` at its last moment (schemas.memory.Mood); where only a plan
+    spoke of it, when that began."""
+    numbers = {name: value for name, value in state["payload"].items() if name != "last_at"}
+    at = parse_time(state["payload"]["last_at"] or state["valid_from"])
+    axes = affect.mood_at(affect.from_payload(numbers, at), at)
+    vad = dict(zip("vad", axes, strict=True))
+    return {"vad": vad, "text": state["body_text"], **numbers, "at": time_text(at)}
