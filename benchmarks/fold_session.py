@@ -13,11 +13,13 @@ from benchmarks.common import median, spread
 from schemas.base import SECOND, JsonObject, format_time
 from streams.folds import session
 from streams.folds.rows import Effects, Input
+from streams.folds.rules import Rules
 from streams.pipeline.decode import decode
 from streams.pipeline.entity import Entity
 
 LONG = 10_000
 PARTS = 10
+RULES = Rules()
 CHUNK = 128
 FIELDS = ("event_id", "session_id", "user_id", "occurred_at", "user_input", "agent_answer",
           "status", "intent", "topic", "metadata")  # fmt: skip
@@ -101,7 +103,7 @@ def _short(lines: list[bytes]) -> tuple[float, float]:
 
 
 def _fold(entity: Entity, given: Input) -> None:
-    out = Effects(entity.key, (entity.tenant, "sessions", entity.key), given.record)
+    out = Effects(entity.key, (entity.tenant, "sessions", entity.key), given.record, RULES)
     outcome = session.fold(entity, given, out)
     entity.keep()
     assert outcome == "applied"

@@ -20,6 +20,7 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
 from streams.files.store import Store
 from streams.folds import documents
+from streams.folds.rules import Rules
 from streams.kafka.transport.writer import BATCH_BYTES
 from streams.pipeline.apply import Applier
 from tests.acceptance import sgd
@@ -72,7 +73,7 @@ def documents_of(store: Store) -> Rows:
     encode = msgspec.json.Encoder().encode
     found = []
     for at in store.entities("sessions"):
-        document = documents.session(store.committed("sessions", *at))
+        document = documents.session(store.committed("sessions", *at), Rules())
         found.append(("/".join(at).encode(), encode(document)))
     contexts = [(key, encode(msgspec.json.decode(one)["context"])) for key, one in found]
     return [*found, *contexts]

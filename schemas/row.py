@@ -8,6 +8,8 @@ import msgspec
 
 replace = msgspec.structs.replace
 asdict = msgspec.structs.asdict
+set_derived = msgspec.structs.force_setattr
+"""For a row's `__post_init__` alone: sets a field that is made of the others."""
 
 
 class Row(msgspec.Struct, frozen=True, array_like=True, gc=False):

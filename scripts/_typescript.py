@@ -4,12 +4,9 @@ import json
 import re
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from _clients import Operation, Parameter
+from _operations import Json, Operation, Parameter
 
-Json = dict[str, Any]
 SIMPLE = {
     "string": "string", "integer": "number", "number": "number", "boolean": "boolean",
     "null": "null",
@@ -18,7 +15,7 @@ KINDS = {"int": "number", "str": "string", "Moment": "Moment"}
 MADE = "Made by scripts/generate from schemas/generated/openapi.json."
 
 
-def typescript(document: Json, every: Sequence["Operation"]) -> dict[str, str]:
+def typescript(document: Json, every: Sequence[Operation]) -> dict[str, str]:
     """File name -> text."""
     return {"types.ts": _types(document), "client.ts": _client(every)}
 
@@ -97,8 +94,10 @@ def _comment(about: str | None) -> str:
 # --- methods ----------------------------------------------------------------------------------
 
 
-def _client(every: Sequence["Operation"]) -> str:
-    methods = "\n\n".join(textwrap.indent(text, "  ") for one in every for text in _methods(one))
+def _client(every: Sequence[Operation]) -> str:
+    methods = "\n\n".join(
+        textwrap.indent(text, "  ") for operation in every for text in _methods(operation)
+    )
     names = sorted(set(re.findall(r"\btypes\.(\w+)", methods)))
     imports = ", ".join(names)
     return f"""/** The client's methods. {MADE} */
@@ -116,37 +115,41 @@ export class Turnfold extends Sender {{
 """
 
 
-def _methods(one: "Operation") -> list[str]:
-    arguments = _arguments(one)
-    about = _comment(one.about)
-    if one.streams:
-        head = f"{one.camel}({', '.join(arguments)}): AsyncGenerator<SessionEvent>"
-        return [f"{about}{head} {{\n  return this.stream({_request(one)});\n}}"]
+def _methods(operation: Operation) -> list[str]:
+    arguments = _arguments(operation)
+    about = _comment(operation.about)
+    if operation.streams:
+        head = f"{operation.camel}({', '.join(arguments)}): AsyncGenerator<SessionEvent>"
+        return [f"{about}{head} {{\n  return this.stream({_request(operation)});\n}}"]
     returns = " | ".join(
-        dict.fromkeys("null" if name is None else f"types.{name}" for name in one.gives.values())
+        dict.fromkeys(
+            "null" if name is None else f"types.{name}" for name in operation.gives.values()
+        )
     )
-    head = f"{one.camel}({', '.join(arguments)}): Promise<{returns}>"
-    made = [f"{about}{head} {{\n  return this.send({_request(one)});\n}}"]
-    if one.lists:
-        field, item = one.lists
-        passed = ", ".join([*(each.name for each in one.parameters if each.place == "path"),
+    head = f"{operation.camel}({', '.join(arguments)}): Promise<{returns}>"
+    made = [f"{about}{head} {{\n  return this.send({_request(operation)});\n}}"]
+    if operation.lists:
+        field, item = operation.lists
+        passed = ", ".join([*(each.name for each in operation.parameters if each.place == "path"),
                             "{ ...options, cursor }"])  # fmt: skip
-        camel = "iter" + one.camel[0].upper() + one.camel[1:]
+        camel = "iter" + operation.camel[0].upper() + operation.camel[1:]
         made.append(
-            f"/** All that `{one.camel}` lists, page by page. */\n"
+            f"/** The items of all pages of `{operation.camel}`. */\n"
             f"{camel}({', '.join(arguments)}): AsyncGenerator<types.{item}> {{\n"
             f"  return this.pages(\n"
-            f"    (cursor) => this.{one.camel}({passed}),\n"
+            f"    (cursor) => this.{operation.camel}({passed}),\n"
             f"    (page) => page.{field},\n  );\n}}"
         )
     return made
 
 
-def _arguments(one: "Operation") -> list[str]:
-    made = [f"{each.name}: string" for each in one.parameters if each.place == "path"]
-    if one.takes:
-        made.append("records: Records" if one.takes == "records" else f"given: types.{one.takes}")
-    options = [each for each in one.parameters if each.place != "path"]
+def _arguments(operation: Operation) -> list[str]:
+    made = [f"{each.name}: string" for each in operation.parameters if each.place == "path"]
+    if operation.takes:
+        made.append(
+            "records: Records" if operation.takes == "records" else f"body: types.{operation.takes}"
+        )
+    options = [each for each in operation.parameters if each.place != "path"]
     if options:
         fields = "; ".join(
             f"{_option(each)}{'' if each.required else '?'}: {KINDS[each.kind]}" for each in options
@@ -156,22 +159,22 @@ def _arguments(one: "Operation") -> list[str]:
     return made
 
 
-def _option(parameter: "Parameter") -> str:
+def _option(parameter: Parameter) -> str:
     return parameter.name.lower().replace("-", "_")
 
 
-def _request(one: "Operation") -> str:
-    path = re.sub(r"{(\w+)}", r"${inPath(\1)}", one.path)
-    fields = [f'method: "{one.method}"', f"path: `{path}`", f"gives: {list(one.gives)}"]
+def _request(operation: Operation) -> str:
+    path = re.sub(r"{(\w+)}", r"${inPath(\1)}", operation.path)
+    fields = [f'method: "{operation.method}"', f"path: `{path}`", f"gives: {list(operation.gives)}"]
     for place, name in (("query", "query"), ("header", "headers")):
         entries = [
             f"{json.dumps(each.name) if '-' in each.name else each.name}: options.{_option(each)}"
-            for each in one.parameters
+            for each in operation.parameters
             if each.place == place
         ]
         if entries:
             fields.append(f"{name}: {{ {', '.join(entries)} }}")
-    if one.takes:
-        fields.append("records" if one.takes == "records" else "body: given")
+    if operation.takes:
+        fields.append("records" if operation.takes == "records" else "body")
     lines = "".join(f"    {field},\n" for field in fields)
     return f"{{\n{lines}  }}"

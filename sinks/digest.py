@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 
+from schemas.task_limits import MAX_ITERATION
 from sinks.history import connect, quoted, table_names
 from sinks.views import SNAPSHOT_KEYS
 
@@ -33,16 +34,21 @@ MEMORY_LIMIT = "1GB"
 NARROW = 3  # hex digits: rows are sorted in 4,096 parts, one at a time
 
 
-def digest(root: str | Path, tenant: str | None = None) -> dict[str, Any]:
+def digest(
+    root: str | Path, tenant: str | None = None, max_iteration: int = MAX_ITERATION
+) -> dict[str, Any]:
     """{"memory": hex, "log": hex, "tables": {table or view: hex}}.
 
     `log` counts every row of the append-only tables, `tables` each table's rows as a set. No
     hash knows when a row was recorded or where it came from, `memory` and `tables` not its
-    `seq` either.
+    `seq` either. `max_iteration`: as `sinks.history.connect` has it.
     """
     snapshots = {table for table, _ in SNAPSHOT_KEYS.values()}
     logs = [name for name in table_names() if name not in snapshots]
-    with connect(root, tenant=tenant) as db, TemporaryDirectory() as spilled:
+    with (
+        connect(root, tenant=tenant, max_iteration=max_iteration) as db,
+        TemporaryDirectory() as spilled,
+    ):
         db.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
         db.execute(f"SET temp_directory = {quoted(spilled)}")
         db.execute("SET preserve_insertion_order = false")

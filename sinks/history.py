@@ -19,11 +19,11 @@ import _duckdb
 from _duckdb import DuckDBPyConnection, Statement, StatementType
 
 import schemas
+from schemas.task_limits import MAX_ITERATION
 from sinks.files import data_files
 from sinks.generation import find_tables
 from sinks.root import HistoryError
 from sinks.views import ALL_VIEWS, MACROS, SNAPSHOT_KEYS, VIEWS, needs
-from streams.folds.constants import CONSTANTS
 
 ROWS = Path(schemas.__file__).parent / "generated" / "rows"
 JSON_TYPES = {
@@ -84,17 +84,19 @@ def connect(
     tenant: str | None = None,
     views: Iterable[str] | None = None,
     locked: bool = False,
+    max_iteration: int = MAX_ITERATION,
 ) -> DuckDBPyConnection:
     """The history as it stands now; with `tenant` only that tenant's rows, in macros too.
 
     `views` names the tables, views and macros that are wanted (default all): fewer open faster.
     `locked` is for SQL of others: it reads nothing but this history's files. A tenant's filter
-    is a convenience there, not a wall: the files hold all tenants.
+    is a convenience there, not a wall: the files hold all tenants. `max_iteration`: the limit of
+    tasks that say none, where the generation was folded under another than the default.
     Raises HistoryError where there is no history.
     """
     folder = find_tables(root)
     connection = begin()
-    define(connection, folder, views, tenant=tenant)
+    define(connection, folder, views, tenant=tenant, max_iteration=max_iteration)
     if locked:
         _lock(connection, folder)
     return connection
@@ -116,6 +118,7 @@ def define(
     *,
     tenant: str | None = None,
     loaded: Collection[str] = (),
+    max_iteration: int = MAX_ITERATION,
 ) -> None:
     """Creates tables' views, then the views and macros over them, for `connect`'s arguments.
 
@@ -129,10 +132,13 @@ def define(
              if name in opened and name not in loaded}  # fmt: skip
     for name in wanted:
         if name not in loaded:
-            connection.execute(f"CREATE OR REPLACE {_definition(name, files, tenant)}")
+            definition = _definition(name, files, tenant, max_iteration)
+            connection.execute(f"CREATE OR REPLACE {definition}")
 
 
-def _definition(name: str, files: dict[str, list[str]], tenant: str | None) -> str:
+def _definition(
+    name: str, files: dict[str, list[str]], tenant: str | None, max_iteration: int
+) -> str:
     if name in files:
         return f"VIEW {name} AS {select(name, files[name], tenant=tenant)}"
     if name in SNAPSHOT_KEYS:
@@ -143,8 +149,7 @@ def _definition(name: str, files: dict[str, list[str]], tenant: str | None) -> s
         return f"VIEW {name} AS {_newest(table, rows, key)}"
     if name in MACROS:
         return f"MACRO {name}{MACROS[name]}"
-    limit = str(CONSTANTS.max_iteration)  # of who reads: the generation's
-    return f"VIEW {name} AS {VIEWS[name].replace('$max_iteration', limit)}"
+    return f"VIEW {name} AS {VIEWS[name].replace('$max_iteration', str(max_iteration))}"
 
 
 class Result(NamedTuple):
@@ -158,13 +163,15 @@ class Result(NamedTuple):
         return [dict(zip(self.names, row, strict=True)) for row in self.rows]
 
 
-def query(root: str | Path, sql: str, tenant: str | None = None) -> Result:
+def query(
+    root: str | Path, sql: str, tenant: str | None = None, max_iteration: int = MAX_ITERATION
+) -> Result:
     """Answers one query of somebody else's making; of several, the last.
 
     Anything that is not a query is refused before it runs: COPY could write over the history.
-    Raises QueryError, HistoryError.
+    `max_iteration`: as `connect` has it. Raises QueryError, HistoryError.
     """
-    with connect(root, tenant=tenant, locked=True) as connection:
+    with connect(root, tenant=tenant, locked=True, max_iteration=max_iteration) as connection:
         try:
             statements = connection.extract_statements(sql)
             if not statements:
@@ -228,11 +235,17 @@ def _wire(column: str, kind: str) -> str:
     return f"CAST({column} AS VARCHAR)" if "WITH TIME ZONE" in kind else column
 
 
-def catalog(root: str | Path, file: str | Path, tenant: str | None = None) -> None:
+def catalog(
+    root: str | Path,
+    file: str | Path,
+    tenant: str | None = None,
+    max_iteration: int = MAX_ITERATION,
+) -> None:
     """Writes the views into a DuckDB database file, over those a former run has written.
 
     They name the history's files by absolute path: run it again when the history has grown, was
-    compacted or moved. Raises HistoryError where `file` is something else than a database.
+    compacted or moved. `max_iteration`: as `connect` has it. Raises HistoryError where `file` is
+    something else than a database.
     """
     folder = find_tables(root)
     if not _may_be_database(Path(file)):
@@ -240,7 +253,7 @@ def catalog(root: str | Path, file: str | Path, tenant: str | None = None) -> No
     try:
         with _duckdb.connect(str(file)) as connection:
             connection.execute("BEGIN")
-            define(connection, folder, tenant=tenant)
+            define(connection, folder, tenant=tenant, max_iteration=max_iteration)
             connection.execute("COMMIT")
     except _duckdb.Error as error:
         raise HistoryError(f"{file}: {error}") from error

@@ -4,7 +4,6 @@ Channels are topics. Operations are seen from Turnfold: it receives what comes i
 goes out, and does both with what is internal. Payloads are the schemas of schemas/export.py.
 """
 
-from importlib.metadata import version
 from typing import Any, cast
 
 from pydantic import BaseModel
@@ -13,6 +12,7 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from schemas.base import JsonObject
 from schemas.events import Record
 from schemas.export import Schema, full_row
+from streams import __version__
 from streams.topology import INPUT_BYTES, OUTPUT_BYTES, TOPICS, Topic
 
 BINDING_VERSION = "0.5.0"
@@ -36,7 +36,7 @@ def asyncapi() -> JsonObject:
     refs = cast(dict[Model, JsonObject], schemas)
     return {
         "asyncapi": "3.0.0",
-        "info": {"title": "Turnfold", "version": version("turnfold"), "description": DESCRIPTION},
+        "info": {"title": "Turnfold", "version": __version__, "description": DESCRIPTION},
         "defaultContentType": "application/json",
         "channels": {topic.name: _channel(topic) for topic in TOPICS},
         "operations": {

@@ -108,9 +108,9 @@ class Commands(click.Group):
 
 def _say_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        from importlib.metadata import version
+        from streams import __version__
 
-        click.echo(f"turnfold {version('turnfold')}")
+        click.echo(f"turnfold {__version__}")
         ctx.exit()
 
 

@@ -12,11 +12,13 @@ import msgspec
 from _duckdb import DuckDBPyConnection
 
 from schemas.time import DAY, EPOCH, format_time, parse_time
+from sinks.generation import find_tables
 from sinks.history import connect, quoted, read
 from sinks.lookup import Lookup
 from streams.errors import DataRefused, UsageError
-from streams.folds.constants import CONSTANTS
+from streams.files.manifest import rules_of
 from streams.folds.expiry import expire
+from streams.folds.rules import Rules
 
 LIMIT = 1000
 FAR = 2**62
@@ -68,22 +70,24 @@ def _document(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def session(root: Path, tenant: str, session_id: str, as_of: int | None, now: int) -> Any:
-    """The session's document with its SessionContext; expiry as of the time asked about.
+    """The session's document with its SessionContext; expiry as of the time asked about, under the
+    generation's rules.
 
     As of a past time the session is folded again from its events up to then.
     """
+    rules = rules_of(find_tables(root))
     if as_of is not None:
-        return _session_as_of(root, tenant, session_id, as_of)
+        return _session_as_of(root, tenant, session_id, as_of, rules)
     with Lookup(root, tenant) as about:
         about.load("sessions", "session_id = ?", session_id)
         found = rows(about.define("session_current"), "SELECT doc FROM session_current")
         document = _document(_one(found, f"session {session_id!r}"))
         if document["status"] == "closed":
             return document
-        latest = _latest_turn(about, session_id, now - CONSTANTS.session_expiry)
+        latest = _latest_turn(about, session_id, now - rules.session_expiry)
     if latest is None and document["conversation_count"]:
         latest = 0  # some time before `since`
-    return expire(document, latest, now)
+    return expire(document, latest, now, rules)
 
 
 def _latest_turn(about: Lookup, session_id: str, since: int) -> int | None:
@@ -98,14 +102,17 @@ def _latest_turn(about: Lookup, session_id: str, since: int) -> int | None:
     return None if latest is None else int(latest)
 
 
-def _session_as_of(root: Path, tenant: str, session_id: str, as_of: int) -> dict[str, Any]:
+def _session_as_of(
+    root: Path, tenant: str, session_id: str, as_of: int, rules: Rules
+) -> dict[str, Any]:
     from streams.files.refold import refold
     from streams.folds import documents
 
-    entity = refold(root, tenant, session_id, as_of)
+    entity = refold(root, tenant, session_id, rules, as_of)
     if entity.get("h") is None:
         raise DataRefused(f"session {session_id!r} has no events by {format_time(as_of)}")
-    return expire(documents.session(entity), documents.latest_turn(entity), as_of)
+    latest = documents.latest_turn(entity, rules)
+    return expire(documents.session(entity, rules), latest, as_of, rules)
 
 
 def timeline(

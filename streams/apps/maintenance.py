@@ -25,9 +25,10 @@ from sinks.tables import to_arrow
 from streams.errors import ConfigurationError
 from streams.files.inbox_recovery import fold_left
 from streams.files.local import erasing, locked, opened, writing
-from streams.files.manifest import WORK, load, use_constants
+from streams.files.manifest import WORK, load, rules_of
 from streams.files.refold import refold
 from streams.files.stored_records import SAID
+from streams.folds.rules import Rules
 from streams.folds.session_state import Session
 from streams.pipeline.apply import Row, session_row, task_row
 from streams.pipeline.entity import Entity
@@ -122,12 +123,13 @@ def _forget(folder: Path, tenant: str, user_id: str) -> dict[str, Any]:
             store.erase("sessions", *where)
         store.compact()
     with opened(folder) as (store, tables):
-        kept = _refolded(folder, theirs)
+        rules = rules_of(folder)
+        kept = _refolded(folder, theirs, rules)
         if kept:
             for entity in kept:
                 store.adopt(entity)
             number = store.value("batch") + 1
-            for name, rows in _documents(folder, kept).items():
+            for name, rows in _documents(folder, kept, rules).items():
                 tables.append(name, rows, store.value("writer"), number)
             store.commit({"batch": number})
         store.commit({"forgetting": None})
@@ -138,27 +140,27 @@ def _forget(folder: Path, tenant: str, user_id: str) -> dict[str, Any]:
 def _forget_in_sinks(root: Path, tenant: str, user_id: str) -> dict[str, Any]:
     """The same in a history of sinks, which must not run: what they have yet to read of this
     person, of records from before now, they will leave out."""
-    use_constants(root)
+    rules = rules_of(root)
     left = Unfinished(root)
     left.begin(*maintenance.sessions_of(root, tenant, user_id))
     now = time.time_ns() // 1000
     Forgotten(root).add([(tenant, user_id)], left.whole, now)
     done = maintenance.forget(root, tenant, user_id)
-    kept = _refolded(root, left.shared)
+    kept = _refolded(root, left.shared, rules)
     if kept:
         with History(root) as tables:
-            for name, rows in _documents(root, kept).items():
+            for name, rows in _documents(root, kept, rules).items():
                 tables.append(name, rows, "forget", now)
     left.end()
     return {**done.receipt, "elsewhere": ELSEWHERE}
 
 
-def _refolded(root: Path, sessions: Iterable[tuple[str, str]]) -> list[Entity]:
+def _refolded(root: Path, sessions: Iterable[tuple[str, str]], rules: Rules) -> list[Entity]:
     """The rows of those sessions of which records are left, from these. Their revisions count on
     from those that are in the history: views go by that."""
     made = []
     for tenant, session_id in sorted(sessions):
-        entity = refold(own(root), tenant, session_id)
+        entity = refold(own(root), tenant, session_id, rules)
         header: Session | None = entity.get("h")
         if header is not None:
             with connect(own(root), tenant=tenant, views=("revisions", "links")) as db:
@@ -168,14 +170,14 @@ def _refolded(root: Path, sessions: Iterable[tuple[str, str]]) -> list[Entity]:
     return made
 
 
-def _documents(root: Path, sessions: list[Entity]) -> dict[str, pa.Table]:
+def _documents(root: Path, sessions: list[Entity], rules: Rules) -> dict[str, pa.Table]:
     """Rows of the tables `sessions` and `tasks`."""
     rows: dict[str, list[Row]] = {"sessions": [], "tasks": []}
     for entity in sessions:
         with connect(own(root), tenant=entity.tenant, views=SAID) as db:
             ((at,),) = db.execute(LAST_RECORDED, {"session": entity.key}).fetchall()
         suffix = (entity.tenant, at, "forget", 0, 0)
-        rows["sessions"].append(session_row(entity, suffix))
+        rows["sessions"].append(session_row(entity, suffix, rules))
         tasks = (name.removeprefix("t/") for name in entity.names("t/"))
-        rows["tasks"] += [task_row(entity, task_id, suffix) for task_id in tasks]
+        rows["tasks"] += [task_row(entity, task_id, suffix, rules) for task_id in tasks]
     return {name: to_arrow(name, some) for name, some in rows.items() if some}

@@ -97,7 +97,7 @@ def backfill(
 
 def _constants(changes: tuple[str, ...]) -> dict[str, int | float]:
     """`name=value` texts as a mapping. Raises UsageError."""
-    from streams.folds.constants import checked
+    from streams.folds.rules import checked
 
     given = {}
     for text in changes:

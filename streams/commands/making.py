@@ -48,19 +48,24 @@ def run(
 
     Example: turnfold run turns.ndjson.gz --history memory
     """
+    from sinks.generation import find_tables
     from streams.extractors.naming import named
     from streams.files import local
     from streams.files.extractor_choice import Choice, settle
+    from streams.files.manifest import rules_of
+    from streams.folds.rules import Rules
     from streams.progress import progress_bar
 
     if extractor == MODEL:
         load_settings()  # before anything is made
     chosen: Choice | None = None
     model: Any = None
+    rules = Rules()
 
     def choose() -> Any:
         """Under the history's lock: no other generation goes live meanwhile."""
-        nonlocal chosen, model
+        nonlocal chosen, model, rules
+        rules = rules_of(find_tables(history))
         chosen = settle(history, extractor, output.note)
         if chosen.name == MODEL:
             model = load_settings()
@@ -76,13 +81,13 @@ def run(
                 progress=progress,
             )
         except local.Truncated as error:
-            _say_counts(error.counts | _told(chosen), as_json)
+            _say_counts(error.counts | _told(chosen, rules), as_json)
             _say_refused(error.counts, history)
             raise
     try:
         counts |= {"model": ask(history, model)} if model else {}
     finally:
-        _say_counts(counts | _told(chosen), as_json)
+        _say_counts(counts | _told(chosen, rules), as_json)
     unfinished = counts.get("unfinished", {})
     if not counts["read"] and not unfinished:
         _say_nothing_new(files, history)
@@ -105,12 +110,11 @@ def run(
 TOLD = ("extractor", "extractor_version", "constants")
 
 
-def _told(chosen: Any) -> dict[str, Any]:
+def _told(chosen: Any, rules: Any) -> dict[str, Any]:
     """How memory was made: by what, and under which constants, where they are not the default."""
-    from streams.folds.constants import changed
-
+    changed = rules.changed()
     made_by = {"extractor": chosen.name, "extractor_version": chosen.version} if chosen else {}
-    return {**made_by, **({"constants": changed()} if changed() else {})}
+    return {**made_by, **({"constants": changed} if changed else {})}
 
 
 def _say_nothing_new(files: tuple[str, ...], history: Path) -> None:

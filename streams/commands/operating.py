@@ -17,7 +17,7 @@ def digest(history: Path, tenant: str | None, as_json: bool) -> None:
     """Print hashes of memory and log. Equal memory has equal hashes."""
     from sinks.digest import digest as of
 
-    found = of(history, tenant)
+    found = of(history, tenant, options.rules_of(history).max_iteration)
     if as_json:
         output.say_json(found)
     else:
@@ -35,7 +35,7 @@ def catalog(file: Path, history: Path, tenant: str | None, as_json: bool) -> Non
     """Write the views into a DuckDB file, for other DuckDB clients."""
     from sinks.history import catalog as write
 
-    write(history, file, tenant)
+    write(history, file, tenant, options.rules_of(history).max_iteration)
     if as_json:
         output.say_json({"file": str(file.absolute())})
     else:

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from errno import EACCES, EISDIR, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM
 from math import nan
 from pathlib import Path
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import click
 
@@ -19,6 +19,9 @@ from streams import output
 from streams.errors import TurnfoldError
 from streams.observing import logs
 from streams.pipeline.retention import ABOUT, MEANING, check_days
+
+if TYPE_CHECKING:  # not loaded by a command that has no use for them
+    from streams.folds.rules import Rules
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -203,17 +206,23 @@ def observed(function: Callable[..., R]) -> Callable[..., R]:
 
 
 def asked_history(function: Callable[..., R]) -> Callable[..., R]:
-    """`--history` and `--generation` of a command that reads: its `history` means what they say,
-    read under that generation's constants."""
+    """`--history` and `--generation` of a command that reads: its `history` means what they say.
+    Refused where the generation has constants that this version does not know."""
 
     @fails_in_a_line
     @functools.wraps(function)
     def wrapped(history: Path, generation: str | None, **given: Any) -> R:
-        from streams.files.manifest import use_constants
-
         asked = named(history, generation)
-        use_constants(find_tables(asked))
+        rules_of(asked)
         return function(history=asked, **given)
 
     with_both: Callable[..., R] = history(_generation(wrapped))
     return with_both
+
+
+def rules_of(asked: Path) -> "Rules":
+    """The rules of the generation that answers for a path. Raises HistoryError,
+    ConfigurationError."""
+    from streams.files import manifest
+
+    return manifest.rules_of(find_tables(asked))

@@ -38,7 +38,7 @@ def sql(query: str, history: Path, format: str, tenant: str | None, as_json: boo
     """
     from sinks.history import query as ask
 
-    found = ask(history, query, tenant)
+    found = ask(history, query, tenant, options.rules_of(history).max_iteration)
     if as_json or format == "json":
         output.say_json(found.objects())
     elif format == "csv":

@@ -9,6 +9,7 @@ from streams.extractors.naming import named
 from streams.files import local
 from streams.files.extractor_choice import extractor_of
 from streams.files.inbox import FOLDER, TOPIC, Group, Inbox, has_records, taken_at
+from streams.files.manifest import rules_of
 from streams.files.sources import Position
 from streams.files.store import Store
 from streams.pipeline.apply import Applier
@@ -73,5 +74,5 @@ def numbered(group: Group) -> list[Given]:
 
 
 def applier_of(root: Path, store: Store, extractor: str | None) -> Applier:
-    """One that extracts as told, or as the live generation was made."""
-    return Applier(store, extract=named(extractor or extractor_of(root)))
+    """One that extracts as told, or as the live generation was made, under that one's rules."""
+    return Applier(store, named(extractor or extractor_of(root)), rules_of(find(root, LIVE)))

@@ -32,7 +32,7 @@ from sinks.tables import to_arrow
 from streams.errors import ConfigurationError, TurnfoldError, UsageError
 from streams.extractors.naming import Extract
 from streams.files import sources
-from streams.files.manifest import use_constants
+from streams.files.manifest import rules_of
 from streams.files.sources import Position, Source, TruncatedError
 from streams.files.store import Store
 from streams.folds.rows import Input
@@ -102,8 +102,8 @@ def run(
     retention = _retention(retention_days)
     root = Path(history)
     with writing(root, borrow=borrow) as (store, tables):
-        runner = Runner(store, tables, Applier(store, choose()), progress, retention)
-        return runner.run(files)
+        applier = Applier(store, choose(), rules_of(Path(tables.root)))
+        return Runner(store, tables, applier, progress, retention).run(files)
 
 
 def _retention(days: float | None) -> int | None:
@@ -156,8 +156,9 @@ def erasing(root: Path, *, alone: bool) -> Iterator[None]:
 
 @contextmanager
 def opened(folder: Path, *, any_format: bool = False) -> Iterator[tuple[Store, History]]:
-    """A generation's tables and store, for who holds the lock; its constants are in use."""
-    use_constants(folder)
+    """A generation's tables and store, for who holds the lock. Raises ConfigurationError where this
+    version cannot go on with it."""
+    rules_of(folder)  # before anything is touched
     tables = History(folder)
     path = folder / "_store"
     if not path.exists() and tables.delta_versions():
@@ -358,7 +359,9 @@ class Runner:
         for self._cooling_after, where, header in islice(heads, most):
             if is_past(updated_at_of(header), horizon):
                 entity = self.store.entity("sessions", *where)
-                if is_past(visible(entity, entity.get("h")).updated_at, horizon):
+                if is_past(
+                    visible(entity, entity.get("h"), self.applier.rules).updated_at, horizon
+                ):
                     self.store.cool(entity)
                     self.cooled += 1
         if next(heads, None) is not None:

@@ -6,11 +6,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from sinks.generation import Stamp, find_tables, stamp
 from sinks.root import replace
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.extractors.naming import OURS
-from streams.folds import constants
+from streams.folds.rules import Rules
 
 FILE = "_generation.json"
 WORK = "_source"
@@ -122,29 +121,18 @@ def load(folder: Path) -> Generation | None:
     return found
 
 
-def use_constants(folder: Path) -> None:
-    """This process folds and reads under the constants of a generation from now on.
+def rules_of(folder: Path) -> Rules:
+    """The rules that a generation is folded and read under; the defaults where none are named.
 
     Raises ConfigurationError for constants that this version does not know or allow.
     """
     made = load(folder)
     try:
-        constants.use(made.settings.constants if made else {})
+        return Rules.of(made.settings.constants if made else {})
     except ValueError as error:
         raise ConfigurationError(
             f"{folder / FILE}: {error}; drop the generation and run backfill again"
         ) from None
-
-
-def follow(root: Path, known: Stamp | None) -> Stamp:
-    """What is live now; its constants are in use from now on, if another was `known`.
-
-    Raises HistoryError, ConfigurationError.
-    """
-    now = stamp(root)
-    if known is not None and now != known:
-        use_constants(find_tables(root))
-    return now
 
 
 def save(folder: Path, generation: Generation) -> None:

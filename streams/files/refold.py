@@ -13,17 +13,20 @@ from streams.files.stored_records import LINE, OFFSET, PLACE, SAID, more, plan_o
 from streams.folds import memory
 from streams.folds import session as fold
 from streams.folds.rows import Effects, Input, Refused
+from streams.folds.rules import Rules
 from streams.pipeline.decode import decode_again
 from streams.pipeline.entity import Entity
 
 ORDER = f"recorded_at, src_topic, src_partition, {OFFSET}"
 
 
-def refold(root: Path, tenant: str, session_id: str, until: int | None = None) -> Entity:
+def refold(
+    root: Path, tenant: str, session_id: str, rules: Rules, until: int | None = None
+) -> Entity:
     """A session's rows, folded again from the history's records (up to a time)."""
     entity = Entity("sessions", tenant, session_id, {})
     for line, place in _of_session(root, tenant, session_id, until):
-        _fold(entity, line, place)
+        _fold(entity, line, place, rules)
     return entity
 
 
@@ -43,18 +46,18 @@ def _of_session(
             yield line, tuple(place)
 
 
-def refold_user(root: Path, tenant: str, user_id: str) -> Entity:
+def refold_user(root: Path, tenant: str, user_id: str, rules: Rules) -> Entity:
     """A user's rows: what their turns signalled in each session, then what was said of the user
     alone, plans in the order in which they were applied."""
     user = Entity("users", tenant, user_id, {})
     session = Entity("sessions", tenant, "", {})
     for session_id, line, place in _of_user(root, tenant, user_id):
         if session_id is None:
-            _fold(user, line, place)
+            _fold(user, line, place, rules)
             continue
         if session_id != session.key:
             session = Entity("sessions", tenant, session_id, {})
-        done = _fold(session, line, place)
+        done = _fold(session, line, place, rules)
         for signal in done.signals if done else ():
             if signal.user_id == user_id:
                 memory.fold_signal(user, signal, done)  # type: ignore[arg-type]
@@ -88,12 +91,13 @@ def _of_user(
             yield session_id, line, tuple(place)
 
 
-def _fold(entity: Entity, line: bytes, place: tuple[str, int, int]) -> Effects | None:
+def _fold(entity: Entity, line: bytes, place: tuple[str, int, int], rules: Rules) -> Effects | None:
     """One record's effects; none of one that was refused."""
     given = decode_again(line, place)
     if not isinstance(given, Input):
         return None
-    out = Effects(entity.key, (entity.tenant, entity.where[0], entity.key), given.record)
+    scope = (entity.tenant, entity.where[0], entity.key)
+    out = Effects(entity.key, scope, given.record, rules)
     try:
         (fold.fold if entity.where[0] == "sessions" else memory.fold)(entity, given, out)
     except Refused as refused:

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from schemas.base import format_time
 from schemas.events import Affect
 from schemas.row import Row, replace
-from streams.folds.constants import CONSTANTS
 from streams.folds.revisions import add_evidence
 from streams.folds.rows import Moment
+from streams.folds.rules import Rules
 
 MAX_WORDS = 16
 
@@ -78,24 +78,24 @@ def decay(seconds: float, halflife: float) -> float:
     return float(0.5 ** (max(0.0, seconds) / halflife))
 
 
-def feel(mood: Mood, moment: Moment) -> Mood:
+def feel(mood: Mood, moment: Moment, rules: Rules) -> Mood:
     """The mood after one more moment; confidence 0 changes nothing."""
     sure = moment.confidence
     if sure <= 0:
         return mood
     now: Axes = (moment.v, moment.a, moment.d)
     if mood.last_at is None:
-        mood = Mood(baseline=now, halflife=CONSTANTS.shock_halflife_hours * 3600)
+        mood = Mood(baseline=now, halflife=rules.shock_halflife_hours * 3600)
         return replace(mood, **_told(moment))
     seconds = (moment.occurred_at - mood.last_at) / 1e6
-    pull = (1 - decay(seconds, CONSTANTS.baseline_halflife_hours * 3600)) * sure
+    pull = (1 - decay(seconds, rules.baseline_halflife_hours * 3600)) * sure
     baseline = _axes(b + (m - b) * pull for b, m in zip(mood.baseline, now, strict=True))
     away = _axes(m - b for b, m in zip(baseline, now, strict=True))
     severity = max(abs(one) for one in away) / 2
-    blow = (CONSTANTS.shock_weight + CONSTANTS.shock_weight_range * severity) * sure
+    blow = (rules.shock_weight + rules.shock_weight_range * severity) * sure
     left = decay(seconds, mood.halflife)
     shock = _axes(s * left + (d - s * left) * blow for s, d in zip(mood.shock, away, strict=True))
-    hours = CONSTANTS.shock_halflife_hours + CONSTANTS.shock_halflife_range_hours * severity**2
+    hours = rules.shock_halflife_hours + rules.shock_halflife_range_hours * severity**2
     numbers = Mood(moment.occurred_at, baseline, shock, hours * 3600, severity)
     return replace(numbers, **_told(moment))
 
@@ -131,7 +131,7 @@ class Put(NamedTuple):
     gone: list[Moment]
 
 
-def put_moment(row: MoodRow, moment: Moment) -> Put | None:
+def put_moment(row: MoodRow, moment: Moment, rules: Rules) -> Put | None:
     """The row with one more moment. None where the moods stay as they are: a moment that stands
     beats it, or it is older than the checkpoint.
 
@@ -155,13 +155,13 @@ def put_moment(row: MoodRow, moment: Moment) -> Put | None:
     felt.insert(at, Felt(stands, Mood()))
     for index in range(start, len(felt)):
         previous = felt[index - 1].mood if index else row.checkpoint
-        felt[index] = Felt(felt[index].moment, feel(previous, felt[index].moment))
+        felt[index] = Felt(felt[index].moment, feel(previous, felt[index].moment, rules))
     return Put(replace(row, felt=tuple(felt)), stands, gone)
 
 
-def trim(row: MoodRow) -> MoodRow:
+def trim(row: MoodRow, rules: Rules) -> MoodRow:
     """At most 64 moments; the oldest goes into the checkpoint."""
-    if len(row.felt) <= CONSTANTS.max_moments:
+    if len(row.felt) <= rules.max_moments:
         return row
     oldest = row.felt[0]
     return replace(row, checkpoint=oldest.mood, before=_place(oldest), felt=row.felt[1:])
@@ -192,11 +192,13 @@ def _rank(moment: Moment) -> tuple[Any, ...]:
 # `state_as_of` then finds the mood of any date in the revisions.
 
 
-def put_words(row: MoodRow, words: Words) -> MoodRow:
+def put_words(row: MoodRow, words: Words, rules: Rules) -> MoodRow:
     """The row with what one more plan said; words of one time correct each other."""
     same = next((one for one in row.words if one.since == words.since), None)
     others = (one for one in row.words if one is not same)
-    ordered = sorted((*others, _over(same, words) if same else words), key=lambda one: one.since)
+    ordered = sorted(
+        (*others, _over(same, words, rules) if same else words), key=lambda one: one.since
+    )
     if len(ordered) > MAX_WORDS:  # what the oldest said stands on in the next
         oldest, after, *rest = ordered
         kept = after._replace(
@@ -207,11 +209,11 @@ def put_words(row: MoodRow, words: Words) -> MoodRow:
     return replace(row, words=tuple(ordered))
 
 
-def _over(known: Words, words: Words) -> Words:
+def _over(known: Words, words: Words, rules: Rules) -> Words:
     return words._replace(
         text=words.text or known.text,
         confidence=known.confidence if words.confidence is None else words.confidence,
-        evidence=add_evidence(known.evidence, words.evidence),
+        evidence=add_evidence(known.evidence, words.evidence, rules),
     )
 
 

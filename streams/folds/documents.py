@@ -4,11 +4,11 @@ from typing import Any
 
 from schemas.base import format_time
 from streams.folds import session_memory, task
-from streams.folds.constants import CONSTANTS
 from streams.folds.ids import short_hash
 from streams.folds.index import find_id
 from streams.folds.machine import settle
 from streams.folds.rows import Rows
+from streams.folds.rules import Rules
 from streams.folds.session_state import (
     Conversation,
     Facts,
@@ -23,19 +23,19 @@ from streams.folds.session_state import (
 CONVERSATION_STATUS = {"completed": "done", "failed": "error"}
 
 
-def latest_turn(rows: Rows) -> int | None:
+def latest_turn(rows: Rows, rules: Rules) -> int | None:
     """When the session's latest turn was, ended or not."""
-    shown = visible(rows, rows.get("h"))
+    shown = visible(rows, rows.get("h"), rules)
     return shown.latest[0] if shown.latest else None
 
 
-def session(rows: Rows) -> dict[str, Any]:
+def session(rows: Rows, rules: Rules) -> dict[str, Any]:
     """The session as folded, without expiry (schemas.session.SessionDocument)."""
     base: Session = rows.get("h")
-    header = visible(rows, base)
+    header = visible(rows, base, rules)
     status = status_of(header)
     latest = header.latest[0] if header.latest else None
-    older, conversations = _conversations(rows, base, latest)
+    older, conversations = _conversations(rows, rules, base, latest)
     return {
         "session_id": rows.key,
         "user_id": header.user[2] if header.user else None,
@@ -46,17 +46,17 @@ def session(rows: Rows) -> dict[str, Any]:
         "artifacts_metadata": header.artifacts[2] if header.artifacts else {},
         "conversations": conversations,
         "conversation_count": older + len(conversations),
-        "session_memory": session_memory.items(rows),
+        "session_memory": session_memory.items(rows, rules),
         "created_at": format_time(header.created_at),
         "updated_at": format_time(header.updated_at),
         "context": _context(rows.key, header),
     }
 
 
-def context(rows: Rows) -> dict[str, Any] | None:
+def context(rows: Rows, rules: Rules) -> dict[str, Any] | None:
     """The SessionContext alone (schemas.session.SessionContext); None where there is none."""
     base: Session | None = rows.get("h")
-    return None if base is None else _context(rows.key, visible(rows, base))
+    return None if base is None else _context(rows.key, visible(rows, base, rules))
 
 
 def _context(session_id: str, header: Session) -> dict[str, Any] | None:
@@ -73,7 +73,7 @@ def _context(session_id: str, header: Session) -> dict[str, Any] | None:
 
 
 def _conversations(
-    rows: Rows, base: Session, latest: int | None
+    rows: Rows, rules: Rules, base: Session, latest: int | None
 ) -> tuple[int, list[dict[str, Any]]]:
     """How many lie before the window, and those in it."""
     shown: dict[str, tuple[Conversation, Key]] = {
@@ -89,7 +89,7 @@ def _conversations(
     order = list(shown)  # the window's, unless a running turn changes it
     if base.running:
         order.sort(key=lambda task_id: (*shown[task_id][1], task_id))
-    over = max(0, len(order) - CONSTANTS.max_conversations)
+    over = max(0, len(order) - rules.max_conversations)
     older = base.older + over
     return older, [
         _conversation(rows, older + place, task_id, shown[task_id][0], latest)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from schemas.base import DAY, format_time
 from schemas.row import Row
-from streams.folds.constants import CONSTANTS
 from streams.folds.rows import Rows, UserSignal
+from streams.folds.rules import Rules
 
 QUARTERS = {"easy": 3, "medium": 4, "hard": 5, None: 4}  # difficulty weights 0.75, 1, 1.25
 QUIZ_INTENTS = frozenset({"quiz", "quiz_session", "take_quiz"})
@@ -66,13 +66,13 @@ class Topic(Row, frozen=True):
     days: tuple[Answers, ...] = ()
 
 
-def fold(rows: Rows, lesson: UserSignal) -> None:
+def fold(rows: Rows, lesson: UserSignal, rules: Rules) -> None:
     """One lesson into the user's counts and topic."""
     learner: Learner = rows.get("l") or Learner(NEVER)
     key = lesson.occurred_at, lesson.event_id
     topics = learner.topics
     if lesson.topic:
-        topics = _visit(rows, topics, lesson.topic, key, lesson)
+        topics = _visit(rows, topics, lesson.topic, key, lesson, rules)
     latest = learner.latest
     if lesson.intent:  # of two of one time and id, in two sessions, the greater stands
         latest = max(latest or NO_LESSON, (*key, lesson.intent, lesson.topic), key=_lesson_order)
@@ -100,11 +100,18 @@ def _lesson_order(lesson: Lesson) -> tuple[int, str, str, str]:
     return at, said_by, intent or "", topic or ""
 
 
-def _visit(rows: Rows, topics: int, name: str, key: tuple[int, str], lesson: UserSignal) -> int:
+def _visit(
+    rows: Rows,
+    topics: int,
+    name: str,
+    key: tuple[int, str],
+    lesson: UserSignal,
+    rules: Rules,
+) -> int:
     topic: Topic | None = rows.get(f"y/{name}")
     if topic is None:
         topics += 1
-        if topics > CONSTANTS.max_topics:
+        if topics > rules.max_topics:
             topics -= 1
             oldest = min((row for _, row in rows.scan("y/")), key=lambda row: row.first)
             if key < oldest.first:
@@ -113,14 +120,16 @@ def _visit(rows: Rows, topics: int, name: str, key: tuple[int, str], lesson: Use
     first = key if topic is None else min(topic.first, key)
     days = topic.days if topic else ()
     if lesson.correct_rate is not None:
-        days = _answered(days, lesson.occurred_at // DAY, lesson)
+        days = _answered(days, lesson.occurred_at // DAY, lesson, rules)
     elif topic is not None and topic.first == first:
         return topics
     rows.put(f"y/{name}", Topic(name, first, days))
     return topics
 
 
-def _answered(days: tuple[Answers, ...], day: int, lesson: UserSignal) -> tuple[Answers, ...]:
+def _answered(
+    days: tuple[Answers, ...], day: int, lesson: UserSignal, rules: Rules
+) -> tuple[Answers, ...]:
     assert lesson.correct_rate is not None
     weight = QUARTERS[lesson.difficulty]
     by_day = {one.day: one for one in days}
@@ -128,7 +137,7 @@ def _answered(days: tuple[Answers, ...], day: int, lesson: UserSignal) -> tuple[
     weighted = old.weighted + weight * round(lesson.correct_rate * 1_000_000)
     by_day[day] = Answers(day, weighted, old.weight + weight)
     latest = max(by_day)
-    return tuple(by_day[one] for one in sorted(by_day) if latest - one <= CONSTANTS.mastery_days)
+    return tuple(by_day[one] for one in sorted(by_day) if latest - one <= rules.mastery_days)
 
 
 def _used(
@@ -143,49 +152,49 @@ def _used(
 # --- what it says -----------------------------------------------------------------------------
 
 
-def score(days: tuple[Answers, ...]) -> float | None:
+def score(days: tuple[Answers, ...], rules: Rules) -> float | None:
     """p = (0.5 + Σ w·r) / (1 + Σ w), w falling by half every 30 days; None without answers."""
     if not days:
         return None
     latest = days[-1].day
     top, bottom = 0.5, 1.0
     for one in days:
-        fading = 0.5 ** ((latest - one.day) / CONSTANTS.mastery_halflife_days) / 4
+        fading = 0.5 ** ((latest - one.day) / rules.mastery_halflife_days) / 4
         top += one.weighted * fading / 1_000_000
         bottom += one.weight * fading
     return round(top / bottom, 9)
 
 
-def mastery(p: float) -> str:
+def mastery(p: float, rules: Rules) -> str:
     """weak < 0.5 <= medium < 0.8 <= strong."""
-    if p < CONSTANTS.weak_below:
+    if p < rules.weak_below:
         return "weak"
-    return "medium" if p < CONSTANTS.strong_from else "strong"
+    return "medium" if p < rules.strong_from else "strong"
 
 
-def favourite(uses: tuple[tuple[str, Use], ...]) -> tuple[str | None, str | None]:
+def favourite(uses: tuple[tuple[str, Use], ...], rules: Rules) -> tuple[str | None, str | None]:
     """The most used, if used ≥ 3 times and in ≥ 50 % of all; its strength at 50, 60, 75 %."""
     if not uses:
         return None, None
     name, use = max(uses, key=lambda one: (one[1].times, one[1].latest))
     share = use.times / sum(one.times for _, one in uses)
-    if use.times < CONSTANTS.uses_needed or share < CONSTANTS.uses_share:
+    if use.times < rules.uses_needed or share < rules.uses_share:
         return None, None
     return name, "strong" if share >= 0.75 else "medium" if share >= 0.6 else "weak"
 
 
-def document(rows: Rows, user_id: str) -> dict[str, Any] | None:
+def document(rows: Rows, rules: Rules, user_id: str) -> dict[str, Any] | None:
     """The profile (schemas.learner.UserLearningProfile)."""
     learner: Learner | None = rows.get("l")
     if learner is None:
         return None
     topics: list[Topic] = [rows.peek(name) for name in rows.names("y/")]
-    scores = {row.topic: p for row in topics if (p := score(row.days)) is not None}
-    artifact, artifact_strength = favourite(learner.artifacts)
-    difficulty, difficulty_strength = favourite(learner.difficulties)
+    scores = {row.topic: p for row in topics if (p := score(row.days, rules)) is not None}
+    artifact, artifact_strength = favourite(learner.artifacts, rules)
+    difficulty, difficulty_strength = favourite(learner.difficulties, rules)
     return {
         "user_id": user_id,
-        "mastery": {topic: mastery(p) for topic, p in scores.items()},
+        "mastery": {topic: mastery(p, rules) for topic, p in scores.items()},
         "mastery_score": scores,
         "preferences": {
             "preferred_artifact": artifact,

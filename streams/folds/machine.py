@@ -8,8 +8,8 @@ turn answers a CLARIFY (docs/rules.md, Tasks).
 from typing import Any
 
 from schemas.row import Row, replace
-from streams.folds.constants import CONSTANTS
 from streams.folds.ids import canonical, short_hash
+from streams.folds.rules import Rules
 
 MAX_CLAIMS = 200
 FORCED_ERROR = "max_iteration reached"
@@ -46,14 +46,14 @@ class Machine(Row, frozen=True):
     repeated: int = 0
 
 
-def advance(machine: Machine, step: dict[str, Any], latest: int | None) -> Machine:
+def advance(machine: Machine, step: dict[str, Any], latest: int | None, rules: Rules) -> Machine:
     """The machine after one more recursion."""
     machine = settle(machine, latest)
     if machine.end is not None:
         return machine
-    machine = _context(machine, step)
+    machine = _context(machine, step, rules)
     machine = _repeats(machine, step)
-    return _count(machine, step)
+    return _count(machine, step, rules)
 
 
 def settle(machine: Machine, latest: int | None) -> Machine:
@@ -77,12 +77,12 @@ def status_of(machine: Machine, latest: int | None) -> str:
     return "running"
 
 
-def limit_of(machine: Machine) -> int:
+def limit_of(machine: Machine, rules: Rules) -> int:
     """How many iterations the task may have."""
-    return machine.max_iteration or CONSTANTS.max_iteration
+    return machine.max_iteration or rules.max_iteration
 
 
-def _context(machine: Machine, step: dict[str, Any]) -> Machine:
+def _context(machine: Machine, step: dict[str, Any], rules: Rules) -> Machine:
     action = step["action"]
     appended = step.get("short_term_memory_append") or ()
     appended = (appended,) if isinstance(appended, str) else appended
@@ -93,18 +93,18 @@ def _context(machine: Machine, step: dict[str, Any]) -> Machine:
         max_iteration=step.get("max_iteration") or machine.max_iteration,
         objective=step.get("objective", machine.objective),
         constraints=machine.constraints if constraints is None else tuple(constraints),
-        short_term=short_term[-CONSTANTS.max_short_term :],
+        short_term=short_term[-rules.max_short_term :],
     )
     plan = step.get("plan")
     if action["action_type"] == "RE_PLAN" and step.get("status") != "error":
         planned = action.get("output", {}).get("plan")
         plan = planned if isinstance(planned, list) else plan
     if plan is not None:
-        machine = _replan(machine, plan)
-    return _claim(machine, step.get("step_id"), step.get("status", "done"))
+        machine = _replan(machine, plan, rules)
+    return _claim(machine, step.get("step_id"), step.get("status", "done"), rules)
 
 
-def _replan(machine: Machine, plan: list[Any]) -> Machine:
+def _replan(machine: Machine, plan: list[Any], rules: Rules) -> Machine:
     """A step listed with a status takes it; without one it keeps its own."""
     known = {one.step_id: one for one in machine.plan}
     claims = dict(machine.claims)
@@ -113,7 +113,7 @@ def _replan(machine: Machine, plan: list[Any]) -> Machine:
         step_id = listed.get("step_id") if isinstance(listed, dict) else None
         if not isinstance(step_id, str):
             continue
-        if step_id not in steps and len(steps) == CONSTANTS.max_plan_steps:
+        if step_id not in steps and len(steps) == rules.max_plan_steps:
             continue
         old = known.get(step_id, PlannedStep(step_id, "", "pending"))
         status = listed.get("status")
@@ -121,7 +121,7 @@ def _replan(machine: Machine, plan: list[Any]) -> Machine:
             if step_id in claims:
                 claims[step_id] = 0  # the plan says otherwise than the errors before it
         else:
-            status = "error" if claims.get(step_id, 0) >= CONSTANTS.step_errors else old.status
+            status = "error" if claims.get(step_id, 0) >= rules.step_errors else old.status
         if status == "pending" and step_id in claims:
             status = "running"
         description = listed.get("description")
@@ -130,7 +130,7 @@ def _replan(machine: Machine, plan: list[Any]) -> Machine:
     return replace(machine, plan=tuple(steps.values()), claims=tuple(claims.items()))
 
 
-def _claim(machine: Machine, step_id: str | None, status: str) -> Machine:
+def _claim(machine: Machine, step_id: str | None, status: str, rules: Rules) -> Machine:
     if step_id is None:
         return machine
     claims = dict(machine.claims)
@@ -141,7 +141,7 @@ def _claim(machine: Machine, step_id: str | None, status: str) -> Machine:
     for at, step in enumerate(plan):
         if step.step_id == step_id:
             now = "running" if step.status == "pending" else step.status
-            now = "error" if status == "error" and errors >= CONSTANTS.step_errors else now
+            now = "error" if status == "error" and errors >= rules.step_errors else now
             if now != step.status:
                 plan = (*plan[:at], replace(step, status=now), *plan[at + 1 :])
     return replace(machine, plan=plan, claims=tuple(claims.items())[-MAX_CLAIMS:])
@@ -168,7 +168,7 @@ def action_hash(action: dict[str, Any]) -> bytes:
     return short_hash(canonical([action["action_type"], output]))
 
 
-def _count(machine: Machine, step: dict[str, Any]) -> Machine:
+def _count(machine: Machine, step: dict[str, Any], rules: Rules) -> Machine:
     key = (step["iteration_index"], step["trace_id"])
     status, kind = step.get("status", "done"), step["action"]["action_type"]
     asks = kind == "CLARIFY" and status == "done"
@@ -184,7 +184,7 @@ def _count(machine: Machine, step: dict[str, Any]) -> Machine:
         return replace(machine, end=key, outcome="completed")
     if status == "error" and step.get("final"):
         return replace(machine, end=key, outcome="failed", error=step.get("error"))
-    if machine.iteration < limit_of(machine):
+    if machine.iteration < limit_of(machine, rules):
         return machine
     if asks and machine.held is None:
         return replace(machine, held=(step["occurred_at"], *key))

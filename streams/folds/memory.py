@@ -7,12 +7,12 @@ Rows of a user: `u` the header, `s/{state_id}` states, `p/{id}` preferences, `k/
 from schemas.events import Signal, StateUpdate, WritePlan, first_intent
 from schemas.row import Row, replace
 from streams.folds import affect, graph, learner, log, preferences, states
-from streams.folds.constants import CONSTANTS
 from streams.folds.ids import make_id, short_hash
 from streams.folds.index import find_id, put_id
 from streams.folds.quoting import shortened
 from streams.folds.revisions import revise
 from streams.folds.rows import Effects, Input, Moment, Outcome, Refused, Rows, UserSignal
+from streams.folds.rules import Rules
 
 
 class User(Row, frozen=True):
@@ -26,11 +26,11 @@ class User(Row, frozen=True):
 def fold_signal(rows: Rows, signal: UserSignal, out: Effects) -> None:
     """What one ended turn means for its user. The session's fold has seen to duplicates; `out` are
     its effects, to which the user's are added."""
-    learner.fold(rows, signal)
+    learner.fold(rows, signal, out.rules)
     if signal.affect is None:
         return
     header: User = rows.get("u") or User()
-    hop = Effects(rows.key, (rows.tenant, "users", rows.key), out.record)
+    hop = Effects(rows.key, (rows.tenant, "users", rows.key), out.record, out.rules)
     hop.seq = header.seq
     _feel(rows, signal.affect, None, hop)
     if hop.seq != header.seq:
@@ -57,14 +57,14 @@ def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
     if isinstance(record, WritePlan):
         header = _plan(rows, header, record, out)
     else:
-        _lesson(rows, record)
+        _lesson(rows, record, out.rules)
         out.user = True
     rows.put("u", replace(header, seq=out.seq))
     log.record(record, given, out)
     return "applied"
 
 
-def _lesson(rows: Rows, signal: Signal) -> None:
+def _lesson(rows: Rows, signal: Signal, rules: Rules) -> None:
     metadata = signal.metadata
     learner.fold(
         rows,
@@ -80,6 +80,7 @@ def _lesson(rows: Rows, signal: Signal) -> None:
             metadata.correct_rate if metadata else None,
             None,
         ),
+        rules,
     )
 
 
@@ -109,7 +110,7 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
         moment = affect.moment_of(plan.occurred_at, event_id, felt, True, plan.session_id)
         _feel(rows, moment, plan, out)
     plans = header.plans + 1
-    if plans == CONSTANTS.tidy_first or plans % CONSTANTS.tidy_every == 0:
+    if plans == out.rules.tidy_first or plans % out.rules.tidy_every == 0:
         states.tidy(rows, plan, out)
     return replace(header, plans=plans)
 
@@ -126,7 +127,8 @@ def _mood_words(rows: Rows, plan: WritePlan, update: StateUpdate, out: Effects) 
     evidence = states.evidence_of(plan, update.evidence_event_ids)
     words = affect.Words(since, update.body_text, update.confidence, plan.occurred_at, evidence)
     reason = update.reason or "a plan wrote the mood"
-    _revise_mood(rows, row, affect.put_words(row, words), since, reason, words.evidence, plan, out)
+    after = affect.put_words(row, words, out.rules)
+    _revise_mood(rows, row, after, since, reason, words.evidence, plan, out)
 
 
 def _feel(rows: Rows, moment: Moment, plan: WritePlan | None, out: Effects) -> None:
@@ -136,7 +138,7 @@ def _feel(rows: Rows, moment: Moment, plan: WritePlan | None, out: Effects) -> N
     at = moment.occurred_at
     out.rows.append(("affects", at, (*keys, *numbers, moment.from_plan, at)))
     row: affect.MoodRow = rows.get("a") or affect.MoodRow()
-    put = affect.put_moment(row, moment)
+    put = affect.put_moment(row, moment, out.rules)
     if put is None:
         out.warnings.append("moment_leaves_mood")
         return
@@ -185,4 +187,4 @@ def _revise_mood(
         plan_id = plan.plan_id if plan else None
         when = plan.occurred_at if plan else at
         revise(out, rows.key, entity, op, was, now, reason, evidence, when, plan_id)
-    rows.put("a", affect.trim(after))
+    rows.put("a", affect.trim(after, out.rules))

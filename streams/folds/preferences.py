@@ -77,7 +77,7 @@ def _put(
     out: Effects,
 ) -> None:
     evidence = evidence_of(plan, update.evidence_event_ids)
-    after = replace(after, evidence=add_evidence(after.evidence, evidence))
+    after = replace(after, evidence=add_evidence(after.evidence, evidence, out.rules))
     if before is not None and after == before:
         return
     after = replace(after, updated_at=plan.occurred_at)

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from schemas.base import format_time
-from streams.folds.constants import CONSTANTS
 from streams.folds.ids import canonical, make_id, short_hash
 from streams.folds.rows import Effects
+from streams.folds.rules import Rules
 
 
 def revise(
@@ -66,10 +66,10 @@ def record_id(record: Any) -> tuple[str, ...]:
     return (kind, record.task_id, record.trace_id, short_hash(said).hex())
 
 
-def add_evidence(known: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:
-    """Newest last, each once, at most 20."""
+def add_evidence(known: tuple[str, ...], new: Iterable[str], rules: Rules) -> tuple[str, ...]:
+    """Newest last, each once, at most `max_evidence` (20)."""
     fresh = tuple(dict.fromkeys(new))
-    return (*(one for one in known if one not in fresh), *fresh)[-CONSTANTS.max_evidence :]
+    return (*(one for one in known if one not in fresh), *fresh)[-rules.max_evidence :]
 
 
 def time_or_none(micros: int | None) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from schemas.events import Record
 from schemas.row import Mutable, Row
+from streams.folds.rules import Rules
 
 Outcome = Literal["applied", "duplicate"]
 
@@ -120,13 +121,15 @@ class Late(NamedTuple):
 class Effects(Mutable):
     """What one record causes, as data: history rows, signals, documents to write anew.
 
-    `scope` (tenant, table and owner) is, with the record's id, what ids are made of. `seq` is the
-    owner's count of revisions; the fold sets and keeps it.
+    `scope` (tenant, table and owner) is, with the record's id, what ids are made of. `rules` are
+    the constants to fold under. `seq` is the owner's count of revisions; the fold sets and keeps
+    it.
     """
 
     owner: str  # the session or user
     scope: tuple[str, str, str]
     record: Record
+    rules: Rules
     rows: list[tuple[str, int, tuple[Any, ...]]] = []  # table, occurred_at, values
     signals: list[UserSignal] = []
     session: bool = False  # the session's document changed

@@ -16,7 +16,6 @@ from schemas.events import Recursion, Signal, ToolResult, Turn, first_intent
 from schemas.row import replace
 from streams.folds import log, session_memory, task
 from streams.folds.affect import moment_of
-from streams.folds.constants import CONSTANTS
 from streams.folds.dating import dated
 from streams.folds.ids import short_hash
 from streams.folds.index import (
@@ -33,6 +32,7 @@ from streams.folds.index import (
 from streams.folds.links import link
 from streams.folds.revisions import revise
 from streams.folds.rows import Effects, Input, Outcome, Refused, Rows, UserSignal
+from streams.folds.rules import Rules
 from streams.folds.session_state import (
     FAR,
     Conversation,
@@ -69,6 +69,7 @@ def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
 
 
 def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -> Outcome:
+    rules = out.rules
     begun = turn.status == "running"
     if begun and turn.task_id and task.begin(rows, turn.task_id, turn.occurred_at):
         out.tasks[turn.task_id] = None
@@ -86,7 +87,7 @@ def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -
         return _append(rows, header, turn, given, out)
 
     facts: Facts = facts_of(turn) if begun or not given.plain else turn  # type: ignore[assignment]
-    before = visible(rows, header) if header.running else header
+    before = visible(rows, header, rules) if header.running else header
     changes: dict[str, Any] = {}
     runs = header.runs
     if replaced is not None:
@@ -96,8 +97,8 @@ def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -
         rows.put(f"r/{facts.event_id}", facts)
         changes["running"] = (*header.running, facts.event_id)
     else:
-        changes = contribute(header, facts)
-        runs, changes["window"], changes["older"] = _converse(rows, header, facts, runs)
+        changes = contribute(header, facts, rules)
+        runs, changes["window"], changes["older"] = _converse(rows, header, facts, runs, rules)
         if turn.observations or turn.session_memory_delta:
             session_memory.fold(rows, turn, out)
         if turn.user_id:
@@ -109,9 +110,9 @@ def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -
         place = place or find_id(rows, runs, turn_hash(facts.event_id))[1]
         runs = put_id(rows, runs, place, check)
     after = replace(header, runs=runs, newest=newest, seq=out.seq, **changes)
-    if len(after.running) > CONSTANTS.max_running:
+    if len(after.running) > rules.max_running:
         after = _end_oldest(rows, after, out)
-    shown = visible(rows, after) if after.running else after
+    shown = visible(rows, after, rules) if after.running else after
     if after.waiting:
         after, waiting = _answer_questions(rows, after, before.latest, shown.latest, out)
         shown = replace(shown, waiting=waiting)
@@ -142,16 +143,17 @@ def _comes_last(header: Session, at: int) -> bool:
 def _append(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -> Outcome:
     """A plain turn that comes last, as nearly all do: `_turn` without what cannot be, in less
     time (tests/property/test_append.py: both do the same)."""
+    rules = out.rules
     at, event_id, said_by = turn.occurred_at, turn.event_id, turn.user_id
     facts: Facts = turn  # type: ignore[assignment]  # a plain turn is its own facts
-    runs, window, older = _converse(rows, header, facts, header.runs)
+    runs, window, older = _converse(rows, header, facts, header.runs, rules)
     if said_by:
         out.signals.append(_user_signal(turn, facts))
     newest, (previous, _), left = link(rows, header.newest, facts, given.fingerprint, None, out)
     runs = put_turns(rows, runs, left)
     intents = header.intents
     if turn.intent:
-        intents = (*intents[1 - CONSTANTS.max_intents :], (at, event_id, turn.intent))  # type: ignore[arg-type]
+        intents = (*intents[1 - rules.max_intents :], (at, event_id, turn.intent))  # type: ignore[arg-type]
     now, was = turn.session_status, header.latest
     after = Session(
         at if header.undated else min(at, header.created_at),
@@ -172,7 +174,7 @@ def _append(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects)
         window,
         older,
     )
-    expired = previous and at - previous[0] > CONSTANTS.session_expiry
+    expired = previous and at - previous[0] > rules.session_expiry
     if expired or now == "closed" or (was and was[2] == "closed"):
         _revise_turn(header, after, facts, (previous, None), out)
         after = replace(after, seq=out.seq)
@@ -188,8 +190,10 @@ def _end_oldest(rows: Rows, header: Session, out: Effects) -> Session:
     oldest: Facts = rows.get(name)
     rows.delete(name)
     out.warnings.append("running_turns_over_cap")
-    changes = contribute(header, oldest)
-    runs, changes["window"], changes["older"] = _converse(rows, header, oldest, header.runs)
+    changes = contribute(header, oldest, out.rules)
+    runs, changes["window"], changes["older"] = _converse(
+        rows, header, oldest, header.runs, out.rules
+    )
     return replace(header, running=header.running[1:], runs=runs, **changes)
 
 
@@ -215,7 +219,7 @@ def _user_signal(turn: Turn, facts: Facts) -> UserSignal:
 
 
 def _converse(
-    rows: Rows, header: Session, turn: Facts, runs: int
+    rows: Rows, header: Session, turn: Facts, runs: int, rules: Rules
 ) -> tuple[int, tuple[Said, ...], int]:
     """One more turn of a conversation; how many runs of ids there are, the window, and how many
     conversations are before it."""
@@ -241,7 +245,7 @@ def _converse(
     window = (*window, (*key, conversation))
     if len(window) > 1 and window[-1] < window[-2]:
         window = tuple(sorted(window))
-    if len(window) > CONSTANTS.max_conversations:
+    if len(window) > rules.max_conversations:
         rows.delete(f"c/{window[0][2]}")
         window, older = window[1:], older + 1
     return runs, window, older
@@ -260,18 +264,15 @@ def _answer_questions(
     """Tasks go on that asked before the latest turn (or end, if that was their last step), and
     wait again if it was a running turn that ended earlier. Returns the header, which keeps every
     question that no ended turn answers, and the questions as they stand."""
-    waiting: list[tuple[str, int, bool]] = []
-    for task_id, asked, still in header.waiting:
-        if _is_after(was, asked) == _is_after(now, asked):
-            waiting.append((task_id, asked, still))
-            continue
-        task.refold(rows, task_id, now[0] if now else None)
+    waiting = header.waiting
+    answered = (one[0] for one in waiting if _is_after(was, one[1]) != _is_after(now, one[1]))
+    for task_id in dict.fromkeys(answered):
+        task.refold(rows, task_id, now[0] if now else None, out.rules)
         out.tasks[task_id] = None
-        question = task.question(rows, task_id)
-        if question is not None:
-            waiting.append((task_id, *question))
+        others = (one for one in waiting if one[0] != task_id)
+        waiting = (*others, *((task_id, *one) for one in task.questions(rows, task_id)))
     kept = tuple(one for one in waiting if not _is_after(header.latest, one[1]))
-    return replace(header, waiting=kept), tuple(waiting)
+    return replace(header, waiting=kept), waiting
 
 
 def _is_after(latest: LatestTurn, asked: int) -> bool:
@@ -284,11 +285,12 @@ def _revise_turn(
     at, evidence = turn.occurred_at, [turn.event_id]
     was, now = status_of(before), status_of(after)
     previous, follower = neighbours
-    if previous and at - previous[0] > CONSTANTS.session_expiry and (follower or was != "closed"):
+    expiry = out.rules.session_expiry
+    if previous and at - previous[0] > expiry and (follower or was != "closed"):
         back_to = was if follower else "active"
         _revise_gap(out, was, back_to, previous[0], at, evidence)
         was = back_to
-    if follower and follower[0] - at > CONSTANTS.session_expiry:
+    if follower and follower[0] - at > expiry:
         _revise_gap(out, was, was, at, follower[0], evidence)
     if was != now:
         reason = "the latest turn says so" if now == "closed" else "a turn came"
@@ -315,8 +317,8 @@ def _revise_gap(
     """Nobody wrote the expiry when it came; the turn that shows the gap tells of it. A late one
     tells of the past: what stands now is what it leads back to."""
     expired = _status("closed", "expired")
-    reason = f"no turn for {CONSTANTS.session_expiry_hours:g} h"
-    end = left + CONSTANTS.session_expiry
+    reason = f"no turn for {out.rules.session_expiry_hours:g} h"
+    end = left + out.rules.session_expiry
     _revise_status(out, _status(was), expired, "expire", reason, evidence, end)
     reason = "a turn after the gap"
     _revise_status(out, expired, _status(back_to), "reopen", reason, evidence, back)
@@ -350,7 +352,7 @@ def _signal(rows: Rows, header: Session, signal: Signal, given: Input, out: Effe
     if known is not None:
         raise Refused("conflicting_duplicate", f"signal_id {signal.signal_id} has other content")
     at, said_by, intent = signal.occurred_at, signal.signal_id, first_intent(signal.intent)
-    changes = contextualise(header, at, said_by, intent, signal.topic, signal.artifact)
+    changes = contextualise(header, at, said_by, intent, signal.topic, signal.artifact, out.rules)
     runs = put_id(rows, header.runs, place, given.fingerprint)
     header = replace(dated(header, signal.occurred_at), runs=runs, **changes)
     rows.put("h", header)
@@ -363,7 +365,7 @@ def _step(
     rows: Rows, header: Session, record: Recursion | ToolResult, given: Input, out: Effects
 ) -> Outcome:
     """A recursion or a tool result: the task's fold, and what its waiting means here."""
-    shown = visible(rows, header)
+    shown = visible(rows, header, out.rules)
     latest = shown.latest[0] if shown.latest else None
     outcome, runs = task.fold(rows, record, given, header.runs, latest, out)
     if outcome == "duplicate":  # a version that lost was still seen at its time
@@ -373,10 +375,10 @@ def _step(
             out.session = True
         return outcome
     before = status_of(shown)
-    asked = task.question(rows, record.task_id)
     waiting = tuple(one for one in header.waiting if one[0] != record.task_id)
-    if asked is not None and not _is_after(header.latest, asked[0]):
-        waiting = (*waiting, (record.task_id, *asked))[-CONSTANTS.max_running :]
+    for asked, still in task.questions(rows, record.task_id):
+        if not _is_after(header.latest, asked):
+            waiting = (*waiting, (record.task_id, asked, still))[-out.rules.max_running :]
     header = replace(header, runs=runs, waiting=waiting)
     header = dated(header, record.occurred_at, isinstance(record, ToolResult))
     after = status_of(replace(shown, waiting=waiting))

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from schemas.events import MemoryItemPatch, MemoryItemWrite, Observation, Turn
 from schemas.row import Row, replace
-from streams.folds.constants import CONSTANTS
 from streams.folds.ids import make_id, normalise
 from streams.folds.revisions import revise
 from streams.folds.rows import Effects, Rows
+from streams.folds.rules import Rules
 
 MAX_OPS = 32
 
@@ -60,35 +60,36 @@ Item = dict[str, Any]
 
 def fold(rows: Rows, turn: Turn, out: Effects) -> None:
     """The observations and direct writes of one ended turn."""
+    rules = out.rules
     entries: dict[str, MemoryEntry] = {row.id: row for _, row in rows.scan("m/")}
-    before = visible(rows, entries)
+    before = visible(rows, entries, rules)
     touched: dict[str, MemoryEntry] = {}
     shown: dict[str, Showing] = {}
     for observation in turn.observations or ():
         _observe(rows, entries, touched, shown, turn, observation)
     for entry_id, showing in shown.items():  # however often it names a thing, a turn counts once
-        touched[entry_id] = _shown(touched[entry_id], showing)
+        touched[entry_id] = _shown(touched[entry_id], showing, rules)
     if turn.session_memory_delta:
         _write(rows, entries, touched, turn, out)
     entries |= touched
     for one in touched.values():
         rows.put(f"m/{one.id}", one)
-    after = visible(rows, entries)
+    after = visible(rows, entries, rules)
     fallen: set[str] = set()
-    while over := _over_cap(entries, after):  # what falls out may have hidden something
+    while over := _over_cap(entries, after, rules):  # what falls out may have hidden something
         for item_id in over:
             rows.delete(f"m/{item_id}")
             del entries[item_id]
             out.warnings.append("session_memory_over_cap")
         fallen.update(over)
-        after = visible(rows, entries)
+        after = visible(rows, entries, rules)
     _revise(turn, before, after, fallen, out)
 
 
-def items(rows: Rows) -> list[Item]:
+def items(rows: Rows, rules: Rules) -> list[Item]:
     """The session memory as the document shows it, in order of first showing."""
     entries = {row.id: row for _, row in rows.scan("m/")}
-    shown = visible(rows, entries)
+    shown = visible(rows, entries, rules)
     return [shown[one.id] for one in sorted(entries.values(), key=_age) if one.id in shown]
 
 
@@ -152,7 +153,7 @@ def _observe(
         touched[other.id] = _opposed(other, key, True)
 
 
-def _shown(entry: MemoryEntry, showing: Showing) -> MemoryEntry:
+def _shown(entry: MemoryEntry, showing: Showing, rules: Rules) -> MemoryEntry:
     key = showing[:2]
     stated = entry.stated
     if showing.stated and (stated is None or key >= stated[:2]):
@@ -161,7 +162,7 @@ def _shown(entry: MemoryEntry, showing: Showing) -> MemoryEntry:
     return replace(
         entry,
         first=min(entry.first, key),
-        showings=tuple(showings)[-CONSTANTS.max_evidence :],
+        showings=tuple(showings)[-rules.max_evidence :],
         times=entry.times + 1,
         surest=max(entry.surest, showing.confidence),
         stated=stated,
@@ -224,18 +225,18 @@ def _squashed(entry: MemoryEntry) -> MemoryEntry:
 # --- what shows -------------------------------------------------------------------------------
 
 
-def visible(rows: Rows, entries: dict[str, MemoryEntry]) -> dict[str, Item]:
+def visible(rows: Rows, entries: dict[str, MemoryEntry], rules: Rules) -> dict[str, Item]:
     """The items that show, by id. Equal (type, content) shows once, under the oldest entry."""
     shown: dict[str, Item] = {}
     same: dict[tuple[str, str], str] = {}
     for entry in sorted(entries.values(), key=_age):
-        item = _item(entry)
+        item = _item(entry, rules)
         if item is None or (entry.ops and _is_opposed(rows, entries, entry, item)):
             continue
         about = (item["type"], normalise(_thing(item)))
         first = same.setdefault(about, entry.id)
         shown[first] = item if first == entry.id else _merged(shown[first], item)
-    return {item_id: _with_ids(item) for item_id, item in shown.items()}
+    return {item_id: _with_ids(item, rules) for item_id, item in shown.items()}
 
 
 def _is_opposed(
@@ -262,17 +263,17 @@ def _merged(item: Item, other: Item) -> Item:
     return {**item, "confidence": confidence, "evidence": item["evidence"] + other["evidence"]}
 
 
-def _with_ids(item: Item) -> Item:
+def _with_ids(item: Item, rules: Rules) -> Item:
     """The item with the ids of its evidence: the newest 20, each once."""
-    newest = sorted(set(item["evidence"]))[-CONSTANTS.max_evidence :]
+    newest = sorted(set(item["evidence"]))[-rules.max_evidence :]
     return {**item, "evidence": [event_id for _, event_id in newest]}
 
 
-def _item(entry: MemoryEntry) -> Item | None:
+def _item(entry: MemoryEntry, rules: Rules) -> Item | None:
     """What shows of one entry: what was observed, and the direct writes over it. A delete wipes
     all before it, in its own turn too. Its evidence are still turns, by time and id."""
     deleted = max((op[:2] for op in entry.ops if op.op == "delete"), default=NEVER)
-    item = _observed(entry, deleted)
+    item = _observed(entry, deleted, rules)
     for op in entry.ops:
         if op[:2] <= deleted or (item is None and op.op == "update"):
             continue
@@ -285,7 +286,7 @@ def _item(entry: MemoryEntry) -> Item | None:
     return item
 
 
-def _observed(entry: MemoryEntry, deleted: Key) -> Item | None:
+def _observed(entry: MemoryEntry, deleted: Key, rules: Rules) -> Item | None:
     after = max(entry.opposed, deleted)
     stated = entry.stated
     if entry.type == "decision" and stated and not stated.fields["reversible"]:
@@ -300,7 +301,7 @@ def _observed(entry: MemoryEntry, deleted: Key) -> Item | None:
         times = entry.times if after == NEVER else len(recent)
         confidence = 1 - (1 - entry.surest) * 0.5 ** (times - 1)
     elif stated is None and (
-        entry.type in ("decision", "constraint") or len(recent) < CONSTANTS.showings_needed
+        entry.type in ("decision", "constraint") or len(recent) < rules.showings_needed
     ):
         return None  # a candidate
     if stated is not None:
@@ -322,13 +323,13 @@ def _observed(entry: MemoryEntry, deleted: Key) -> Item | None:
 # --- caps and revisions -----------------------------------------------------------------------
 
 
-def _over_cap(entries: dict[str, MemoryEntry], shown: dict[str, Item]) -> list[str]:
+def _over_cap(entries: dict[str, MemoryEntry], shown: dict[str, Item], rules: Rules) -> list[str]:
     """The least confident, then the oldest items fall out; of candidates the oldest."""
     weakest = sorted(shown, key=lambda one: (shown[one]["confidence"], _age(entries[one])))
     hidden = [one for one in sorted(entries.values(), key=_age) if one.id not in shown]
     return [
-        *weakest[: max(0, len(shown) - CONSTANTS.max_memory_items)],
-        *(one.id for one in hidden[: max(0, len(hidden) - CONSTANTS.max_candidates)]),
+        *weakest[: max(0, len(shown) - rules.max_memory_items)],
+        *(one.id for one in hidden[: max(0, len(hidden) - rules.max_candidates)]),
     ]
 
 

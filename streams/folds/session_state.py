@@ -9,9 +9,9 @@ from typing import Any
 
 from schemas.events import Claim, Turn, first_intent
 from schemas.row import Row, replace
-from streams.folds.constants import CONSTANTS
 from streams.folds.index import Newest
 from streams.folds.rows import Rows
+from streams.folds.rules import Rules
 
 FAR = 2**62  # a time later than any
 
@@ -113,10 +113,10 @@ def claimed(claim: Claim, key: tuple[int, str]) -> Claimed:
     return (claim.source == "user", claim.confidence, *key, claim.content)
 
 
-def contribute(header: Session, turn: Facts) -> dict[str, Any]:
+def contribute(header: Session, turn: Facts, rules: Rules) -> dict[str, Any]:
     """What one more turn changes in the header; the same for any order of turns."""
     at, event_id = turn.occurred_at, turn.event_id
-    changes = contextualise(header, at, event_id, turn.intent, turn.topic, turn.artifact)
+    changes = contextualise(header, at, event_id, turn.intent, turn.topic, turn.artifact, rules)
     if header.undated:
         changes |= {"created_at": at, "updated_at": at, "undated": False}
     elif at < header.created_at:
@@ -150,6 +150,7 @@ def contextualise(
     intent: str | None,
     topic: str | None,
     artifact: str | None,
+    rules: Rules,
 ) -> dict[str, Any]:
     """What changes in the SessionContext's part of the header, which signals move too."""
     changes: dict[str, Any] = {}
@@ -161,7 +162,7 @@ def contextualise(
             intents = (*intents, said)
         else:
             intents = tuple(sorted({*intents, said}))
-        most = CONSTANTS.max_intents
+        most = rules.max_intents
         changes["intents"] = intents if len(intents) <= most else intents[-most:]
     if topic:
         said, known = (at, said_by, topic), header.topic
@@ -174,12 +175,12 @@ def contextualise(
     return changes
 
 
-def visible(rows: Rows, header: Session) -> Session:
+def visible(rows: Rows, header: Session, rules: Rules) -> Session:
     """The header with the turns that have not ended laid over it."""
     if not header.running:
         return header
     for event_id in header.running:
-        header = replace(header, **contribute(header, rows.get(f"r/{event_id}")))
+        header = replace(header, **contribute(header, rows.get(f"r/{event_id}"), rules))
     return header
 
 

@@ -11,10 +11,10 @@ from typing import Any
 from schemas.base import format_time
 from schemas.events import StateUpdate, WritePlan
 from schemas.row import Row, replace
-from streams.folds.constants import CONSTANTS
 from streams.folds.ids import canonical, make_id
 from streams.folds.revisions import add_evidence, revise, time_or_none
 from streams.folds.rows import Effects, Refused, Rows
+from streams.folds.rules import Rules
 
 MAX_VERSIONS = 16
 DEFAULT_CONFIDENCE = 0.5
@@ -71,7 +71,7 @@ def apply(rows: Rows, plan: WritePlan, ordinal: int, update: StateUpdate, out: E
         if update.op == "mark_done" and state.kind != "task":
             raise Refused("not_a_task", f"{where}.op: {state_id} is a {state.kind}")
         ended = _closed if update.op == "close" else _done
-        _put(rows, plan, state, ended(state.versions[-1], plan, update), update, out)
+        _put(rows, plan, state, ended(state.versions[-1], plan, update, out.rules), update, out)
     elif state is None:
         assert update.kind is not None
         if not update.body_text:
@@ -85,7 +85,7 @@ def apply(rows: Rows, plan: WritePlan, ordinal: int, update: StateUpdate, out: E
     elif update.kind != state.kind:
         raise Refused("kind_differs", f"{where}.kind: {state_id} is a {state.kind}")
     else:
-        _put(rows, plan, state, _upserted(state, plan, update), update, out)
+        _put(rows, plan, state, _upserted(state, plan, update, out.rules), update, out)
 
 
 def _new(plan: WritePlan, update: StateUpdate) -> Version:
@@ -109,7 +109,7 @@ def _annotated(plan: WritePlan) -> list[str]:
     return plan.event_annotations.entities if plan.event_annotations else []
 
 
-def _upserted(state: State, plan: WritePlan, update: StateUpdate) -> Version:
+def _upserted(state: State, plan: WritePlan, update: StateUpdate, rules: Rules) -> Version:
     """A correction of the version that begins at valid_from, or a version of its own."""
     current = state.versions[-1]
     since = current.valid_from if update.valid_from is None else update.valid_from
@@ -125,7 +125,7 @@ def _upserted(state: State, plan: WritePlan, update: StateUpdate) -> Version:
         base.confidence if update.confidence is None else update.confidence,
         tuple(update.entities) or base.entities,
         plan.occurred_at,
-        add_evidence(same.evidence, fresh) if same else fresh,
+        add_evidence(same.evidence, fresh, rules) if same else fresh,
         plan.occurred_at,
     )
 
@@ -138,25 +138,25 @@ def _payload(state: State, base: Version, update: StateUpdate) -> dict[str, Any]
     return {**(kept if state.kind == "task" else {}), **update.payload}
 
 
-def _closed(version: Version, plan: WritePlan, update: StateUpdate) -> Version:
+def _closed(version: Version, plan: WritePlan, update: StateUpdate, rules: Rules) -> Version:
     notes = plan.event_annotations
     until = update.valid_to
     if until is None:
         until = notes.about_end if notes and notes.about_end is not None else plan.occurred_at
-    return replace(_confirmed(version, plan, update), valid_to=until)
+    return replace(_confirmed(version, plan, update, rules), valid_to=until)
 
 
-def _done(version: Version, plan: WritePlan, update: StateUpdate) -> Version:
+def _done(version: Version, plan: WritePlan, update: StateUpdate, rules: Rules) -> Version:
     payload = {**version.payload, "status": "done"}
-    return replace(_confirmed(version, plan, update), payload=payload)
+    return replace(_confirmed(version, plan, update, rules), payload=payload)
 
 
-def _confirmed(version: Version, plan: WritePlan, update: StateUpdate) -> Version:
+def _confirmed(version: Version, plan: WritePlan, update: StateUpdate, rules: Rules) -> Version:
     fresh = evidence_of(plan, update.evidence_event_ids)
     return replace(
         version,
         last_confirmed_at=plan.occurred_at,
-        evidence=add_evidence(version.evidence, fresh),
+        evidence=add_evidence(version.evidence, fresh, rules),
         updated_at=plan.occurred_at,
     )
 
@@ -235,7 +235,7 @@ def tidy(rows: Rows, plan: WritePlan, out: Effects) -> None:
     closed = 0
     for same in groups.values():
         oldest, *rest = sorted(same, key=lambda state: (state.created_at, state.state_id))
-        rest = rest[: CONSTANTS.max_tidied - closed]
+        rest = rest[: out.rules.max_tidied - closed]
         closed += len(rest)
         if rest:
             _merge(rows, plan, oldest, rest, out)

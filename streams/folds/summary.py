@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from streams.folds.learner import Learner, Topic, mastery, score
 from streams.folds.rows import Rows
+from streams.folds.rules import Rules
 from streams.folds.session_state import Session, visible
 
 Language = Literal["zh", "ja", "en"]
@@ -89,6 +90,10 @@ BEHAVIOUR: dict[str, dict[Language, tuple[str, str]]] = {
 """What one sentence says of the latest behaviour: naming a topic, and without one."""
 
 
+Known = tuple[Rows, Rules]
+"""The rows of a session or user, and the rules that they were folded under."""
+
+
 class Latest(NamedTuple):
     """The latest intent of a session or learner, and the topic it went with."""
 
@@ -98,35 +103,40 @@ class Latest(NamedTuple):
     topic: str | None
 
 
-def summary(session: Rows | None, user: Rows | None, language: Language | None) -> dict[str, Any]:
+def summary(session: Known | None, user: Known | None, language: Language | None) -> dict[str, Any]:
     """The summary (schemas.learner.MemorySummary).
 
-    `session` and `user` are the rows of what is asked about, None where it is not. `language`: the
-    asker's, if known; else that of the topic, then of the latest message, then English.
+    `session` and `user` are what is asked about, None where it is not. `language`: the asker's, if
+    known; else that of the topic, then of the latest message, then English.
     """
-    base: Session | None = session.get("h") if session else None
-    header = visible(session, base) if session and base else None
-    learner: Learner | None = user.get("l") if user else None
+    header = _header(*session) if session else None
+    learner: Learner | None = user[0].get("l") if user else None
     topic = header.topic[2] if header and header.topic else None
-    p = _mastery(user, topic) if user and topic else None
+    hint = _mastery(*user, topic) if user and topic else None
     return {
         "topic_hint": topic,
-        "user_mastery_hint": "weak" if p is None else mastery(p),
-        "known": p is not None,
+        "user_mastery_hint": hint or "weak",
+        "known": hint is not None,
         "recent_behavior": _behaviour(header, learner, language),
     }
 
 
-def user_of(session: Rows) -> str | None:
+def user_of(session: Rows, rules: Rules) -> str | None:
     """The session's user: of its earliest turn that names one."""
-    base: Session | None = session.get("h")
-    header = visible(session, base) if base else None
+    header = _header(session, rules)
     return header.user[2] if header and header.user else None
 
 
-def _mastery(user: Rows, name: str) -> float | None:
+def _header(session: Rows, rules: Rules) -> Session | None:
+    base: Session | None = session.get("h")
+    return visible(session, base, rules) if base else None
+
+
+def _mastery(user: Rows, rules: Rules, name: str) -> str | None:
+    """The mastery of a topic, if there are answers in it."""
     topic: Topic | None = user.get(f"y/{name}")
-    return score(topic.days) if topic else None
+    p = score(topic.days, rules) if topic else None
+    return None if p is None else mastery(p, rules)
 
 
 def _behaviour(header: Session | None, learner: Learner | None, language: Language | None) -> str:

@@ -14,12 +14,12 @@ from schemas.base import format_time, parse_time
 from schemas.events import Recursion, ToolResult
 from schemas.row import Row, asdict, replace
 from streams.folds import log
-from streams.folds.constants import CONSTANTS
 from streams.folds.dating import dated
 from streams.folds.ids import canonical, short_hash
 from streams.folds.index import find_id, put_id
 from streams.folds.machine import Key, Machine, advance, limit_of, settle, status_of
 from streams.folds.rows import Effects, Input, Late, Outcome, Refused, Rows
+from streams.folds.rules import Rules
 
 
 class Task(Row, frozen=True):
@@ -100,18 +100,20 @@ def fold(
     return _recursion(rows, task, record, given, runs, latest, out)
 
 
-def question(rows: Rows, task_id: str) -> tuple[int, bool] | None:
-    """When the task asked what a later turn would answer, and whether it waits for it now."""
-    task: Task = rows.get(f"t/{task_id}")
-    if task.tip.asked is not None:
-        return task.tip.asked, True
-    return (task.tip.held[0], False) if task.tip.held else None
+def questions(rows: Rows, task_id: str) -> tuple[tuple[int, bool], ...]:
+    """When the task asked what a later turn would answer, and whether it waits for it now: its last
+    recursion, and one that stopped it at its limit, where that is another."""
+    tip: Machine = rows.get(f"t/{task_id}").tip
+    asked = () if tip.asked is None else ((tip.asked, True),)
+    if tip.held is None or (tip.asked is not None and tip.last and tip.held[1:] == tip.last[:2]):
+        return asked
+    return ((tip.held[0], False), *asked)
 
 
-def refold(rows: Rows, task_id: str, latest: int | None) -> None:
+def refold(rows: Rows, task_id: str, latest: int | None, rules: Rules) -> None:
     """Folds the kept recursions again, because the session's latest turn is a later one."""
     task: Task = rows.get(f"t/{task_id}")
-    rows.put(f"t/{task_id}", _refolded(rows, task, latest))
+    rows.put(f"t/{task_id}", _refolded(rows, task, latest, rules))
 
 
 def _touched(rows: Rows, task: Task, record: Recursion | ToolResult, out: Effects) -> Task:
@@ -136,6 +138,7 @@ def _recursion(
     latest: int | None,
     out: Effects,
 ) -> tuple[Outcome, int]:
+    rules = out.rules
     key = (record.iteration_index, record.trace_id)
     ended = record.status != "running"
     step = Step(key[0], ended, record.occurred_at, given.fingerprint, given.doc)
@@ -153,22 +156,22 @@ def _recursion(
         return "duplicate", runs
     rows.put(name, step)
     if old is None and (not task.order or key > task.order[-1]):
-        tip = advance(task.tip, body(step), latest)
+        tip = advance(task.tip, body(step), latest, rules)
         task = replace(task, order=(*task.order, key), before=task.tip, tip=tip)
     elif old is not None and key == task.order[-1] and old.iteration_index == key[0]:
-        task = replace(task, tip=advance(task.before, body(step), latest))
+        task = replace(task, tip=advance(task.before, body(step), latest, rules))
     else:
         order = [one for one in task.order if one[1] != key[1]]
         order.insert(bisect_left(order, key), key)
-        task = _refolded(rows, replace(task, order=tuple(order)), latest)
+        task = _refolded(rows, replace(task, order=tuple(order)), latest, rules)
     if record.step_id and record.step_id not in {one.step_id for one in task.tip.plan}:
         out.warnings.append("unknown_step")
     if task.tip.end is not None and key > task.tip.end:
         out.warnings.append("recursion_after_end")
     if ended:
         task = _settle_results(rows, task, record, old is None or not old.ended, out)
-    if len(task.order) > CONSTANTS.max_recursions:
-        task, runs = _evict(rows, task, runs, latest)
+    if len(task.order) > rules.max_recursions:
+        task, runs = _evict(rows, task, runs, latest, rules)
     rows.put(f"t/{task.task_id}", task)
     return "applied", runs
 
@@ -180,10 +183,14 @@ def body(step: Step) -> dict[str, Any]:
     return content
 
 
-def _refolded(rows: Rows, task: Task, latest: int | None) -> Task:
+def _refolded(rows: Rows, task: Task, latest: int | None, rules: Rules) -> Task:
     steps = [rows.get(f"q/{task.task_id}\x1f{trace_id}") for _, trace_id in task.order]
-    before = reduce(lambda m, one: advance(m, body(one), latest), steps[:-1], task.checkpoint)
-    tip = advance(before, body(steps[-1]), latest) if steps else before
+    before = reduce(
+        lambda machine, step: advance(machine, body(step), latest, rules),
+        steps[:-1],
+        task.checkpoint,
+    )
+    tip = advance(before, body(steps[-1]), latest, rules) if steps else before
     return replace(task, before=before, tip=tip)
 
 
@@ -196,7 +203,7 @@ def _remember(rows: Rows, runs: int, id_hash: bytes, content: bytes) -> int:
     return put_id(rows, runs, place, content)
 
 
-def _evict(rows: Rows, task: Task, runs: int, latest: int | None) -> tuple[Task, int]:
+def _evict(rows: Rows, task: Task, runs: int, latest: int | None, rules: Rules) -> tuple[Task, int]:
     """The oldest recursion goes into the checkpoint; its ids are remembered."""
     trace_id = task.order[0][1]
     step: Step = rows.get(f"q/{task.task_id}\x1f{trace_id}")
@@ -211,7 +218,7 @@ def _evict(rows: Rows, task: Task, runs: int, latest: int | None) -> tuple[Task,
         task,
         order=task.order[1:],
         older=task.older + 1,
-        checkpoint=advance(task.checkpoint, body(step), latest),
+        checkpoint=advance(task.checkpoint, body(step), latest, rules),
         pending=task.pending if step.ended else max(0, task.pending - len(results)),
         unfit=task.unfit - sum(one.is_dead for one in results),
     ), runs
@@ -252,13 +259,13 @@ def _tool_result(
     same = next((one for one in results if _call(one) == _call(result)), None)
     calls = _calls(step) if step is not None and step.ended else None
     if calls is not None and _fitting(calls, result) is None:
-        _wait_in_vain(rows, task, name, results, same, result)
+        _wait_in_vain(rows, task, name, results, same, result, out.rules)
         raise Refused("unmatched_tool_result", _unmatched(result, record.trace_id), keeps=True)
     task = _touched(rows, task, record, out)
     if same is not None and _rank(same) >= _rank(result):
         return "duplicate", runs
     if same is None and calls is None:
-        if task.pending >= CONSTANTS.max_waiting_results:
+        if task.pending >= out.rules.max_waiting_results:
             raise Refused(
                 "too_many_waiting_results",
                 f"{task.pending} results of task {task.task_id} wait for their recursions",
@@ -271,11 +278,17 @@ def _tool_result(
 
 
 def _wait_in_vain(
-    rows: Rows, task: Task, name: str, results: Results, same: Result | None, result: Result
+    rows: Rows,
+    task: Task,
+    name: str,
+    results: Results,
+    same: Result | None,
+    result: Result,
+    rules: Rules,
 ) -> None:
     """Remembers a result that fits no call, while there is room: a later version of its recursion
     may have the call, and what came first must not show."""
-    if same is None and task.unfit >= CONSTANTS.max_waiting_results:
+    if same is None and task.unfit >= rules.max_waiting_results:
         return
     if same is not None and _rank(same) >= _rank(result):
         return
@@ -353,7 +366,7 @@ def _settle_results(rows: Rows, task: Task, record: Recursion, first: bool, out:
             if not one.is_logged:
                 row = log.tool_result(record, one, one.doc)
                 out.rows.append(("tool_results", one.occurred_at, row))
-        if not is_dead or unfit < CONSTANTS.max_waiting_results:
+        if not is_dead or unfit < out.rules.max_waiting_results:
             unfit += is_dead
             kept.append(one._replace(is_dead=is_dead, is_logged=one.is_logged or not is_dead))
     rows.put(name, _bounded(calls, tuple(kept)))
@@ -364,7 +377,7 @@ def _settle_results(rows: Rows, task: Task, record: Recursion, first: bool, out:
 # --- the document -----------------------------------------------------------------------------
 
 
-def document(rows: Rows, task_id: str, latest: int | None) -> dict[str, Any]:
+def document(rows: Rows, rules: Rules, task_id: str, latest: int | None) -> dict[str, Any]:
     """The machine (schemas.task.TaskDocument)."""
     task: Task = rows.get(f"t/{task_id}")
     machine = settle(task.tip, latest)
@@ -376,12 +389,12 @@ def document(rows: Rows, task_id: str, latest: int | None) -> dict[str, Any]:
             claimed = content.get("step_id")
             (top if claimed is None else steps.get(claimed, top)).append(content)
     last = machine.last
-    stalled = machine.repeated >= CONSTANTS.stalled_after
+    stalled = machine.repeated >= rules.stalled_after
     return {
         "global": {
             "task_id": task_id,
             "iteration": machine.iteration,
-            "max_iteration": limit_of(machine),
+            "max_iteration": limit_of(machine, rules),
             "status": status_of(machine, latest),
             "error": machine.error,
             "forced": machine.forced,

@@ -28,8 +28,8 @@ from streams.files.manifest import Generation, Settings
 from streams.files.sources import Position
 from streams.files.store import Store
 from streams.files.stored_records import PLACE
-from streams.folds import constants
 from streams.folds.rows import Input
+from streams.folds.rules import Rules
 from streams.generations.snapshot import SAID
 from streams.pipeline.apply import Applier, Ending, Row
 from streams.pipeline.decode import Given, decode_again
@@ -58,8 +58,7 @@ def fold(
     progress: Progress | None = None,
 ) -> None:
     """Folds the rows, from where the store says it has come to."""
-    constants.use(settings.constants)
-    applier = Applier(store, extract=named(settings.extractor or "none"))
+    applier = Applier(store, named(settings.extractor or "none"), Rules.of(settings.constants))
     refold = _Refold(store, tables, applier, progress)
     with refold.committing():
         refold.read(_Records(reading, store), "backfill")

@@ -27,7 +27,7 @@ from streams.errors import ConfigurationError, TurnfoldError
 from streams.extractors.naming import OURS
 from streams.files.extractor_choice import NONE, Choice, choice_of, own_choice
 from streams.files.local import Progress, erasing, locked, opened
-from streams.files.manifest import WORK, Generation, Settings, load, save, use_constants
+from streams.files.manifest import WORK, Generation, Settings, load, rules_of, save
 from streams.files.store import Store
 from streams.generations import snapshot
 from streams.generations.folding import Reading, fold, fold_parts
@@ -60,7 +60,7 @@ def backfill(
         source = _source_of(root, name)  # again: `promote` holds this lock, too
         with opened(folder) as (store, tables):
             generation = _begun(folder, name, settings, tables, source)
-            use_constants(folder)
+            rules_of(folder)  # refused before anything is gathered
             read_on(source, folder, generation, store, tables, progress, share=True)
     return generation
 

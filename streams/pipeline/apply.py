@@ -16,6 +16,7 @@ from schemas.row import replace
 from streams.extractors.naming import Extract
 from streams.folds import documents, learner, memory, session, task
 from streams.folds.rows import Effects, Input, Late, Outcome, Refused
+from streams.folds.rules import Rules
 from streams.folds.session_state import visible
 from streams.pipeline.decode import Dead, Given, Withheld, decode
 from streams.pipeline.distinct import Distinct
@@ -38,11 +39,15 @@ _json = msgspec.json.Encoder().encode
 class Applier:
     """Folds records into `store`, collecting history rows and counts until they are taken.
 
-    `extract` finds memory in turns; its plans come behind their turns.
+    `extract` finds memory in turns; its plans come behind their turns. `rules`: of the generation
+    that `store` holds.
     """
 
-    def __init__(self, store: RowSource, extract: Extract | None = None) -> None:
+    def __init__(
+        self, store: RowSource, extract: Extract | None = None, rules: Rules | None = None
+    ) -> None:
         self.store = store
+        self.rules = rules or Rules()
         self.extract = extract
         self.counts: Counter[str] = Counter()
         self.warnings: Counter[str] = Counter()
@@ -105,7 +110,7 @@ class Applier:
         tenant = record.tenant
         table, key = owner_of(record)
         entity = self.store.entity(table, tenant, key)
-        out = Effects(key, (tenant, table, key), record)
+        out = Effects(key, (tenant, table, key), record, self.rules)
         users: list[Entity] = []
         try:
             fold = session.fold if table == "sessions" else memory.fold
@@ -217,15 +222,15 @@ class Applier:
 
     def _write_session(self, entity: Entity, suffix: Suffix) -> None:
         self.touched["sessions"].add((entity.tenant, entity.key))
-        self.rows["sessions"].append(session_row(entity, suffix))
+        self.rows["sessions"].append(session_row(entity, suffix, self.rules))
 
     def _write_profile(self, entity: Entity, suffix: Suffix) -> None:
         self.touched["users"].add((entity.tenant, entity.key))
-        self.rows["profiles"].append(profile_row(entity, suffix))
+        self.rows["profiles"].append(profile_row(entity, suffix, self.rules))
 
     def _write_task(self, entity: Entity, task_id: str, suffix: Suffix) -> None:
         self.touched["tasks"].add((entity.tenant, entity.key, task_id))
-        self.rows["tasks"].append(task_row(entity, task_id, suffix))
+        self.rows["tasks"].append(task_row(entity, task_id, suffix, self.rules))
 
 
 def name_of(ending: Ending) -> str:
@@ -257,19 +262,21 @@ def owner_of(record: Record) -> tuple[str, str]:
     return "sessions", said.session_id
 
 
-def session_row(entity: Entity, suffix: Suffix, known: dict[str, Any] | None = None) -> Row:
+def session_row(
+    entity: Entity, suffix: Suffix, rules: Rules, known: dict[str, Any] | None = None
+) -> Row:
     """A row of `sessions`: the newest document, where it is not `known`."""
-    document = known or documents.session(entity)
-    header = visible(entity, entity.get("h"))
+    document = known or documents.session(entity, rules)
+    header = visible(entity, entity.get("h"), rules)
     created_at, updated_at = header.created_at, header.updated_at
     keys = (entity.key, document["user_id"], document["status"], document["closed_reason"])
     return (*keys, created_at, updated_at, _json(document).decode(), *suffix, updated_at // DAY)
 
 
-def task_row(entity: Entity, task_id: str, suffix: Suffix) -> Row:
+def task_row(entity: Entity, task_id: str, suffix: Suffix, rules: Rules) -> Row:
     """A row of `tasks`: the newest document."""
-    latest = documents.latest_turn(entity) if entity.get("h") else None
-    document = task.document(entity, task_id, latest)
+    latest = documents.latest_turn(entity, rules) if entity.get("h") else None
+    document = task.document(entity, rules, task_id, latest)
     machine = document["global"]
     updated_at = entity.get(f"t/{task_id}").updated_at
     keys = (entity.key, task_id, machine["status"], machine["iteration"], machine["max_iteration"])
@@ -277,9 +284,9 @@ def task_row(entity: Entity, task_id: str, suffix: Suffix) -> Row:
     return (*keys, *flags, _json(document).decode(), *suffix, updated_at // DAY)
 
 
-def profile_row(entity: Entity, suffix: Suffix) -> Row:
+def profile_row(entity: Entity, suffix: Suffix, rules: Rules) -> Row:
     """A row of `profiles`: the newest document."""
-    document = learner.document(entity, entity.key)
+    document = learner.document(entity, rules, entity.key)
     updated_at = entity.get("l").updated_at
     return (entity.key, updated_at, _json(document).decode(), *suffix, updated_at // DAY)
 

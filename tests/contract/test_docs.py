@@ -16,7 +16,9 @@ from schemas.upcast import upcast
 from streams.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PAGES = sorted(
+    page for place in ("*.md", "docs/*.md", "clients/*/*.md") for page in ROOT.glob(place)
+)
 BLOCK = re.compile(r"^```(?:sh|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#]+)")
 RECORD = re.compile(r'^\{"type": .*\}$', re.MULTILINE)

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from sinks.generation import Pointer, switch
@@ -132,6 +133,11 @@ def test_views_follow_a_generation_s_constants(tmp_path: Path) -> None:
     late = "SELECT trace_id FROM recursion_current WHERE after_finish ORDER BY 1"
     assert answer("sql", "--history", history, late) == []
     assert answer("sql", *words, late) == [{"trace_id": "r2"}, {"trace_id": "r3"}]
+    views = answer("catalog", tmp_path / "views.duckdb", *words)["file"]
+    with duckdb.connect(views, read_only=True) as db:
+        assert db.execute(late).fetchall() == [("r2",), ("r3",)]
+    assert digest(history, "short")["tables"] != digest(history)["tables"]
+    assert digest(history, "short")["log"] == digest(history)["log"]
 
 
 def test_rules_are_made_anew(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from streams.asyncapi import asyncapi
 
 ROOT = Path(__file__).resolve().parents[2]
 GENERATED = ROOT / "schemas" / "generated"
-CLIENTS = ROOT / "streams" / "client"
+CLIENTS = ROOT / "clients"
 
 
 def _generate(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -35,7 +35,7 @@ def test_the_committed_files_are_current() -> None:
 def test_stale_missing_and_left_over_files_are_named(tmp_path: Path) -> None:
     folder = tmp_path / "schemas" / "generated"
     shutil.copytree(GENERATED, folder)
-    shutil.copytree(CLIENTS, tmp_path / CLIENTS.relative_to(ROOT))
+    shutil.copytree(CLIENTS, tmp_path / "clients")
     (folder / "records" / "turn.json").write_text("{}\n")
     (folder / "rows" / "plans.json").unlink()
     (folder / "rows" / "forgotten.json").write_text("{}\n")

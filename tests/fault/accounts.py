@@ -25,7 +25,6 @@ from streams.kafka.transport.marker import decode as decode_marker
 from streams.topology import AGENTS, DEAD_LETTERS, HISTORY, TOPICS, USER_SIGNALS
 from tests.command import OUTCOMES, checked, rows, turnfold
 from tests.fault.deployment import SINK, Deployment
-from tests.fault.kill_transport import FORGOTTEN
 from tests.kafka.counting import PARTITIONS
 from tests.kafka.working import APP
 
@@ -220,13 +219,9 @@ def _law_1(history: Path, by_file: Path) -> Iterable[str]:
 
 
 def _logs(run: Deployment) -> Iterable[str]:
-    """An error has a name and a line; a traceback is a fault of the program, colours are noise.
-    Only of a worker that its group forgot Faust logs some (they are counted)."""
+    """An error has a name and a line; a traceback is a fault of the program, colours are noise."""
     for role in run.roles:
         text = role.file.read_text(errors="replace")
-        if FORGOTTEN in text:
-            run.struck["(tracebacks of workers that were forgotten)"] += text.count("Traceback")
-            text = text.replace("Traceback", "")
         for sign in ("Traceback", "\x1b["):
             if (at := text.find(sign)) >= 0:
                 yield f"{role.name}: {text[max(0, at - 500) : at + 2500]!r}"

@@ -64,21 +64,25 @@ class Producer(Thread):
         asyncio.run(self._run())
 
     async def _run(self) -> None:
-        for record in islice(self._given, self._most):
-            if self.over.is_set():
-                return
-            topic, key, value, _ = message(encode(record))
-            while True:
-                try:
-                    await self._send(topic, key, value)
-                    break
-                except (KafkaError, TimeoutError) as error:
-                    self.refused[type(error).__name__] += 1
-                    await self._close()
-                    await asyncio.sleep(0.05)
-            self.sent.append(record)
-            await asyncio.sleep(0.04)
-        await self._close()
+        try:
+            for record in islice(self._given, self._most):
+                if self.over.is_set():
+                    return
+                await self._send_surely(record)
+                self.sent.append(record)
+                await asyncio.sleep(0.04)
+        finally:
+            await self._close()
+
+    async def _send_surely(self, record: Record) -> None:
+        topic, key, value, _ = message(encode(record))
+        while True:
+            try:
+                return await self._send(topic, key, value)
+            except (KafkaError, TimeoutError) as error:
+                self.refused[type(error).__name__] += 1
+                await self._close()
+                await asyncio.sleep(0.05)
 
     _producer: Any = None
 

@@ -90,16 +90,16 @@ def test_reads_what_it_has_just_written(lasting: Working) -> None:
                 return await memory.submit(records, TOO_LONG)
 
             assert await sent(turn(name, f"{name}-1")) == [APPLIED]
-            session = documents.session(await memory.rows("sessions", "default", name))
+            session = documents.session(*await memory.rows("sessions", "default", name))
             assert session["conversations"][0]["user_input"] == "hello"
             assert await sent(signal("session", name, f"{name}-2")) == [APPLIED]
-            session = documents.session(await memory.rows("sessions", "default", name))
+            session = documents.session(*await memory.rows("sessions", "default", name))
             assert session["context"]["current_topic"] == "fractions"
             assert await sent(signal("user", name, f"{name}-3")) == [APPLIED]
-            profile = learner.document(await memory.rows("users", "default", name), name)
+            profile = learner.document(*await memory.rows("users", "default", name), name)
             assert "fractions" in json.dumps(profile)
             assert await sent(plan(name, f"{name}-4")) == [APPLIED]
-            user = await memory.rows("users", "default", name)
+            user, _ = await memory.rows("users", "default", name)
             assert user.get(f"s/home-{name}").versions[-1].body_text == "in Leeds"
 
     asyncio.run(run())
@@ -158,17 +158,17 @@ def test_documents_are_those_of_the_file_tier(lasting: Working, tmp_path: Path) 
             ended = Counter(one.ending for one in await memory.submit(lines, TOO_LONG))
             assert ended == {name: counts[name] for name in OUTCOMES if counts[name]}
             for session_id, doc in sessions:
-                found = await memory.rows("sessions", "default", session_id)
-                assert documents.session(found) == json.loads(doc)
+                found, rules = await memory.rows("sessions", "default", session_id)
+                assert documents.session(found, rules) == json.loads(doc)
             for session_id, task_id, doc in tasks:
-                found = await memory.rows("sessions", "default", session_id)
-                latest = documents.latest_turn(found)
-                assert task.document(found, task_id, latest) == json.loads(doc)
+                found, rules = await memory.rows("sessions", "default", session_id)
+                latest = documents.latest_turn(found, rules)
+                assert task.document(found, rules, task_id, latest) == json.loads(doc)
             expected = {user: json.loads(doc) for user, doc in profiles}
 
             async def known() -> dict[str, Any]:
                 return {
-                    user: learner.document(await memory.rows("users", "default", user), user)
+                    user: learner.document(*await memory.rows("users", "default", user), user)
                     for user in expected
                 }
 
@@ -194,8 +194,8 @@ def test_a_restart_goes_on_from_its_rows_on_disk(lasting: Working, tmp_path: Pat
         async with replica(lasting, tmp_path) as memory:
             first = {at: lane.first for at, lane in memory.tables._following.lanes.items()}
             assert first == {at: max(place, 0) for at, place in had.items()}
-            found = await memory.rows("sessions", "default", name)
-            assert len(documents.session(found)["conversations"]) == 2
+            found, rules = await memory.rows("sessions", "default", name)
+            assert len(documents.session(found, rules)["conversations"]) == 2
 
     asyncio.run(run())
 
@@ -211,8 +211,9 @@ def test_follows_a_generation_by_its_own_tables(lasting: Working) -> None:
             records = [turn(name, f"{name}-1"), signal("user", name, f"{name}-2"),
                        plan(name, f"{name}-3")]  # fmt: skip
             assert await memory.submit(records, TOO_LONG) == [APPLIED] * 3
-            assert (await memory.rows("sessions", "default", name)).get("h") is not None
-            assert (await memory.rows("users", "default", name)).get(f"s/home-{name}") is not None
+            assert (await memory.rows("sessions", "default", name)).rows.get("h") is not None
+            user, _ = await memory.rows("users", "default", name)
+            assert user.get(f"s/home-{name}") is not None
             assert await live.submit(records, TOO_LONG) == [Outcome("duplicate")] * 3
 
     asyncio.run(run())
@@ -252,7 +253,7 @@ def test_a_changelog_made_anew_is_read_anew(lasting: Working) -> None:
 
     async def value(memory: ReplicaMemory, session: str) -> Any:
         with suppress(NotReady):
-            return (await memory.rows("sessions", "default", session)).get("i/0")
+            return (await memory.rows("sessions", "default", session)).rows.get("i/0")
 
     async def run() -> None:
         await make()

@@ -175,8 +175,8 @@ def test_a_server_reads_a_session_past_its_retention_as_before(
         return MemoryRows() if store is MemoryRows else DiskRows(tmp_path / "rows" / lane)
 
     async def conversations(memory: ReplicaMemory, number: int) -> list[str]:
-        found = await memory.rows("sessions", "default", f"old-{number}")
-        return [one["task_id"] for one in documents.session(found)["conversations"]]
+        found, rules = await memory.rows("sessions", "default", f"old-{number}")
+        return [one["task_id"] for one in documents.session(found, rules)["conversations"]]
 
     async def all_read() -> None:
         kafka = KafkaSettings.plain(working.bootstrap)
@@ -196,7 +196,7 @@ def test_a_server_reads_a_session_past_its_retention_as_before(
                 assert (await conversations(memory, 0))[-1] == f"back-{restored}"
                 if restored:
                     continue
-                later = await memory.rows("sessions", "default", "old-1")
+                later, _ = await memory.rows("sessions", "default", "old-1")
                 assert later.cold is not None  # type: ignore[attr-defined]
 
     asyncio.run(all_read())

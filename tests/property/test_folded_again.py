@@ -14,6 +14,7 @@ from streams.files import local
 from streams.files.manifest import Settings
 from streams.files.refold import refold, refold_user
 from streams.folds import documents
+from streams.folds.rules import Rules
 from streams.generations.rebuild import backfill
 from streams.generations.switching import promote
 from streams.pipeline.entity import Entity
@@ -67,7 +68,7 @@ def content(entity: Entity) -> dict[str, object]:
 
 def shown(entity: Entity) -> object:
     if entity.where[0] == "sessions":
-        return documents.session(entity) if entity.get("h") else None
+        return documents.session(entity, Rules()) if entity.get("h") else None
     return content(entity)
 
 
@@ -79,7 +80,7 @@ def test_every_session_and_user_folded_again_is_as_it_was(records: list[Json]) -
         first = World(store)
         again = World()
         for table, tenant, key in keys:
-            made = (refold if table == "sessions" else refold_user)(history, tenant, key)
+            made = (refold if table == "sessions" else refold_user)(history, tenant, key, Rules())
             again.store.entities[table, tenant, key] = made
             was = store.entity(table, tenant, key)
             assert shown(made) == shown(was), (table, key)

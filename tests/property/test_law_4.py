@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from streams.folds import affect, memory, session_state
+from streams.folds.rules import Rules
 from tests.property.strategies import SESSIONS, events, turns, write_plans
 from tests.property.world import Json, World, turn
 
@@ -90,7 +91,7 @@ class Replay:
     def _is_late(self, revision: Json) -> bool:
         rows = self.memory.rows_of("sessions", revision["owner_id"])
         (event_id,) = revision["evidence_event_ids"]
-        latest = session_state.visible(rows, rows.get("h")).latest
+        latest = session_state.visible(rows, rows.get("h"), Rules()).latest
         return latest is not None and latest[1] != event_id
 
     def of(self, *prefix: str) -> dict[tuple[str, ...], Any]:

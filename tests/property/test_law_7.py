@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from streams.folds import affect, index, machine, session_memory, states
-from streams.folds.constants import CONSTANTS
+from streams.folds.rules import Rules
 from tests.property.world import (
     DAYS,
     Json,
@@ -22,18 +22,18 @@ from tests.property.world import (
 )
 
 CAPS = {
-    "Session.intents": CONSTANTS.max_intents,
-    "Session.window": CONSTANTS.max_conversations,
-    "Session.waiting": CONSTANTS.max_running,
-    "Session.running": CONSTANTS.max_running,
+    "Session.intents": Rules().max_intents,
+    "Session.window": Rules().max_conversations,
+    "Session.waiting": Rules().max_running,
+    "Session.running": Rules().max_running,
     "MemoryEntry.showings": 20,
     "MemoryEntry.ops": session_memory.MAX_OPS,
-    "Task.order": CONSTANTS.max_recursions,
-    "Machine.plan": CONSTANTS.max_plan_steps,
+    "Task.order": Rules().max_recursions,
+    "Machine.plan": Rules().max_plan_steps,
     "Machine.claims": machine.MAX_CLAIMS,
-    "Machine.short_term": CONSTANTS.max_short_term,
+    "Machine.short_term": Rules().max_short_term,
     "Machine.constraints": 100,
-    "MoodRow.felt": CONSTANTS.max_moments,
+    "MoodRow.felt": Rules().max_moments,
     "MoodRow.words": affect.MAX_WORDS,
     "State.versions": states.MAX_VERSIONS,
     "Topic.days": 361,
@@ -141,11 +141,11 @@ def test_law_7_every_list_in_every_row_has_a_cap(heavy: World) -> None:
 def test_law_7_rows_of_their_own_are_bounded_in_number(heavy: World) -> None:
     session, user = heavy.rows_of("sessions", "s1"), heavy.rows_of("users", "u1")
     conversations = len(list(session.scan("c/")))
-    assert conversations == CONSTANTS.max_conversations
-    assert len(list(session.scan("r/"))) == CONSTANTS.max_running
-    assert len(list(session.scan("m/"))) <= CONSTANTS.max_memory_items + CONSTANTS.max_candidates
-    assert len(list(session.scan("q/t1\x1f"))) == CONSTANTS.max_recursions
-    most = CONSTANTS.max_recursions + CONSTANTS.max_waiting_results
+    assert conversations == Rules().max_conversations
+    assert len(list(session.scan("r/"))) == Rules().max_running
+    assert len(list(session.scan("m/"))) <= Rules().max_memory_items + Rules().max_candidates
+    assert len(list(session.scan("q/t1\x1f"))) == Rules().max_recursions
+    most = Rules().max_recursions + Rules().max_waiting_results
     assert len(list(session.scan("w/t1\x1f"))) <= most
     assert len(list(user.scan("y/"))) == 500
 

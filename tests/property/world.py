@@ -14,6 +14,7 @@ from streams.files.store import Store
 from streams.folds import affect, documents, memory, preferences, states, task
 from streams.folds import learner as learners
 from streams.folds.expiry import expire
+from streams.folds.rules import Rules
 from streams.pipeline.apply import Applier
 from streams.pipeline.entity import Entity
 
@@ -147,9 +148,10 @@ class Tables:
 class World:
     """Records in, documents and history rows out. `rows` holds every row by its table's name."""
 
-    def __init__(self, store: Store | None = None) -> None:
+    def __init__(self, store: Store | None = None, rules: Rules | None = None) -> None:
         self.store = cast(Any, Tables() if store is None else store)
-        self.applier = Applier(self.store)
+        self.rules = rules or Rules()
+        self.applier = Applier(self.store, rules=self.rules)
         self.rows: dict[str, list[Json]] = {name: [] for name in TABLES}
         self.line = 0
 
@@ -211,21 +213,21 @@ class World:
         return self.store.entity(table, tenant, key)  # type: ignore[no-any-return]
 
     def session(self, session_id: str = "s1") -> Json:
-        return documents.session(self.rows_of("sessions", session_id))
+        return documents.session(self.rows_of("sessions", session_id), self.rules)
 
     def asked_at(self, minutes: float, session_id: str = "s1") -> Json:
         """The session as somebody sees it who asks then."""
         rows = self.rows_of("sessions", session_id)
-        latest = documents.latest_turn(rows)
-        return expire(self.session(session_id), latest, micros(minutes))
+        latest = documents.latest_turn(rows, self.rules)
+        return expire(self.session(session_id), latest, micros(minutes), self.rules)
 
     def task(self, task_id: str = "t1", session_id: str = "s1") -> Json:
         rows = self.rows_of("sessions", session_id)
-        latest = documents.latest_turn(rows)
-        return task.document(rows, task_id, latest)
+        latest = documents.latest_turn(rows, self.rules)
+        return task.document(rows, self.rules, task_id, latest)
 
     def profile(self, user_id: str = "u1") -> Json | None:
-        return learners.document(self.rows_of("users", user_id), user_id)
+        return learners.document(self.rows_of("users", user_id), self.rules, user_id)
 
     def mood(self, user_id: str = "u1") -> Json | None:
         """The newest version of the user's long_mood_state."""

@@ -15,6 +15,7 @@ from schemas.session import SessionDocument
 from schemas.task import TaskDocument
 from schemas.time import format_time
 from streams.folds import affect, documents, learner, memory, preferences, states, task
+from streams.folds.rules import Rules
 from streams.pipeline.decode import decode
 from streams.pipeline.entity import Entity
 from tests.property.world import World, encode
@@ -76,15 +77,15 @@ def held(world: World) -> Flat:
 
 def _of_session(rows: Entity) -> Iterator[tuple[tuple[Any, ...], Any]]:
     if rows.get("h") is not None:
-        document = SessionDocument.model_validate(documents.session(rows))
+        document = SessionDocument.model_validate(documents.session(rows, Rules()))
         yield ("session",), document.model_dump(mode="json")
-    latest = documents.latest_turn(rows) if rows.get("h") is not None else None
+    latest = documents.latest_turn(rows, Rules()) if rows.get("h") is not None else None
     for name in rows.names("t/"):
-        yield ("task", name[2:]), _task(task.document(rows, name[2:], latest))
+        yield ("task", name[2:]), _task(task.document(rows, Rules(), name[2:], latest))
 
 
 def _of_user(rows: Entity) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    yield ("profile",), learner.document(rows, rows.key)
+    yield ("profile",), learner.document(rows, Rules(), rows.key)
     state: states.State
     for _, state in rows.scan("s/"):
         for version in state.versions:

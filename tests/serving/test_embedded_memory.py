@@ -51,9 +51,9 @@ def run(root: Path, ask: Callable[[EmbeddedMemory], Awaitable[None]]) -> None:
 async def said(memory: EmbeddedMemory, session: str = "s") -> list[str]:
     """What was said in a session."""
     found = await memory.rows("sessions", "default", session)
-    if found.get("h") is None:
+    if found.rows.get("h") is None:
         return []
-    return [one["user_input"] for one in documents.session(found)["conversations"]]
+    return [one["user_input"] for one in documents.session(*found)["conversations"]]
 
 
 def test_law_3_every_record_hears_what_it_ended_as(tmp_path: Path) -> None:

@@ -52,11 +52,11 @@ def test_a_session_is_what_the_fold_made_of_it(ledger_run: Path, store: Rdict) -
     async def asked() -> None:
         async with HistoryMemory(history) as memory:
             for key in keys_of(history, "session_current", "session_id")[:6]:
-                found = await memory.rows("sessions", TENANT, key)
-                expected = documents.session(stored(store, "sessions", key))
-                assert documents.session(found) == expected
+                found, rules = await memory.rows("sessions", TENANT, key)
+                expected = documents.session(stored(store, "sessions", key), rules)
+                assert documents.session(found, rules) == expected
             unknown = await memory.rows("sessions", TENANT, "nobody's")
-            assert unknown.get("h") is None
+            assert unknown.rows.get("h") is None
 
     asyncio.run(asked())
 
@@ -69,12 +69,13 @@ def test_a_user_is_what_the_fold_made_of_them(ledger_run: Path, store: Rdict) ->
             known = keys_of(history, "plans", "user_id")
             assert known
             for key in known[:6]:
-                found = await memory.rows("users", TENANT, key)
+                found, rules = await memory.rows("users", TENANT, key)
                 expected = stored(store, "users", key)
-                assert user(found, NOW) == user(expected, NOW)
-                assert user(found, NOW) is not None
+                assert user(found, rules, NOW) == user(expected, rules, NOW)
+                assert user(found, rules, NOW) is not None
                 if expected.get("l") is not None:
-                    assert learner.document(found, key) == learner.document(expected, key)
+                    profile = learner.document(expected, rules, key)
+                    assert learner.document(found, rules, key) == profile
 
     asyncio.run(asked())
 
@@ -91,7 +92,7 @@ def test_who_waits_hears_of_a_commit(tmp_path: Path) -> None:
                     more.write(json.dumps(turn("e2")).encode() + b"\n")
                 await asyncio.to_thread(local.run, [str(file)], history)
                 await asyncio.wait_for(changed.wait(), 20)
-            found = documents.session(await memory.rows("sessions", TENANT, "s"))
+            found = documents.session(*await memory.rows("sessions", TENANT, "s"))
             assert found["conversation_count"] == 2
 
     asyncio.run(asked())
@@ -109,7 +110,7 @@ def test_a_promoted_generation_that_cannot_be_read_leaves_the_one_before_answeri
         async with HistoryMemory(history) as memory:
             for said in ("half", '{"current": "gone"}'):
                 pointer.write_text(said)
-                found = documents.session(await memory.rows("sessions", TENANT, "s"))
+                found = documents.session(*await memory.rows("sessions", TENANT, "s"))
                 assert found["conversation_count"] == 1
                 assert memory.live.name == "root"
                 assert "cannot be read" in memory.readiness().about
@@ -133,7 +134,7 @@ def test_a_history_that_cannot_be_read_for_a_moment_is_not_ready(tmp_path: Path)
             with pytest.raises(NotReady, match="cannot be read"):
                 await memory.rows("sessions", TENANT, "s")
             marker.write_bytes(kept)
-            found = documents.session(await memory.rows("sessions", TENANT, "s"))
+            found = documents.session(*await memory.rows("sessions", TENANT, "s"))
             assert found["conversation_count"] == 1
 
     asyncio.run(asked())

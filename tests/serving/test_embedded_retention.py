@@ -4,7 +4,6 @@ import asyncio
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 from schemas.base import DAY, format_time
 from streams.files.store import Store
@@ -28,8 +27,8 @@ def now(event_id: str, session_id: str) -> bytes:
 
 
 async def said(memory: EmbeddedMemory, session_id: str) -> list[str]:
-    rows: Any = await memory.rows("sessions", "default", session_id)
-    return [one["task_id"] for one in documents.session(rows)["conversations"]]
+    found = await memory.rows("sessions", "default", session_id)
+    return [one["task_id"] for one in documents.session(*found)["conversations"]]
 
 
 def cold(root: Path) -> int:

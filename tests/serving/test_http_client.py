@@ -14,12 +14,11 @@ from uuid import uuid4
 
 import pytest
 
-import streams.client
-from schemas.events import Turn
-from schemas.http import ProblemDocument, SearchHit, TimelineTurn
-from schemas.learner import UserLearningProfile
-from schemas.session import SessionContext, SessionDocument
-from streams.client import (
+import turnfold_client
+from tests.command import turn, turnfold
+from tests.serving.front import Front, fronting
+from tests.serving.serving import Server, serving
+from turnfold_client import (
     AsyncTurnfold,
     SessionEvent,
     SessionUpdate,
@@ -28,10 +27,16 @@ from streams.client import (
     UserUpdate,
     errors,
 )
-from streams.client.events import Blocks
-from tests.command import turn, turnfold
-from tests.serving.front import Front, fronting
-from tests.serving.serving import Server, serving
+from turnfold_client.events import Blocks
+from turnfold_client.models import (
+    ProblemDocument,
+    SearchHit,
+    SessionContext,
+    SessionDocument,
+    TimelineTurn,
+    Turn,
+    UserLearningProfile,
+)
 
 DOCUMENT = json.loads(Path("schemas/generated/openapi.json").read_text(encoding="utf-8"))
 OPERATIONS = {
@@ -97,7 +102,7 @@ def shown(said: Mapping[str, Any]) -> dict[str, bool]:
             found[renamed.get(name, name)] = one.get("required", False)
     if "requestBody" in said:
         schema = said["requestBody"]["content"]["application/json"]["schema"]
-        found["given" if "$ref" in schema else "records"] = True
+        found["body" if "$ref" in schema else "records"] = True
     return found
 
 
@@ -122,13 +127,13 @@ def test_both_clients_are_the_same_but_for_waiting() -> None:
 
 
 def test_what_is_exported_is_there_and_every_error_is_told_of() -> None:
-    for name in streams.client.__all__:
-        assert hasattr(streams.client, name)
+    for name in turnfold_client.__all__:
+        assert hasattr(turnfold_client, name)
     made = {
         name for name, found in vars(errors).items()
         if isinstance(found, type) and issubclass(found, errors.ClientError)
     }  # fmt: skip
-    assert made <= set(streams.client.__all__)
+    assert made <= set(turnfold_client.__all__)
     assert all(name in str(errors.__doc__) for name in made)
 
 
@@ -278,6 +283,21 @@ def test_keys(kind: type[Any], tmp_path: Path) -> None:
             Both(kind, server.url, token=token)("post_records", [turn("e")])
         with pytest.raises(errors.UnauthorizedError):
             Both(kind, server.url, token="ts_none")("memory_summary", user_id="u")
+
+
+@KINDS
+def test_a_record_whose_tenant_is_not_set_is_the_keys_own(kind: type[Any], tmp_path: Path) -> None:
+    keys = tmp_path / "keys.json"
+    made = turnfold("keys", "add", "--keys", keys, "--tenant", "t", "--role", "write", "--json")
+    at = turnfold_client.parse_time("2026-03-01T09:30:00Z")
+    record = Turn(event_id="e", session_id="s", user_input="tea?", occurred_at=at)
+    with serving("--history", tmp_path / "history", "--keys", keys) as server:
+        call = Both(kind, server.url, token=made.json()["token"])
+        assert call("post_records", [record]).counts == {"applied": 1}
+        assert call("session", "s").session_id == "s"
+        record.tenant = "another"
+        with pytest.raises(errors.ForbiddenError):
+            call("post_records", [record])
 
 
 # --- trying again -------------------------------------------------------------------------------

@@ -1,46 +1,96 @@
-"""The TypeScript client: compiled by the compiler its lock file pins, run by node against
-`turnfold serve`. It needs node and npm: `.ci/run` asks for it by name, pytest alone does not."""
+"""The TypeScript client as npm packs it: compiled by the compiler that its lock file pins,
+installed into an empty project, used there by programs that run on node against `turnfold serve`.
+
+It needs node and npm: `.ci/run` asks for it by name, pytest alone does not."""
 
 import json
+import re
 import shutil
-import subprocess
+import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.building import ROOT, run
 from tests.serving.front import fronting
-from tests.serving.serving import Server
+from tests.serving.serving import Server, serving
 
-SOURCE = Path("streams/client/typescript")
-
-
-def run(*command: str | Path, folder: Path) -> str:
-    done = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
-    return done.stdout.decode()
+SOURCE = ROOT / "clients" / "typescript"
+PACKED = {"LICENSE", "README.md", "package.json"} | {
+    f"dist/{name}.{kind}"
+    for name in ("client", "errors", "index", "sender", "types")
+    for kind in ("js", "d.ts")
+}
+NO_NETWORK = ("--offline", "--ignore-scripts", "--no-audit", "--no-fund")
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The compiled package, and a program that uses it."""
+def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The client's folder with its compiler."""
     folder = tmp_path_factory.mktemp("typescript") / "client"
     shutil.copytree(SOURCE, folder, ignore=shutil.ignore_patterns("node_modules", "dist"))
     run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", folder=folder)
-    shutil.copy(Path(__file__).with_name("use_client.ts"), folder / "src")
-    run("npm", "run", "build", folder=folder)
-    return folder / "dist"
+    return folder
 
 
 @pytest.fixture(scope="module")
-def said(built: Path, sample: Server) -> dict[str, Any]:
+def packed(client: Path) -> Path:
+    """The archive that `npm pack` makes; it compiles first."""
+    return client / run("npm", "pack", "--silent", folder=client).strip()
+
+
+@pytest.fixture(scope="module")
+def project(client: Path, packed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project that has nothing but the installed package and two programs, in `built`."""
+    folder = tmp_path_factory.mktemp("project")
+    manifest = {"name": "app", "private": True, "type": "module"}
+    (folder / "package.json").write_text(json.dumps(manifest), "utf-8")
+    run("npm", "install", *NO_NETWORK, packed, folder=folder)
+    shutil.copy(Path(__file__).with_name("use_client.ts"), folder)
+    (example,) = re.findall(r"^```ts\n(.*?)^```$", readme(), re.M | re.S)
+    (folder / "example.ts").write_text(example, "utf-8")
+    options = json.loads((client / "tsconfig.json").read_text("utf-8"))["compilerOptions"]
+    options |= {"rootDir": ".", "outDir": "built"}
+    (folder / "tsconfig.json").write_text(json.dumps({"compilerOptions": options}), "utf-8")
+    run(client / "node_modules" / ".bin" / "tsc", folder=folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def said(project: Path, sample: Server) -> dict[str, Any]:
     with fronting(sample.url) as front:
         front.faults = [429, 0, 503]
         found: dict[str, Any] = json.loads(
-            run("node", "use_client.js", sample.url, front.url, folder=built)
+            run("node", "built/use_client.js", sample.url, front.url, folder=project)
         )
         keys = {seen["idempotency-key"] for seen in front.seen}
         return found | {"attempts": len(front.seen), "keys": len(keys)}
+
+
+def readme() -> str:
+    return (SOURCE / "README.md").read_text("utf-8")
+
+
+def test_the_package_holds_what_users_need_and_no_more(packed: Path) -> None:
+    with tarfile.open(packed) as archive:
+        assert {name.removeprefix("package/") for name in archive.getnames()} == PACKED
+
+
+def test_the_project_holds_nothing_else(project: Path) -> None:
+    modules = (project / "node_modules").iterdir()
+    assert [path.name for path in modules if path.name[0] != "."] == ["turnfold-client"]
+
+
+def test_the_example_of_its_readme_prints_what_it_says(project: Path, tmp_path: Path) -> None:
+    program = project / "built" / "example.js"
+    text = program.read_text("utf-8")
+    assert "http://localhost:8400" in text
+    with serving("--history", tmp_path / "history") as server:
+        program.write_text(text.replace("http://localhost:8400", server.url), "utf-8")
+        printed = run("node", program, folder=project).splitlines()
+    assert printed == ["active limits", "404 no session of that id"]
+    assert all(f"`{line}`" in readme() for line in printed)
 
 
 def test_records_and_documents(said: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 /** Uses the TypeScript client as a program would; says what it found as JSON. */
 
-import { StatusError, Turnfold, UnreachableError } from "./index.js";
-import type { Recursion, Turn } from "./index.js";
+import { StatusError, Turnfold, UnreachableError } from "turnfold-client";
+import type { Recursion, Turn } from "turnfold-client";
 
 declare const process: { argv: string[]; stdout: { write(text: string): void } };
 

@@ -11,6 +11,7 @@ from schemas.base import DAY, format_time, parse_time
 from schemas.rows import TABLES, Source
 from streams.folds import memory, preferences, states
 from streams.folds.rows import Effects, Input, Refused, UserSignal
+from streams.folds.rules import Rules
 from streams.pipeline.decode import decode
 from streams.pipeline.entity import Entity
 
@@ -111,7 +112,7 @@ class Memory:
 
     def _effects(self, read: Input) -> Effects:
         self.rows.keep()
-        return Effects("u", ("default", "users", "u"), read.record)
+        return Effects("u", ("default", "users", "u"), read.record, Rules())
 
     def _keep(self, out: Effects) -> None:
         for table, _, values in out.rows:

@@ -11,6 +11,7 @@ from schemas.session import SessionDocument
 from streams.folds import documents, session
 from streams.folds.expiry import expire
 from streams.folds.rows import Effects, Input, Refused, UserSignal
+from streams.folds.rules import Rules
 from streams.pipeline.decode import decode
 from streams.pipeline.entity import Entity
 
@@ -65,7 +66,7 @@ class Told:
         return self
 
     def _fold(self, given: Input) -> None:
-        out = Effects("s", ("default", "sessions", "s"), given.record)
+        out = Effects("s", ("default", "sessions", "s"), given.record, Rules())
         self.rows.keep()
         try:
             self.outcomes.append(session.fold(self.rows, given, out))
@@ -80,13 +81,13 @@ class Told:
 
     @property
     def document(self) -> Json:
-        document = documents.session(self.rows)
+        document = documents.session(self.rows, Rules())
         SessionDocument.model_validate(document)
         return document
 
     def asked_at(self, hours: float) -> Json:
-        latest = documents.latest_turn(self.rows)
-        return expire(self.document, latest, micros(hours))
+        latest = documents.latest_turn(self.rows, Rules())
+        return expire(self.document, latest, micros(hours), Rules())
 
     def revisions(self, kind: str) -> list[Json]:
         """The revisions of `status`, `subject`, `reply_to` or a type of session memory."""

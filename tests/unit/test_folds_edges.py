@@ -12,7 +12,7 @@ import pytest
 from schemas.base import parse_time
 from streams.files.store import Store
 from streams.folds import machine, session_memory, task
-from streams.folds.constants import CONSTANTS
+from streams.folds.rules import Rules
 from tests.property.world import (
     Json,
     World,
@@ -110,7 +110,7 @@ def long_task() -> list[Json]:
     """Ten recursions more than a document keeps."""
     return [
         recursion(f"r{n:03}", n, n, max_iteration=1000, status="running" if n < 5 else "done")
-        for n in range(CONSTANTS.max_recursions + 10)
+        for n in range(Rules().max_recursions + 10)
     ]
 
 
@@ -118,7 +118,7 @@ def test_a_result_of_a_recursion_before_the_window_goes_to_the_history_alone(
     long_task: list[Json],
 ) -> None:
     made = world(*long_task)
-    late = [result("r000", 300, f"c{n}") for n in range(CONSTANTS.max_waiting_results + 1)]
+    late = [result("r000", 300, f"c{n}") for n in range(Rules().max_waiting_results + 1)]
     before = made.task()
     assert set(made.say(*late)) == {"applied"}
     assert made.say(*late[:2]) == ["duplicate", "duplicate"]
@@ -128,7 +128,7 @@ def test_a_result_of_a_recursion_before_the_window_goes_to_the_history_alone(
 
 
 def test_results_that_waited_for_what_left_the_window_wait_no_more(long_task: list[Json]) -> None:
-    waiting = [result(f"r00{n % 5}", 0, f"c{n}") for n in range(CONSTANTS.max_waiting_results)]
+    waiting = [result(f"r00{n % 5}", 0, f"c{n}") for n in range(Rules().max_waiting_results)]
     made = world(*long_task[:100], *waiting, *long_task[100:])
     assert made.say(result("r999", 300, 0)) == ["applied"]
 
@@ -206,14 +206,14 @@ def test_a_directly_written_decision_can_be_superseded(reversible: bool) -> None
 def test_what_falls_over_the_cap_uncovers_nothing_without_a_revision() -> None:
     pair = [{"id": one, "type": "background", "content": "same"} for one in ("a", "b")]
     made = world(written("e", 0, add=[{**one, "confidence": 0.0} for one in pair]))
-    for n in range(CONSTANTS.max_memory_items):
+    for n in range(Rules().max_memory_items):
         fresh = {"id": f"m{n}", "type": "background", "content": f"{n}", "confidence": 0.9}
         made.say(written(f"e{n}", 1 + n, add=[fresh]))
     said: dict[str, Any] = {}
     for one in made.revisions("session_memory"):
         said[one["entity_id"]] = one["after"]
     assert {key for key, one in said.items() if one} == {one["id"] for one in made.items()}
-    assert len(made.items()) == CONSTANTS.max_memory_items
+    assert len(made.items()) == Rules().max_memory_items
 
 
 # --- long-term memory -------------------------------------------------------------------------

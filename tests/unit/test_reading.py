@@ -15,7 +15,7 @@ from sinks.tables import SCHEMAS
 from streams import reading
 from streams.errors import DataRefused
 from streams.files import local
-from streams.folds.constants import CONSTANTS
+from streams.folds.rules import Rules
 from streams.sample import CONVERSATIONS
 from tests.unit.test_sinks_support import row, state, write
 
@@ -37,7 +37,7 @@ def asked(root: Path, sql: str) -> list[dict[str, Any]]:
 
 
 def test_one_day_of_expiry() -> None:
-    assert CONSTANTS.session_expiry == 24 * HOUR
+    assert Rules().session_expiry == 24 * HOUR
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ import pytest
 from schemas.base import HOUR, parse_time
 from streams.folds import affect, session
 from streams.folds.affect import Mood, decay, mood_at
-from streams.folds.constants import CONSTANTS
 from streams.folds.memory import mood_id
 from streams.folds.rows import Effects, Refused
+from streams.folds.rules import Rules
 from streams.pipeline.entity import Entity
 from tests.unit.memory_told import Json, Memory, day, given, plan, says
 
@@ -45,7 +45,7 @@ def feel_turn(user: Memory, v: float, at: float, event_id: str, **fields: Any) -
         "affect": felt,
     }
     read = given(turn)
-    out = Effects("s", ("default", "sessions", "s"), read.record)
+    out = Effects("s", ("default", "sessions", "s"), read.record, Rules())
     session.fold(Entity("sessions", "default", "s", {}), read, out)
     (signal,) = out.signals
     user.hear(turn, signal)
@@ -264,7 +264,7 @@ def fill(user: Memory, count: int) -> None:
 
 
 def test_the_newest_64_moments_are_kept_before_them_a_checkpoint(user: Memory) -> None:
-    fill(user, CONSTANTS.max_moments + 6)
+    fill(user, Rules().max_moments + 6)
     row: affect.MoodRow = user.rows.get("a")
     assert [one.moment.event_id for one in row.felt] == [f"e{n:03}" for n in range(6, 70)]
     other = Memory()
@@ -275,7 +275,7 @@ def test_the_newest_64_moments_are_kept_before_them_a_checkpoint(user: Memory) -
 def test_a_moment_older_than_the_checkpoint_is_kept_and_counted_and_moves_nothing(
     user: Memory,
 ) -> None:
-    fill(user, CONSTANTS.max_moments + 1)
+    fill(user, Rules().max_moments + 1)
     before = user.rows.get("a")
     assert user.warnings == []
     assert feel(user, -1, at=1, event_id="old") == []
@@ -286,9 +286,9 @@ def test_a_moment_older_than_the_checkpoint_is_kept_and_counted_and_moves_nothin
 
 def test_a_late_moment_after_the_checkpoint_is_put_in_its_place() -> None:
     late, in_order = Memory(), Memory()
-    fill(late, CONSTANTS.max_moments + 6)
+    fill(late, Rules().max_moments + 6)
     feel(late, 0.9, 2 + 20.5 / 24, "late")
-    for number in range(CONSTANTS.max_moments + 6):
+    for number in range(Rules().max_moments + 6):
         feel(in_order, (-1) ** number * 0.5, 2 + number / 24, f"e{number:03}")
         if number == 20:
             feel(in_order, 0.9, 2 + 20.5 / 24, "late")

@@ -12,8 +12,8 @@ from schemas.http import UserUpdate
 from schemas.learner import UserLearningProfile
 from streams.files.store import Store
 from streams.folds import learner
-from streams.folds.constants import CONSTANTS
 from streams.folds.rows import Refused
+from streams.folds.rules import Rules
 from streams.pipeline.apply import Applier
 from tests.unit.memory_told import SOURCE, Json, Memory, day
 
@@ -58,7 +58,7 @@ def answer(
 
 
 def profile(user: Memory) -> Json:
-    found = learner.document(user.rows, "u")
+    found = learner.document(user.rows, Rules(), "u")
     assert found is not None
     UserLearningProfile.model_validate_json(json.dumps(found))
     return found
@@ -97,7 +97,7 @@ def test_an_answer_weighs_by_its_difficulty(
     [(0.499999999, "weak"), (0.5, "medium"), (0.799999999, "medium"), (0.8, "strong")],
 )
 def test_weak_ends_at_a_half_and_strong_begins_at_four_fifths(p: float, word: str) -> None:
-    assert learner.mastery(p) == word
+    assert learner.mastery(p, Rules()) == word
 
 
 def test_mastery_falls_as_well_as_rises(user: Memory) -> None:
@@ -201,7 +201,7 @@ def test_topics_are_in_order_of_first_visit(user: Memory) -> None:
 def travelled() -> Memory:
     """A learner who visited 500 topics, one every hour from day 2 on."""
     user = Memory()
-    for number in range(CONSTANTS.max_topics):
+    for number in range(Rules().max_topics):
         learn(user, 2 + number / 24, topic=f"t{number:03}")
     return user
 
@@ -225,7 +225,7 @@ def test_updated_at_is_the_latest_signals_time(user: Memory) -> None:
 
 
 def test_nobody_known_has_no_profile(user: Memory) -> None:
-    assert learner.document(user.rows, "u") is None
+    assert learner.document(user.rows, Rules(), "u") is None
 
 
 # --- preferences ------------------------------------------------------------------------------

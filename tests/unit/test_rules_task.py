@@ -5,6 +5,7 @@ A recursion's place is its `iteration_index`; it came as many hours after `START
 
 import json
 import random
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from schemas.base import format_time
 from schemas.task import TaskDocument
 from streams.files.store import Store
 from streams.folds import documents, task
+from streams.folds.rules import Rules
 from streams.pipeline.apply import Applier
 from tests.unit.session_told import Json, Told, encode, micros, turn
 
@@ -71,7 +73,7 @@ def failed(at: int, **fields: Any) -> Json:
 
 
 def document(told: Told) -> Json:
-    made = task.document(told.rows, "k", documents.latest_turn(told.rows))
+    made = task.document(told.rows, Rules(), "k", documents.latest_turn(told.rows, Rules()))
     TaskDocument.model_validate(made)
     return made
 
@@ -384,6 +386,20 @@ def test_with_both_the_stop_stands_at_the_question_in_any_order(seed: int) -> No
     made = task_of(*random.Random(seed).sample(records, len(records)))
     assert (made["global"]["forced"], made["global"]["iteration"]) == (True, 2)
     assert ids(made["recursion_history"]) == [0, 1]
+
+
+@pytest.mark.parametrize("answered_at", [2, 3, 5])
+def test_a_question_at_a_limit_that_was_raised_is_answered_though_another_one_waits(
+    answered_at: int,
+) -> None:
+    """Whichever turn is later than the question at the limit, in any order of arrival."""
+    again = [step(2, max_iteration=9, short_term_memory_append="m"), step(3, "CLARIFY")]
+    records = [*ASKED_AT_THE_LIMIT, *again, turn("e", answered_at)]
+    wanted = task_of(*ASKED_AT_THE_LIMIT, turn("e", answered_at))
+    for arrived in permutations(records):
+        made = task_of(*arrived)
+        wanted["global"]["updated_at"] = made["global"]["updated_at"]  # of all that came
+        assert made == wanted
 
 
 def test_an_answer_after_a_question_at_the_limit_completes() -> None:

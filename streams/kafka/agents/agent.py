@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from streams.folds.rows import Effects, Input, Refused
+from streams.folds.rules import Rules
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.outbox import Outbox, TooLarge
 from streams.kafka.agents.outcomes import NOTED, Ends
@@ -43,13 +44,19 @@ class Waited(NamedTuple):
 
 class Agent(ABC):
     """What both processors share: implements `transport.processing.Processor`. `origin`: what their
-    messages say of where they are from."""
+    messages say of where they are from. `rules`: what is folded under."""
 
     table_name: ClassVar[str]
 
     def __init__(
-        self, partition: int, rows: RowStore, partitions: int, origin: type[Origin] = Origin
+        self,
+        partition: int,
+        rows: RowStore,
+        partitions: int,
+        origin: type[Origin] = Origin,
+        rules: Rules | None = None,
     ) -> None:
+        self.rules = rules or Rules()
         self.origin = origin
         self.partition, self.partitions = partition, partitions
         self.table = Table(self.table_name, rows)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from streams import topology
+from streams.folds.rules import Rules
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.memory_agent import MemoryAgent
 from streams.kafka.agents.session_agent import SessionAgent
@@ -24,16 +25,23 @@ def plans(
     extractor: str | None = None,
     generation: str | None = None,
     origin: type[Origin] = Origin,
+    rules: Rules | None = None,
 ) -> list[Plan]:
     """Both agents. `partitions`: of every topic. `retention`: microseconds after its latest turn
     when a session goes, None for never. `extractor` finds memory in
     turns; None: as each partition's marker says. `generation`: all topics
-    but the inputs are its own. `origin`: what messages say of where they are from."""
+    but the inputs are its own. `origin`: what messages say of where they are from. `rules`:
+    what is folded under; None: the defaults."""
     sessions = partial(
-        SessionAgent, partitions=partitions, retention=retention, extractor=extractor, origin=origin
+        SessionAgent,
+        partitions=partitions,
+        retention=retention,
+        extractor=extractor,
+        origin=origin,
+        rules=rules,
     )
     own = {name: topic.name for topic, name in own_topics(generation)}
-    users = partial(MemoryAgent, partitions=partitions, topics=own, origin=origin)
+    users = partial(MemoryAgent, partitions=partitions, topics=own, origin=origin, rules=rules)
     return [
         _plan(app_id, topology.SESSION_AGENT, generation, sessions, partitions),
         _plan(app_id, topology.MEMORY_AGENT, generation, users, partitions),

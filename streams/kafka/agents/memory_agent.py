@@ -9,6 +9,7 @@ from schemas.rows import TABLES
 from streams.extractors.naming import OURS
 from streams.folds import affect, memory, preferences, states
 from streams.folds.rows import Effects, Input, Outcome
+from streams.folds.rules import Rules
 from streams.kafka.agents import user_signal
 from streams.kafka.agents.agent import Agent
 from streams.kafka.agents.encoding import Origin, key_of, time_text, to_json
@@ -39,8 +40,9 @@ class MemoryAgent(Agent):
         partitions: int,
         topics: Mapping[str, str] | None = None,
         origin: type[Origin] = Origin,
+        rules: Rules | None = None,
     ) -> None:
-        super().__init__(partition, rows, partitions, origin)
+        super().__init__(partition, rows, partitions, origin, rules)
         self.topics = topics or {}  # of sources with a name of their own: the topology's
         self.hops: dict[str, int] = {}  # the newest hop of each source partition
         self._profiles: dict[Held, Origin] = {}
@@ -77,7 +79,8 @@ class MemoryAgent(Agent):
         tenant, key = given.tenant, given.signal.user_id
         entity = self.table.entity(tenant, key)
         origin = self.origin(record, tenant, given.recorded_at)
-        out = Effects(key, (tenant, "users", key), given.cause)  # type: ignore[arg-type]
+        cause: Any = given.cause
+        out = Effects(key, (tenant, "users", key), cause, self.rules)
         try:
             memory.fold_signal(entity, given.signal, out)
             self.outbox.outputs += self.outbox.rows(out.rows, key, origin)
@@ -100,7 +103,7 @@ class MemoryAgent(Agent):
                 return "left_out"
         entity = self.table.entity(tenant, key)
         origin = self.origin(record, tenant, recorded_at)
-        out = Effects(key, (tenant, "users", key), said)
+        out = Effects(key, (tenant, "users", key), said, self.rules)
         try:
             outcome: Outcome = memory.fold(entity, replace(given, recorded_at=recorded_at), out)
             self.outbox.outputs += self.outbox.rows(out.rows, key, origin)
@@ -121,7 +124,7 @@ class MemoryAgent(Agent):
 
     def finish(self) -> None:
         for entity, origin in self._profiles.items():
-            row = profile_row(entity, origin.suffix)
+            row = profile_row(entity, origin.suffix, self.rules)
             key = key_of(entity.tenant, entity.key)
             self.outbox.document_row("profiles", row, key, origin)
             self.outbox.document(PROFILES.name, key, row[PROFILE_DOC].encode(), origin)

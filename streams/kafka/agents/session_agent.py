@@ -10,6 +10,7 @@ from streams.errors import ConfigurationError
 from streams.extractors.naming import NAMES, Extract, named, version_of
 from streams.folds import documents, session
 from streams.folds.rows import Effects, Input, Outcome
+from streams.folds.rules import Rules
 from streams.folds.session_state import visible
 from streams.kafka.agents import user_signal
 from streams.kafka.agents.agent import Agent
@@ -73,6 +74,7 @@ class SessionAgent(Agent):
         retention: int | None,
         extractor: str | None = None,
         origin: type[Origin] = Origin,
+        rules: Rules | None = None,
     ) -> None:
         self.retention = Retention(retention)
         self.told = extractor
@@ -80,7 +82,7 @@ class SessionAgent(Agent):
         self.version: str | None = None
         self.extract: Extract | None = None
         self._said = ""
-        super().__init__(partition, rows, partitions, origin=origin)
+        super().__init__(partition, rows, partitions, origin, rules)
         self._choose({})
         self._sessions: dict[Held, Origin] = {}
         self._tasks: dict[tuple[Held, str], Origin] = {}
@@ -93,7 +95,7 @@ class SessionAgent(Agent):
         recorded_at = record.timestamp * 1000
         entity = self.table.entity(tenant, key)
         origin = self.origin(record, tenant, recorded_at)
-        out = Effects(key, (tenant, "sessions", key), said)
+        out = Effects(key, (tenant, "sessions", key), said, self.rules)
         try:
             outcome: Outcome = session.fold(entity, replace(given, recorded_at=recorded_at), out)
             rows = None if _surely_fits(given) else self.outbox.rows(out.rows, key, origin)
@@ -153,7 +155,7 @@ class SessionAgent(Agent):
         due = {self.table.find(where): origin for where in self.retention.due()} | changed
         past: dict[Held, Origin] = {}
         for entity, origin in due.items():
-            updated_at = visible(entity, entity.get("h")).updated_at
+            updated_at = visible(entity, entity.get("h"), self.rules).updated_at
             if is_past(updated_at, horizon):
                 if len(entity.pack()) <= COLD_BYTES:
                     past[entity] = origin
@@ -195,18 +197,18 @@ class SessionAgent(Agent):
         """The documents of a session that was cold, but for those that changed: their keys had
         ended in the compacted topics."""
         if entity not in self._sessions:
-            document = documents.session(entity)
-            self._tell_session(
-                entity, session_row(entity, origin.suffix, document), document, origin
-            )
+            document = documents.session(entity, self.rules)
+            row = session_row(entity, origin.suffix, self.rules, document)
+            self._tell_session(entity, row, document, origin)
         for name in entity.names("t/"):
             if (entity, name[2:]) not in self._tasks:
-                self._tell_task(entity, name[2:], task_row(entity, name[2:], origin.suffix), origin)
+                row = task_row(entity, name[2:], origin.suffix, self.rules)
+                self._tell_task(entity, name[2:], row, origin)
 
     def _write_session(self, entity: Held, origin: Origin, told: bool) -> None:
         """The document for the history; where it is `told`, for the compacted topics, too."""
-        document = documents.session(entity)
-        row = session_row(entity, origin.suffix, document)
+        document = documents.session(entity, self.rules)
+        row = session_row(entity, origin.suffix, self.rules, document)
         self.outbox.document_row("sessions", row, key_of(entity.tenant, entity.key), origin)
         if told:
             self._tell_session(entity, row, document, origin)
@@ -219,7 +221,7 @@ class SessionAgent(Agent):
             self.outbox.document(SESSION_CONTEXTS.name, key, value, origin)
 
     def _write_task(self, entity: Held, task_id: str, origin: Origin, told: bool) -> None:
-        row = task_row(entity, task_id, origin.suffix)
+        row = task_row(entity, task_id, origin.suffix, self.rules)
         self.outbox.document_row("tasks", row, key_of(entity.tenant, entity.key), origin)
         if told:
             self._tell_task(entity, task_id, row, origin)

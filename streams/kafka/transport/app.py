@@ -8,6 +8,7 @@ from typing import Any
 import faust
 from faust.transport.drivers import TRANSPORTS
 
+from streams.errors import TurnfoldError
 from streams.kafka.transport.batch_buffer import Chunk
 from streams.kafka.transport.lanes import Lanes
 from streams.kafka.transport.processing import LaneSettings, Plan
@@ -86,6 +87,16 @@ class App(faust.App):
         self.lanes = Lanes(id, plans, lane_settings or LaneSettings())
         for plan in plans:
             self._add(plan)
+
+    async def crash(self, reason: BaseException) -> None:
+        """Ends the worker, once. `run` says an error of ours in a line, without a traceback."""
+        if self.crashed:
+            return
+        if not isinstance(reason, TurnfoldError):
+            await super().crash(reason)
+            return
+        for node in self.beacon.walk():  # this one, and Faust's own worker where there is one
+            node.data._crash(reason)
 
     def _add(self, plan: Plan) -> None:
         async def hand_over(chunks: faust.StreamT[Chunk]) -> None:

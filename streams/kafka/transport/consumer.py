@@ -179,8 +179,8 @@ class Consumer(base.Consumer):
                 continue
             try:
                 fetched = await self.kafka.getmany(timeout_ms=GETMANY_MS)
-            except ConsumerStoppedError:
-                return
+            except (ConsumerStoppedError, asyncio.CancelledError):
+                return  # it ends; Faust's fetcher would fail, if that is during a rebalance
             for at, records in fetched.items():
                 await self._deliver(at, records)
 

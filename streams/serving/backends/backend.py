@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from streams.errors import TurnfoldError
 from streams.folds.rows import Input, Rows
+from streams.folds.rules import Rules
 from streams.observing.readiness import Readiness
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.live import Live
@@ -27,6 +28,14 @@ class Outcome(NamedTuple):
     ending: Ending
     reason: str | None = None
     detail: str | None = None
+
+
+class Found(NamedTuple):
+    """The rows of a session or user, and the rules of the generation that they are of: a document
+    is made of both."""
+
+    rows: Rows
+    rules: Rules
 
 
 class NotReady(TurnfoldError):  # noqa: N818 - a state, not a fault
@@ -71,7 +80,7 @@ class Memory(Protocol):
     changes: Changes
     """Who waits for an entity to change."""
 
-    async def rows(self, table: Table, tenant: str, key: str) -> Rows:
+    async def rows(self, table: Table, tenant: str, key: str) -> Found:
         """The committed rows of one session or user, for reading; empty where it is unknown.
 
         Raises NotReady.

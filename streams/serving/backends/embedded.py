@@ -20,13 +20,14 @@ from sinks.root import open_root
 from streams.errors import ConfigurationError
 from streams.files.inbox import FOLDER, Group, NoRoom
 from streams.files.store import Store
-from streams.folds.rows import Input, Rows
+from streams.folds.rows import Input
+from streams.folds.rules import Rules
 from streams.observing.readiness import Readiness
 from streams.pipeline.apply import Ending, name_of
 from streams.pipeline.decode import Dead
 from streams.pipeline.entity import Entity
 from streams.pipeline.ports import StoreError
-from streams.serving.backends.backend import Busy, NotReady, Outcome, Prepare, Table
+from streams.serving.backends.backend import Busy, Found, NotReady, Outcome, Prepare, Table
 from streams.serving.backends.changes import Changes, Where
 from streams.serving.backends.ingest import FAILED, Folder
 from streams.serving.backends.live import UNREADABLE, Live, promoted
@@ -113,11 +114,11 @@ class EmbeddedMemory:
         self._full = False
         self._waiting: dict[int, tuple[_Posted, int]] = {}  # offset -> its place in a request
         self._waiting_records = self._waiting_bytes = 0
-        self._folded: dict[Where, tuple[Entity, int]] = {}  # rows not on disk yet, and their batch
+        self._folded: dict[Where, tuple[Found, int]] = {}  # rows not on disk yet, and their batch
         self._batch = 0
         self._since = 0  # the first batch since the store was closed
         # those on disk, and their sizes; read last, stands last
-        self._read: dict[Where, tuple[Entity, int]] = {}
+        self._read: dict[Where, tuple[Found, int]] = {}
         self._read_bytes = 0
 
     async def __aenter__(self) -> Self:
@@ -191,7 +192,7 @@ class EmbeddedMemory:
 
     # --- the event loop's -----------------------------------------------------------------------
 
-    async def rows(self, table: Table, tenant: str, key: str) -> Rows:
+    async def rows(self, table: Table, tenant: str, key: str) -> Found:
         where = (table, tenant, key)
         folded = self._folded.get(where)
         if folded is not None:
@@ -200,11 +201,12 @@ class EmbeddedMemory:
         if read is None:
             entity = self._committed(where)
             size = entity.encoded_size()
+            found = Found(entity, self._live.rules)
             if size > LARGE_BYTES:
-                return entity
+                return found
             while len(self._read) >= CACHED or self._read_bytes + size > CACHED_BYTES:
                 self._unread(next(iter(self._read)))
-            read = entity, size
+            read = found, size
         self._read[where] = read
         self._read_bytes += read[1]
         return read[0]
@@ -219,7 +221,7 @@ class EmbeddedMemory:
             log.error("%s", error)
             raise NotReady(FAILED) from None
 
-    def _unread(self, where: Where) -> tuple[Entity, int] | None:
+    def _unread(self, where: Where) -> tuple[Found, int] | None:
         """Takes one out of those that were read."""
         read = self._read.pop(where, None)
         if read is not None:
@@ -357,7 +359,9 @@ class EmbeddedMemory:
         self._call(let_go)
         gone.wait(LOOP_WITHIN)
 
-    def folded(self, group: Group, endings: Sequence[Ending], changed: list[Entity]) -> None:
+    def folded(
+        self, group: Group, endings: Sequence[Ending], changed: list[Entity], rules: Rules
+    ) -> None:
         ended = []
         for offset, ending in enumerate(endings, group.first):
             posted, place = self._waiting.pop(offset, (None, 0))
@@ -367,12 +371,12 @@ class EmbeddedMemory:
             posted.left -= 1
             if not posted.left:
                 ended.append(posted)
-        self._call(self._show, changed, ended)
+        self._call(self._show, changed, rules, ended)
 
-    def _show(self, changed: list[Entity], ended: list[_Posted]) -> None:
+    def _show(self, changed: list[Entity], rules: Rules, ended: list[_Posted]) -> None:
         for entity in changed:
             self._unread(entity.where)
-            self._folded[entity.where] = (entity, self._batch)
+            self._folded[entity.where] = (Found(entity, rules), self._batch)
         for posted in ended:
             self._gone(len(posted.records), posted.bytes)
             posted.end()

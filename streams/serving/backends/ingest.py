@@ -30,6 +30,7 @@ from streams.files.inbox import FOLDER, TOPIC, Group, Inbox
 from streams.files.inbox_recovery import EXTRACTOR, applier_of, committed_of, numbered
 from streams.files.sources import Position
 from streams.files.store import Store
+from streams.folds.rules import Rules
 from streams.pipeline.apply import Applier, Ending
 from streams.pipeline.entity import Entity, Where
 
@@ -62,9 +63,11 @@ class Told(Protocol):
     def closed(self, why: str, lent: bool) -> None:
         """The store is about to be closed; `lent`: another may change everything in it."""
 
-    def folded(self, group: Group, endings: Sequence[Ending], changed: list[Entity]) -> None:
+    def folded(
+        self, group: Group, endings: Sequence[Ending], changed: list[Entity], rules: Rules
+    ) -> None:
         """These ended so; copies of the rows as they are now, until `committed` not in the
-        store."""
+        store, and the rules that they were folded under."""
 
     def committed(self) -> None:
         """The store has all that was folded before the last call of `committing`."""
@@ -215,7 +218,7 @@ class Folder:
             endings = runner.apply(numbered(piece), piece.recorded_at, piece.read)
             self._at = piece.last
             changed = [entity.copy() for entity in self._to_show(runner.store.take_kept())]
-            self._told.folded(piece, endings, changed)
+            self._told.folded(piece, endings, changed, runner.applier.rules)
             if runner.is_full:
                 self._commit(runner)
 

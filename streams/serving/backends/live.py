@@ -9,7 +9,8 @@ from typing import NamedTuple
 from sinks.generation import FOLDER, ROOT, Stamp, find_tables, names, pointer, stamp
 from sinks.root import HistoryError, is_marked
 from streams.errors import TurnfoldError
-from streams.files.manifest import load, use_constants
+from streams.files.manifest import rules_of
+from streams.folds.rules import Rules
 
 log = logging.getLogger(__name__)
 
@@ -23,12 +24,13 @@ class Live(NamedTuple):
 
     `name`: None where there is no history, and so no generations. `tables`: the path that means
     its history tables, whichever generation is promoted meanwhile. `at_any_rate`: it was promoted
-    with --behind, so it is not waited for.
+    with --behind, so it is not waited for. `rules`: those that it was folded, and is read, under.
     """
 
     name: str | None = None
     tables: Path | None = None
     at_any_rate: bool = False
+    rules: Rules = Rules()
 
 
 def promoted(root: Path) -> Live:
@@ -58,7 +60,7 @@ def _tables(root: Path, name: str) -> Path:
 
 def _checked(root: Path, live: Live) -> Live:
     if live.name != ROOT or is_marked(root):
-        load(_folder(live))
+        return live._replace(rules=rules_of(_folder(live)))
     return live
 
 
@@ -71,13 +73,10 @@ def _folder(live: Live) -> Path:
     return folder
 
 
-def answer_by(live: Live) -> None:
-    """This process reads under the constants of a generation from now on.
-
-    Raises HistoryError, ConfigurationError: nothing has changed then.
-    """
+def check_readable(live: Live) -> None:
+    """Raises HistoryError, ConfigurationError where a generation cannot be read, or no longer."""
     if live.tables is not None and is_marked(live.tables.parent.parent):
-        use_constants(find_tables(live.tables))
+        rules_of(find_tables(live.tables))
 
 
 class Pointer:
@@ -93,7 +92,6 @@ class Pointer:
         self._again = 0.0
         self.why = ""
         """Why the promoted generation does not answer; empty where it does."""
-        answer_by(self._live)
 
     def look(self) -> Live:
         """The generation to answer from now: one `stat`, unless it changed."""
@@ -106,7 +104,6 @@ class Pointer:
     def _follow(self) -> None:
         try:
             found = promoted(self._root)
-            answer_by(found)
         except UNREADABLE as error:
             if str(error) != self.why:
                 log.error(

@@ -17,9 +17,9 @@ from sinks.generation import find_tables, stamp
 from sinks.root import HistoryError, find_root
 from streams.errors import TurnfoldError
 from streams.files.refold import refold, refold_user
-from streams.folds.rows import Input, Rows
+from streams.folds.rows import Input
 from streams.observing.readiness import Readiness
-from streams.serving.backends.backend import NotReady, Outcome, Prepare, Table, ended_of
+from streams.serving.backends.backend import Found, NotReady, Outcome, Prepare, Table, ended_of
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.live import Live, Pointer
 from streams.serving.backends.tenant_queue import Turns
@@ -73,12 +73,14 @@ class HistoryMemory:
         logs = folder.glob("*/_delta_log")
         return [*stamp(self._root), *sorted(log.stat().st_mtime_ns for log in logs)]
 
-    async def rows(self, table: Table, tenant: str, key: str) -> Rows:
+    async def rows(self, table: Table, tenant: str, key: str) -> Found:
         ask = refold if table == "sessions" else refold_user
         give_back = await self._turns.take(tenant)
         try:
-            tables = self.live.tables or self._root
-            return await asyncio.to_thread(ask, tables, tenant, key)
+            live = self.live
+            tables = live.tables or self._root
+            rows = await asyncio.to_thread(ask, tables, tenant, key, live.rules)
+            return Found(rows, live.rules)
         except (HistoryError, TurnfoldError, OSError, _duckdb.Error) as error:
             log.warning("the history cannot be read: %s", error)
             raise NotReady("the history cannot be read now; the server's log says why") from None

@@ -18,15 +18,15 @@ from aiokafka.structs import TopicPartition
 
 from sinks.generation import ROOT
 from streams.errors import ConfigurationError
-from streams.folds.rows import Input, Rows
+from streams.folds.rows import Input
 from streams.kafka.agents.routing import route, route_of
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.transport.layout import check
 from streams.kafka.transport.rows import MemoryRows, RowStore
 from streams.observing.readiness import Readiness
-from streams.serving.backends.backend import Busy, NotReady, Outcome, Prepare, Table
+from streams.serving.backends.backend import Busy, Found, NotReady, Outcome, Prepare, Table
 from streams.serving.backends.changes import Changes
-from streams.serving.backends.live import Live, answer_by, pinned, promoted
+from streams.serving.backends.live import Live, check_readable, pinned, promoted
 from streams.serving.backends.promotion import Promotion
 from streams.serving.backends.replica_tables import TABLES, ReplicaTables
 from streams.serving.backends.writing import Message, NotAppended, Writing
@@ -90,7 +90,6 @@ class ReplicaMemory:
         """
         await check(self._kafka, self.tables.group, None)
         self._failure: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
-        answer_by(self.live)
         self.tables.start(self.ended)
         parts = [self._writing.run()]
         if self._promotion is not None:
@@ -142,7 +141,7 @@ class ReplicaMemory:
 
         Raises HistoryError, ConfigurationError: nothing has changed then.
         """
-        answer_by(tables.live)
+        check_readable(tables.live)
         before, self._tables = self._tables, tables
         before.let_go()
         self.changes.tell(self.changes.awaited())
@@ -150,10 +149,11 @@ class ReplicaMemory:
 
     # --- reading ----------------------------------------------------------------------------------
 
-    async def rows(self, table: Table, tenant: str, key: str) -> Rows:
+    async def rows(self, table: Table, tenant: str, key: str) -> Found:
         """As `Memory.rows`."""
         self._check_going()
-        return self._tables.rows(table, tenant, key)
+        tables = self._tables
+        return Found(tables.rows(table, tenant, key), tables.live.rules)
 
     def _check_going(self) -> None:
         """Raises NotReady."""

@@ -1,5 +1,6 @@
 """The rows of a session or user as the documents that readers get. Expiry is as of `now`.
 
+Each is made of an entity's rows and of its generation's rules, as `Memory.rows` gives them.
 Every function answers None where the entity is not known, or has nothing of the kind.
 """
 
@@ -11,6 +12,7 @@ from streams.folds.expiry import expire
 from streams.folds.ids import short_hash
 from streams.folds.index import find_id
 from streams.folds.rows import Rows
+from streams.folds.rules import Rules
 
 Json = dict[str, Any]
 
@@ -18,25 +20,26 @@ profile = learner.document
 context = documents.context
 
 
-def session(rows: Rows, now: int) -> Json | None:
+def session(rows: Rows, rules: Rules, now: int) -> Json | None:
     """The session's document with its SessionContext (schemas.session.SessionDocument)."""
     if rows.get("h") is None:
         return None
-    return expire(documents.session(rows), documents.latest_turn(rows), now)
+    latest = documents.latest_turn(rows, rules)
+    return expire(documents.session(rows, rules), latest, now, rules)
 
 
-def task_of(rows: Rows, task_id: str) -> Json | None:
+def task_of(rows: Rows, rules: Rules, task_id: str) -> Json | None:
     """The task's document (schemas.task.TaskDocument)."""
     if rows.get(f"t/{task_id}") is None:
         return None
-    latest = documents.latest_turn(rows) if rows.get("h") else None
-    return task.document(rows, task_id, latest)
+    latest = documents.latest_turn(rows, rules) if rows.get("h") else None
+    return task.document(rows, rules, task_id, latest)
 
 
-def user(rows: Rows, now: int) -> Json | None:
+def user(rows: Rows, rules: Rules, now: int) -> Json | None:
     """Everything that is known of a user (schemas.http.UserDocument)."""
     known = {
-        "profile": profile(rows, rows.key),
+        "profile": profile(rows, rules, rows.key),
         "states": [one for one in held(rows, now) if one["kind"] != "long_mood_state"],
         "preferences": _preferences(rows),
         "mood": mood(rows, now),

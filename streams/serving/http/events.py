@@ -72,13 +72,13 @@ async def _event(memory: Memory, tenant: str, session_id: str) -> tuple[str, byt
     """The session as it is now, and its id; nothing new while the tier cannot tell."""
     while True:
         try:
-            rows = await memory.rows("sessions", tenant, session_id)
+            found = await memory.rows("sessions", tenant, session_id)
             break
         except NotReady:
             return "", HEARTBEAT
         except Busy:  # all streams of a tenant ask at once after a commit
             await asyncio.sleep(AGAIN)
-    document = documents.session(rows, time.time_ns() // 1000)
+    document = documents.session(*found, time.time_ns() // 1000)
     if document is None:
         return "gone", GONE
     text = _encode(document)

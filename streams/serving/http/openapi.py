@@ -3,7 +3,6 @@ bodies and replies by the models of `schemas` (schemas/generated/openapi.json)."
 
 from functools import cache
 from http import HTTPStatus
-from importlib.metadata import version
 from typing import Any, cast
 
 from fastapi.openapi.utils import get_openapi
@@ -14,6 +13,7 @@ from schemas.base import JsonObject
 from schemas.events import RECORD_TYPES
 from schemas.export import Schema
 from schemas.http import EventStream, ProblemDocument
+from streams import __version__
 from streams.serving.http.access import OPEN
 from streams.serving.http.endpoints import ENDPOINTS, Endpoint
 from streams.serving.http.media import JSON
@@ -54,7 +54,7 @@ def document() -> JsonObject:
         route.methods = {endpoint.method}  # HEAD says nothing that GET does not
     made = get_openapi(
         title="Turnfold",
-        version=version("turnfold"),
+        version=__version__,
         description=DESCRIPTION,
         routes=routes,
     )

@@ -36,14 +36,14 @@ from streams.serving.http.route import (
 
 async def profile(request: Request, user_id: IdInPath) -> Response:
     """A user's learning profile."""
-    rows = await serving(request).memory.rows("users", tenant_of(request), user_id)
-    return known(documents.profile(rows, user_id), "learning profile")
+    found = await serving(request).memory.rows("users", tenant_of(request), user_id)
+    return known(documents.profile(*found, user_id), "learning profile")
 
 
 async def context(request: Request, session_id: IdInPath) -> Response:
     """A session's context: what an agent needs before it answers."""
-    rows = await serving(request).memory.rows("sessions", tenant_of(request), session_id)
-    return known(documents.context(rows), "session context")
+    found = await serving(request).memory.rows("sessions", tenant_of(request), session_id)
+    return known(documents.context(*found), "session context")
 
 
 async def memory_summary(
@@ -57,7 +57,7 @@ async def memory_summary(
     session = user = None
     if session_id is not None:
         session = await memory.rows("sessions", tenant, session_id)
-        user_id = user_id or user_of(session)
+        user_id = user_id or user_of(*session)
     if user_id is not None:
         user = await memory.rows("users", tenant, user_id)
     return reply(summary(session, user, request_headers.language(request)))
@@ -121,7 +121,8 @@ async def _write(
         line = withheld.NOTHING
     if (key or body.signal_id) and body.occurred_at is None:
         # sent again it has another time: what came first stands
-        if knows_signal(await here.memory.rows(table, tenant, owner), signal_id):
+        rows, _ = await here.memory.rows(table, tenant, owner)
+        if knows_signal(rows, signal_id):
             return await _document(here, table, tenant, owner)
         line = here.keys.first((table, tenant, owner, signal_id), line)
     within = request_headers.preference(request, here.within).wait
@@ -151,6 +152,6 @@ _chance = Random()
 
 async def _document(here: Serving, table: Table, tenant: str, owner: str) -> Response:
     """What was written, as it is now; 204 where it is not kept, for it was withheld."""
-    rows = await here.memory.rows(table, tenant, owner)
-    found = documents.context(rows) if table == "sessions" else documents.profile(rows, owner)
-    return Response(status_code=HTTPStatus.NO_CONTENT) if found is None else reply(found)
+    found = await here.memory.rows(table, tenant, owner)
+    document = documents.profile(*found, owner) if table == "users" else documents.context(*found)
+    return Response(status_code=HTTPStatus.NO_CONTENT) if document is None else reply(document)

@@ -62,8 +62,8 @@ async def session(request: Request, session_id: IdInPath, as_of: MomentInQuery =
             "session", tenant, lambda root: reading.session(root, tenant, session_id, as_of, _now())
         )
         return reply(then)
-    rows = await here.memory.rows("sessions", tenant, session_id)
-    return known(documents.session(rows, _now()), "session")
+    found = await here.memory.rows("sessions", tenant, session_id)
+    return known(documents.session(*found, _now()), "session")
 
 
 async def timeline(
@@ -88,7 +88,7 @@ async def events(request: Request, session_id: IdInPath) -> Response:
     """The session's document as server-sent events: once now, then on every change. With
     `Last-Event-ID` the first event is sent only if the document has changed since."""
     here, tenant = serving(request), tenant_of(request)
-    rows = await here.memory.rows("sessions", tenant, session_id)
+    rows, _ = await here.memory.rows("sessions", tenant, session_id)
     if rows.get("h") is None:
         raise not_found("session")
     if request.method == "HEAD":
@@ -107,8 +107,8 @@ async def task(request: Request, task_id: IdInPath, session_id: IdInQuery = None
             "task", tenant, lambda root: reading.task(root, tenant, task_id, None)
         )
         return reply(found)
-    rows = await here.memory.rows("sessions", tenant, session_id)
-    return known(documents.task_of(rows, task_id), "task")
+    rows, rules = await here.memory.rows("sessions", tenant, session_id)
+    return known(documents.task_of(rows, rules, task_id), "task")
 
 
 # --- users ------------------------------------------------------------------------------------
@@ -116,8 +116,8 @@ async def task(request: Request, task_id: IdInPath, session_id: IdInQuery = None
 
 async def user(request: Request, user_id: IdInPath) -> Response:
     """A user's profile, states, preferences and mood, now."""
-    rows = await serving(request).memory.rows("users", tenant_of(request), user_id)
-    return known(documents.user(rows, _now()), "user")
+    found = await serving(request).memory.rows("users", tenant_of(request), user_id)
+    return known(documents.user(*found, _now()), "user")
 
 
 async def states(
@@ -152,7 +152,7 @@ async def mood(request: Request, user_id: IdInPath, at: MomentInQuery = None) ->
     """A user's mood, now or at a time. It fades between moments of affect."""
     here, tenant = serving(request), tenant_of(request)
     moment = _now() if at is None else at
-    rows = await here.memory.rows("users", tenant, user_id)
+    rows, _ = await here.memory.rows("users", tenant, user_id)
     since = documents.mood_since(rows)
     if since is None or since <= moment:
         return known(documents.mood(rows, moment), "mood")

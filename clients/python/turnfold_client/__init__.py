@@ -1,0 +1,58 @@
+"""A client of Turnfold's HTTP API, sync and async.
+
+with Turnfold("http://localhost:8400", token) as turnfold:
+    summary = turnfold.memory_summary(session_id="s456")
+"""
+
+from turnfold_client.async_client import AsyncTurnfold
+from turnfold_client.errors import (
+    BadRequestError,
+    BusyError,
+    ClientError,
+    ConflictError,
+    ForbiddenError,
+    InvalidError,
+    NoHistoryError,
+    NoRoomError,
+    NotFoundError,
+    NotReadyError,
+    ReplyError,
+    ServerError,
+    StatusError,
+    TooLargeError,
+    UnauthorizedError,
+    UnreachableError,
+)
+from turnfold_client.events import SessionEvent
+from turnfold_client.models import SessionUpdate, UserEvent, UserUpdate
+from turnfold_client.sync_client import Turnfold
+from turnfold_client.times import format_time, parse_time
+from turnfold_client.version import __version__
+
+__all__ = [
+    "AsyncTurnfold",
+    "BadRequestError",
+    "BusyError",
+    "ClientError",
+    "ConflictError",
+    "ForbiddenError",
+    "InvalidError",
+    "NoHistoryError",
+    "NoRoomError",
+    "NotFoundError",
+    "NotReadyError",
+    "ReplyError",
+    "ServerError",
+    "SessionEvent",
+    "SessionUpdate",
+    "StatusError",
+    "TooLargeError",
+    "Turnfold",
+    "UnauthorizedError",
+    "UnreachableError",
+    "UserEvent",
+    "UserUpdate",
+    "__version__",
+    "format_time",
+    "parse_time",
+]

@@ -1,0 +1,809 @@
+"""Models of requests and replies. Made by scripts/generate from schemas/generated/openapi.json."""
+# fmt: off
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, RootModel
+
+from turnfold_client.base import Closed, Micros, Open
+
+Id = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")]
+Tenant = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f-\x9f/]+$")]
+Label = Annotated[str, Field(max_length=256, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
+Text = Annotated[str, Field(max_length=1000000)]
+Confidence = Annotated[float, Field(ge=0, le=1)]
+
+
+class Accepted(Closed):
+    """The record is stored; its outcome was not known in time. `look` is the URL that will show
+    its effect."""
+
+    id: str
+    ending: Literal["accepted"]
+    look: str
+
+
+class Action(Open):
+    """What one step of the loop did; `output` may have any form."""
+
+    action_type: Literal["CALL_TOOL", "RE_PLAN", "REFLECT", "ANSWER", "CLARIFY"]
+    output: dict[str, Any] = Field(default_factory=dict)
+
+
+class Vad(Open):
+    """Valence, arousal, dominance; each is a finite number; values outside -1..+1 are
+    clamped."""
+
+    v: float
+    a: float
+    d: float
+
+
+class Affect(Open):
+    """One moment of affect: text, labels and numbers."""
+
+    text: Text = ""
+    labels: Annotated[list[Label], Field(max_length=6)] = Field(default_factory=list)
+    vad: Vad
+    confidence: float = 0.5
+
+
+class ArtifactsMetadata(Open):
+    """Where the session's files are stored."""
+
+    workspace_root: Text | None = None
+    sandbox_id: Text | None = None
+
+
+class Claim(Open):
+    """A claim about what a session is about (`subject`) or for (`object`)."""
+
+    content: Text
+    source: Literal["user", "agent"] = "agent"
+    confidence: Confidence = 0.5
+
+
+class ThreadUpdate(Open):
+    """Puts an event into a thread, takes it out, or merges a whole thread into another."""
+
+    op: Literal["put", "remove", "merge_into"] = "put"
+    thread_key: Label
+    event_id: Id | None = None
+    into: Label | None = None
+    confidence: Confidence = 0.5
+    evidence_event_ids: Annotated[list[Id], Field(max_length=64)] = Field(default_factory=list)
+    reason: Text = ""
+
+
+class LinkUpdate(Open):
+    """Puts or removes a relation between two events."""
+
+    op: Literal["put", "remove"] = "put"
+    from_event_id: Id
+    to_event_id: Id
+    label: Literal["reply_to", "same_topic", "caused_by", "continuation"]
+    confidence: Confidence = 0.5
+    evidence_event_ids: Annotated[list[Id], Field(max_length=64)] = Field(default_factory=list)
+    reason: Text = ""
+
+
+class ContextUpdates(Open):
+    """Changes of threads and links."""
+
+    threads: Annotated[list[ThreadUpdate], Field(max_length=200)] = Field(default_factory=list)
+    links: Annotated[list[LinkUpdate], Field(max_length=200)] = Field(default_factory=list)
+
+
+class Summary(Open):
+    """What the agent found and decided in one task."""
+
+    content: Text = ""
+    key_findings: Annotated[list[Text], Field(max_length=64)] = Field(default_factory=list)
+    final_decisions: Annotated[list[Text], Field(max_length=64)] = Field(default_factory=list)
+
+
+class Conversation(Closed):
+    """One task of a session: its question and its answer. `task_index` counts from 1."""
+
+    task_index: Annotated[int, Field(ge=1)]
+    task_id: str
+    user_input: str = ""
+    agent_answer: str = ""
+    status: Literal["running", "done", "error"]
+    error: str | None = None
+    summary: Summary | None = None
+
+
+class CurrentRecursion(Closed):
+    """The last recursion in order."""
+
+    trace_id: str
+    iteration_index: int
+    status: Literal["running", "done", "error"]
+
+
+class DeadLetter(Closed):
+    """A record that could not be applied."""
+
+    id: str
+    reason: str
+    detail: str
+    key: str | None
+    bytes: int
+    recorded_at: Micros
+
+
+class DeadLetterWhole(Closed):
+    """A dead letter with its content: as text, or in base64 if it is not UTF-8."""
+
+    id: str
+    reason: str
+    detail: str
+    key: str | None
+    recorded_at: Micros
+    headers: str | None
+    text: str | None = None
+    base64: str | None = None
+
+
+class DeadLetters(Closed):
+    """Dead letters, oldest first."""
+
+    dead_letters: list[DeadLetter]
+    next: str | None
+
+
+class EventAnnotations(Open):
+    """When the event happened and which entities it concerns."""
+
+    about_start: Micros | None = None
+    about_end: Micros | None = None
+    life_stage: Label | None = None
+    entities: Annotated[list[Label], Field(max_length=64)] = Field(default_factory=list)
+
+
+class EventStream(RootModel[str]):
+    """Server-sent events: `id` the document's hash, `event: session`, `data` a SessionDocument;
+    `event: gone` if the session no longer exists. Comments keep the connection open."""
+
+
+class Extraction(Open):
+    """How a model made a plan: the turns it read, its calls, their tokens and cost. With
+    `error` no plan could be made of these turns: the record becomes a dead letter with reason
+    `extraction_failed`. `answer` is the model's last answer."""
+
+    event_ids: Annotated[list[Id], Field(max_length=1000)] = Field(default_factory=list)
+    calls: Annotated[int, Field(ge=0, le=9007199254740992)] = 0
+    prompt_tokens: Annotated[int, Field(ge=0, le=9007199254740992)] = 0
+    completion_tokens: Annotated[int, Field(ge=0, le=9007199254740992)] = 0
+    cost: Annotated[float, Field(ge=0)] = 0.0
+    made_at: Micros | None = None
+    error: Text | None = None
+    answer: Text | None = None
+
+
+class Extractor(Open):
+    """Who made a plan."""
+
+    name: Label
+    version: Label = ""
+
+
+class Health(Closed):
+    """Liveness. `generation` is the one that answers; null if none does or the server has no
+    history."""
+
+    status: Literal["ok"]
+    generation: str | None
+
+
+class LearnerHistory(Closed):
+    """Counts of activities, and topics in order of first visit."""
+
+    quiz_sessions: Annotated[int, Field(ge=0)] = 0
+    homework_help_count: Annotated[int, Field(ge=0)] = 0
+    topics_visited: Annotated[list[str], Field(max_length=500)] = Field(default_factory=list)
+
+
+class LearnerPreferences(Closed):
+    """What the learner uses most, and how clearly; null while there is too little to tell."""
+
+    preferred_artifact: Literal["quiz", "explanation", "notes", "flashcards"] | None = None
+    preferred_artifact_strength: Literal["weak", "medium", "strong"] | None = None
+    difficulty_preference: Literal["easy", "medium", "hard"] | None = None
+    difficulty_preference_strength: Literal["weak", "medium", "strong"] | None = None
+
+
+class MemoryItemPatch(Open):
+    """Fields of a session memory item to change; omitted fields keep their values."""
+
+    id: Id
+    content: Text | None = None
+    confidence: Confidence | None = None
+    source: Literal["user", "joint", "agent"] | None = None
+    decision: Text | None = None
+    rationale: Text | None = None
+    reversible: bool | None = None
+    scope: Label | None = None
+
+
+class MemoryItemWrite(Open):
+    """An item that `session_memory_delta` adds. It needs no threshold."""
+
+    id: Id
+    type: Literal["preference", "constraint", "background", "capability_assumption", "decision"]
+    content: Text = ""
+    confidence: Confidence = 0.5
+    source: Literal["user", "joint", "agent"] | None = None
+    decision: Text | None = None
+    rationale: Text | None = None
+    reversible: bool = True
+    scope: Label | None = None
+
+
+class MemorySummary(Closed):
+    """Mastery of the current topic. `known` is false if there is no answer on it yet."""
+
+    topic_hint: str | None = None
+    user_mastery_hint: Literal["weak", "medium", "strong"] = "weak"
+    known: bool = False
+    recent_behavior: str
+
+
+class Metadata(Open):
+    """The result of a lesson. `correct_rate` is a share, 0..1."""
+
+    difficulty: Literal["easy", "medium", "hard"] | None = None
+    correct_rate: Confidence | None = None
+
+
+class MoodNow(Closed):
+    """The mood at a moment: baseline + shock, the shock halving every `shock_halflife_seconds`.
+    `at` is missing if the user has no moment of affect."""
+
+    text: str
+    vad: Vad
+    at: Micros | None = None
+    baseline_vad: Vad
+    shock_vad: Vad
+    shock_halflife_seconds: Annotated[float, Field(gt=0)]
+    shock_severity: Confidence
+    last_at: Micros | None
+
+
+class Observation(Open):
+    """Something worth remembering; shown once its type's threshold is met (docs/rules.md)."""
+
+    type: Literal["preference", "constraint", "background", "capability_assumption", "decision"]
+    content: Text = ""
+    explicit: bool = False
+    environment: bool = False
+    confidence: Confidence = 0.5
+    opposes: Text | None = None
+    decision: Text | None = None
+    rationale: Text | None = None
+    source: Literal["user", "joint", "agent"] | None = None
+    reversible: bool = True
+    supersedes: Text | None = None
+
+
+class PlanAffect(Open):
+    """A moment of affect in an event; by default in the plan's own event."""
+
+    text: Text = ""
+    labels: Annotated[list[Label], Field(max_length=6)] = Field(default_factory=list)
+    vad: Vad
+    confidence: float = 0.5
+    event_id: Id | None = None
+
+
+class PlanStep(Open):
+    """One step of a plan. Without a status a known step keeps its current one."""
+
+    step_id: Id
+    description: Text = ""
+    status: Literal["pending", "running", "done", "error"] | None = None
+
+
+class Preference(Closed):
+    """A like or dislike; unique by (domain, normalised subject, polarity)."""
+
+    preference_id: str
+    domain: str
+    polarity: Literal["like", "dislike"]
+    subject: str
+    status: Literal["candidate", "confirmed", "revoked"]
+    confidence: float
+    note: str | None = None
+    evidence_event_ids: list[str] = Field(default_factory=list)
+    updated_at: Micros
+
+
+class PreferenceUpdate(Open):
+    """One change of a like or dislike; unique by (domain, normalised subject, polarity)."""
+
+    op: Literal["upsert_candidate", "confirm", "revoke"]
+    domain: Label
+    polarity: Literal["like", "dislike"]
+    subject: Annotated[str, Field(min_length=1, max_length=512)]
+    confidence: Confidence = 0.5
+    note: Text | None = None
+    evidence_event_ids: Annotated[list[Id], Field(max_length=64)] = Field(default_factory=list)
+    reason: Text = ""
+
+
+class ProblemError(Closed):
+    """One fault: the field, the reason, and for several records the record's position, from
+    1."""
+
+    field: str
+    reason: str
+    position: int | None = None
+
+
+class ProblemDocument(Closed):
+    """A problem document (RFC 9457). docs/http.md explains each `type`."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[ProblemError] | None = None
+
+
+class Ready(Closed):
+    """Current readiness; accurate during a restore. `done` of `total` rows or bytes are
+    restored. `generation` is the one that answers; null if none does or the server has no
+    history. `promoted` is a generation that was promoted and does not answer yet; usually
+    null."""
+
+    ready: bool
+    about: str
+    done: int
+    total: int
+    generation: str | None
+    promoted: str | None
+
+
+class RecordResult(Closed):
+    """The outcome of one record. `position` counts lines of NDJSON, or elements, from 1.
+    `refused`: not stored; `field` and `detail` give the reason. `dead`: stored as a dead
+    letter. `accepted`: stored; its outcome was not known in time."""
+
+    position: int
+    id: str | None = None
+    ending: Literal["applied", "duplicate", "dead", "withheld", "accepted", "refused"]
+    reason: str | None = None
+    field: str | None = None
+    detail: str | None = None
+
+
+class RecordsReply(Closed):
+    """Counts by outcome, and the result of each record; with `Prefer: return=minimal` only of
+    records that are refused or dead."""
+
+    counts: dict[Literal["applied", "duplicate", "dead", "withheld", "accepted", "refused"], int]
+    results: list[RecordResult]
+
+
+class Recursion(Open):
+    """One step of an agent's loop. Key: tenant/session_id."""
+
+    schema_version: Annotated[int, Field(ge=1, le=2)] = 1
+    type: Literal["recursion"] = "recursion"
+    tenant: Tenant = "default"
+    occurred_at: Micros
+    recorded_at: Micros | None = None
+    session_id: Id
+    task_id: Id
+    trace_id: Id
+    iteration_index: Annotated[int, Field(ge=0, le=1000000000)]
+    status: Literal["running", "done", "error"] = "done"
+    step_id: Id | None = None
+    observe: Text = ""
+    thought: Text = ""
+    action: Action
+    objective: Text | None = None
+    constraints: Annotated[list[Text], Field(max_length=100)] | None = None
+    plan: Annotated[list[PlanStep], Field(max_length=1000)] | None = None
+    short_term_memory_append: Text | list[Text] | None = None
+    max_iteration: Annotated[int, Field(ge=1, le=1000000)] | None = None
+    error: Text | None = None
+    final: bool = False
+
+
+class RevisionTold(Closed):
+    """A change, with one of its evidence events."""
+
+    owner_id: str
+    entity_type: str
+    entity_id: str
+    kind: str | None
+    op: str
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+    reason: str
+    occurred_at: Micros
+    recorded_at: Micros
+    seq: int
+    revision_id: str
+    plan_id: str | None
+    evidence_event_id: str | None
+    evidence_session_id: str | None
+    evidence_occurred_at: Micros | None
+    user_input: str | None
+    agent_answer: str | None
+
+
+class SearchHit(Closed):
+    """An event, state, preference or session memory item. `matches` are the matching parts of
+    `text`, as [start, end) in characters; `why` is what each signal adds to `score`."""
+
+    kind: Literal["event", "state", "preference", "session_memory"]
+    id: str
+    session_id: str | None
+    user_id: str | None
+    at: Micros
+    valid_to: Micros | None
+    text: str
+    matches: list[tuple[int, int]]
+    score: float
+    why: dict[str, float]
+
+
+class SearchPage(Closed):
+    """The best hits first."""
+
+    hits: list[SearchHit]
+    next: str | None
+
+
+class SessionContext(Closed):
+    """The session's short-term memory; at most 10 recent intents, oldest first."""
+
+    session_id: str
+    current_topic: str | None = None
+    recent_intents: Annotated[list[str], Field(max_length=10)] = Field(default_factory=list)
+    last_artifact: str | None = None
+    last_user_message: str = ""
+    updated_at: Micros
+
+
+class SessionMemoryItem(Closed):
+    """Something worth remembering in a session; `evidence` lists at most the 20 newest
+    events."""
+
+    id: str
+    type: Literal["preference", "constraint", "background", "capability_assumption", "decision"]
+    content: str = ""
+    confidence: Confidence
+    source: Literal["user", "joint", "agent"] | None = None
+    decision: str | None = None
+    rationale: str | None = None
+    reversible: bool | None = None
+    scope: str | None = None
+    evidence: Annotated[list[str], Field(max_length=20)] = Field(default_factory=list)
+
+
+class SessionDocument(Closed):
+    """The session: at most the 20 newest conversations and 200 memory items."""
+
+    session_id: str
+    user_id: str | None = None
+    subject: Claim | None = None
+    object: Claim | None = None
+    status: Literal["active", "waiting_input", "closed"]
+    closed_reason: str | None = None
+    artifacts_metadata: dict[str, Any] = Field(default_factory=dict)
+    conversations: Annotated[list[Conversation], Field(max_length=20)] = Field(default_factory=list)
+    conversation_count: Annotated[int, Field(ge=0)] = 0
+    session_memory: Annotated[list[SessionMemoryItem], Field(max_length=200)] = Field(
+        default_factory=list
+    )
+    created_at: Micros
+    updated_at: Micros
+    context: SessionContext | None = None
+
+
+class SessionMemoryDelta(Open):
+    """Direct writes to the session memory. Per id the latest turn's operation wins."""
+
+    add: Annotated[list[MemoryItemWrite], Field(max_length=64)] = Field(default_factory=list)
+    update: Annotated[list[MemoryItemPatch], Field(max_length=64)] = Field(default_factory=list)
+    delete: Annotated[list[Id], Field(max_length=64)] = Field(default_factory=list)
+
+
+class SessionUpdate(Open):
+    """The body of `POST /memory/session/update`."""
+
+    tenant: Tenant | None = None
+    signal_id: Id | None = None
+    occurred_at: Micros | None = None
+    session_id: Id
+    intent: Label | None = None
+    topic: Label | None = None
+    artifact: Label | None = None
+
+
+class ShortTermMemory(Closed):
+    """A short-term memory, and the recursion that added it."""
+
+    trace_id: str
+    memory: str
+
+
+class Signal(Open):
+    """An update of a session's context (scope session) or of a user's profile (scope user)."""
+
+    schema_version: Annotated[int, Field(ge=1, le=2)] = 1
+    type: Literal["signal"] = "signal"
+    tenant: Tenant = "default"
+    occurred_at: Micros
+    recorded_at: Micros | None = None
+    signal_id: Id
+    scope: Literal["session", "user"]
+    session_id: Id | None = None
+    user_id: Id | None = None
+    intent: Label | list[Label] | None = None
+    topic: Label | None = None
+    artifact: Label | None = None
+    metadata: Metadata | None = None
+
+
+class State(Closed):
+    """A version of a state, valid in [valid_from, valid_to)."""
+
+    state_id: str
+    kind: Literal["fact", "relation", "task", "summary", "long_mood_state"]
+    body_text: str
+    payload: dict[str, Any] = Field(default_factory=dict)
+    confidence: float
+    entities: list[str] = Field(default_factory=list)
+    valid_from: Micros
+    valid_to: Micros | None = None
+    last_confirmed_at: Micros
+    status: Literal["active", "done", "closed"]
+    evidence_event_ids: list[str] = Field(default_factory=list)
+    updated_at: Micros
+
+
+class StateThen(Closed):
+    """A state as it was true at one time and known at another."""
+
+    owner_id: str
+    state_id: str
+    kind: str
+    body_text: str
+    payload: dict[str, Any]
+    confidence: float
+    valid_from: Micros
+    valid_to: Micros | None
+    last_confirmed_at: Micros
+    status: str
+    evidence_event_ids: list[str]
+    updated_at: Micros
+
+
+class StateUpdate(Open):
+    """One change of the long-term state."""
+
+    op: Literal["upsert", "close", "mark_done"] = "upsert"
+    kind: Literal["fact", "relation", "task", "summary", "long_mood_state"] | None = None
+    state_id: Id | None = None
+    body_text: Text = ""
+    payload: dict[str, Any] | None = None
+    confidence: Confidence | None = None
+    valid_from: Micros | None = None
+    valid_to: Micros | None = None
+    entities: Annotated[list[Label], Field(max_length=64)] = Field(default_factory=list)
+    evidence_event_ids: Annotated[list[Id], Field(max_length=64)] = Field(default_factory=list)
+    reason: Text = ""
+
+
+class States(Closed):
+    """A user's states. `next` is the cursor of the next page; null at the end."""
+
+    user_id: str
+    as_of: Micros
+    known_at: Micros | None
+    states: list[StateThen]
+    next: str | None
+
+
+class StepView(Closed):
+    """A step of the plan with the recursions that claim it."""
+
+    step_id: str
+    description: str = ""
+    status: Literal["pending", "running", "done", "error"]
+    recursion_history: list[dict[str, Any]] = Field(default_factory=list)
+
+
+class TaskMemory(Closed):
+    """At most the 50 newest short-term memories."""
+
+    short_term: Annotated[list[ShortTermMemory], Field(max_length=50)] = Field(default_factory=list)
+
+
+class TaskContext(Closed):
+    """The task's objective, constraints, plan and short-term memory."""
+
+    objective: str | None = None
+    constraints: list[str] = Field(default_factory=list)
+    plan: Annotated[list[StepView], Field(max_length=100)] = Field(default_factory=list)
+    memory: TaskMemory
+
+
+class TaskGlobal(Closed):
+    """The task's status, iterations and limit."""
+
+    task_id: str
+    iteration: Annotated[int, Field(ge=0)]
+    max_iteration: Annotated[int, Field(ge=1)]
+    status: Literal["pending", "running", "completed", "failed", "waiting_input"]
+    error: str | None = None
+    forced: bool = False
+    stalled: bool = False
+    stalled_count: Annotated[int, Field(ge=0)] = 0
+    created_at: Micros
+    updated_at: Micros
+
+
+class TaskDocument(Closed):
+    """The state of a task: the fold of its recursions in (iteration_index, trace_id) order. At
+    most 200 recursions are kept whole; `older_recursions` counts the others."""
+
+    global_: TaskGlobal = Field(alias="global")
+    current_recursion: CurrentRecursion | dict[str, Any]
+    context: TaskContext
+    recursion_history: list[dict[str, Any]] = Field(default_factory=list)
+    older_recursions: Annotated[int, Field(ge=0)] = 0
+
+
+class TimelineTurn(Closed):
+    """A turn with its affect, if known."""
+
+    occurred_at: Micros
+    event_id: str
+    session_id: str
+    user_id: str | None
+    source: str
+    status: str
+    user_input: str
+    agent_answer: str
+    error: str | None
+    intent: str | None
+    topic: str | None
+    v: float | None
+    a: float | None
+    d: float | None
+
+
+class Timeline(Closed):
+    """The turns of a session in order."""
+
+    session_id: str
+    turns: list[TimelineTurn]
+    next: str | None
+
+
+class ToolResult(Open):
+    """The result of a tool call, which is put into that call."""
+
+    schema_version: Annotated[int, Field(ge=1, le=2)] = 1
+    type: Literal["tool_result"] = "tool_result"
+    tenant: Tenant = "default"
+    occurred_at: Micros
+    recorded_at: Micros | None = None
+    session_id: Id
+    task_id: Id
+    trace_id: Id
+    tool_call_id: Id | None = None
+    call_index: Annotated[int, Field(ge=0, le=10000)] | None = None
+    result: Any = None
+    success: bool
+
+
+class Turn(Open):
+    """User input and answer: the unit of the event log. Key: tenant/session_id."""
+
+    schema_version: Annotated[int, Field(ge=1, le=2)] = 1
+    type: Literal["turn"] = "turn"
+    tenant: Tenant = "default"
+    occurred_at: Micros
+    recorded_at: Micros | None = None
+    event_id: Id
+    session_id: Id
+    user_id: Id | None = None
+    client_id: Id | None = None
+    task_id: Id | None = None
+    source: Label = "chat"
+    user_input: Text = ""
+    agent_answer: Text = ""
+    status: Literal["running", "done", "error"] = "done"
+    error: Text | None = None
+    intent: Label | list[Label] | None = None
+    topic: Label | None = None
+    artifact: Label | None = None
+    metadata: Metadata | None = None
+    image_summaries: Annotated[list[Text], Field(max_length=5)] | None = None
+    summary: Summary | None = None
+    subject: Claim | None = None
+    object: Claim | None = None
+    session_status: Literal["active", "waiting_input", "closed"] | None = None
+    artifacts_metadata: ArtifactsMetadata | None = None
+    session_memory_delta: SessionMemoryDelta | None = None
+    observations: Annotated[list[Observation], Field(max_length=64)] | None = None
+    affect: Affect | None = None
+
+
+class UserLearningProfile(Closed):
+    """A user's learning profile. `mastery_score` is the number behind each level, 0..1."""
+
+    user_id: str
+    mastery: dict[str, Literal["weak", "medium", "strong"]] = Field(default_factory=dict)
+    mastery_score: dict[str, float] = Field(default_factory=dict)
+    preferences: LearnerPreferences
+    history: LearnerHistory
+    updated_at: Micros
+
+
+class UserDocument(Closed):
+    """A user's profile, states, preferences and mood."""
+
+    user_id: str
+    profile: UserLearningProfile | None
+    states: list[State]
+    preferences: list[Preference]
+    mood: MoodNow | None
+
+
+class UserEvent(Open):
+    """What the user has just done."""
+
+    intent: Label | None = None
+    topic: Label | None = None
+    artifact: Label | None = None
+    metadata: Metadata | None = None
+
+
+class UserUpdate(Open):
+    """The body of `POST /memory/user/update`."""
+
+    tenant: Tenant | None = None
+    signal_id: Id | None = None
+    occurred_at: Micros | None = None
+    user_id: Id
+    event: UserEvent
+
+
+class Why(Closed):
+    """The revisions of an entity, in order."""
+
+    entity_id: str
+    revisions: list[RevisionTold]
+    next: str | None
+
+
+class WritePlan(Open):
+    """What should be remembered of an event. Applies whole or not at all. Key: tenant/user_id.
+    `event_id` names the event it was made from; none when tidying."""
+
+    schema_version: Annotated[int, Field(ge=1, le=2)] = 1
+    type: Literal["write_plan"] = "write_plan"
+    tenant: Tenant = "default"
+    occurred_at: Micros
+    recorded_at: Micros | None = None
+    plan_id: Id
+    user_id: Id
+    session_id: Id | None = None
+    event_id: Id | None = None
+    extractor: Extractor
+    extraction: Extraction | None = None
+    state_updates: Annotated[list[StateUpdate], Field(max_length=200)] = Field(default_factory=list)
+    preference_updates: Annotated[list[PreferenceUpdate], Field(max_length=200)] = Field(
+        default_factory=list
+    )
+    event_affect: PlanAffect | None = None
+    context_updates: ContextUpdates | None = None
+    event_annotations: EventAnnotations | None = None

@@ -1,0 +1,249 @@
+"""The calls of every operation. Made by scripts/generate from schemas/generated/openapi.json."""
+# fmt: off
+# ruff: noqa: I001
+
+from turnfold_client.calls import (
+    NDJSON, Call, Moment, Records, encoded, in_path, key, lines, moment,
+)
+from turnfold_client.events import SessionEvent
+from turnfold_client.models import (
+    Accepted, DeadLetterWhole, DeadLetters, EventStream, Health, MemorySummary, MoodNow, Ready,
+    RecordsReply, SearchPage, SessionContext, SessionDocument, SessionUpdate, States,
+    TaskDocument, Timeline, UserDocument, UserLearningProfile, UserUpdate, Why,
+)
+
+
+def profile(user_id: str) -> Call[UserLearningProfile]:
+    """GET /memory/user/{user_id}"""
+    return Call("GET", f"/memory/user/{in_path(user_id)}", {200: UserLearningProfile})
+
+
+def context(session_id: str) -> Call[SessionContext]:
+    """GET /memory/session/{session_id}"""
+    return Call("GET", f"/memory/session/{in_path(session_id)}", {200: SessionContext})
+
+
+def memory_summary(
+    *,
+    session_id: str | None = None,
+    user_id: str | None = None,
+    accept_language: str | None = None,
+) -> Call[MemorySummary]:
+    """GET /memory/summary"""
+    return Call(
+        "GET",
+        "/memory/summary",
+        {200: MemorySummary},
+        query={"session_id": session_id, "user_id": user_id},
+        headers={"Accept-Language": accept_language},
+    )
+
+
+def update_user(
+    body: UserUpdate,
+    *,
+    prefer: str | None = None,
+    idempotency_key: str | None = None,
+) -> Call[UserLearningProfile | Accepted | None]:
+    """POST /memory/user/update"""
+    content = encoded(body)
+    return Call(
+        "POST",
+        "/memory/user/update",
+        {200: UserLearningProfile, 202: Accepted, 204: None},
+        headers={"Prefer": prefer, "Idempotency-Key": key(idempotency_key, content)},
+        content=content,
+    )
+
+
+def update_session(
+    body: SessionUpdate,
+    *,
+    prefer: str | None = None,
+    idempotency_key: str | None = None,
+) -> Call[SessionContext | Accepted | None]:
+    """POST /memory/session/update"""
+    content = encoded(body)
+    return Call(
+        "POST",
+        "/memory/session/update",
+        {200: SessionContext, 202: Accepted, 204: None},
+        headers={"Prefer": prefer, "Idempotency-Key": key(idempotency_key, content)},
+        content=content,
+    )
+
+
+def post_records(
+    records: Records,
+    *,
+    prefer: str | None = None,
+    idempotency_key: str | None = None,
+) -> Call[RecordsReply]:
+    """POST /v1/records"""
+    content = lines(records)
+    return Call(
+        "POST",
+        "/v1/records",
+        {200: RecordsReply, 202: RecordsReply},
+        headers={"Prefer": prefer, "Idempotency-Key": key(idempotency_key, content)},
+        content=content,
+        kind=NDJSON,
+    )
+
+
+def session(session_id: str, *, as_of: Moment | None = None) -> Call[SessionDocument]:
+    """GET /v1/sessions/{session_id}"""
+    return Call(
+        "GET",
+        f"/v1/sessions/{in_path(session_id)}",
+        {200: SessionDocument},
+        query={"as_of": moment(as_of)},
+    )
+
+
+def timeline(
+    session_id: str,
+    *,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[Timeline]:
+    """GET /v1/sessions/{session_id}/timeline"""
+    return Call(
+        "GET",
+        f"/v1/sessions/{in_path(session_id)}/timeline",
+        {200: Timeline},
+        query={"limit": limit, "cursor": cursor},
+    )
+
+
+def events(session_id: str, *, last_event_id: str | None = None) -> Call[SessionEvent]:
+    """GET /v1/sessions/{session_id}/events"""
+    return Call(
+        "GET",
+        f"/v1/sessions/{in_path(session_id)}/events",
+        {200: EventStream},
+        headers={"Last-Event-ID": last_event_id},
+    )
+
+
+def task(task_id: str, *, session_id: str | None = None) -> Call[TaskDocument]:
+    """GET /v1/tasks/{task_id}"""
+    return Call(
+        "GET",
+        f"/v1/tasks/{in_path(task_id)}",
+        {200: TaskDocument},
+        query={"session_id": session_id},
+    )
+
+
+def user(user_id: str) -> Call[UserDocument]:
+    """GET /v1/users/{user_id}"""
+    return Call("GET", f"/v1/users/{in_path(user_id)}", {200: UserDocument})
+
+
+def states(
+    user_id: str,
+    *,
+    as_of: Moment | None = None,
+    known_at: Moment | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[States]:
+    """GET /v1/users/{user_id}/states"""
+    return Call(
+        "GET",
+        f"/v1/users/{in_path(user_id)}/states",
+        {200: States},
+        query={
+            "as_of": moment(as_of),
+            "known_at": moment(known_at),
+            "limit": limit,
+            "cursor": cursor,
+        },
+    )
+
+
+def mood(user_id: str, *, at: Moment | None = None) -> Call[MoodNow]:
+    """GET /v1/users/{user_id}/mood"""
+    return Call(
+        "GET",
+        f"/v1/users/{in_path(user_id)}/mood",
+        {200: MoodNow},
+        query={"at": moment(at)},
+    )
+
+
+def why(
+    state_id: str,
+    *,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[Why]:
+    """GET /v1/states/{state_id}/why"""
+    return Call(
+        "GET",
+        f"/v1/states/{in_path(state_id)}/why",
+        {200: Why},
+        query={"limit": limit, "cursor": cursor},
+    )
+
+
+def search(
+    q: str,
+    *,
+    user_id: str | None = None,
+    session_id: str | None = None,
+    kind: str | None = None,
+    from_: Moment | None = None,
+    to_: Moment | None = None,
+    as_of: Moment | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[SearchPage]:
+    """GET /v1/search"""
+    return Call(
+        "GET",
+        "/v1/search",
+        {200: SearchPage},
+        query={
+            "q": q,
+            "user_id": user_id,
+            "session_id": session_id,
+            "kind": kind,
+            "from": moment(from_),
+            "to": moment(to_),
+            "as_of": moment(as_of),
+            "limit": limit,
+            "cursor": cursor,
+        },
+    )
+
+
+def dead_letters(
+    *,
+    reason: str | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[DeadLetters]:
+    """GET /v1/dead-letters"""
+    return Call(
+        "GET",
+        "/v1/dead-letters",
+        {200: DeadLetters},
+        query={"reason": reason, "limit": limit, "cursor": cursor},
+    )
+
+
+def dead_letter(letter_id: str) -> Call[DeadLetterWhole]:
+    """GET /v1/dead-letters/{letter_id}"""
+    return Call("GET", f"/v1/dead-letters/{in_path(letter_id)}", {200: DeadLetterWhole})
+
+
+def healthz() -> Call[Health]:
+    """GET /healthz"""
+    return Call("GET", "/healthz", {200: Health})
+
+
+def readyz() -> Call[Ready]:
+    """GET /readyz"""
+    return Call("GET", "/readyz", {200: Ready, 503: Ready})

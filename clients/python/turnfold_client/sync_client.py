@@ -1,0 +1,290 @@
+"""The methods of the sync client. Made by scripts/generate from schemas/generated/openapi.json."""
+# fmt: off
+# ruff: noqa: I001
+
+from collections.abc import Iterator
+
+from turnfold_client import operations
+from turnfold_client.sync_sender import Sender
+from turnfold_client.calls import Moment, Records
+from turnfold_client.events import SessionEvent
+from turnfold_client.models import (
+    Accepted, DeadLetter, DeadLetterWhole, DeadLetters, Health, MemorySummary, MoodNow, Ready,
+    RecordsReply, RevisionTold, SearchHit, SearchPage, SessionContext, SessionDocument,
+    SessionUpdate, StateThen, States, TaskDocument, Timeline, TimelineTurn, UserDocument,
+    UserLearningProfile, UserUpdate, Why,
+)
+
+
+class Turnfold(Sender):
+    """A server's endpoints. Every method raises `turnfold_client.errors`."""
+
+    def profile(self, user_id: str) -> UserLearningProfile:
+        """A user's learning profile."""
+        return self._send(operations.profile(user_id))
+
+    def context(self, session_id: str) -> SessionContext:
+        """A session's context: what an agent needs before it answers."""
+        return self._send(operations.context(session_id))
+
+    def memory_summary(
+        self,
+        *,
+        session_id: str | None = None,
+        user_id: str | None = None,
+        accept_language: str | None = None,
+    ) -> MemorySummary:
+        """A short summary of session and user, for an intent router. Pass `session_id`, `user_id`
+        or both; without `user_id` the session's user is taken. An unknown id gives an empty
+        summary."""
+        return self._send(
+            operations.memory_summary(
+                session_id=session_id,
+                user_id=user_id,
+                accept_language=accept_language,
+            ),
+        )
+
+    def update_user(
+        self,
+        body: UserUpdate,
+        *,
+        prefer: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> UserLearningProfile | Accepted | None:
+        """Updates a user's profile: mastery, counts, preferences. Returns the new profile once the
+        update has been applied."""
+        return self._send(
+            operations.update_user(body, prefer=prefer, idempotency_key=idempotency_key),
+        )
+
+    def update_session(
+        self,
+        body: SessionUpdate,
+        *,
+        prefer: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> SessionContext | Accepted | None:
+        """Updates a session's context: intent, topic, last artifact. Returns the new context once
+        the update has been applied."""
+        return self._send(
+            operations.update_session(body, prefer=prefer, idempotency_key=idempotency_key),
+        )
+
+    def post_records(
+        self,
+        records: Records,
+        *,
+        prefer: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> RecordsReply:
+        """Appends input records to the log: turns, recursions, tool results, signals, write plans.
+        200: every record has its outcome; 202: some are stored and not applied yet."""
+        return self._send(
+            operations.post_records(records, prefer=prefer, idempotency_key=idempotency_key),
+        )
+
+    def session(
+        self,
+        session_id: str,
+        *,
+        as_of: Moment | None = None,
+    ) -> SessionDocument:
+        """A session with its conversations, memory and context, now or as of a time."""
+        return self._send(operations.session(session_id, as_of=as_of))
+
+    def timeline(
+        self,
+        session_id: str,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Timeline:
+        """The turns of a session in order, from the history."""
+        return self._send(operations.timeline(session_id, limit=limit, cursor=cursor))
+
+    def iter_timeline(
+        self,
+        session_id: str,
+        *,
+        limit: int | None = None,
+    ) -> Iterator[TimelineTurn]:
+        """The items of all pages of `timeline`."""
+        return self._pages(
+            lambda cursor: operations.timeline(session_id, limit=limit, cursor=cursor),
+            lambda page: page.turns,
+        )
+
+    def events(
+        self,
+        session_id: str,
+        *,
+        last_event_id: str | None = None,
+    ) -> Iterator[SessionEvent]:
+        """The session's document as server-sent events: once now, then on every change. With `Last-
+        Event-ID` the first event is sent only if the document has changed since."""
+        return self._stream(operations.events(session_id, last_event_id=last_event_id))
+
+    def task(self, task_id: str, *, session_id: str | None = None) -> TaskDocument:
+        """A task: plan, recursions, tool results and status. Without `session_id` the task is
+        looked up in the history."""
+        return self._send(operations.task(task_id, session_id=session_id))
+
+    def user(self, user_id: str) -> UserDocument:
+        """A user's profile, states, preferences and mood, now."""
+        return self._send(operations.user(user_id))
+
+    def states(
+        self,
+        user_id: str,
+        *,
+        as_of: Moment | None = None,
+        known_at: Moment | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> States:
+        """A user's states that were true at `as_of`, as known at `known_at`; both default to now.
+        An unknown user has an empty list."""
+        return self._send(
+            operations.states(user_id, as_of=as_of, known_at=known_at, limit=limit, cursor=cursor),
+        )
+
+    def iter_states(
+        self,
+        user_id: str,
+        *,
+        as_of: Moment | None = None,
+        known_at: Moment | None = None,
+        limit: int | None = None,
+    ) -> Iterator[StateThen]:
+        """The items of all pages of `states`."""
+        return self._pages(
+            lambda cursor: operations.states(
+                user_id,
+                as_of=as_of,
+                known_at=known_at,
+                limit=limit,
+                cursor=cursor,
+            ),
+            lambda page: page.states,
+        )
+
+    def mood(self, user_id: str, *, at: Moment | None = None) -> MoodNow:
+        """A user's mood, now or at a time. It fades between moments of affect."""
+        return self._send(operations.mood(user_id, at=at))
+
+    def why(
+        self,
+        state_id: str,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Why:
+        """The revisions of a state, preference, session, session memory item, link or thread, each
+        with the text of its evidence events."""
+        return self._send(operations.why(state_id, limit=limit, cursor=cursor))
+
+    def iter_why(
+        self,
+        state_id: str,
+        *,
+        limit: int | None = None,
+    ) -> Iterator[RevisionTold]:
+        """The items of all pages of `why`."""
+        return self._pages(
+            lambda cursor: operations.why(state_id, limit=limit, cursor=cursor),
+            lambda page: page.revisions,
+        )
+
+    def search(
+        self,
+        q: str,
+        *,
+        user_id: str | None = None,
+        session_id: str | None = None,
+        kind: str | None = None,
+        from_: Moment | None = None,
+        to_: Moment | None = None,
+        as_of: Moment | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> SearchPage:
+        """Searches events, states, preferences and session memory, best hits first. `matches` are
+        the matching parts of a hit's text, as [start, end) in characters."""
+        return self._send(
+            operations.search(
+                q=q,
+                user_id=user_id,
+                session_id=session_id,
+                kind=kind,
+                from_=from_,
+                to_=to_,
+                as_of=as_of,
+                limit=limit,
+                cursor=cursor,
+            ),
+        )
+
+    def iter_search(
+        self,
+        q: str,
+        *,
+        user_id: str | None = None,
+        session_id: str | None = None,
+        kind: str | None = None,
+        from_: Moment | None = None,
+        to_: Moment | None = None,
+        as_of: Moment | None = None,
+        limit: int | None = None,
+    ) -> Iterator[SearchHit]:
+        """The items of all pages of `search`."""
+        return self._pages(
+            lambda cursor: operations.search(
+                q=q,
+                user_id=user_id,
+                session_id=session_id,
+                kind=kind,
+                from_=from_,
+                to_=to_,
+                as_of=as_of,
+                limit=limit,
+                cursor=cursor,
+            ),
+            lambda page: page.hits,
+        )
+
+    def dead_letters(
+        self,
+        *,
+        reason: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> DeadLetters:
+        """Records that could not be applied, oldest first."""
+        return self._send(
+            operations.dead_letters(reason=reason, limit=limit, cursor=cursor),
+        )
+
+    def iter_dead_letters(
+        self,
+        *,
+        reason: str | None = None,
+        limit: int | None = None,
+    ) -> Iterator[DeadLetter]:
+        """The items of all pages of `dead_letters`."""
+        return self._pages(
+            lambda cursor: operations.dead_letters(reason=reason, limit=limit, cursor=cursor),
+            lambda page: page.dead_letters,
+        )
+
+    def dead_letter(self, letter_id: str) -> DeadLetterWhole:
+        """One dead letter with its content. Write a slash in its id as `%2F`."""
+        return self._send(operations.dead_letter(letter_id))
+
+    def healthz(self) -> Health:
+        """Liveness, and the generation that answers."""
+        return self._send(operations.healthz())
+
+    def readyz(self) -> Ready:
+        """Current readiness; during a restore also its progress."""
+        return self._send(operations.readyz())

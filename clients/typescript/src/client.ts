@@ -1,0 +1,268 @@
+/** The client's methods. Made by scripts/generate from schemas/generated/openapi.json. */
+
+import { Sender, inPath } from "./sender.js";
+import type { Moment, Records, SessionEvent } from "./sender.js";
+import type {
+  Accepted, DeadLetter, DeadLetterWhole, DeadLetters, Health, MemorySummary, MoodNow, Ready,
+  RecordsReply, RevisionTold, SearchHit, SearchPage, SessionContext, SessionDocument,
+  SessionUpdate, StateThen, States, TaskDocument, Timeline, TimelineTurn, UserDocument,
+  UserLearningProfile, UserUpdate, Why,
+} from "./types.js";
+
+/** A server's endpoints. Every method throws the errors of `errors.ts`. */
+export class Turnfold extends Sender {
+  /** A user's learning profile. */
+  profile(user_id: string): Promise<UserLearningProfile> {
+    return this.send({
+      method: "GET",
+      path: `/memory/user/${inPath(user_id)}`,
+      gives: [200],
+    });
+  }
+
+  /** A session's context: what an agent needs before it answers. */
+  context(session_id: string): Promise<SessionContext> {
+    return this.send({
+      method: "GET",
+      path: `/memory/session/${inPath(session_id)}`,
+      gives: [200],
+    });
+  }
+
+  /**
+   * A short summary of session and user, for an intent router. Pass `session_id`, `user_id` or
+   * both; without `user_id` the session's user is taken. An unknown id gives an empty summary.
+   */
+  memorySummary(options: { session_id?: string; user_id?: string; accept_language?: string } = {}): Promise<MemorySummary> {
+    return this.send({
+      method: "GET",
+      path: `/memory/summary`,
+      gives: [200],
+      query: { session_id: options.session_id, user_id: options.user_id },
+      headers: { "Accept-Language": options.accept_language },
+    });
+  }
+
+  /**
+   * Updates a user's profile: mastery, counts, preferences. Returns the new profile once the
+   * update has been applied.
+   */
+  updateUser(body: UserUpdate, options: { prefer?: string; idempotency_key?: string } = {}): Promise<UserLearningProfile | Accepted | null> {
+    return this.send({
+      method: "POST",
+      path: `/memory/user/update`,
+      gives: [200, 202, 204],
+      headers: { Prefer: options.prefer, "Idempotency-Key": options.idempotency_key },
+      body,
+    });
+  }
+
+  /**
+   * Updates a session's context: intent, topic, last artifact. Returns the new context once
+   * the update has been applied.
+   */
+  updateSession(body: SessionUpdate, options: { prefer?: string; idempotency_key?: string } = {}): Promise<SessionContext | Accepted | null> {
+    return this.send({
+      method: "POST",
+      path: `/memory/session/update`,
+      gives: [200, 202, 204],
+      headers: { Prefer: options.prefer, "Idempotency-Key": options.idempotency_key },
+      body,
+    });
+  }
+
+  /**
+   * Appends input records to the log: turns, recursions, tool results, signals, write plans.
+   * 200: every record has its outcome; 202: some are stored and not applied yet.
+   */
+  postRecords(records: Records, options: { prefer?: string; idempotency_key?: string } = {}): Promise<RecordsReply> {
+    return this.send({
+      method: "POST",
+      path: `/v1/records`,
+      gives: [200, 202],
+      headers: { Prefer: options.prefer, "Idempotency-Key": options.idempotency_key },
+      records,
+    });
+  }
+
+  /** A session with its conversations, memory and context, now or as of a time. */
+  session(session_id: string, options: { as_of?: Moment } = {}): Promise<SessionDocument> {
+    return this.send({
+      method: "GET",
+      path: `/v1/sessions/${inPath(session_id)}`,
+      gives: [200],
+      query: { as_of: options.as_of },
+    });
+  }
+
+  /** The turns of a session in order, from the history. */
+  timeline(session_id: string, options: { limit?: number; cursor?: string } = {}): Promise<Timeline> {
+    return this.send({
+      method: "GET",
+      path: `/v1/sessions/${inPath(session_id)}/timeline`,
+      gives: [200],
+      query: { limit: options.limit, cursor: options.cursor },
+    });
+  }
+
+  /** The items of all pages of `timeline`. */
+  iterTimeline(session_id: string, options: { limit?: number; cursor?: string } = {}): AsyncGenerator<TimelineTurn> {
+    return this.pages(
+      (cursor) => this.timeline(session_id, { ...options, cursor }),
+      (page) => page.turns,
+    );
+  }
+
+  /**
+   * The session's document as server-sent events: once now, then on every change. With `Last-
+   * Event-ID` the first event is sent only if the document has changed since.
+   */
+  events(session_id: string, options: { last_event_id?: string } = {}): AsyncGenerator<SessionEvent> {
+    return this.stream({
+      method: "GET",
+      path: `/v1/sessions/${inPath(session_id)}/events`,
+      gives: [200],
+      headers: { "Last-Event-ID": options.last_event_id },
+    });
+  }
+
+  /**
+   * A task: plan, recursions, tool results and status. Without `session_id` the task is looked
+   * up in the history.
+   */
+  task(task_id: string, options: { session_id?: string } = {}): Promise<TaskDocument> {
+    return this.send({
+      method: "GET",
+      path: `/v1/tasks/${inPath(task_id)}`,
+      gives: [200],
+      query: { session_id: options.session_id },
+    });
+  }
+
+  /** A user's profile, states, preferences and mood, now. */
+  user(user_id: string): Promise<UserDocument> {
+    return this.send({
+      method: "GET",
+      path: `/v1/users/${inPath(user_id)}`,
+      gives: [200],
+    });
+  }
+
+  /**
+   * A user's states that were true at `as_of`, as known at `known_at`; both default to now. An
+   * unknown user has an empty list.
+   */
+  states(user_id: string, options: { as_of?: Moment; known_at?: Moment; limit?: number; cursor?: string } = {}): Promise<States> {
+    return this.send({
+      method: "GET",
+      path: `/v1/users/${inPath(user_id)}/states`,
+      gives: [200],
+      query: { as_of: options.as_of, known_at: options.known_at, limit: options.limit, cursor: options.cursor },
+    });
+  }
+
+  /** The items of all pages of `states`. */
+  iterStates(user_id: string, options: { as_of?: Moment; known_at?: Moment; limit?: number; cursor?: string } = {}): AsyncGenerator<StateThen> {
+    return this.pages(
+      (cursor) => this.states(user_id, { ...options, cursor }),
+      (page) => page.states,
+    );
+  }
+
+  /** A user's mood, now or at a time. It fades between moments of affect. */
+  mood(user_id: string, options: { at?: Moment } = {}): Promise<MoodNow> {
+    return this.send({
+      method: "GET",
+      path: `/v1/users/${inPath(user_id)}/mood`,
+      gives: [200],
+      query: { at: options.at },
+    });
+  }
+
+  /**
+   * The revisions of a state, preference, session, session memory item, link or thread, each
+   * with the text of its evidence events.
+   */
+  why(state_id: string, options: { limit?: number; cursor?: string } = {}): Promise<Why> {
+    return this.send({
+      method: "GET",
+      path: `/v1/states/${inPath(state_id)}/why`,
+      gives: [200],
+      query: { limit: options.limit, cursor: options.cursor },
+    });
+  }
+
+  /** The items of all pages of `why`. */
+  iterWhy(state_id: string, options: { limit?: number; cursor?: string } = {}): AsyncGenerator<RevisionTold> {
+    return this.pages(
+      (cursor) => this.why(state_id, { ...options, cursor }),
+      (page) => page.revisions,
+    );
+  }
+
+  /**
+   * Searches events, states, preferences and session memory, best hits first. `matches` are
+   * the matching parts of a hit's text, as [start, end) in characters.
+   */
+  search(options: { q: string; user_id?: string; session_id?: string; kind?: string; from?: Moment; to?: Moment; as_of?: Moment; limit?: number; cursor?: string }): Promise<SearchPage> {
+    return this.send({
+      method: "GET",
+      path: `/v1/search`,
+      gives: [200],
+      query: { q: options.q, user_id: options.user_id, session_id: options.session_id, kind: options.kind, from: options.from, to: options.to, as_of: options.as_of, limit: options.limit, cursor: options.cursor },
+    });
+  }
+
+  /** The items of all pages of `search`. */
+  iterSearch(options: { q: string; user_id?: string; session_id?: string; kind?: string; from?: Moment; to?: Moment; as_of?: Moment; limit?: number; cursor?: string }): AsyncGenerator<SearchHit> {
+    return this.pages(
+      (cursor) => this.search({ ...options, cursor }),
+      (page) => page.hits,
+    );
+  }
+
+  /** Records that could not be applied, oldest first. */
+  deadLetters(options: { reason?: string; limit?: number; cursor?: string } = {}): Promise<DeadLetters> {
+    return this.send({
+      method: "GET",
+      path: `/v1/dead-letters`,
+      gives: [200],
+      query: { reason: options.reason, limit: options.limit, cursor: options.cursor },
+    });
+  }
+
+  /** The items of all pages of `deadLetters`. */
+  iterDeadLetters(options: { reason?: string; limit?: number; cursor?: string } = {}): AsyncGenerator<DeadLetter> {
+    return this.pages(
+      (cursor) => this.deadLetters({ ...options, cursor }),
+      (page) => page.dead_letters,
+    );
+  }
+
+  /** One dead letter with its content. Write a slash in its id as `%2F`. */
+  deadLetter(letter_id: string): Promise<DeadLetterWhole> {
+    return this.send({
+      method: "GET",
+      path: `/v1/dead-letters/${inPath(letter_id)}`,
+      gives: [200],
+    });
+  }
+
+  /** Liveness, and the generation that answers. */
+  healthz(): Promise<Health> {
+    return this.send({
+      method: "GET",
+      path: `/healthz`,
+      gives: [200],
+    });
+  }
+
+  /** Current readiness; during a restore also its progress. */
+  readyz(): Promise<Ready> {
+    return this.send({
+      method: "GET",
+      path: `/readyz`,
+      gives: [200, 503],
+    });
+  }
+}

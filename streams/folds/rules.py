@@ -1,0 +1,169 @@
+"""The caps and constants of the memory rules (docs/constants.md) as one immutable value.
+
+A `Rules` travels with whatever folds or reads: `Effects.rules` for a fold, a parameter for a
+document. A generation that was folded under other constants names them in its manifest, so that
+whoever goes on with it, or reads it, uses the same; two generations in one process each have
+their own.
+"""
+
+from collections.abc import Mapping
+from math import nan
+from typing import Annotated, Any, NamedTuple, get_type_hints
+
+from schemas.row import Row, set_derived
+from schemas.task_limits import MAX_ITERATION
+from schemas.time import HOUR
+
+Number = int | float
+
+
+class Bounds(NamedTuple):
+    """What a constant is about, and what it may be."""
+
+    about: str
+    low: Number = 1
+    high: Number = 100_000
+
+
+class Rules(Row, frozen=True, kw_only=True):
+    """Each field is a constant by the name it is set by; one that is whole by default stays so.
+    `Rules()` has the defaults; `Rules.of` checks values from outside."""
+
+    # sessions
+    session_expiry_hours: Annotated[
+        float,
+        Bounds("Hours without a turn after which a session is closed as expired.", 0.01, 87_600),
+    ] = 24.0
+    max_intents: Annotated[int, Bounds("Maximum recent intents of a SessionContext.")] = 10
+    max_conversations: Annotated[
+        int, Bounds("Maximum conversations of a session; the newest are kept.")
+    ] = 20
+    max_running: Annotated[
+        int, Bounds("Maximum turns or tasks of a session that have not ended.")
+    ] = 64
+    max_memory_items: Annotated[int, Bounds("Maximum items of a session's memory.")] = 200
+    max_candidates: Annotated[
+        int, Bounds("Maximum observations of a session below their threshold.")
+    ] = 100
+    showings_needed: Annotated[
+        int, Bounds("Different turns needed to show a repeated observation.")
+    ] = 3
+    max_evidence: Annotated[
+        int, Bounds("Maximum evidence event ids of an item or revision; the newest are kept.")
+    ] = 20
+    # tasks
+    max_iteration: Annotated[
+        int, Bounds("Iteration limit of a task that does not set its own.")
+    ] = MAX_ITERATION
+    max_recursions: Annotated[
+        int, Bounds("Maximum recursions kept whole in a task's document.")
+    ] = 200
+    max_waiting_results: Annotated[
+        int, Bounds("Maximum tool results of a task that wait for their call.")
+    ] = 64
+    max_plan_steps: Annotated[int, Bounds("Maximum steps of a plan.")] = 100
+    max_short_term: Annotated[int, Bounds("Maximum entries of a task's short-term memory.")] = 50
+    stalled_after: Annotated[
+        int, Bounds("Equal recursions in a row after which a task is stalled.", 2)
+    ] = 3
+    step_errors: Annotated[int, Bounds("Errors in a row after which a step fails.")] = 3
+    # long-term memory
+    tidy_first: Annotated[
+        int, Bounds("Number of a user's plans before the first tidying of equal states.")
+    ] = 10
+    tidy_every: Annotated[int, Bounds("Number of a user's plans between two tidyings.")] = 200
+    max_tidied: Annotated[int, Bounds("Maximum states closed by one tidying.")] = 200
+    # affect
+    max_moments: Annotated[
+        int, Bounds("Maximum moments kept to fold again when a late one arrives.")
+    ] = 64
+    baseline_halflife_hours: Annotated[
+        float, Bounds("Half-life of the mood's baseline, in hours.", 0.01, 87_600)
+    ] = 24.0
+    shock_halflife_hours: Annotated[
+        float, Bounds("Half-life of a minimal shock, in hours.", 0.01, 87_600)
+    ] = 1.0
+    shock_halflife_range_hours: Annotated[
+        float, Bounds("Extra half-life of a maximal shock, in hours.", 0, 87_600)
+    ] = 23.0
+    shock_weight: Annotated[float, Bounds("Weight of a moment in a minimal shock.", 0, 1)] = 0.6
+    shock_weight_range: Annotated[
+        float, Bounds("Extra weight of a moment in a maximal shock.", 0, 1)
+    ] = 0.3
+    # learners
+    mastery_halflife_days: Annotated[
+        float, Bounds("Half-life of an answer's weight, in days.", 0.1, 3_650)
+    ] = 30.0
+    mastery_days: Annotated[
+        int, Bounds("Maximum age of an answer that counts, in days before the latest.")
+    ] = 360
+    weak_below: Annotated[float, Bounds("Mastery below this value is weak.", 0, 1)] = 0.5
+    strong_from: Annotated[float, Bounds("Mastery from this value on is strong.", 0, 1)] = 0.8
+    max_topics: Annotated[int, Bounds("Maximum topics of a learner; the newest are kept.")] = 500
+    uses_needed: Annotated[
+        int, Bounds("Uses needed until an artifact or difficulty is a preference.")
+    ] = 3
+    uses_share: Annotated[float, Bounds("Share of all uses that it also needs.", 0, 1)] = 0.5
+
+    session_expiry: int = 0
+    """`session_expiry_hours` in microseconds, which each turn asks for: derived, never set."""
+
+    def __post_init__(self) -> None:
+        set_derived(self, "session_expiry", int(self.session_expiry_hours * HOUR))
+
+    @classmethod
+    def of(cls, changes: Mapping[str, Any]) -> "Rules":
+        """The defaults but for these constants, by name. Raises ValueError as `checked` does."""
+        values: dict[str, Any] = {**checked(changes)}
+        return cls(**values)
+
+    def changed(self) -> dict[str, Number]:
+        """Those that are not as they are by default."""
+        values = {name: getattr(self, name) for name in CONSTANTS}
+        return {name: value for name, value in values.items() if value != CONSTANTS[name].default}
+
+
+class Constant(NamedTuple):
+    """A constant's default, and its bounds."""
+
+    default: Number
+    about: str
+    low: Number
+    high: Number
+
+
+def _declared() -> dict[str, Constant]:
+    hints = get_type_hints(Rules, include_extras=True)
+    defaults = Rules()
+    return {
+        name: Constant(getattr(defaults, name), *bounds)
+        for name, hint in hints.items()
+        for bounds in getattr(hint, "__metadata__", ())
+    }
+
+
+CONSTANTS = _declared()
+"""Every constant by name, in the order of `Rules`."""
+
+
+def checked(changes: Mapping[str, Any]) -> dict[str, Number]:
+    """Constants by name, also as a person writes their values ("20").
+
+    Raises ValueError naming the constant and what it may be.
+    """
+    return {name: _checked(name, value) for name, value in changes.items()}
+
+
+def _checked(name: str, value: Any) -> Number:
+    constant = CONSTANTS.get(name)
+    if constant is None:
+        raise ValueError(f"{name}: no such constant; there are {', '.join(sorted(CONSTANTS))}")
+    low, high, is_whole = constant.low, constant.high, type(constant.default) is int
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = nan
+    if isinstance(value, bool) or not low <= number <= high or (is_whole and number % 1):
+        kind = "a whole number" if is_whole else "a number"
+        raise ValueError(f"{name}: expected {kind} from {low:g} to {high:g}, not {value!r}")
+    return int(number) if is_whole else number

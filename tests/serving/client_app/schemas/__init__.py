@@ -1,0 +1,1 @@
+"""The app's own package, named like one of the server."""

@@ -1,0 +1,5 @@
+"""Another."""
+
+
+class SessionUpdate:
+    """An update of the app."""
