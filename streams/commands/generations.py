@@ -136,7 +136,7 @@ def diff(
     tenant: str | None,
     as_json: bool,
 ) -> None:
-    """Compare two generations: what differs, by kind, with evidence.
+    """Compare two generations: differences by kind, with evidence.
 
     Example: turnfold diff live new --history memory
     """

@@ -180,7 +180,9 @@ class _Moment(click.ParamType):
 )
 @options.fails_in_a_line
 def import_(format: str, file: Path, user: str | None, created: int | None) -> None:
-    """Convert conversations of other programs into input records, one JSON object per line.
+    """Convert conversations of other programs into input records.
+
+    Prints one JSON object per line.
 
     A conversation that cannot be imported, or that has no user, is skipped and named on stderr;
     the exit code is then 4. A file without conversations also ends with 4.

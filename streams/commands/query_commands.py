@@ -61,7 +61,7 @@ def sql(query: str, history: Path, format: str, tenant: str | None, as_json: boo
 @options.as_json
 @options.fails_in_a_line
 def session(session_id: str, history: Path, as_of: str | None, tenant: str, as_json: bool) -> None:
-    """Show a session: its document and context, now or as of a time.
+    """Show a session: document and context, now or as of a time.
 
     Example: turnfold session emma-1 --history turnfold-demo --as-of 2026-03-05
     """
@@ -119,7 +119,7 @@ def state(
     tenant: str,
     as_json: bool,
 ) -> None:
-    """Show states as they were true at one time and known at another.
+    """Show states as of a time, as known at another time.
 
     Example: turnfold state --history turnfold-demo --user emma --as-of 2026-03-05
     """

@@ -23,7 +23,7 @@ def test_every_endpoint_is_told(path: str) -> None:
 
 
 def test_every_problem_is_told() -> None:
-    sources = (ROOT / "streams" / "serving").glob("*.py")
+    sources = (ROOT / "streams" / "serving").rglob("*.py")
     titles = {title for file in sources for title in RAISED.findall(file.read_text("utf-8"))}
     assert len(titles) > 15
     untold = {title for title in titles if _type(title) not in PAGE}
