@@ -1,4 +1,4 @@
-"""Histories of the real data, built once and read by many tests. Nobody writes into them."""
+"""The two tiers of tests, and histories of the real data, built once and read by many tests."""
 
 from pathlib import Path
 
@@ -14,6 +14,24 @@ SGD = ("data", "sgd", "train_part.jsonl.gz")
 TAU = ("data", "tau_bench", "gpt-4o-airline_tasks_0-29.json.gz")
 REFLEXION = ("data", "reflexion", "hotpotqa_react_reflexion_trials_1-2.txt.gz")
 LEDGER = ("data", "corrections", "ledger.json")
+
+QUICK_WITH_A_BROKER = frozenset({
+    "test_agents", "test_fetching", "test_lag", "test_produce", "test_reference_worlds",
+    "test_settings", "test_topics",
+})  # fmt: skip
+"""The modules of tests/kafka that run each time; the others are `long`."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks what `pytest` leaves out and `pytest -m "fault or long"` runs, by its folder; a few
+    tests elsewhere are marked where they stand."""
+    for item in items:
+        folder = item.path.parent.name
+        if folder == "fault":
+            item.add_marker(pytest.mark.fault)
+        elif folder == "kafka" and item.path.stem not in QUICK_WITH_A_BROKER:
+            item.add_marker(pytest.mark.long)
+
 
 # how long an example takes depends on what else the machine does
 hypothesis.settings.register_profile("untimed", deadline=None)

@@ -14,6 +14,8 @@ from tests.building import ROOT, UV, installed, run
 from tests.serving.front import fronting
 from tests.serving.serving import Server, serving
 
+pytestmark = pytest.mark.long
+
 README = ROOT / "clients" / "python" / "README.md"
 APP = Path(__file__).with_name("client_app")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from sinks import locks
 from sinks.digest import digest
@@ -20,6 +21,8 @@ from tests.conftest import SGD
 from tests.fault.kill_run import _commits, stored
 from tests.serving.serving import Server, serving
 from tests.shared_data import shared
+
+pytestmark = pytest.mark.long
 
 CLIENTS = 3
 TOO_LONG = 60.0

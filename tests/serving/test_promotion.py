@@ -12,6 +12,8 @@ import pytest
 from tests.command import ndjson, turn, turnfold
 from tests.serving.serving import Server, serving
 
+pytestmark = pytest.mark.long
+
 GENERATION = "turnfold-generation"
 RULES, PLAIN = "root", "plain"
 PATHS = ("/v1/users/ann", "/v1/users/ann/states", "/v1/search?q=Bergen&kind=state")

@@ -39,6 +39,8 @@ from tests.serving.two_tenants import (
     turn,
 )
 
+pytestmark = pytest.mark.long
+
 KEY = "Authorization"
 STREAM = "/v1/sessions/{session_id}/events"
 BY_ID = {"/v1/sessions/{session_id}", "/v1/users/{user_id}", "/v1/states/{state_id}/why"}
