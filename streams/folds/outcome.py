@@ -1,4 +1,4 @@
-"""What a record ends as: one type, from the folds to the HTTP API (nothing vanishes: law 3)."""
+"""What a record ends as (docs/laws.md, "Nothing vanishes"): one type, from folds to HTTP API."""
 
 from typing import NamedTuple
 
