@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.peers import job
 from streams.kafka.transport.app import App
-from streams.kafka.transport.processing import Batch, LaneSettings, Output, Plan, Row
+from streams.kafka.transport.processing import AgentSpec, Batch, LaneSettings, Output, Row
 from streams.kafka.transport.run import run
 
 
@@ -58,7 +58,7 @@ class Contexts:
 
 def main(bootstrap: str, group: str, source: str, output: str, changelog: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
-        plan = Plan(
+        plan = AgentSpec(
             agent="contexts",
             sources=(source,),
             changelog=changelog,

@@ -17,8 +17,8 @@ from streams.files.manifest import Settings, rules_of
 from streams.folds.rules import Rules
 from streams.generations.rebuild import backfill
 from streams.generations.switching import promote
-from streams.serving.backends.embedded import EmbeddedMemory
-from streams.serving.backends.readonly import HistoryMemory
+from streams.serving.backends.embedded import EmbeddedBackend
+from streams.serving.backends.readonly import HistoryBackend
 from streams.serving.http import documents
 from tests.command import ndjson, turn
 
@@ -102,7 +102,7 @@ def test_two_live_generations_are_read_by_turns_from_their_tables(
         local.run([str(more)], history)
 
     async def asked() -> None:
-        async with HistoryMemory(one) as shorts, HistoryMemory(other) as plains:
+        async with HistoryBackend(one) as shorts, HistoryBackend(other) as plains:
             for _ in range(2):
                 assert await now(shorts) == SHORT
                 assert await now(plains) == PLAIN
@@ -116,7 +116,7 @@ def test_two_live_generations_are_served_and_written_by_turns(tmp_path: Path, fi
     one, other = short(tmp_path / "one", first), plain(tmp_path / "other", first)
 
     async def asked() -> None:
-        async with EmbeddedMemory(one) as shorts, EmbeddedMemory(other) as plains:
+        async with EmbeddedBackend(one) as shorts, EmbeddedBackend(other) as plains:
             for number in range(2, 6):
                 for memory in (shorts, plains):
                     record = json.dumps(said(number)).encode()
@@ -125,7 +125,7 @@ def test_two_live_generations_are_served_and_written_by_turns(tmp_path: Path, fi
             for _ in range(2):
                 assert await now(shorts) == SHORT
                 assert await now(plains) == PLAIN
-        async with EmbeddedMemory(other) as plains, EmbeddedMemory(one) as shorts:
+        async with EmbeddedBackend(other) as plains, EmbeddedBackend(one) as shorts:
             assert (await now(shorts), await now(plains)) == (SHORT, PLAIN)
 
     asyncio.run(asked())
@@ -139,7 +139,7 @@ def test_a_server_goes_over_to_the_rules_of_what_is_promoted(tmp_path: Path, fir
     backfill(history, "short", Settings(constants=CHANGES))
 
     async def asked() -> None:
-        async with HistoryMemory(history) as memory:
+        async with HistoryBackend(history) as memory:
             assert await now(memory) == PLAIN
             await asyncio.to_thread(promote, history, "short")
             assert memory.live.rules == Rules.of(CHANGES)
@@ -150,5 +150,5 @@ def test_a_server_goes_over_to_the_rules_of_what_is_promoted(tmp_path: Path, fir
     asyncio.run(asked())
 
 
-async def now(memory: HistoryMemory | EmbeddedMemory) -> tuple[list[str], str]:
+async def now(memory: HistoryBackend | EmbeddedBackend) -> tuple[list[str], str]:
     return told(documents.session(*await memory.rows("sessions", TENANT, "s"), ASKED))

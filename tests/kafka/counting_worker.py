@@ -20,7 +20,7 @@ from typing import Any
 
 from streams.kafka.transport.app import App
 from streams.kafka.transport.disk_rows import DiskRows
-from streams.kafka.transport.processing import Batch, LaneSettings, Output, Plan, Row
+from streams.kafka.transport.processing import AgentSpec, Batch, LaneSettings, Output, Row
 from streams.kafka.transport.rows import MemoryRows, RowStore
 from streams.kafka.transport.run import run
 
@@ -94,9 +94,9 @@ def topics(group: str) -> tuple[str, str, str, str]:
     return f"{group}-clicks", f"{group}-taps", f"{group}-changelog", f"{group}-counts"
 
 
-def plan(group: str) -> Plan:
+def plan(group: str) -> AgentSpec:
     clicks, taps, changelog, counts = topics(group)
-    return Plan(
+    return AgentSpec(
         agent="counting",
         sources=(clicks, taps),
         changelog=changelog,

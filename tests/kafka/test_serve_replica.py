@@ -24,7 +24,7 @@ from streams.kafka.client.topics import check, create
 from streams.kafka.transport.disk_rows import DiskRows
 from streams.kafka.transport.marker import MARKER_KEY, Marker
 from streams.serving.backends.backend import NotReady
-from streams.serving.backends.replica import ReplicaMemory
+from streams.serving.backends.replica import ReplicaBackend
 from tests.command import OUTCOMES, folded, rows
 from tests.kafka.working import APP, Working
 
@@ -37,10 +37,10 @@ numbers = count()
 @asynccontextmanager
 async def replica(
     lasting: Working, data: Path | None = None, group: str = APP
-) -> AsyncIterator[ReplicaMemory]:
+) -> AsyncIterator[ReplicaBackend]:
     """One that has restored."""
     options: dict[str, Any] = {} if data is None else {"rows": lambda lane: DiskRows(data / lane)}
-    async with ReplicaMemory(KafkaSettings.plain(lasting.bootstrap), group, **options) as made:
+    async with ReplicaBackend(KafkaSettings.plain(lasting.bootstrap), group, **options) as made:
         await until(lambda: made.readiness().ready)
         yield made
 
@@ -222,7 +222,7 @@ def test_follows_a_generation_by_its_own_tables(lasting: Working) -> None:
 
 def test_another_app_id_is_not_an_empty_memory(lasting: Working) -> None:
     async def run() -> None:
-        async with ReplicaMemory(KafkaSettings.plain(lasting.bootstrap), "nobody") as memory:
+        async with ReplicaBackend(KafkaSettings.plain(lasting.bootstrap), "nobody") as memory:
             await until(lambda: "nobody" in memory.readiness().about)
             with pytest.raises(NotReady):
                 await memory.rows("sessions", "default", "any")
@@ -252,14 +252,14 @@ def test_a_changelog_made_anew_is_read_anew(lasting: Working) -> None:
             await create(admin, specs)
             await check(admin, specs, TOO_LONG)
 
-    async def value(memory: ReplicaMemory, session: str) -> Any:
+    async def value(memory: ReplicaBackend, session: str) -> Any:
         with suppress(NotReady):
             return (await memory.rows("sessions", "default", session)).rows.get("i/0")
 
     async def run() -> None:
         await make()
         await write("first", 3)
-        async with ReplicaMemory(settings, "remade") as memory:
+        async with ReplicaBackend(settings, "remade") as memory:
             await until(lambda: memory.readiness().ready)
             assert await value(memory, "first") == b"2"
             async with connected(settings) as admin:

@@ -18,7 +18,7 @@ from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.transport.disk_rows import DiskRows
 from streams.kafka.transport.rows import MemoryRows, RowStore
 from streams.pipeline.entity import COLD
-from streams.serving.backends.replica import ReplicaMemory
+from streams.serving.backends.replica import ReplicaBackend
 from streams.topology import SESSION_AGENT
 from tests.command import folded, ndjson, rows, turn
 from tests.kafka.test_serve_replica import until
@@ -174,14 +174,14 @@ def test_a_server_reads_a_session_past_its_retention_as_before(
     def made(lane: str) -> RowStore:
         return MemoryRows() if store is MemoryRows else DiskRows(tmp_path / "rows" / lane)
 
-    async def conversations(memory: ReplicaMemory, number: int) -> list[str]:
+    async def conversations(memory: ReplicaBackend, number: int) -> list[str]:
         found, rules = await memory.rows("sessions", "default", f"old-{number}")
         return [one["task_id"] for one in documents.session(found, rules)["conversations"]]
 
     async def all_read() -> None:
         kafka = KafkaSettings.plain(working.bootstrap)
         for restored in (False, True):
-            async with ReplicaMemory(kafka, APP, rows=made) as memory:
+            async with ReplicaBackend(kafka, APP, rows=made) as memory:
                 await until(lambda: memory.readiness().ready)
                 if not restored:
                     outcomes = await memory.submit([encode(one) for one in old()], 60)

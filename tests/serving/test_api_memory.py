@@ -14,7 +14,7 @@ from schemas.learner import MemorySummary, UserLearningProfile
 from schemas.session import SessionContext
 from streams.folds.outcome import Outcome
 from streams.folds.rows import Input
-from streams.serving.backends.embedded import EmbeddedMemory
+from streams.serving.backends.embedded import EmbeddedBackend
 from streams.serving.http.app import create_app
 from tests.command import turn
 from tests.serving.serving import Server, serving
@@ -209,7 +209,7 @@ def test_a_summary_names_a_topic_however_it_is_spelt(
     assert summary["recent_behavior"].endswith(said)
 
 
-class Lent(EmbeddedMemory):
+class Lent(EmbeddedBackend):
     """Its store is lent to another command as soon as a write has been applied."""
 
     async def submit(

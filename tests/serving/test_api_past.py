@@ -18,12 +18,12 @@ from streams.kafka.client.settings import KafkaSettings
 from streams.search import Query, build, source
 from streams.search.store import Doc
 from streams.serving.backends.backend import Busy
-from streams.serving.backends.readonly import HistoryMemory
-from streams.serving.backends.replica import ReplicaMemory
+from streams.serving.backends.readonly import HistoryBackend
+from streams.serving.backends.replica import ReplicaBackend
 from streams.serving.http.keys import ALL, changed, make
 from streams.serving.http.problems import Problem
 from streams.serving.past import indexing
-from streams.serving.past.history_queries import THREADS, WAITING, Past
+from streams.serving.past.history_queries import THREADS, WAITING, HistoryQueries
 from tests.command import ndjson, turn
 from tests.serving.serving import serving
 
@@ -37,7 +37,7 @@ def history(root: Path, *records: Any) -> Path:
     return root
 
 
-def asking(past: Past, ask: Callable[[Past], Awaitable[Any]]) -> Any:
+def asking(past: HistoryQueries, ask: Callable[[HistoryQueries], Awaitable[Any]]) -> Any:
     """What comes of it."""
 
     async def asked() -> Any:
@@ -62,7 +62,7 @@ def quick(root: Path) -> Any:
 def test_a_question_without_end_is_interrupted(tmp_path: Path) -> None:
     root = history(tmp_path / "h", turn("e1"))
 
-    async def ask(past: Past) -> None:
+    async def ask(past: HistoryQueries) -> None:
         began = time.monotonic()
         slow = [past.ask("session", str(number), endless) for number in range(THREADS)]
         found = await asyncio.gather(*slow, return_exceptions=True)
@@ -70,17 +70,17 @@ def test_a_question_without_end_is_interrupted(tmp_path: Path) -> None:
         assert time.monotonic() - began < 10
         assert await past.ask("session", "a", quick) == 1, "the threads are free again"
 
-    asking(Past(HistoryMemory(root), 1.0), ask)
+    asking(HistoryQueries(HistoryBackend(root), 1.0), ask)
 
 
 def test_too_many_questions_are_sent_away(tmp_path: Path) -> None:
     root = history(tmp_path / "h", turn("e1"))
 
-    async def ask(past: Past) -> list[Any]:
+    async def ask(past: HistoryQueries) -> list[Any]:
         asked = [past.ask("session", "a", endless) for _ in range(THREADS - 1 + WAITING + 3)]
         return await asyncio.gather(*asked, return_exceptions=True)
 
-    found = asking(Past(HistoryMemory(root), 0.5), ask)
+    found = asking(HistoryQueries(HistoryBackend(root), 0.5), ask)
     assert sum(isinstance(one, Busy) for one in found) == 3
 
 
@@ -89,7 +89,7 @@ def test_a_tenant_that_asks_much_keeps_no_other_waiting(tmp_path: Path) -> None:
     ask much, each has its turn."""
     root = history(tmp_path / "h", turn("e1"))
 
-    async def ask(past: Past) -> None:
+    async def ask(past: HistoryQueries) -> None:
         greedy = [
             asyncio.ensure_future(past.ask("session", "greedy", endless))
             for _ in range(THREADS - 1 + WAITING)
@@ -109,7 +109,7 @@ def test_a_tenant_that_asks_much_keeps_no_other_waiting(tmp_path: Path) -> None:
             while past._turns._asked or past._turns._of:
                 await asyncio.sleep(0.01)
 
-    asking(Past(HistoryMemory(root), SECONDS), ask)
+    asking(HistoryQueries(HistoryBackend(root), SECONDS), ask)
 
 
 # --- search -----------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def test_an_index_is_built_beside_the_questions(
     monkeypatch.setattr(indexing, "WAIT_SECONDS", 0.2)
     heron = Query(text="heron", now=0)
 
-    async def ask(past: Past) -> None:
+    async def ask(past: HistoryQueries) -> None:
         past.begin(["default"])
         for tenant in ["default"] * THREADS + ["other"]:
             with pytest.raises(Problem) as told:
@@ -145,7 +145,7 @@ def test_an_index_is_built_beside_the_questions(
         assert [hit.id for hit in (await past.search("default", heron)).hits] == ["e1"]
         assert (await past.search("other", heron)).hits == []
 
-    asking(Past(HistoryMemory(root), 10.0), ask)
+    asking(HistoryQueries(HistoryBackend(root), 10.0), ask)
 
 
 def test_an_index_that_cannot_be_written_is_said(tmp_path: Path) -> None:
@@ -154,14 +154,14 @@ def test_an_index_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     heron = Query(text="heron", now=0)
     (root / build.FOLDER).write_text("in the way")
 
-    async def ask(past: Past) -> None:
+    async def ask(past: HistoryQueries) -> None:
         with pytest.raises(Problem) as told:
             await past.search("default", heron)
         assert told.value.status == 503 and b"cannot be written" in told.value.body
         (root / build.FOLDER).unlink()
         assert [hit.id for hit in (await past.search("default", heron)).hits] == ["e1"]
 
-    asking(Past(HistoryMemory(root), 10.0), ask)
+    asking(HistoryQueries(HistoryBackend(root), 10.0), ask)
 
 
 def test_what_is_indexed_is_found_although_no_more_can_be_written(tmp_path: Path) -> None:
@@ -172,13 +172,13 @@ def test_what_is_indexed_is_found_although_no_more_can_be_written(tmp_path: Path
     lock.mkdir()  # no lock can be had where that is
     history(root, turn("e1", user_input="the heron"), turn("e2", user_input="a heron"))
 
-    async def ask(past: Past) -> None:
+    async def ask(past: HistoryQueries) -> None:
         heron = Query(text="heron", now=0)
         assert [hit.id for hit in (await past.search("default", heron)).hits] == ["e1"]
         lock.rmdir()
         assert len((await past.search("default", heron)).hits) == 2
 
-    asking(Past(HistoryMemory(root), 10.0), ask)
+    asking(HistoryQueries(HistoryBackend(root), 10.0), ask)
 
 
 def test_who_waits_for_an_index_goes_before_who_does_not(
@@ -195,7 +195,7 @@ def test_who_waits_for_an_index_goes_before_who_does_not(
 
     monkeypatch.setattr(indexing, "update", noted)
 
-    async def ask(past: Past) -> None:
+    async def ask(past: HistoryQueries) -> None:
         past.begin(["first", "later", "last", "asked"])
         assert await asyncio.to_thread(begun.wait, 20)
         searching = asyncio.ensure_future(past.search("asked", Query(text="heron", now=0)))
@@ -206,7 +206,7 @@ def test_who_waits_for_an_index_goes_before_who_does_not(
             while len(built) < 4:
                 await asyncio.sleep(0.01)
 
-    asking(Past(HistoryMemory(root), 10.0), ask)
+    asking(HistoryQueries(HistoryBackend(root), 10.0), ask)
     assert built == ["first", "asked", "later", "last"]
 
 
@@ -224,7 +224,7 @@ def test_what_much_was_added_to_is_brought_up_to_date_beside_the_questions(
 
     monkeypatch.setattr(source, "events", noted)
 
-    async def ask(past: Past) -> None:
+    async def ask(past: HistoryQueries) -> None:
         assert len((await past.search("default", heron)).hits) == 1
         history(root, turn("e2", user_input="a heron"))
         assert len((await past.search("default", heron)).hits) == 2
@@ -232,7 +232,7 @@ def test_what_much_was_added_to_is_brought_up_to_date_beside_the_questions(
         history(root, turn("e3", user_input="heron"))
         assert len((await past.search("default", heron)).hits) == 3
 
-    asking(Past(HistoryMemory(root), 10.0), ask)
+    asking(HistoryQueries(HistoryBackend(root), 10.0), ask)
     assert threads == ["index", "history", "index"]
 
 
@@ -250,11 +250,11 @@ def test_a_server_that_ends_waits_for_no_index(
 
     monkeypatch.setattr(source, "events", endlessly)
 
-    async def ask(past: Past) -> None:
+    async def ask(past: HistoryQueries) -> None:
         past.begin(["default"])
         assert await asyncio.to_thread(begun.wait, 10)
 
-    asking(Past(HistoryMemory(root), 10.0), ask)
+    asking(HistoryQueries(HistoryBackend(root), 10.0), ask)
     deadline = time.monotonic() + 10
     while any(thread.name.startswith("index") for thread in threading.enumerate()):
         assert time.monotonic() < deadline
@@ -277,8 +277,8 @@ def test_an_index_is_there_before_anybody_searches(tmp_path: Path) -> None:
 
 def test_without_a_history_the_answer_says_what_to_start() -> None:
     with pytest.raises(Problem) as told:
-        memory = ReplicaMemory(KafkaSettings(), "nobody")
-        asking(Past(memory, 1.0), lambda past: past.ask("session", "a", quick))
+        memory = ReplicaBackend(KafkaSettings(), "nobody")
+        asking(HistoryQueries(memory, 1.0), lambda past: past.ask("session", "a", quick))
     assert told.value.status == 501 and b"--history" in told.value.body
 
 
@@ -287,17 +287,17 @@ def test_a_generation_that_goes_live_is_asked_next(tmp_path: Path) -> None:
     (root / FOLDER).mkdir()
     history(root / FOLDER / "other", turn("e1"), turn("e2"))
 
-    async def ask(past: Past) -> tuple[int, int]:
+    async def ask(past: HistoryQueries) -> tuple[int, int]:
         before = await past.ask("session", "a", quick)
         switch(root, Pointer("other", "root"))
         return before, await past.ask("session", "a", quick)
 
-    assert asking(Past(HistoryMemory(root), 5.0), ask) == (1, 2)
+    assert asking(HistoryQueries(HistoryBackend(root), 5.0), ask) == (1, 2)
 
 
 def test_a_history_that_is_gone_is_not_an_empty_one(tmp_path: Path) -> None:
-    memory = HistoryMemory(history(tmp_path / "h", turn("e1")))
+    memory = HistoryBackend(history(tmp_path / "h", turn("e1")))
     shutil.rmtree(tmp_path / "h")
     with pytest.raises(Problem) as told:
-        asking(Past(memory, 1.0), lambda past: past.ask("session", "a", quick))
+        asking(HistoryQueries(memory, 1.0), lambda past: past.ask("session", "a", quick))
     assert told.value.status == 503 and str(tmp_path).encode() not in told.value.body

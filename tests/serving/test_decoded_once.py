@@ -18,7 +18,7 @@ from streams.serving.http.submitting import submit
 from tests.command import turn
 
 if TYPE_CHECKING:
-    from streams.serving.backends.backend import Memory
+    from streams.serving.backends.backend import Backend
 
 AT = {"occurred_at": "2026-03-01T09:30:00Z", "tenant": "école"}
 PLAN = {"plan_id": "p1", "user_id": "u1", "extractor": {"name": "n", "version": "1"}}
@@ -85,6 +85,6 @@ def test_what_waits_is_kept_as_it_was_decoded_only_where_it_is_small() -> None:
         turn("e", user_input="x" * 9_000),
     ]
     lines = [msgspec.json.encode(one) for one in turns]
-    results = asyncio.run(submit(cast("Memory", Waiting()), "default", lines, 0))
+    results = asyncio.run(submit(cast("Backend", Waiting()), "default", lines, 0))
     assert [one.ending for one in results] == ["accepted"] * 3
     assert [one is not None for one in kept] == [True, False, False]

@@ -23,7 +23,7 @@ from streams.folds import documents
 from streams.folds.outcome import Outcome
 from streams.serving.backends import embedded, ingest
 from streams.serving.backends.backend import Busy, NotReady
-from streams.serving.backends.embedded import EmbeddedMemory
+from streams.serving.backends.embedded import EmbeddedBackend
 from tests.command import files_holding, rows, turn
 
 WITHIN = 20.0
@@ -39,17 +39,17 @@ def spoken(number: int, **fields: Any) -> Any:
     return turn(f"e{number}", occurred_at=at, user_input=str(number)) | fields
 
 
-def run(root: Path, ask: Callable[[EmbeddedMemory], Awaitable[None]]) -> None:
+def run(root: Path, ask: Callable[[EmbeddedBackend], Awaitable[None]]) -> None:
     """Asks a memory over a history."""
 
     async def asked() -> None:
-        async with EmbeddedMemory(root) as memory:
+        async with EmbeddedBackend(root) as memory:
             await ask(memory)
 
     asyncio.run(asked())
 
 
-async def said(memory: EmbeddedMemory, session: str = "s") -> list[str]:
+async def said(memory: EmbeddedBackend, session: str = "s") -> list[str]:
     """What was said in a session."""
     found = await memory.rows("sessions", "default", session)
     if found.rows.get("h") is None:
@@ -58,7 +58,7 @@ async def said(memory: EmbeddedMemory, session: str = "s") -> list[str]:
 
 
 def test_law_3_every_record_hears_what_it_ended_as(tmp_path: Path) -> None:
-    async def ask(memory: EmbeddedMemory) -> None:
+    async def ask(memory: EmbeddedBackend) -> None:
         found = await memory.submit(
             [
                 *encoded(turn("e1"), turn("e1"), turn("e1", user_input="other")),
@@ -78,7 +78,7 @@ def test_law_3_every_record_hears_what_it_ended_as(tmp_path: Path) -> None:
 
 
 def test_who_has_written_reads_it_at_once_and_others_see_it_change(tmp_path: Path) -> None:
-    async def ask(memory: EmbeddedMemory) -> None:
+    async def ask(memory: EmbeddedBackend) -> None:
         assert await said(memory) == []
         with memory.changes.of(("sessions", "default", "s")) as changed:
             for number in range(30):
@@ -93,7 +93,7 @@ def test_who_has_written_reads_it_at_once_and_others_see_it_change(tmp_path: Pat
 
 
 def test_a_record_of_several_lines_is_one(tmp_path: Path) -> None:
-    async def ask(memory: EmbeddedMemory) -> None:
+    async def ask(memory: EmbeddedBackend) -> None:
         record = json.dumps(turn("e1", user_input="a\nb"), indent=2).encode()
         assert await memory.submit([record], WITHIN) == [Outcome("applied")]
         assert await said(memory) == ["a\nb"]
@@ -102,7 +102,7 @@ def test_a_record_of_several_lines_is_one(tmp_path: Path) -> None:
 
 
 def test_what_the_log_took_says_when(tmp_path: Path) -> None:
-    async def ask(memory: EmbeddedMemory) -> None:
+    async def ask(memory: EmbeddedBackend) -> None:
         await memory.submit(encoded(turn("e1")), WITHIN)
 
     run(tmp_path / "h", ask)
@@ -114,7 +114,7 @@ def test_a_fold_that_comes_late_is_told_as_accepted(tmp_path: Path) -> None:
     """Another command has the history meanwhile; afterwards the record is there."""
     root = tmp_path / "h"
 
-    async def ask(memory: EmbeddedMemory) -> None:
+    async def ask(memory: EmbeddedBackend) -> None:
         with ExitStack() as other:
             lent = locks.borrowed(root, AssertionError("not lent"))
             await asyncio.to_thread(other.enter_context, lent)
@@ -136,7 +136,7 @@ def test_more_than_is_good_is_refused_as_a_whole(
 ) -> None:
     monkeypatch.setattr(embedded, "WAITING_RECORDS", 3)
 
-    async def ask(memory: EmbeddedMemory) -> None:
+    async def ask(memory: EmbeddedBackend) -> None:
         first = asyncio.create_task(memory.submit(encoded(turn("e1"), turn("e2")), WITHIN))
         await asyncio.sleep(0)
         with pytest.raises(Busy):
@@ -151,9 +151,9 @@ def test_more_than_is_good_is_refused_as_a_whole(
 def test_a_history_has_one_writer(tmp_path: Path) -> None:
     root = tmp_path / "h"
 
-    async def ask(memory: EmbeddedMemory) -> None:
+    async def ask(memory: EmbeddedBackend) -> None:
         with pytest.raises(ConfigurationError, match="serves this history"):
-            async with EmbeddedMemory(root):
+            async with EmbeddedBackend(root):
                 pass
         with pytest.raises(ConfigurationError, match="writing this history"), local.writing(root):
             pass
@@ -169,7 +169,7 @@ def test_a_history_has_one_writer(tmp_path: Path) -> None:
 def test_many_at_once_are_folded_in_their_order(tmp_path: Path) -> None:
     """Each sender's records, whoever they were written with."""
 
-    async def ask(memory: EmbeddedMemory) -> None:
+    async def ask(memory: EmbeddedBackend) -> None:
         async def send(user: int) -> None:
             for number in range(20):
                 record = spoken(number, event_id=f"{user}-{number}", session_id=f"s{user}")
@@ -191,7 +191,7 @@ def test_small_files_are_merged_beside_the_writing(
     monkeypatch.setattr(ingest, "EVERY", 0.0)
     monkeypatch.setattr(ingest, "MERGE_COMMITS", 3)
 
-    async def ask(memory: EmbeddedMemory) -> None:
+    async def ask(memory: EmbeddedBackend) -> None:
         for number in range(10):
             await memory.submit(encoded(spoken(number)), WITHIN)
             while memory._folded:
@@ -234,7 +234,7 @@ def test_reads_never_go_back_while_the_log_is_folded_again(
     disk = FullDisk(monkeypatch)
     monkeypatch.setattr(ingest, "AGAIN", 0.1)
 
-    async def ask(memory: EmbeddedMemory) -> None:
+    async def ask(memory: EmbeddedBackend) -> None:
         disk.full = True
         for number in range(40):
             await memory.submit(encoded(spoken(number)), WITHIN)
@@ -259,7 +259,7 @@ def test_law_8_forget_waits_until_the_log_is_committed(
     forgotten would not be true, as it is folded later."""
     root, disk = tmp_path / "h", FullDisk(monkeypatch)
 
-    async def ask(memory: EmbeddedMemory) -> None:
+    async def ask(memory: EmbeddedBackend) -> None:
         await memory.submit(encoded(turn("e1", user_input="a secret")), WITHIN)
         while memory._folded:
             await asyncio.sleep(0.01)
@@ -287,7 +287,7 @@ def test_what_another_wrote_after_an_error_is_read(
     root, disk = tmp_path / "h", FullDisk(monkeypatch)
     monkeypatch.setattr(ingest, "AGAIN", 3.0)
 
-    async def ask(memory: EmbeddedMemory) -> None:
+    async def ask(memory: EmbeddedBackend) -> None:
         await memory.submit(encoded(turn("e1")), WITHIN)
         while memory._folded:
             await asyncio.sleep(0.01)
@@ -315,7 +315,7 @@ def test_who_is_folded_from_the_disk_hears_of_it(
     """The log is read once more just when it has taken a record."""
     append, other = Inbox.append, ExitStack()
 
-    async def ask(memory: EmbeddedMemory) -> None:
+    async def ask(memory: EmbeddedBackend) -> None:
         def slow(inbox: Inbox, records: Any) -> Group:
             group = append(inbox, records)
             other.close()  # the folding thread comes back, and finds it on disk
@@ -338,7 +338,7 @@ def test_law_7_what_was_read_is_bounded_in_bytes(
 ) -> None:
     monkeypatch.setattr(embedded, "CACHED_BYTES", 100_000)
 
-    async def ask(memory: EmbeddedMemory) -> None:
+    async def ask(memory: EmbeddedBackend) -> None:
         text = "x" * 20_000
         await memory.submit(
             encoded(*(turn(f"e{n}", session_id=f"s{n}", user_input=text) for n in range(20))),
@@ -360,7 +360,7 @@ def test_a_store_that_cannot_be_read_is_no_fault_of_who_asks(tmp_path: Path) -> 
     closed = Store(tmp_path / "closed")
     closed.close()
 
-    async def ask(memory: EmbeddedMemory) -> None:
+    async def ask(memory: EmbeddedBackend) -> None:
         opened, memory._store = memory._store, closed
         with pytest.raises(NotReady) as refused:
             await memory.rows("sessions", "default", "s")
@@ -371,7 +371,7 @@ def test_a_store_that_cannot_be_read_is_no_fault_of_who_asks(tmp_path: Path) -> 
 
 
 def test_who_waits_hears_of_what_was_done_while_the_history_was_lent(tmp_path: Path) -> None:
-    async def ask(memory: EmbeddedMemory) -> None:
+    async def ask(memory: EmbeddedBackend) -> None:
         await memory.submit(encoded(turn("e1")), WITHIN)
         with memory.changes.of(("sessions", "default", "s")) as changed:
             await asyncio.to_thread(maintenance.forget, tmp_path / "h", "default", "u")
@@ -381,7 +381,7 @@ def test_who_waits_hears_of_what_was_done_while_the_history_was_lent(tmp_path: P
     run(tmp_path / "h", ask)
 
 
-@pytest.mark.parametrize("where", [(locks, "is_taken"), (EmbeddedMemory, "_append")])
+@pytest.mark.parametrize("where", [(locks, "is_taken"), (EmbeddedBackend, "_append")])
 def test_a_thread_that_ends_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: tuple[Any, str]
 ) -> None:
@@ -390,7 +390,7 @@ def test_a_thread_that_ends_is_told(
     def gone(*_: Any) -> None:
         raise OSError("the disk is gone")
 
-    async def ask(memory: EmbeddedMemory) -> None:
+    async def ask(memory: EmbeddedBackend) -> None:
         failing = asyncio.ensure_future(memory.failed())
         await memory.submit(encoded(turn("e1")), WITHIN)
         assert not failing.done()

@@ -14,7 +14,7 @@ from streams.files.database import rows_under
 from streams.folds import documents, learner
 from streams.pipeline.entity import Entity
 from streams.serving.backends.backend import NotReady, Table
-from streams.serving.backends.readonly import HistoryMemory
+from streams.serving.backends.readonly import HistoryBackend
 from streams.serving.http.documents import user
 from streams.serving.http.serve import memory_of
 from streams.serving.http.settings import ServeSettings
@@ -50,7 +50,7 @@ def test_a_session_is_what_the_fold_made_of_it(ledger_run: Path, store: Rdict) -
     history = ledger_run / "history"
 
     async def asked() -> None:
-        async with HistoryMemory(history) as memory:
+        async with HistoryBackend(history) as memory:
             for key in keys_of(history, "session_current", "session_id")[:6]:
                 found, rules = await memory.rows("sessions", TENANT, key)
                 expected = documents.session(stored(store, "sessions", key), rules)
@@ -65,7 +65,7 @@ def test_a_user_is_what_the_fold_made_of_them(ledger_run: Path, store: Rdict) ->
     history = ledger_run / "history"
 
     async def asked() -> None:
-        async with HistoryMemory(history) as memory:
+        async with HistoryBackend(history) as memory:
             known = keys_of(history, "plans", "user_id")
             assert known
             for key in known[:6]:
@@ -86,7 +86,7 @@ def test_who_waits_hears_of_a_commit(tmp_path: Path) -> None:
     local.run([str(file)], history)
 
     async def asked() -> None:
-        async with HistoryMemory(history) as memory:
+        async with HistoryBackend(history) as memory:
             with memory.changes.of(("sessions", TENANT, "s")) as changed:
                 with file.open("ab") as more:
                     more.write(json.dumps(turn("e2")).encode() + b"\n")
@@ -107,7 +107,7 @@ def test_a_promoted_generation_that_cannot_be_read_leaves_the_one_before_answeri
     pointer = history / "generation.json"
 
     async def asked() -> None:
-        async with HistoryMemory(history) as memory:
+        async with HistoryBackend(history) as memory:
             for said in ("half", '{"current": "gone"}'):
                 pointer.write_text(said)
                 found = documents.session(*await memory.rows("sessions", TENANT, "s"))
@@ -129,7 +129,7 @@ def test_a_history_that_cannot_be_read_for_a_moment_is_not_ready(tmp_path: Path)
     kept = marker.read_bytes()
 
     async def asked() -> None:
-        async with HistoryMemory(history) as memory:
+        async with HistoryBackend(history) as memory:
             marker.write_text("half")
             with pytest.raises(NotReady, match="cannot be read"):
                 await memory.rows("sessions", TENANT, "s")

@@ -8,7 +8,7 @@ from pathlib import Path
 from schemas.base import DAY, format_time
 from streams.files.store import Store
 from streams.folds import documents
-from streams.serving.backends.embedded import EmbeddedMemory
+from streams.serving.backends.embedded import EmbeddedBackend
 from tests.command import turn
 
 SESSIONS = 20
@@ -26,7 +26,7 @@ def now(event_id: str, session_id: str) -> bytes:
     return json.dumps(turn(event_id, session_id=session_id, occurred_at=at)).encode()
 
 
-async def said(memory: EmbeddedMemory, session_id: str) -> list[str]:
+async def said(memory: EmbeddedBackend, session_id: str) -> list[str]:
     found = await memory.rows("sessions", "default", session_id)
     return [one["task_id"] for one in documents.session(*found)["conversations"]]
 
@@ -44,11 +44,11 @@ def test_sessions_become_cold_and_answer_as_before(tmp_path: Path) -> None:
     root = tmp_path / "h"
 
     async def first() -> None:
-        async with EmbeddedMemory(root) as memory:
+        async with EmbeddedBackend(root) as memory:
             await memory.submit(old(), WITHIN)
 
     async def second() -> None:
-        async with EmbeddedMemory(root, retention=30 * DAY) as memory:
+        async with EmbeddedBackend(root, retention=30 * DAY) as memory:
             await memory.submit([now("live", "new")], WITHIN)
             for n in range(SESSIONS):
                 assert await said(memory, f"s{n}") == [f"{n}-{e}" for e in range(3)]

@@ -11,7 +11,7 @@ from streams.kafka.agents.memory_agent import MemoryAgent
 from streams.kafka.agents.session_agent import SessionAgent
 from streams.kafka.client.names import changelog_name, own_topics, sources_of
 from streams.kafka.client.topics import TopicSpec, spec, spec_of
-from streams.kafka.transport.processing import Plan, Processor
+from streams.kafka.transport.processing import AgentSpec, Processor
 from streams.kafka.transport.rows import RowStore
 
 ROW_BYTES = 100_000_000
@@ -26,7 +26,7 @@ def plans(
     generation: str | None = None,
     origin: type[Origin] = Origin,
     rules: Rules | None = None,
-) -> list[Plan]:
+) -> list[AgentSpec]:
     """Both agents. `partitions`: of every topic. `retention`: microseconds after its latest turn
     when a session goes, None for never. `extractor` finds memory in
     turns; None: as each partition's marker says. `generation`: all topics
@@ -54,9 +54,9 @@ def _plan(
     generation: str | None,
     processor: Callable[[int, RowStore], Processor],
     partitions: int,
-) -> Plan:
+) -> AgentSpec:
     documents = ", ".join(model.__name__ for model in agent.table.documents)
-    return Plan(
+    return AgentSpec(
         agent.name,
         sources_of(agent, generation),
         changelog_name(app_id, agent),

@@ -11,7 +11,7 @@ from faust.transport.drivers import TRANSPORTS
 from streams.errors import TurnfoldError
 from streams.kafka.transport.batch_buffer import Chunk
 from streams.kafka.transport.lanes import Lanes
-from streams.kafka.transport.processing import LaneSettings, Plan
+from streams.kafka.transport.processing import AgentSpec, LaneSettings
 from streams.kafka.transport.tables import LaneRouter, LaneTable, LaneTables
 from streams.kafka.transport.transport import SCHEME
 
@@ -54,7 +54,7 @@ class App(faust.App):
     def __init__(
         self,
         id: str,
-        plans: Sequence[Plan],
+        plans: Sequence[AgentSpec],
         *,
         bootstrap: str,
         datadir: Path,
@@ -98,7 +98,7 @@ class App(faust.App):
         for node in self.beacon.walk():  # this one, and Faust's own worker where there is one
             node.data._crash(reason)
 
-    def _add(self, plan: Plan) -> None:
+    def _add(self, plan: AgentSpec) -> None:
         async def hand_over(chunks: faust.StreamT[Chunk]) -> None:
             async for chunk in chunks:
                 try:

@@ -21,7 +21,7 @@ from aiokafka.structs import TopicPartition
 from streams.errors import TurnfoldError
 from streams.kafka.transport.batch_buffer import Chunk, Gathering
 from streams.kafka.transport.marker import MARKER_KEY, Marker, Standing
-from streams.kafka.transport.processing import LaneSettings, Plan
+from streams.kafka.transport.processing import AgentSpec, LaneSettings
 from streams.kafka.transport.restore import Source, follow, new_log, reopen, restore, resume_point
 from streams.kafka.transport.writer import TransactionFailed, Writer
 from streams.observing.logs import OF_BROKER
@@ -75,7 +75,7 @@ class Lane:
     """`state` and `since` say what it does; `offsets` where the committed batches end; `restored`
     how many of the changelog's missing offsets are read, and how many are missing."""
 
-    def __init__(self, plan: Plan, partition: int, owner: Owner) -> None:
+    def __init__(self, plan: AgentSpec, partition: int, owner: Owner) -> None:
         self.plan = plan
         self.partition = partition
         self.name = f"{plan.agent}-{partition}"

@@ -14,7 +14,7 @@ from streams.kafka.client.topics import refuse_under_way
 from streams.kafka.transport.batch_buffer import Chunk
 from streams.kafka.transport.lane import Counts, Lane
 from streams.kafka.transport.layout import Layout
-from streams.kafka.transport.processing import LaneSettings, Plan
+from streams.kafka.transport.processing import AgentSpec, LaneSettings
 from streams.kafka.transport.restore import Source
 from streams.observing.definitions import UPTO_SECONDS
 from streams.observing.histogram import Histogram
@@ -48,7 +48,7 @@ class Lanes:
     """Made once a worker; the transport attaches itself when it starts. `assigned`: the group has
     said which partitions are ours. `seconds`: how long transactions took, by agent."""
 
-    def __init__(self, group: str, plans: Sequence[Plan], settings: LaneSettings) -> None:
+    def __init__(self, group: str, plans: Sequence[AgentSpec], settings: LaneSettings) -> None:
         self.group = group
         self.plans = tuple(plans)
         self.settings = settings
@@ -183,14 +183,14 @@ class Lanes:
             self._lane(plan, partition).follow()
         self.assigned = True
 
-    def _lane(self, plan: Plan, partition: int) -> Lane:
+    def _lane(self, plan: AgentSpec, partition: int) -> Lane:
         """The lane, with what it has; a new one where there is none."""
         lane = self.lanes.get((plan.agent, partition))
         if lane is None:
             lane = self.lanes[plan.agent, partition] = Lane(plan, partition, self)
         return lane
 
-    def _plan(self, at: TopicPartition) -> Plan:
+    def _plan(self, at: TopicPartition) -> AgentSpec:
         plan = self._plan_of.get(at.topic)
         if plan is None:
             raise ConfigurationError(f"topic {at.topic}: no agent reads it by this transport")

@@ -106,7 +106,7 @@ class Processor(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class AgentSpec:
     """An agent as the transport sees it: `sources` have the same number of partitions, as has
     `changelog`, that of the table named `table`; `processor` makes the processor of one partition,
     over its rows. `partitions`: how many they have; 0 where the processor does not mind."""

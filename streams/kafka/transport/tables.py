@@ -15,7 +15,7 @@ from faust.types.assignor import HostToPartitionMap
 from yarl import URL
 
 from streams.kafka.client.partitions import partition_of
-from streams.kafka.transport.processing import Plan
+from streams.kafka.transport.processing import AgentSpec
 
 if TYPE_CHECKING:
     from streams.kafka.transport.app import App
@@ -26,7 +26,7 @@ class LaneTable(faust.Table[bytes, bytes]):
 
     app: "App"
 
-    def __init__(self, app: "App", plan: Plan) -> None:
+    def __init__(self, app: "App", plan: AgentSpec) -> None:
         changelog = app.topic(plan.changelog, key_type=bytes, value_type=bytes, internal=True)
         super().__init__(
             app, name=plan.table, help=plan.about, key_type=bytes, value_type=bytes,
@@ -101,7 +101,7 @@ class LaneRouter(Router):
                 found.setdefault(url, {}).update(topics)
         return found
 
-    def _plan(self, table_name: str) -> Plan:
+    def _plan(self, table_name: str) -> AgentSpec:
         table = self._get_table(table_name)
         assert isinstance(table, LaneTable)
         return table.plan

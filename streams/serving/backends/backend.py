@@ -48,7 +48,7 @@ Prepare = Callable[[Live], Awaitable[None]]
 """Makes something ready for a generation before it answers."""
 
 
-class Memory(Protocol):
+class Backend(Protocol):
     """One tier's committed memory. Methods are called on the event loop's thread."""
 
     history: Path | None

@@ -28,7 +28,7 @@ from streams.pipeline.entity import Entity
 from streams.pipeline.ports import StoreError
 from streams.serving.backends.backend import Busy, Found, NotReady, Prepare, Table
 from streams.serving.backends.changes import Changes, Where
-from streams.serving.backends.ingest import FAILED, Folder
+from streams.serving.backends.ingest import FAILED, IngestThread
 from streams.serving.backends.live import UNREADABLE, Live, promoted
 
 log = logging.getLogger(__name__)
@@ -79,8 +79,8 @@ class _Posted:
             self.done.set_exception(error)
 
 
-class EmbeddedMemory:
-    """Implements `backend.Memory`, while it is entered. It is the history's one
+class EmbeddedBackend:
+    """Implements `backend.Backend`, while it is entered. It is the history's one
     writer, as `run` is, but lends it to `promote`, `forget` and `compact` for as long as they take.
     """
 
@@ -97,7 +97,7 @@ class EmbeddedMemory:
         self.changes = Changes()
         self.preparing: list[Prepare] = []
         self.promoted: str | None = None
-        self._folder = Folder(self._root, self, extractor, retention)
+        self._folder = IngestThread(self._root, self, extractor, retention)
         self._posts: SimpleQueue[_Posted | None] = SimpleQueue()
         self._held = ExitStack()
         self._threads: list[Thread] = []

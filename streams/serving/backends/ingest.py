@@ -88,7 +88,7 @@ class _Runner(local.Runner):
             maintenance.merge(self.tables)
 
 
-class Folder:
+class IngestThread:
     """Folds a history's log until it is ended. `fold` is the thread's function."""
 
     def __init__(

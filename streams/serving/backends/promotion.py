@@ -42,7 +42,7 @@ TELL_SECONDS = 30.0
 
 
 class Answering(Protocol):
-    """What goes over: `streams.serving.backends.replica.ReplicaMemory`."""
+    """What goes over: `streams.serving.backends.replica.ReplicaBackend`."""
 
     preparing: list[Prepare]
 

@@ -23,7 +23,7 @@ from streams.observing.readiness import Readiness
 from streams.serving.backends.backend import Found, NotReady, Prepare, Table, ended_of
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.live import Live, Pointer
-from streams.serving.backends.tenant_queue import Turns
+from streams.serving.backends.tenant_queue import TenantQueue
 
 log = logging.getLogger(__name__)
 
@@ -33,8 +33,8 @@ WAITING = 32
 """Questions of a tenant that may wait for one of those under way to end."""
 
 
-class HistoryMemory:
-    """Implements `streams.serving.backends.backend.Memory`, but takes no records."""
+class HistoryBackend:
+    """Implements `streams.serving.backends.backend.Backend`, but takes no records."""
 
     def __init__(self, root: Path) -> None:
         """Raises HistoryError, ConfigurationError where there is no history to be read."""
@@ -44,7 +44,7 @@ class HistoryMemory:
         self.preparing: list[Prepare] = []
         self.promoted: str | None = None
         self._pointer = Pointer(self._root)
-        self._turns = Turns(AT_ONCE, WAITING)
+        self._turns = TenantQueue(AT_ONCE, WAITING)
 
     async def __aenter__(self) -> Self:
         self._watching = asyncio.create_task(self._watch())

@@ -48,8 +48,8 @@ class _Sent(NamedTuple):
     message: Message
 
 
-class ReplicaMemory:
-    """Implements `backend.Memory`. `app_id` names the workers' changelogs; a
+class ReplicaBackend:
+    """Implements `backend.Backend`. `app_id` names the workers' changelogs; a
     generation's are named by `APP.NAME`. Given whole, as `APP.NAME`, that generation answers
     whatever is promoted.
 

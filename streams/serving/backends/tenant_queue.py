@@ -7,7 +7,7 @@ from collections.abc import Callable
 from streams.serving.backends.backend import Busy
 
 
-class Turns:
+class TenantQueue:
     """A tenant has all `threads` but one at most, and so many questions `waiting`. One event loop's
     own."""
 

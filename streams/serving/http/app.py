@@ -13,16 +13,16 @@ from starlette.types import ASGIApp
 
 from streams.apps.request_metrics import Requests
 from streams.observing import traces
-from streams.serving.backends.backend import Memory
+from streams.serving.backends.backend import Backend
 from streams.serving.http.access import LOCAL
 from streams.serving.http.endpoints import ENDPOINTS
-from streams.serving.http.events import Streams
+from streams.serving.http.events import SessionEventStreams
 from streams.serving.http.keys import Keys
 from streams.serving.http.limits import Bounds, guarded
 from streams.serving.http.route import Router, Serving
 from streams.serving.http.routes_health import index, metrics, openapi_json
-from streams.serving.http.submitting import Keys as Sent
-from streams.serving.past.history_queries import Past
+from streams.serving.http.submitting import IdempotencyCache as Sent
+from streams.serving.past.history_queries import HistoryQueries
 
 QUERY_SECONDS = 10.0
 WITHIN = 2.0
@@ -31,7 +31,7 @@ RECORDS = 10_000
 
 
 def create_app(
-    memory: Memory,
+    memory: Backend,
     keys: Keys | None = None,
     *,
     bounds: Bounds | None = None,
@@ -47,7 +47,7 @@ def create_app(
     records of a request. Before a server waits for its connections to end, it calls
     `app.state.serving.streams.close()`.
     """
-    past, streams = Past(memory, query_seconds), Streams()
+    past, streams = HistoryQueries(memory, query_seconds), SessionEventStreams()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

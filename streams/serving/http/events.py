@@ -11,7 +11,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from streams.serving.backends.backend import Busy, Memory, NotReady
+from streams.serving.backends.backend import Backend, Busy, NotReady
 from streams.serving.http import documents
 
 AGAIN = 0.2
@@ -26,7 +26,7 @@ GONE = b"event: gone\ndata: {}\n\n"
 _encode = msgspec.json.Encoder().encode
 
 
-class Streams:
+class SessionEventStreams:
     """All event streams of this server, to be ended when it stops."""
 
     def __init__(self, heartbeat: float = HEARTBEAT_SECONDS) -> None:
@@ -41,7 +41,7 @@ class Streams:
             event.set()
 
     async def of(
-        self, memory: Memory, tenant: str, session_id: str, last: str | None
+        self, memory: Backend, tenant: str, session_id: str, last: str | None
     ) -> AsyncIterator[bytes]:
         """The stream of a session, from behind the event whose id is `last`."""
         with memory.changes.of(("sessions", tenant, session_id)) as changed:
@@ -68,7 +68,7 @@ class Streams:
             return False
 
 
-async def _event(memory: Memory, tenant: str, session_id: str) -> tuple[str, bytes]:
+async def _event(memory: Backend, tenant: str, session_id: str) -> tuple[str, bytes]:
     """The session as it is now, and its id; nothing new while the tier cannot tell."""
     while True:
         try:

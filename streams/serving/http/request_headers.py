@@ -14,18 +14,18 @@ WAIT_MOST = 30.0
 """Seconds a client may ask to wait."""
 
 
-class Preference(NamedTuple):
+class PreferHeader(NamedTuple):
     """`Prefer` (RFC 7240): seconds to wait for the memory to change, and whether to say little."""
 
     wait: float
     minimal: bool
 
 
-def preference(request: Request, wait: float) -> Preference:
+def preference(request: Request, wait: float) -> PreferHeader:
     """`wait=SECONDS` (default `wait`), `respond-async` (0 s), `return=minimal`."""
     minimal = False
     if "prefer" not in request.headers:
-        return Preference(wait, minimal)
+        return PreferHeader(wait, minimal)
     for part in ",".join(request.headers.getlist("prefer")).lower().split(","):
         name, _, value = (one.strip() for one in part.partition("="))
         if name == "respond-async":
@@ -33,7 +33,7 @@ def preference(request: Request, wait: float) -> Preference:
         elif name == "wait" and value.isdecimal():
             wait = min(float(value), WAIT_MOST)
         minimal = minimal or (name, value) == ("return", "minimal")
-    return Preference(wait, minimal)
+    return PreferHeader(wait, minimal)
 
 
 def idempotency_key(request: Request) -> str | None:

@@ -23,14 +23,14 @@ from starlette.types import Receive, Scope, Send
 
 from schemas.base import Id, Tenant
 from schemas.http import Moment
-from streams.serving.backends.backend import Memory, NotReady
+from streams.serving.backends.backend import Backend, NotReady
 from streams.serving.backends.live import Live
 from streams.serving.http.access import OPEN
-from streams.serving.http.events import Streams
+from streams.serving.http.events import SessionEventStreams
 from streams.serving.http.problems import KNOWN, Fault, Problem, invalid, not_found, problem_of
 from streams.serving.http.refusal import Header, Refusal
-from streams.serving.http.submitting import Keys
-from streams.serving.past.history_queries import Past
+from streams.serving.http.submitting import IdempotencyCache
+from streams.serving.past.history_queries import HistoryQueries
 
 SLASH = "\x1f"
 """Stands for a `/` within an id on its way through the router; no id holds it."""
@@ -61,10 +61,10 @@ class Serving(NamedTuple):
     one reply lists. `records`: the most that one request posts.
     """
 
-    memory: Memory
-    past: Past
-    streams: Streams
-    keys: Keys
+    memory: Backend
+    past: HistoryQueries
+    streams: SessionEventStreams
+    keys: IdempotencyCache
     within: float
     page: int
     records: int

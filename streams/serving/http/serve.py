@@ -16,7 +16,7 @@ from sinks.root import check_root, is_marked, is_shared
 from streams.errors import ConfigurationError, TurnfoldError, UsageError
 from streams.observing.readiness import Readiness
 from streams.pipeline.retention import retention_of
-from streams.serving.backends.backend import Memory
+from streams.serving.backends.backend import Backend
 from streams.serving.http.app import create_app
 from streams.serving.http.connection import UVICORN, Connection, raise_file_limit
 from streams.serving.http.keys import Keys
@@ -32,7 +32,7 @@ END_WITHIN = 10
 """Seconds that requests under way may take, once the server is to end."""
 
 Beside = Callable[[Callable[[], Readiness]], AbstractAsyncContextManager[None]]
-Entered = AbstractAsyncContextManager[Memory]
+Entered = AbstractAsyncContextManager[Backend]
 
 
 def serve(
@@ -62,19 +62,19 @@ def memory_of(settings: ServeSettings, history: Path | None, bootstrap: str | No
     """The tier to answer from, not entered yet: Kafka's, if there is a broker; else a history's."""
     if bootstrap is not None:
         from streams.kafka.client.settings import KafkaSettings
-        from streams.serving.backends.replica import ReplicaMemory
+        from streams.serving.backends.replica import ReplicaBackend
 
-        return ReplicaMemory(KafkaSettings.load(bootstrap=bootstrap), settings.app_id, history)
+        return ReplicaBackend(KafkaSettings.load(bootstrap=bootstrap), settings.app_id, history)
     if history is None:
         raise UsageError("give --history DIR to serve a history, or --bootstrap to serve Kafka's")
     root = check_root(history)
     if is_marked(root) and is_shared(root):
-        from streams.serving.backends.readonly import HistoryMemory
+        from streams.serving.backends.readonly import HistoryBackend
 
-        return HistoryMemory(root)
-    from streams.serving.backends.embedded import EmbeddedMemory
+        return HistoryBackend(root)
+    from streams.serving.backends.embedded import EmbeddedBackend
 
-    return EmbeddedMemory(root, settings.extractor, retention_of(settings.retention_days))
+    return EmbeddedBackend(root, settings.extractor, retention_of(settings.retention_days))
 
 
 async def _serve(

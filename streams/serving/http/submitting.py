@@ -22,7 +22,7 @@ from streams.folds.rows import Input
 from streams.kinds import ID_FIELDS
 from streams.pipeline.decode import Dead, decode, means_withheld
 from streams.pipeline.plain import TENANT
-from streams.serving.backends.backend import Memory
+from streams.serving.backends.backend import Backend
 from streams.serving.http.cloud_events import Event, NotAnEvent
 from streams.serving.http.problems import Fault, Problem, invalid
 
@@ -59,7 +59,7 @@ _head = msgspec.json.Decoder(_Head).decode
 
 
 async def submit(
-    memory: Memory, tenant: str, records: Sequence[bytes | Event], within: float
+    memory: Backend, tenant: str, records: Sequence[bytes | Event], within: float
 ) -> list[Result]:
     """The result of each record, in order. Raises NotReady, Busy: nothing was taken then."""
     results: list[Result] = []
@@ -182,7 +182,7 @@ def id_of_key(tenant: str, key: str) -> str:
     return make_id("idempotency", tenant, key)
 
 
-class Keys:
+class IdempotencyCache:
     """What was first sent under each `Idempotency-Key`, of the newest."""
 
     def __init__(self, most: int = 4096, most_bytes: int = 16_000_000) -> None:

@@ -18,9 +18,9 @@ from sinks.root import HistoryError, HistoryWriteError
 from streams.errors import DataRefused, UsageError
 from streams.search import NotIndexed, Page, Query
 from streams.search import search as find
-from streams.serving.backends.backend import Memory, NotReady
+from streams.serving.backends.backend import Backend, NotReady
 from streams.serving.backends.live import Live
-from streams.serving.backends.tenant_queue import Turns
+from streams.serving.backends.tenant_queue import TenantQueue
 from streams.serving.http.problems import (
     Fault,
     Problem,
@@ -64,15 +64,15 @@ class _Watch:
                     connection.interrupt()
 
 
-class Past:
+class HistoryQueries:
     """Asks `streams.reading` of the generation that answers, by its own path: no question is
     answered from two."""
 
-    def __init__(self, memory: Memory, seconds: float) -> None:
+    def __init__(self, memory: Backend, seconds: float) -> None:
         self._memory = memory
         self._seconds = seconds
         self._threads = ThreadPoolExecutor(THREADS, "history")
-        self._turns = Turns(THREADS, WAITING)
+        self._turns = TenantQueue(THREADS, WAITING)
         self._indexes: dict[Path, Indexing] = {}  # of each generation that has answered
         memory.preparing.append(self._prepare)
 
