@@ -26,7 +26,7 @@ CALLS: tuple[tuple[str, Any, str], ...] = (
     ("session fold", TURN, "fold"),
     ("user fold", memory, "fold_signal"),
     ("collect rows", RowCollector, "emitted"),
-    ("decide what each ends as", RecordProcessor, "process"),
+    ("decide what each ends as", RecordProcessor, "_fold"),
     ("apply, the rest", Applier, "apply"),
     ("documents: sessions", Applier, "_write_session"),
     ("documents: profiles", Applier, "_write_profile"),
