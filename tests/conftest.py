@@ -16,8 +16,8 @@ REFLEXION = ("data", "reflexion", "hotpotqa_react_reflexion_trials_1-2.txt.gz")
 LEDGER = ("data", "corrections", "ledger.json")
 
 QUICK_WITH_A_BROKER = frozenset({
-    "test_agents", "test_fetching", "test_lag", "test_produce", "test_reference_worlds",
-    "test_settings", "test_topics",
+    "test_agents", "test_fetching", "test_lag", "test_reference_worlds", "test_settings",
+    "test_topics",
 })  # fmt: skip
 """The modules of tests/kafka that run each time; the others are `long`."""
 

@@ -27,6 +27,8 @@ from streams.generations.switching import drop, listed, promote, rollback
 from streams.sample import CONVERSATIONS
 from tests.command import files_holding, ndjson, rows, turn, turnfold
 
+pytestmark = pytest.mark.long
+
 SAME = Settings()
 
 

@@ -22,6 +22,8 @@ from streams import cli, sample
 from streams.files.store import Store
 from tests.command import PROGRAM, Done, environment, ndjson, start, turn, turnfold
 
+pytestmark = pytest.mark.long
+
 SAMPLE = str(Path(sample.__file__).with_name("conversations.ndjson"))
 MODEL = ("--model", "m", "--base-url", "http://127.0.0.1:1/v1")
 TOO_LONG = 60.0

@@ -14,6 +14,8 @@ from streams.sample import CONVERSATIONS
 from tests.command import Done, folded, ndjson, rows, snapshot, turn, turnfold
 from tests.property.world import recursion
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:

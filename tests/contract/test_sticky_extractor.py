@@ -11,6 +11,8 @@ from streams.files.extractor_choice import FILE
 from tests.command import Done, ndjson, rows, turn, turnfold
 from tests.serving.serving import serving
 
+pytestmark = pytest.mark.long
+
 HOMES = ("Oslo", "Rome", "York", "Bergen", "Porto", "Kyoto")
 STICKY = "memory is made by rules (chosen on "
 

@@ -28,6 +28,8 @@ from tests.command import (
 )
 from tests.llm.endpoint import Endpoint, Hang, Reply, Request, completion, error, in_turn, model
 
+pytestmark = pytest.mark.long
+
 MINUTE = 60_000_000
 START = 1_767_225_600_000_000
 Start = Callable[..., Endpoint]

@@ -11,6 +11,8 @@ from tests.command import Done, environment, ndjson, turn, turnfold
 from tests.llm.endpoint import Endpoint, Request, completion, model
 from tests.llm.endpoint import Reply as Answer
 
+pytestmark = pytest.mark.long
+
 Start = Callable[..., Endpoint]
 Folded = Callable[[list[dict[str, Any]]], Path]
 USERS = 4

@@ -11,6 +11,8 @@ from streams.pipeline import plain
 from tests.property import strategies
 from tests.property.world import Json, World, turn
 
+pytestmark = pytest.mark.long
+
 NESTED = ("subject", "object", "artifacts_metadata", "summary", "session_memory_delta",
           "observations", "affect")  # fmt: skip
 

@@ -62,6 +62,7 @@ def test_a_session_now_is_the_session_as_of_now(history: Path, later: int, statu
     assert found == reading.session(history, "default", "yui-days", now, now)
 
 
+@pytest.mark.long
 def test_why_of_everything_is_what_the_macro_says(history: Path) -> None:
     entities = asked(history, "SELECT DISTINCT entity_id FROM revisions ORDER BY 1")
     assert len(entities) > 10

@@ -282,6 +282,7 @@ def test_another_persons_event_of_the_same_id_stays(tmp_path: Path) -> None:
     assert left("payload", "dead_letters") == [(other,), (b"{joanne said it",)]
 
 
+@pytest.mark.long
 def test_forgetting_again_ends_what_a_kill_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
