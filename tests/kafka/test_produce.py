@@ -18,7 +18,7 @@ from streams.kafka.agents.routing import route
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
 from streams.kafka.tools.dead_letters import Letter, of_history
-from streams.kafka.tools.replay import REPLAY, chosen
+from streams.kafka.tools.replay import MARKS, REPLAY, chosen
 from streams.topology import INPUT_BYTES
 from tests.command import ndjson, turn, turnfold
 from tests.kafka.counting import read_all
@@ -197,6 +197,19 @@ def test_letters_are_sent_marked_and_not_twice(fresh: Broker, tmp_path: Path) ->
     assert (counts["sent"], counts["refused_again"], counts["replays"]) == (1, 1, 1)
     assert turnfold(*args, "--again", "--dry-run").json()["chosen"] == 2
     assert turnfold(*args, "--reason", "image", "--dry-run").json()["chosen"] == 1
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_letter_that_came_back_is_not_sent_again_whatever_the_project_was_called(
+    tmp_path: Path, mark: str
+) -> None:
+    first = letter(2, "bad_json", b"nonsense")
+    back = letter(9, "bad_json", b"nonsense", headers=f'[["{mark}","turns:1:2"]]')
+    with History(tmp_path / "h") as tables:
+        tables.append("dead_letters", to_arrow("dead_letters", [first, back]), "test", 1)
+    args = ("dlq", "replay", "--history", tmp_path / "h", "--dry-run", "--json")
+    counts = turnfold(*args).json()
+    assert (counts["chosen"], counts["refused_again"], counts["replays"]) == (0, 1, 1)
 
 
 def test_letters_of_two_partitions_at_one_offset_are_told_apart(tmp_path: Path) -> None:

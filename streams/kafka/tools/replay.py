@@ -23,6 +23,8 @@ from streams.pipeline.withheld import in_headers
 from streams.topology import TOPICS
 
 REPLAY = "turnfold_replay"
+MARKS = (REPLAY, "turnstone_replay")
+"""Also that of letters which were replayed under the project's name until November 2026."""
 _INPUTS = {topic.name for topic in TOPICS if topic.direction != "output"}
 
 
@@ -94,7 +96,7 @@ def _marked(letter: Letter) -> Headers:
 
 
 def _mark(letter: Letter) -> str | None:
-    return next((value.decode() for name, value in _headers(letter) if name == REPLAY), None)
+    return next((value.decode() for name, value in _headers(letter) if name in MARKS), None)
 
 
 def _headers(letter: Letter) -> list[tuple[str, bytes]]:
