@@ -394,9 +394,10 @@ ABOUT: dict[str, str] = {
     "link_current": "Links that were put and not removed; a plan's `reply_to` replaces the "
     "provisional one.",
     "thread_current": "The events of each thread.",
-    "state_as_of": "The states true at `valid_at`, as known at `known_at` (both TIMESTAMPTZ).",
-    "why": "The revisions of a state, preference, session, task or item of session memory, in "
-    "order, each with the text of its evidence events.",
+    "state_as_of": "The states true at `valid_at`, as known at `known_at` (both TIMESTAMPTZ). A "
+    "date alone means its beginning here, and its end in commands and URLs.",
+    "why": "The revisions of a state, preference, session or item of session memory, in order, "
+    "each with the text of its evidence events.",
     "thread": "The events of a thread, in order of time.",
     "reply_chain": "An event, the event it replies to, and so on.",
 }

@@ -18,10 +18,12 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from sinks.generation import RESERVED
+from streams.errors import ConfigurationError
 from streams.kafka.agents import agents
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.traced_origin import TracedOrigin
-from streams.kafka.client.names import own_topics
+from streams.kafka.client.admin import connected
+from streams.kafka.client.names import changelog_name, own_topics
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
 from streams.kafka.transport.app import App
@@ -33,10 +35,13 @@ from streams.kafka.transport.run import run
 from streams.observing import traces
 from streams.pipeline.retention import ABOUT, DEFAULT_DAYS, check_days, retention_of
 from streams.settings import Settings
+from streams.topology import AGENTS
 
 log = logging.getLogger(__name__)
 
 PREFIX = "TURNFOLD_WORKER_"
+OLD_APP_ID = "turnstone"
+"""The default app id until November 2026, when the project had that name."""
 
 
 class WorkerSettings(Settings):
@@ -157,9 +162,23 @@ def prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
 
 async def _prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
     await check(kafka, worker.group, worker.generation, kafka.partitions)
+    if "app_id" not in worker.model_fields_set:
+        await _check_name(kafka, worker)
     changelogs = agents.changelogs(worker.group, kafka.partitions)
     own = agents.own_specs(worker.generation, kafka.partitions)
     return await ensure_topics(kafka, [*changelogs, *own])
+
+
+async def _check_name(kafka: KafkaSettings, worker: WorkerSettings) -> None:
+    """Refuses to begin a second memory beside that of the project's old name, unless told to."""
+    async with connected(kafka) as admin:
+        topics = await admin.list_topics()
+    mine, old = (changelog_name(name, AGENTS[0]) for name in (worker.app_id, OLD_APP_ID))
+    if old in topics and mine not in topics:
+        raise ConfigurationError(
+            f"the memory of app id {OLD_APP_ID} is here (topic {old}): continue it with --app-id "
+            f"{OLD_APP_ID}, or begin another one with --app-id {worker.app_id}"
+        )
 
 
 def work(

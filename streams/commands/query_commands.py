@@ -63,7 +63,7 @@ def sql(query: str, history: Path, format: str, tenant: str | None, as_json: boo
 def session(session_id: str, history: Path, as_of: str | None, tenant: str, as_json: bool) -> None:
     """Show a session: document and context, now or as of a time.
 
-    Example: turnfold session emma-1 --history turnfold-demo --as-of 2026-03-05
+    Example: turnfold session emma-move --history turnfold-demo --as-of 2026-03-05
     """
     from streams import reading, text_output
 

@@ -258,6 +258,20 @@ def test_a_changelog_of_another_version_is_refused(working: Working) -> None:
     assert "its rows have format 2" in working.log() and "another app id" in working.log()
 
 
+def test_a_second_memory_is_begun_beside_that_of_the_old_name_only_if_told_to(
+    working: Working,
+) -> None:
+    worker = working.start("--app-id", "turnstone")
+    working.await_ready()
+    worker.terminate()
+    assert worker.wait(30) == 0
+    worker = working.start()
+    assert worker.wait(60) == 3
+    assert "continue it with --app-id turnstone" in working.log()
+    working.start("--app-id", "turnfold")
+    working.await_ready()
+
+
 def test_faust_s_own_command_starts_it_too(working: Working, tmp_path: Path) -> None:
     kafka = {"TURNFOLD_KAFKA_BOOTSTRAP": working.bootstrap}
     faust = [sys.executable, "-m", "faust", "-A", "streams.apps.worker", "worker", "-l", "info"]
