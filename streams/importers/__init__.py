@@ -1,6 +1,6 @@
 """Foreign formats in: each importer turns a file into input records (docs/importing.md).
 
-To add one: a module with `read(path, skipped)`, and a line in `IMPORTERS`.
+To add one: a module with `read(path, skipped, told)`, and a line in `IMPORTERS`.
 """
 
 from collections.abc import Iterator

@@ -1,12 +1,15 @@
 """Each kind of input record is declared once, and what is derived from it leads somewhere."""
 
+import re
 from typing import Any
 
 import pytest
 
 from schemas.events import RECORD_TYPES
 from schemas.rows import TABLES
+from sinks import freshness
 from streams.folds.rows import Input
+from streams.generations import replay_order
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.outbox import Outbox
 from streams.kafka.agents.routing import route
@@ -91,3 +94,12 @@ def test_an_agent_sends_nothing_that_the_topology_does_not_say() -> None:
     with pytest.raises(KeyError, match="events"):
         users.rows([("events", 0, ())], "u1", origin)
     assert (len(sessions.outputs), users.outputs) == (1, [])
+
+
+def test_what_reads_the_history_s_records_by_hand_knows_all_their_tables() -> None:
+    """A table that is left out is lost to a backfill, and to the check of what a sink has written,
+    without a word."""
+    of_sessions = {kind.history for kind in KINDS if kind.table == "sessions"}
+    assert of_sessions == set(freshness.SAID)
+    tables = {kind.history for kind in KINDS}
+    assert tables <= set(re.findall(r"FROM (\w+)", replay_order.RECORDS_IN_ORDER))
