@@ -101,7 +101,7 @@ class WorkerSettings(Settings):
     @model_validator(mode="after")
     def _together(self) -> Self:
         if self.generation in RESERVED:
-            raise ValueError(f"generation {self.generation} is a word for another: name a new one")
+            raise ValueError(f"generation {self.generation!r} is reserved; choose another name")
         if (self.store == "rocksdb") != (self.data is not None):
             raise ValueError("store rocksdb needs data, a folder; store memory takes none")
         return self

@@ -76,7 +76,7 @@ def history(working: Working, tmp_path: Path) -> Path:
         sink(working, made, "--generation", "new")
         refused = drop(working, made)
         assert refused.code == 3
-        assert "group turnfold.new: 1 members are running" in refused.err
+        assert "group turnfold.new: 1 member is running" in refused.err
         running = start(
             "sink", "--generation", "new", "--history", made, "--bootstrap", working.bootstrap
         )
@@ -175,7 +175,7 @@ def test_a_reset_app_folds_all_of_its_inputs_anew(working: Working) -> None:
         assert reset().code == 0
         refused = reset("--yes")
         assert refused.code == 3
-        assert "group turnfold: 1 members are running" in refused.err
+        assert "group turnfold: 1 member is running" in refused.err
     before = topics(working)
     shown = reset("--json").json()
     assert shown["removed"] is False
