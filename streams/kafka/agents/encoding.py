@@ -10,8 +10,7 @@ from pydantic import BaseModel
 from schemas.base import Micros
 from schemas.rows import TABLES, Source
 from schemas.time import format_time
-
-Headers = list[tuple[str, bytes]]
+from streams.observing.traces import Headers
 
 to_json = msgspec.json.Encoder().encode
 time_text = lru_cache(10_000)(format_time)  # what comes together was recorded together

@@ -11,7 +11,7 @@ from aiokafka.errors import KafkaError, UnknownTopicOrPartitionError
 from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
-from streams.kafka.client.admin import connected, lost
+from streams.kafka.client.admin import connected, lost, partitions_of
 from streams.kafka.client.fetching import KafkaConsumer
 from streams.kafka.client.settings import KafkaSettings
 from streams.topology import RECURSIONS, TOPICS, USER_SIGNALS
@@ -44,7 +44,7 @@ async def lag(settings: KafkaSettings, groups: Sequence[str] = ()) -> list[Lag]:
     async with connected(settings) as admin:
         committed = await _committed(admin, groups)
         topics = {at.topic for offsets in committed.values() for at in offsets}
-        parts = await partitions_of(admin, sorted(topics))
+        parts = await every_partition(admin, sorted(topics))
     begins, ends = await bounds(settings, parts)
     return [
         _lag(group, at, begins[at], ends[at], offsets.get(at))
@@ -106,17 +106,13 @@ async def members_of(admin: AIOKafkaAdminClient, group: str) -> int:
     return sum(len(members) for _, _, _, _, _, members, *_ in reply.groups)
 
 
-async def partitions_of(admin: AIOKafkaAdminClient, topics: Iterable[str]) -> list[TopicPartition]:
+async def every_partition(
+    admin: AIOKafkaAdminClient, topics: Iterable[str]
+) -> list[TopicPartition]:
     """Those of the topics that exist. None is asked for by name that does not: a broker may make
     what it is asked for."""
-    present = set(await admin.list_topics())
-    names = [name for name in topics if name in present]
-    described = await admin.describe_topics(names) if names else []
-    return [
-        TopicPartition(one["topic"], part["partition"])
-        for one in described
-        for part in one["partitions"]
-    ]
+    counts = await partitions_of(admin, topics)
+    return [TopicPartition(name, n) for name, count in counts.items() for n in range(count)]
 
 
 async def bounds(
@@ -133,7 +129,7 @@ async def bounds(
                 return begins, await consumer.end_offsets(parts)
         except KafkaError as error:
             async with connected(settings) as admin:
-                left = await partitions_of(admin, dict.fromkeys(at.topic for at in parts))
+                left = await every_partition(admin, dict.fromkeys(at.topic for at in parts))
             same = len(left) == len(parts)
             if same and not isinstance(error, UnknownTopicOrPartitionError):
                 raise lost(settings, error) from None

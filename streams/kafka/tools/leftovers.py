@@ -24,7 +24,7 @@ from streams.errors import ConfigurationError, TurnfoldError
 from streams.kafka.client.admin import WITHIN, connected
 from streams.kafka.client.names import changelog_name, own_topics
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.tools.lag import bounds, members_of, offsets_of, partitions_of
+from streams.kafka.tools.lag import bounds, every_partition, members_of, offsets_of
 
 GONE_WITHIN = 30.0  # seconds, for every broker to have let go of a topic
 AGAIN = 0.2
@@ -81,7 +81,7 @@ async def find(
         cluster = str((await admin.describe_cluster())["cluster_id"])
         known = {name for name, *_ in await admin.list_consumer_groups()}
         found = [await _group(admin, name, topics) for name in groups if name in known]
-        parts = await partitions_of(admin, topics)
+        parts = await every_partition(admin, topics)
     begins, ends = await bounds(settings, parts)
     left = [
         Left(

@@ -13,9 +13,8 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
-from streams.kafka.agents.encoding import Headers
 from streams.observing.logs import OF_BROKER
-from streams.observing.traces import outgoing
+from streams.observing.traces import Headers, outgoing
 
 log = logging.getLogger(__name__)
 
