@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from aiokafka import AIOKafkaProducer
 from aiokafka.abc import ConsumerRebalanceListener
 from aiokafka.errors import KafkaError
 from aiokafka.structs import OffsetAndMetadata, TopicPartition
@@ -22,7 +21,7 @@ from aiokafka.structs import OffsetAndMetadata, TopicPartition
 from streams.errors import Unreachable
 from streams.kafka.agents.encoding import key_of, to_json
 from streams.kafka.client.admin import connected
-from streams.kafka.client.fetching import KafkaConsumer
+from streams.kafka.client.aiokafka_internals import KafkaConsumer, KafkaProducer
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.source import ConsumerSource
 from streams.kafka.client.topics import ensure_topics
@@ -134,7 +133,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         return True
 
     async def _start(self) -> None:
-        self._producer: Any = AIOKafkaProducer(
+        self._producer: Any = KafkaProducer(
             transactional_id=f"{self.group}-{uuid4()}",
             transaction_timeout_ms=TRANSACTION_MS,
             max_request_size=INPUT_BYTES,

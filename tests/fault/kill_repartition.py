@@ -26,10 +26,10 @@ from threading import Event, Thread
 from typing import Any, NamedTuple
 
 import msgspec
-from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
 from sinks.digest import digest
+from streams.kafka.client.aiokafka_internals import KafkaProducer
 from tests.command import environment, folded, ndjson, turnfold
 from tests.fault.load import Record, records
 from tests.kafka.working import Given, Working, alone, message
@@ -88,7 +88,7 @@ class Producer(Thread):
 
     async def _send(self, topic: str, key: bytes | None, value: bytes | None) -> None:
         if self._producer is None:
-            self._producer = AIOKafkaProducer(
+            self._producer = KafkaProducer(
                 bootstrap_servers=self._servers,
                 enable_idempotence=True,
                 request_timeout_ms=5_000,

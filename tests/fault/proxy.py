@@ -31,6 +31,7 @@ class Proxy:
         self.port, self.target = port, 0
         self.delay = 0.0
         self.counts: Counter[str] = Counter()
+        self._lets_through: int | None = None
         self._pairs: set[tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = set()
         self._loop = asyncio.new_event_loop()
         self._flows = asyncio.Event()
@@ -57,8 +58,13 @@ class Proxy:
         """From now on nothing gets through; connections stay."""
         self._loop.call_soon_threadsafe(self._flows.clear)
 
+    def stall_after(self, pieces: int) -> None:
+        """Stalls when so many more pieces of data have got through, in both directions together."""
+        self._lets_through = pieces
+
     def flow(self) -> None:
         """Ends `stall`: what was held back goes on its way."""
+        self._lets_through = None
         self._loop.call_soon_threadsafe(self._flows.set)
 
     def half_close(self) -> int:
@@ -109,6 +115,7 @@ class Proxy:
                 if self.delay:
                     self.counts["delayed"] += 1
                     await asyncio.sleep(self.delay)
+                self._count_down()
                 if not self._flows.is_set():
                     self.counts["stalled"] += 1
                     await self._flows.wait()
@@ -116,6 +123,12 @@ class Proxy:
                 writer.write(data)
                 await writer.drain()
             writer.write_eof()
+
+    def _count_down(self) -> None:
+        if self._lets_through is not None:
+            self._lets_through -= 1
+            if self._lets_through < 0:
+                self._flows.clear()
 
     async def _end(self) -> None:
         self._flows.set()

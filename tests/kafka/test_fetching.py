@@ -7,7 +7,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from streams.kafka.client.admin import connected
-from streams.kafka.client.fetching import KafkaConsumer
+from streams.kafka.client.aiokafka_internals import KafkaConsumer
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import create, spec
 

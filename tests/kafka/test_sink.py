@@ -24,7 +24,7 @@ from sinks.shared import SharedHistory
 from streams.broker import Broker
 from streams.errors import Unreachable
 from streams.files import local
-from streams.kafka.client.fetching import KafkaConsumer
+from streams.kafka.client.aiokafka_internals import KafkaConsumer
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
 from streams.kafka.sink.batch import MISFIT

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.conn import create_conn
 from aiokafka.errors import (
     AuthenticationFailedError,
     IllegalSaslStateError,
@@ -21,6 +20,7 @@ from aiokafka.errors import (
 )
 
 from streams.errors import ConfigurationError, Unreachable
+from streams.kafka.client.aiokafka_internals import KafkaAdmin, try_to_connect
 from streams.kafka.client.settings import KafkaSettings
 
 WITHIN = 10.0  # seconds
@@ -33,7 +33,7 @@ REFUSALS = (
 )
 
 
-class _Admin(AIOKafkaAdminClient):  # type: ignore[misc]  # aiokafka has no types
+class _Admin(KafkaAdmin):
     """Asks another broker where one has just died: the cluster names it for some seconds more."""
 
     async def _send_request(self, request: Any, node_id: int | None = None) -> Any:
@@ -90,14 +90,13 @@ async def _reach(settings: KafkaSettings, within: float) -> None:
     each = within / len(settings.addresses)
     for host, port in settings.addresses:
         try:
-            connection = await create_conn(host, port, request_timeout_ms=int(each * 900), **auth)
+            await try_to_connect(host, port, request_timeout_ms=int(each * 900), **auth)
         except REFUSALS as error:
             raise ConfigurationError(_refused(settings, error)) from None
         except (KafkaError, OSError, TimeoutError) as error:
             failures.append(f"{host}:{port}: {_said(error)}")
-            continue
-        connection.close()
-        return
+        else:
+            return
     raise Unreachable(_unreachable(settings, failures))
 
 

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Collection, Coroutine, Iterator, Mapping
 from typing import Any
 
-from aiokafka.client import AIOKafkaClient, ConnectionGroup, CoordinationType
+from aiokafka.client import ConnectionGroup, CoordinationType
 from aiokafka.codec import zstd_encode
 from aiokafka.errors import (
     ConcurrentTransactions,
@@ -34,6 +34,8 @@ from aiokafka.protocol.transaction import (
 )
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.structs import TopicPartition
+
+from streams.kafka.client.aiokafka_internals import Client, start_or_stop
 
 REQUEST_TIMEOUT_MS = 10_000
 NOT_YET = (CoordinatorNotAvailableError, NotCoordinatorError, CoordinatorLoadInProgressError)
@@ -74,7 +76,7 @@ class Transactions:
     ) -> None:
         self.transactional_id = transactional_id
         self._timeout_ms = int(timeout * 1000)
-        self._client = AIOKafkaClient(
+        self._client = Client(
             **connection, client_id=transactional_id, request_timeout_ms=REQUEST_TIMEOUT_MS
         )
         self._coordinator = -1
@@ -89,6 +91,9 @@ class Transactions:
         Raises:
             KafkaError: the broker cannot be reached or refuses.
         """
+        await start_or_stop(self._start(), self.close)
+
+    async def _start(self) -> None:
         await self._client.bootstrap()
         while True:
             with contextlib.suppress(*NOT_YET, ConcurrentTransactions):

@@ -16,7 +16,7 @@ from schemas.base import DAY
 from schemas.rows import SNAPSHOT_KEYS
 from sinks.shared import Piece
 from sinks.tables import to_arrow
-from streams.kafka.client.fetching import RawRecord
+from streams.kafka.client.aiokafka_internals import RawRecord
 from streams.kafka.sink.history_rows import parse
 from streams.pipeline.decode import Dead, guarded
 

@@ -28,7 +28,7 @@ from sinks.shared import SharedHistory
 from streams.errors import ConfigurationError, DataRefused, TurnfoldError
 from streams.kafka.agents.agents import own_specs
 from streams.kafka.client.admin import connected, lost
-from streams.kafka.client.fetching import KafkaConsumer, RawRecord
+from streams.kafka.client.aiokafka_internals import KafkaConsumer, RawRecord
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.source import ConsumerSource
 from streams.kafka.client.topics import ensure_topics

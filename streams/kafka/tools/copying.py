@@ -18,7 +18,7 @@ from aiokafka.errors import MessageSizeTooLargeError
 from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
-from streams.kafka.client.fetching import KafkaConsumer, RawRecord
+from streams.kafka.client.aiokafka_internals import KafkaConsumer, RawRecord
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.transaction import Transactions
 from streams.kafka.transport.changelog import FETCH_BYTES, written_to

@@ -8,7 +8,7 @@ from aiokafka.errors import KafkaError
 
 from sinks.history import connect
 from streams.errors import Unreachable
-from streams.kafka.client.fetching import KafkaConsumer
+from streams.kafka.client.aiokafka_internals import KafkaConsumer
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
 from streams.kafka.sink.history_rows import from_base64

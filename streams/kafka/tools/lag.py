@@ -12,7 +12,7 @@ from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
 from streams.kafka.client.admin import connected, lost, partitions_of
-from streams.kafka.client.fetching import KafkaConsumer
+from streams.kafka.client.aiokafka_internals import KafkaConsumer
 from streams.kafka.client.settings import KafkaSettings
 from streams.topology import RECURSIONS, TOPICS, USER_SIGNALS
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
 from streams.errors import Unreachable
@@ -20,6 +19,7 @@ from streams.files import sources
 from streams.files.sources import Source, TruncatedError
 from streams.kafka.agents.routing import Route, route
 from streams.kafka.client.admin import lost
+from streams.kafka.client.aiokafka_internals import KafkaProducer
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
 from streams.topology import INPUT_BYTES
@@ -48,7 +48,7 @@ class Feed:
 
     async def __aenter__(self) -> "Feed":
         await ensure_topics(self._settings)
-        self._producer: Any = AIOKafkaProducer(
+        self._producer: Any = KafkaProducer(
             enable_idempotence=True,
             compression_type=self._compression,
             linger_ms=LINGER_MS,

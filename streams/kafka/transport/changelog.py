@@ -7,7 +7,7 @@ from aiokafka.errors import NoError, for_code
 from aiokafka.protocol.offset import OffsetRequest
 from aiokafka.structs import TopicPartition
 
-from streams.kafka.client.fetching import KafkaConsumer
+from streams.kafka.client.aiokafka_internals import KafkaConsumer
 from streams.kafka.transport.marker import MARKER_KEY, Marker, decode
 from streams.kafka.transport.rows import Row
 

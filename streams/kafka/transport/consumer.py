@@ -25,7 +25,7 @@ from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth, serve
 from faust.types import TP, ConsumerMessage, Message
 
 from streams.errors import TurnfoldError
-from streams.kafka.client.fetching import KafkaConsumer
+from streams.kafka.client.aiokafka_internals import KafkaConsumer
 from streams.kafka.client.source import ConsumerSource
 from streams.observing.logs import OF_BROKER
 

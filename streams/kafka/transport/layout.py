@@ -16,7 +16,7 @@ from aiokafka.structs import TopicPartition
 from streams import topology
 from streams.errors import ConfigurationError
 from streams.kafka.client.admin import connected, lost, partitions_of
-from streams.kafka.client.fetching import KafkaConsumer
+from streams.kafka.client.aiokafka_internals import KafkaConsumer
 from streams.kafka.client.names import changelog_name, sources_of
 from streams.kafka.client.partitions import partition_of
 from streams.kafka.client.settings import KafkaSettings

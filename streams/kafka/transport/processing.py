@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from streams.kafka.client.fetching import RawRecord
+from streams.kafka.client.aiokafka_internals import RawRecord
 from streams.kafka.transport.rows import MemoryRows, RowStore
 from streams.kafka.transport.rows import Row as Row
 

@@ -7,12 +7,20 @@ from typing import ClassVar
 
 from faust.transport.drivers import aiokafka
 
+from streams.kafka.client.aiokafka_internals import KafkaProducer
 from streams.kafka.transport.consumer import Consumer
 
 SCHEME = "turnfold"
+
+
+class Producer(aiokafka.Producer):
+    """Faust's own, without connections left open."""
+
+    _producer_type = KafkaProducer
 
 
 class Transport(aiokafka.Transport):
     """Named by the entry point `faust.transports`."""
 
     Consumer: ClassVar[type[Consumer]] = Consumer
+    Producer: ClassVar[type[Producer]] = Producer

@@ -15,7 +15,7 @@ from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
-from streams.kafka.client.fetching import KafkaConsumer
+from streams.kafka.client.aiokafka_internals import KafkaConsumer
 from streams.kafka.client.source import ConsumerSource
 from streams.kafka.client.topics import refuse_under_way
 from streams.kafka.transport.changelog import FETCH_BYTES

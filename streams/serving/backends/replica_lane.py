@@ -16,7 +16,7 @@ from aiokafka.structs import TopicPartition
 
 from streams.folds.outcome import ACCEPTED, APPLIED, Outcome
 from streams.kafka.agents import outcomes
-from streams.kafka.client.fetching import RawRecord
+from streams.kafka.client.aiokafka_internals import RawRecord
 from streams.kafka.transport.marker import MARKER_KEY, Marker, Standing, decode
 from streams.kafka.transport.restore import AWAY
 from streams.kafka.transport.rows import Row, RowStore

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import Any, NamedTuple
 
-from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
+from streams.kafka.client.aiokafka_internals import KafkaProducer
 from streams.observing.logs import OF_BROKER
 from streams.observing.traces import Headers, outgoing
 
@@ -53,7 +53,7 @@ class Writing:
         self._connection = connection
         self._asked: list[Asked] = []
         self._wake = asyncio.Event()
-        self._producer: AIOKafkaProducer | None = None
+        self._producer: KafkaProducer | None = None
         self._over = False
         self._crowded = float("-inf")  # when several were last produced together
 
@@ -128,9 +128,9 @@ class Writing:
                 offsets[place] = offset
         return found
 
-    async def _connected(self) -> AIOKafkaProducer:
+    async def _connected(self) -> KafkaProducer:
         if self._producer is None:
-            producer = AIOKafkaProducer(
+            producer = KafkaProducer(
                 **self._connection,
                 enable_idempotence=True,
                 max_batch_size=BATCH_BYTES,

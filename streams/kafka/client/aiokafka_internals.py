@@ -1,0 +1,272 @@
+"""The one module that knows aiokafka's private parts: its clients, with what is changed of them.
+
+aiokafka makes connections that nobody closes. A task that is cancelled while `bootstrap` waits for
+an answer leaves its connection open; a connection that is made while its client closes is added
+behind `close`; over TLS nobody waits until a connection of `bootstrap` has said goodbye; and a
+`stop` that is cancelled or fails never comes to its connections. Such a connection outlives its
+loop. `Client` knows every connection that it makes, and closes them all.
+"""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
+from functools import partial
+from typing import Any, Protocol
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.client import AIOKafkaClient, ConnectionGroup
+from aiokafka.conn import AIOKafkaConnection, CloseReason
+from aiokafka.consumer.fetcher import FetchResult
+from aiokafka.errors import KafkaConnectionError, KafkaError
+
+CANCEL_AGAIN = 0.05
+"""Seconds after which a task that goes on is cancelled once more."""
+CLOSE_WITHIN = 5.0
+"""Seconds that a connection has to send what waits and to say goodbye (TLS) before it is cut."""
+CLOSED = "the client is closed"
+
+
+class Client(AIOKafkaClient):  # type: ignore[misc]  # aiokafka has no types
+    """A client that has no connection open after `close`, nor after a `bootstrap` that failed or
+    was cancelled, and makes none from then on: a request ends with a KafkaError."""
+
+    _is_closed = False
+    _sync_task: asyncio.Task[None] | None
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._watch()
+
+    @classmethod
+    def replace(cls, client: AIOKafkaClient) -> None:
+        """Makes one of these of aiokafka's own client, before it connects."""
+        client.__class__ = cls
+        client._watch()
+
+    def _watch(self) -> None:
+        self._connecting: set[asyncio.Task[object]] = set()
+        self._connections: set[AIOKafkaConnection] = set()
+
+    async def bootstrap(self) -> None:
+        token = _CLIENT.set(self)
+        try:
+            await super().bootstrap()
+            if self._is_closed:  # while the last answer was on its way
+                raise KafkaConnectionError(CLOSED)
+        except BaseException:
+            await self.close()
+            raise
+        finally:
+            _CLIENT.reset(token)
+
+    async def _get_conn(
+        self, node_id: Any, *, group: Any = ConnectionGroup.DEFAULT, no_hint: bool = False
+    ) -> AIOKafkaConnection | None:
+        """None where there is no connection to be had."""
+        if self._is_closed:
+            return None
+        token = _CLIENT.set(self)
+        try:
+            return await super()._get_conn(node_id, group=group, no_hint=no_hint)
+        finally:
+            _CLIENT.reset(token)
+
+    async def connect(self, connection: AIOKafkaConnection) -> None:
+        """In a task of the client's own, so that `close` can end it.
+
+        Raises:
+            KafkaConnectionError: the client is closed, or closes meanwhile.
+        """
+        if self._is_closed:
+            raise KafkaConnectionError(CLOSED)
+        task = asyncio.ensure_future(connection.connect())
+        self._connecting.add(task)
+        task.add_done_callback(partial(self._connected, connection))
+        try:
+            await task
+        except asyncio.CancelledError:
+            connection.close()  # it may be there already, and nobody takes it any more
+            if self._is_closed and not _is_cancelled():
+                raise KafkaConnectionError(CLOSED) from None
+            raise
+
+    def _connected(self, connection: AIOKafkaConnection, task: "asyncio.Task[object]") -> None:
+        """It may have failed, and may still say goodbye."""
+        self._connecting.discard(task)
+        self._connections.add(connection)
+        self._connections = {known for known in self._connections if not _has_ended(known)}
+
+    async def close(self) -> None:
+        self._is_closed = True
+        tasks = {task for task in (self._sync_task, *self._connecting) if task is not None}
+        self._sync_task = None
+        for task in tasks:
+            task.cancel()
+        try:
+            if tasks:
+                await asyncio.wait(tasks)
+        finally:
+            await _end(self._connections)
+
+
+_CLIENT: ContextVar[Client | None] = ContextVar("_CLIENT", default=None)
+"""Which client connects: aiokafka's function that makes its connections is not told."""
+
+
+async def _connect(*address: Any, **settings: Any) -> AIOKafkaConnection:
+    """In place of that function."""
+    connection, client = AIOKafkaConnection(*address, **settings), _CLIENT.get()
+    await (connection.connect() if client is None else client.connect(connection))
+    return connection
+
+
+sys.modules[AIOKafkaClient.__module__].create_conn = _connect  # type: ignore[attr-defined]
+
+
+async def try_to_connect(host: str, port: int, **settings: Any) -> None:
+    """Connects and logs in once. Raises what aiokafka's bootstrap hides: a KafkaError, OSError or
+    TimeoutError that says why it fails."""
+    connection = AIOKafkaConnection(host, port, **settings)
+    try:
+        await connection.connect()
+    finally:
+        await _end([connection])
+
+
+async def _end(connections: Iterable[AIOKafkaConnection]) -> None:
+    """Closes them; cuts them where that takes too long, or at once where we are cancelled."""
+    left = [connection for connection in connections if not _has_ended(connection)]
+    try:
+        if left:
+            closing = [connection.close(CloseReason.SHUTDOWN) for connection in left]
+            await asyncio.wait(closing, timeout=CLOSE_WITHIN)
+    finally:
+        for connection in left:
+            if not _has_ended(connection):
+                connection._protocol._transport.abort()
+    await asyncio.sleep(0)  # the socket of one that was cut is closed in the loop's next turn
+
+
+def _has_ended(connection: AIOKafkaConnection) -> bool:
+    """Whether one that connects no more has no socket, or none any more."""
+    return connection._protocol is None or connection._closed_fut.done()
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+async def start_or_stop(start: Awaitable[None], stop: Callable[[], Awaitable[None]]) -> None:
+    """Stops what could not start, or was cancelled meanwhile, within `CLOSE_WITHIN` seconds."""
+    try:
+        await start
+    except BaseException:
+        with suppress(TimeoutError, KafkaError):
+            async with asyncio.timeout(CLOSE_WITHIN):
+                await stop()
+        raise
+
+
+class KafkaProducer(AIOKafkaProducer):  # type: ignore[misc]
+    """A producer without connections after `stop`, nor after a `start` that failed or was
+    cancelled."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        Client.replace(self.client)
+
+    async def start(self) -> None:
+        await start_or_stop(super().start(), self.stop)
+
+    async def stop(self) -> None:
+        try:
+            await super().stop()
+        finally:
+            await self.client.close()
+
+
+class KafkaAdmin(AIOKafkaAdminClient):  # type: ignore[misc]
+    """An admin client without connections after `close`, nor after a `start` that failed or was
+    cancelled."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        Client.replace(self._client)
+
+    async def start(self) -> None:
+        await start_or_stop(super().start(), self.close)
+
+
+class RawRecord(Protocol):
+    """aiokafka's DefaultRecord; `timestamp` is in milliseconds UTC."""
+
+    @property
+    def offset(self) -> int: ...
+    @property
+    def timestamp(self) -> int: ...
+    @property
+    def key(self) -> bytes | None: ...
+    @property
+    def value(self) -> bytes | None: ...
+    @property
+    def headers(self) -> Sequence[tuple[str, bytes]]: ...
+
+
+class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
+    """A consumer without connections after `stop`, nor after a `start` that failed or was
+    cancelled.
+
+    Its `stop` always ends. aiokafka's raises CancelledError where a fetch has just failed and waits
+    to be tried again. It never returns where the assignment has just gone: its fetching task then
+    takes the one cancellation for that of a fetch.
+
+    `raw`: its `getmany` answers with `RawRecord`s. They are aiokafka's own, as its C parser makes
+    them, instead of a ConsumerRecord for each, which is a quarter of its time. It answers by
+    partition: a record need not say which it is from.
+    """
+
+    def __init__(self, *topics: str, raw: bool = False, **settings: Any) -> None:
+        super().__init__(*topics, **settings)
+        Client.replace(self._client)
+        self._raw = raw
+
+    async def start(self) -> None:
+        await start_or_stop(super().start(), self.stop)
+        fetcher = self._fetcher
+        process = fetcher._proc_fetch_request
+
+        async def processed(*request: Any) -> bool:
+            with suppress(asyncio.CancelledError):  # as aiokafka does before it waits
+                found: bool = await process(*request)
+                if self._raw:  # nothing was awaited since it came: nobody has read of it yet
+                    for fetched in fetcher._records.values():
+                        if isinstance(fetched, FetchResult) and fetched.has_more():
+                            fetched._partition_records._consumer_record = _itself
+                return found
+            return False
+
+        fetcher._proc_fetch_request = processed
+
+    async def stop(self) -> None:
+        if (fetcher := self._fetcher) is not None and not self._closed:
+            fetcher.close = partial(_end_fetching, fetcher, fetcher.close)
+        try:
+            await super().stop()
+        finally:
+            await self._client.close()
+
+
+async def _end_fetching(fetcher: Any, close: Callable[[], Awaitable[None]]) -> None:
+    fetching = fetcher._fetch_task
+    while not fetching.done():
+        fetching.cancel()
+        await asyncio.wait([fetching], timeout=CANCEL_AGAIN)
+    await close()
+
+
+def _itself(partition: Any, record: RawRecord) -> RawRecord:
+    return record
