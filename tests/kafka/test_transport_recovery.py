@@ -10,7 +10,8 @@ from aiokafka.errors import KafkaError
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.structs import TopicPartition
 
-from streams.kafka.client.transaction import QUICK, TIGHT, ZSTD, Transactions
+from streams.kafka.client.aiokafka_internals import QUICK, TIGHT, ZSTD
+from streams.kafka.client.transaction import Transactions
 from streams.kafka.transport.processing import LaneSettings, Output
 from streams.kafka.transport.writer import TransactionFailed, Writer
 from tests.kafka.counting import Counting, read_all
@@ -220,7 +221,7 @@ async def _write(transactions: Transactions, at: TopicPartition, value: bytes) -
 
 @pytest.mark.parametrize("level", [QUICK, TIGHT])
 def test_zstd_is_told_its_level(level: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The override in transaction.py: what stands behind a batch's header of 61 bytes."""
+    """The override in aiokafka_internals.py: what stands behind a batch's header of 61 bytes."""
     packed, plain = (DefaultRecordBatchBuilder(2, codec, 1, 1, 1, 0, 10_000) for codec in (4, 0))
     for number in range(100):
         for batch in (packed, plain):

@@ -216,10 +216,13 @@ def test_a_clock_that_is_set_back_makes_nothing_fresh(lane: ReplicaLane) -> None
     class Silent(ConsumerSource):
         """The broker has answered once, an hour ahead of what our clock says now."""
 
+        def __init__(self) -> None:
+            """Without a consumer."""
+
         def state(self, partition: TopicPartition) -> Any:
             return answered
 
-    following, source = Following({}, "group", (), (), lambda _: ()), Silent(None, {})
+    following, source = Following({}, "group", (), (), lambda _: ()), Silent()
     following._looked[lane.at] = monotonic()
     following._look(lane, source, ())
     sleep(0.2)

@@ -5,7 +5,6 @@ import logging
 import ssl
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import (
@@ -33,23 +32,8 @@ REFUSALS = (
 )
 
 
-class _Admin(KafkaAdmin):
-    """Asks another broker where one has just died: the cluster names it for some seconds more."""
-
-    async def _send_request(self, request: Any, node_id: int | None = None) -> Any:
-        while True:  # `connected` ends it
-            try:
-                return await super()._send_request(request, node_id)
-            except NodeNotReadyError:
-                if node_id is not None:
-                    raise
-                await asyncio.sleep(0.1)
-
-
 @asynccontextmanager
-async def connected(
-    settings: KafkaSettings, within: float = WITHIN
-) -> AsyncIterator[AIOKafkaAdminClient]:
+async def connected(settings: KafkaSettings, within: float = WITHIN) -> AsyncIterator[KafkaAdmin]:
     """An admin client that is connected; the block must end within so many seconds as well.
 
     Raises ConfigurationError where the broker refuses the login or its certificate is not trusted,
@@ -59,7 +43,7 @@ async def connected(
         try:
             async with asyncio.timeout(within):
                 await _reach(settings, within)
-                admin = _Admin(request_timeout_ms=int(within * 1000), **settings.client())
+                admin = KafkaAdmin(request_timeout_ms=int(within * 1000), **settings.client())
                 try:
                     await admin.start()
                     yield admin

@@ -18,14 +18,19 @@ from typing import Any, Protocol
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.client import AIOKafkaClient, ConnectionGroup
+from aiokafka.codec import zstd_encode
 from aiokafka.conn import AIOKafkaConnection, CloseReason
 from aiokafka.consumer.fetcher import FetchResult
-from aiokafka.errors import KafkaConnectionError, KafkaError
+from aiokafka.errors import KafkaConnectionError, KafkaError, NodeNotReadyError
+from aiokafka.record.default_records import DefaultRecordBatchBuilder
+from aiokafka.structs import TopicPartition
 
 CANCEL_AGAIN = 0.05
 """Seconds after which a task that goes on is cancelled once more."""
 CLOSE_WITHIN = 5.0
 """Seconds that a connection has to send what waits and to say goodbye (TLS) before it is cut."""
+ASK_AGAIN = 0.1
+"""Seconds between two brokers that are asked the same."""
 CLOSED = "the client is closed"
 
 
@@ -33,7 +38,7 @@ class Client(AIOKafkaClient):  # type: ignore[misc]  # aiokafka has no types
     """A client that has no connection open after `close`, nor after a `bootstrap` that failed or
     was cancelled, and makes none from then on: a request ends with a KafkaError."""
 
-    _is_closed = False
+    is_closed = False
     _sync_task: asyncio.Task[None] | None
 
     def __init__(self, **settings: Any) -> None:
@@ -54,7 +59,7 @@ class Client(AIOKafkaClient):  # type: ignore[misc]  # aiokafka has no types
         token = _CLIENT.set(self)
         try:
             await super().bootstrap()
-            if self._is_closed:  # while the last answer was on its way
+            if self.is_closed:  # while the last answer was on its way
                 raise KafkaConnectionError(CLOSED)
         except BaseException:
             await self.close()
@@ -66,7 +71,7 @@ class Client(AIOKafkaClient):  # type: ignore[misc]  # aiokafka has no types
         self, node_id: Any, *, group: Any = ConnectionGroup.DEFAULT, no_hint: bool = False
     ) -> AIOKafkaConnection | None:
         """None where there is no connection to be had."""
-        if self._is_closed:
+        if self.is_closed:
             return None
         token = _CLIENT.set(self)
         try:
@@ -74,13 +79,17 @@ class Client(AIOKafkaClient):  # type: ignore[misc]  # aiokafka has no types
         finally:
             _CLIENT.reset(token)
 
+    async def count_partitions(self, topic: str) -> int:
+        """How many the topic has. Raises KafkaError: there is none, or no broker to ask."""
+        return len(await self._wait_on_metadata(topic))
+
     async def connect(self, connection: AIOKafkaConnection) -> None:
         """In a task of the client's own, so that `close` can end it.
 
         Raises:
             KafkaConnectionError: the client is closed, or closes meanwhile.
         """
-        if self._is_closed:
+        if self.is_closed:
             raise KafkaConnectionError(CLOSED)
         task = asyncio.ensure_future(connection.connect())
         self._connecting.add(task)
@@ -89,7 +98,7 @@ class Client(AIOKafkaClient):  # type: ignore[misc]  # aiokafka has no types
             await task
         except asyncio.CancelledError:
             connection.close()  # it may be there already, and nobody takes it any more
-            if self._is_closed and not _is_cancelled():
+            if self.is_closed and not _is_cancelled():
                 raise KafkaConnectionError(CLOSED) from None
             raise
 
@@ -100,7 +109,7 @@ class Client(AIOKafkaClient):  # type: ignore[misc]  # aiokafka has no types
         self._connections = {known for known in self._connections if not _has_ended(known)}
 
     async def close(self) -> None:
-        self._is_closed = True
+        self.is_closed = True
         tasks = {task for task in (self._sync_task, *self._connecting) if task is not None}
         self._sync_task = None
         for task in tasks:
@@ -188,14 +197,34 @@ class KafkaProducer(AIOKafkaProducer):  # type: ignore[misc]
         finally:
             await self.client.close()
 
+    async def give_up(self) -> None:
+        """After a `stop` that was cancelled: what is not acknowledged fails. Left alone it would be
+        sent for ever, and when nobody expects it any more."""
+        await self._sender.close()
+        self._message_accumulator.fail_all(KafkaError("given up"))
+
 
 class KafkaAdmin(AIOKafkaAdminClient):  # type: ignore[misc]
     """An admin client without connections after `close`, nor after a `start` that failed or was
-    cancelled."""
+    cancelled. It asks another broker where one has just died: the cluster names it for some
+    seconds more. It asks on until it is cancelled, or closed."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         Client.replace(self._client)
+
+    async def ask(self, request: Any, node: int) -> Any:
+        """The answer of that broker. Raises KafkaError."""
+        return await self._send_request(request, node)
+
+    async def _send_request(self, request: Any, node_id: int | None = None) -> Any:
+        while True:
+            try:
+                return await super()._send_request(request, node_id)
+            except NodeNotReadyError:
+                if node_id is not None or self._client.is_closed:
+                    raise
+                await asyncio.sleep(ASK_AGAIN)
 
     async def start(self) -> None:
         await start_or_stop(super().start(), self.close)
@@ -259,6 +288,38 @@ class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
         finally:
             await self._client.close()
 
+    @property
+    def client(self) -> Client:
+        """Knows the cluster, and sends requests."""
+        return self._client  # type: ignore[no-any-return]
+
+    @property
+    def coordinator(self) -> Any:
+        """aiokafka's member of the group: its generation, its ids, its coordinator."""
+        return self._coordinator
+
+    @property
+    def has_instance(self) -> bool:
+        """Whether the member has a name of its own (static membership)."""
+        return self._coordinator._group_instance_id is not None
+
+    async def ask_coordinator(self, request: Any) -> Any:
+        """The answer of the group's coordinator, if it is known. Raises KafkaError."""
+        return await self._coordinator._send_req(request)
+
+    async def ask_leader(self, at: TopicPartition, request: Any) -> Any:
+        """The answer of the partition's leader. Raises KafkaError."""
+        return await self._client.send(self._client.cluster.leader_for_partition(at), request)
+
+    def state(self, partition: TopicPartition) -> Any:
+        """aiokafka's own record of a partition; None where it is not assigned."""
+        subscription = self._subscription.subscription
+        if subscription is None or subscription.assignment is None:
+            return None
+        if partition not in subscription.assignment.tps:
+            return None
+        return subscription.assignment.state_value(partition)
+
 
 async def _end_fetching(fetcher: Any, close: Callable[[], Awaitable[None]]) -> None:
     fetching = fetcher._fetch_task
@@ -270,3 +331,22 @@ async def _end_fetching(fetcher: Any, close: Callable[[], Awaitable[None]]) -> N
 
 def _itself(partition: Any, record: RawRecord) -> RawRecord:
     return record
+
+
+QUICK, TIGHT = 1, 6
+
+
+class _Zstd:
+    """Level 3 if not told otherwise, which aiokafka's batch builder does not let us: almost twice
+    the time for 4 % fewer bytes. `TIGHT` takes three times as long for a seventh fewer. A test
+    watches that the name below is still the one it goes by."""
+
+    level = QUICK
+
+    def __call__(self, payload: bytes) -> bytes:
+        packed: bytes = zstd_encode(payload, self.level)
+        return packed
+
+
+ZSTD = _Zstd()
+sys.modules[DefaultRecordBatchBuilder.__module__].zstd_encode = ZSTD  # type: ignore[attr-defined]

@@ -102,7 +102,7 @@ def watch(verbose: bool = False) -> None:
     connect, close = AIOKafkaConnection.connect, AIOKafkaConnection.close
 
     async def connect_watched(self: Any) -> Any:
-        at = (self._host, self._port)
+        at = (self.host, self.port)
         try:
             streams = await connect(self)
         except Exception as error:
@@ -113,7 +113,7 @@ def watch(verbose: bool = False) -> None:
 
     def close_watched(self: Any, reason: Any = None, exc: Any = None) -> Any:
         if reason in (CloseReason.CONNECTION_BROKEN, CloseReason.CONNECTION_TIMEOUT):
-            outages.broke((self._host, self._port))
+            outages.broke((self.host, self.port))
         return close(self, reason, exc)
 
     AIOKafkaConnection.connect = connect_watched

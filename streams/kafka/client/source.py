@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from time import time
 from typing import Any
 
-from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import (
     IllegalGenerationError,
     KafkaError,
@@ -20,6 +19,7 @@ from aiokafka.protocol.commit import OffsetCommitRequest
 from aiokafka.protocol.group import HeartbeatRequest, LeaveGroupRequest
 from aiokafka.structs import TopicPartition
 
+from streams.kafka.client.aiokafka_internals import KafkaConsumer
 from streams.observing.logs import OF_BROKER
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ ASK_AGAIN = 0.2
 class ConsumerSource:
     """aiokafka's consumer, with `connection`, what every client is made with."""
 
-    def __init__(self, kafka: AIOKafkaConsumer, connection: Mapping[str, Any]) -> None:
+    def __init__(self, kafka: KafkaConsumer, connection: Mapping[str, Any]) -> None:
         self._kafka = kafka
         self.connection = connection
 
@@ -61,7 +61,7 @@ class ConsumerSource:
         """Whether the group has taken the offsets, or will not take them from us any more. One
         request within `COMMIT_WITHIN` seconds: aiokafka's own commit asks for ever, and joins the
         group again."""
-        group = self._kafka._coordinator
+        group = self._kafka.coordinator
         if group.generation == NO_GENERATION:
             return True
         topics: defaultdict[str, list[tuple[int, int, str]]] = defaultdict(list)
@@ -77,7 +77,7 @@ class ConsumerSource:
         try:
             async with asyncio.timeout(COMMIT_WITHIN):
                 await group.ensure_coordinator_known()
-                answer = await group._send_req(request)
+                answer = await self._kafka.ask_coordinator(request)
         except (KafkaError, OSError, TimeoutError) as error:
             log.info("the group's offsets: %r; later", error, extra=OF_BROKER)
             return False
@@ -94,12 +94,12 @@ class ConsumerSource:
     async def still_ours(self, generation: int) -> bool:
         """Asks the group's coordinator. While the group rebalances a partition is its old owner's
         until that has given it back."""
-        group = self._kafka._coordinator
+        group = self._kafka.coordinator
         while group.generation == generation:
             request = HeartbeatRequest(group.group_id, group.generation, group.member_id)
             try:
                 await group.ensure_coordinator_known()
-                error = for_code((await group._send_req(request)).error_code)
+                error = for_code((await self._kafka.ask_coordinator(request)).error_code)
             except KafkaError as failure:
                 log.warning("whose the partitions are: %r; asks again", failure, extra=OF_BROKER)
                 await asyncio.sleep(ASK_AGAIN)
@@ -116,7 +116,7 @@ class ConsumerSource:
         """How many partitions each topic of the cluster has now; None where no broker says it."""
         try:
             async with asyncio.timeout(COMMIT_WITHIN):
-                known = await self._kafka._client.fetch_all_metadata()
+                known = await self._kafka.client.fetch_all_metadata()
         except (KafkaError, OSError, TimeoutError) as error:
             why = "cannot ask for the number of partitions: %r; tries again"
             log.info(why, error, extra=OF_BROKER)
@@ -126,15 +126,17 @@ class ConsumerSource:
     @property
     def forgotten(self) -> bool:
         """Whether the coordinator no longer knows this member."""
-        return bool(self._kafka._coordinator.generation == NO_GENERATION)
+        return bool(self._kafka.coordinator.generation == NO_GENERATION)
 
     async def leave(self) -> None:
         """Leaves the group for good. aiokafka does so only for members without a name of their
         own; the partitions of one that has a name wait for its session to end."""
-        group = self._kafka._coordinator
-        if group.generation > 0 and group._group_instance_id is not None:
+        group = self._kafka.coordinator
+        if group.generation > 0 and self._kafka.has_instance:
             try:
-                await group._send_req(LeaveGroupRequest(group.group_id, group.member_id))
+                await self._kafka.ask_coordinator(
+                    LeaveGroupRequest(group.group_id, group.member_id)
+                )
             except KafkaError as error:
                 log.warning("leaving the group: %r; its session has to end by itself", error)
 
@@ -152,9 +154,4 @@ class ConsumerSource:
 
     def state(self, partition: TopicPartition) -> Any:
         """aiokafka's own record of a partition; None where it is not assigned."""
-        subscription = self._kafka._subscription.subscription
-        if subscription is None or subscription.assignment is None:
-            return None
-        if partition not in subscription.assignment.tps:
-            return None
-        return subscription.assignment.state_value(partition)
+        return self._kafka.state(partition)

@@ -8,13 +8,11 @@ error, and whoever comes next begins with a new epoch, which fences all that is 
 
 import asyncio
 import contextlib
-import sys
 from collections import defaultdict
 from collections.abc import Collection, Coroutine, Iterator, Mapping
 from typing import Any
 
 from aiokafka.client import ConnectionGroup, CoordinationType
-from aiokafka.codec import zstd_encode
 from aiokafka.errors import (
     ConcurrentTransactions,
     CoordinatorLoadInProgressError,
@@ -35,7 +33,13 @@ from aiokafka.protocol.transaction import (
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.structs import TopicPartition
 
-from streams.kafka.client.aiokafka_internals import Client, start_or_stop
+from streams.kafka.client.aiokafka_internals import (
+    QUICK,
+    TIGHT,
+    ZSTD,
+    Client,
+    start_or_stop,
+)
 
 REQUEST_TIMEOUT_MS = 10_000
 NOT_YET = (CoordinatorNotAvailableError, NotCoordinatorError, CoordinatorLoadInProgressError)
@@ -48,24 +52,6 @@ for the next transaction when they are, a millisecond later. Asked again after t
 broker without CPU to spare gets no sooner by it."""
 LARGEST_SEQUENCE = 2**31 - 1
 CODECS = {None: 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
-
-QUICK, TIGHT = 1, 6
-
-
-class _Zstd:
-    """Level 3 if not told otherwise, which aiokafka's batch builder does not let us: almost twice
-    the time for 4 % fewer bytes. `TIGHT` takes three times as long for a seventh fewer. A test
-    watches that the name below is still the one it goes by."""
-
-    level = QUICK
-
-    def __call__(self, payload: bytes) -> bytes:
-        packed: bytes = zstd_encode(payload, self.level)
-        return packed
-
-
-ZSTD = _Zstd()
-sys.modules[DefaultRecordBatchBuilder.__module__].zstd_encode = ZSTD  # type: ignore[attr-defined]
 
 
 class Transactions:
@@ -115,7 +101,7 @@ class Transactions:
             KafkaError: there is no such topic, or no broker to ask.
         """
         for topic in topics:
-            await self._client._wait_on_metadata(topic)
+            await self._client.count_partitions(topic)
 
     def partitions(self, topic: str) -> int:
         """How many a known topic has."""

@@ -122,7 +122,7 @@ class Reader:
 
     async def _know(self, topic: str, partitions: int) -> None:
         """Learns where its partitions are; it may be a new one under an old name."""
-        client = self._consumer._client
+        client = self._consumer.client
         deadline = monotonic() + ENDED_WITHIN
         await client.set_topics([topic])
         while True:

@@ -22,6 +22,7 @@ from aiokafka.protocol.admin import DeleteGroupsRequest
 from streams import topology
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.kafka.client.admin import WITHIN, connected
+from streams.kafka.client.aiokafka_internals import KafkaAdmin
 from streams.kafka.client.names import changelog_name, own_topics
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.tools.lag import bounds, every_partition, members_of, offsets_of
@@ -130,10 +131,10 @@ async def remove(settings: KafkaSettings, found: Leftovers) -> None:
             await _remove_topics(admin, names)
 
 
-async def _remove_group(admin: AIOKafkaAdminClient, name: str) -> None:
+async def _remove_group(admin: KafkaAdmin, name: str) -> None:
     while True:  # `connected` ends it
         node = await admin.find_coordinator(name)
-        reply = await admin._send_request(DeleteGroupsRequest([name]), node)
+        reply = await admin.ask(DeleteGroupsRequest([name]), node)
         ((_, code),) = reply.results
         error = for_code(code)
         if error in (NoError, GroupIdNotFound):

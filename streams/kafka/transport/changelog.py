@@ -78,9 +78,8 @@ async def read(
 
 async def written_to(consumer: KafkaConsumer, at: TopicPartition) -> int:
     """Where the log ends. `end_offsets` says where its oldest open transaction begins."""
-    node = consumer._client.cluster.leader_for_partition(at)
     request = OffsetRequest(-1, READ_UNCOMMITTED, [(at.topic, [(at.partition, LATEST)])])
-    answer = await consumer._client.send(node, request)
+    answer = await consumer.ask_leader(at, request)
     ((_, ((_, code, _, offset),)),) = answer.topics
     if (error := for_code(code)) is not NoError:
         raise error(at)

@@ -62,7 +62,7 @@ class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
 
     async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
         consumer = self._consumer
-        generation = consumer.kafka._coordinator.generation
+        generation = consumer.kafka.coordinator.generation
         consumer.app.consumer_generation_id = generation
         try:
             consumer.source.pause(assigned)
@@ -213,10 +213,10 @@ class Consumer(base.Consumer):
 
     async def _partitions(self, topic: str) -> int:
         """0 where a broker says that there is none; without a broker it asks on."""
-        client = self.kafka._client
+        client = self.kafka.client
         while True:
             try:
-                return len(await client._wait_on_metadata(topic))
+                return await client.count_partitions(topic)
             except UnknownTopicOrPartitionError:
                 with contextlib.suppress(KafkaError):
                     known = await client.fetch_all_metadata()
@@ -245,7 +245,7 @@ class Consumer(base.Consumer):
         return int(state.lso or 0) if state is not None else 0
 
     def topic_partitions(self, topic: str) -> int | None:
-        found = self.kafka._client.cluster.partitions_for_topic(topic)
+        found = self.kafka.client.cluster.partitions_for_topic(topic)
         return len(found) if found else None
 
     async def position(self, tp: TP) -> int | None:

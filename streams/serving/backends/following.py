@@ -119,7 +119,7 @@ class Following:
             ConfigurationError: they have other numbers of partitions than before, or than each
                 other.
         """
-        cluster = await consumer._client.fetch_all_metadata()
+        cluster = await consumer.client.fetch_all_metadata()
         every = (*self._topics, *self._sources)
         counts = {topic: len(cluster.partitions_for_topic(topic) or ()) for topic in every}
         refuse_under_way(cluster.topics())

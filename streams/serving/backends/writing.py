@@ -150,9 +150,7 @@ class Writing:
                 await producer.stop()
         except (KafkaError, OSError, TimeoutError):
             # left alone it would go on sending, for ever and when nobody expects it any more
-            await producer._sender.close()
-            producer._message_accumulator.fail_all(KafkaError("given up"))
-            await producer.client.close()
+            await producer.give_up()
 
 
 def _refuse(asked: Sequence[Asked], why: str) -> None:
