@@ -10,7 +10,6 @@ and goes on from the store, which knows nothing of that batch (docs/decisions.md
 not forward).
 """
 
-import gc
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +28,7 @@ from sinks.delta import History
 from sinks.generation import FOLDER, LIVE, find
 from sinks.root import HistoryWriteError, open_root
 from sinks.tables import to_arrow
+from streams import gc_policy
 from streams.errors import ConfigurationError, TurnfoldError, UsageError
 from streams.extractors.naming import Extract
 from streams.files import sources
@@ -174,23 +174,10 @@ def opened(folder: Path, *, any_format: bool = False) -> Iterator[tuple[Store, H
         if not any_format:
             _check_format(store, path)
         _repair(store, tables)
-        with _few_collections(), tables:
+        with gc_policy.paused(), tables:
             yield store, tables
     finally:
         store.close()
-
-
-@contextmanager
-def _few_collections() -> Iterator[None]:
-    """Rows are trees of tuples, never cycles: the garbage collector would look at all of them
-    again and again to free nothing."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _check_format(store: Store, path: Path) -> None:

@@ -25,6 +25,7 @@ from aiokafka.structs import TopicPartition
 from schemas.rows import TABLES
 from sinks.root import HistoryWriteError
 from sinks.shared import SharedHistory
+from streams import gc_policy
 from streams.errors import ConfigurationError, DataRefused, TurnfoldError
 from streams.kafka.agents.agents import own_specs
 from streams.kafka.client.admin import connected, lost
@@ -200,19 +201,16 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         except KafkaError as error:
             await self._consumer.stop()
             raise lost(self._settings, error) from None
-        was_on = gc.isenabled()
-        gc.disable()  # messages are no cycles; looking at all that wait takes a quarter of the time
-        try:
-            await self._loop()
-            await self._flush()
-            await self._written()
-            await self._tell()
-            if self._leaves:
-                await self._group.leave()
-        finally:
-            await self._consumer.stop()
-            if was_on:
-                gc.enable()
+        with gc_policy.paused():  # looking at all messages that wait takes a quarter of the time
+            try:
+                await self._loop()
+                await self._flush()
+                await self._written()
+                await self._tell()
+                if self._leaves:
+                    await self._group.leave()
+            finally:
+                await self._consumer.stop()
         return self.counts
 
     async def _loop(self) -> None:

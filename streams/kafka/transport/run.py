@@ -1,30 +1,25 @@
 """Runs an app until SIGTERM or SIGINT, or until it crashes."""
 
 import asyncio
-import gc
 import logging
 import os
 import signal
 from contextlib import AbstractAsyncContextManager, nullcontext
 
+from streams import gc_policy
 from streams.errors import TurnfoldError
 from streams.kafka.transport.app import App
 
 log = logging.getLogger(__name__)
 
 STOP_WITHIN = 30.0
-COLLECT_AFTER = (500_000, 20, 50)
-"""More than lives of one batch until its commit, none of it in a cycle: the collector would look at
-all of it again and again. At Python's own thresholds it takes a third of the worker's CPU, at a
-tenth of these an eighth (docs/benchmarks.md)."""
 
 
 def run(app: App, beside: AbstractAsyncContextManager[object] | None = None) -> int:
     """The process's exit code: 0 stopped, else the error's. Opens no port, as Faust's own worker
     would. SIGTERM stops it; SIGINT also takes a worker with static membership out of its group.
     `beside` lasts as long as the app."""
-    gc.freeze()
-    gc.set_threshold(*COLLECT_AFTER)
+    gc_policy.set_for_worker()
     return asyncio.run(_run(app, beside or nullcontext()))
 
 

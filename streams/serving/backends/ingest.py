@@ -6,7 +6,6 @@ a second; killed or out of room meanwhile, the same records are folded again fro
 same end.
 """
 
-import gc
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -22,6 +21,7 @@ from sinks import locks
 from sinks.delta import History
 from sinks.disk import trouble
 from sinks.root import HistoryError
+from streams import gc_policy
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.extractors.naming import MODEL
 from streams.files import local
@@ -126,7 +126,7 @@ class IngestThread:
         while not self.ending:
             try:
                 with local.writing(self.root) as (store, tables):
-                    gc.enable()  # who only folds does without; a server makes cycles
+                    gc_policy.resume()
                     extractor = self._settle()
                     if store.value(EXTRACTOR) != extractor:
                         store.write_values({EXTRACTOR: extractor})

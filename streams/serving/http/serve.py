@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import gc
 import signal
 import socket
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 import uvicorn
 
 from sinks.root import check_root, is_marked, is_shared
+from streams import gc_policy
 from streams.errors import ConfigurationError, TurnfoldError, UsageError
 from streams.observing.readiness import Readiness
 from streams.pipeline.retention import retention_of
@@ -26,8 +26,6 @@ BACKLOG = 4096
 SWITCH_SECONDS = 0.0005
 """A thread that wants to run waits so long for the one that does: Python's 5 ms would be felt in
 each answer, and the folding is as fast so."""
-YOUNG = 10_000
-"""Objects that are made, and not gone, before cycles among them are looked for."""
 END_WITHIN = 10
 """Seconds that requests under way may take, once the server is to end."""
 
@@ -95,7 +93,7 @@ async def _serve(
             records=settings.records,
             query_seconds=settings.query_seconds,
         )
-        _collect_seldom()
+        gc_policy.set_for_server()
         server = _Server(
             uvicorn.Config(app, http=Connection, timeout_graceful_shutdown=END_WITHIN, **UVICORN),
             lambda: say(_url(listening)),
@@ -117,14 +115,6 @@ async def _serve(
             why = type(failing.result()).__name__  # its words may quote a record
             raise TurnfoldError(f"serve has failed: {why}; its log says where: start it again")
         failing.cancel()
-
-
-def _collect_seldom() -> None:
-    """What was loaded stays: each full collection would look at all of it, for some 40 ms. What
-    requests leave is seldom in a cycle, and a collection among them finds next to nothing."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(YOUNG, 20, 20)
 
 
 class _Server(uvicorn.Server):

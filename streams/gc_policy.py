@@ -1,0 +1,48 @@
+"""When Python's garbage collector looks, in the processes that hold much and make few cycles.
+
+Records, rows and messages are trees of tuples: counting references frees them, and the collector
+looks at all of them again and again to free nothing. The plain version is Python's own settings;
+nothing that is read or written depends on them, only time and memory.
+"""
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+WORKER = (500_000, 20, 50)
+"""More than lives of one batch until its commit, none of it in a cycle: the collector would look at
+all of it again and again. At Python's own thresholds it takes a third of the worker's CPU, at a
+tenth of these an eighth (docs/benchmarks.md)."""
+SERVER = (10_000, 20, 20)
+"""What requests leave is seldom in a cycle, and a collection among them finds next to nothing."""
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """No collection by itself, as far as nothing inside asks for it (`resume`, `gc.collect`)."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def resume() -> None:
+    """Inside `paused`, for a process that also serves and makes cycles."""
+    gc.enable()
+
+
+def set_for_worker() -> None:
+    """For the process's life. What was loaded until now is never looked at again."""
+    gc.freeze()
+    gc.set_threshold(*WORKER)
+
+
+def set_for_server() -> None:
+    """For the process's life. What was loaded stays: each full collection would look at all of it,
+    for some 40 ms."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*SERVER)
