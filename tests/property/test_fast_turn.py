@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.folds import session
+from streams.folds import fast_turn
 from streams.pipeline import plain
 from tests.property import strategies
 from tests.property.world import Json, World, turn
@@ -45,22 +45,26 @@ def _folded(records: list[Json]) -> tuple[Any, ...]:
 @given(mostly_plain())
 def test_the_short_way_does_what_the_long_way_does(records: list[Json]) -> None:
     short = _folded(records)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plain, "read", lambda _: None)  # every turn through the model
-        long = _folded(records)
-    assert short[1:] == long[1:]
-    assert short[0] == long[0]
+    for module, name, never in (
+        (fast_turn, "comes_last", lambda *_: False),  # none is appended
+        (plain, "read", lambda _: None),  # none is plain: every turn goes through the model
+    ):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, name, never)
+            long = _folded(records)
+        assert short[1:] == long[1:]
+        assert short[0] == long[0]
 
 
 def test_the_short_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = []
-    append = session._append
+    append = fast_turn.append
 
     def watched(*given: Any) -> Any:
         taken.append(given[2].event_id)
         return append(*given)
 
-    monkeypatch.setattr(session, "_append", watched)
+    monkeypatch.setattr(fast_turn, "append", watched)
     World().say(
         turn("a", 0, topic="tea"),
         turn("b", 1),

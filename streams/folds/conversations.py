@@ -1,0 +1,40 @@
+"""The conversations of a session: a row each, and the window of the newest ones."""
+
+from streams.folds.ids import short_hash
+from streams.folds.index import find_id, put_id
+from streams.folds.rows import Rows
+from streams.folds.rules import Rules
+from streams.folds.session_state import Conversation, Facts, Key, Said, Session, converse
+
+
+def add_turn(
+    rows: Rows, header: Session, turn: Facts, runs: int, rules: Rules
+) -> tuple[int, tuple[Said, ...], int]:
+    """One more turn of a conversation; how many runs of ids there are, the window, and how many
+    conversations are before it."""
+    conversation = turn.task_id or turn.event_id
+    name = f"c/{conversation}"
+    row: Conversation | None = rows.get(name)
+    window, older = header.window, header.older
+    if row is not None:
+        first: Key = next(one[:2] for one in window if one[2] == conversation)
+        merged, now = converse(row, first, turn)
+        rows.put(name, merged)
+        if now != first:
+            others = (one for one in window if one[2] != conversation)
+            window = tuple(sorted((*others, (*now, conversation))))
+        return runs, window, older
+    if turn.task_id:  # it may have fallen out of the window: then it is in the history alone
+        known, place = find_id(rows, runs, short_hash("c" + turn.task_id))
+        if known is not None:
+            return runs, window, older
+        runs = put_id(rows, runs, place, bytes(4))
+    row, key = converse(None, None, turn)
+    rows.put(name, row)
+    window = (*window, (*key, conversation))
+    if len(window) > 1 and window[-1] < window[-2]:
+        window = tuple(sorted(window))
+    if len(window) > rules.max_conversations:
+        rows.delete(f"c/{window[0][2]}")
+        window, older = window[1:], older + 1
+    return runs, window, older

@@ -1,0 +1,68 @@
+"""The fold of nearly every turn: plain, ended, and later than all that came before.
+
+`session.fold` hands such a turn to `append` once the index has not found it; for every other turn,
+and for these as well, `session` has the plain version. Both give the same rows, revisions, signals
+and documents (tests/property/test_fast_turn.py).
+"""
+
+from schemas.events import Turn
+from schemas.row import replace
+from streams.folds import log
+from streams.folds.conversations import add_turn
+from streams.folds.index import put_turns
+from streams.folds.links import link
+from streams.folds.outcome import APPLIED, Outcome
+from streams.folds.rows import Effects, Input, Rows
+from streams.folds.session_state import Facts, Session
+from streams.folds.session_status import revise_turn
+from streams.folds.user_signal import user_signal
+
+
+def comes_last(header: Session, at: int) -> bool:
+    """Whether what comes at that time is later than all that was said, and nothing is open."""
+    return not (header.running or header.waiting) and (
+        header.context_at is None or at > header.context_at
+    )
+
+
+def append(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -> Outcome:
+    """What `session` does of any turn, without what cannot be here."""
+    rules = out.rules
+    at, event_id, said_by = turn.occurred_at, turn.event_id, turn.user_id
+    facts: Facts = turn  # type: ignore[assignment]  # a plain turn is its own facts
+    runs, window, older = add_turn(rows, header, facts, header.runs, rules)
+    if said_by:
+        out.signals.append(user_signal(turn, facts))
+    newest, (previous, _), left = link(rows, header.newest, facts, given.fingerprint, None, out)
+    runs = put_turns(rows, runs, left)
+    intents = header.intents
+    if turn.intent:
+        intents = (*intents[1 - rules.max_intents :], (at, event_id, turn.intent))  # type: ignore[arg-type]
+    now, was = turn.session_status, header.latest
+    after = Session(
+        at if header.undated else min(at, header.created_at),
+        at if header.undated else max(at, header.updated_at),
+        out.seq,
+        runs,
+        newest,
+        header.user or ((at, event_id, said_by) if said_by else None),
+        (at, event_id, now),
+        header.subject,
+        header.object,
+        header.artifacts,
+        at,
+        (at, event_id, turn.topic) if turn.topic else header.topic,
+        intents,
+        (at, event_id, turn.artifact) if turn.artifact else header.artifact,
+        (at, event_id, turn.user_input) if turn.user_input else header.message,
+        window,
+        older,
+    )
+    expired = previous and at - previous[0] > rules.session_expiry
+    if expired or now == "closed" or (was and was[2] == "closed"):
+        revise_turn(header, after, facts, (previous, None), out)
+        after = replace(after, seq=out.seq)
+    rows.put("h", after)
+    log.turn(turn, given, out)
+    out.session = True
+    return APPLIED
