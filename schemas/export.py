@@ -12,11 +12,11 @@ from pydantic import BaseModel, create_model
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from pydantic_core import core_schema
 
+from schemas import memory
 from schemas.base import JsonObject, Reply
 from schemas.events import RECORD_TYPES
 from schemas.http import SessionUpdate, UserUpdate
 from schemas.learner import MemorySummary, UserLearningProfile
-from schemas.memory import Link, Mood, Preference, State, ThreadMember
 from schemas.rows import TABLES, Source
 from schemas.session import SessionContext, SessionDocument
 from schemas.task import TaskDocument
@@ -27,11 +27,7 @@ DOCUMENTS: dict[str, type[BaseModel]] = {
     "session_context": SessionContext,
     "session_update": SessionUpdate,
     "task_document": TaskDocument,
-    "state": State,
-    "preference": Preference,
-    "mood": Mood,
-    "link": Link,
-    "thread_member": ThreadMember,
+    **memory.DOCUMENTS,
     "user_learning_profile": UserLearningProfile,
     "user_update": UserUpdate,
     "memory_summary": MemorySummary,

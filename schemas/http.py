@@ -3,12 +3,11 @@
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, RootModel, WithJsonSchema
+from pydantic import BeforeValidator, RootModel, WithJsonSchema
 
-from schemas.base import Id, JsonObject, Label, Micros, Reply, Tenant, Vad, Wire
+from schemas.base import Id, JsonObject, Label, Micros, Reply, Tenant, Wire
 from schemas.events import Metadata
-from schemas.learner import UserLearningProfile
-from schemas.memory import Preference, State
+from schemas.memory_kinds import SEARCHED
 from schemas.record import Ended
 from schemas.time import DAY, EPOCH, parse_time
 
@@ -119,30 +118,6 @@ class RecordsReply(Reply):
     results: list[RecordResult]
 
 
-class MoodNow(Reply):
-    """The mood at a moment: baseline + shock, the shock halving every `shock_halflife_seconds`.
-    `at` is missing if the user has no moment of affect."""
-
-    text: str
-    vad: Vad
-    at: Micros | None = None
-    baseline_vad: Vad
-    shock_vad: Vad
-    shock_halflife_seconds: float = Field(gt=0)
-    shock_severity: float = Field(ge=0, le=1)
-    last_at: Micros | None
-
-
-class UserDocument(Reply):
-    """A user's profile, states, preferences and mood."""
-
-    user_id: str
-    profile: UserLearningProfile | None
-    states: list[State]
-    preferences: list[Preference]
-    mood: MoodNow | None
-
-
 class StateThen(Reply):
     """A state as it was true at one time and known at another."""
 
@@ -232,7 +207,7 @@ class SearchHit(Reply):
     """An event, state, preference or session memory item. `matches` are the matching parts of
     `text`, as [start, end) in characters; `why` is what each signal adds to `score`."""
 
-    kind: Literal["event", "state", "preference", "session_memory"]
+    kind: Annotated[str, WithJsonSchema({"enum": list(SEARCHED), "type": "string"})]
     id: str
     session_id: str | None
     user_id: str | None

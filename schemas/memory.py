@@ -5,9 +5,9 @@ from typing import Literal
 from pydantic import Field
 
 from schemas.base import JsonObject, Micros, Reply, Vad
+from schemas.learner import UserLearningProfile
 
 StateKind = Literal["fact", "relation", "task", "summary", "long_mood_state"]
-EntityType = Literal["session", "session_memory", "state", "preference", "link", "thread", "affect"]
 
 
 class State(Reply):
@@ -69,3 +69,37 @@ class ThreadMember(Reply):
     thread_key: str
     event_id: str
     confidence: float
+
+
+class MoodNow(Reply):
+    """The mood at a moment: baseline + shock, the shock halving every `shock_halflife_seconds`.
+    `at` is missing if the user has no moment of affect."""
+
+    text: str
+    vad: Vad
+    at: Micros | None = None
+    baseline_vad: Vad
+    shock_vad: Vad
+    shock_halflife_seconds: float = Field(gt=0)
+    shock_severity: float = Field(ge=0, le=1)
+    last_at: Micros | None
+
+
+class UserDocument(Reply):
+    """A user's profile, states, preferences and mood."""
+
+    user_id: str
+    profile: UserLearningProfile | None
+    states: list[State]
+    preferences: list[Preference]
+    mood: MoodNow | None
+
+
+DOCUMENTS: dict[str, type[Reply]] = {
+    "state": State,
+    "preference": Preference,
+    "mood": Mood,
+    "link": Link,
+    "thread_member": ThreadMember,
+}
+"""The documents by name; those of kinds that revisions keep by the kind's (memory_kinds.py)."""

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, NewType
 from pydantic import Field
 
 from schemas.base import Micros, Reply
+from schemas.memory_kinds import MEMORY_KINDS
 
 Json = NewType("Json", str)
 Day = Annotated[int, Field(description="days since 1970-01-01: the UTC date of `occurred_at`")]
@@ -209,9 +210,15 @@ TABLES: dict[str, type[Reply]] = {
     "plans": PlanRow,
     "dead_letters": DeadLetterRow,
 }
+RECORD_TABLES: dict[str, str] = {
+    "turn": "events",
+    "recursion": "recursions",
+    "tool_result": "tool_results",
+    "signal": "signals",
+    "write_plan": "plans",
+}
+"""Type of input record -> the table with a row for each that was applied; `doc` is the record."""
 SNAPSHOT_KEYS: dict[str, tuple[str, ...]] = {
-    "tasks": ("tenant", "session_id", "task_id"),
-    "sessions": ("tenant", "session_id"),
-    "profiles": ("tenant", "user_id"),
+    kind.table: kind.key for kind in MEMORY_KINDS if kind.table
 }
 """Tables that hold the newest document of a key; all others are append-only."""

@@ -1,125 +1,41 @@
 """What two generations remember differently: counted by kind, with samples and their evidence.
 
-Each kind of memory is a relation of key, content and the events it rests on, made from the views of
-either history and joined in DuckDB. Revisions are compared first, by a hash an entity: only those
-of entities whose revisions differ are decoded.
+Each kind of memory (`schemas/memory_kinds.py`) is a relation of key, content and the events it
+rests on, made from the views of either history and joined in DuckDB. Revisions are compared first,
+by a hash an entity: only those of entities whose revisions differ are decoded.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import _duckdb
 import msgspec
 from _duckdb import DuckDBPyConnection
 
+from schemas.memory_kinds import MEMORY_KINDS, OF_USERS, REVISED, STATE, MemoryKind
 from sinks.history import SETTINGS, define, quoted
 from sinks.root import HistoryError
+from sinks.views import MEMORY_VIEWS
 
 MEMORY_LIMIT = "1GB"
 SIDES = ("a", "b")
-
-
-def _time(column: str) -> str:
-    """SQL of a time as RFC 3339 text."""
-    fraction = f"CASE WHEN epoch_us({column}) % 1000000 = 0 THEN 'Z' ELSE '.%fZ' END"
-    return f"{column}: strftime({column}, '%Y-%m-%dT%H:%M:%S' || {fraction})"
-
-
-STATE = f"""to_json({{kind: kind, body_text: body_text, payload: CAST(payload AS JSON),
-    confidence: confidence, {_time("valid_from")}, {_time("valid_to")},
-    {_time("last_confirmed_at")}, status: status, evidence_event_ids: evidence_event_ids}})"""
-
-
-class Kind(NamedTuple):
-    """One kind of memory: `content` and `evidence` are SQL over `relation`, `keys` its columns.
-
-    `kind` is SQL of what it is counted by. Where `same_if` is given, a row that is gone and one
-    that was added are the same if these columns say the same: ids may differ by generation.
-    """
-
-    relation: str
-    keys: tuple[str, ...]
-    content: str
-    kind: str
-    evidence: str = "CAST([] AS VARCHAR[])"
-    same_if: tuple[str, ...] = ()
-
-
-def _fields(*names: str) -> str:
-    return "to_json({" + ", ".join(f"{name}: {name}" for name in names) + "})"
-
-
-def _with_sessions(view: str) -> str:
-    """A view whose session may not be known: a key joins by what it has, not by NULL."""
-    return f"(SELECT * REPLACE (coalesce(session_id, '') AS session_id) FROM {view})"
-
-
-KINDS = (
-    Kind(
-        "(FROM state_current WHERE kind <> 'long_mood_state')",
-        ("tenant", "owner_id", "state_id"),
-        STATE,
-        "'state/' || kind",
-        "evidence_event_ids",
-        ("tenant", "owner_id"),
-    ),
-    Kind(
-        "preference_current",
-        ("tenant", "owner_id", "preference_id"),
-        _fields("domain", "polarity", "subject", "status", "confidence", "note",
-                "evidence_event_ids"),
-        "'preference'",
-        "evidence_event_ids",
-        ("tenant", "owner_id"),
-    ),
-    Kind("mood_current", ("tenant", "owner_id"), STATE, "'mood'", "evidence_event_ids"),
-    Kind(
-        _with_sessions("affect_current"),
-        ("tenant", "user_id", "session_id", "event_id"),
-        _fields("v", "a", "d", "text", "labels", "confidence"),
-        "'affect'",
-        "[event_id]",
-    ),
-    Kind("profile_current", ("tenant", "user_id"), "CAST(doc AS JSON)", "'profile'"),
-    Kind(
-        "session_current",
-        ("tenant", "session_id"),
-        """json_merge_patch(doc, '{"session_memory": null}')""",
-        "'session'",
-    ),
-    Kind(
-        """(SELECT tenant, session_id, item ->> '$.id' AS item_id, item FROM (
+JSON_TEXT = ("doc", "payload")
+"""Columns whose text is JSON."""
+RELATIONS = {
+    "session": """(SELECT * REPLACE (json_merge_patch(doc, '{"session_memory": null}') AS doc)
+        FROM session_current)""",
+    "session_memory": """(SELECT tenant, session_id, item ->> '$.id' AS item_id,
+        item ->> '$.type' AS type, CAST(item -> '$.evidence' AS VARCHAR[]) AS evidence, item AS doc
+        FROM (
             SELECT tenant, session_id, unnest(CAST(doc -> '$.session_memory' AS JSON[])) AS item
             FROM session_current))""",
-        ("tenant", "session_id", "item_id"),
-        "item",
-        "'session memory/' || (item ->> '$.type')",
-        "CAST(item -> '$.evidence' AS VARCHAR[])",
-    ),
-    Kind("task_current", ("tenant", "session_id", "task_id"), "CAST(doc AS JSON)", "'task'"),
-    Kind(
-        _with_sessions("link_current"),
-        ("tenant", "owner_id", "session_id", "from_event_id", "to_event_id", "label",
-         "provisional"),
-        _fields("confidence"),
-        "'link/' || label",
-        "[from_event_id, to_event_id]",
-    ),
-    Kind(
-        _with_sessions("thread_current"),
-        ("tenant", "owner_id", "thread_key", "session_id", "event_id"),
-        _fields("confidence"),
-        "'thread'",
-        "[event_id]",
-    ),
-)  # fmt: skip
-VIEWS = (
-    "revisions", "events", "state_current", "preference_current", "mood_current", "affect_current",
-    "profile_current", "session_current", "task_current", "link_current", "thread_current",
-)  # fmt: skip
+    "state": "(FROM state_current WHERE kind <> 'long_mood_state')",
+}
+"""What is compared, where it is not the view as it is: what is a kind of its own is left out."""
+VIEWS = ("revisions", "events", *MEMORY_VIEWS)
 
 CHANGES = """
 CREATE TABLE changes (
@@ -128,7 +44,7 @@ CREATE TABLE changes (
 CREATE TABLE sames (kind VARCHAR, same BIGINT)
 """
 
-REVISED = """
+SAME_REVISIONS = """
 CREATE TABLE revised AS
 WITH a AS ({0}), b AS ({1})
 SELECT tenant, owner_id, entity_type, entity_id, coalesce(a.kind, b.kind) AS kind,
@@ -139,7 +55,7 @@ PRINT = """
 SELECT tenant, owner_id, entity_type, entity_id, arg_max(kind, seq) AS kind,
     arg_max("after" IS NULL, seq) AS gone,
     sum(hash(op, "before", "after", evidence_event_ids)) AS print
-FROM {side}.revisions WHERE entity_type IN ('state', 'preference') GROUP BY ALL
+FROM {side}.revisions WHERE entity_type IN {kinds} GROUP BY ALL
 """
 
 
@@ -152,7 +68,7 @@ def diff(one: Path, other: Path, *, samples: int, tenant: str | None = None) -> 
     with both(one, other, VIEWS, tenant) as db:
         db.execute(CHANGES)
         _compare_revisions(db)
-        for kind in KINDS:
+        for kind in MEMORY_KINDS:
             _compare(db, kind)
         return {"kinds": _counts(db), "samples": [] if not samples else _samples(db, samples)}
 
@@ -179,11 +95,15 @@ def both(
 
 def _compare_revisions(db: DuckDBPyConnection) -> None:
     """Leaves in both `revisions` only those of entities whose revisions differ."""
-    db.execute(REVISED.format(*(PRINT.format(side=side) for side in SIDES)))
-    db.execute("""
+    prints = (PRINT.format(side=side, kinds=OF_USERS) for side in SIDES)
+    db.execute(SAME_REVISIONS.format(*prints))
+    counted = " ".join(
+        f"WHEN '{kind.name}' THEN {_counted(kind, 'kind')}" for kind in (STATE, *REVISED)
+    )
+    db.execute(f"""
         INSERT INTO sames SELECT
-            CASE WHEN entity_type = 'preference' THEN 'preference'
-            WHEN kind = 'long_mood_state' THEN 'mood' ELSE 'state/' || kind END, count(*)
+            IF(entity_type = 'state' AND kind = 'long_mood_state', 'mood',
+                CASE entity_type {counted} END), count(*)
         FROM revised WHERE same AND NOT gone GROUP BY ALL
     """)
     for side in SIDES:
@@ -198,17 +118,48 @@ def _compare_revisions(db: DuckDBPyConnection) -> None:
         """)
 
 
-def _compare(db: DuckDBPyConnection, kind: Kind) -> None:
+def _counted(kind: MemoryKind, by: str) -> str:
+    """SQL of what is counted together; `by` holds what tells one count of a kind from another."""
+    name = kind.name.replace("_", " ")
+    return f"'{name}/' || {by}" if kind.counted_by else f"'{name}'"
+
+
+def _content(db: DuckDBPyConnection, kind: MemoryKind, relation: str) -> str:
+    """SQL of what is compared: one document, or an object of some columns."""
+    if kind.compared == ("doc",):
+        return _value("doc", "VARCHAR")
+    types = {name: type_ for name, type_, *_ in db.execute(f"DESCRIBE FROM {relation}").fetchall()}
+    values = (f"{name}: {_value(name, types[name])}" for name in kind.compared)
+    return f"to_json({{{', '.join(values)}}})"
+
+
+def _value(column: str, type_: str) -> str:
+    """SQL of a column's value: JSON as such, a time as RFC 3339 text."""
+    if column in JSON_TEXT:
+        return f"CAST({column} AS JSON)"
+    if type_ != "TIMESTAMP WITH TIME ZONE":
+        return column
+    fraction = f"CASE WHEN epoch_us({column}) % 1000000 = 0 THEN 'Z' ELSE '.%fZ' END"
+    return f"strftime({column}, '%Y-%m-%dT%H:%M:%S' || {fraction})"
+
+
+def _compare(db: DuckDBPyConnection, kind: MemoryKind) -> None:
+    relation = RELATIONS.get(kind.name, kind.view)
+    # a session may not be known: a key joins by what it has, not by NULL
+    keys = ("coalesce(session_id, '') AS session_id" if name == "session_id" else name
+            for name in kind.key)  # fmt: skip
+    kept = ", ".join(keys)
     for side in SIDES:
+        db.execute(f"SET schema = '{side}'")
         db.execute(f"""
-            SET schema = '{side}';
-            CREATE TABLE side AS SELECT {", ".join(kind.keys)}, {kind.kind} AS kind,
-                {kind.content} AS content, {kind.evidence} AS evidence
-            FROM {kind.relation};
+            CREATE TABLE side AS SELECT {kept}, {_counted(kind, kind.counted_by)} AS kind,
+                {_content(db, kind, relation)} AS content,
+                CAST({kind.evidence} AS VARCHAR[]) AS evidence
+            FROM {relation};
             SET schema = 'main'
         """)
-    key = "{" + ", ".join(f"{name}: {name}" for name in kind.keys) + "}"
-    join = f"a.side a FULL JOIN b.side b USING ({', '.join(kind.keys)})"
+    key = "{" + ", ".join(f"{name}: {name}" for name in kind.key) + "}"
+    join = f"a.side a FULL JOIN b.side b USING ({', '.join(kind.key)})"
     db.execute(f"""
         INSERT INTO sames SELECT a.kind, count(*) FROM {join}
         WHERE CAST(a.content AS VARCHAR) = CAST(b.content AS VARCHAR) GROUP BY a.kind;

@@ -13,20 +13,9 @@ import duckdb
 
 from schemas.task_limits import MAX_ITERATION
 from sinks.history import connect, quoted, table_names
-from sinks.views import SNAPSHOT_KEYS
+from sinks.views import MEMORY_VIEWS, SNAPSHOT_KEYS
 
 SOURCE = frozenset({"recorded_at", "date", "src_topic", "src_partition", "src_offset"})
-MEMORY = (
-    "session_current",
-    "task_current",
-    "profile_current",
-    "state_current",
-    "preference_current",
-    "mood_current",
-    "affect_current",
-    "link_current",
-    "thread_current",
-)
 SETS = {"events": "event_current", "recursions": "recursion_current"}
 """Tables in which one thing may have several rows, by the order they came in: the view that
 shows each once."""
@@ -52,7 +41,7 @@ def digest(
         db.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
         db.execute(f"SET temp_directory = {quoted(spilled)}")
         db.execute("SET preserve_insertion_order = false")
-        memory = {view: _hash(db, view, SOURCE | {"seq"}) for view in MEMORY}
+        memory = {view: _hash(db, view, SOURCE | {"seq"}) for view in MEMORY_VIEWS}
         log = {name: _hash(db, name, SOURCE) for name in logs}
         sets = {
             name: _hash(db, SETS.get(name, name), SOURCE | {"seq"}, "DISTINCT") for name in logs

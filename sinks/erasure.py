@@ -2,7 +2,7 @@
 
 import duckdb
 
-from sinks.history import quoted
+from sinks.history import columns, quoted
 
 ERASED_LAST = {"sessions": 1, "events": 2}
 """The scope is read from these: a second call after a kill must still find it."""
@@ -42,7 +42,7 @@ CREATE TEMP TABLE touched AS
 
 THEIRS = "(SELECT user_id FROM person)"
 WHOLE = "t.session_id IN (FROM whole_session)"
-TASK = f"({WHOLE} OR (t.session_id, t.task_id) IN (SELECT (session_id, task_id) FROM erased_task))"
+TASK = "(t.session_id, t.task_id) IN (SELECT (session_id, task_id) FROM erased_task)"
 OF_SESSION = """(t.entity_type IN ('session', 'session_memory')
     OR (t.entity_type = 'link' AND t.plan_id IS NULL))"""
 """A session's own revisions: a link that no plan made is its, too."""
@@ -52,32 +52,26 @@ NAMED = """coalesce(t.session_id,
     THEN t.owner_id END)"""
 """Of rows that earlier versions wrote the owner is the session, where a plan named one."""
 SESSION_OF = {
-    "affects": "t.session_id",
     "plans": "t.doc ->> '$.session_id'",
     "links": f"CASE WHEN t.provisional THEN t.owner_id ELSE {NAMED} END",
     "threads": NAMED,
     "dead_letters": "payload_json ->> '$.session_id'",
 }
-"""Table -> SQL of the session that a row's event ids belong to; NULL where the row does not say."""
+"""Table -> SQL of the session that a row's event ids belong to, where it is not the column of that
+name; NULL where the row does not say."""
 
 
 def _erased(table: str, event: str) -> str:
     """SQL that is true where a row's event is one of those that go. Event ids are unique within a
     session only; where a row names none, an id that somebody else uses, too, does not count."""
-    session = SESSION_OF[table]
+    session = SESSION_OF.get(table, "t.session_id" if "session_id" in columns(table) else "NULL")
     return f"""CASE WHEN ({session}) IS NULL THEN {event} IN (FROM clear_event)
         ELSE ({session}, {event}) IN (SELECT (session_id, event_id) FROM erased_event) END"""
 
 
-CONDITIONS = {
+OWN_CONDITIONS = {
     "events": f"t.user_id = {THEIRS} OR {WHOLE}",
-    "recursions": TASK,
-    "tool_results": TASK,
-    "tasks": TASK,
-    "signals": f"t.user_id = {THEIRS} OR {WHOLE}",
     "sessions": f"t.user_id = {THEIRS} OR {WHOLE} OR t.session_id IN (FROM shared_session)",
-    "profiles": f"t.user_id = {THEIRS}",
-    "affects": f"t.user_id = {THEIRS} OR {WHOLE} OR {_erased('affects', 't.event_id')}",
     "plans": f"t.user_id = {THEIRS} OR {_erased('plans', 't.event_id')}",
     # a provisional link is its session's, even where that is called as a user is
     "links": f"""(t.owner_id = {THEIRS} AND NOT coalesce(t.provisional, false))
@@ -104,6 +98,20 @@ CONDITIONS = {
         OR t.key IN (SELECT t.tenant || '/' || session_id FROM shared_session)
     ))""",
 }
+"""Of the tables whose rows need more than `_by_columns`."""
+
+
+def _by_columns(table: str) -> str:
+    """A row goes with its user, its session, the task or the event: as far as it has columns that
+    name them. Raises ValueError for a table that has none."""
+    names = columns(table)
+    found = [f"t.user_id = {THEIRS}"] if "user_id" in names else []
+    found += [WHOLE] if "session_id" in names else []
+    found += [TASK] if {"session_id", "task_id"} <= names.keys() else []
+    found += [_erased(table, "t.event_id")] if "event_id" in names else []
+    if not found:
+        raise ValueError(f"{table}: no column says whose its rows are (sinks/erasure.py)")
+    return " OR ".join(found)
 
 
 def scope(db: duckdb.DuckDBPyConnection, tenant: str, user_id: str) -> None:
@@ -114,5 +122,6 @@ def scope(db: duckdb.DuckDBPyConnection, tenant: str, user_id: str) -> None:
 def conditions(table: str) -> str:
     """True for the rows `t` of a table that are the person's."""
     text = "coalesce(TRY(decode(t.payload)), CAST(t.payload AS VARCHAR))"
-    condition = CONDITIONS[table].replace("payload_json", f"TRY_CAST({text} AS JSON)")
+    condition = OWN_CONDITIONS.get(table) or _by_columns(table)
+    condition = condition.replace("payload_json", f"TRY_CAST({text} AS JSON)")
     return condition.replace("payload_text", text)

@@ -8,6 +8,7 @@ answer and are not used here.
 """
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextvars import ContextVar
 from functools import cache
@@ -25,17 +26,22 @@ from sinks.generation import find_tables
 from sinks.root import HistoryError
 from sinks.views import ALL_VIEWS, MACROS, SNAPSHOT_KEYS, VIEWS, needs
 
-ROWS = Path(schemas.__file__).parent / "generated" / "rows"
+GENERATED = Path(schemas.__file__).parent / "generated"
+ROWS = GENERATED / "rows"
 JSON_TYPES = {
     "string": "VARCHAR",
     "integer": "BIGINT",
     "number": "DOUBLE",
     "boolean": "BOOLEAN",
     "array": "VARCHAR[]",
+    "object": "JSON",
 }
 FORMATS = {"date-time": "TIMESTAMPTZ", "base64url": "BLOB"}
 LATER: dict[str, tuple[str, ...]] = {"links": ("session_id",), "threads": ("session_id",)}
 """Columns that files written by earlier versions lack: NULL there."""
+JSON_OF: dict[str, Any] = {"TIMESTAMPTZ": "VARCHAR", "VARCHAR[]": ["VARCHAR"]}
+SHOWN_AS = {"TIMESTAMPTZ": "TIMESTAMPTZ", "JSON": "VARCHAR"}
+DOCUMENT_FIELDS = re.compile(r"\$(type|columns)\((\w+)\)")
 COMMIT_ORDER = "commit_order"  # as in sinks.tables, which imports pyarrow
 SETTINGS = """
     SET TimeZone = 'UTC';
@@ -64,6 +70,13 @@ def columns(table: str) -> dict[str, str]:
     given = {name: _duckdb_type(name, field) for name, field in schema["properties"].items()}
     source = list(given)[:6]  # `Source` stands first there; a row holds it last
     return {name: given[name] for name in [*list(given)[6:], *source]}
+
+
+@cache
+def document_columns(kind: str) -> dict[str, str]:
+    """Field -> DuckDB type, of a document of memory (`schemas.memory.DOCUMENTS`)."""
+    schema = json.loads((GENERATED / "documents" / f"{kind}.json").read_bytes())
+    return {name: _duckdb_type(name, field) for name, field in schema["properties"].items()}
 
 
 def _duckdb_type(name: str, field: dict[str, Any]) -> str:
@@ -149,7 +162,28 @@ def _definition(
         return f"VIEW {name} AS {_newest(table, rows, key)}"
     if name in MACROS:
         return f"MACRO {name}{MACROS[name]}"
-    return f"VIEW {name} AS {VIEWS[name].replace('$max_iteration', str(max_iteration))}"
+    sql = VIEWS[name].replace("$max_iteration", str(max_iteration))
+    return f"VIEW {name} AS {DOCUMENT_FIELDS.sub(_document_fields, sql)}"
+
+
+def document_type(kind: str) -> str:
+    """The document of a kind of memory, as DuckDB's `from_json` takes it; times stay text."""
+    columns = document_columns(kind)
+    return json.dumps({name: JSON_OF.get(type_, type_) for name, type_ in columns.items()})
+
+
+def _document_fields(found: re.Match[str]) -> str:
+    """What the SQL of a view leaves open: the type of a kind's document, or the columns of the
+    `document` that was made with it, without its id. JSON inside is shown as text."""
+    what, kind = found.groups()
+    if what == "type":
+        return document_type(kind)
+    _own_id, *names = columns = document_columns(kind)
+    shown = {name: f'document."{name}"' for name in names}
+    for name in names:
+        if cast := SHOWN_AS.get(columns[name]):
+            shown[name] = f"CAST({shown[name]} AS {cast})"
+    return ", ".join(f'{sql} AS "{name}"' for name, sql in shown.items())
 
 
 class Result(NamedTuple):

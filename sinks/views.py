@@ -8,10 +8,10 @@ its name, within the views it reads too: `event_id`, `entity_id` and `thread_key
 import re
 from collections.abc import Collection, Iterable
 
+from schemas.memory_kinds import MEMORY_KINDS, REVISED
+
 SNAPSHOT_KEYS = {
-    "task_current": ("tasks", "tenant, session_id, task_id"),
-    "session_current": ("sessions", "tenant, session_id"),
-    "profile_current": ("profiles", "tenant, user_id"),
+    kind.view: (kind.table, ", ".join(kind.key)) for kind in MEMORY_KINDS if kind.table
 }
 
 STANDING_EVENT = """QUALIFY row_number() OVER (
@@ -135,24 +135,18 @@ MOOD_CURRENT = """
 SELECT * FROM state_current WHERE kind = 'long_mood_state'
 """
 
-PREFERENCE_CURRENT = """
+NEWEST_REVISION = """
 WITH latest AS (
-    SELECT tenant, owner_id, entity_id, "after" FROM revisions WHERE entity_type = 'preference'
+    SELECT tenant, owner_id, entity_id, "after" FROM revisions WHERE entity_type = '{kind}'
     QUALIFY row_number() OVER (PARTITION BY tenant, owner_id, entity_id ORDER BY seq DESC) = 1
 ), decoded AS (
-    SELECT tenant, owner_id, entity_id, from_json("after", '{"domain": "VARCHAR",
-        "polarity": "VARCHAR", "subject": "VARCHAR", "status": "VARCHAR",
-        "confidence": "DOUBLE", "note": "VARCHAR", "evidence_event_ids": ["VARCHAR"],
-        "updated_at": "VARCHAR"}') AS preference
+    SELECT tenant, owner_id, entity_id, from_json("after", '$type({kind})') AS document
     FROM latest WHERE "after" IS NOT NULL
 )
-SELECT tenant, owner_id, entity_id AS preference_id, preference.domain AS domain,
-    preference.polarity AS polarity, preference.subject AS subject, preference.status AS status,
-    preference.confidence AS confidence, preference.note AS note,
-    preference.evidence_event_ids AS evidence_event_ids,
-    CAST(preference.updated_at AS TIMESTAMPTZ) AS updated_at
-FROM decoded
+SELECT tenant, owner_id, entity_id AS {id}, $columns({kind}) FROM decoded
 """
+"""Of a kind whose newest revision is its newest document. `sinks.history` puts in what its fields
+are."""
 
 AFFECT_CURRENT = """
 -- Of several moments of one event a plan's stands, then the latest, then the greater. An event is
@@ -361,16 +355,18 @@ FROM chain JOIN told e
 ORDER BY e.tenant, chain.start, chain.depth
 """
 
+_OWN = {
+    "state_current": STATE_CURRENT,
+    "mood_current": MOOD_CURRENT,
+    "affect_current": AFFECT_CURRENT,
+    "link_current": LINK_CURRENT,
+    "thread_current": THREAD_CURRENT,
+} | {kind.view: NEWEST_REVISION.format(kind=kind.name, id=kind.id) for kind in REVISED}
 VIEWS: dict[str, str] = {
     "event_current": EVENT_CURRENT,
     "recursion_current": RECURSION_CURRENT,
     "state_revision": STATE_REVISION,
-    "state_current": STATE_CURRENT,
-    "mood_current": MOOD_CURRENT,
-    "preference_current": PREFERENCE_CURRENT,
-    "affect_current": AFFECT_CURRENT,
-    "link_current": LINK_CURRENT,
-    "thread_current": THREAD_CURRENT,
+    **{kind.view: _OWN[kind.view] for kind in MEMORY_KINDS if kind.view and not kind.table},
 }
 MACROS: dict[str, str] = {
     "state_as_of": STATE_AS_OF,
@@ -378,22 +374,14 @@ MACROS: dict[str, str] = {
     "thread": THREAD,
     "reply_chain": REPLY_CHAIN,
 }
+_ABOUT = {kind.view: kind.about for kind in MEMORY_KINDS if kind.view}
 ABOUT: dict[str, str] = {
-    "task_current": "The newest document of each task (`doc`: a TaskDocument).",
-    "session_current": "The newest document of each session (`doc`: a SessionDocument), status as "
-    "folded, without expiry.",
-    "profile_current": "The newest learning profile of each user (`doc`: a UserLearningProfile).",
+    **{view: _ABOUT[view] for view in SNAPSHOT_KEYS},
     "event_current": "Each turn once, in its final form.",
     "recursion_current": "One row per trace id: the version that counts. "
     "`after_finish`: it came after its task had ended.",
     "state_revision": "Each revision of a state, with its document in columns.",
-    "state_current": "The latest version of each state, including closed ones.",
-    "mood_current": "The mood of each user as last folded: the state of kind `long_mood_state`.",
-    "preference_current": "The current form of each preference, including revoked ones.",
-    "affect_current": "The moment of affect that counts for each event; a plan's beats a turn's.",
-    "link_current": "Links that were put and not removed; a plan's `reply_to` replaces the "
-    "provisional one.",
-    "thread_current": "The events of each thread.",
+    **_ABOUT,
     "state_as_of": "The states true at `valid_at`, as known at `known_at` (both TIMESTAMPTZ). A "
     "date alone means its beginning here, and its end in commands and URLs.",
     "why": "The revisions of a state, preference, session or item of session memory, in order, "
@@ -402,6 +390,8 @@ ABOUT: dict[str, str] = {
     "reply_chain": "An event, the event it replies to, and so on.",
 }
 """What each view or macro says, in a line."""
+MEMORY_VIEWS = tuple(kind.view for kind in MEMORY_KINDS if kind.view)
+"""The views that together show all memory."""
 
 
 def needs(names: Iterable[str], tables: Collection[str]) -> list[str]:

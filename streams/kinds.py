@@ -1,16 +1,26 @@
-"""The kinds of input records, each declared once.
+"""The kinds of input records, each declared once, and the rows of the kinds of memory.
 
 Decoding, routing, the validation of what Kafka brings, CloudEvents, the folding itself, the
 topology and what is generated from it (AsyncAPI, docs) go by `KINDS`. The model is in
 `schemas/events.py`, with what was said in older versions of it in `schemas/upcast.py`.
+
+Kinds of memory are declared in `schemas/memory_kinds.py`. To those whose newest revision is their
+newest document `REVISED_KINDS` adds the rows that the fold keeps of them.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import BaseModel
+
+from schemas import memory_kinds
 from schemas.events import Record, Recursion, Signal, ToolResult, Turn, WritePlan
-from streams.folds import memory, session
+from schemas.memory import DOCUMENTS
+from schemas.memory_kinds import MemoryKind
+from schemas.row import Row
+from schemas.rows import RECORD_TABLES
+from streams.folds import memory, preferences, session
 from streams.folds.outcome import Outcome
 from streams.folds.rows import Effects, Rows
 
@@ -20,15 +30,14 @@ Fold = Callable[[Rows, Any, Effects], Outcome]
 @dataclass(frozen=True, slots=True)
 class RecordKind:
     """`topic` takes its records; `table` and `owner`, a field of theirs, say whose rows they are
-    folded into. `id`: the field with the record's own id; `history`: the table of its rows.
-    `scope`: the value of a record's field of that name, where a type has several kinds."""
+    folded into. `id`: the field with the record's own id. `scope`: the value of a record's field of
+    that name, where a type has several kinds."""
 
     model: type[Record]
     topic: str
     table: str
     owner: str
     id: str
-    history: str
     fold: Fold
     scope: str | None = None
 
@@ -37,25 +46,26 @@ class RecordKind:
         """What its records say in `type`."""
         return str(self.model.model_fields["type"].default)
 
-
-def _of_session(
-    model: type[Record], topic: str, id: str, history: str, scope: str | None = None
-) -> RecordKind:
-    return RecordKind(model, topic, "sessions", "session_id", id, history, session.fold, scope)
-
-
-def _of_user(
-    model: type[Record], topic: str, id: str, history: str, scope: str | None = None
-) -> RecordKind:
-    return RecordKind(model, topic, "users", "user_id", id, history, memory.fold, scope)
+    @property
+    def history(self) -> str:
+        """The history table with a row for each of its records."""
+        return RECORD_TABLES[self.type]
 
 
-TURN = _of_session(Turn, "turns", "event_id", "events")
-RECURSION = _of_session(Recursion, "recursions", "trace_id", "recursions")
-TOOL_RESULT = _of_session(ToolResult, "recursions", "tool_call_id", "tool_results")
-SESSION_SIGNAL = _of_session(Signal, "turns", "signal_id", "signals", "session")
-USER_SIGNAL = _of_user(Signal, "user-signals", "signal_id", "signals", "user")
-WRITE_PLAN = _of_user(WritePlan, "write-plans", "plan_id", "plans")
+def _of_session(model: type[Record], topic: str, id: str, scope: str | None = None) -> RecordKind:
+    return RecordKind(model, topic, "sessions", "session_id", id, session.fold, scope)
+
+
+def _of_user(model: type[Record], topic: str, id: str, scope: str | None = None) -> RecordKind:
+    return RecordKind(model, topic, "users", "user_id", id, memory.fold, scope)
+
+
+TURN = _of_session(Turn, "turns", "event_id")
+RECURSION = _of_session(Recursion, "recursions", "trace_id")
+TOOL_RESULT = _of_session(ToolResult, "recursions", "tool_call_id")
+SESSION_SIGNAL = _of_session(Signal, "turns", "signal_id", "session")
+USER_SIGNAL = _of_user(Signal, "user-signals", "signal_id", "user")
+WRITE_PLAN = _of_user(WritePlan, "write-plans", "plan_id")
 
 KINDS: tuple[RecordKind, ...] = (
     TURN, RECURSION, TOOL_RESULT, SESSION_SIGNAL, USER_SIGNAL, WRITE_PLAN,
@@ -88,3 +98,37 @@ def kind_told(type_: Any, scope: Any) -> RecordKind | None:
 def models_on(topic: str) -> tuple[type[Record], ...]:
     """The models of a topic's records."""
     return tuple(dict.fromkeys(kind.model for kind in KINDS if kind.topic == topic))
+
+
+# --- kinds of memory ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RevisedKind:
+    """The code of a kind of a user's memory: a `row` for each, with the `letter` that its name
+    begins with in the user's table, and the `document` that readers get of it."""
+
+    kind: MemoryKind
+    letter: str
+    row: type[Row]
+    document: Callable[[Any], dict[str, Any]]
+
+    @property
+    def model(self) -> type[BaseModel]:
+        """Of its documents."""
+        return DOCUMENTS[self.kind.name]
+
+    def newest(self, rows: Rows, id: str) -> dict[str, Any]:
+        """The document of a user's memory with that id."""
+        return self.document(rows.get(f"{self.letter}/{id}"))
+
+    def all(self, rows: Rows) -> list[dict[str, Any]]:
+        """The documents of a user, in the order in which they are listed."""
+        found = [self.document(row) for _, row in rows.scan(f"{self.letter}/")]
+        order = self.kind.listed.order if self.kind.listed else (self.kind.id,)
+        return sorted(found, key=lambda document: [document[name] for name in order])
+
+
+REVISED_KINDS: tuple[RevisedKind, ...] = (
+    RevisedKind(memory_kinds.PREFERENCE, "p", preferences.Preference, preferences.document),
+)

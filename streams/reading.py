@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from _duckdb import DuckDBPyConnection
 
+from schemas.memory_kinds import OF_USERS, REVISED, Listed
 from schemas.time import DAY, EPOCH, format_time, parse_time
 from sinks.generation import find_tables
 from sinks.history import connect, quoted, read
@@ -32,7 +33,9 @@ PLANNED = ("tenant", "user_id", "plan_id", "doc")
 SPOKEN = (*TOLD, "source", "error", "intent", "topic")
 """What `timeline` says of it."""
 HELD = ("tenant", "owner_id", "entity_type", "entity_id", "seq", "recorded_at", "after")
-"""What states and preferences are made of."""
+"""What a user's memory is made of."""
+LISTED = {kind.view: kind.listed for kind in REVISED if kind.listed}
+"""What `user` lists besides states, and out of which views."""
 PLACE = "src_topic || ':' || src_partition || ':' || src_offset"
 """SQL of where a record stood: topic, partition and offset; of a file its path, 0 and the line."""
 
@@ -217,29 +220,30 @@ def _state(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def user(root: Path, tenant: str, user_id: str, at: int) -> dict[str, Any]:
-    """Everything known of a user at a time: profile, states, preferences, mood."""
+    """Everything known of a user at a time: profile, states, other lists of memory, mood."""
     with Lookup(root, tenant) as about:
         about.load("profiles", "user_id = ?", user_id)
-        theirs = "owner_id = ? AND entity_type IN ('state', 'preference')"
-        _load_revisions(about, theirs, user_id)
-        db = about.define("profile_current", "preference_current", "state_as_of")
+        _load_revisions(about, f"owner_id = ? AND entity_type IN {OF_USERS}", user_id)
+        db = about.define("profile_current", *LISTED, "state_as_of")
         profile = [_document(row) for row in rows(db, "SELECT doc FROM profile_current")]
-        sql = (
-            "SELECT preference_id, domain, polarity, subject, status, confidence, "
-            "evidence_event_ids, updated_at FROM preference_current ORDER BY domain, subject"
-        )
-        preferences = rows(db, sql)
+        lists = {listed.name: _list(db, view, listed) for view, listed in LISTED.items()}
         held = _states(db, at, None)
     moods = [one for one in held if one["kind"] == "long_mood_state"]
-    if not profile and not preferences and not held:
+    if not profile and not any(lists.values()) and not held:
         raise DataRefused(f"no user {user_id!r} in this history (check --tenant and --history)")
     return {
         "user_id": user_id,
         "profile": profile[0] if profile else None,
         "states": [one for one in held if one["kind"] != "long_mood_state"],
-        "preferences": preferences,
+        **lists,
         "mood": mood(moods[0], at) if moods else None,
     }
+
+
+def _list(db: DuckDBPyConnection, view: str, listed: Listed) -> list[dict[str, Any]]:
+    left_out = ", ".join(("tenant", "owner_id", *listed.left_out))
+    sql = f"SELECT * EXCLUDE ({left_out}) FROM {view} ORDER BY {', '.join(listed.order)}"
+    return rows(db, sql)
 
 
 def mood(state: dict[str, Any], at: int) -> dict[str, Any]:

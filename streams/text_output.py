@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from schemas.memory_kinds import REVISED
 from streams.output import say
 
 
@@ -74,9 +75,10 @@ def user(found: dict[str, Any]) -> None:
     say(f"user {found['user_id']}")
     for one in found["states"]:
         say(f"  {one['kind']} ({one['status']}): {one['body_text']}  [{one['state_id']}]")
-    for one in found["preferences"]:
-        what = f"{one['polarity']} ({one['status']}, {one['domain']}): {one['subject']}"
-        say(f"  {what}  [{one['preference_id']}]")
+    for kind in REVISED:
+        if kind.listed:
+            for document in found[kind.listed.name]:
+                say(f"  {kind.listed.line.format_map(document)}  [{document[kind.id]}]")
     mood = found["mood"]
     if mood:
         numbers = "  ".join(f"{name} {value:+.2f}" for name, value in mood["vad"].items())

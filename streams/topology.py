@@ -11,13 +11,15 @@ from typing import Literal
 
 from pydantic import BaseModel
 
+from schemas import memory_kinds
 from schemas.events import Record
 from schemas.learner import UserLearningProfile
-from schemas.memory import Mood, Preference, State
+from schemas.memory import Mood, State
+from schemas.memory_kinds import MemoryKind
 from schemas.rows import TABLES
 from schemas.session import SessionContext, SessionDocument
 from schemas.task import TaskDocument
-from streams.kinds import KINDS, Fold, kind_of, models_on
+from streams.kinds import KINDS, REVISED_KINDS, Fold, kind_of, models_on
 
 Direction = Literal["input", "internal", "output"]
 
@@ -62,13 +64,21 @@ class Table:
 @dataclass(frozen=True, slots=True)
 class Agent:
     """One fold over co-partitioned sources: that of the records which they take. What it makes
-    goes to `outputs` and into the tables of `history`; anything else is an error."""
+    goes to `outputs` and, with the records, into the tables of `history`, `makes` among them;
+    anything else is an error."""
 
     name: str
     sources: tuple[Topic, ...]
     table: Table
     outputs: tuple[Topic, ...]
-    history: tuple[str, ...]
+    makes: tuple[str, ...]
+
+    @property
+    def history(self) -> tuple[str, ...]:
+        """The history tables whose rows it makes."""
+        names = {topic.name for topic in self.sources}
+        records = {kind.history for kind in KINDS if kind.topic in names}
+        return tuple(table for table in TABLES if table in records or table in self.makes)
 
     @property
     def fold(self) -> Fold:
@@ -105,18 +115,25 @@ def _documents(name: str, key: str, model: type[BaseModel], about: str) -> Topic
     return Topic(name, "output", key, about, payloads=(model,), compacted=True)
 
 
-SESSIONS = _documents("sessions", SESSION, SessionDocument, "the session's document")
+def _of_kind(kind: MemoryKind, model: type[BaseModel]) -> Topic:
+    """The topic of a kind's newest documents; a memory's owner is a user."""
+    assert kind.topic
+    key = "/".join(f"{{{'user_id' if name == 'owner_id' else name}}}" for name in kind.key)
+    return _documents(kind.topic.name, key, model, kind.topic.about)
+
+
+SESSIONS = _of_kind(memory_kinds.SESSION, SessionDocument)
 SESSION_CONTEXTS = _documents(
     "session-contexts",
     SESSION,
     SessionContext,
     "what an agent needs before it answers",
 )
-TASKS = _documents("tasks", TASK, TaskDocument, "the task's state machine")
-PROFILES = _documents("profiles", USER, UserLearningProfile, "the user's learning profile")
-STATES = _documents("states", USER + "/{state_id}", State, "the newest version of a state")
-PREFERENCES = _documents("preferences", USER + "/{preference_id}", Preference, "a like or dislike")
-MOODS = _documents("moods", USER, Mood, "the mood at its last moment; readers apply the decay")
+TASKS = _of_kind(memory_kinds.TASK, TaskDocument)
+PROFILES = _of_kind(memory_kinds.PROFILE, UserLearningProfile)
+STATES = _of_kind(memory_kinds.STATE, State)
+REVISED_TOPICS = {item.kind.name: _of_kind(item.kind, item.model) for item in REVISED_KINDS}
+MOODS = _of_kind(memory_kinds.MOOD, Mood)
 
 
 def _rows(name: str, key: str, about: str) -> Topic:
@@ -138,7 +155,7 @@ DEAD_LETTERS = Topic(
 
 TOPICS: tuple[Topic, ...] = (
     TURNS, RECURSIONS, WRITE_PLANS, USER_SIGNALS,
-    SESSIONS, SESSION_CONTEXTS, TASKS, PROFILES, STATES, PREFERENCES, MOODS,
+    SESSIONS, SESSION_CONTEXTS, TASKS, PROFILES, STATES, *REVISED_TOPICS.values(), MOODS,
     REVISIONS, AFFECTS, LINKS, THREADS, HISTORY, DEAD_LETTERS,
 )  # fmt: skip
 
@@ -150,16 +167,17 @@ SESSION_AGENT = Agent(
     table=Table("session-rows", SESSION, (SessionDocument, SessionContext, TaskDocument)),
     outputs=(SESSIONS, SESSION_CONTEXTS, TASKS, REVISIONS, LINKS, USER_SIGNALS, WRITE_PLANS,
              HISTORY, DEAD_LETTERS),
-    history=("events", "recursions", "tool_results", "signals", "tasks", "sessions", "revisions",
-             "links"),
+    makes=("tasks", "sessions", "revisions", "links"),
 )  # fmt: skip
 MEMORY_AGENT = Agent(
     name="memory",
     sources=(USER_SIGNALS, WRITE_PLANS),
-    table=Table("memory-rows", USER, (UserLearningProfile, State, Preference, Mood)),
-    outputs=(PROFILES, STATES, PREFERENCES, MOODS, REVISIONS, AFFECTS, LINKS, THREADS, HISTORY,
-             DEAD_LETTERS),
-    history=("signals", "profiles", "revisions", "affects", "links", "threads", "plans"),
+    table=Table("memory-rows", USER, (
+        UserLearningProfile, State, *(item.model for item in REVISED_KINDS), Mood,
+    )),
+    outputs=(PROFILES, STATES, *REVISED_TOPICS.values(), MOODS, REVISIONS, AFFECTS, LINKS, THREADS,
+             HISTORY, DEAD_LETTERS),
+    makes=("profiles", "revisions", "affects", "links", "threads"),
 )  # fmt: skip
 AGENTS: tuple[Agent, ...] = (SESSION_AGENT, MEMORY_AGENT)
 

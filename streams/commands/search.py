@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from schemas.memory_kinds import SEARCHED
 from streams import output
 from streams.commands import options
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     "--kind",
     "kinds",
     metavar="KINDS",
-    help="Comma-separated: event, state, preference, session_memory. Default: all.",
+    help=f"Comma-separated: {', '.join(SEARCHED)}. Default: all.",
 )
 @click.option("--from", "since", metavar="TIME", help="Only hits from this time on.")
 @click.option(
@@ -59,7 +60,6 @@ def search(
     from streams.reading import parse_moment
     from streams.search import Query, update
     from streams.search import search as find
-    from streams.search.query import KINDS
 
     if text is None and not rebuild:
         raise click.UsageError("Missing argument 'TEXT'.")
@@ -72,7 +72,7 @@ def search(
         now=time.time_ns() // 1000,
         user_id=user,
         session_id=session,
-        kinds=tuple(kinds.split(",")) if kinds else KINDS,  # type: ignore[arg-type]
+        kinds=tuple(kinds.split(",")) if kinds else SEARCHED,
         since=parse_moment(f"{since}T00:00:00Z" if since and len(since) == 10 else since),
         until=parse_moment(until),
         as_of=parse_moment(as_of),

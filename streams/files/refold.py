@@ -12,7 +12,17 @@ from typing import Any
 from schemas.events import Turn
 from sinks.history import connect, quoted
 from streams.files.applier import Place
-from streams.files.stored_records import LINE, OFFSET, PLACE, SAID, more, plan_order
+from streams.files.stored_records import (
+    LINE,
+    OF_SESSIONS,
+    OFFSET,
+    PLACE,
+    SAID,
+    more,
+    names_user,
+    of_session,
+    plan_order,
+)
 from streams.folds.rows import Effects, Input, Late, Refused, UserSignal
 from streams.folds.rules import Rules
 from streams.pipeline.decode import Dead, Given, decode_again
@@ -37,11 +47,10 @@ def refold(
 def _of_session(root: Path, tenant: str, session_id: str, until: int | None) -> Iterator[Given]:
     union = " UNION ALL BY NAME ".join(
         f"SELECT recorded_at, {PLACE}, doc, {more(table)} AS more FROM {table} "
-        "WHERE session_id = $session AND epoch_us(occurred_at) <= $until"
-        + (" AND scope = 'session'" if table == "signals" else "")
-        for table in SAID
+        f"WHERE session_id = $session AND epoch_us(occurred_at) <= $until AND ({of_session(table)})"
+        for table in OF_SESSIONS
     )
-    with connect(root, tenant=tenant, views=SAID) as db:
+    with connect(root, tenant=tenant, views=OF_SESSIONS) as db:
         sql = f"SELECT {LINE} AS line, {PLACE} FROM ({union}) ORDER BY {ORDER}"
         found = db.execute(sql, {"session": session_id, "until": 2**62 if until is None else until})
         for line, *place in found.fetchall():
@@ -59,18 +68,22 @@ def refold_user(root: Path, tenant: str, user_id: str, rules: Rules) -> Entity:
     return user
 
 
+def _session(table: str) -> str:
+    """SQL of the session into which a record is folded, if it is one."""
+    return f"CASE WHEN {of_session(table)} THEN session_id END" if table in OF_SESSIONS else "NULL"
+
+
 def _of_user(root: Path, tenant: str, user_id: str) -> Iterator[Given]:
     """A session's records after the other's, then those of the user."""
+    tables = [table for table in SAID if names_user(table)]
+    told = " UNION ALL BY NAME ".join(
+        f"SELECT {_session(table)} AS session_id, recorded_at AS due, 0 AS number, doc, "
+        f"{more(table)} AS more, recorded_at, {PLACE} FROM {table} WHERE user_id = $user"
+        for table in tables
+    )
     sql = f"""
         SELECT {LINE} AS line, {PLACE} FROM (
-            SELECT session_id, recorded_at AS due, 0 AS number, doc, {more("events")} AS more,
-                recorded_at, {PLACE}
-            FROM events WHERE user_id = $user
-            UNION ALL BY NAME
-            SELECT CASE scope WHEN 'session' THEN session_id END AS session_id,
-                recorded_at AS due, 0 AS number, doc, {more("signals")} AS more,
-                recorded_at, {PLACE}
-            FROM signals WHERE user_id = $user
+            {told}
             UNION ALL BY NAME
             SELECT NULL AS session_id, due, number, doc, {more("plans")} AS more,
                 recorded_at, {PLACE}
@@ -78,7 +91,7 @@ def _of_user(root: Path, tenant: str, user_id: str) -> Iterator[Given]:
             USING (tenant, user_id, plan_id)
         ) ORDER BY session_id NULLS LAST, due, number, {ORDER}
     """
-    with connect(root, tenant=tenant, views=("events", "signals", "plans", "revisions")) as db:
+    with connect(root, tenant=tenant, views=(*tables, "plans", "revisions")) as db:
         for line, *place in db.execute(sql, {"user": user_id}).fetchall():
             yield line, tuple(place)
 

@@ -6,10 +6,13 @@ all other tables, and when it was recorded. Without these a record would have an
 than it had, and sent again it would be a conflicting duplicate (docs/rules.md, "One event").
 """
 
-from streams.kinds import KINDS
+from schemas.rows import TABLES
+from streams.kinds import KINDS, WRITE_PLAN
 
-SAID = tuple(kind.history for kind in KINDS if kind.table == "sessions")
-"""The tables of what is folded into sessions."""
+SAID = tuple(dict.fromkeys(kind.history for kind in KINDS if kind is not WRITE_PLAN))
+"""The tables of input records but for plans, whose order is one of their own (`plan_order`)."""
+OF_SESSIONS = tuple(dict.fromkeys(kind.history for kind in KINDS if kind.table == "sessions"))
+"""Those of what is folded into sessions."""
 PLACE = "src_topic, src_partition, src_offset"
 
 KNOWN = """
@@ -19,6 +22,26 @@ KNOWN = """
 """
 IMAGES = """CASE WHEN len(image_summaries) = 0 THEN ''
     ELSE ',"image_summaries":' || CAST(to_json(image_summaries) AS VARCHAR) END"""
+
+
+def of_session(table: str) -> str:
+    """SQL that is true for the rows of a table whose records are folded into sessions."""
+    kinds = {kind.scope: kind.table == "sessions" for kind in KINDS if kind.history == table}
+    if len(set(kinds.values())) == 1:
+        return "true" if all(kinds.values()) else "false"
+    return " OR ".join(f"scope = '{scope}'" for scope, is_session in kinds.items() if is_session)
+
+
+def owner(table: str) -> str:
+    """SQL of the session or user into which a row's record is folded."""
+    return {"true": "session_id", "false": "user_id"}.get(
+        of_session(table), f"IF({of_session(table)}, session_id, user_id)"
+    )
+
+
+def names_user(table: str) -> bool:
+    """Whether its rows say of which user they are."""
+    return "user_id" in TABLES[table].model_fields
 
 
 def more(table: str) -> str:

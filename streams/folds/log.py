@@ -3,7 +3,8 @@
 from operator import attrgetter
 from typing import Any, cast
 
-from schemas.events import Record, Recursion, Signal, ToolResult, Turn, WritePlan, first_intent
+from schemas.events import Record, Recursion, ToolResult, Turn, WritePlan, first_intent
+from schemas.rows import RECORD_TABLES, TABLES
 from streams.folds.ids import canonical
 from streams.folds.rows import Effects, Input
 
@@ -40,14 +41,20 @@ def record(record: Record, given: Input, out: Effects) -> None:
         out.rows.append(("recursions", at, _recursion(record, given)))
     elif isinstance(record, ToolResult):
         out.rows.append(("tool_results", at, tool_result(record, record, given.doc)))
-    elif isinstance(record, Signal):
-        keys = (record.signal_id, record.scope, record.session_id, record.user_id)
-        out.rows.append(("signals", at, (*keys, at, given.doc)))
     elif isinstance(record, WritePlan):
         extractor = record.extractor
         made_from = (record.plan_id, record.user_id, record.event_id)
         row = (*made_from, extractor.name, extractor.version, at, given.doc)
         out.rows.append(("plans", at, row))
+    else:
+        table = RECORD_TABLES[record.type]
+        out.rows.append((table, at, _fields(record, table, given)))
+
+
+def _fields(record: Record, table: str, given: Input) -> tuple[object, ...]:
+    """A row whose columns are fields of the record, and the record itself."""
+    columns = TABLES[table].model_fields
+    return tuple(given.doc if name == "doc" else getattr(record, name) for name in columns)
 
 
 def _recursion(step: Recursion, given: Input) -> tuple[object, ...]:

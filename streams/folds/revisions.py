@@ -62,8 +62,9 @@ def record_id(record: Any) -> tuple[str, ...]:
         return ("plan", record.plan_id)
     if kind == "signal":
         return ("signal", record.signal_id)
+    own = (record.task_id, record.trace_id) if kind in ("recursion", "tool_result") else ()
     said = record.model_dump_json(exclude=NOT_ITS_CONTENT)
-    return (kind, record.task_id, record.trace_id, short_hash(said).hex())
+    return (kind, *own, short_hash(said).hex())
 
 
 def add_evidence(known: tuple[str, ...], new: Iterable[str], rules: Rules) -> tuple[str, ...]:

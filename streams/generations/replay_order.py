@@ -21,7 +21,17 @@ from sinks.history import quoted, select
 from sinks.links import files_at
 from sinks.tables import STORED
 from streams.files.manifest import Settings
-from streams.files.stored_records import LINE, PLACE, SAID, more, plan_order
+from streams.files.stored_records import (
+    LINE,
+    OF_SESSIONS,
+    PLACE,
+    SAID,
+    more,
+    names_user,
+    of_session,
+    owner,
+    plan_order,
+)
 from streams.generations.snapshot import Snapshot
 
 RECORDS, LETTERS = "records.parquet", "letters.parquet"
@@ -30,12 +40,14 @@ ROW_GROUP = 4096
 LETTERS_AT_ONCE = 2_048
 """DuckDB gives no fewer; of the largest they just fit an Arrow array."""
 
-SPEAKERS = """
+NAMED = " UNION ALL ".join(
+    f"SELECT tenant, session_id, user_id FROM {table} WHERE {of_session(table)}"
+    for table in OF_SESSIONS
+    if names_user(table)
+)
+SPEAKERS = f"""
 CREATE TEMP TABLE speaker AS
-SELECT DISTINCT tenant, session_id, user_id FROM (
-    SELECT tenant, session_id, user_id FROM events
-    UNION ALL SELECT tenant, session_id, user_id FROM signals WHERE scope = 'session'
-) WHERE user_id IS NOT NULL
+SELECT DISTINCT tenant, session_id, user_id FROM ({NAMED}) WHERE user_id IS NOT NULL
 """
 GROUPS = """
 SELECT tenant, list(DISTINCT user_id) FROM speaker
@@ -51,19 +63,14 @@ UNION ALL SELECT tenant, user_id, false, hash(tenant, leader) FROM led
 
 LED = ("tenant", "user_id", "leader")
 
+TOLD = " UNION ALL ".join(
+    f"SELECT tenant, {owner(table)} AS id, {of_session(table)} AS is_session, recorded_at AS due, "
+    f"0 AS number, doc, {more(table)} AS more, {PLACE} FROM {table}"
+    for table in SAID
+)
 RECORDS_IN_ORDER = f"""
 WITH told AS (
-    SELECT tenant, session_id AS id, true AS is_session, recorded_at AS due, 0 AS number,
-        doc, {more("events")} AS more, {PLACE} FROM events
-    UNION ALL
-    SELECT tenant, session_id, true, recorded_at, 0, doc, {more("recursions")}, {PLACE}
-    FROM recursions
-    UNION ALL
-    SELECT tenant, session_id, true, recorded_at, 0, doc, {more("tool_results")}, {PLACE}
-    FROM tool_results
-    UNION ALL
-    SELECT tenant, IF(scope = 'session', session_id, user_id), scope = 'session', recorded_at, 0,
-        doc, {more("signals")}, {PLACE} FROM signals
+    {TOLD}
     UNION ALL
     SELECT tenant, user_id, false, due, number, doc, {more("plans")}, {PLACE}
     FROM plans JOIN plan_order USING (tenant, user_id, plan_id)

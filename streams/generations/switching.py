@@ -36,6 +36,7 @@ from streams.files.extractor_choice import choice_of
 from streams.files.local import Progress, locked, opened, writing
 from streams.files.manifest import Generation, Settings, load
 from streams.files.store import Store
+from streams.files.stored_records import SAID
 from streams.generations.rebuild import Source, read_on
 
 PATIENCE = 60
@@ -120,7 +121,7 @@ def _promote_shared(root: Path, folder: Path, name: str, behind: bool) -> Switch
 
 def _check_fresh(live: Path, folder: Path, name: str) -> None:
     """Refuses what would take memory away from readers until its own sink has come so far."""
-    lacks = unread(live, folder, int((time.time() - PATIENCE) * SECOND))
+    lacks = unread(live, folder, SAID, int((time.time() - PATIENCE) * SECOND))
     if lacks:
         records, first = sum(one.records for one in lacks), lacks[0]
         raise ConfigurationError(

@@ -14,7 +14,8 @@ from streams.errors import Unreachable
 from streams.llm.budget import BudgetSpent
 from streams.llm.groups import Group, Owner
 from streams.llm.history import remembered
-from streams.llm.maker import NOTHING, Extractor, Remembered
+from streams.llm.known import Remembered
+from streams.llm.maker import NOTHING, Extractor
 from streams.llm.part import Part
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,8 @@ from streams.errors import ConfigurationError, Unreachable
 from streams.llm.budget import HOUR, Budget, BudgetSpent
 from streams.llm.groups import Debounce, Group, Owner, Turn
 from streams.llm.history import Undone, remembered, spent_since, with_texts
-from streams.llm.maker import Extractor, Remembered, extractor
+from streams.llm.known import Remembered
+from streams.llm.maker import Extractor, extractor
 from streams.llm.settings import LlmSettings
 from streams.llm.spool import Spool, spooling
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from _duckdb import DuckDBPyConnection
 
+from schemas.memory_kinds import OF_USERS, REVISED, MemoryKind, Prompted
 from schemas.time import format_time
-from sinks.history import connect, read
+from sinks.history import connect, document_type, read
 from sinks.views import STANDING_EVENT
 from streams.llm.groups import Group, Turn
-from streams.llm.known import Row
-from streams.llm.maker import Remembered
+from streams.llm.known import Remembered, Row
 from streams.llm.plans import Author
 
 AT_ONCE = 10_000
@@ -60,24 +60,21 @@ STATES = """
 SELECT * FROM state_as_of(CAST(? AS TIMESTAMPTZ), CAST(? AS TIMESTAMPTZ))
 WHERE tenant = ? AND owner_id = ? ORDER BY last_confirmed_at DESC, state_id
 """
-PREFERENCES = """
--- of each group of `wanted`: what its user liked as far as was known at its time
+LEARNT = """
+-- of each group of `wanted`: what was remembered of its user as far as was known at its time
 WITH learnt AS (
     SELECT tenant, owner_id, entity_id, seq, "after", max(recorded_at) OVER (
         PARTITION BY tenant, owner_id, entity_id ORDER BY seq ROWS UNBOUNDED PRECEDING
     ) AS learnt_at
-    FROM revisions WHERE entity_type = 'preference'
+    FROM revisions WHERE entity_type = '{kind}'
 ), known AS (
-    SELECT number, entity_id, from_json("after", '{"domain": "VARCHAR", "polarity": "VARCHAR",
-        "subject": "VARCHAR", "status": "VARCHAR", "confidence": "DOUBLE",
-        "updated_at": "VARCHAR"}') AS preference
+    SELECT number, entity_id, from_json("after", '{type}') AS document
     FROM wanted JOIN learnt USING (tenant, owner_id)
     WHERE learnt_at <= CAST(known_at AS TIMESTAMPTZ)
     QUALIFY row_number() OVER (PARTITION BY number, entity_id ORDER BY seq DESC) = 1
 )
-SELECT number, preference.domain, preference.polarity, preference.subject, preference.status,
-    preference.confidence
-FROM known WHERE preference.status <> 'revoked' ORDER BY preference.updated_at DESC, entity_id
+SELECT number, {fields} FROM known WHERE document IS NOT NULL AND {holds}
+ORDER BY document.updated_at DESC, entity_id
 """
 
 
@@ -146,12 +143,22 @@ def remembered(root: Path, groups: Sequence[Group]) -> list[Remembered]:
         db.execute("ALTER VIEW revisions RENAME TO all_revisions")
         db.execute(
             "CREATE TABLE revisions AS FROM all_revisions SEMI JOIN wanted "
-            "USING (tenant, owner_id) WHERE entity_type IN ('state', 'preference')"
+            f"USING (tenant, owner_id) WHERE entity_type IN {OF_USERS}"
         )
-        found = [Remembered(_states(db, one), []) for one in groups]
-        for like in read(db, PREFERENCES).objects():
-            found[int(like.pop("number"))].preferences.append(like)
+        found: list[Remembered] = [{"states": _states(db, one)} for one in groups]
+        for kind in REVISED:
+            if kind.prompted:
+                for known in found:
+                    known[kind.prompted.name] = []
+                for row in read(db, _learnt(kind, kind.prompted)).objects():
+                    found[int(row.pop("number"))][kind.prompted.name].append(row)
         return found
+
+
+def _learnt(kind: MemoryKind, prompted: Prompted) -> str:
+    fields = ", ".join(f"document.{name} AS {name}" for name in prompted.fields)
+    holds = f"document.status <> '{kind.ended}'" if kind.ended else "true"
+    return LEARNT.format(kind=kind.name, type=document_type(kind.name), fields=fields, holds=holds)
 
 
 def _states(db: DuckDBPyConnection, group: Group) -> list[Row]:

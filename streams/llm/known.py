@@ -1,19 +1,23 @@
-"""What a request says of the user: states and preferences as of the event, bounded (issue 6).
+"""What a request says of the user: what was remembered as of the event, bounded.
 
 Half of the room goes to what was confirmed last, half to what shares most with the turns.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
 
+from schemas.memory_kinds import MEMORY_KINDS
 from streams.folds.ids import normalise
 
 Row = dict[str, Any]
-STATE = ("state_id", "kind", "body_text", "confidence", "valid_from", "last_confirmed_at", "status")
-PREFERENCE = ("domain", "polarity", "subject", "status", "confidence")
+Remembered = dict[str, list[Row]]
+"""All that was known of a user as of a group's last turn: each list (`Prompted.name`) newest first.
+"""
+PROMPTED = {kind.prompted.name: kind.prompted for kind in MEMORY_KINDS if kind.prompted}
 LONGEST = 1000
 """Characters shown of one text."""
 
@@ -21,20 +25,18 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Known(NamedTuple):
-    """What is shown, best first; the rest only counts."""
+    """What is shown, best first; of the rest, how many. By the names of the lists."""
 
-    states: tuple[Row, ...] = ()
-    preferences: tuple[Row, ...] = ()
-    states_left_out: int = 0
-    preferences_left_out: int = 0
+    shown: Mapping[str, tuple[Row, ...]] = MappingProxyType({})
+    left_out: Mapping[str, int] = MappingProxyType({})
 
     def kinds(self) -> dict[str, str]:
         """The kind of each state that an answer may name."""
-        return {row["state_id"]: row["kind"] for row in self.states}
+        return {row["state_id"]: row["kind"] for row in self.shown.get("states", ())}
 
     def likes(self) -> set[tuple[str, str, str]]:
         """The preferences that an answer may revoke."""
-        return {like_key(row) for row in self.preferences}
+        return {like_key(row) for row in self.shown.get("preferences", ())}
 
 
 def like_key(row: Row) -> tuple[str, str, str]:
@@ -42,14 +44,15 @@ def like_key(row: Row) -> tuple[str, str, str]:
     return row["domain"], normalise(row["subject"]), row["polarity"]
 
 
-def choose(
-    states: Sequence[Row], preferences: Sequence[Row], said: str, most: int, most_bytes: int
-) -> Known:
-    """What to show of rows given newest first: so many of each kind, of so many bytes."""
+def choose(remembered: Remembered, said: str, most: int, most_bytes: int) -> Known:
+    """What to show of lists given newest first: so many of each, of so many bytes."""
     wanted = _pieces(said)
-    shown = tuple(_bounded(_ranked(states, "body_text", wanted), STATE, most, most_bytes))
-    likes = tuple(_bounded(_ranked(preferences, "subject", wanted), PREFERENCE, most, most_bytes))
-    return Known(shown, likes, len(states) - len(shown), len(preferences) - len(likes))
+    shown = {}
+    for name, rows in remembered.items():
+        kind = PROMPTED[name]
+        ranked = _ranked(rows, kind.text, wanted)
+        shown[name] = tuple(_bounded(ranked, kind.fields, most, most_bytes))
+    return Known(shown, {name: len(rows) - len(shown[name]) for name, rows in remembered.items()})
 
 
 def _ranked(rows: Sequence[Row], text: str, wanted: set[str]) -> Iterator[Row]:

@@ -4,7 +4,6 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import NamedTuple
 
 from schemas.base import JsonObject
 from streams.errors import Unreachable
@@ -13,7 +12,7 @@ from streams.llm.budget import Budget, BudgetSpent
 from streams.llm.client import Client
 from streams.llm.completion import Rejected, Reply
 from streams.llm.groups import Group
-from streams.llm.known import Known, Row, choose
+from streams.llm.known import Known, Remembered, choose
 from streams.llm.plans import Author, Fault, Usage
 from streams.llm.settings import LlmSettings
 
@@ -22,14 +21,7 @@ CALLS = 2
 """Of a group: the question, and once what was wrong with the answer."""
 
 
-class Remembered(NamedTuple):
-    """All that was known of a user as of a group's last turn, newest first."""
-
-    states: list[Row]
-    preferences: list[Row]
-
-
-NOTHING = Remembered([], [])
+NOTHING: Remembered = {}
 
 
 class Extractor:
@@ -94,7 +86,7 @@ class Extractor:
     def _known(self, group: Group, remembered: Remembered) -> Known:
         told = self._settings
         said = "\n".join(turn.user_input for turn in group.turns)
-        return choose(*remembered, said, told.max_states, told.max_state_bytes)
+        return choose(remembered, said, told.max_states, told.max_state_bytes)
 
     def _made(self, group: Group, known: Known, replies: list[Reply]) -> JsonObject:
         reply = replies[-1]

@@ -8,7 +8,7 @@ import msgspec
 from schemas.base import JsonObject, format_time
 from streams.llm.answers import strict_schema
 from streams.llm.groups import Group, Turn
-from streams.llm.known import Known, cut
+from streams.llm.known import PROMPTED, Known, cut
 
 VERSION = "1"
 """Of the rules and of the answer's schema. Another one makes other plans of the same turns: they
@@ -35,14 +35,11 @@ def response_formats() -> tuple[JsonObject, JsonObject]:
 
 def messages(group: Group, known: Known, max_text: int) -> list[Message]:
     """A request's messages. Everything users or agents said is inside one JSON document."""
-    data = {
-        "now": format_time(group.valid_at),
-        "states": known.states,
-        "states_left_out": known.states_left_out,
-        "preferences": known.preferences,
-        "preferences_left_out": known.preferences_left_out,
-        "turns": [_turn(turn, max_text) for turn in group.turns],
-    }
+    data: JsonObject = {"now": format_time(group.valid_at)}
+    for name in PROMPTED:
+        data[name] = known.shown.get(name, ())
+        data[f"{name}_left_out"] = known.left_out.get(name, 0)
+    data["turns"] = [_turn(turn, max_text) for turn in group.turns]
     return [
         {"role": "system", "content": rules()},
         {"role": "user", "content": _encode(data).decode()},

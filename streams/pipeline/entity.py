@@ -16,12 +16,12 @@ from streams.folds import (
     index,
     learner,
     memory,
-    preferences,
     session_memory,
     session_state,
     states,
     task,
 )
+from streams.kinds import REVISED_KINDS
 
 ROW_FORMAT = 4
 """Raised when a fold keeps its rows otherwise: those of another version cannot be read then."""
@@ -43,12 +43,12 @@ ROW_TYPES: dict[str, dict[str, Any]] = {
     "users": {
         "u": memory.User,
         "s": states.State,
-        "p": preferences.Preference,
         "k": graph.Member,
         "x": graph.Member,
         "a": affect.MoodRow,
         "l": learner.Learner,
         "y": learner.Topic,
+        **{revised.letter: revised.row for revised in REVISED_KINDS},
     },
 }
 """The type of a row by its table and the first letter of its name; seen ids (RAW) are bytes."""

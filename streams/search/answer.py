@@ -90,7 +90,7 @@ def _hit(found: Found, asked: set[str]) -> Hit:
     row = found.row
     text, matches = _excerpt(row.text, asked)
     return Hit(
-        row.kind,  # type: ignore[arg-type]
+        row.kind,
         row.key,
         row.session,
         row.user,

@@ -4,14 +4,15 @@ Apart from the rest, so that the API can name these types without opening SQLite
 """
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 
+from schemas.memory_kinds import SEARCHED
 from streams.errors import UsageError
 
-Kind = Literal["event", "state", "preference", "session_memory"]
-KINDS: tuple[Kind, ...] = ("event", "state", "preference", "session_memory")
+Kind = str
+KINDS: tuple[Kind, ...] = SEARCHED
 MAX_LIMIT = 100
 CURSOR = r"^[0-9]{1,17}:-?[0-9]{1,9}(\.[0-9]{1,20})?(e-[0-9]{1,3})?:[0-9]{1,15}$"
 """When the first page was asked for, the last hit's score, and its number in the index."""
@@ -38,7 +39,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """One event, state, preference or item of session memory.
+    """One event, or document of what is remembered.
 
     `text` is at most `EXCERPT` characters of it, around what matched; `matches` are the parts of
     `text` that did, as [start, end) in code points. `why`: part -> what it adds to `score`.

@@ -8,6 +8,7 @@ that were taken away (`forget`, a batch undone after a crash) mean that it is bu
 import json
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -16,18 +17,24 @@ import _duckdb
 import msgspec
 from _duckdb import DuckDBPyConnection
 
+from schemas.memory_kinds import MEMORY_KINDS
 from schemas.time import parse_time
 from sinks.files import data_files
 from sinks.history import SETTINGS, select
 from streams.search.store import FOREVER, Doc
 
 TABLES = ("events", "revisions")
-HELD = ("state", "preference", "session_memory")
+HELD = {kind.name: kind for kind in MEMORY_KINDS if kind.searched}
 BATCH = 10_000
 FILES = 8
 """Of events that are read at once."""
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-SHOWN = {"state": ("body_text",), "preference": ("subject", "note"), "session_memory": ("content",)}
+ENDED = "".join(
+    f""" OR (entity_type = '{kind.name}' AND ("after" ->> '$.status') = '{kind.ended}')"""
+    for kind in HELD.values()
+    if kind.ended
+)
+"""Of what was revoked the row stays, so that it can be confirmed again."""
 
 
 class News(NamedTuple):
@@ -115,11 +122,9 @@ def changes(db: DuckDBPyConnection, files: list[str], tenant: str) -> Iterator[l
     sql = (
         "SELECT owner_id, entity_type, entity_id, seq, epoch_us(occurred_at), kind, "
         'coalesce("after", "before"), '
-        # a preference that was revoked keeps its row, so that it can be confirmed again
-        """"after" IS NULL """
-        """OR (entity_type = 'preference' AND ("after" ->> '$.status') = 'revoked') """
+        f""""after" IS NULL{ENDED} """
         f"FROM ({select('revisions', files, tenant=tenant)}) "
-        f"WHERE entity_type IN {HELD} AND kind IS DISTINCT FROM 'long_mood_state' ORDER BY seq"
+        f"WHERE entity_type IN {(*HELD,)} AND kind IS DISTINCT FROM 'long_mood_state' ORDER BY seq"
     )
     for rows in _batches(db, sql):
         yield [_change(row) for row in rows]
@@ -141,15 +146,19 @@ def threads(
 def _change(row: tuple[Any, ...]) -> Change:
     owner, kind, key, seq, at, of, text, gone = row
     value: dict[str, Any] = msgspec.json.decode(text)
-    session = owner if kind == "session_memory" else None
+    held = HELD[kind]
+    assert held.searched
+    session = owner if "session_id" in held.key else None
     since = parse_time(value["valid_from"]) if kind == "state" else at
     ended = value.get("valid_to") if kind == "state" else None
-    shown = (value.get(name) for name in (*SHOWN[kind], "decision", "rationale"))
+    shown = (value.get(name) for name in held.searched.text)
+    hidden = (value.get(name) or () for name in held.searched.hidden)
+    words = ((one,) if isinstance(one, str) else one for one in hidden)
     doc = Doc(
         kind, key, session, None if session else owner, at, since,
         parse_time(ended) if ended else FOREVER, seq,
         "\n".join(dict.fromkeys(one for one in shown if one)),
-        " ".join([*(value.get("entities") or ()), of or "", value.get("polarity") or ""]),
+        " ".join([*chain.from_iterable(words), of or ""]),
         list(value.get("evidence_event_ids") or value.get("evidence") or ()),
     )  # fmt: skip
     return Change(doc, gone)

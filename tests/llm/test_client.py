@@ -21,7 +21,7 @@ from streams.llm.breaker import Breaker
 from streams.llm.budget import HOUR, Budget, BudgetSpent
 from streams.llm.completion import LONGEST_WAIT, _retry_after
 from streams.llm.groups import Group, Turn
-from streams.llm.maker import NOTHING, Extractor, Remembered, extractor
+from streams.llm.maker import NOTHING, Extractor, extractor
 from streams.llm.settings import LlmSettings
 from tests.llm.endpoint import (
     SENT,
@@ -383,7 +383,7 @@ def test_states_given_are_shown_and_may_be_changed(endpoint: Start) -> None:
     async def inside() -> Any:
         told = asked.settings()
         async with extractor(told, Budget(told), timed=True, patient=False) as asking:
-            return await asking.make(GROUP, Remembered([home], []))
+            return await asking.make(GROUP, {"states": [home]})
 
     assert asyncio.run(inside())["state_updates"][0]["state_id"] == "home"
     assert asked.requests[0].data["states"][0]["body_text"] == "lives in Kyoto"

@@ -26,12 +26,14 @@ GROUP = Group(
     )
 )
 KNOWN = Known(
-    states=(
-        {"state_id": "home", "kind": "fact", "body_text": "lives in Kyoto"},
-        {"state_id": "call", "kind": "task", "body_text": "call the bank"},
-        {"state_id": "mood", "kind": "long_mood_state", "body_text": "calm"},
-    ),
-    preferences=({"domain": "food", "polarity": "like", "subject": "Green Tea"},),
+    {
+        "states": (
+            {"state_id": "home", "kind": "fact", "body_text": "lives in Kyoto"},
+            {"state_id": "call", "kind": "task", "body_text": "call the bank"},
+            {"state_id": "mood", "kind": "long_mood_state", "body_text": "calm"},
+        ),
+        "preferences": ({"domain": "food", "polarity": "like", "subject": "Green Tea"},),
+    }
 )
 NEW = {"kind": "fact", "body_text": "lives in Osaka", "evidence_event_ids": ["e1"]}
 
@@ -286,20 +288,22 @@ def state(number: int, text: str) -> dict[str, Any]:
 def test_newest_and_most_relevant_come_first_and_the_rest_is_counted() -> None:
     states = [state(n, f"likes number {n}") for n in range(100)]
     states[77] = state(77, "京都に住んでいる")
-    known = choose(states, [], "京都から引っ越しました", 10, 10_000)
-    names = [one["state_id"] for one in known.states]
+    known = choose({"states": states}, "京都から引っ越しました", 10, 10_000)
+    shown = known.shown["states"]
+    names = [one["state_id"] for one in shown]
     assert names[:2] == ["s0", "s77"]
-    assert len(names) == 10 and known.states_left_out == 90
-    assert "owner_id" not in known.states[0]
+    assert len(names) == 10 and known.left_out["states"] == 90
+    assert "owner_id" not in shown[0]
 
 
 def test_what_is_shown_has_a_largest_size() -> None:
     states = [state(n, "x" * 3000) for n in range(100)]
-    known = choose(states, [], "", 100, 10_000)
-    assert len(json.dumps(known.states)) <= 11_000
-    assert len(known.states) + known.states_left_out == 100
-    assert len(known.states[0]["body_text"]) < LONGEST + 50
+    known = choose({"states": states}, "", 100, 10_000)
+    shown = known.shown["states"]
+    assert len(json.dumps(shown)) <= 11_000
+    assert len(shown) + known.left_out["states"] == 100
+    assert len(shown[0]["body_text"]) < LONGEST + 50
 
 
 def test_nothing_known_is_nothing_shown() -> None:
-    assert choose([], [], "hello", 10, 1000) == Known()
+    assert choose({}, "hello", 10, 1000) == Known()

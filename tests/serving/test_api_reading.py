@@ -13,7 +13,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from schemas.http import UserDocument
+from schemas.memory import UserDocument
 from schemas.session import SessionDocument
 from schemas.task import TaskDocument
 from streams.serving.http.endpoints import ENDPOINTS, Endpoint

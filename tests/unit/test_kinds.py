@@ -7,7 +7,7 @@ import pytest
 
 from schemas.events import RECORD_TYPES
 from schemas.rows import TABLES
-from sinks import freshness
+from streams.files import stored_records
 from streams.folds.rows import Input
 from streams.generations import replay_order
 from streams.kafka.agents.encoding import Origin
@@ -96,10 +96,18 @@ def test_an_agent_sends_nothing_that_the_topology_does_not_say() -> None:
     assert (len(sessions.outputs), users.outputs) == (1, [])
 
 
-def test_what_reads_the_history_s_records_by_hand_knows_all_their_tables() -> None:
+def test_what_reads_the_history_s_records_knows_all_their_tables() -> None:
     """A table that is left out is lost to a backfill, and to the check of what a sink has written,
     without a word."""
-    of_sessions = {kind.history for kind in KINDS if kind.table == "sessions"}
-    assert of_sessions == set(freshness.SAID)
     tables = {kind.history for kind in KINDS}
+    assert tables == {*stored_records.SAID, "plans"}
     assert tables <= set(re.findall(r"FROM (\w+)", replay_order.RECORDS_IN_ORDER))
+    assert {"events", "signals"} <= set(re.findall(r"FROM (\w+)", replay_order.SPEAKERS))
+
+
+def test_a_stored_record_is_folded_again_into_whom_it_was_folded_into() -> None:
+    owners = {table: stored_records.owner(table) for table in stored_records.SAID}
+    assert owners["signals"] == "IF(scope = 'session', session_id, user_id)"
+    for kind in KINDS:
+        if kind.scope is None and kind.history in owners:
+            assert owners[kind.history] == kind.owner

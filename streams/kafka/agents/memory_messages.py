@@ -1,21 +1,24 @@
-"""What records of users cause, as messages: history rows, profiles, states, preferences, moods."""
+"""What records of users cause, as messages: history rows, profiles, states and other memory."""
 
 from typing import Any
 
 from schemas.base import parse_time
+from schemas.memory_kinds import OF_USERS, STATE
 from schemas.rows import TABLES
-from streams.folds import affect, preferences, states
+from streams.folds import affect, states
 from streams.folds.rows import Effects, Input
 from streams.kafka.agents.emitter import MessageEmitter
 from streams.kafka.agents.encoding import Origin, key_of, time_text, to_json
 from streams.kafka.agents.table import Held
+from streams.kinds import REVISED_KINDS
 from streams.pipeline.document_rows import profile_row
 from streams.pipeline.ports import Signalled
 from streams.pipeline.processor import Changed
-from streams.topology import MEMORY_AGENT, MOODS, PREFERENCES, PROFILES, STATES
+from streams.topology import MEMORY_AGENT, MOODS, PROFILES, REVISED_TOPICS, STATES
 
 PROFILE_DOC = list(TABLES["profiles"].model_fields).index("doc")
 FAR = 2**62  # an earlier time than any, when negative
+KINDS = {revised.kind.name: revised for revised in REVISED_KINDS}
 
 
 class MemoryMessages(MessageEmitter):
@@ -31,7 +34,7 @@ class MemoryMessages(MessageEmitter):
         origin = self.origin_of(said, entity, sent)
         self.outbox.outputs += self.outbox.rows(out.rows, out.owner, origin)
         for table, _, values in out.rows:
-            if table == "revisions" and values[2] in ("state", "preference"):
+            if table == "revisions" and values[2] in OF_USERS:
                 self._changed[entity, values[2], values[3]] = origin
         return origin
 
@@ -44,11 +47,11 @@ class MemoryMessages(MessageEmitter):
             self.outbox.document(PROFILES.name, key, row[PROFILE_DOC].encode(), origin)
         for (entity, kind, name), origin in self._changed.items():
             key = key_of(entity.tenant, entity.key, name)
-            if kind == "preference":
-                value = to_json(preferences.document(entity.get(f"p/{name}")))
-                self.outbox.document(PREFERENCES.name, key, value, origin)
-            else:
+            if kind == STATE.name:
                 self._write_state(entity, name, key, origin)
+            else:
+                value = to_json(KINDS[kind].newest(entity, name))
+                self.outbox.document(REVISED_TOPICS[kind].name, key, value, origin)
 
     def _write_state(self, entity: Held, state_id: str, key: bytes, origin: Origin) -> None:
         state = entity.get(f"s/{state_id}")

@@ -7,12 +7,13 @@ Every function answers None where the entity is not known, or has nothing of the
 from typing import Any
 
 from streams import reading
-from streams.folds import affect, documents, learner, memory, preferences, states, task
+from streams.folds import affect, documents, learner, memory, states, task
 from streams.folds.expiry import expire
 from streams.folds.ids import short_hash
 from streams.folds.index import find_id
 from streams.folds.rows import Rows
 from streams.folds.rules import Rules
+from streams.kinds import REVISED_KINDS
 
 Json = dict[str, Any]
 
@@ -37,11 +38,11 @@ def task_of(rows: Rows, rules: Rules, task_id: str) -> Json | None:
 
 
 def user(rows: Rows, rules: Rules, now: int) -> Json | None:
-    """Everything that is known of a user (schemas.http.UserDocument)."""
+    """Everything that is known of a user (schemas.memory.UserDocument)."""
     known = {
         "profile": profile(rows, rules, rows.key),
         "states": [one for one in held(rows, now) if one["kind"] != "long_mood_state"],
-        "preferences": _preferences(rows),
+        **{item.kind.listed.name: item.all(rows) for item in REVISED_KINDS if item.kind.listed},
         "mood": mood(rows, now),
     }
     return {"user_id": rows.key, **known} if any(known.values()) else None
@@ -69,7 +70,7 @@ def _standing(versions: tuple[states.Version, ...], now: int) -> states.Version 
 
 
 def mood(rows: Rows, at: int) -> Json | None:
-    """The mood at a time that is not before the latest moment (schemas.http.MoodNow)."""
+    """The mood at a time that is not before the latest moment (schemas.memory.MoodNow)."""
     state = _mood_state(rows, at)
     return reading.mood(state, at) if state else None
 
@@ -94,8 +95,3 @@ def knows_signal(rows: Rows, signal_id: str) -> bool:
     return header is not None and (
         find_id(rows, header.runs, short_hash("s" + signal_id))[0] is not None
     )
-
-
-def _preferences(rows: Rows) -> list[Json]:
-    found = [preferences.document(row) for _, row in rows.scan("p/")]
-    return sorted(found, key=lambda one: (one["domain"], one["subject"]))

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from schemas import http
 from schemas.base import JsonObject
 from schemas.learner import MemorySummary, UserLearningProfile
+from schemas.memory import MoodNow, UserDocument
 from schemas.session import SessionContext, SessionDocument
 from schemas.task import TaskDocument
 from streams.serving.http import routes_health, routes_memory, routes_reading, routes_records
@@ -104,7 +105,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET", "/v1/users/{user_id}", routes_reading.user, "users",
-        {200: http.UserDocument}, also=NOW,
+        {200: UserDocument}, also=NOW,
     ),
     Endpoint(
         "GET", "/v1/users/{user_id}/states", routes_reading.states, "users",
@@ -112,7 +113,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET", "/v1/users/{user_id}/mood", routes_reading.mood, "users",
-        {200: http.MoodNow}, also=THEN,
+        {200: MoodNow}, also=THEN,
     ),
     Endpoint(
         "GET", "/v1/states/{state_id}/why", routes_reading.why, "users",

@@ -208,7 +208,7 @@ async def search(
         now=_now(),
         user_id=user_id,
         session_id=session_id,
-        kinds=tuple(dict.fromkeys(kind.split(","))) if kind else KINDS,  # type: ignore[arg-type]
+        kinds=tuple(dict.fromkeys(kind.split(","))) if kind else KINDS,
         since=since,
         until=until,
         as_of=as_of,

@@ -1,0 +1,204 @@
+"""The kinds of memory, each declared once.
+
+The views (`sinks/views.py`), `digest`, `diff`, search, what a model is shown, the document of a
+user and the topics go by `MEMORY_KINDS`. The models of the documents are in `schemas/memory.py`,
+the rows that a fold keeps of a kind in `streams/kinds.py`. Here are names only, in named tuples:
+who reads a history waits for no models, nor for `dataclasses`, to load.
+"""
+
+from typing import NamedTuple
+
+
+class Published(NamedTuple):
+    """The topic with the newest documents, keyed by the fields of the kind's key."""
+
+    name: str
+    about: str
+
+
+class Searched(NamedTuple):
+    """What search indexes of a document: `text` are the fields that a hit shows, `hidden` fields
+    are found as well, but not shown."""
+
+    text: tuple[str, ...]
+    hidden: tuple[str, ...] = ()
+
+
+class Prompted(NamedTuple):
+    """What a model is shown of the kind: the list `name` with these fields of each document. Those
+    whose field `text` shares most with the turns, and the newest, come first."""
+
+    name: str
+    fields: tuple[str, ...]
+    text: str
+
+
+class Listed(NamedTuple):
+    """The list `name` in a user's document, in the order of some fields. `line` is what
+    `turnfold user` prints of a document, with the fields' values put in; it answers without the
+    fields `left_out`, which the HTTP API has."""
+
+    name: str
+    order: tuple[str, ...]
+    line: str
+    left_out: tuple[str, ...] = ()
+
+
+class MemoryKind(NamedTuple):
+    """One kind of memory.
+
+    `name` is the `entity_type` of its revisions and the kind of its search hits. `key`: the columns
+    that tell one from another, in its `view` (which `about` describes) and in its topic; the last
+    is its id. `compared` are the view's columns that `diff` compares, `counted_by` the one whose
+    values it counts apart (in revisions that is their `kind`), `evidence` SQL of the events that
+    one rests on. `same_if`: one that is gone and one that was added are the same if they say the
+    same and agree in these columns, as ids may differ by generation.
+
+    Where the newest form is kept: in a `table` of documents; else, if `revised`, in the revisions,
+    one document for each id; else where the view's own SQL in `sinks/views.py` finds it. `ended`:
+    the status of one that is remembered but holds no more.
+    """
+
+    name: str
+    key: tuple[str, ...]
+    view: str = ""
+    about: str = ""
+    compared: tuple[str, ...] = ("doc",)
+    counted_by: str = ""
+    evidence: str = "[]"
+    same_if: tuple[str, ...] = ()
+    table: str = ""
+    revised: bool = False
+    ended: str = ""
+    topic: Published | None = None
+    searched: Searched | None = None
+    prompted: Prompted | None = None
+    listed: Listed | None = None
+
+    @property
+    def id(self) -> str:
+        """The field with its own id."""
+        return self.key[-1]
+
+
+TASK = MemoryKind(
+    "task",
+    key=("tenant", "session_id", "task_id"),
+    view="task_current",
+    about="The newest document of each task (`doc`: a TaskDocument).",
+    table="tasks",
+    topic=Published("tasks", "the task's state machine"),
+)
+SESSION = MemoryKind(
+    "session",
+    key=("tenant", "session_id"),
+    view="session_current",
+    about="The newest document of each session (`doc`: a SessionDocument), status as folded, "
+    "without expiry.",
+    table="sessions",
+    topic=Published("sessions", "the session's document"),
+)
+PROFILE = MemoryKind(
+    "profile",
+    key=("tenant", "user_id"),
+    view="profile_current",
+    about="The newest learning profile of each user (`doc`: a UserLearningProfile).",
+    table="profiles",
+    topic=Published("profiles", "the user's learning profile"),
+)
+
+_STATE = (
+    "kind", "body_text", "payload", "confidence", "valid_from", "valid_to", "last_confirmed_at",
+    "status", "evidence_event_ids",
+)  # fmt: skip
+STATE = MemoryKind(
+    "state",
+    key=("tenant", "owner_id", "state_id"),
+    view="state_current",
+    about="The latest version of each state, including closed ones.",
+    compared=_STATE,
+    counted_by="kind",
+    evidence="evidence_event_ids",
+    same_if=("tenant", "owner_id"),
+    topic=Published("states", "the newest version of a state"),
+    searched=Searched(("body_text",), ("entities",)),
+    prompted=Prompted(
+        "states",
+        ("state_id", "kind", "body_text", "confidence", "valid_from", "last_confirmed_at",
+         "status"),
+        "body_text",
+    ),
+)  # fmt: skip
+MOOD = MemoryKind(
+    "mood",
+    key=("tenant", "owner_id"),
+    view="mood_current",
+    about="The mood of each user as last folded: the state of kind `long_mood_state`.",
+    compared=_STATE,
+    evidence="evidence_event_ids",
+    topic=Published("moods", "the mood at its last moment; readers apply the decay"),
+)
+PREFERENCE = MemoryKind(
+    "preference",
+    key=("tenant", "owner_id", "preference_id"),
+    view="preference_current",
+    about="The current form of each preference, including revoked ones.",
+    compared=("domain", "polarity", "subject", "status", "confidence", "note",
+              "evidence_event_ids"),
+    evidence="evidence_event_ids",
+    same_if=("tenant", "owner_id"),
+    revised=True,
+    ended="revoked",
+    topic=Published("preferences", "a like or dislike"),
+    searched=Searched(("subject", "note"), ("polarity",)),
+    prompted=Prompted(
+        "preferences", ("domain", "polarity", "subject", "status", "confidence"), "subject"
+    ),
+    listed=Listed(
+        "preferences", ("domain", "subject"), "{polarity} ({status}, {domain}): {subject}",
+        left_out=("note",),
+    ),
+)  # fmt: skip
+SESSION_MEMORY = MemoryKind(
+    "session_memory",
+    key=("tenant", "session_id", "item_id"),
+    counted_by="type",
+    evidence="evidence",
+    searched=Searched(("content", "decision", "rationale")),
+)
+AFFECT = MemoryKind(
+    "affect",
+    key=("tenant", "user_id", "session_id", "event_id"),
+    view="affect_current",
+    about="The moment of affect that counts for each event; a plan's beats a turn's.",
+    compared=("v", "a", "d", "text", "labels", "confidence"),
+    evidence="[event_id]",
+)
+LINK = MemoryKind(
+    "link",
+    key=("tenant", "owner_id", "session_id", "from_event_id", "to_event_id", "label",
+         "provisional"),
+    view="link_current",
+    about="Links that were put and not removed; a plan's `reply_to` replaces the provisional one.",
+    compared=("confidence",),
+    counted_by="label",
+    evidence="[from_event_id, to_event_id]",
+)  # fmt: skip
+THREAD = MemoryKind(
+    "thread",
+    key=("tenant", "owner_id", "thread_key", "session_id", "event_id"),
+    view="thread_current",
+    about="The events of each thread.",
+    compared=("confidence",),
+    evidence="[event_id]",
+)
+
+MEMORY_KINDS: tuple[MemoryKind, ...] = (
+    TASK, SESSION, PROFILE, STATE, MOOD, PREFERENCE, SESSION_MEMORY, AFFECT, LINK, THREAD,
+)  # fmt: skip
+REVISED: tuple[MemoryKind, ...] = tuple(kind for kind in MEMORY_KINDS if kind.revised)
+"""Kinds of a user's memory whose newest revision is their newest document."""
+OF_USERS = (STATE.name, *(kind.name for kind in REVISED))
+"""The `entity_type` of the revisions that a user's memory is made of; the mood is a state."""
+SEARCHED = ("event", *(kind.name for kind in MEMORY_KINDS if kind.searched))
+"""The kinds of search hits."""

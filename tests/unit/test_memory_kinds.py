@@ -1,0 +1,114 @@
+"""Each kind of memory is declared once, and what it names is there."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args, get_origin
+
+import pytest
+from _duckdb import DuckDBPyConnection
+
+from schemas.memory import DOCUMENTS, State, UserDocument
+from schemas.memory_kinds import MEMORY_KINDS, REVISED, SESSION_MEMORY, MemoryKind
+from schemas.rows import RECORD_TABLES, TABLES
+from schemas.session import SessionMemoryItem
+from sinks.diff import RELATIONS
+from sinks.erasure import conditions, scope
+from sinks.history import connect
+from sinks.root import open_root
+from sinks.views import ABOUT, VIEWS
+from streams.folds import affect, graph, learner, memory, states
+from streams.kinds import KINDS, REVISED_KINDS
+from streams.pipeline.entity import ROW_TYPES
+from streams.topology import MEMORY_AGENT, REVISED_TOPICS, TOPICS
+
+DOCUMENT_FIELDS = {
+    **{kind.name: DOCUMENTS[kind.name].model_fields for kind in REVISED},
+    "state": State.model_fields,
+    SESSION_MEMORY.name: SessionMemoryItem.model_fields,
+}
+
+every_kind = pytest.mark.parametrize("kind", MEMORY_KINDS, ids=lambda kind: kind.name)
+
+
+@pytest.fixture(scope="module")
+def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DuckDBPyConnection]:
+    """A history without rows."""
+    folder: Path = tmp_path_factory.mktemp("empty")
+    with connect(open_root(str(folder / "history"))) as found:
+        yield found
+
+
+def test_names_are_unique() -> None:
+    topics = [kind.topic.name for kind in MEMORY_KINDS if kind.topic]
+    lists = [kind.listed.name for kind in MEMORY_KINDS if kind.listed]
+    views = [kind.view for kind in MEMORY_KINDS if kind.view]
+    for names in ([kind.name for kind in MEMORY_KINDS], topics, lists, views):
+        assert len(names) == len(set(names))
+
+
+@every_kind
+def test_what_a_kind_compares_and_is_counted_by_is_in_its_view(
+    kind: MemoryKind, db: DuckDBPyConnection
+) -> None:
+    relation = RELATIONS.get(kind.name, kind.view)
+    columns = {name for name, *_ in db.execute(f"DESCRIBE FROM {relation}").fetchall()}
+    assert {*kind.key, *kind.compared, *kind.same_if} <= columns
+    assert not kind.counted_by or kind.counted_by in columns
+    db.execute(f"SELECT CAST({kind.evidence} AS VARCHAR[]) FROM {relation}")
+
+
+@every_kind
+def test_the_view_of_a_kind_is_defined_and_described(kind: MemoryKind) -> None:
+    if kind.view:
+        assert ABOUT[kind.view] == kind.about != ""
+        assert (kind.view in VIEWS) != bool(kind.table)
+
+
+@every_kind
+def test_fields_that_are_searched_shown_and_listed_are_in_the_document(kind: MemoryKind) -> None:
+    named: set[str] = set()
+    if kind.searched:
+        named |= {*kind.searched.text, *kind.searched.hidden}
+    if kind.prompted:
+        named |= {*kind.prompted.fields, kind.prompted.text}
+    if kind.listed:
+        named |= {*kind.listed.order}
+    assert named <= set(DOCUMENT_FIELDS.get(kind.name, ()))
+
+
+@pytest.mark.parametrize("kind", REVISED, ids=lambda kind: kind.name)
+def test_the_newest_revision_of_a_kind_has_what_its_readers_ask_for(kind: MemoryKind) -> None:
+    fields = DOCUMENTS[kind.name].model_fields
+    assert next(iter(fields)) == kind.id == kind.key[-1], "the view's SQL takes it for the id"
+    assert "updated_at" in fields, "a prompt shows the newest first"
+    assert not kind.ended or "status" in fields
+    assert not kind.table
+    if kind.listed:
+        listed = UserDocument.model_fields[kind.listed.name].annotation
+        assert (get_origin(listed), get_args(listed)) == (list, (DOCUMENTS[kind.name],))
+
+
+def test_revised_kinds_have_rows_of_their_own_and_a_topic() -> None:
+    assert [item.kind for item in REVISED_KINDS] == list(REVISED)
+    others = {memory.User, states.State, graph.Member, affect.MoodRow, learner.Learner,
+              learner.Topic}  # fmt: skip
+    types = set(ROW_TYPES["users"].values())
+    assert types == others | {item.row for item in REVISED_KINDS}, "two have one letter"
+    for item in REVISED_KINDS:
+        topic = REVISED_TOPICS[item.kind.name]
+        assert topic in TOPICS and topic in MEMORY_AGENT.outputs
+        assert topic.payloads == (item.model,)
+        assert topic.key == f"{{tenant}}/{{user_id}}/{{{item.kind.id}}}"
+
+
+def test_each_table_says_whose_its_rows_are(db: DuckDBPyConnection) -> None:
+    """A table that does not is left whole by `forget`."""
+    scope(db, "default", "somebody")
+    for table in TABLES:
+        db.execute(f"SELECT count(*) FROM {table} t WHERE {conditions(table)}")
+
+
+def test_each_type_of_record_has_a_table_that_keeps_it() -> None:
+    assert {kind.type for kind in KINDS} == set(RECORD_TABLES)
+    for table in RECORD_TABLES.values():
+        assert {"doc", "occurred_at"} <= TABLES[table].model_fields.keys()
