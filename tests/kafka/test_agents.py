@@ -301,6 +301,26 @@ def test_what_a_turn_causes_carries_its_recorded_at() -> None:
     assert of(made, "affects") and of(made, "revisions") and of(made, "moods")
 
 
+@pytest.mark.parametrize("batches", [1, 2])
+def test_a_mood_whose_one_moment_is_taken_back_ends_with_a_tombstone(batches: int) -> None:
+    sessions, users = SessionAgent(0, MemoryRows(), 1, None), MemoryAgent(0, MemoryRows(), 1)
+    felt = {"vad": {"v": 0.5, "a": 0, "d": 0}, "text": "glad"}
+    batch = sessions.process(turns(0, on(0, "a", affect=felt)))
+    back = {
+        "type": "write_plan", "plan_id": "p", "extractor": {"name": "x"}, "user_id": "u",
+        "session_id": "s", "event_id": "a", "occurred_at": format_time(START),
+        "event_affect": {**felt, "event_id": "a", "confidence": 0},
+    }  # fmt: skip
+    (hop,) = [one for one in hops(batch) if b"glad" in (one.value or b"")]
+    records = [hop, Record("write-plans", 0, hop.key, encode(back))]
+    made: list[Output] = []
+    for part in [records] if batches == 1 else [[record] for record in records]:
+        made += users.process(part).outputs
+        users.committed()
+    newest = {(one.topic, one.key): one.value for one in made if one.topic in {"states", "moods"}}
+    assert len(newest) == 2 and set(newest.values()) == {None}
+
+
 def test_an_agent_goes_on_with_the_extractor_of_the_marker(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -17,7 +17,7 @@ from streams.pipeline.processor import Changed
 from streams.topology import MEMORY_AGENT, MOODS, PROFILES, REVISED_TOPICS, STATES
 
 PROFILE_DOC = list(TABLES["profiles"].model_fields).index("doc")
-FAR = 2**62  # an earlier time than any, when negative
+FAR = 2**62  # a later time than any
 KINDS = {revised.kind.name: revised for revised in REVISED_KINDS}
 
 
@@ -55,15 +55,24 @@ class MemoryMessages(MessageEmitter):
 
     def _write_state(self, entity: Held, state_id: str, key: bytes, origin: Origin) -> None:
         state = entity.get(f"s/{state_id}")
-        if state is not None:
+        if state is None:
+            self._write_mood(entity, state_id, key, origin)
+        else:
             value = to_json(states.document(state, state.versions[-1]))
             self.outbox.document(STATES.name, key, value, origin)
-            return
+
+    def _write_mood(self, entity: Held, state_id: str, key: bytes, origin: Origin) -> None:
+        """Both its keys end where its one moment was taken back."""
+        user = key_of(entity.tenant, entity.key)
         row: affect.MoodRow = entity.get("a")
-        newest = affect.version(row, state_id, max(affect.begins(row, -FAR)))
+        began = affect.standing(row, FAR)
+        if began is None:
+            self.outbox.document(STATES.name, key, None, origin)
+            self.outbox.document(MOODS.name, user, None, origin)
+            return
+        newest = affect.version(row, state_id, began)
         self.outbox.document(STATES.name, key, to_json(newest), origin)
-        mood = to_json(mood_of(newest))
-        self.outbox.document(MOODS.name, key_of(entity.tenant, entity.key), mood, origin)
+        self.outbox.document(MOODS.name, user, to_json(mood_of(newest)), origin)
 
 
 def mood_of(state: dict[str, Any]) -> dict[str, Any]:
