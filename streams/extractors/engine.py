@@ -9,13 +9,15 @@ has the length of the text, so that a match's span cuts the value from what the 
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, count
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Literal, NamedTuple
+
+from streams.extractors.patterns import either, loops_atomic, spelled
 
 Kind = Literal[
     "preference", "constraint", "background", "decision", "task", "task_done", "correction",
-    "feeling",
+    "feeling", "end",
 ]  # fmt: skip
 
 MAX_TEXT = 4000  # characters; a longer text is pasted rather than said
@@ -23,7 +25,7 @@ MAX_SENTENCE = 240
 MAX_CLAUSE = 160
 MAX_VALUE = 90
 BLANK = "\ua66e"  # a letter that nobody writes
-MARKS = " \t\r\n\"'“”‘’「」『』《》()（）*_`-–—:：,，、.。!！~～…"
+MARKS = " \t\r\n\"'„“”‘’«»「」『』《》()（）*_`-–—:：,，、.。!！~～…"
 
 _UNCLOSED = r"(?:[^\n]|\n(?![ \t]*\n))*+"  # to the end of the paragraph
 _QUOTED = re.compile(
@@ -31,16 +33,14 @@ _QUOTED = re.compile(
     # a mark between a space and a letter opens, and so does not close what is open
     rf"|\"(?:(?:[^\"]|(?<=\s)\"(?=\w))*+\"|{_UNCLOSED})"
     + "".join(
-        rf"|{one}(?:[^{end}]*+{end}|{_UNCLOSED})" for one, end in ("“”", "「」", "『』", "《》")
+        rf"|{one}(?:[^{end}]*+{end}|{_UNCLOSED})"
+        for one, end in ("„“", "“”", "«»", "»«", "「」", "『』", "《》")
     )
     + r"|(?<![\w'])'(?:[^'\n]|(?<=\w)'(?=\w))++'(?!\w)",
     re.DOTALL | re.MULTILINE,
 )
 _INTRODUCED = re.compile(r"[:：][ \t]*\n")  # a line that ends so shows what follows it
-_WORD = re.compile(r"(?<!P)<([a-z]+)\d*>")
-_GROUP = re.compile(r"\(\?P<([a-z]+)\d*>")
-_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(|\)(?:[*+{])?", re.DOTALL)
-_MAY_QUOTE = re.compile(r"[`\"“「『《>'|]")
+_MAY_QUOTE = re.compile(r"[`\"„“«»「『《>'|]")
 
 
 class Rule(NamedTuple):
@@ -49,8 +49,10 @@ class Rule(NamedTuple):
 
     `slot` names what has one value at a time ("" where each value stands for itself); `{topic}` in
     it is what the pattern's group `topic` holds. A rule spans several clauses if its example does.
-    `says` is the state's text. A feeling's slot is
-    its label.
+    `says` is the state's text; `family` tells states that ends may name. `ends`: the families in
+    which what the rule replaces (`<old>`, else `<value>`) is over, with `|` between them; `whose`:
+    the people whose. `passing`: among the words of a booking it says what that wants, no more. A
+    feeling's slot is its label.
     """
 
     kind: Kind
@@ -62,6 +64,10 @@ class Rule(NamedTuple):
     slot: str = ""
     polarity: Literal["like", "dislike", ""] = ""
     confidence: float = 0.9
+    family: str = ""
+    ends: str = ""
+    whose: str = ""
+    passing: bool = False
 
 
 class Finding(NamedTuple):
@@ -73,6 +79,7 @@ class Finding(NamedTuple):
     old: str | None = None
     why: str | None = None
     topic: str = ""
+    whose: str = ""
 
 
 class Clause(NamedTuple):
@@ -83,6 +90,10 @@ class Clause(NamedTuple):
     begin: int
     stop: int
     asked: bool
+
+
+def _tell(says: str, parts: dict[str, str]) -> str:
+    return says.format_map(parts)
 
 
 Hits = list[tuple[int, tuple[int, ...]]]  # where a cue stands, and the rules that have it
@@ -108,19 +119,27 @@ class Language:
         empty: str,
         key: Callable[[str, bool], str],
         fold: Callable[[str], str],
+        tell: Callable[[str, dict[str, str]], str] = _tell,
+        head: Callable[[str], str] = str,
+        label: Callable[[str], str] | None = None,
+        booking: str = "(?!)",
     ) -> None:
         self.rules = rules
+        self.tell = tell  # a rule's `says` and its parts -> a sentence about the user
+        self.head = head  # what is over -> the words by which it is recognised
         self.fold = fold
+        self._label = label or fold  # a topic, or whose something is -> how it is written
         self.key = key  # a task's text, whether it is done -> what it is recognised by
-        self._lead = re.compile(_loops_atomic(rf"(?:{lead})*[\s\W_]*"))
+        self._lead = re.compile(loops_atomic(rf"(?:{lead})*[\s\W_]*"))
         self._split = re.compile(f"(?P<end>{sentence})|{clause}")
         self._clause = re.compile(clause)
-        self._foreign = re.compile(_loops_atomic(foreign))
-        self._doubt = re.compile(_loops_atomic(doubt))
-        self._asks = re.compile(_loops_atomic(asks))
-        self._request = re.compile(_loops_atomic(request))
-        self._empty = re.compile(_loops_atomic(empty))
-        self._patterns = [re.compile(_spelled(rule.pattern + tail, words)) for rule in rules]
+        self._foreign = re.compile(loops_atomic(foreign))
+        self._doubt = re.compile(loops_atomic(doubt))
+        self._asks = re.compile(loops_atomic(asks))
+        self._request = re.compile(loops_atomic(request))
+        self._booking = re.compile(booking)
+        self._empty = re.compile(loops_atomic(empty))
+        self._patterns = [re.compile(spelled(rule.pattern + tail, words)) for rule in rules]
         self._wide = {n for n, rule in enumerate(rules) if self._split.search(rule.example[:-1])}
         self._by_cue = _rules_by_cue(rules)
         self._cues = re.compile(border + either(self._by_cue))
@@ -139,6 +158,8 @@ class Language:
         if shown := _INTRODUCED.search(said):
             said = said[: shown.start()]
         found = list(self._findings(text, said, hits))
+        if any(one.rule.passing for one in found) and self._booking.search(said):
+            found = [one for one in found if not one.rule.passing]
         return [] if found and self._request.search(said) else found
 
     def _hits(
@@ -159,8 +180,8 @@ class Language:
                 continue
             lead = self._lead.match(said, clause.start, clause.end)
             start = lead.end() if lead else clause.start
-            if start == clause.end:
-                continue
+            if start == clause.end:  # "yesterday," is no statement, but a rule may begin with it
+                start = clause.start
             for last in reversed(near):
                 rules = _rules_in(hits, clause.start, last.end)
                 if last is not clause:
@@ -217,7 +238,7 @@ class Language:
     ) -> Finding | None:
         """None where the value is no value ("it", "the second one") or spans two clauses."""
         parts = {
-            name.rstrip("0123456789"): written[slice(*match.span(name))].strip(MARKS)
+            name.rstrip("0123456789"): _trimmed(written[slice(*match.span(name))])
             for name, given in match.groupdict().items()
             if given is not None
         }
@@ -227,8 +248,16 @@ class Language:
             return None
         if self._clause.search(said):
             return None
-        topic = self.fold(parts.get("topic", ""))
-        return Finding(rule, value, sentence, parts.get("old"), parts.get("why"), topic)
+        topic, whose = (self._label(parts.get(name, "")) for name in ("topic", "whose"))
+        old, why = parts.get("old"), parts.get("why")
+        return Finding(rule, value, sentence, old, why, topic, whose)
+
+
+def _trimmed(text: str) -> str:
+    """Without marks around it, but for a quotation that ends with it."""
+    short = text.strip(MARKS)
+    closed = f'{short}"'
+    return closed if short.count('"') % 2 and closed in text else short
 
 
 def _rules_by_cue(rules: tuple[Rule, ...]) -> dict[str, tuple[int, ...]]:
@@ -248,40 +277,3 @@ def _rules_in(hits: Hits, start: int, end: int) -> set[int]:
     """The numbers of the rules that have a cue between two places."""
     near = hits[bisect_left(hits, (start,)) : bisect_left(hits, (end,))]
     return {number for _, numbers in near for number in numbers}
-
-
-def either(texts: Iterable[str]) -> str:
-    """A pattern of the longest of some texts that stands at a place, written as a trie: a search
-    through it takes as long for hundreds as for a few."""
-    branches: dict[str, list[str]] = {}
-    for text in texts:
-        branches.setdefault(text[:1], []).append(text[1:])
-    ends = branches.pop("", None) is not None
-    if not branches:
-        return ""
-    made = [re.escape(first) + either(rest) for first, rest in sorted(branches.items())]
-    return f"(?:{'|'.join(made)}){'?' if ends else ''}"
-
-
-def _spelled(pattern: str, words: dict[str, str]) -> str:
-    """The pattern with its `<words>` written out, and groups numbered so that no two are alike."""
-    while (written := _WORD.sub(lambda match: words[match[1]], pattern)) != pattern:
-        pattern = written
-    seen = count(1)
-    return _loops_atomic(_GROUP.sub(lambda match: f"(?P<{match[1]}{next(seen)}>", pattern))
-
-
-def _loops_atomic(pattern: str) -> str:
-    """The pattern with each repeated group atomic: what a turn of a loop took is given back as a
-    whole. Words that others are made of would else be tried in all ways, 2^n of n repeats. So the
-    longer one comes first, and no turn may be empty: the loop would end with it."""
-    made = list(pattern)
-    open_groups: list[int] = []
-    for match in _TOKEN.finditer(pattern):
-        if match[0] == "(":
-            open_groups.append(match.start())
-        elif match[0][0] == ")":
-            start = open_groups.pop()
-            if len(match[0]) > 1 and pattern.startswith("(?:", start):
-                made[start + 2] = ">"
-    return "".join(made)

@@ -1,32 +1,53 @@
-"""Extractors by name."""
+"""Extractors by name.
+
+To add one: a module with `VERSION` and `extract(turn, affect)`, and a line in `MODULES`.
+"""
 
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 Extract = Callable[[Any], dict[str, Any] | None]
 """A turn to the write plan that it gives rise to, as JSON, or None."""
 
-OURS = ("rules",)
-"""Those whose plans are made anew in a generation, not replayed."""
+MODULES = {"rules": "rules"}
+"""Name -> module of this folder, loaded when turns are extracted by it."""
+OURS = tuple(MODULES)
+"""Those whose plans are made again in a generation, not replayed."""
 NAMES = ("none", *OURS)
 MODEL = "llm"
 """What a run asks when all is folded; turns are not extracted by it while they are folded."""
+
+
+def check_name(name: str | None) -> str | None:
+    """The name as it is, for settings. Raises ValueError for one that is not among `NAMES`."""
+    if name is not None and name not in NAMES:
+        raise ValueError(f"unknown extractor {name!r}: use one of {', '.join(NAMES)}")
+    return name
+
+
+def check_choice(name: str | None) -> str | None:
+    """The same where a model may be asked, too."""
+    return name if name == MODEL else check_name(name)
 
 
 def named(name: str) -> Extract | None:
     """The extractor of that name; None for "none"."""
     if name == "none":
         return None
-    from streams.extractors import affect, rules
+    from streams.extractors import affect
 
-    return partial({"rules": rules.extract}[name], affect=affect.estimate)
+    return partial(_module(name).extract, affect=affect.estimate)
 
 
 def version_of(name: str) -> str | None:
     """The version of an extractor of ours; None for others."""
-    if name not in OURS:
+    if name not in MODULES:
         return None
-    from streams.extractors import rules
+    version: str = _module(name).VERSION
+    return version
 
-    return {"rules": rules.VERSION}[name]
+
+def _module(name: str) -> Any:
+    return import_module(f"streams.extractors.{MODULES[name]}")

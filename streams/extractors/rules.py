@@ -6,37 +6,51 @@ one state id, made of its slot; a later statement ends the old version and begin
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import product
 from typing import Any, Protocol
 
 from schemas.base import JsonObject, format_time
 from streams.extractors.chinese import CHINESE
+from streams.extractors.dating import Dates
 from streams.extractors.engine import MAX_TEXT as MAX_TEXT
 from streams.extractors.engine import Finding, Language
 from streams.extractors.english import ENGLISH
+from streams.extractors.european import code_of
+from streams.extractors.french import FRENCH
+from streams.extractors.german import GERMAN
 from streams.extractors.japanese import JAPANESE
+from streams.extractors.spanish import SPANISH
 from streams.folds.ids import make_id, normalise
 from streams.folds.quoting import quoted
 
 NAME = "rules"
-VERSION = "2"
+VERSION = "5"
 """Another one wherever the plan of some turn differs."""
 OWN_WORDS = "chat"  # the one source in which a user speaks
 DOMAIN = "general"
-LANGUAGES = {"en": ENGLISH, "zh": CHINESE, "ja": JAPANESE}
-TOPICS = {  # one name for what people of all three languages speak of
-    **dict.fromkeys(("飲み物", "ドリンク", "饮料", "饮品", "飲料", "beverage"), "drink"),
-    **dict.fromkeys(("食べ物", "料理", "食物", "菜", "dish", "meal"), "food"),
-    **dict.fromkeys(("色", "颜色", "顏色", "color"), "colour"),
-    **dict.fromkeys(("映画", "电影", "電影", "film"), "movie"),
-    **dict.fromkeys(("音楽", "音乐", "音樂"), "music"),
-    **dict.fromkeys(("本", "书", "書"), "book"),
+LANGUAGES = {
+    "en": ENGLISH, "zh": CHINESE, "ja": JAPANESE, "de": GERMAN, "fr": FRENCH, "es": SPANISH,
+}  # fmt: skip
+TOPICS = {  # one name for what people of all languages speak of
+    **dict.fromkeys(
+        ("飲み物", "ドリンク", "饮料", "饮品", "飲料", "beverage", "getränk", "boisson", "bebida"),
+        "drink",
+    ),
+    **dict.fromkeys(
+        ("食べ物", "料理", "食物", "菜", "dish", "meal", "essen", "gericht", "plat", "comida"),
+        "food",
+    ),
+    **dict.fromkeys(("色", "颜色", "顏色", "color", "farbe", "couleur"), "colour"),
+    **dict.fromkeys(("映画", "电影", "電影", "film", "película"), "movie"),
+    **dict.fromkeys(("音楽", "音乐", "音樂", "musik", "musique", "música"), "music"),
+    **dict.fromkeys(("本", "书", "書", "buch", "livre", "libro"), "book"),
 }
 STATE_KINDS = {"task": "task", "task_done": "task"}  # all else is a fact
 
 Estimate = Callable[[str], tuple[float, float, float, float] | None]
 
-_CHOOSING = re.compile(  # what is said of any choice, around what is chosen
+_CHOOSING = re.compile(  # the words around any choice, around what is chosen
     r"^(?:(?:use|go with|stick with|stick to|adopt|pick|choose) (?:the )?|the |采用|使用|选用|用)"
     r"|(?:を(?:使う|採用する|採用|選ぶ))$"
 )
@@ -59,12 +73,13 @@ class Turn(Protocol):
 
 
 def language_of(text: str) -> Language:
-    """By script: kana is Japanese, other Han characters are Chinese, all else English."""
-    if text.isascii():
-        return ENGLISH
-    if _KANA.search(text):
-        return JAPANESE
-    return CHINESE if _HAN.search(text) else ENGLISH
+    """By script: kana is Japanese, other Han characters are Chinese; all else by its words."""
+    if not text.isascii():
+        if _KANA.search(text):
+            return JAPANESE
+        if _HAN.search(text):
+            return CHINESE
+    return LANGUAGES[code_of(text)]
 
 
 def extract(turn: Turn, affect: Estimate | None = None) -> JsonObject | None:
@@ -95,7 +110,9 @@ def _plan(
         "occurred_at": format_time(turn.occurred_at),
         "extractor": {"name": NAME, "version": VERSION},
     }
-    states = [_state(turn, one, language.key) for one in found if _is_state(one)]
+    dates = Dates.of(turn.user_input, turn.occurred_at, found)
+    states = [_state(turn, one, language, dates) for one in found if _is_state(one)]
+    ends = [update for one in found for update in _ends(turn, one, language, dates)]
     likes = [
         update
         for one in found
@@ -107,15 +124,19 @@ def _plan(
         plan["state_updates"] = states
     if likes:
         plan["preference_updates"] = likes
+    if ends:
+        plan["ends"] = ends
     if felt:
         plan["event_affect"] = felt
-    return plan if states or likes or felt else None
+    if about := dates.annotations():
+        plan["event_annotations"] = about
+    return plan if states or likes or ends or felt else None
 
 
 def _is_state(found: Finding) -> bool:
     """A like is a preference; only a favourite has one value at a time and is a state as well."""
     kind = found.rule.kind
-    return bool(_slot(found)) if kind == "preference" else kind != "feeling"
+    return bool(_slot(found)) if kind == "preference" else kind not in ("feeling", "end")
 
 
 def _slot(found: Finding) -> str:
@@ -127,7 +148,7 @@ def _slot(found: Finding) -> str:
     return slot.format(topic=TOPICS.get(topic, topic)) if topic else ""
 
 
-def _state(turn: Turn, found: Finding, key: Callable[[str, bool], str]) -> JsonObject:
+def _state(turn: Turn, found: Finding, language: Language, dates: Dates) -> JsonObject:
     rule = found.rule
     slot = _slot(found)
     kind = STATE_KINDS.get(rule.kind, "fact")
@@ -135,31 +156,37 @@ def _state(turn: Turn, found: Finding, key: Callable[[str, bool], str]) -> JsonO
         name = (
             ("slot", slot)
             if slot
-            else ("task", normalise(key(found.value, rule.kind == "task_done")))
+            else ("task", normalise(language.key(found.value, rule.kind == "task_done")))
         )
     else:
         name = ("slot", slot) if slot else _unslotted(found)
     payload: JsonObject = {
         "category": rule.kind,
         "value": found.value,
-        "corrects": found.old,
+        "corrects": found.old or None,
         "evidence": found.sentence,
     }
     if slot:
         payload["slot"] = slot
+    if rule.family:
+        payload["family"] = rule.family
+    if found.whose:
+        payload["whose"] = found.whose
     if rule.polarity:
         payload["polarity"] = rule.polarity
     if found.why:
         payload["rationale"] = found.why
     if kind == "task":
         payload["status"] = "done" if rule.kind == "task_done" else "open"
+    payload |= dates.payload(found)
+    begins = dates.begins(found, bool(slot))
     return {
         "kind": kind,
         "state_id": make_id("rules", turn.tenant, turn.user_id or "", *name),
-        "body_text": rule.says.format(value=found.value, old=found.old or "", topic=found.topic),
+        "body_text": language.tell(rule.says, _parts(found)),
         "payload": payload,
         "confidence": rule.confidence,
-        "valid_from": format_time(turn.occurred_at),
+        "valid_from": format_time(begins),
         "evidence_event_ids": [turn.event_id],
         "reason": quoted(found.sentence),
     }
@@ -169,7 +196,29 @@ def _unslotted(found: Finding) -> tuple[str, str]:
     """What tells a fact of no slot from others: a decision's object, the old one where it is taken
     back, so that "we switched from MySQL" ends "let's use MySQL"."""
     kind, said = found.rule.kind, normalise(found.old or found.value)
-    return kind, (_CHOOSING.sub("", said) or said) if kind == "decision" else said
+    if kind == "decision":
+        return kind, _CHOOSING.sub("", said) or said
+    return found.rule.family or kind, f"{found.whose} {said}".strip()
+
+
+def _parts(found: Finding) -> dict[str, str]:
+    """What a rule's `says` may name."""
+    return {"value": found.value, "old": found.old or "", "topic": found.topic}
+
+
+def _ends(turn: Turn, found: Finding, language: Language, dates: Dates) -> Iterator[JsonObject]:
+    """What is over by it: an end for each person it may be of, and each time it may have been."""
+    families = found.rule.ends.split("|") if found.rule.ends else []
+    people = (found.whose or found.rule.whose).split("|") if families else ()
+    for whose, at in product(people, dates.ended(found)):
+        yield {
+            "families": families,
+            "value": language.head(found.value if found.old is None else found.old),
+            **({"whose": whose} if whose else {}),
+            "at": format_time(at),
+            "evidence_event_ids": [turn.event_id],
+            "reason": quoted(found.sentence),
+        }
 
 
 def _preferences(turn: Turn, found: Finding) -> list[JsonObject]:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from schemas.base import DAY, JsonObject, format_time, parse_time
-from streams.importers import Skipped, openai_chat
+from streams.importers import openai_chat
+from streams.importers.base import Skipped
 
 START = parse_time("2026-01-05T09:00:00Z")
 

@@ -19,6 +19,7 @@ from streams.errors import ConfigurationError, TurnfoldError
 from streams.extractors.naming import Extract
 from streams.extractors.naming import named as named_extractor
 from streams.files import local
+from streams.files.access import locked, writing
 from streams.files.manifest import WORK, Settings, load
 from streams.generations import rebuild, switching
 from streams.generations.folding import _Refold
@@ -63,7 +64,7 @@ def test_law_1_a_backfill_makes_the_memory_that_was_live(history: Path) -> None:
     assert digest(history) == live
 
 
-def test_law_3_interrupted_between_batches_it_goes_on(
+def test_law_3_interrupted_between_batches_it_continues(
     history: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_Refold, "batch_records", 2_000)
@@ -182,7 +183,7 @@ def test_a_switch_is_made_under_both_locks(
 
     def guarded(root: Path, to: Pointer) -> None:
         for folder in (history, history / "generations" / "again"):
-            with pytest.raises(ConfigurationError, match="another turnfold"), local.locked(folder):
+            with pytest.raises(ConfigurationError, match="another turnfold"), locked(folder):
                 pass
         switch(root, to)
 
@@ -206,15 +207,15 @@ def test_positions_in_what_was_gathered_are_not_taken_over(growing: Any, tmp_pat
     history = tmp_path / "history"
     growing(10)
     backfill(history, "again", SAME)
-    with local.writing(history) as (store, _):
+    with writing(history) as (store, _):
         store.write_values({"file/backfill/7": [3, 3]})
     promote(history, "again")
-    with local.writing(history) as (store, _):
+    with writing(history) as (store, _):
         assert store.values("file/backfill/") == {}
         assert store.values("file/")
 
 
-def test_what_duckdb_refuses_is_said(growing: Any, tmp_path: Path) -> None:
+def test_what_duckdb_refuses_is_reported(growing: Any, tmp_path: Path) -> None:
     history = tmp_path / "history"
     growing(10)
     for file in (history / "events").rglob("*.parquet"):

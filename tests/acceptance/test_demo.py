@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from streams.sample import CONVERSATIONS
-from tests.command import checked, files_holding, rows, turnfold
+from tests.command import checked, files_holding, rows, turn, turnfold
 
 SECRET = "surprise party"
 BAD = "lin-algebra-1"
@@ -83,3 +83,14 @@ def test_the_demo_shows_the_memory_it_made(tmp_path: Path) -> None:
     assert len(shown) > 5 and set(shown) - set(done.out.splitlines()) == set()
     again = turnfold("demo", "--history", tmp_path / "demo")
     assert again.code == 0, again.err
+
+
+def test_a_folder_with_another_history_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    record = turn("a", session_id="s", user_id="u")
+    file = tmp_path / "one.ndjson"
+    file.write_text(json.dumps(record) + "\n")
+    assert turnfold("run", file, "--history", tmp_path / "h").code == 0
+    refused = turnfold("demo", "--history", tmp_path / "h")
+    assert (refused.code, refused.out) == (2, "")
+    assert "has a history of its own" in refused.err
+    assert turnfold("user", "emma", "--history", tmp_path / "h").code == 4

@@ -142,7 +142,7 @@ def test_law_1_a_second_run_reads_nothing_and_agrees_on_the_log(one_file: Path) 
     assert digest(one_file / "history") == before
 
 
-def test_a_file_that_grows_is_read_on_and_a_changed_one_anew(
+def test_a_file_that_grows_is_read_on_and_a_changed_one_again(
     one_file: Path, tmp_path: Path
 ) -> None:
     lines = (one_file / "records.ndjson").read_bytes().splitlines(keepends=True)

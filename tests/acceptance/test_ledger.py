@@ -9,7 +9,7 @@ import pytest
 
 from schemas.base import DAY, HOUR, format_time, parse_time
 from sinks.history import connect
-from streams import reading
+from streams import listing, reading
 from streams.files import local
 from tests.acceptance import ledger
 from tests.command import ndjson, turnfold
@@ -93,7 +93,7 @@ def test_each_correction_has_a_revision_with_before_after_and_evidence(ledger_ru
     assert len(corrections) == 8
     for entry in corrections:
         evidence = ledger.event_id(entry["session"], 2)
-        found = reading.why(ledger_run / "history", "default", ledger.state_id(entry["key"]))
+        found = listing.why(ledger_run / "history", "default", ledger.state_id(entry["key"]))
         of_it = [row for row in found if row["evidence_event_id"] == evidence]
         replaced = [
             row

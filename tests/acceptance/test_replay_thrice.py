@@ -1,4 +1,4 @@
-"""The same turns replayed three times (issue 6): storage and state do not grow.
+"""The same turns replayed three times: storage and state do not grow.
 
 `benchmarks/replay_thrice.py` is the long form.
 """
@@ -10,6 +10,7 @@ from typing import Any
 from sinks.digest import digest
 from sinks.generation import named
 from streams.files import local
+from streams.files.access import writing
 from streams.files.manifest import Settings
 from streams.generations.rebuild import backfill
 
@@ -24,7 +25,7 @@ def parquet(folder: Path) -> dict[str, int]:
 
 def state(folder: Path) -> dict[bytes, bytes]:
     """All rows of the fold's tables, without the runner's own values."""
-    with local.writing(folder) as (store, _):
+    with writing(folder) as (store, _):
         rows: Any = store._db.items()
         return {key: value for key, value in rows if not key.startswith(b"m\0")}
 

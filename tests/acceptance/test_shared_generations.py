@@ -1,4 +1,4 @@
-"""Two generations hold once what is equal (issue 6), and neither is hurt by what befalls the other.
+"""Two generations hold once what is equal, and neither is hurt by what befalls the other.
 
 What a generation says is compared with one that shared nothing, made in the same way.
 """
@@ -264,7 +264,7 @@ def growing(growing: Any) -> Any:
 
 
 @pytest.mark.parametrize("after", [0, 2])
-def test_killed_in_the_middle_it_goes_on(
+def test_killed_in_the_middle_it_continues(
     growing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
     history = tmp_path / "history"
@@ -342,7 +342,7 @@ def test_compact_of_either_leaves_the_other(
         assert digest(one)["tables"] == expected
 
 
-def test_a_live_table_that_is_rewritten_meanwhile_is_read_anew(
+def test_a_live_table_that_is_rewritten_meanwhile_is_read_again(
     growing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history = tmp_path / "history"

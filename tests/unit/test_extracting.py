@@ -12,6 +12,7 @@ from streams import reading
 from streams.extractors.naming import NAMES, named
 from streams.files import local
 from streams.files.applier import Applier
+from streams.folds.rules import Rules
 from tests.property.world import Json, World, feeling, micros, turn, when
 
 RULES = named("rules")
@@ -23,7 +24,7 @@ def said(event_id: str, at: float, text: str, **fields: Any) -> Json:
 
 def extracting() -> World:
     made = World()
-    made.applier = Applier(made.store, RULES)
+    made.applier = Applier(made.store, Rules(), RULES)
     return made
 
 
@@ -77,7 +78,7 @@ def test_a_plan_that_cannot_be_applied_is_a_dead_letter_and_the_turn_stays() -> 
         return {"type": "write_plan", "plan_id": "p", "user_id": "u1", "occurred_at": "2026-01-01"}
 
     made = World()
-    made.applier = Applier(made.store, wrong)
+    made.applier = Applier(made.store, Rules(), wrong)
     assert made.say(said("a", 0, "I live in Oslo.")) == ["applied"]
     assert made.counts["extracted_dead"] == 1
     assert made.reasons == ["invalid"]

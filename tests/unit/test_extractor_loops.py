@@ -13,7 +13,9 @@ from streams.extractors.engine import MAX_CLAUSE, Language
 
 REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT)
 BOUND = 0.5  # seconds of CPU for a text; without end where a loop could be read in two ways
-ENDS = {"en": " happyish", "zh": "恐龙", "ja": "草"}
+ENDS = {
+    "en": " happyish", "zh": "恐龙", "ja": "草", "de": " dass?", "fr": " donc?", "es": " pues?",
+}  # fmt: skip
 
 
 def loops(tree: Any) -> Iterator[Any]:

@@ -50,9 +50,15 @@ def test_the_plan_of_each_example_validates(rule: Rule) -> None:
         assert update.payload["evidence"] == rule.example
         assert update.evidence_event_ids == ["e1"]
         assert update.op == "upsert"
-        assert update.valid_from == made.occurred_at
+        assert update.valid_from is not None
+        assert update.valid_from <= made.occurred_at
         assert update.body_text
         assert update.reason == f'said: "{rule.example}"'
+    assert bool(made.ends) == bool(rule.ends)
+    for end in made.ends:
+        assert end.evidence_event_ids == ["e1"]
+        assert end.at is not None
+        assert end.at <= made.occurred_at
     ops = [preference.op for preference in made.preference_updates]
     assert ops in ([], ["confirm"], ["upsert_candidate", "revoke", "confirm"])
     for preference in made.preference_updates:
@@ -118,6 +124,18 @@ def test_only_an_ended_chat_turn_of_a_known_user_counts(field: str, value: objec
         "「札幌に住んでいます」と書いてあります。",
         "もし札幌に住んでいたら楽しいのに。",
         "英語に訳して。札幌に住んでいます。",
+        "»Ich wohne in Berlin« ist der Titel meines Aufsatzes.",
+        "Ich bin gerade beim Arzt.",
+        "Ich bin mit meinem Anwalt unterwegs.",
+        "Ich bin nicht dein Lehrer.",
+        "Ich mag nicht mehr aufstehen.",
+        "J'aime pas les chats.",
+        "Tu peux m'appeler demain.",
+        "Appelle-moi quand tu peux.",
+        "Moi, c'est le contraire.",
+        "Puedes llamarme mañana.",
+        "Llámame cuando puedas.",
+        "Puedes llamarme por teléfono.",
         "",
     ],
 )

@@ -53,7 +53,7 @@ def feel_turn(user: Memory, v: float, at: float, event_id: str, **fields: Any) -
 
 def mood(user: Memory) -> Mood:
     """The mood after the latest moment."""
-    row: affect.MoodRow | None = user.rows.get("a")
+    row = user.rows.get(affect.MOOD)
     return Mood() if row is None else row.felt[-1].mood if row.felt else row.checkpoint
 
 
@@ -265,7 +265,7 @@ def fill(user: Memory, count: int) -> None:
 
 def test_the_newest_64_moments_are_kept_before_them_a_checkpoint(user: Memory) -> None:
     fill(user, Rules().max_moments + 6)
-    row: affect.MoodRow = user.rows.get("a")
+    row = user.rows[affect.MOOD]
     assert [one.moment.event_id for one in row.felt] == [f"e{n:03}" for n in range(6, 70)]
     other = Memory()
     fill(other, 6)
@@ -276,10 +276,10 @@ def test_a_moment_older_than_the_checkpoint_is_kept_and_counted_and_moves_nothin
     user: Memory,
 ) -> None:
     fill(user, Rules().max_moments + 1)
-    before = user.rows.get("a")
+    before = user.rows.get(affect.MOOD)
     assert user.warnings == []
     assert feel(user, -1, at=1, event_id="old") == []
-    assert user.rows.get("a") == before
+    assert user.rows.get(affect.MOOD) == before
     assert user.table("affects")[-1]["event_id"] == "old"
     assert user.warnings == ["moment_leaves_mood"]
 
@@ -292,7 +292,7 @@ def test_a_late_moment_after_the_checkpoint_is_put_in_its_place() -> None:
         feel(in_order, (-1) ** number * 0.5, 2 + number / 24, f"e{number:03}")
         if number == 20:
             feel(in_order, 0.9, 2 + 20.5 / 24, "late")
-    assert late.rows.get("a") == in_order.rows.get("a")
+    assert late.rows.get(affect.MOOD) == in_order.rows.get(affect.MOOD)
 
 
 # --- the one long_mood_state ------------------------------------------------------------------

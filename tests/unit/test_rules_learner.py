@@ -175,6 +175,107 @@ def test_an_answer_without_a_topic_masters_nothing(user: Memory) -> None:
     assert profile(user)["history"]["quiz_sessions"] == 1
 
 
+# --- what is expected -------------------------------------------------------------------------
+
+
+def expected(user: Memory, topic: str = LIMITS) -> tuple[float, float]:
+    """In a topic and elsewhere."""
+    found = profile(user)
+    return found["expected_correct"][topic], found["expected_correct_elsewhere"]
+
+
+def test_the_check_of_what_is_expected(user: Memory) -> None:
+    answer(user, 0.4, "hard", at=1)
+    assert expected(user) == (0.58, 0.595)
+    answer(user, 1.0, "easy", at=2)
+    assert expected(user) == (0.696459193, 0.693173719)
+
+
+def test_an_answer_fades_by_the_answers_that_follow_and_not_by_days() -> None:
+    soon, late = Memory(), Memory()
+    for user, gap in ((soon, 0.01), (late, 300)):
+        answer(user, 0.0, at=1)
+        answer(user, 1.0, at=1 + gap)
+    assert expected(soon) == expected(late)
+
+
+def test_of_a_days_answers_the_last_counts_most() -> None:
+    better, worse = Memory(), Memory()
+    for user, rates in ((better, (0.0, 1.0)), (worse, (1.0, 0.0))):
+        for number, rate in enumerate(rates):
+            answer(user, rate, at=1 + number / 24)
+    assert mastered(better) == mastered(worse)
+    assert expected(better) > expected(worse)
+
+
+def test_another_topic_tells_of_the_learner(user: Memory) -> None:
+    answer(user, 0.5, at=1)
+    before = expected(user)
+    answer(user, 0.0, at=2, topic="other")
+    now = expected(user)
+    assert now[0] < before[0]
+    assert now[1] < before[1]
+    assert expected(user, "other")[0] < now[0]
+
+
+def test_a_topic_that_was_only_visited_has_no_expectation_of_its_own(user: Memory) -> None:
+    learn(user, topic=LIMITS, intent="quiz")
+    assert profile(user)["expected_correct"] == {}
+    assert profile(user)["expected_correct_elsewhere"] == 0.66
+
+
+def test_of_a_topic_the_newest_32_answers_count_in_any_order() -> None:
+    told = [(number, (number * 7 % 10) / 10) for number in range(40)]
+    orders = told, told[::-1], told[20:] + told[:20], told[::2] + told[1::2]
+    users = [answered(order) for order in orders]
+    assert len({json.dumps(profile(user)) for user in users}) == 1
+    newest = answered(told[-32:])
+    assert expected(newest) == expected(users[0])
+    assert mastered(newest) != mastered(users[0])
+
+
+def answered(told: list[tuple[int, float]]) -> Memory:
+    """Answers of one time, told apart by their ids only."""
+    user = Memory()
+    for number, rate in told:
+        said = signal(f"g{number:02}", 1, topic=LIMITS, metadata={"correct_rate": rate})
+        assert user.give(said) == "applied"
+    return user
+
+
+def test_an_answer_given_twice_counts_once(user: Memory) -> None:
+    said = signal("g1", topic=LIMITS, metadata={"correct_rate": 0.4})
+    assert user.give(said) == "applied"
+    before = expected(user)
+    assert user.give(said) == "duplicate"
+    assert expected(user) == before
+
+
+def test_what_is_expected_follows_the_constants(user: Memory) -> None:
+    answer(user, 0.0, at=1)
+    answer(user, 1.0, at=2)
+    rules = Rules.of({
+        "expected_prior": 0.5, "expected_prior_answers": 1, "expected_learner_halflife": 1,
+        "expected_learner_answers": 2, "expected_topic_halflife": 1,
+    })  # fmt: skip
+    found = learner.document(user.rows, rules, "u")
+    assert found is not None
+    level = (0.5 + 1) / (1 + 1.5)
+    assert found["expected_correct_elsewhere"] == level
+    assert found["expected_correct"][LIMITS] == round((2 * level + 1) / 3.5, 9)
+
+
+def test_a_topic_whose_answers_an_older_version_did_not_keep_is_expected_as_elsewhere() -> None:
+    user = Memory()
+    answer(user, 1.0)
+    key = learner.TOPICS.key(LIMITS)
+    row = user.rows.get(key)
+    assert row is not None
+    user.rows.put(key, learner.Topic(row.topic, row.first, row.days))
+    assert mastered(user)[1] == "medium"
+    assert expected(user) == (0.66, 0.66)
+
+
 # --- history ----------------------------------------------------------------------------------
 
 
@@ -307,7 +408,7 @@ def test_the_published_example_makes_the_published_profile(tmp_path: Path) -> No
     said = update.event.model_dump(exclude_none=True)
     record = signal("post-1", **said) | {"user_id": update.user_id}
     store = Store(tmp_path / "tables")
-    applier = Applier(store)
+    applier = Applier(store, Rules())
     applier.apply([(json.dumps(record).encode(), SOURCE)])
     (rows,) = applier.take_documents()
     user_id, updated_at, doc, *_ = rows["profiles"][0]
@@ -316,6 +417,8 @@ def test_the_published_example_makes_the_published_profile(tmp_path: Path) -> No
         "user_id": "u123",
         "mastery": {LIMITS: "weak"},
         "mastery_score": {LIMITS: 0.457142857},
+        "expected_correct": {LIMITS: 0.58},
+        "expected_correct_elsewhere": 0.595,
         "preferences": {
             "preferred_artifact": None,
             "preferred_artifact_strength": None,

@@ -11,6 +11,7 @@ from streams.files.applier import Applier
 from streams.files.store import Store
 from streams.folds.ids import make_id
 from streams.folds.rows import Refused
+from streams.folds.rules import Rules
 from tests.unit.memory_told import SOURCE, Json, Memory, plan, prefers, says
 
 
@@ -34,7 +35,7 @@ class Runner:
 
     def __init__(self, path: Path) -> None:
         self.store = Store(path)
-        self.applier = Applier(self.store)
+        self.applier = Applier(self.store, Rules())
 
     def give(self, record: Json) -> dict[str, list[str]]:
         """The rows the record caused: the first column of each, by table."""

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from schemas.base import format_time
+from schemas.generated.history import Link
 from tests.unit.session_told import Json, Told, clarify, micros, signal, turn
 
 # --- what is one event ------------------------------------------------------------------------
@@ -329,4 +330,6 @@ def test_a_late_turn_of_another_client_moves_no_clients_link() -> None:
 
 def test_the_end_of_a_running_turn_links_nothing_again() -> None:
     told = Told(turn("a", 0), turn("b", 1, status="running"), turn("b", 1))
-    assert [row[2:4] for table, row in told.history if table == "links"] == [("b", "a")]
+    assert [
+        (row.from_event_id, row.to_event_id) for row in told.history if isinstance(row, Link)
+    ] == [("b", "a")]

@@ -8,8 +8,10 @@ import pytest
 from schemas.base import parse_time
 from streams import reading
 from streams.files import local
+from streams.folds.affect import MOOD
 from streams.folds.ids import make_id
 from streams.folds.rows import Refused
+from streams.folds.states import STATES
 from tests.command import ndjson
 from tests.unit.memory_told import Json, Memory, day, link, plan, prefers, says
 
@@ -78,7 +80,7 @@ def test_no_valid_from_or_the_same_corrects_the_version(user: Memory, since: Jso
     assert revision["after"]["body_text"] == "Nara"
     assert revision["after"]["valid_from"] == day(1)
     assert revision["after"]["last_confirmed_at"] == day(11)
-    assert len(user.rows.get("s/home").versions) == 1
+    assert len(user.rows[STATES.key("home")].versions) == 1
 
 
 def test_an_empty_body_text_keeps_the_old_one(user: Memory) -> None:
@@ -91,7 +93,7 @@ def test_an_earlier_valid_from_leaves_the_current_version_current(user: Memory) 
     user.tell(says("Nara", state_id="home", valid_from=day(10)))
     user.tell(says("Kyoto", state_id="home", valid_from=day(1)), plan_id="p2", at=11)
     assert user.state()["body_text"] == "Nara"
-    assert [one.body_text for one in user.rows.get("s/home").versions] == ["Kyoto", "Nara"]
+    assert [one.body_text for one in user.rows[STATES.key("home")].versions] == ["Kyoto", "Nara"]
 
 
 def test_the_history_tells_what_held_when_and_what_was_known_when(tmp_path: Path) -> None:
@@ -121,7 +123,7 @@ def test_valid_from_defaults_to_when_the_thing_spoken_of_began(user: Memory) -> 
     assert (user.state()["valid_from"], user.state()["last_confirmed_at"]) == (day(2), day(9))
 
 
-def test_valid_from_defaults_to_the_plans_time_where_nothing_else_is_said(user: Memory) -> None:
+def test_valid_from_defaults_to_the_plans_time_where_nothing_else_is_given(user: Memory) -> None:
     user.tell(says(), at=9)
     assert user.state()["valid_from"] == day(9)
 
@@ -349,7 +351,7 @@ def test_tidying_never_touches_the_mood(user: Memory) -> None:
     vad = {"v": 0.5, "a": 0, "d": 0}
     user.made(plan("felt", event_id="e1", event_affect={"text": "glad", "vad": vad}))
     user.tell(says("glad", "long_mood_state"))
-    mood = user.rows.get("a")
+    mood = user.rows.get(MOOD)
     plans(user, 10)
     assert tidied(user) == []
-    assert user.rows.get("a") == mood
+    assert user.rows.get(MOOD) == mood

@@ -296,7 +296,7 @@ def test_three_errors_in_a_row_make_a_step_error(between: list[Json], status: st
     assert plan_of(task_of(replan(0, "x"), *errors, *between))["x"][0] == status
 
 
-def test_a_done_between_begins_the_row_of_errors_anew() -> None:
+def test_a_done_between_begins_the_row_of_errors_again() -> None:
     errors = [failed(at, step_id="x") for at in (1, 2, 4)]
     assert plan_of(task_of(replan(0, "x"), *errors, step(3, step_id="x")))["x"][0] == "running"
 
@@ -491,7 +491,7 @@ def test_a_result_that_fits_nothing_counts_as_dead_in_either_order(
 ) -> None:
     records = [calls(0, "c"), result(0, "unknown")]
     records = records[::-1] if result_first else records
-    applier = Applier(Store(tmp_path / "store"))
+    applier = Applier(Store(tmp_path / "store"), Rules())
     applier.apply([(encode(one), ("test", 0, at)) for at, one in enumerate(records, 1)])
     counts = applier.counts
     assert (counts["read"], counts["applied"], counts["dead"]) == (2, 1, 1)

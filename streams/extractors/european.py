@@ -1,0 +1,81 @@
+"""What German, French and Spanish share, and how such a text is told from an English one."""
+
+# ruff: noqa: E501 - a list of words is one line, however long
+
+import re
+import unicodedata
+
+from streams.extractors.patterns import either
+
+EMOJI = "\u2600-\u27bf\U0001f300-\U0001faff\ufe0f\u200d"
+ANY = r"(?:[^.,!?;:\n]|(?<=\d)[.,](?=\d))+?"
+"""What a value is made of: a comma or a dot is not its end inside a number."""
+SENTENCE = rf"(?<![ .][a-z])[.!?]+(?=[\s\"')]|$)|\n+|…|[{EMOJI}]+\s*"
+NAME = r"[\w.'-]+(?: [\w.'-]+){0,2}"
+_MARKED = {ord(mark): "'" for mark in "’‘"}
+_PLAIN = {ord(letter): unicodedata.normalize("NFD", letter)[0] for letter in "àâáäçèéêëìíîïòóôùúû"}
+_FIRST = (  # a word that every sentence about oneself has one of
+    "ich", "wir", "mich", "mein", "unser", "lieblings", "liebsten",
+    "je ", "j'", "m'app", "moi", "mon ", "ma ", "mes ", "notre", "nous", "appel", "on a ", "on h",
+    "yo ", "soy", "mi ", "mis ", "vivo", "vivimos", "resid", "trabajo", "estudio", "teng", "tenemos",
+    "nos ", "nuestr", "odio", "detest", "prefiero", "estoy", "nací", "naci ", "crecí", "creci ",
+    "puedes", "dimit", "renunc", "adoro", "padezco", "sufro", "ya no", "deje ", "dejé ", "perdí",
+    "he de", "he di", "he re", "he pe", "he ab", "llám", "llam", "nunca", "aborrezco",
+    *(f"me {verb}" for verb in ("ll", "gu", "enc", "fas", "apa", "mud", "he ", "chi", "fli", "des",
+                                "han ", "cri")),
+    *(f"no {verb}" for verb in ("me ", "com", "beb", "tom", "sop", "agu", "viv")),
+)  # fmt: skip
+_COMMON = {
+    "en": "a all any the please thanks thank help find yes yeah okay ok book make need want like good get give show looking go going see how when where who which there here their them then than some time one two day i i'm i've my me you is are was were am to of and that have has had it for an in this with at be do did what not on he she they your our we can will would if no as but so or from about just ma mon",
+    "de": "ich bin mein meine meinen meinem meiner mich mir wir sind unser unsere der die das dem den und ist nicht kein keine keinen ein eine einen habe haben hat zu war mit im auf für nach bei seit aus als gegen heiße heisse heißt wohne wohnen arbeite mag gern gerne liebe esse trinke nenn name aber auch mehr studiere letzte letzten liebsten vertrage sehr du kannst gegen",
+    "fr": "je j m n d l c qu moi mon ma mes nous notre le la les et est un une de des du au aux que pas ne ai suis à chez comme pour avec en depuis plus aime adore déteste habite vis viens travaille appelle préféré préférée nom tu peux s dans",
+    "es": "yo soy me mi mis nos nuestro nuestra el la los las y es un una de que en no con por para al del a como desde hace vivo vivimos trabajo tengo tenemos gusta gustan encanta encantan llamo llama nombre ya odio prefiero estudio estoy he dejado dejé nací crecí resido soporto bebo llámame llamame puedes mudé mudamos se dos favorito favorita cerca dimitido dimití",
+}  # fmt: skip
+_SPEAKS: dict[str, tuple[str, ...]] = {}
+for _name, _words in _COMMON.items():
+    for _word in _words.split():
+        _SPEAKS[_word] = (*_SPEAKS.get(_word, ()), _name)
+_MAY_BE = re.compile(rf"\b(?:{either(_FIRST)})")
+_WORD = re.compile(r"[^\W\d_]+")
+MOST_WORDS = 60
+"""Words of a text by which its language is told."""
+
+
+def code_of(text: str) -> str:
+    """`en`, `de`, `fr` or `es`: whose commonest words it has most of. English unless another one
+    has more."""
+    low = text.lower()
+    if _MAY_BE.search(low) is None:
+        return "en"
+    votes = dict.fromkeys(_COMMON, 0)
+    for word in _WORD.findall(low, 0, 1000)[:MOST_WORDS]:
+        for name in _SPEAKS.get(word, ()):
+            votes[name] += 1
+    return max(votes, key=votes.__getitem__)
+
+
+def fold(text: str) -> str:
+    """In lower case with plain apostrophes, of the same length."""
+    low = text.lower()
+    return (low if len(low) == len(text) else text).translate(_MARKED)
+
+
+def bare(text: str) -> str:
+    """The same without accents but that of ñ: people often leave them out."""
+    return fold(text).translate(_PLAIN)
+
+
+def told(says: str, parts: dict[str, str]) -> str:
+    """A rule's `says` with its parts, as a sentence."""
+    said = says.format_map(parts)
+    return said[:1].upper() + said[1:]
+
+
+def task_key(task: str, _done: bool) -> str:
+    """What a task is recognised by."""
+    return fold(task)
+
+
+def without(articles: re.Pattern[str], text: str) -> str:
+    """What an end is about, without the article it begins with: "den Kaffee" -> "kaffee"."""
+    return articles.sub("", text.lower())

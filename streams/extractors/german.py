@@ -1,0 +1,93 @@
+"""Rules for German: names, homes, work, likes, diet, family, and what is over. One line each, tried in this order."""
+
+# ruff: noqa: E501 - a rule is one line, however long
+
+import re
+from functools import partial
+
+from streams.extractors.engine import Language, Rule
+from streams.extractors.european import ANY, NAME, SENTENCE, fold, task_key, told, without
+
+_DID = "habit|hobby|like|diet|goal|plan|study|health|task|decision|event"
+_JOB = "work|job|employer"
+_LIKES = "Mag {value}."
+_DISLIKES = "Mag nicht: {value}."
+
+WORDS = {
+    "value": rf"(?P<value>{ANY})",
+    "any": ANY,
+    "name": rf"(?P<value>(?!(?:das|es|sie|dich|euch|alle|dies\w*|ihn|so|nicht|herzlich)\b){NAME})",
+    "i": r"(?:ich|wir)",
+    "since": r"(?:seit (?:(?:etwa|rund|über|fast|gut|mehr als) )?(?:[\w½]+ ){0,2}?(?:jahr\w*|monat\w*|wochen?|tagen?|\d{4}|kurzem|langem|jeher|immer|geburt) )",
+    "when": r"(?:letzte\w* \w+|vorige\w* \w+|dies\w+ \w+|vor (?:kurzem|\w+ \w+)|im \w+(?: \d{4})?|\d{4}|gestern|heute|kürzlich|neulich|gerade(?: erst)?|jetzt|endlich|am \w+)",
+    "ly": r"(?:(?:<since>)|(?:sehr|wirklich|auch|schon|noch|immer|gerade|derzeit|momentan|aktuell|zurzeit|jetzt|inzwischen|mittlerweile|eigentlich|ursprünglich|ganz|total|echt|einfach|besonders|überhaupt|absolut|strikt|streng|stark|leider|übrigens|hauptberuflich|selbst|wieder|zusammen|allein) )*",
+    "kin": r"(?:ehemann|ehefrau|mann|frau|partnerin|partner|freundin|freund|verlobte[r]?|sohn|tochter|mutter|vater|mama|papa|bruder|schwester|großmutter|großvater|oma|opa|onkel|tante|cousine|cousin|neffe|nichte|enkelin|enkel|baby|schwager|schwägerin|mitbewohnerin|mitbewohner|hündin|hund|katze|kater|hamster|papagei|kaninchen|pferd|kinder|eltern)",
+    "my": r"(?:mein|meine|unser|unsere)",
+    "diet": r"(?:vegetarier(?:in)?|veganer(?:in)?|vegan|vegetarisch|pescetarier(?:in)?|diabetiker(?:in)?|schwanger|trockener alkoholiker|glutenfrei|koscher|halal|laktoseintolerant)",
+    "ill": r"(?:diabetes(?: typ [12])?|asthma|zöliakie|migräne|bluthochdruck|epilepsie|adhs|depressionen|arthrose|heuschnupfen|eine \w*(?:allergie|intoleranz|unverträglichkeit)|rheuma|tinnitus|neurodermitis)",
+    "post": r"\w*(?:lehrer|pfleger|arzt|ärzt|entwickler|ingenieur|fahrer|bäcker|koch|köch|schreiner|tischler|maler|anwalt|anwält|richter|student|schüler|verkäufer|berater|techniker|mechaniker|mechatroniker|elektriker|klempner|gärtner|landwirt|beamter|beamt|polizist|feuerwehrmann|soldat|journalist|redakteur|autor|schriftsteller|übersetzer|dolmetscher|musiker|künstler|schauspieler|sänger|designer|grafiker|programmierer|informatiker|physiker|chemiker|biologe|biolog|architekt|apotheker|psychologe|psycholog|therapeut|hebamme|erzieher|sozialarbeiter|sekretär|buchhalter|kaufmann|kauffrau|manager|leiter|unternehmer|freiberufler|rentner|hausfrau|hausmann|professor|dozent|forscher|wissenschaftler|pilot|kellner|friseur|makler|winzer|imker|metzger|optiker|azubi|lehrling|selbstständig|arbeitslos|krankenschwester)(?:in)?",
+    "trait": r"(?!(?:bei|beim|mit|zu|zum|zur|von|vom|im|in|ins|am|an|auf|vor|nach|für|ohne|wegen|kein\w*|nicht|nie|dein\w*|euer|eure?\w*|sein\w*|ihr\w*|der|die|das|dem|den|des)\b)\w+",
+    "gladly": r"(?:sehr |wirklich |total |besonders |so |immer )*gerne?",
+    "verb": r"(?:spiele|höre|lese|esse|trinke|koche|schaue|gucke|fahre|besuche|sammle|backe|male|tanze|spielen|hören|kochen|essen|trinken)",
+    "num": r"(?:einen?|eine|zwei|drei|vier|fünf|sechs|\d+)",
+}
+
+RULES = (
+    # --- what is over ---------------------------------------------------------------------------
+    Rule("end", "wohne|lebe|leben", r"<i> (?:wohne|wohnen|lebe|leben) (?:<ly>)nicht mehr (?:in|bei|auf|mit) <value>", "Ich wohne nicht mehr in Bremen.", "Bremen", ends="home"),
+    Rule("end", "arbeite", r"ich arbeite (?:<ly>)nicht mehr (?:bei|für|als|in|im|beim) <value>", "Ich arbeite nicht mehr bei Siemens.", "Siemens", ends=_JOB),
+    Rule("background", "habe|wurde|bin", r"ich (?P<value>(?P<old>)(?:habe (?:<when> )?(?:meine[nr]? (?:job|stelle|arbeit) )?(?:gekündigt|verloren)|wurde (?:<when> )?(?:entlassen|gekündigt)|bin (?:<when> )?in rente gegangen))", "Ich habe gekündigt.", "habe gekündigt", "{value}.", family="event", ends=_JOB),
+    Rule("end", "habe|höre", r"ich (?:habe (?:<when> )?(?:<ly>)mit (?:dem |der |den )?<value> aufgehört|habe (?:<when> )?(?:das |die |den )?(?P<value2><any>) aufgegeben)", "Ich habe mit dem Rauchen aufgehört.", "Rauchen", ends=_DID),
+    Rule("end", "bin", r"ich bin (?:<ly>)(?:keine?|nicht mehr(?: als)?) (?P<value><any>) mehr|ich bin (?:<ly>)nicht mehr (?P<value2><any>)", "Ich bin kein Vegetarier mehr.", "Vegetarier", ends="diet|health|limit|work|job|study|partner|identity"),
+    Rule("end", "esse|trinke|spiele|rauche|fahre|lerne|habe|mache|treibe|lese|sammle|nehme", r"<i> (?:(?:esse|trinke|spiele|rauche|fahre|lerne|habe|mache|treibe|lese|sammle|nehme) (?:<ly>)(?:keine?[nr]?|nicht mehr) <value> mehr|(?:spiele|lerne|fahre|lese|sammle) (?:<ly>)nicht mehr (?P<value2><any>)|(?P<value3>rauche|trinke) nicht mehr)", "Ich trinke keinen Kaffee mehr.", "Kaffee", ends=f"{_DID}|pet|household|possession"),
+    Rule("end", "mag|liebe", r"ich (?:mag|liebe) <value> (?:<ly>)nicht mehr(?: so)?(?: gerne?)?", "Ich mag Jazz nicht mehr.", "Jazz", ends="like|favourite|hobby|habit"),
+    # --- likes ----------------------------------------------------------------------------------
+    Rule("preference", "lieblings", r"mein(?:e|er)? lieblings(?P<topic>\w+) (?:ist|sind|heißt|bleibt) (?:<ly>)(?:der |die |das )?<value>", "Meine Lieblingsfarbe ist Türkis.", "Türkis", "Lieblings{topic}: {value}.", "favourite {topic}", "like", family="favourite"),
+    Rule("preference", "mag|kann|hasse|verabscheue|liebe|esse|trinke", r"(?:ich (?:mag|liebe) (?:<ly>)keine?[nr]? <value>|ich mag (?P<value2><any>) (?:<ly>)(?:nicht|nie)(?: so)?(?: gerne?)?|ich kann (?P<value3><any>) (?:<ly>)nicht (?:ausstehen|leiden)|(?P<value4><any>) (?:kann|mag) ich (?:<ly>)nicht(?: (?:ausstehen|leiden|gerne?))?|ich (?:<ly>)(?:hasse|verabscheue) (?P<value5><any>)|ich (?:<verb>) (?:<ly>)(?:nicht|ungern) gerne? (?P<value6><any>))", "Ich mag keinen Koriander.", "Koriander", _DISLIKES, polarity="dislike", family="dislike"),
+    Rule("preference", "gern|liebsten", r"(?:ich (?:<verb>) (?:<ly>)(?:<gladly>|am liebsten) <value>|(?:am liebsten|gerne?) (?:<verb>) (?:ich|wir) (?P<value2><any>))", "Ich spiele gern Schach.", "Schach", _LIKES, polarity="like", family="like"),
+    Rule("preference", "liebe|mag|genieße|bevorzuge|fan", r"ich (?:(?:<ly>)(?:liebe|mag|genieße|bevorzuge) (?:<ly>)(?!(?:nicht|nie|niemals|kein\w*)\b)<value>|bin (?:<ly>)(?:ein )?(?:großer |riesiger )?fan von (?P<value2><any>))", "Ich liebe lange Wanderungen im Regen.", "lange Wanderungen im Regen", _LIKES, polarity="like", family="like"),
+    # --- diet, health ---------------------------------------------------------------------------
+    Rule("constraint", "bin|ernähre|esse", r"(?:ich bin (?:<ly>)(?:eine? )?(?P<value><diet>)|ich (?:ernähre mich|esse|lebe) (?:<ly>)(?P<value2>vegan|vegetarisch|koscher|halal|glutenfrei))", "Ich bin Vegetarierin.", "Vegetarierin", "Ist {value}.", family="diet"),
+    Rule("constraint", "esse", r"<i> (?:esse|essen) (?:<ly>)(?P<value>kein(?:e|en)? <any>)", "Ich esse kein Fleisch.", "kein Fleisch", "Isst {value}.", family="diet"),
+    Rule("constraint", "trinke", r"<i> (?:trinke|trinken) (?:<ly>)(?P<value>kein(?:e|en)? <any>)", "Ich trinke keinen Alkohol.", "keinen Alkohol", "Trinkt {value}.", family="diet"),
+    Rule("constraint", "bin|reagiere", r"ich (?:bin|reagiere) (?:<ly>)(?:allergisch (?:gegen|auf) <value>|(?:gegen|auf) (?P<value2><any>) (?:<ly>)allergisch)", "Ich bin allergisch gegen Erdnüsse.", "Erdnüsse", "Ist allergisch gegen {value}.", family="health"),
+    Rule("constraint", "vertrage", r"ich vertrage (?:<ly>)(?:keine?[nr]? <value>|(?P<value2><any>) (?:<ly>)nicht)", "Ich vertrage keine Laktose.", "Laktose", "Verträgt nicht: {value}.", family="health"),
+    Rule("background", "habe|leide", r"ich (?:habe|leide (?:an|unter)) (?:<ly>)(?P<value><ill>)", "Ich habe Asthma.", "Asthma", "Hat {value}.", family="health"),
+    # --- people ---------------------------------------------------------------------------------
+    Rule("background", "mein|meine|unser|unsere", r"<my> (?P<value>(?P<whose><kin>) (?:ist (?:<ly>)(?:allergisch (?:gegen|auf) <any>|gegen <any> allergisch|<diet>)|hat (?:<ly>)<ill>|verträgt (?:<ly>)keine?n? <any>))", "Meine Tochter ist gegen Haselnüsse allergisch.", "Tochter ist gegen Haselnüsse allergisch", "{value}.", family="health"),
+    Rule("background", "mein|meine|unser|unsere", r"<my> (?P<topic>(?P<whose><kin>)) hei(?:ß|ss)t <value>", "Mein Bruder heißt Emil.", "Emil", "{topic} heißt {value}.", "{topic}'s name", family="people"),
+    Rule("background", "mein|meine|unser|unsere", r"<my> (?P<value>(?P<whose><kin>) (?:arbeitet|wohnt|lebt|studiert|kommt aus|spricht|ist (?:<ly>)(?:\d+|eine? \w+|<post>)|wird \d+) ?(?:<any>)?)", "Meine Frau arbeitet als Ärztin.", "Frau arbeitet als Ärztin", "{value}.", family="people"),
+    Rule("background", "habe|haben", r"<i> haben? (?:<ly>)(?P<value><num> (?:\w+ )??(?:kind(?:er)?|söhne|sohn|töchter|tochter|hunde?|katzen?|kater|brüder|bruder|schwestern?|geschwister|enkel|zwillinge|kaninchen|pferde?|hamster|vögel|wellensittiche)(?: <any>)?)", "Ich habe zwei Kinder.", "zwei Kinder", "Hat {value}.", family="household"),
+    Rule("background", "bin", r"ich bin (?:<ly>)(?P<value>verheiratet|ledig|single|geschieden|verwitwet|verlobt|getrennt)", "Ich bin verheiratet.", "verheiratet", "Ist {value}.", "relationship status", family="partner"),
+    # --- who somebody is ------------------------------------------------------------------------
+    Rule("background", "ich heiße|ich heisse|mein name|mein voller|nenn|nennt|nennen|du kannst|ihr könnt|sie können", r"(?:ich hei(?:ß|ss)e (?:<ly>)<name>|mein (?:voller )?name (?:ist|lautet) <name>|nenn(?:t|en sie)? mich (?:bitte |einfach |ruhig )*<name>|(?:du kannst|ihr könnt|sie können) mich (?:gerne? |ruhig |einfach |auch )*<name> nennen)", "Ich heiße Annika.", "Annika", "Heißt {value}.", "name", family="name"),
+    Rule("background", "wohne|lebe|wohnen|leben", r"<i> (?:wohne|lebe|wohnen|leben) (?:<ly>)in (?!(?:angst|frieden|hoffnung|einer beziehung|der hoffnung|der nähe)\b)<value>", "Ich wohne seit zwei Jahren in Leipzig.", "Leipzig", "Wohnt in {value}.", "home", family="home"),
+    Rule("background", "gezogen|umgezogen", r"(?:ich bin|wir sind|<when> bin ich|<when> sind wir) (?:<when> )?(?:<ly>)nach <value> (?:um)?gezogen", "Wir sind letzten Monat nach Graz gezogen.", "Graz", "Wohnt in {value}.", "home", family="home"),
+    Rule("background", "komme|stamme|bin|geboren|aufgewachsen", r"(?:ich (?:komme|stamme) (?:<ly>)aus (?!(?:de[mn]|der|eine[mr]|meine\w*|urlaub|\w+ zurück)\b(?! (?:schweiz|türkei|ukraine|slowakei|usa|niederlanden|iran|irak|libanon|kosovo|saarland|ruhrgebiet|schwarzwald|allgäu|rheinland)))<value>|ich bin (?:<ly>)in (?P<value2><any>) (?:geboren|aufgewachsen)(?: und aufgewachsen)?|(?:geboren|aufgewachsen) (?:und aufgewachsen )?bin ich in (?P<value3><any>))", "Ich komme ursprünglich aus Kiel.", "Kiel", "Kommt aus {value}.", "origin", family="origin"),
+    Rule("background", "arbeite", r"ich arbeite (?:<ly>)(?P<value>(?:als|bei|beim|im|in|für|an) (?!(?:ihm|ihr|dir|mir|mich|dich|das|dem projekt)\b)<any>)", "Ich arbeite als Krankenpflegerin in einer Klinik.", "als Krankenpflegerin in einer Klinik", "Arbeitet {value}.", "work", family="work"),
+    Rule("background", "bin|beruf", r"(?:ich bin (?:<ly>)(?:von beruf )?(?:eine? )?(?P<value>(?:<trait> ){0,2}?<post>(?: <any>)?)|mein beruf ist (?P<value2><any>)|von beruf bin ich (?P<value3><any>))", "Ich bin Lehrer an einer Grundschule.", "Lehrer an einer Grundschule", "Ist {value}.", "job", family="work"),
+    Rule("background", "studiere", r"ich studiere (?:<ly>)<value>", "Ich studiere Biologie in Tübingen.", "Biologie in Tübingen", "Studiert {value}.", "study", family="study"),
+    Rule("background", "bin", r"ich bin (?P<value>\d{1,3}) jahre alt", "Ich bin 34 Jahre alt.", "34", "Ist {value} Jahre alt.", "age", family="age"),
+)  # fmt: skip
+
+_ARTICLES = re.compile(r"^(?:der|die|das|den|dem|ein|eine|einen|kein|keine|keinen|mein|meine)\s+")
+
+
+GERMAN = Language(
+    RULES,
+    words=WORDS,
+    border=r"\b",
+    lead=r"[\s\W_]*(?:(?:hallo|hi|hey|guten (?:tag|morgen|abend)|servus|moin|also|ja|nein|übrigens|und|aber|ok|okay|danke|ehrlich gesagt|zur info|nur zur info|ach|leider|außerdem|bitte|merk dir|wichtig|hinweis)(?![\w'])[\s,:;.!…-]*)",
+    tail=r"(?:,? (?:übrigens|zurzeit|derzeit|momentan|aktuell|bitte|danke|halt|eben|sehr gerne?|am meisten|über alles|auch|jetzt|seit [\w ]{2,30}))*",
+    sentence=SENTENCE,
+    clause=r"[;:()]\s*(?!\d)|\s[-–—]+\s|,(?!\d)\s*| aber | weil | obwohl | denn | und (?=(?:ich|wir|mein|meine|unser|unsere|bin|habe|arbeite|wohne|lebe|suche|brauche|möchte|mag|komme)\b)",
+    foreign=r"\b(?:wenn|falls|ob|angenommen|vielleicht|eventuell|wahrscheinlich|möchte|möchten|würde|würden|hätte|wäre|könnte|sollte|sagt|sagte|sagen|meint|meinte|behauptet|findet|glaubt|glaube|denke|vermute|gehört|früher|damals|als kind|stell dir|laut|angeblich|geträumt|schrieb|scheint)\b",
+    doubt=r"\?",
+    asks=r"(?!)",
+    request=r"\b(?:übersetz\w*|korrigier\w*|formulier\w*|umformulier\w*|rollenspiel|was (?:bedeutet|heißt)|wie sagt man|grammatik|zusammenfass\w*|tu so als|du bist (?:ein|jetzt)|(?:schreib|verfass|entwirf|erzähl|erfind)\w* (?:mir |uns |bitte )*(?:eine?\w*|den|die|das) (?:\w+ ){0,3}?(?:brief|geschichte|text|gedicht|e?-?mail|bewerbung|rede|nachricht|szene|dialog|lied|roman|märchen|post|tweet))",
+    empty=r"(?:es|das|dies\w*|ihn|sie|ihm|ihr|ihnen|dich|euch|uns|mich|dir|er|alles|nichts|etwas|so|nicht|hier|dort|da|jetzt|mehr|nicht mehr|gern|sehr|viel|wenig|zu viel|.|(?:dein|deine|deinen|euer|eure|ihre|ihren|diese|diesen|dieses|jene|solche)\b.*|.* (?:und|oder|der|die|das|den|dem|ein|eine|von|mit|für|zu))",
+    key=task_key,
+    fold=fold,
+    tell=told,
+    head=partial(without, _ARTICLES),
+)

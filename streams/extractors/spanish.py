@@ -1,0 +1,92 @@
+"""Rules for Spanish: names, homes, work, likes, diet, family, and what is over. One line each, tried in this order.
+
+The text is matched without accents (`european.bare`), so the patterns have none.
+"""
+
+# ruff: noqa: E501 - a rule is one line, however long
+
+import re
+from functools import partial
+
+from streams.extractors.engine import Language, Rule
+from streams.extractors.european import ANY, NAME, SENTENCE, bare, fold, task_key, told, without
+
+_DID = "habit|hobby|like|diet|goal|plan|study|health|task|decision|event"
+_JOB = "work|job|employer"
+_LIKES = "Le gusta: {value}."
+_DISLIKES = "No le gusta: {value}."
+
+WORDS = {
+    "value": rf"(?P<value>{ANY})",
+    "any": ANY,
+    "name": rf"(?P<value>(?!(?:asi|ya|de|la|las|el|los|lo|un|una|mucho|ayer|hoy|mañana|luego|despues|antes|ahora|pronto|tarde|mas|cuando|si|por|para|en|a|al|con|que|no|esta|este|cualquier|siempre|otra|otro|lunes|martes|miercoles|jueves|viernes|sabado|domingo)\b){NAME})",
+    "art": r"(?:el |la |los |las |un |una |al )?",
+    "own": r"(?!(?:tu|tus|su|sus|este|esta|esto|estos|estas|ese|esa|eso|esos|esas|aquel\w*|que|cuando|como|lo que|mas|asi|ti|usted\w*|mucho eso)\b)",
+    "ly": r"(?:(?:mucho|muchisimo|tambien|todavia|aun|siempre|actualmente|ahora|sobre todo|muy|bastante|realmente|solo|hoy|un poco|nada|tanto|especialmente|estrictamente|originalmente) )*",
+    "kin": r"(?:marido|esposo|esposa|mujer|pareja|novi[oa]|prometid[oa]|hij[oa]|madre|padre|mama|papa|herman[oa]|abuel[oa]|ti[oa]|prim[oa]|sobrin[oa]|niet[oa]|bebe|perr[oa]|gat[oa]|conejo|caballo|loro|hamster|compañer[oa] de piso|suegr[oa]|cuñad[oa]|padres|hij[oa]s)",
+    "my": r"(?:mi|mis|nuestr[oa]s?)",
+    "diet": r"(?:vegetarian[oa]|vegan[oa]|celiac[oa]|diabetic[oa]|pescetarian[oa]|abstemi[oa]|asmatic[oa])",
+    "ill": r"(?:diabetes(?: tipo [12])?|asma|artrosis|migrañas?|hipertension|endometriosis|epilepsia|tdah|acufenos|celiaquia|depresion|alergia <any>|una alergia <any>)",
+    "post": r"(?:profesora?|maestr[oa]|enfermer[oa]|medic[oa]|abogad[oa]|ingenier[oa]|desarrollador[oa]?|programador[oa]?|carpinter[oa]|panader[oa]|estudiante|cociner[oa]|arquitect[oa]|periodista|music[oa]|artista|contable|contador[oa]?|diseñador[oa]?|farmaceutic[oa]|dentista|veterinari[oa]|psicolog[oa]|traductor[oa]?|agricultor[oa]?|mecanic[oa]|electricista|fontaner[oa]|policia|bomber[oa]|carter[oa]|vendedor[oa]?|camarer[oa]|peluquer[oa]|jubilad[oa]|funcionari[oa]|investigador[oa]?|biolog[oa]|fisic[oa]|quimic[oa]|secretari[oa]|consultor[oa]?|jef[ea] de \w+|director[oa]?|empresari[oa]|autonom[oa]|fotograf[oa]|escritor[oa]?|actor|actriz|cantante|bailarin[oa]?|piloto|conductor[oa]?|jardiner[oa]|matrona|fisioterapeuta|becari[oa]|militar|notari[oa]|librer[oa]|bibliotecari[oa]|optic[oa]|ama de casa|albañil|taxista)",
+    "num": r"(?:una?|dos|tres|cuatro|cinco|seis|\d+)",
+    "part": r"(?:el mes pasado|la semana pasada|el año pasado|ayer|hace poco|hace \w+ \w+|recientemente|en \w+)",
+}
+
+RULES = (
+    # --- what is over ---------------------------------------------------------------------------
+    Rule("end", "ya no vivo|ya no vivimos|no vivo|ya no resido", r"(?:ya no (?:vivo|vivimos|resido) en <value>|no (?:vivo|vivimos) mas en (?P<value2><any>))", "Ya no vivo en Granada.", "Granada", ends="home"),
+    Rule("end", "ya no trabajo", r"ya no trabajo (?:en|para|como|de|con) <value>", "Ya no trabajo en Telefónica.", "Telefónica", ends=_JOB),
+    Rule("background", "he dimitido|dimiti|renuncie|he renunciado|he dejado|deje|me despidieron|me han despedido|he perdido|perdi", r"(?P<value>(?P<old>)(?:he dimitido|dimiti|renuncie|he renunciado|me (?:despidieron|han despedido)|(?:he (?:dejado|perdido)|deje|perdi) (?:mi|el) (?:trabajo|empleo|puesto))(?: <part>)?)", "He dimitido.", "He dimitido", "{value}.", family="event", ends=_JOB),
+    Rule("end", "he dejado|deje|he abandonado", r"(?:he dejado|deje|he abandonado) (?!(?:mi|el) (?:trabajo|empleo|puesto))(?:de )?<art><value>", "He dejado de fumar.", "fumar", ends=_DID),
+    Rule("end", "ya no soy|ya no estoy", r"ya no (?:soy|estoy) (?:una? )?<value>", "Ya no soy vegetariano.", "vegetariano", ends="diet|health|limit|work|job|study|partner|identity"),
+    Rule("end", "ya no me", r"ya no me (?:gustan?|encantan?|interesan?) <art><value>", "Ya no me gusta el jazz.", "jazz", ends="like|favourite|hobby|habit"),
+    Rule("end", "ya no", r"ya no (?:(?:como|bebo|tomo|juego|toco|practico|estudio|leo|veo|tengo|colecciono|uso|hago) (?:a la |a los |a las |a )?<art><value>|(?P<value2>fumo|bebo|conduzco))", "Ya no bebo café.", "café", ends=f"{_DID}|pet|household|possession"),
+    # --- likes ----------------------------------------------------------------------------------
+    Rule("preference", "mi|mis", r"(?:mi|mis) (?P<topic>\w+) (?:favorit|preferid)[oa]s? (?:es|son|sigue siendo) <art><value>", "Mi color favorito es el turquesa.", "turquesa", "Preferencia ({topic}): {value}.", "favourite {topic}", "like", family="favourite"),
+    Rule("preference", "no me|odio|detesto|aborrezco|no soporto|no aguanto", r"(?:no me (?:gustan?|agradan?) (?:<ly>)|(?:odio|detesto|aborrezco) |no (?:soporto|aguanto) )<own><art><own><value>", "No me gusta el cilantro.", "cilantro", _DISLIKES, polarity="dislike", family="dislike"),
+    Rule("preference", "me gusta|me encanta|me fascina|me apasiona|me chifla|me flipa|me gustan|me encantan|me fascinan|me apasionan|prefiero|adoro|soy", r"(?:me (?:gustan?|encantan?|fascinan?|apasionan?|chiflan?|flipan?)|prefiero|adoro|soy (?:muy |una? gran )?(?:fan|aficionad[oa]) (?:de|a)) (?:<ly>)<own><art><own><value>", "Me encantan las películas antiguas.", "películas antiguas", _LIKES, polarity="like", family="like"),
+    # --- diet, health ---------------------------------------------------------------------------
+    Rule("constraint", "soy", r"soy (?:<ly>)(?P<value><diet>)", "Soy vegetariana.", "vegetariana", "Es {value}.", family="diet"),
+    Rule("constraint", "no como|nunca como", r"(?:no|nunca) como (?P<value>(?!(?:nada|antes|asi|mucho|tanto|en|hasta|con)\b)<any>)", "No como carne.", "carne", "No come {value}.", family="diet"),
+    Rule("constraint", "no bebo|nunca bebo|no tomo|nunca tomo", r"(?:no|nunca) (?:bebo|tomo) (?P<value>(?!(?:nada|mucho|tanto|en|hasta|decisiones)\b)<any>)", "No bebo alcohol.", "alcohol", "No bebe {value}.", family="diet"),
+    Rule("constraint", "soy", r"soy (?:<ly>)(?P<value>(?:alergic[oa]|intolerante) (?:al|a) <any>)", "Soy alérgico a los cacahuetes.", "alérgico a los cacahuetes", "Es {value}.", family="health"),
+    Rule("background", "tengo|padezco|sufro", r"(?:tengo|padezco(?: de)?|sufro de) (?P<value><ill>)", "Tengo asma.", "asma", "Tiene {value}.", family="health"),
+    # --- people ---------------------------------------------------------------------------------
+    Rule("background", "mi|mis|nuestro|nuestra", r"<my> (?P<value>(?P<whose><kin>) (?:es (?:<ly>)(?:(?:alergic[oa]|intolerante) <any>|<diet>)|tiene (?:<ill>)))", "Mi hija es alérgica a las avellanas.", "hija es alérgica a las avellanas", "{value}.", family="health"),
+    Rule("background", "mi|mis|nuestro|nuestra", r"<my> (?P<topic>(?P<whose><kin>)) se llaman? <value>", "Mi hermano se llama Lucas.", "Lucas", "{topic} se llama {value}.", "{topic}'s name", family="people"),
+    Rule("background", "mi|mis|nuestro|nuestra", r"<my> (?P<value>(?P<whose><kin>) (?:trabaja|vive|estudia|habla|tiene \d+ años|es (?:<ly>)(?:de|<post>)) ?(?:<any>)?)", "Mi mujer trabaja como abogada.", "mujer trabaja como abogada", "{value}.", family="people"),
+    Rule("background", "tengo|tenemos", r"(?:tengo|tenemos) (?P<value><num> (?:hij[oa]s?|perr[oa]s?|gat[oa]s?|herman[oa]s?|niñ[oa]s?|gemel[oa]s|melliz[oa]s|niet[oa]s?|conejos?|caballos?)(?: <any>)?)", "Tengo dos hijos.", "dos hijos", "Tiene {value}.", family="household"),
+    Rule("background", "estoy|soy", r"(?:estoy|soy) (?:<ly>)(?P<value>casad[oa]|solter[oa]|divorciad[oa]|viud[oa]|prometid[oa]|separad[oa])", "Estoy casado.", "casado", "Está {value}.", "relationship status", family="partner"),
+    # --- who somebody is ------------------------------------------------------------------------
+    Rule("background", "me llamo|mi nombre|llamarme|llamame|llamenme", r"(?:me llamo <name>|mi nombre (?:completo )?es <name>|(?:puedes|podeis|pueden|puede) llamarme <name>|llam[ae]n?me <name>)", "Me llamo Lucía.", "Lucía", "Se llama {value}.", "name", family="name"),
+    Rule("background", "vivo|vivimos|resido|residimos", r"(?:vivo|vivimos|resido|residimos) (?:<ly>)en (?!(?:paz|pareja|el pasado)\b)<value>", "Vivo en Valencia.", "Valencia", "Vive en {value}.", "home", family="home"),
+    Rule("background", "mude|mudamos|mudado", r"(?:me mude|nos mudamos|(?:me he|nos hemos) mudado) (?:<part> )?a <value>", "Nos mudamos a Bilbao el mes pasado.", "Bilbao", "Vive en {value}.", "home", family="home"),
+    Rule("background", "soy|vengo|provengo|naci|creci|me crie", r"(?:(?:soy|provengo) (?:<ly>)(?:originari[oa] )?de (?!(?:los|las|la que|el que|letras|ciencias|esos|aqui|fiar|\w+[aei]r)\b)<value>|(?:naci(?: y creci)?|creci|me crie) en (?P<value2><any>))", "Soy de Sevilla.", "Sevilla", "Es de {value}.", "origin", family="origin"),
+    Rule("background", "trabajo", r"trabajo (?:<ly>)(?P<value>(?:como|de|en|para|con) (?!(?:ello|eso|esto|casa|ti|usted)\b)<any>)", "Trabajo como enfermera en una clínica.", "como enfermera en una clínica", "Trabaja {value}.", "work", family="work"),
+    Rule("background", "soy", r"soy (?:<ly>)(?:una? )?(?P<value><post>(?: <any>)?)", "Soy profesor de música.", "profesor de música", "Es {value}.", "job", family="work"),
+    Rule("background", "estudio", r"estudio (?:<ly>)(?!(?:mañana|hoy|mucho|en casa|para)\b)<value>", "Estudio biología en Salamanca.", "biología en Salamanca", "Estudia {value}.", "study", family="study"),
+    Rule("background", "tengo", r"tengo (?P<value>\d{1,3} años)", "Tengo 34 años.", "34 años", "Tiene {value}.", "age", family="age"),
+)  # fmt: skip
+
+_ARTICLES = re.compile(r"^(?:el|la|los|las|una?|al|de|mi|mis)\s+")
+
+
+SPANISH = Language(
+    RULES,
+    words=WORDS,
+    border=r"\b",
+    lead=r"[\s\W_]*(?:(?:hola|buenas|buenos dias|buenas tardes|bueno|si|no,|y|pero|por cierto|vale|ok|gracias|en realidad|para que sepas|ten en cuenta que|recuerda que|desgraciadamente|por suerte|porque|personalmente|la semana pasada|el mes pasado|el año pasado|ayer|hoy|la verdad|sinceramente|yo)(?!\w)[\s,:;.!…-]*)",
+    tail=r"(?:,? (?:desde [\w ]{2,30}|el mes pasado|la semana pasada|el año pasado|este año|ahora|tambien|de momento|actualmente|hace [\w ]{2,30}|por favor|gracias|sobre todo|por cierto))*",
+    sentence=SENTENCE + r"|[¡¿]+",
+    clause=r"[;:()]\s*(?!\d)|\s[-–—]+\s|,(?!\d)\s*| pero | porque | ya que | aunque | y (?=(?:yo|soy|vivo|trabajo|tengo|me|mi|mis|nos|no|necesito|busco|quiero|estoy)\b)",
+    foreign=r"\b(?:si (?:viviera|fuera|tuviera|yo|me|trabajara)|quizas?|tal vez|a lo mejor|creo que|pienso que|supongo|dice que|dicen que|dijo que|cree que|piensa que|opina que|imagin\w+|supongamos|me gustaria|quisiera|antes (?:vivia|trabajaba|era|me)|de niñ[oa]|cuando era|segun|al parecer|por lo visto|no se si|en aquella epoca|soñe)\b",
+    doubt=r"\?",
+    asks=r"(?!)",
+    request=r"\b(?:traduc\w*|corrig\w*|reformul\w*|juego de rol|que significa|como se dice|gramatica|resum\w+|finge que|eres (?:una? |ahora)|(?:escribe|escribeme|redacta|redactame|cuenta|cuentame|inventa|compon)\w* (?:una?|el|la|unos) (?:\w+ ){0,3}?(?:carta|historia|texto|poema|correo|email|e-mail|discurso|mensaje|escena|dialogo|cancion|novela|cuento|tuit))",
+    empty=r"(?:eso|esto|ello|lo|el|ella|ellos|ellas|ti|usted|nosotros|todo|nada|algo|aqui|alli|ahi|asi|bien|mal|mas|si|no|mucho|.|.* (?:y|o|de|del|el|la|los|las|un|una|a|para|con|en))",
+    key=task_key,
+    fold=bare,
+    label=fold,
+    tell=told,
+    head=partial(without, _ARTICLES),
+)
