@@ -1,18 +1,17 @@
-"""Requests to a model's endpoint: bounded, patient with it, and never silent.
+"""Requests to a model's endpoint: bounded, retried, and never failing silently.
 
-What a request can end as (`completion` says what an attempt can):
+An attempt (`completion`) that ends in Transient is repeated, with full jitter or after the time in
+Retry-After; a circuit breaker guards all attempts. A request then ends in one of these:
 
-answered        a Reply
-Transient       tried again, with full jitter or when Retry-After says; a breaker stands before all
-                attempts
-Rejected        this request is what the endpoint cannot take, for it answers others; where there
-                were none, a PROBE
-ConfigurationError  401, 403, 404, another 4xx to a probe as well, a redirect: exit 3
-Unreachable     nothing is answered any more: exit 5
-BudgetSpent     nothing was asked
+Reply               answered
+Rejected            the endpoint refuses this request: it answers others, or else the PROBE
+ConfigurationError  401, 403, 404, a redirect, or another 4xx to the PROBE as well: exit code 3
+Unreachable         the endpoint answers no request any more: exit code 5
+BudgetSpent         the request was not sent
 """
 
 import asyncio
+import logging
 import time
 from typing import Self
 
@@ -27,21 +26,28 @@ from streams.errors import ConfigurationError, Unreachable
 from streams.llm.breaker import Breaker
 from streams.llm.budget import Budget
 from streams.llm.completion import Endpoint, Rejected, Reply, Transient
-from streams.llm.prompt import Message, response_formats
+from streams.llm.dialect import Dialect
+from streams.llm.prompt import Message
 from streams.llm.settings import LlmSettings
 
+log = logging.getLogger(__name__)
+
 OPENINGS = 2
-"""Of the breaker, without an answer in between: who is not `patient` gives up."""
+"""How often the breaker opens without an answer in between before a client gives up that is not
+`patient`."""
 PROBE: list[Message] = [
     {"role": "system", "content": "Answer with an empty JSON object."},
     {"role": "user", "content": '{"turns": []}'},
 ]
-"""A request that nothing can be wrong with: who answers it would answer others."""
+"""A harmless request: an endpoint that answers it rejects others for what they contain."""
+MISFITS = 2
+"""Answers of another shape before the first of the right one: then JSON is asked for in another
+way, because the endpoint accepts a schema and does not keep to it."""
 
 
 class Client:
-    """An open connection. `patient`: wait for an endpoint that is down as long as it takes.
-    `retries` counts attempts that failed for the moment."""
+    """An open connection. `patient`: wait for an endpoint that is down without limit. `retries`
+    counts attempts that ended in Transient."""
 
     def __init__(self, settings: LlmSettings, budget: Budget, *, patient: bool) -> None:
         self.retries = 0
@@ -50,7 +56,10 @@ class Client:
         self._budget = budget
         self._patient = patient
         self._breaker = Breaker(settings.breaker_failures, settings.breaker_seconds)
-        self._format = 0
+        self._dialect = Dialect()
+        self._settled = False  # whether a request was answered in it
+        self._misfits = 0
+        self._fits = False
         self._answered = 0
         self._not_before = 0.0
         self._jitter = wait_random_exponential(multiplier=1.0, max=settings.retry_seconds)
@@ -64,7 +73,7 @@ class Client:
     async def ask(self, messages: list[Message]) -> Reply:
         """One answer. Raises as above."""
         reserved = self._reserve(messages)
-        before = self._answered
+        answered_before = self._answered
         reply: Reply | None = None
         try:
             answered: Reply = await AsyncRetrying(
@@ -76,8 +85,8 @@ class Client:
             reply = answered
             return answered
         except Transient as error:
-            if await self._answers_others(error, before):
-                raise Rejected(f"{error}, again and again") from None
+            if await self._answers_others(error, answered_before):
+                raise Rejected(f"{error}, in every attempt") from None
             raise Unreachable(
                 f"the model at {self._settings.base_url} does not answer: {error}"
             ) from None
@@ -85,39 +94,37 @@ class Client:
             self._settle(reserved, reply)
 
     def _reserve(self, messages: list[Message]) -> tuple[float, float]:
-        """In the longer of the formats: which one it will be may not be known yet."""
-        sizes = [
-            len(self._endpoint.content(messages, one)) for one in range(len(response_formats()))
-        ]
-        return self._budget.reserve(max(sizes))
+        """For the longest dialect: which one it will be may not be known yet."""
+        known = [self._dialect] if self._settled else self._dialect.all_simpler()
+        return self._budget.reserve(max(len(self._endpoint.content(messages, it)) for it in known))
 
     def _settle(self, reserved: tuple[float, float], reply: Reply | None) -> None:
         sent, received = (reply.prompt_tokens, reply.completion_tokens) if reply else (0, 0)
         self._budget.settle(reserved, sent + received, self._settings.cost(sent, received))
 
-    async def _answers_others(self, error: Transient, before: int) -> bool:
-        """Whether it is the request: others were answered meanwhile, or one that is harmless is."""
+    async def _answers_others(self, error: Transient, answered_before: int) -> bool:
+        """Whether the request is at fault: others were answered meanwhile, or the PROBE is."""
         if self._asks_long(error):
             return False
-        if self._answered > before and self._breaker.opened < OPENINGS:
+        if self._answered > answered_before and self._breaker.opened < OPENINGS:
             return True
         return error.may_be_the_request and await self._answers_probe()
 
     async def _answers_probe(self) -> bool:
-        """In which format ever; until something was answered, that is then the one."""
-        await self._held()
-        for response_format in range(self._format, len(response_formats())):
+        """Whether the PROBE is answered, in this dialect or a simpler one, which is then kept."""
+        await self._hold()
+        for dialect in [self._dialect] if self._settled else self._dialect.all_simpler():
             reserved, reply = self._reserve(PROBE), None
             try:
-                reply = await self._endpoint.call(PROBE, response_format)
+                reply = await self._endpoint.call(PROBE, dialect)
             except Rejected:
                 continue
             except Transient:
                 return False
             finally:
                 self._settle(reserved, reply)
-            if not self._answered:
-                self._format = response_format
+            if not self._settled:
+                self._dialect, self._settled = dialect, True
             self._answered += 1
             self._breaker.succeeded()
             return True
@@ -131,8 +138,8 @@ class Client:
     async def _attempt(self, messages: list[Message]) -> Reply:
         await self._breaker.wait()
         try:
-            await self._held()
-            reply = await self._in_format(messages)
+            await self._hold()
+            reply = await self._in_dialect(messages)
         except Transient as error:
             self._take_note(error)
             raise
@@ -152,46 +159,63 @@ class Client:
         return self._breaker.state
 
     def _take_note(self, error: Transient) -> None:
-        """What one attempt has learnt is so for all of them."""
+        """Applies what one attempt has shown to all of them."""
         self.retries += 1
         if error.after is not None:
             self._not_before = max(self._not_before, time.monotonic() + error.after)
         self._breaker.succeeded() if error.alive else self._breaker.failed()
 
-    async def _held(self) -> None:
-        """Until the time that the endpoint named."""
-        if (hold := self._not_before - time.monotonic()) > 0:
-            await asyncio.sleep(hold)
+    async def _hold(self) -> None:
+        """Waits until the time that the endpoint named."""
+        if (seconds := self._not_before - time.monotonic()) > 0:
+            await asyncio.sleep(seconds)
 
     def _asks_long(self, error: Transient) -> bool:
         return error.after is not None and error.after > self._settings.retry_seconds
 
     def _is_over(self, state: RetryCallState) -> bool:
-        """Whether it is tried no more; who is not patient sees that it is hopeless."""
+        """Whether to stop retrying; a client that is not patient also stops if it is hopeless."""
         error = state.outcome.exception() if state.outcome else None
         if state.attempt_number >= self._settings.attempts or not isinstance(error, Transient):
             return True
         hopeless = self._asks_long(error) or self._breaker.opened >= OPENINGS
         return hopeless and not self._patient
 
-    async def _in_format(self, messages: list[Message]) -> Reply:
-        """By JSON Schema, or plain JSON where the endpoint does not take that."""
-        tried = self._format
-        try:
-            return await self._endpoint.call(messages, tried)
-        except Rejected as refused:
-            if self._format != tried:  # another request has found out meanwhile
-                return await self._endpoint.call(messages, self._format)
-            if self._answered:
-                raise
-            if tried == 0:
-                try:
-                    reply = await self._endpoint.call(messages, 1)
-                except Rejected:
-                    pass
-                else:
-                    self._format = 1
-                    return reply
-            if self._answered or await self._answers_probe():
-                raise
-            raise ConfigurationError(f"the model at {self._settings.base_url}: {refused}") from None
+    async def _in_dialect(self, messages: list[Message]) -> Reply:
+        """Asks in the dialect of the endpoint. Until one was answered a refusal that names a
+        parameter changes the dialect; of any other the PROBE tells what was refused."""
+        while True:
+            tried = self._dialect
+            try:
+                reply = await self._endpoint.call(messages, tried)
+            except Rejected as refused:
+                if self._dialect != tried:  # another request has found it meanwhile
+                    continue
+                if self._settled:
+                    raise
+                other = tried.without(refused.said)
+                if other is None:
+                    other = await self._found_by_probe(refused)
+                    if other == tried:
+                        raise
+                log.info("%s: %s; asks in another way", self._settings.model, refused)
+                self._dialect = other
+            else:
+                self._settled = self._settled or self._dialect == tried
+                return reply
+
+    async def _found_by_probe(self, refused: Rejected) -> Dialect:
+        if await self._answers_probe():
+            return self._dialect
+        raise ConfigurationError(f"the model at {self._settings.base_url}: {refused}") from None
+
+    def judged(self, reply: Reply, fits: bool) -> None:
+        """Whether an answer had the shape that was asked for, which not every endpoint sees to."""
+        if self._fits or reply.dialect != self._dialect:
+            return
+        self._fits = fits
+        self._misfits += not fits
+        simpler = self._dialect.simpler()
+        if self._misfits >= MISFITS and simpler is not None:
+            log.info("%s: answers have another shape; asks in another way", self._settings.model)
+            self._dialect, self._settled, self._misfits = simpler, False, 0

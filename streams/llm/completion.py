@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import httpx
 import msgspec
 
-from schemas.base import JsonObject
 from streams.errors import ConfigurationError
 from streams.llm.budget import BYTES_A_TOKEN
-from streams.llm.prompt import Message, response_formats, with_schema
+from streams.llm.dialect import Dialect, said_in
+from streams.llm.prompt import Message
 from streams.llm.settings import PREFIX, LlmSettings
 
 PATH = "/chat/completions"
@@ -36,12 +36,14 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Reply(NamedTuple):
-    """What the model said, and what of it can be told before it is read (`fault`)."""
+    """What the model said, and what of it can be told before it is read (`fault`). `dialect`: how
+    it was asked."""
 
     text: str
     prompt_tokens: int
     completion_tokens: int
     fault: str | None = None
+    dialect: Dialect = Dialect()
 
 
 class Transient(Exception):  # noqa: N818 - what the failure is
@@ -63,7 +65,12 @@ class Transient(Exception):  # noqa: N818 - what the failure is
 
 
 class Rejected(Exception):  # noqa: N818 - what happened to the request
-    """The endpoint answers others, and not this request."""
+    """The endpoint answers others, and not this request. `said`: its words, and the parameter that
+    it names."""
+
+    def __init__(self, text: str, said: str = "") -> None:
+        super().__init__(text)
+        self.said = said
 
 
 class Endpoint:
@@ -82,23 +89,14 @@ class Endpoint:
         """Ends the connections."""
         await self._http.aclose()
 
-    def content(self, messages: list[Message], response_format: int) -> bytes:
+    def content(self, messages: list[Message], dialect: Dialect) -> bytes:
         """A request's body."""
-        told = self._settings
-        body: JsonObject = {
-            "model": told.model,
-            "messages": with_schema(messages) if response_format else messages,
-            "temperature": 0,
-            "max_tokens": told.max_output_tokens,
-            "response_format": response_formats()[response_format],
-            **told.body,
-        }
-        return _encode({name: one for name, one in body.items() if one is not None})
+        return _encode(dialect.body(messages, self._settings))
 
-    async def call(self, messages: list[Message], response_format: int) -> Reply:
+    async def call(self, messages: list[Message], dialect: Dialect) -> Reply:
         """Raises as above."""
         told = self._settings
-        content = self.content(messages, response_format)
+        content = self.content(messages, dialect)
         try:
             async with (
                 asyncio.timeout(told.total_seconds),
@@ -121,7 +119,7 @@ class Endpoint:
         if len(raw) > told.max_response_bytes:
             fault = f"it is longer than {told.max_response_bytes} bytes"
             return Reply("", len(content) // BYTES_A_TOKEN, told.max_output_tokens, fault)
-        return _reply(raw, len(content))
+        return _reply(raw, len(content))._replace(dialect=dialect)
 
     def _refusal(self, response: httpx.Response, raw: bytes) -> Exception:
         status = response.status_code
@@ -135,7 +133,7 @@ class Endpoint:
             return ConfigurationError(
                 f"{self._settings.base_url}{PATH}: {text}; set {PREFIX}BASE_URL and {PREFIX}MODEL"
             )
-        return Rejected(text)
+        return Rejected(text, raw[: 10 * SHOWN].decode("utf-8", "replace"))
 
 
 def _said(raw: bytes) -> str:
@@ -165,9 +163,7 @@ def _reply(raw: bytes, sent: int) -> Reply:
         given = _decode(raw)
         choice = given["choices"][0]
         message = choice["message"]
-        text = message.get("content") or ""
-        if not isinstance(text, str):
-            raise TypeError("content is no text")
+        text = said_in(message)
         fault = _fault(choice.get("finish_reason"), message.get("refusal"))
         counted = given.get("usage") or {}
     except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -181,7 +177,7 @@ def _fault(finish_reason: Any, refusal: Any) -> str | None:
     if refusal:
         return f"the model refused: {str(refusal)[:SHOWN]}"
     if finish_reason == "length":
-        return "it was cut off at its largest length; say less"
+        return "it was cut off at its largest length; think briefly and say less"
     return "the endpoint filtered it" if finish_reason == "content_filter" else None
 
 

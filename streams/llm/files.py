@@ -40,7 +40,7 @@ def extract(
 ) -> dict[str, Any]:
     """Asks the model about all turns it has not been asked about; the counts.
 
-    Killed at any time, the next call goes on: what was paid for is there. `again`: also what
+    Killed at any time, the next call continues: what was paid for is there. `again`: also what
     failed. `stopped` says why it ended before all was done. Raises ConfigurationError, Unreachable.
     """
     root = find_root(history)
@@ -64,7 +64,13 @@ async def _extract(
     async with extractor(settings, budget, timed=True, patient=False) as asked:
         with closing(Undone(root, asked.author, settings.sources, again=again)) as undone:
             done, stopped = await _in_waves(root, settings, spool, asked, undone, progress)
-        return {"turns": undone.total, "done": done, **asked.summary(), "stopped": stopped}
+        return {
+            "turns": undone.total,
+            "done": done,
+            **asked.summary(),
+            "stopped": stopped,
+            "why_failed": asked.why_failed,
+        }
 
 
 async def _in_waves(

@@ -1,4 +1,4 @@
-"""Debounce: the turns of a user in a session gather, so that one request serves many (issue 6).
+"""Debounce: the turns of a user in a session gather, so that one request serves many.
 
 A pure fold over turns in the order they were recorded. Its clock is `recorded_at`, the stream's
 own, which never runs back: the same stream falls into the same groups however it is read, and
@@ -11,7 +11,8 @@ from typing import NamedTuple, Protocol
 
 
 class Turn(NamedTuple):
-    """What a request says of a turn. `offset` is its place in a partition; in files 0."""
+    """What a request says of a turn. `offset` is its place in a partition; in files 0.
+    `tool_results`: what tools told the agent in it, as far as a history is there to tell."""
 
     tenant: str
     session_id: str
@@ -23,6 +24,7 @@ class Turn(NamedTuple):
     user_input: str = ""
     agent_answer: str = ""
     offset: int = 0
+    tool_results: tuple[str, ...] = ()
 
 
 Key = tuple[str, str, str]
@@ -93,7 +95,7 @@ class Debounce:
         self._most = most
         self._idle = idle
         self._now = 0
-        # oldest last turn first: a key is put in anew with each turn, and the clock never runs back
+        # oldest last turn first: each turn puts its key in again, and the clock never runs back
         self._open: dict[Key, tuple[int, list[Turn]]] = {}
 
     def add(self, turn: Turn) -> list[Group]:

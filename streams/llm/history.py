@@ -3,17 +3,20 @@
 A turn is extracted when a plan, or a dead letter, of the same model and prompt names it.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+import msgspec
 from _duckdb import DuckDBPyConnection
 
 from schemas.memory_kinds import OF_USERS, REVISED, MemoryKind, Prompted
 from schemas.time import format_time
 from sinks.history import connect, document_type, read
 from sinks.views import STANDING_EVENT
+from streams.extractors.naming import OURS
 from streams.llm.groups import Group, Turn
-from streams.llm.known import Remembered, Row
+from streams.llm.known import REPLACED, Remembered, Row
 from streams.llm.plans import Author
 
 AT_ONCE = 10_000
@@ -21,11 +24,13 @@ AT_ONCE = 10_000
 SAID = """
 -- what models have said, and what came of it: plans, and letters of those that are none
 CREATE TEMP TABLE said AS
-SELECT tenant, doc, false AS refused FROM (SELECT tenant, CAST(doc AS JSON) AS doc FROM plans)
-WHERE (doc -> '$.extraction') IS NOT NULL
+SELECT tenant, doc, false AS refused FROM (
+    SELECT tenant, CAST(doc AS JSON) AS doc FROM plans WHERE recorded_at >= CAST(? AS TIMESTAMPTZ)
+) WHERE (doc -> '$.extraction') IS NOT NULL
 UNION ALL
 SELECT tenant, doc, true FROM (
     SELECT tenant, TRY_CAST(TRY(decode(payload)) AS JSON) AS doc FROM dead_letters
+    WHERE recorded_at >= CAST(? AS TIMESTAMPTZ)
 ) WHERE (doc -> '$.extraction') IS NOT NULL
 """
 UNDONE = f"""
@@ -35,13 +40,13 @@ WITH done AS (
     FROM said WHERE (doc ->> '$.extractor.name') = ? AND (doc ->> '$.extractor.version') = ?
         AND NOT (refused AND ?)
 ), standing AS (
-    SELECT * FROM events e {STANDING_EVENT}
+    SELECT * FROM (FROM events WHERE recorded_at >= CAST(? AS TIMESTAMPTZ)) e {STANDING_EVENT}
 )
 SELECT tenant, session_id, user_id, event_id, epoch_us(occurred_at), epoch_us(recorded_at), source
 FROM standing ANTI JOIN done USING (tenant, session_id, event_id)
 WHERE user_id IS NOT NULL AND status <> 'running' AND user_input SIMILAR TO '(?s).*\\S.*'
     AND source IN (SELECT unnest(?::VARCHAR[]))
-ORDER BY recorded_at, src_topic, src_partition, src_offset
+ORDER BY recorded_at, src_topic, src_partition, src_offset LIMIT ?
 """
 SPENT = """
 SELECT epoch_us(CAST(doc ->> '$.extraction.made_at' AS TIMESTAMPTZ)) / 1e6 AS made,
@@ -55,6 +60,49 @@ SELECT tenant, session_id, event_id, user_input, agent_answer FROM (
     SELECT e.* FROM events e SEMI JOIN wanted w
         ON w.tenant = e.tenant AND w.session_id = e.session_id AND w.event_id = e.event_id
 ) e {STANDING_EVENT}
+"""
+RESULTS = f"""
+-- what tools said in the tasks of some turns, each with the last turn of its task before it
+WITH named AS (
+    SELECT e.* FROM events e SEMI JOIN wanted w ON w.tenant = e.tenant
+        AND w.session_id = e.session_id WHERE e.task_id IS NOT NULL
+), turns AS (
+    SELECT tenant, session_id, task_id, event_id, occurred_at AS since,
+        lead(occurred_at) OVER task AS until, row_number() OVER task AS place
+    FROM (SELECT e.* FROM named e {STANDING_EVENT})
+    WINDOW task AS (PARTITION BY tenant, session_id, task_id ORDER BY occurred_at, event_id)
+)
+SELECT t.tenant, t.session_id, t.event_id,
+    coalesce(r.doc ->> '$.result', CAST(r.doc -> '$.result' AS VARCHAR))
+FROM turns t SEMI JOIN wanted w ON w.tenant = t.tenant AND w.session_id = t.session_id
+        AND w.event_id = t.event_id
+    JOIN tool_results r ON r.tenant = t.tenant AND r.session_id = t.session_id
+        AND r.task_id = t.task_id AND (r.occurred_at >= t.since OR t.place = 1)
+        AND (t.until IS NULL OR r.occurred_at < t.until)
+WHERE (r.doc -> '$.result') IS NOT NULL
+ORDER BY r.occurred_at, r.src_offset
+"""
+BY_RULES = f"""
+-- what rules made of the turns of each group, as far as nobody has changed it since
+WITH newest AS (
+    SELECT r.tenant, r.owner_id, r.plan_id, r.entity_type, r."after", r.seq
+    FROM revisions r WHERE entity_type IN {OF_USERS} AND "after" IS NOT NULL
+    QUALIFY row_number() OVER (
+        PARTITION BY tenant, owner_id, entity_type, entity_id, "after" ->> '$.valid_from'
+        ORDER BY seq DESC
+    ) = 1
+), made AS (
+    SELECT w.number, p.tenant, p.user_id, p.plan_id FROM turns w JOIN plans p
+        ON p.tenant = w.tenant AND p.user_id = w.owner_id AND p.event_id = w.event_id
+        AND (CAST(p.doc AS JSON) ->> '$.session_id') = w.session_id
+    WHERE p.extractor_name IN (SELECT unnest(?::VARCHAR[]))
+)
+SELECT number, entity_type, "after" FROM made JOIN newest
+    ON newest.tenant = made.tenant AND newest.owner_id = made.user_id
+    AND newest.plan_id = made.plan_id
+WHERE ("after" ->> '$.status') NOT IN ('closed', 'revoked')
+    AND ("after" ->> '$.kind') IS DISTINCT FROM 'long_mood_state'
+ORDER BY number, seq
 """
 STATES = """
 SELECT * FROM state_as_of(CAST(? AS TIMESTAMPTZ), CAST(? AS TIMESTAMPTZ))
@@ -79,14 +127,23 @@ ORDER BY document.updated_at DESC, entity_id
 
 
 class Undone:
-    """The turns to extract, in the order they were recorded, without their texts."""
+    """The turns to extract, in the order they were recorded, without their texts: those recorded
+    from `since` on (microseconds), `most` at most."""
 
     def __init__(
-        self, root: Path, author: Author, sources: Collection[str], *, again: bool
+        self,
+        root: Path,
+        author: Author,
+        sources: Collection[str],
+        *,
+        again: bool,
+        since: int = 0,
+        most: int | None = None,
     ) -> None:
         self._db = connect(root, views=["events", "plans", "dead_letters"])
-        self._db.execute(SAID)
-        given = [author.name, author.version, again, list(sources)]
+        begin = format_time(since)
+        self._db.execute(SAID, [begin, begin])
+        given = [author.name, author.version, again, begin, list(sources), most]
         self._db.execute(f"CREATE TEMP TABLE undone AS {UNDONE}", given)
         ((self.total,),) = self._db.execute("SELECT count(*) FROM undone").fetchall()
 
@@ -104,18 +161,27 @@ class Undone:
 def spent_since(root: Path, since: float) -> list[tuple[float, int, float]]:
     """When (Unix seconds) how many tokens and how much cost: what models made since a time."""
     with connect(root, views=["plans", "dead_letters"]) as db:
-        db.execute(SAID)
+        begin = format_time(0)  # a plan is recorded with its turns, which may be old
+        db.execute(SAID, [begin, begin])
         return db.execute(SPENT, [since]).fetchall()
 
 
 def with_texts(root: Path, groups: Sequence[Group]) -> list[Group]:
     """The same groups, their turns with what was said; without those erased meanwhile."""
     keys = [_key(turn) for one in groups for turn in one.turns]
-    with connect(root, views=["events"]) as db:
+    with connect(root, views=["events", "tool_results"]) as db:
         _wanted(db, "tenant, session_id, event_id", keys)
-        said = {row[:3]: row[3:] for row in db.execute(TEXTS).fetchall()}
+        found = db.execute(TEXTS).fetchall()
+        results: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+        for *key, result in db.execute(RESULTS).fetchall():
+            results[key[0], key[1], key[2]].append(result)
+    said = {(tenant, session, event): texts for tenant, session, event, *texts in found}
     told = [
-        [_told(turn, *said[_key(turn)]) for turn in one.turns if _key(turn) in said]
+        [
+            _told(turn, *said[_key(turn)])._replace(tool_results=tuple(results[_key(turn)]))
+            for turn in one.turns
+            if _key(turn) in said
+        ]
         for one in groups
     ]
     return [Group(tuple(turns)) for turns in told if turns]
@@ -133,7 +199,7 @@ def remembered(root: Path, groups: Sequence[Group]) -> list[Remembered]:
     """What was true at each group's time, as far as was known when its last turn was recorded."""
     if not groups:
         return []
-    with connect(root, views=["state_as_of"]) as db:
+    with connect(root, views=["state_as_of", "plans"]) as db:
         wanted = [
             (str(number), *one.owner, format_time(one.known_at))
             for number, one in enumerate(groups)
@@ -152,7 +218,21 @@ def remembered(root: Path, groups: Sequence[Group]) -> list[Remembered]:
                     known[kind.prompted.name] = []
                 for row in read(db, _learnt(kind, kind.prompted)).objects():
                     found[int(row.pop("number"))][kind.prompted.name].append(row)
+        _add_replaced(db, groups, found)
         return found
+
+
+def _add_replaced(db: DuckDBPyConnection, groups: Sequence[Group], found: list[Remembered]) -> None:
+    """What rules made of these very turns, which the model's plan is to replace."""
+    turns = [
+        (str(number), turn.tenant, turn.user_id, turn.session_id, turn.event_id)
+        for number, group in enumerate(groups)
+        for turn in group.turns
+    ]
+    _wanted(db, "number, tenant, owner_id, session_id, event_id", turns, "turns")
+    for number, entity, text in db.execute(BY_RULES, [list(OURS)]).fetchall():
+        row = {"entity": entity, **msgspec.json.decode(text)}
+        found[int(number)].setdefault(REPLACED, []).append(row)
 
 
 def _learnt(kind: MemoryKind, prompted: Prompted) -> str:
@@ -166,7 +246,9 @@ def _states(db: DuckDBPyConnection, group: Group) -> list[Row]:
     return read(db, STATES, at, known_at, *group.owner).objects()
 
 
-def _wanted(db: DuckDBPyConnection, columns: str, rows: Sequence[tuple[str, ...]]) -> None:
+def _wanted(
+    db: DuckDBPyConnection, columns: str, rows: Sequence[tuple[str, ...]], name: str = "wanted"
+) -> None:
     lists = [list(column) for column in zip(*rows, strict=True)]
     values = ", ".join("unnest(?::VARCHAR[])" for _ in lists)
-    db.execute(f"CREATE TABLE wanted AS SELECT * FROM (SELECT {values}) AS t({columns})", lists)
+    db.execute(f"CREATE TABLE {name} AS SELECT * FROM (SELECT {values}) AS t({columns})", lists)

@@ -10,16 +10,17 @@ from streams.errors import Unreachable
 from streams.llm import plans, prompt
 from streams.llm.budget import Budget, BudgetSpent
 from streams.llm.client import Client
-from streams.llm.completion import Rejected, Reply
+from streams.llm.completion import SHOWN, Rejected, Reply
 from streams.llm.groups import Group
 from streams.llm.known import Known, Remembered, choose
-from streams.llm.plans import Author, Fault, Usage
+from streams.llm.plans import Author, Fault, Misfit, Usage
 from streams.llm.settings import LlmSettings
 
 MICROS = 1_000_000
 CALLS = 2
 """Of a group: the question, and once what was wrong with the answer."""
-
+MOST_ERRORS = 1000
+"""Different ones that are counted."""
 
 NOTHING: Remembered = {}
 
@@ -35,6 +36,7 @@ class Extractor:
     ) -> None:
         self.author = author
         self.counts: Counter[str] = Counter()
+        self.errors: Counter[str] = Counter()
         self.cost = 0.0
         self._settings = settings
         self._client = client
@@ -81,6 +83,8 @@ class Extractor:
         self.counts["failed"] += 1
         text = replies[-1].text if replies else ""
         error = self._settings.redacted(error)
+        if len(self.errors) < MOST_ERRORS:
+            self.errors[error[:SHOWN]] += 1
         return plans.failure(error, text, group, self.author, self._usage(replies))
 
     def _known(self, group: Group, remembered: Remembered) -> Known:
@@ -93,7 +97,12 @@ class Extractor:
         if reply.fault:
             raise Fault(reply.fault)
         usage = self._usage(replies)
-        record = plans.plan(reply.text, group, known, self.author, usage)
+        try:
+            record = plans.plan(reply.text, group, known, self.author, usage)
+        except Fault as fault:
+            self._client.judged(reply, fits=not isinstance(fault, Misfit))
+            raise
+        self._client.judged(reply, fits=True)
         self.counts["groups"] += 1
         self.counts["repaired"] += len(replies) > 1
         return record
@@ -124,6 +133,11 @@ class Extractor:
         """What has been done and spent."""
         names = ("groups", "calls", "repaired", "failed", "prompt_tokens", "completion_tokens")
         return {**{name: self.counts[name] for name in names}, "cost": round(self.cost, 6)}
+
+    @property
+    def why_failed(self) -> str | None:
+        """What was wrong most often, in a line."""
+        return " ".join(self.errors.most_common(1)[0][0].split()) if self.errors else None
 
 
 @asynccontextmanager

@@ -47,7 +47,7 @@ def part_of(
     start: int,
     settings: LlmSettings,
 ) -> Part:
-    """Where the group left it. `begin`: of the log; `start`: for who has committed nothing."""
+    """Where the group left it. `begin`: of the log; `start`: if it has committed nothing."""
     reach = Reach(start)
     if commit is not None and commit.offset >= 0:
         reach = of_commit(commit.offset, commit.metadata or "")

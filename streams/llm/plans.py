@@ -1,7 +1,7 @@
-"""A model's answer, judged: a write plan that the fold will take, or faults in plain words.
+"""Checks a model's answer: it becomes a write plan that the fold will take, or a list of faults.
 
-What an answer may touch does not depend on what the turns talk a model into: this user alone,
-evidence among the turns it was shown, states and preferences it was shown, or new ones.
+Whatever the turns talk a model into, an answer can only change this user's memory, name turns of
+the request as evidence, and change states and preferences that it was shown, or make new ones.
 """
 
 import re
@@ -13,6 +13,7 @@ import msgspec
 from pydantic import ValidationError
 
 from schemas.base import JsonObject, format_time
+from streams.dates import resolve
 from streams.folds.ids import make_id
 from streams.folds.quoting import quoted
 from streams.llm.answers import Answer, StateSaid, without_nulls
@@ -20,7 +21,9 @@ from streams.llm.groups import Group
 from streams.llm.known import Known, cut, like_key
 from streams.pipeline.decode import Dead, decode, explain
 
-FENCE = re.compile(r"\A\s*```\w*\s*\n(.*?)\n\s*```\s*\Z", re.DOTALL)
+FENCE = re.compile(r"```\w*[ \t]*\n(.*?)\n\s*```", re.DOTALL)
+THOUGHT = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+"""What a model thinks aloud before it answers; a template may have written the opening tag."""
 MOST_FAULTS = 12
 ANSWER_KEPT = 20_000
 """Characters of an answer that a dead letter keeps."""
@@ -30,8 +33,8 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class Author(NamedTuple):
-    """Who makes plans: `extractor.name` and `extractor.version`. `timed`: a plan says when its
-    turns were recorded, where no broker will."""
+    """Who makes plans: `extractor.name` and `extractor.version`. `timed`: plans contain
+    `recorded_at`, because there is no broker to set it."""
 
     name: str
     version: str
@@ -39,7 +42,7 @@ class Author(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Of the calls of one group; cost in the prices' currency, `made_at` by the wall clock."""
+    """The calls made for one group; cost in the prices' currency, `made_at` by the wall clock."""
 
     calls: int
     prompt_tokens: int
@@ -49,25 +52,31 @@ class Usage(NamedTuple):
 
 
 class Fault(ValueError):  # noqa: N818 - what is wrong with an answer
-    """The answer is none; the text says what to change."""
+    """The answer is invalid; the message says what to change."""
+
+
+class Misfit(Fault):
+    """It has not even the shape that was asked for."""
 
 
 def plan_id(group: Group, author: Author) -> str:
-    """The same for the same turns, model and prompt: a retry never doubles."""
+    """The same for the same turns, model and prompt, so that a retry is a duplicate."""
     owner = (*group.owner, group.session_id)
     return make_id("plan", author.name, author.version, *owner, *group.event_ids)
 
 
 def plan(text: str, group: Group, known: Known, author: Author, usage: Usage) -> JsonObject:
-    """The record of an answer. Raises Fault."""
+    """The write plan of an answer. Raises Fault."""
     answer = _read(text)
     if faults := list(_faults(answer, group, known)):
         raise Fault("; ".join(faults[:MOST_FAULTS]))
     for update in answer.state_updates:
         _date(update, answer, group)
-    said = answer.model_dump(mode="json", exclude_defaults=True)
-    _give_reasons(said, group)
-    record = {**_record(group, author, usage), **said}
+    updates = answer.model_dump(mode="json", exclude_defaults=True)
+    _give_reasons(updates, group)
+    _give_dates(updates, group)
+    _replace(updates, known, author)
+    record = {**_record(group, author, usage), **updates}
     verdict = decode(_encode(record), ("", 0, 0))
     if isinstance(verdict, Dead):
         raise Fault(verdict.detail)
@@ -75,7 +84,8 @@ def plan(text: str, group: Group, known: Known, author: Author, usage: Usage) ->
 
 
 def failure(error: str, answer: str, group: Group, author: Author, usage: Usage) -> JsonObject:
-    """The record of a group no plan came of; ends as a dead letter, reason extraction_failed."""
+    """The record of a group without a valid answer; it becomes a dead letter, reason
+    extraction_failed."""
     record = _record(group, author, usage)
     record["extraction"] |= {"error": cut(error, 2000), "answer": cut(answer, ANSWER_KEPT)}
     return record
@@ -98,7 +108,7 @@ def _record(group: Group, author: Author, usage: Usage) -> JsonObject:
             "made_at": format_time(usage.made_at),
         },
     }
-    if len(group.turns) == 1:  # of several each update names its own: `event_id` goes into all
+    if len(group.turns) == 1:  # evidence of each update; of several turns each update names its own
         record["event_id"] = group.event_ids[0]
     if author.timed:
         record["recorded_at"] = format_time(group.known_at)
@@ -106,56 +116,103 @@ def _record(group: Group, author: Author, usage: Usage) -> JsonObject:
 
 
 def _read(text: str) -> Answer:
-    fenced = FENCE.match(text)
+    decoded = _decoded(text)
+    if not isinstance(decoded, dict):
+        raise Misfit("expected one JSON object")
     try:
-        given = _decode((fenced[1] if fenced else text).encode())
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise Fault(f"not JSON: {error}") from None
-    if not isinstance(given, dict):
-        raise Fault("expected one JSON object")
-    try:
-        return Answer.model_validate(without_nulls(given))
+        return Answer.model_validate(without_nulls(decoded))
     except ValidationError as error:
-        raise Fault(explain(error)) from None
+        raise Misfit(explain(error)) from None
 
 
-def _give_reasons(said: JsonObject, group: Group) -> None:
-    """Where the model gives no reason, the words of the first turn that it names as evidence."""
+def _decoded(text: str) -> Any:
+    """The JSON of an answer: all of it, else what follows the thoughts, else what is in the last
+    fence, else from the first brace to the last. Raises Misfit."""
+    said = THOUGHT.sub("", text)
+    braced = said[said.find("{") : said.rfind("}") + 1]
+    fault = None
+    for part in (text, said, *FENCE.findall(said)[-1:], braced):
+        try:
+            return _decode(part.encode())
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+            fault = fault or error
+    raise Misfit(f"not JSON: {fault}")
+
+
+def _give_dates(updates: JsonObject, group: Group) -> None:
+    """A state that names one date, or whose evidence does, is about it (docs/dates.md)."""
+    turns = {turn.event_id: turn for turn in group.turns}
+    for update in updates.get("state_updates", ()):
+        told = [turns[event_id] for event_id in update["evidence_event_ids"]]
+        at = told[0].occurred_at
+        named = {(one.start, one.end) for one in resolve(update.get("body_text", ""), at)}
+        if not named and update.get("op", "upsert") == "upsert" and len(told) == 1:
+            alone = sum(
+                told[0].event_id in one["evidence_event_ids"] for one in updates["state_updates"]
+            )
+            spans = resolve(told[0].user_input, at) if alone == 1 else []
+            named = {(one.start, one.end) for one in spans}
+        if len(named) == 1:
+            ((start, end),) = named
+            update["payload"] = {"about_start": format_time(start), "about_end": format_time(end)}
+
+
+def _replace(updates: JsonObject, known: Known, author: Author) -> None:
+    """What rules made of these turns was never so: their states are left without a moment, their
+    preferences revoked. Each update makes what it takes back, where another version of the rules
+    has not: a plan that is folded again under it is not refused."""
+    for row in known.replaced:
+        evidence = {
+            "evidence_event_ids": row["evidence_event_ids"],
+            "reason": f"replaced by {author.name}",
+        }
+        if row["entity"] == "state":
+            said = {name: row[name] for name in ("state_id", "kind", "body_text", "valid_from")}
+            update = {**said, "valid_to": row["valid_from"], **evidence}
+            updates.setdefault("state_updates", []).append(update)
+        else:
+            said = {name: row[name] for name in ("domain", "polarity", "subject", "confidence")}
+            twice = [{"op": op, **said, **evidence} for op in ("upsert_candidate", "revoke")]
+            updates["preference_updates"] = [*twice, *updates.get("preference_updates", ())]
+
+
+def _give_reasons(updates: JsonObject, group: Group) -> None:
+    """An update without a reason gets the words of the first turn that it names as evidence."""
     words = {turn.event_id: turn.user_input for turn in group.turns if turn.user_input.strip()}
-    context = said.get("context_updates", {})
+    context = updates.get("context_updates", {})
     lists = (
-        said.get("state_updates", ()), said.get("preference_updates", ()),
+        updates.get("state_updates", ()), updates.get("preference_updates", ()),
         context.get("threads", ()), context.get("links", ()),
     )  # fmt: skip
     for update in chain.from_iterable(lists):
         if not update.get("reason", "").strip() and words:
-            named = (words.get(one) for one in update.get("evidence_event_ids", ()))
+            named = (words.get(event_id) for event_id in update.get("evidence_event_ids", ()))
             update["reason"] = quoted(next(filter(None, named), next(iter(words.values()))))
 
 
 def _date(update: StateSaid, answer: Answer, group: Group) -> None:
-    """What is new was true from the first turn that says so, what ends until the last.
+    """A new state is true from the first turn that says so, one that ends until the last.
 
-    Of what had ended by then only the end is known: an empty interval there.
+    If a new state had ended by then, only its end is known: its interval is empty.
     """
     notes = answer.event_annotations
     at = {turn.event_id: turn.occurred_at for turn in group.turns}
-    said = sorted(at[event_id] for event_id in update.evidence_event_ids)
+    told_at = sorted(at[event_id] for event_id in update.evidence_event_ids)
     if update.op == "upsert":
         is_new = update.state_id is None and update.kind != "long_mood_state"
         if is_new and update.valid_from is None and not (notes and notes.about_start):
-            ended = said[0] if update.valid_to is None else update.valid_to
-            update.valid_from = min(said[0], ended)
+            ended = told_at[0] if update.valid_to is None else update.valid_to
+            update.valid_from = min(told_at[0], ended)
     elif update.op == "close" and update.valid_to is None and not (notes and notes.about_end):
-        began = said[-1] if update.valid_from is None else update.valid_from
-        update.valid_to = max(said[-1], began)
+        began = told_at[-1] if update.valid_from is None else update.valid_from
+        update.valid_to = max(told_at[-1], began)
 
 
 # --- what an answer may touch -----------------------------------------------------------------
 
 
 def _faults(answer: Answer, group: Group, known: Known) -> Iterator[str]:
-    """What the fold would refuse, and what is not this model's to say."""
+    """What the fold would refuse, and what an answer may not change."""
     yield from _foreign(answer, set(group.event_ids))
     kinds = known.kinds()
     for number, update in enumerate(answer.state_updates):
@@ -182,7 +239,7 @@ def _state_faults(update: StateSaid, kinds: dict[str, str]) -> Iterator[str]:
 
 
 def _foreign(answer: Answer, shown: set[str]) -> Iterator[str]:
-    """Events that were not among the turns."""
+    """Events named in the answer that are not among the turns."""
     for path, event_id in _events(answer.model_dump(exclude_none=True)):
         if event_id not in shown:
             yield f"{path}: {event_id!r} is none of the turns given"
@@ -190,10 +247,10 @@ def _foreign(answer: Answer, shown: set[str]) -> Iterator[str]:
 
 def _events(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
-        for name, one in value.items():
-            yield from _events(one, f"{path}.{name}" if path else name)
+        for name, inner in value.items():
+            yield from _events(inner, f"{path}.{name}" if path else name)
     elif isinstance(value, list):
-        for number, one in enumerate(value):
-            yield from _events(one, f"{path}.{number}")
+        for number, inner in enumerate(value):
+            yield from _events(inner, f"{path}.{number}")
     elif re.search(r"event_ids?(\.\d+)?$", path):
         yield path, value

@@ -1,4 +1,4 @@
-"""What a request says: the rules (prompt_1.txt), then the user's turns and memory as data."""
+"""What a request says: the rules (prompt_2.txt), then the user's turns and memory as data."""
 
 from functools import cache
 from importlib.resources import files
@@ -6,15 +6,18 @@ from importlib.resources import files
 import msgspec
 
 from schemas.base import JsonObject, format_time
+from streams.dates import Span, resolve
 from streams.llm.answers import strict_schema
 from streams.llm.groups import Group, Turn
 from streams.llm.known import PROMPTED, Known, cut
 
-VERSION = "1"
+VERSION = "2"
 """Of the rules and of the answer's schema. Another one makes other plans of the same turns: they
-are extracted anew (a test holds text and schema to it)."""
+are extracted again (a test holds text and schema to it)."""
 ANSWER_SHARE = 4
-"""Of what the agent said a quarter is enough to understand the user."""
+"""Of what the agent said a quarter is enough to understand the user; of what tools told it, too."""
+MOST_RESULTS = 8
+"""Of tools, for one turn: the last ones."""
 
 Message = dict[str, str]
 _encode = msgspec.json.Encoder().encode
@@ -24,13 +27,6 @@ _encode = msgspec.json.Encoder().encode
 def rules() -> str:
     """The system's part."""
     return (files(__package__) / f"prompt_{VERSION}.txt").read_text("utf-8")
-
-
-@cache
-def response_formats() -> tuple[JsonObject, JsonObject]:
-    """What to ask for, and what of a server that does not know it."""
-    schema = {"name": "memory", "strict": True, "schema": strict_schema()}
-    return {"type": "json_schema", "json_schema": schema}, {"type": "json_object"}
 
 
 def messages(group: Group, known: Known, max_text: int) -> list[Message]:
@@ -47,7 +43,7 @@ def messages(group: Group, known: Known, max_text: int) -> list[Message]:
 
 
 def repair(answer: str, faults: str) -> list[Message]:
-    """What is said after an answer that is none."""
+    """What the model is told after an invalid answer."""
     again = (
         f"That answer cannot be used: {faults}\n"
         "Answer again with the whole corrected JSON object and nothing else. Leave out what cannot "
@@ -64,10 +60,21 @@ def with_schema(asked: list[Message]) -> list[Message]:
 
 
 def _turn(turn: Turn, max_text: int) -> JsonObject:
-    return {
+    less = max_text // ANSWER_SHARE
+    shown: JsonObject = {
         "event_id": turn.event_id,
         "occurred_at": format_time(turn.occurred_at),
         "source": turn.source,
         "user_input": cut(turn.user_input, max_text),
-        "agent_answer": cut(turn.agent_answer, max_text // ANSWER_SHARE),
+        "agent_answer": cut(turn.agent_answer, less),
     }
+    if dates := [_date(turn.user_input, one) for one in resolve(turn.user_input, turn.occurred_at)]:
+        shown["dates"] = dates
+    if results := turn.tool_results[-MOST_RESULTS:]:
+        shown["tool_results"] = [cut(one, less) for one in results]
+    return shown
+
+
+def _date(text: str, span: Span) -> JsonObject:
+    said = text[span.begin : span.stop]
+    return {"said": said, "from": format_time(span.start), "to": format_time(span.end)}

@@ -19,6 +19,7 @@ from sinks.history import connect
 from sinks.root import HistoryWriteError
 from streams.errors import ConfigurationError
 from streams.files import local
+from streams.files.access import writing
 
 FOLDER = "_extract"
 _decode = msgspec.json.Decoder().decode
@@ -62,13 +63,27 @@ class Spool:
 
 
 @contextmanager
-def spooling(history: Path) -> Iterator[Spool]:
-    """A spool for the one extractor of a history. Raises ConfigurationError where one runs."""
+def alone(history: Path) -> Iterator[None]:
+    """Nobody else asks a model about this history's turns. Raises ConfigurationError where somebody
+    does."""
     folder = history / FOLDER
     folder.mkdir(mode=0o700, exist_ok=True)
-    refusal = f"{history}: another `turnfold extract` runs here; wait for it to end"
+    refusal = f"{history}: another `turnfold extract` runs here, or a server; wait for it to end"
     with locks.held(folder / "lock", ConfigurationError(refusal)):
-        with local.writing(history, borrow=True):  # what cannot be folded is not paid for
+        yield
+
+
+def fold_left(history: Path) -> None:
+    """Folds what a killed run left, if anything; a server lends the history for that."""
+    if any((history / FOLDER).glob("*.ndjson")):
+        Spool(history).fold()
+
+
+@contextmanager
+def spooling(history: Path) -> Iterator[Spool]:
+    """A spool for the one extractor of a history. Raises ConfigurationError where one runs."""
+    with alone(history):
+        with writing(history, borrow=True):  # what cannot be folded is not paid for
             pass
         spool = Spool(history)
         spool.fold()
@@ -83,8 +98,8 @@ def _clean(path: Path, history: Path) -> None:
     does it again: records folded before are duplicates."""
     found = [(line, _record(line)) for line in path.read_bytes().split(b"\n")]
     whole = [(line, record) for line, record in found if record is not None]
-    known = _known([record for _, record in whole], history)
-    lines = [line + b"\n" for (line, _), stays in zip(whole, known, strict=True) if stays]
+    stays = known([record for _, record in whole], history)
+    lines = [line + b"\n" for (line, _), one in zip(whole, stays, strict=True) if one]
     fresh = path.with_suffix(".fresh")
     fresh.write_bytes(b"".join(lines))
     fresh.replace(path)
@@ -99,8 +114,8 @@ def _record(line: bytes) -> JsonObject | None:
     return record if isinstance(record, dict) else None
 
 
-def _known(records: list[JsonObject], history: Path) -> list[bool]:
-    """Whether a record's first turn is in the history."""
+def known(records: list[JsonObject], history: Path) -> list[bool]:
+    """Of each record whether its first turn is in the history: who was forgotten has none."""
     if not records:
         return []
     wanted = [(one["tenant"], one["user_id"], one["extraction"]["event_ids"][0]) for one in records]

@@ -21,7 +21,7 @@ from aiokafka.structs import OffsetAndMetadata, TopicPartition
 from streams.errors import Unreachable
 from streams.kafka.agents.encoding import key_of, to_json
 from streams.kafka.client.admin import connected
-from streams.kafka.client.aiokafka_internals import KafkaConsumer, KafkaProducer
+from streams.kafka.client.aiokafka_internals import KafkaConsumer, KafkaProducer, start_or_stop
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.source import ConsumerSource
 from streams.kafka.client.topics import ensure_topics
@@ -43,7 +43,7 @@ AHEAD = 16
 """Groups that may wait for each request at a time; then nothing more is read."""
 TELL_EVERY = 5.0  # seconds between commits where no plan is written
 TRANSACTION_MS = 10_000
-PAUSE = 1.0  # seconds, before it begins anew
+PAUSE = 1.0  # seconds, before it begins again
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,12 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
                 await asyncio.sleep(PAUSE)
         if failure := self._asking.failure or self._failure:
             raise failure
-        return {"turns": self.turns, **asked.summary(), "stopped": self._asking.spent}
+        return {
+            "turns": self.turns,
+            **asked.summary(),
+            "stopped": self._asking.spent,
+            "why_failed": asked.why_failed,
+        }
 
     async def _session(self, asked: Extractor) -> bool:
         """From joining the group to leaving it; False where Kafka fails in between."""
@@ -150,11 +155,11 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         self._source = ConsumerSource(self._consumer, {})
         self._consumer.subscribe([TURNS.name], listener=self)
         try:
-            await self._producer.start()
-            await self._consumer.start()
+            await start_or_stop(
+                (self._producer.start, self._producer.stop),
+                (self._consumer.start, self._consumer.stop),
+            )
         except KafkaError as error:
-            await self._consumer.stop()
-            await self._producer.stop()
             raise Unreachable(f"Kafka: {self._kafka.bootstrap}: {error!r}") from None
 
     async def _end(self) -> None:
@@ -206,7 +211,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             self._asking.put(part, part.debounce.add(turn))
 
     def _close_idle(self, found: dict[TopicPartition, Any]) -> None:
-        """By the wall clock, once a partition is read to its end: before, its own time goes on."""
+        """By the wall clock, once a partition is read to its end; before that by its own time."""
         now = time.time_ns() // 1000
         for at, part in self._held.items():
             at_end = at not in found and not self._source.behind(at)

@@ -159,10 +159,10 @@ def test_an_endpoint_that_asks_for_too_much_patience(endpoint: Start) -> None:
     assert len(asked.requests) == 1
 
 
-@pytest.mark.parametrize(("status", "tries"), [(401, 1), (403, 1), (404, 1), (302, 1), (400, 4)])
+@pytest.mark.parametrize(("status", "tries"), [(401, 1), (403, 1), (404, 1), (302, 1), (400, 5)])
 def test_what_no_retry_will_change(endpoint: Start, status: int, tries: int) -> None:
-    """A 400 is asked once more without a JSON Schema: some endpoints do not know it. Then both are
-    probed: it might have been the request."""
+    """After a 400 a harmless request is sent in each of the four ways to ask for JSON: it might
+    have been the request, or how it asked."""
     asked = endpoint(lambda _: error(status, "no such thing: sk-1", Location="http://127.0.0.1:1"))
     found = only(asked, api_key="sk-1")
     assert isinstance(found, ConfigurationError)
@@ -282,7 +282,7 @@ def test_a_first_answer_is_not_forgotten_where_the_budget_ends(endpoint: Start) 
     assert (extraction["calls"], len(asked.requests)) == (1, 1)
 
 
-def test_who_comes_back_goes_on_with_the_first_answer(endpoint: Start) -> None:
+def test_who_comes_back_continues_with_the_first_answer(endpoint: Start) -> None:
     asked = endpoint(in_turn(NONSENSE, error(503), error(503), error(503)))
 
     async def inside() -> Any:

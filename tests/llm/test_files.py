@@ -64,7 +64,7 @@ def test_turns_become_plans_with_their_cost(endpoint: Start, folded: Folded) -> 
         "sum(CAST(doc ->> '$.extraction.prompt_tokens' AS INT)), "
         "sum(CAST(doc ->> '$.extraction.cost' AS DOUBLE)) FROM plans GROUP BY ALL",
     )
-    assert found == [("llm/test", "1", 6, 4200, pytest.approx(0.006))]
+    assert found == [("llm/test", "2", 6, 4200, pytest.approx(0.006))]
     facts = rows(history, "SELECT body_text, evidence_event_ids FROM state_current")
     assert len(facts) == 24
     assert ("user 2 said 7", ["e702"]) in facts, "evidence is the turn, not the whole group"
@@ -90,7 +90,7 @@ def test_new_turns_alone_are_asked_about(endpoint: Start, folded: Folded) -> Non
     assert asked.requests[-1].said == ["fact: two"]
 
 
-def test_another_model_is_asked_anew(endpoint: Start, folded: Folded) -> None:
+def test_another_model_is_asked_again(endpoint: Start, folded: Folded) -> None:
     history = folded([told(1, 0, "fact: one")])
     asked = endpoint()
     extract(history, asked.settings())
@@ -428,7 +428,9 @@ def test_a_failure_is_a_dead_letter_and_asked_about_again_only_if_told(
     assert len(rows(history, "SELECT * FROM plans")) == 2
 
 
-def test_the_budget_of_a_run_stops_it_and_the_next_goes_on(endpoint: Start, folded: Folded) -> None:
+def test_the_budget_of_a_run_stops_it_and_the_next_continues(
+    endpoint: Start, folded: Folded
+) -> None:
     history = folded(talk(users=5, turns=1))
     asked = endpoint()
     # a call comes to 730 tokens; what it may come to is reserved beforehand

@@ -30,7 +30,7 @@ def test_without_an_endpoint_nothing_is_folded(tmp_path: Path) -> None:
     assert not (tmp_path / "history").exists()
 
 
-def test_a_history_goes_on_asking_the_model_or_says_why_it_cannot(
+def test_a_history_continues_asking_the_model_or_says_why_it_cannot(
     endpoint: Start, tmp_path: Path
 ) -> None:
     files = [

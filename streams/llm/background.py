@@ -1,0 +1,262 @@
+"""The model beside a server: turns are folded and answered first, then it is asked about them.
+
+What is still to be asked about is read from the history's tables, where plans name their turns: so
+a kill loses nothing, and nothing else has to be noted. A record is in the server's log as soon as
+it is made; the next ones of the same users are asked when the tables have it.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from threading import Thread
+from typing import Protocol
+
+from schemas.base import JsonObject
+from sinks.generation import find_tables
+from sinks.root import HistoryError
+from streams.errors import ConfigurationError, TurnfoldError, Unreachable
+from streams.files.access import erasing
+from streams.files.extractor_choice import asks_model
+from streams.llm.budget import HOUR, Budget, BudgetSpent
+from streams.llm.files import WAVE, waves
+from streams.llm.groups import Debounce, Group, Turn
+from streams.llm.history import Undone, remembered, spent_since, with_texts
+from streams.llm.known import Remembered
+from streams.llm.maker import Extractor, extractor
+from streams.llm.settings import LlmSettings
+from streams.llm.spool import alone, fold_left, known
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 5_000
+"""Turns that one look into the tables takes up: what waits in memory is bounded."""
+LOOK_EVERY = 1.0
+"""Seconds between two looks, where something was committed or a group may be idle by now."""
+AGAIN = 5.0
+"""Seconds until it goes on after a failure."""
+REFUSED_AGAIN = 60.0
+"""The same, where the endpoint refuses the key or the model."""
+TICK = 0.05
+
+Key = tuple[str, str, str]
+
+
+class Log(Protocol):
+    """Where records go, and how far the tables have them."""
+
+    def post(self, record: JsonObject) -> Awaitable[int | None]:
+        """Appends it to the log; its offset, or a greater one, once it is on disk. None where the
+        log cannot take it now."""
+
+    @property
+    def end(self) -> int | None:
+        """The greatest offset in the log; None while the history is not open."""
+
+    @property
+    def committed(self) -> int:
+        """The offset up to which the tables have it."""
+
+
+class Background:
+    """Asks the model about a served history's turns, in a thread of its own. `turns` were settled,
+    groups are `waiting`; `asked` and `budget` count what was asked and spent."""
+
+    def __init__(self, root: Path, settings: LlmSettings, log_of_server: Log) -> None:
+        self.turns = 0
+        self.waiting = 0
+        self.asked: Extractor | None = None
+        self.budget = Budget(settings)
+        self._root = root
+        self._settings = settings
+        self._log = log_of_server
+        self._about = "is about to be asked"
+        self._tables: Path | None = None
+        self._since = 0
+        self._looked: tuple[int, float] = (-1, 0.0)
+        self._done: set[Key] = set()
+        self._open: float | None = None  # when the oldest group that gathers is idle
+        self._ending = False
+        self._thread = Thread(target=self._in_thread, name="model", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def end(self) -> None:
+        """Abandons what is under way; a later start asks about it again."""
+        self._ending = True
+        self._thread.join()
+
+    @property
+    def about(self) -> str:
+        """How it stands, in a few words."""
+        waiting = f", {self.waiting} groups wait" if self.waiting else ""
+        down = self.asked is not None and self.asked.breaker != "closed"
+        return f"the model {'does not answer' if down else self._about}{waiting}"
+
+    # --- the thread -------------------------------------------------------------------------------
+
+    def _in_thread(self) -> None:
+        asyncio.run(self._run())
+
+    async def _run(self) -> None:
+        work = asyncio.create_task(self._work())
+        while not self._ending and not work.done():
+            await asyncio.sleep(TICK)
+        work.cancel()
+        with suppress(asyncio.CancelledError):
+            await work
+
+    async def _work(self) -> None:
+        while True:
+            try:
+                await self._session()
+            except BudgetSpent as spent:
+                self._about = f"is asked no more by this server: {spent}"
+                log.warning("%s", self._about)
+                return
+            except ConfigurationError as error:
+                self._tell(f"is not asked: {error}")
+                await asyncio.sleep(REFUSED_AGAIN if self.asked else AGAIN)
+            except (TurnfoldError, HistoryError) as error:
+                self._tell(f"waits: {error}")
+                await asyncio.sleep(AGAIN)
+            except Exception:
+                log.exception("the model is not asked; tries again")
+                await asyncio.sleep(AGAIN)
+
+    def _tell(self, about: str) -> None:
+        if about != self._about:
+            log.warning("the model %s", about)
+        self._about = about
+
+    async def _session(self) -> None:
+        """Raises ConfigurationError, BudgetSpent; what a killed server left in its log, and a
+        killed `extract` in its spool, is in the tables before the model is asked."""
+        with alone(self._root):
+            await asyncio.to_thread(fold_left, self._root)
+            while self._log.end is None:
+                await asyncio.sleep(TICK)
+            await self._in_tables(self._log.end)
+            for spent in await asyncio.to_thread(spent_since, self._root, time.time() - HOUR):
+                self.budget.recall(*spent)
+            async with extractor(self._settings, self.budget, timed=False, patient=True) as asked:
+                self.asked = asked
+                while True:
+                    await self._look(asked)
+
+    async def _in_tables(self, offset: int) -> None:
+        while self._log.committed < offset:
+            await asyncio.sleep(TICK)
+
+    async def _look(self, asked: Extractor) -> None:
+        """Asks about what is there, then waits until there may be more."""
+        stands = self._log.committed
+        if stands == self._looked[0] and (self._open is None or time.time() < self._open):
+            await asyncio.sleep(TICK)
+            return
+        await asyncio.sleep(max(0.0, self._looked[1] + LOOK_EVERY - time.monotonic()))
+        self._looked = stands, time.monotonic()
+        if not await asyncio.to_thread(asks_model, self._root):
+            self._about, self._open = "is not asked: another extractor was chosen", None
+            return
+        groups, since, more = await asyncio.to_thread(self._found, asked)
+        self.waiting = len(groups)
+        self._about = "is asked"
+        for wave in waves(groups, self._settings.concurrency * WAVE):
+            await self._ask(asked, wave)
+        self.waiting, self._since = 0, since  # not before all of them are settled
+        if more:
+            self._looked = -1, self._looked[1]
+
+    def _found(self, asked: Extractor) -> tuple[list[Group], int, bool]:
+        """The groups that are closed by now; from when on to look once these are settled; whether
+        there are more turns than were looked at."""
+        if (tables := find_tables(self._root)) != self._tables:
+            self._tables, self._since, self._done = tables, 0, set()
+        told = self._settings
+        with closing(
+            Undone(self._root, asked.author, told.sources, again=False, since=self._since,
+                   most=AT_ONCE)
+        ) as undone:  # fmt: skip
+            found = list(undone.turns())
+        self._done &= set(map(_key, found))
+        left = [turn for turn in found if _key(turn) not in self._done]
+        debounce = Debounce(told.turns, told.idle)
+        groups = [group for turn in left for group in debounce.add(turn)]
+        groups += debounce.advance(time.time_ns() // 1000)
+        gathering = [turn for group in debounce.flush() for turn in group.turns]
+        first = (turn.recorded_at for turn in gathering or found[-1:])
+        last = {(turn.tenant, turn.session_id, turn.user_id): turn for turn in gathering}
+        idle = min((turn.recorded_at for turn in last.values()), default=None)
+        self._open = None if idle is None else (idle + told.idle) / 1e6
+        return groups, min(first, default=self._since), len(found) == AT_ONCE and bool(groups)
+
+    async def _ask(self, asked: Extractor, wave: Sequence[Group]) -> None:
+        """Of each user one group; the tables have what came of them when it returns."""
+        groups = await asyncio.to_thread(with_texts, self._root, wave)
+        told = await asyncio.to_thread(remembered, self._root, groups)
+        limit = asyncio.Semaphore(self._settings.concurrency)
+        ends: list[int] = []
+
+        spent: list[BudgetSpent] = []
+
+        async def one(group: Group, shown: Remembered) -> None:
+            async with limit:
+                if spent:
+                    return
+                try:
+                    record = await self._made(asked, group, shown)
+                except BudgetSpent as error:
+                    spent.append(error)
+                    return
+            ends.append(await self._post(record))
+            self._done.update(map(_key, group.turns))
+            self.turns += len(group.turns)
+            self.waiting -= 1
+
+        tasks = [asyncio.create_task(one(*both)) for both in zip(groups, told, strict=True)]
+        try:
+            await asyncio.gather(*tasks)
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            raise
+        self.waiting -= len(wave) - len(groups)
+        await self._in_tables(max(ends, default=0))
+        if spent:
+            raise spent[0]
+
+    async def _made(self, asked: Extractor, group: Group, shown: Remembered) -> JsonObject:
+        """Waits for the endpoint, and for the hour's budget, as long as it takes."""
+        while True:
+            try:
+                return await asked.make(group, shown)
+            except Unreachable as error:
+                self._tell(f"does not answer: {error}")
+            except BudgetSpent as spent:
+                if spent.seconds is None:
+                    raise
+                self._tell(f"waits: {spent}")
+                await asyncio.sleep(spent.seconds)
+
+    async def _post(self, record: JsonObject) -> int:
+        """Not of somebody who was forgotten meanwhile: `forget` waits for this, or this for it.
+        While the log has no room `forget` is let through, which may make some."""
+        while True:
+            pause = TICK
+            with suppress(ConfigurationError), erasing(self._root, alone=False):
+                if not (await asyncio.to_thread(known, [record], self._root))[0]:
+                    return 0
+                offset = await self._log.post(record)
+                if offset is not None:
+                    return offset
+                pause = AGAIN
+            await asyncio.sleep(pause)
+
+
+def _key(turn: Turn) -> Key:
+    return turn.tenant, turn.session_id, turn.event_id
