@@ -4,8 +4,12 @@ The index is derived from the history's tables and lies beside them; it can be t
 time (docs/search.md).
 """
 
-from streams.search.answer import search, update
+from streams.search.answer import embed, recall, search, sessions, update, users
 from streams.search.build import NotIndexed, forget
-from streams.search.query import Hit, Kind, Page, Query
+from streams.search.owners import Listing, Session, User
+from streams.search.query import Hit, Kind, Neighbour, Page, Query, Turn, period
 
-__all__ = ["Hit", "Kind", "NotIndexed", "Page", "Query", "forget", "search", "update"]
+__all__ = [
+    "Hit", "Kind", "Listing", "Neighbour", "NotIndexed", "Page", "Query", "Session", "Turn", "User",
+    "embed", "forget", "period", "recall", "search", "sessions", "update", "users",
+]  # fmt: skip

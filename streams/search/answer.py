@@ -1,24 +1,42 @@
-"""`search`: the question of one tenant to its own index, brought up to date before."""
+"""The question of one tenant to its own index, brought up to date before: `search` answers with
+excerpts, `recall` with whole turns."""
 
 import sqlite3
-from contextlib import closing
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event
+from typing import TypeVar
 
 import msgspec
 
 from schemas.time import format_time
 from sinks.generation import find_tables
 from streams.errors import UsageError
-from streams.search import build
-from streams.search.query import KINDS, MAX_LIMIT, Cursor, Hit, Page, Query, decode, encode
+from streams.search import about, build, meaning, owners
+from streams.search.candidates import Near
+from streams.search.neighbours import neighbours_of
+from streams.search.owners import Listing, Session, User
+from streams.search.query import (
+    EXCERPT,
+    KINDS,
+    MAX_LIMIT,
+    MAX_NEIGHBOURS,
+    Cursor,
+    Hit,
+    Page,
+    Query,
+    Turn,
+    decode,
+    encode,
+)
 from streams.search.rank import Found, Ranker
-from streams.search.store import FOREVER, connected
+from streams.search.readers import READERS
+from streams.search.recall import turns_of
+from streams.search.store import FOREVER, notes
 from streams.search.tokens import tokens
 
-EXCERPT = 600
-"""Characters of a hit's text that are shown."""
 ATTEMPTS = 5
+T = TypeVar("T")
 
 
 def search(
@@ -32,35 +50,86 @@ def search(
     HistoryError.
     """
     query = _checked(query)
+    near = meaning.near(find_tables(root), tenant, query)
+    return answered(root, tenant, lambda db: _page(db, query, near), update=update, at_once=at_once)
+
+
+def recall(
+    root: Path, tenant: str, query: Query, *, update: bool = True, at_once: bool = False
+) -> list[Turn]:
+    """The turns of the best hits, which are events, and behind them those around each; else as
+    `search`."""
+    query = _checked(query)
+    near = meaning.near(find_tables(root), tenant, query)
+    return answered(
+        root, tenant, lambda db: _turns(db, query, near), update=update, at_once=at_once
+    )
+
+
+def users(
+    root: Path, tenant: str, asked: Listing, *, update: bool = True, at_once: bool = False
+) -> list[User]:
+    """A page of a tenant's users; else as `search`."""
+    return answered(
+        root, tenant, lambda db: owners.users(db, asked), update=update, at_once=at_once
+    )
+
+
+def sessions(
+    root: Path, tenant: str, asked: Listing, *, update: bool = True, at_once: bool = False
+) -> list[Session]:
+    """A page of a tenant's sessions; else as `search`."""
+    return answered(
+        root, tenant, lambda db: owners.sessions(db, asked), update=update, at_once=at_once
+    )
+
+
+def answered(
+    root: Path,
+    tenant: str,
+    answer: Callable[[sqlite3.Connection], T],
+    *,
+    update: bool,
+    at_once: bool,
+) -> T:
+    """What an index answers, brought up to date before."""
     folder = find_tables(root)
     for attempt in range(ATTEMPTS):
-        path = (
-            build.update(folder, tenant, at_once=at_once)
-            if update
-            else build.current(folder, tenant)
-        )
-        if path is None:
-            raise build.NotIndexed("nothing is indexed yet; try again in a while")
+        path = build.current(folder, tenant)
         try:
-            with closing(connected(path)) as db:
-                return _page(db, query)
+            if update and (path is None or not build.lacks_nothing(folder, path)):
+                path = build.update(folder, tenant, at_once=at_once)
+            if path is None:
+                raise build.NotIndexed("nothing is indexed yet; try again in a while")
+            with READERS.reading(path) as db:
+                return answer(db)
         except sqlite3.OperationalError:
-            if path.exists() or attempt == ATTEMPTS - 1:
+            if path is None or path.exists() or attempt == ATTEMPTS - 1:
                 raise
     raise AssertionError("the last attempt raises")
 
 
 def update(root: Path, tenant: str, *, rebuild: bool = False, ending: Event | None = None) -> Path:
-    """Brings a tenant's index up to date, or builds it anew; its file. Raises NotIndexed once
+    """Brings a tenant's index up to date, or builds it again; its file. Raises NotIndexed once
     `ending` is set, HistoryError."""
     return build.update(find_tables(root), tenant, rebuild=rebuild, ending=ending)
 
 
+def embed(root: Path, tenant: str, *, ending: Event | None = None) -> int:
+    """Makes the vectors that a tenant's index lacks, if an endpoint of embeddings is set; how many
+    were made. Raises Unreachable where the endpoint does not answer; what was made is kept."""
+    return meaning.embed(find_tables(root), tenant, ending or Event())
+
+
 def _checked(query: Query) -> Query:
+    if query.since is not None and query.until is not None and query.since > query.until:
+        raise UsageError(f"from: {format_time(query.since)} is after to {format_time(query.until)}")
     if unknown := [kind for kind in query.kinds if kind not in KINDS]:
         raise UsageError(f"kinds: no kind {unknown[0]!r}; there are {', '.join(KINDS)}")
     if not 1 <= query.limit <= MAX_LIMIT:
         raise UsageError(f"limit: {query.limit} is not between 1 and {MAX_LIMIT}")
+    if not 0 <= query.neighbours <= MAX_NEIGHBOURS:
+        raise UsageError(f"neighbours: {query.neighbours} is not between 0 and {MAX_NEIGHBOURS}")
     if not query.kinds:
         raise UsageError(f"kinds: name one of {', '.join(KINDS)}")
     if query.cursor is None:
@@ -68,13 +137,8 @@ def _checked(query: Query) -> Query:
     return msgspec.structs.replace(query, now=decode(query.cursor).now)
 
 
-def _page(db: sqlite3.Connection, query: Query) -> Page:
-    db.execute("PRAGMA query_only = 1")
-    db.execute("BEGIN")  # all of it from one state of the index
-    meta = {
-        key: msgspec.json.decode(value) for key, value in db.execute("SELECT key, value FROM meta")
-    }
-    ranker = Ranker(db, query, meta)
+def _page(db: sqlite3.Connection, query: Query, near: Near | None) -> Page:
+    ranker = _ranker(db, query, near)
     found = ranker.found()
     if query.cursor is not None:
         after = decode(query.cursor)
@@ -83,12 +147,21 @@ def _page(db: sqlite3.Connection, query: Query) -> Page:
     more = len(found) > query.limit
     asked = {one.term for one in ranker.asked}
     cursor = encode(Cursor(query.now, shown[-1].score, shown[-1].number)) if more else None
-    return Page([_hit(one, asked) for one in shown], cursor)
+    return Page([_hit(db, query, one, asked) for one in shown], cursor)
 
 
-def _hit(found: Found, asked: set[str]) -> Hit:
+def _turns(db: sqlite3.Connection, query: Query, near: Near | None) -> list[Turn]:
+    return turns_of(db, query, _ranker(db, query, near).found()[: query.limit])
+
+
+def _ranker(db: sqlite3.Connection, query: Query, near: Near | None) -> Ranker:
+    return Ranker(db, query, notes(db), near)
+
+
+def _hit(db: sqlite3.Connection, query: Query, found: Found, asked: set[str]) -> Hit:
     row = found.row
     text, matches = _excerpt(row.text, asked)
+    named = about.overlapping(about.read(row.about), query.about)
     return Hit(
         row.kind,
         row.key,
@@ -100,6 +173,8 @@ def _hit(found: Found, asked: set[str]) -> Hit:
         matches,
         found.score,
         found.why,
+        neighbours_of(db, query, row),
+        *(map(format_time, named) if named else ()),
     )
 
 

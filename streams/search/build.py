@@ -2,9 +2,10 @@
 
 Under `_search` beside the tables lie `TENANT.N.sqlite`, TENANT being a hash. The greatest N is
 the index; it is written under another name and gets its own when it is whole, so a killed build
-leaves the one before. One process updates, others go on with what they find.
+leaves the one before. One process updates, others continue with what they find.
 """
 
+import errno
 import hashlib
 import logging
 import os
@@ -19,9 +20,10 @@ from _duckdb import DuckDBPyConnection
 
 from sinks.locks import taken
 from sinks.root import HistoryError, HistoryWriteError
-from streams.search import source
+from streams.search import source, vectors
+from streams.search.readers import READERS
 from streams.search.source import Change, News
-from streams.search.store import FOREVER, FORMAT, Doc, Index, connected
+from streams.search.store import FOREVER, FORMAT, Doc, Index, connected, notes
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -30,7 +32,8 @@ FOLDER = "_search"
 WAIT_FOR_FIRST = 5
 """Seconds for which a search waits for another process's first build."""
 LITTLE = 1_000_000
-"""Bytes of new files, a second's work or two: who asks at once does not wait for more."""
+"""Bytes of new files, a second's work or two: a question does not wait for more."""
+READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 GROWTH = 1.2
 """Of the documents: then it is counted again how common a term is."""
 
@@ -59,13 +62,41 @@ def update(
 
     Where another is at it, the index that there is. Raises NotIndexed where that one is building
     the first, and takes its time; with `at_once` wherever it would take its time; once `ending` is
-    set, which leaves all as it was. HistoryWriteError.
+    set, which leaves all as it was. HistoryWriteError; not where the folder is read-only and the
+    index lacks nothing.
     """
     try:
         folder.joinpath(FOLDER).mkdir(exist_ok=True)
         return _updated(folder, tenant, rebuild, at_once, ending or Event())
     except (OSError, sqlite3.Error) as error:
+        if isinstance(error, OSError) and error.errno in READ_ONLY and not rebuild:
+            return _as_it_is(folder, tenant, error)
         raise HistoryWriteError(f"{folder / FOLDER}: {error}") from error
+
+
+def _as_it_is(folder: Path, tenant: str, error: OSError) -> Path:
+    """The index in a folder that cannot be written. Raises HistoryWriteError if it lacks rows."""
+    at = current(folder, tenant)
+    if at is not None and lacks_nothing(folder, at):
+        return at
+    lacks = "has no index of this tenant" if at is None else "its index lacks the newest records"
+    raise HistoryWriteError(
+        f"{folder / FOLDER}: cannot be written ({error.strerror}) and {lacks}: run the search once "
+        "as a user who may write there, or search a copy of the history"
+    )
+
+
+def lacks_nothing(folder: Path, path: Path) -> bool:
+    """Whether an index has all that the tables have now."""
+    try:
+        with READERS.reading(path) as db:
+            known = notes(db)
+    except sqlite3.Error:  # it is gone, or broken
+        return False
+    if known.get("format") != FORMAT:
+        return False
+    gained = {name: source.news(folder / name, known[name]) for name in source.TABLES}
+    return all(one is not None and one.version == known[name] for name, one in gained.items())
 
 
 def _updated(folder: Path, tenant: str, rebuild: bool, at_once: bool, ending: Event) -> Path:
@@ -80,18 +111,20 @@ def _updated(folder: Path, tenant: str, rebuild: bool, at_once: bool, ending: Ev
         if at is not None and not rebuild and _brought_up(folder, tenant, at, most, ending):
             return at
         if at_once:
-            raise NotIndexed("the index has to be built anew; try again in a while")
+            raise NotIndexed("the index has to be built again; try again in a while")
         return _built(folder, tenant, at, ending)
 
 
-def forget(folder: Path, tenant: str) -> None:
-    """Removes a tenant's index with all that it leaves on disk; the next search makes it anew.
+def forget(folder: Path, tenant: str, user_id: str) -> None:
+    """Removes a tenant's index with all that it leaves on disk, and a person's vectors; the next
+    search makes the index again.
 
     To be called when the tables have been erased from: what is built later holds nothing of it.
     """
     if folder.joinpath(FOLDER).exists():
         with _lock(folder, tenant, FOREVER):
             _remove(folder, tenant)
+            vectors.forget(folder / FOLDER, tenant, user_id)
 
 
 @contextmanager
@@ -102,7 +135,7 @@ def _lock(folder: Path, tenant: str, wait: float) -> Iterator[bool]:
 
 
 def _brought_up(folder: Path, tenant: str, path: Path, most: int | None, ending: Event) -> bool:
-    """Adds what the tables have gained; False where it has to be built anew. Raises NotIndexed
+    """Adds what the tables have gained; False where it has to be built again. Raises NotIndexed
     where that is more than `most` bytes."""
     try:
         return _added_to(folder, tenant, path, most, ending)
@@ -115,7 +148,8 @@ def _brought_up(folder: Path, tenant: str, path: Path, most: int | None, ending:
 
 def _added_to(folder: Path, tenant: str, path: Path, most: int | None, ending: Event) -> bool:
     with closing(Index(connected(path))) as index:
-        if index.value("format") != FORMAT:
+        if (made := index.value("format")) != FORMAT:
+            log.warning("%s: of format %s, not %s; building it anew", path, made, FORMAT)
             return False
         found = {name: source.news(folder / name, index.value(name)) for name in source.TABLES}
         gained = {name: one for name, one in found.items() if one is not None}
@@ -168,6 +202,11 @@ def _add(
     for members in _until(ending, source.threads(db, revisions, tenant)):
         for event, thread, held in members:
             index.put_into(thread, event) if held else index.take_from(thread, event)
+    for table in source.TOUCHES:
+        for touched in _until(ending, source.touches(db, table, found[table].files, tenant)):
+            for kind, id, at in touched:
+                index.touch(kind, id, at)
+    index.settle_counts()
     for name, one in found.items():
         index.note(name, one.version)
     index.note("docs", index.docs)
@@ -179,7 +218,7 @@ def _add(
 def _until(ending: Event, batches: Iterator[T]) -> Iterator[T]:
     for batch in batches:
         if ending.is_set():
-            raise NotIndexed("indexing was broken off; it is done again when it is asked for")
+            raise NotIndexed("indexing was interrupted; the next search starts it again")
         yield batch
 
 

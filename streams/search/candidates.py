@@ -2,16 +2,20 @@
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
+from streams.search import about
 from streams.search.query import KINDS, Query
 from streams.search.question import Asked, docs_with
 from streams.search.store import STRETCH, scope
 
 POSTINGS = 12_000
 """That are read for one question: what bounds its cost."""
+FEW = 150
+"""Documents of a user or session that are read one by one: where others have a word a hundred
+thousand times, that costs less than its postings."""
 CANDIDATES = 300
 MOST_READ = 4 * CANDIDATES
 """Where filters leave few of the likeliest."""
@@ -36,14 +40,20 @@ class Row(NamedTuple):
     text: str
     terms: str
     evidence: str | None
+    about: str | None
 
 
 ROW = f"""
 SELECT doc.id, doc.kind, doc.key, s.name, u.name, doc.at, doc.since, doc.until, doc.newest,
-    doc.ends, doc.length, doc.text, doc.terms, doc.evidence
+    doc.ends, doc.length, doc.text, doc.terms, doc.evidence,
+    doc.about
 FROM doc JOIN passage ON passage.no = doc.id / {STRETCH}
 LEFT JOIN name s ON s.no = passage.session LEFT JOIN name u ON u.no = doc.person
 """
+
+
+Near = Sequence[tuple[str, str, str, str]]
+"""Kind, session, user (empty: none) and key of documents, the nearest in meaning first."""
 
 
 class Candidates:
@@ -51,18 +61,23 @@ class Candidates:
 
     def __init__(self, db: sqlite3.Connection, query: Query, asked: list[Asked], docs: int) -> None:
         self.db, self.query, self.asked, self.docs = db, query, asked, docs
+        self.masks: dict[int, int] = {}
         self.passages: dict[int, int] = defaultdict(int)
+        self._preceding: dict[int, int] = {}
+        self._following: dict[int, int] = {}
         self._weights: dict[int, float] = {0: 0.0}
+        self._scoped = docs
 
     def found(self) -> list[Row]:
-        """The likeliest documents that the query allows; `passages` then has the terms of each."""
+        """The likeliest documents that the query allows; `masks` and `passages` then have the terms
+        of each document and passage."""
         scope = self._scope()
-        if not self.asked or scope is None:
+        if scope is None or not (self.asked or self.query.about):
             return []
-        masks = self._postings(scope)
-        for number, mask in masks.items():
+        self.masks = self._postings(scope) if self.asked else self._newest(scope)
+        for number, mask in self.masks.items():
             self.passages[number // STRETCH] |= mask
-        return self._rows(masks)
+        return self._rows(self.masks)
 
     @property
     def whole(self) -> float:
@@ -77,6 +92,33 @@ class Candidates:
             )
         return self._weights[mask]
 
+    def link(self, rows: list[Row]) -> None:
+        """Learns which passages of their sessions follow each other, for `beyond`."""
+        listed = ", ".join(str(number) for number in {row.number // STRETCH for row in rows})
+        sql = (
+            "SELECT session, no FROM passage WHERE person IS NULL AND session IN "
+            f"(SELECT session FROM passage WHERE no IN ({listed})) ORDER BY session, no"
+        )
+        for (session, no), (other, following) in pairwise(self.db.execute(sql)):
+            if session == other:
+                self._following[no], self._preceding[following] = following, no
+
+    def beside(self, number: int, shares: dict[int, float]) -> Iterator[tuple[int, float]]:
+        """The documents so many places before and after one in its session, with their shares."""
+        for steps, share in shares.items():
+            for other in (self.beyond(number, -steps), self.beyond(number, steps)):
+                if other is not None:
+                    yield other, share
+
+    def beyond(self, number: int, steps: int) -> int | None:
+        """The number that a document has which is so many places after one in its session."""
+        passage, place = divmod(number, STRETCH)
+        at = place + steps
+        if 0 <= at < STRETCH:
+            return number + steps
+        other = (self._preceding if at < 0 else self._following).get(passage)
+        return None if other is None else other * STRETCH + at % STRETCH
+
     def events(self, keys: list[str], citing: Row) -> list[Row]:
         """Events that something cites, as far as the query allows them."""
         marks = ", ".join("?" * len(keys))
@@ -85,6 +127,18 @@ class Candidates:
         if citing.session is None:
             return [row for row in found if row.user == citing.user]
         return [row for row in found if row.session == citing.session]
+
+    def named(self, near: Near) -> list[Row]:
+        """Documents by their names, in that order, as far as the query allows them."""
+        marks = ", ".join("?" * len(near))
+        sql = f"{ROW} WHERE doc.key IN ({marks})"
+        found = map(Row._make, self.db.execute(sql, [key for *_, key in near]))
+        rows = {
+            (row.kind, row.session or "", row.user or "", row.key): row
+            for row in found
+            if row.kind in self.query.kinds and self._allowed(row)
+        }
+        return [rows[one] for one in near if one in rows]
 
     def _scope(self) -> str | None:
         """What the query is narrowed to, as FTS5 has it; None where there is no such thing.
@@ -98,18 +152,35 @@ class Candidates:
                 known = self.db.execute(sql, [kind, name]).fetchone()
                 if known is None:
                     return None
-                if 2 * docs_with(self.db, scope(kind[0], known[0])) < self.docs:
+                theirs = docs_with(self.db, scope(kind[0], known[0]))
+                if 2 * theirs < self.docs:
                     parts.append(f'"{scope(kind[0], known[0])}"')
+                    self._scoped = min(self._scoped, theirs)
         if "event" not in self.query.kinds:
             kinds = [f'"{scope("k", kind)}"' for kind in KINDS if kind in self.query.kinds]
             parts.append(f"({' OR '.join(kinds)})")
+        if self.query.about is not None:
+            dates = (f'"{scope("d", one)}"' for one in about.asked(self.query.about))
+            parts.append(f"({' OR '.join(dates)})")
         return " AND ".join(parts)
+
+    def _newest(self, scope: str) -> dict[int, int]:
+        """Where nothing is asked, the last documents of the scope, with no terms."""
+        sql = (
+            "SELECT rowid FROM term WHERE term MATCH ? AND rowid BETWEEN ? AND ? "
+            "ORDER BY rowid DESC LIMIT ?"
+        )
+        return dict.fromkeys(
+            (number for (number,) in self.db.execute(sql, [scope, *self._span(), POSTINGS])), 0
+        )
 
     def _postings(self, scope: str) -> dict[int, int]:
         """Document -> the terms it has, a bit each. Rarest first, within bounds."""
+        low, high = self._span()
+        if scope and self._scoped <= FEW:
+            return self._masks_of_few(scope, low, high)
         found: dict[int, int] = {}
         left = POSTINGS
-        low, high = self._span()
         for bit, one in enumerate(self.asked):
             if not scope and one.docs > left and found:
                 continue
@@ -126,16 +197,34 @@ class Candidates:
                 break
         return found
 
+    def _masks_of_few(self, scope: str, low: int, high: int) -> dict[int, int]:
+        """What `_postings` says, out of the documents themselves."""
+        sql = (
+            "SELECT id, terms FROM doc WHERE id IN "
+            "(SELECT rowid FROM term WHERE term MATCH ? AND rowid BETWEEN ? AND ?)"
+        )
+        words = [(1 << bit, f" {one.term} ") for bit, one in enumerate(self.asked)]
+        masks = (
+            (number, sum(bit for bit, word in words if word in terms))
+            for number, terms in self.db.execute(sql, [scope, low, high])
+        )
+        return {number: mask for number, mask in masks if mask}
+
     def _span(self) -> tuple[int, int]:
         """The first and last number that a document of the time asked about can have."""
         query = self.query
         if query.since is None and query.until is None and query.as_of is None:
             return 0, 1 << 62
         until = min(one for one in (query.until, query.as_of, 1 << 62) if one is not None)
-        sql = "SELECT min(no), max(no) FROM passage WHERE earliest <= ? AND latest >= ?"
         since = -(1 << 62) if query.since is None else query.since
-        first, last = self.db.execute(sql, [until, since]).fetchone()
-        return (1, 0) if first is None else (first * STRETCH, (last + 1) * STRETCH - 1)
+        ends = []
+        for order in ("", "DESC"):  # not min and max, which look at all passages
+            sql = "SELECT no FROM passage WHERE earliest <= ? AND latest >= ? "
+            found = self.db.execute(f"{sql} ORDER BY no {order} LIMIT 1", [until, since]).fetchone()
+            if found is None:
+                return 1, 0
+            ends.append(int(found[0]))
+        return ends[0] * STRETCH, (ends[1] + 1) * STRETCH - 1
 
     def _rows(self, masks: dict[int, int]) -> list[Row]:
         def promise(both: tuple[int, int]) -> float:
@@ -167,6 +256,8 @@ class Candidates:
         if query.since is not None and row.at < query.since:
             return False
         if query.until is not None and row.at > query.until:
+            return False
+        if query.about is not None and not about.overlapping(about.read(row.about), query.about):
             return False
         if query.as_of is None:
             return bool(row.newest)

@@ -14,6 +14,10 @@ MOST_CHARACTERS = 2000
 MOST_TERMS = 24
 """Of a text: the rarest of its first terms."""
 FIRST_TERMS = 100
+DOCS = """
+SELECT coalesce((SELECT docs FROM common WHERE term = ?),
+                (SELECT doc FROM vocabulary WHERE term = ?), 0)
+"""
 
 
 class Asked(NamedTuple):
@@ -59,8 +63,4 @@ def _is_name(raw: str, first: bool) -> bool:
 
 def docs_with(db: sqlite3.Connection, term: str) -> int:
     """How many documents have a term, as of the last count for common ones."""
-    for table, count in (("common", "docs"), ("vocabulary", "doc")):
-        found = db.execute(f"SELECT {count} FROM {table} WHERE term = ?", [term]).fetchone()
-        if found:
-            return int(found[0])
-    return 0
+    return int(db.execute(DOCS, [term, term]).fetchone()[0])

@@ -1,37 +1,57 @@
-"""What a text is about, ranked by what a person would go by.
+"""What a text is about, ranked as a person would.
 
 The candidates are scored by parts that add up (docs/search.md):
 
-words     BM25 of the document's own terms
+words     BM25 of the document's own terms; an answer's count less than what a user said
 names     more for those that are a name, a number or a date
 order     more where two of the text's words follow each other here, too
-nearby    what the document lacks and its passage has; for the best document of a passage
+nearby    what the document lacks and its passage has; most for the best document of a passage
+near      what it lacks and the turns beside it have; for the others
+reply     the turn before it asks, and what it asks matches
+speaker   it was said by somebody whom the text names
+month     it was said in the month that the text names, or names a date in it
 evidence  a state, preference or item that matches rests on this event
 thread    an event of the same thread matches well
+meaning   the vectors of text and document are near, where there is an endpoint of embeddings
 recent    the nearer to the time asked about, the more; much more where the text asks for now
+closed    less for what has ceased to be true, unless the text asks about then
 """
 
 import heapq
 import math
 import sqlite3
 from collections import defaultdict
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from schemas.time import HOUR
-from streams.search.candidates import NEARBY, Candidates, Row
+from streams.search.about import read
+from streams.search.candidates import NEARBY, Candidates, Near, Row
+from streams.search.months import month_named
+from streams.search.own_score import OwnScore
 from streams.search.query import Query
 from streams.search.question import Asked, ask
-from streams.search.store import STRETCH
-from streams.search.words import asks_for_now
+from streams.search.store import ANSWER, STRETCH
+from streams.search.words import asks_for_now, asks_for_then
 
 CITING = 20
-K1, B = 1.2, 0.5
-NAMES, ORDER, EVIDENCE, THREAD = 0.3, 0.3, 0.5, 0.2
+EVIDENCE, THREAD = 0.5, 0.2
+NEAR = {1: 0.4, 2: 0.2}
+"""What a term of a turn so many places beside a document counts for it, which has it not."""
+MOST_NEAR = 2.0
+"""Of a document's own score: what the turns beside it may add at most."""
+OTHERS = 0.3
+"""Of `nearby`: what a passage's documents have that are not its best."""
+FITTING, FEW = 0.8, 4
+"""Of the best passage's terms, by weight; so many passages are few."""
+REPLY = 0.4
+"""Of the words of a question that somebody asks in a turn: what the next turn has of them."""
+MONTH = 0.15
 RECENT, RECENT_NOW = 0.03, 0.5
 STRONG = 0.75
 """Of the best hit's score: where the newest is asked for, it is the newest of those above."""
-CLOSED = 0.8
+MEANING, DEEP = 0.15, 10
+"""What the nearest vector adds, of all terms; the one at this rank adds half of that."""
+CLOSED = 0.5
 """What remains of the score of something that has ceased to be true, where no time is asked."""
 
 
@@ -51,37 +71,48 @@ class Found(NamedTuple):
 class Ranker:
     """One question to one index."""
 
-    def __init__(self, db: sqlite3.Connection, query: Query, meta: dict[str, Any]) -> None:
+    def __init__(
+        self, db: sqlite3.Connection, query: Query, meta: dict[str, Any], near: Near | None = None
+    ) -> None:
+        """`near`: the documents nearest in meaning, nearest first; None: nobody was asked."""
         docs: int = meta.get("docs") or 0
         self.db, self.query = db, query
-        self.average: float = meta.get("length") or 1.0
         self.asked: list[Asked] = ask(db, query.text, docs)
         self.candidates = Candidates(db, query, self.asked, docs)
-        self.pairs = _pairs(self.asked)
+        self.near = near
+        self.own = OwnScore(self.asked, meta.get("length") or 1.0)
 
     def found(self) -> list[Found]:
         """The best documents that the query allows, best first."""
         rows = self.candidates.found()
-        scored = {row.number: self._scored(row) for row in rows}
+        near = self._near_rows(rows)
+        self.own.note_speakers(rows)
+        scored = {row.number: self.own.parts(row) for row in rows}
         self._lift_evidence(rows, scored)
         self._lift_threads(rows, scored)
-        self._near(rows, scored)
-        self._recent(rows, scored)
+        depth = self._depth()
+        self._lift_passages(rows, scored, depth)
+        self._lift_replies(rows, scored, depth)
+        self._lift_month(rows, scored)
+        for row in rows:
+            if (rank := near.get(row.number)) is not None:
+                part = MEANING * DEEP / (DEEP + rank)
+                scored[row.number]["meaning"] = part * (self.candidates.whole or 1.0)
+        self._lift_recent(rows, scored)
         return self._best(rows, scored)
 
-    def _scored(self, row: Row) -> dict[str, float]:
-        """The parts of a document's score that it has by itself."""
-        long = K1 * (1 - B + B * row.length / self.average)
-        words = names = order = 0.0
-        for one in self.asked:
-            if count := row.terms.count(f" {one.term} "):
-                part = one.weight * count * (K1 + 1) / (count + long)
-                words += part
-                names += NAMES * part if one.is_name else 0.0
-        for weight, pair in self.pairs:
-            if pair in row.terms:
-                order += weight
-        return {"words": words, "names": names, "order": order}
+    def _near_rows(self, rows: list[Row]) -> dict[int, int]:
+        """The ranks of the documents that are near in meaning; those that have none of the words
+        are added to the rows."""
+        if not self.near:
+            return {}
+        known = {row.number for row in rows}
+        ranks: dict[int, int] = {}
+        for row in self.candidates.named(self.near):
+            ranks[row.number] = len(ranks)
+            if row.number not in known:
+                rows.append(row)
+        return ranks
 
     def _lift_evidence(self, rows: list[Row], scored: Scores) -> None:
         """What matches lifts the events it rests on, found or not."""
@@ -90,7 +121,7 @@ class Ranker:
             for event in self.candidates.events((row.evidence or "").split("\n"), row):
                 if event.number not in scored:
                     rows.append(event)
-                    scored[event.number] = self._scored(event)
+                    scored[event.number] = self.own.parts(event)
                 parts = scored[event.number]
                 lift = EVIDENCE * scored[row.number]["words"]
                 parts["evidence"] = max(parts.get("evidence", 0.0), lift)
@@ -111,21 +142,63 @@ class Ranker:
                     parts = scored[row.number]
                     parts["thread"] = max(parts.get("thread", 0.0), lift)
 
-    def _near(self, rows: list[Row], scored: Scores) -> None:
-        """The best document of a session's passage stands for what all of it has."""
+    def _lift_passages(self, rows: list[Row], scored: Scores, depth: float) -> None:
+        """The best document of a session's passage stands for what all of it has; the others have
+        little of that, and what the turns beside them say."""
         best: dict[int, int] = {}
         for row in rows:
             at = row.number // STRETCH
             known = best.get(at)
             if row.session is not None and (
-                known is None or scored[row.number]["words"] > scored[known]["words"]
+                known is None or _own(scored[row.number]) > _own(scored[known])
             ):
                 best[at] = row.number
-        for at, number in best.items():
-            passage = self.candidates.weight(self.candidates.passages[at])
-            scored[number]["nearby"] = NEARBY * max(0.0, passage - scored[number]["words"])
+        self.candidates.link(rows)
+        for row in rows:
+            at, parts = row.number // STRETCH, scored[row.number]
+            if row.session is None:
+                continue
+            lacking = self.candidates.weight(self.candidates.passages[at]) - parts["words"]
+            share = NEARBY if best[at] == row.number else NEARBY * OTHERS * depth
+            parts["nearby"] = share * max(0.0, lacking)
+            if row.kind == "event" and best[at] != row.number:
+                near = min(self._beside(row.number), MOST_NEAR * parts["words"])
+                parts["near"] = depth * near
 
-    def _recent(self, rows: list[Row], scored: Scores) -> None:
+    def _lift_replies(self, rows: list[Row], scored: Scores, depth: float) -> None:
+        """What answers a question often has none of its words."""
+        asking = {row.number for row in rows if _is_asked(row)}
+        for row in rows:
+            before = self.candidates.beyond(row.number, -1)
+            if row.kind == "event" and before in asking:
+                scored[row.number]["reply"] = REPLY * depth * scored[before]["words"]
+
+    def _depth(self) -> float:
+        """How far several hits of a passage are lifted: fully where few passages fit the question
+        about as well as the best, less where many do, so that more of those are shown."""
+        weights = list(map(self.candidates.weight, self.candidates.passages.values()))
+        enough = FITTING * max(weights, default=0.0)
+        fitting = sum(one >= enough for one in weights)
+        return min(1.0, FEW / max(1, fitting))
+
+    def _beside(self, number: int) -> float:
+        """What the turns beside one have that neither it nor a nearer one has."""
+        masks, found = self.candidates.masks, 0.0
+        known = masks.get(number, 0)
+        for other, share in self.candidates.beside(number, NEAR):
+            found += share * self.candidates.weight(masks.get(other, 0) & ~known)
+            known |= masks.get(other, 0)
+        return found
+
+    def _lift_month(self, rows: list[Row], scored: Scores) -> None:
+        """What was said in the month that is asked about, or is about a date in it."""
+        month = month_named(self.query.text)
+        if month is not None:
+            for row in rows:
+                if month.has(row.at) or any(month.touches(*one) for one in read(row.about)):
+                    scored[row.number]["month"] = MONTH * self.candidates.whole
+
+    def _lift_recent(self, rows: list[Row], scored: Scores) -> None:
         """A little for what is recent; where the newest is asked for, much for that of the best."""
         query = self.query
         asked = min(one for one in (query.now, query.as_of, query.until) if one is not None)
@@ -144,29 +217,35 @@ class Ranker:
 
     def _best(self, rows: list[Row], scored: Scores) -> list[Found]:
         whole = self.candidates.whole
+        then = self.query.as_of is not None or asks_for_then(self.query.text)
         made = []
         for row in rows:
             if row.kind not in self.query.kinds:
                 continue
-            why = {name: round(part / whole, 6) for name, part in scored[row.number].items()}
+            why = {
+                name: round(part / (whole or 1.0), 6) for name, part in scored[row.number].items()
+            }
             score = sum(why.values())
-            if self.query.as_of is None and row.ends <= self.query.now:
+            if not then and row.ends <= self.query.now:
                 why["closed"] = round((CLOSED - 1) * score, 6)
                 score *= CLOSED
             shown = {name: part for name, part in why.items() if part}
+            if self.near is not None and not self.near:  # an endpoint is set, and did not answer
+                shown["meaning"] = 0.0
             made.append(Found(row.number, row, round(score, 6), shown))
         return sorted(made, key=lambda one: (-one.score, -one.number))
 
 
+def _own(parts: dict[str, float]) -> float:
+    """What it has by its words, and by who says them."""
+    return parts["words"] + parts.get("speaker", 0.0)
+
+
+def _is_asked(row: Row) -> bool:
+    """Whether it asks what its own event does not answer."""
+    asks = "?" in row.text or "？" in row.text
+    return asks and row.kind == "event" and row.session is not None and ANSWER not in row.terms
+
+
 def _strongest(rows: list[Row], scored: Scores) -> list[Row]:
     return heapq.nlargest(CITING, rows, key=lambda row: scored[row.number]["words"])
-
-
-def _pairs(asked: list[Asked]) -> list[tuple[float, str]]:
-    """What two neighbours of the question add where they stand so in a document's terms."""
-    placed = sorted(asked, key=lambda one: one.place)
-    return [
-        (ORDER * min(one.weight, other.weight), f" {one.term}  {other.term} ")
-        for one, other in pairwise(placed)
-        if other.place == one.place + 1
-    ]

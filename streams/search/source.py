@@ -1,7 +1,7 @@
 """What is searched, read from a history's tables: events, and the versions of what is held.
 
 Delta only appends, so an index is brought up to date from the files that were added since. Files
-that were taken away (`forget`, a batch undone after a crash) mean that it is built anew; what
+that were taken away (`forget`, a batch undone after a crash) mean that it is built again; what
 `compact` merges is known by `dataChange`, and is nothing new.
 """
 
@@ -21,9 +21,18 @@ from schemas.memory_kinds import MEMORY_KINDS
 from schemas.time import parse_time
 from sinks.files import data_files
 from sinks.history import SETTINGS, select
+from streams.search import about
 from streams.search.store import FOREVER, Doc
 
-TABLES = ("events", "revisions")
+TABLES = ("events", "revisions", "signals", "plans")
+OF_SESSION = """(entity_type IN ('session', 'session_memory')
+    OR (entity_type = 'link' AND plan_id IS NULL))"""
+TOUCHES = {
+    "revisions": f"CASE WHEN {OF_SESSION} THEN 'session' ELSE 'user' END, owner_id",
+    "signals": "scope, CASE WHEN scope = 'session' THEN session_id ELSE user_id END",
+    "plans": "'user', user_id",
+}
+"""Table -> SQL of whose a record is: `session` or `user`, and the id."""
 HELD = {kind.name: kind for kind in MEMORY_KINDS if kind.searched}
 BATCH = 10_000
 FILES = 8
@@ -94,7 +103,7 @@ def _latest(log: Path) -> int:
 def opened() -> DuckDBPyConnection:
     """DuckDB, for reading."""
     db = _duckdb.connect()
-    db.execute(f"{SETTINGS}; SET threads = 1")  # whoever serves has other things to do
+    db.execute(f"{SETTINGS}; SET threads = 1")  # a server needs its other cores
     return db
 
 
@@ -102,8 +111,9 @@ def events(db: DuckDBPyConnection, files: list[str], tenant: str) -> Iterator[li
     """The events in files, in batches; `seq` is 0 for a running one, 1 for an ended."""
     for start in range(0, len(files), FILES):  # an answer is held as a whole
         sql = (
-            "SELECT event_id, session_id, user_id, epoch_us(occurred_at), status <> 'running', "
-            "user_input, agent_answer, image_summaries, error, topic, intent, artifact "
+            "SELECT event_id, session_id, user_id, epoch_us(occurred_at), epoch_us(recorded_at), "
+            "status <> 'running', user_input, agent_answer, image_summaries, error, topic, "
+            "intent, artifact "
             f"FROM ({select('events', files[start : start + FILES], tenant=tenant)})"
         )
         for rows in _batches(db, sql):
@@ -111,10 +121,14 @@ def events(db: DuckDBPyConnection, files: list[str], tenant: str) -> Iterator[li
 
 
 def _event(row: tuple[Any, ...]) -> Doc:
-    key, session, user, at, ended, said, answered, images, error, *labels = row
-    text = "\n".join(one for one in (said, answered, *(images or ()), error) if one)
+    key, session, user, at, recorded, ended, said, answered, images, error, *labels = row
+    text = "\n".join(one for one in (said, *(images or ()), error, answered) if one)
     hidden = " ".join(CAMEL.sub(" ", one).replace("_", " ") for one in labels if one)
-    return Doc("event", key, session, user, at, at, FOREVER, int(ended), text, hidden, [])
+    return Doc(
+        "event", key, session, user, at, at, FOREVER, int(ended), text, hidden, [],
+        answered or "", len(said or ""), recorded,
+        tuple(about.of_event(said or "", at)),
+    )  # fmt: skip
 
 
 def changes(db: DuckDBPyConnection, files: list[str], tenant: str) -> Iterator[list[Change]]:
@@ -143,6 +157,15 @@ def threads(
     yield from _batches(db, sql)
 
 
+def touches(
+    db: DuckDBPyConnection, table: str, files: list[str], tenant: str
+) -> Iterator[list[tuple[str, str, int]]]:
+    """('session' or 'user', id, time of the latest record in files of a table of `TOUCHES`)."""
+    rows = select(table, files, tenant=tenant)
+    sql = f"SELECT {TOUCHES[table]}, epoch_us(max(occurred_at)) FROM ({rows}) GROUP BY ALL"
+    yield from _batches(db, sql)
+
+
 def _change(row: tuple[Any, ...]) -> Change:
     owner, kind, key, seq, at, of, text, gone = row
     value: dict[str, Any] = msgspec.json.decode(text)
@@ -160,6 +183,7 @@ def _change(row: tuple[Any, ...]) -> Change:
         "\n".join(dict.fromkeys(one for one in shown if one)),
         " ".join([*chain.from_iterable(words), of or ""]),
         list(value.get("evidence_event_ids") or value.get("evidence") or ()),
+        about=tuple(about.of_payload(value.get("payload"))),
     )  # fmt: skip
     return Change(doc, gone)
 

@@ -6,29 +6,35 @@ is held of a user (states, preferences) fills passages of its own.
 
 The FTS5 table knows which document has which terms and nothing else (`detail=none`, no content):
 terms come from `tokens`, counts and places are taken from the text of the few that are ranked.
-Next to its words a document has a term for its kind, its session and its user, so that a search
-of one user costs what that user said.
+Next to its words a document has a term for its kind, its session, its user and the months of its
+dates, so that a search of one user costs what that user said.
 """
 
+import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import msgspec
 
+from streams.search import about, owners
+from streams.search.about import Span
+from streams.search.owners import Counts, Spoken
 from streams.search.query import Kind
 from streams.search.tokens import terms
 
-FORMAT = 4
-"""Of the file, and of the terms in it: another one is built anew."""
+FORMAT = 8
+"""Of the file, and of the terms in it: another one is built again."""
 STRETCH = 16
 MOST_TERMS = 4000
 """Terms of one document that are indexed: the first ones."""
 COMMON = 0.002
 """A term in more than this share of all documents is listed with their number."""
 FOREVER = (1 << 63) - 1
+ANSWER = "|"
+"""Between a document's terms and those of its answer; no term, also to FTS5."""
 
 UNSAFE = """
 PRAGMA page_size = 8192;
@@ -38,8 +44,7 @@ PRAGMA cache_size = -65536; -- KiB
 """
 SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE name (no INTEGER PRIMARY KEY, kind TEXT, name TEXT, UNIQUE (kind, name));
-CREATE TABLE passage (
+{owners.SCHEMA}CREATE TABLE passage (
     no INTEGER PRIMARY KEY, session INTEGER, person INTEGER, size INTEGER,
     earliest INTEGER, latest INTEGER
 );
@@ -48,9 +53,15 @@ CREATE TABLE doc (
     id INTEGER PRIMARY KEY, -- passage * {STRETCH} + place
     kind TEXT, owner INTEGER, key TEXT, -- owner: a name's number; key: the id there
     person INTEGER, at INTEGER, since INTEGER, ends INTEGER, until INTEGER, newest INTEGER,
-    seq INTEGER, length INTEGER, text TEXT, terms TEXT, evidence TEXT
+    seq INTEGER, length INTEGER,
+    -- of an event: characters of `text` that the user said, and that the agent answered;
+    -- microseconds from `at` to when it was recorded
+    said INTEGER, answered INTEGER, recorded INTEGER,
+    text TEXT, terms TEXT, evidence TEXT,
+    about TEXT -- the dates that it names, as `about.written`
 );
 CREATE INDEX doc_key ON doc (key, kind, owner, since);
+CREATE INDEX doc_held ON doc (owner, kind, until) WHERE kind <> 'event';
 CREATE TABLE thread (event TEXT, key TEXT, PRIMARY KEY (event, key)) WITHOUT ROWID;
 CREATE TABLE common (term TEXT PRIMARY KEY, docs INTEGER) WITHOUT ROWID;
 CREATE VIRTUAL TABLE term USING fts5(
@@ -64,7 +75,9 @@ class Doc(NamedTuple):
     """One text to be found; times are microseconds.
 
     True from `since` to `ends`, or to the next version. `seq` counts an owner's revisions.
-    `hidden` is found, too, but not shown.
+    `hidden` is found, too, but not shown. `text` begins with the `said` characters of what a user
+    said and ends with `answered`, what an agent said. `recorded`: when an event came. `about`: the
+    dates that it names.
     """
 
     kind: Kind
@@ -78,6 +91,19 @@ class Doc(NamedTuple):
     text: str
     hidden: str
     evidence: list[str]
+    answered: str = ""
+    said: int = 0
+    recorded: int = 0
+    about: tuple[Span, ...] = ()
+
+
+class Placed(NamedTuple):
+    """A document with its number: its row, its terms, and the turn to count, if it is one."""
+
+    number: int
+    row: tuple[Any, ...]
+    terms: str
+    spoken: Spoken | None
 
 
 class Passage(NamedTuple):
@@ -108,6 +134,8 @@ class Index:
         self._passages: dict[tuple[int | None, int | None], Passage] = {}
         self._grown: dict[int, Passage] = {}
         self.name = lru_cache(maxsize=50_000)(self._name)
+        self._counts = Counts(db)
+        self._replaced: set[int] = set()  # sessions with turns that have ended
         self.docs: int = self.value("docs") or 0
 
     @classmethod
@@ -138,27 +166,32 @@ class Index:
     def add(self, docs: Iterable[Doc]) -> None:
         """Adds documents that are not there yet."""
         # FTS5 takes rising numbers at once
-        rows = sorted(map(self._placed, docs), key=lambda one: one[0][0])
+        placed = sorted(map(self._placed, docs), key=lambda one: one.number)
         self.db.executemany(
-            f"INSERT INTO doc VALUES ({', '.join('?' * 15)})", (row for row, _ in rows)
+            f"INSERT INTO doc VALUES ({', '.join('?' * 19)})", (one.row for one in placed)
         )
         self._write_passages()
-        self.docs += len(rows)
+        self._counts.add(one.spoken for one in placed if one.spoken)
+        self.docs += len(placed)
         self.db.executemany(
             "INSERT INTO term (rowid, terms) VALUES (?, ?)",
-            ((row[0], words) for row, words in rows),
+            ((one.number, one.terms) for one in placed),
         )
 
-    def _placed(self, doc: Doc) -> tuple[tuple[Any, ...], str]:
+    def _placed(self, doc: Doc) -> "Placed":
         session, person = self._names(doc)
         owner = session if session is not None else person
         number = self._next(session, None if session is not None else person, doc)
-        found = terms_of(doc.text, doc.hidden)
+        said, answered = terms_of(doc)
         row = (
             number, doc.kind, owner, doc.key, person, doc.at, doc.since, doc.ends, doc.ends, 1,
-            doc.seq, len(found), doc.text, joined(found), "\n".join(doc.evidence) or None,
+            doc.seq, len(said), *_parts(doc), doc.text, joined(said, answered),
+            "\n".join(doc.evidence) or None, about.written(doc.about),
         )  # fmt: skip
-        return row, _stored(found, doc.kind, session, person)
+        words = _stored(said + answered, doc.kind, session, person, doc.about)
+        is_turn = doc.kind == "event" and session is not None
+        spoken = Spoken(session or 0, person or 0, doc.at) if is_turn else None
+        return Placed(number, row, words, spoken)
 
     def _next(self, session: int | None, person: int | None, doc: Doc) -> int:
         """The number of the next document of an owner."""
@@ -201,20 +234,40 @@ class Index:
         """Puts another text in a document's place."""
         self._unlist(number)
         session, person = self._names(doc)
-        found = terms_of(doc.text, doc.hidden)
+        said, answered = terms_of(doc)
         given = [
-            person, doc.at, doc.since, doc.ends, doc.ends, doc.seq, len(found), doc.text,
-            joined(found), "\n".join(doc.evidence) or None, number,
+            person, doc.at, doc.since, doc.ends, doc.ends, doc.seq,
+            len(said), *_parts(doc), doc.text, joined(said, answered),
+            "\n".join(doc.evidence) or None, about.written(doc.about), number,
         ]  # fmt: skip
         self.db.execute(
             "UPDATE doc SET person = ?, at = ?, since = ?, ends = ?, until = ?, seq = ?, "
-            "length = ?, text = ?, terms = ?, evidence = ? WHERE id = ?",
+            "length = ?, said = ?, answered = ?, recorded = ?, text = ?, terms = ?, evidence = ?, "
+            "about = ? WHERE id = ?",
             given,
         )
-        listed = [number, _stored(found, doc.kind, session, person)]
+        listed = [number, _stored(said + answered, doc.kind, session, person, doc.about)]
         self.db.execute("INSERT INTO term (rowid, terms) VALUES (?, ?)", listed)
         sql = "UPDATE passage SET earliest = min(earliest, ?1, ?2), latest = max(latest, ?1) "
         self.db.execute(f"{sql} WHERE no = ?3", (doc.at, doc.since, number // STRETCH))
+        if doc.kind == "event" and session is not None:
+            self._replaced.add(session)
+
+    def touch(self, kind: str, id: str, at: int) -> None:
+        """Notes a record of a session or user that is no turn."""
+        self._counts.touch(self.name(kind, id), at)
+
+    def settle_counts(self) -> None:
+        """Brings the counts of sessions and users up to date, before the transaction ends."""
+        sql = (
+            "SELECT passage.session, coalesce(doc.person, 0), doc.at FROM passage "
+            f"JOIN doc ON doc.id BETWEEN no * {STRETCH} AND no * {STRETCH} + {STRETCH - 1} "
+            "WHERE passage.session = ? AND doc.kind = 'event'"
+        )
+        for session in self._replaced:
+            self._counts.count_again(session, map(Spoken._make, self.db.execute(sql, [session])))
+        self._replaced.clear()
+        self._counts.settle()
 
     def versions(self, kind: Kind, owner: int | None, key: str) -> list[Version]:
         """The versions of something held, oldest first; of an event the one."""
@@ -254,16 +307,17 @@ class Index:
     def _unlist(self, number: int) -> None:
         # FTS5 without content must be told what it is to forget
         sql = (
-            "SELECT doc.terms, doc.kind, session, doc.person FROM doc JOIN passage "
+            "SELECT doc.terms, doc.kind, session, doc.person, doc.about FROM doc JOIN passage "
             f"ON passage.no = doc.id / {STRETCH} WHERE id = ?"
         )
-        listed, *scope = self.db.execute(sql, [number]).fetchone()
-        given = [number, _stored(listed.split(), *scope)]
+        listed, kind, session, person, dates = self.db.execute(sql, [number]).fetchone()
+        words = _stored(listed.split(), kind, session, person, about.read(dates))
+        given = [number, words]
         self.db.execute("INSERT INTO term (term, rowid, terms) VALUES ('delete', ?, ?)", given)
 
     def count(self) -> None:
-        """Lists how many documents have each common term, and how long one is."""
-        (length,) = self.db.execute("SELECT avg(length) FROM doc").fetchone()
+        """Lists how many documents have each common term, and how long one is, without answers."""
+        (length,) = self.db.execute("SELECT avg(length) FROM doc WHERE length > 0").fetchone()
         self.note("length", length or 1.0)
         self.db.execute("DELETE FROM common")
         sql = "INSERT INTO common SELECT term, doc FROM vocabulary WHERE doc > ?"
@@ -280,29 +334,70 @@ class Index:
         self.db.close()
 
 
-def connected(path: Path) -> sqlite3.Connection:
-    """An open index. Raises sqlite3.OperationalError where there is none (any more)."""
-    uri = f"{path.absolute().as_uri()}?mode=rw"
-    db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30)
+def connected(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
+    """An open index; `readonly`, and if its folder is, for reading, by any one thread at a time.
+    Raises sqlite3.OperationalError where there is none (any more)."""
+    uri = f"{path.absolute().as_uri()}?{_mode(path, readonly)}"
+    db = sqlite3.connect(
+        uri, uri=True, isolation_level=None, timeout=30, check_same_thread=not readonly
+    )
     db.execute("PRAGMA mmap_size = 4000000000")
     return db
 
 
-def terms_of(text: str, hidden: str) -> list[str]:
-    """The terms under which a document is found."""
-    found = terms(text)
-    return (found + terms(hidden) if hidden else found)[:MOST_TERMS]
+def notes(db: sqlite3.Connection) -> dict[str, Any]:
+    """All notes of an index."""
+    found = db.execute("SELECT key, value FROM meta")
+    return {key: msgspec.json.decode(value) for key, value in found}
 
 
-def joined(found: list[str]) -> str:
-    """Terms as text in which each has a space of its own before and after it."""
-    return f" {'  '.join(found)} "
+def is_writable(path: Path) -> bool:
+    """Whether somebody like us may write the index."""
+    return os.access(path.parent, os.W_OK)
 
 
-def _stored(found: list[str], kind: str, session: int | None, person: int | None) -> str:
-    return " ".join([*found, scope("k", kind), scope("s", session or 0), scope("u", person or 0)])
+def _mode(path: Path, readonly: bool) -> str:
+    """How SQLite opens it. A file in WAL mode can be read in a read-only folder only if nobody
+    writes it (then it has no -wal, and needs none), or through the -wal that its writer has made.
+    """
+    if is_writable(path):
+        return "mode=ro" if readonly else "mode=rw"
+    is_written = path.with_name(f"{path.name}-wal").exists()
+    return "mode=ro" if is_written else "mode=ro&immutable=1"
+
+
+def _parts(doc: Doc) -> tuple[int | None, int | None, int | None]:
+    """The columns `said`, `answered` and `recorded`."""
+    if doc.kind != "event":
+        return None, None, None
+    return doc.said, len(doc.answered), doc.recorded - doc.at
+
+
+def terms_of(doc: Doc) -> tuple[list[str], list[str]]:
+    """The terms under which a document is found: all but those of an answer, and those."""
+    said = doc.text[: len(doc.text) - len(doc.answered)]
+    found = (terms(said) + terms(doc.hidden))[:MOST_TERMS]
+    return found, terms(doc.answered)[: MOST_TERMS - len(found)]
+
+
+def joined(said: list[str], answered: list[str]) -> str:
+    """Terms as text in which each has a space of its own before and after it; those of an answer
+    follow behind `ANSWER`."""
+    return (
+        f" {'  '.join(said)} {ANSWER} {'  '.join(answered)} "
+        if answered
+        else f" {'  '.join(said)} "
+    )
+
+
+def _stored(
+    found: list[str], kind: str, session: int | None, person: int | None, dates: Sequence[Span]
+) -> str:
+    owners = scope("k", kind), scope("s", session or 0), scope("u", person or 0)
+    named = (scope("d", one) for one in about.listed(dates))
+    return " ".join([*found, *terms(about.words(dates)), *owners, *named])
 
 
 def scope(of: str, what: int | str) -> str:
-    """The term of a kind, session or user; no text has it."""
+    """The term of a kind, session, user or date; no text has it."""
     return f"§{of}{what}".replace("_", "-")  # FTS5 would make two terms of it

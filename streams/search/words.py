@@ -1,4 +1,7 @@
-"""Lists of words: what says nothing in a question, what asks for the present, numbers, months."""
+"""Lists of words: what says nothing in a question, what asks for the present or the past, numbers,
+months."""
+
+import re
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -25,6 +28,10 @@ STOP_EAST = frozenset(
 NOW = frozenset(
     _words("now current currently latest newest recent recently today nowadays anymore")
 )
+THEN = frozenset(
+    _words("before formerly previously former previous past earlier once ago originally")
+)
+THEN_EAST = _words("以前 之前 从前 曾经 過去 过去 昔 当时 当時 かつて")
 NOW_EAST = _words("现在 現在 目前 最近 最新 如今 今は 今の いま")
 MONTHS = _words(
     "january february march april may june july august september october november december"
@@ -37,7 +44,15 @@ NUMBERS = {
 }
 
 
+def _spoken(text: str) -> list[str]:
+    return re.findall(r"[a-z]+", text.lower())
+
+
 def asks_for_now(text: str) -> bool:
     """Whether a question is about the present."""
-    spoken = text.lower().replace("?", " ").split()
-    return not NOW.isdisjoint(spoken) or any(one in text for one in (*NOW_EAST, "last time"))
+    return not NOW.isdisjoint(_spoken(text)) or any(one in text for one in (*NOW_EAST, "last time"))
+
+
+def asks_for_then(text: str) -> bool:
+    """Whether a question is about what was."""
+    return not THEN.isdisjoint(_spoken(text)) or any(one in text for one in (*THEN_EAST, "used to"))

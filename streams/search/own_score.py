@@ -1,0 +1,81 @@
+"""What a document scores by its own words: the parts `words`, `names`, `order` and `speaker`."""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import pairwise
+
+from streams.search.candidates import Row
+from streams.search.question import Asked
+from streams.search.store import ANSWER
+from streams.search.tokens import terms
+
+K1, B = 1.2, 0.5
+"""A term of what a user said or of an answer counts the less, the longer that is; both are compared
+with the average length of what users say."""
+NAMES, ORDER = 0.3, 0.3
+SPEAKER = 0.3
+"""Of `words`: what it adds that somebody speaks whom the question names."""
+PREFIX = re.compile(r"([^\W\d_][\w .'’-]{0,39}):\s")
+"""How a text says who speaks: `Ann: …`."""
+
+
+class OwnScore:
+    """Scores documents for one question; `average` is the length of what a user says, in terms."""
+
+    def __init__(self, asked: list[Asked], average: float) -> None:
+        self.asked, self.average = asked, average
+        self._names = {one.term for one in asked if one.is_name and one.term.isalpha()}
+        self._speakers: set[str] = set()
+        self._pairs = _pairs(asked)
+
+    def note_speakers(self, rows: Iterable[Row]) -> None:
+        """Learns which names of the question are of those who speak in some of these documents,
+        but not in all."""
+        if self._names:
+            spoken = [_speaker(row) & self._names for row in rows if row.kind == "event"]
+            self._speakers = set().union(*spoken).difference(set(self._names).intersection(*spoken))
+
+    def parts(self, row: Row) -> dict[str, float]:
+        """The parts of a document's score that it has by itself."""
+        said, _, answered = row.terms.partition(ANSWER)
+        long = 1 - B + B * row.length / self.average
+        long_answer = 1 - B + B * (answered.count("  ") + 1) / self.average
+        words = names = order = 0.0
+        for one in self.asked:
+            term = f" {one.term} "
+            count = said.count(term) / long if said else 0.0
+            if answered:
+                count += answered.count(term) / long_answer
+            if count and one.term not in self._speakers:
+                part = one.weight * count * (K1 + 1) / (count + K1)
+                words += part
+                names += NAMES * part if one.is_name else 0.0
+        for weight, pair in self._pairs:
+            if pair in row.terms:
+                order += weight
+        parts = {"words": words, "names": names, "order": order}
+        if self._speakers and not self._speakers.isdisjoint(_speaker(row)):
+            parts["speaker"] = SPEAKER * words
+        return parts
+
+
+def _speaker(row: Row) -> frozenset[str]:
+    prefix = PREFIX.match(row.text)
+    return _named(prefix[1] if prefix else None, row.user)
+
+
+@lru_cache(maxsize=10_000)
+def _named(prefix: str | None, user: str | None) -> frozenset[str]:
+    """The terms of the names of who speaks."""
+    return frozenset(terms(f"{prefix or ''} {user or ''}"))
+
+
+def _pairs(asked: list[Asked]) -> list[tuple[float, str]]:
+    """What two neighbours of the question add where they stand so in a document's terms."""
+    placed = sorted(asked, key=lambda one: one.place)
+    return [
+        (ORDER * min(one.weight, other.weight), f" {one.term}  {other.term} ")
+        for one, other in pairwise(placed)
+        if other.place == one.place + 1
+    ]
