@@ -10,7 +10,7 @@ newest document `REVISED_KINDS` adds the rows that the fold keeps of them.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic
 
 from pydantic import BaseModel
 
@@ -18,10 +18,10 @@ from schemas import memory_kinds
 from schemas.events import Record, Recursion, Signal, ToolResult, Turn, WritePlan
 from schemas.memory import DOCUMENTS
 from schemas.memory_kinds import MemoryKind
-from schemas.row import Row
 from schemas.rows import RECORD_TABLES
 from streams.folds import memory, preferences, session
 from streams.folds.outcome import Outcome
+from streams.folds.row_keys import R, RowKind
 from streams.folds.rows import Effects, Rows
 
 Fold = Callable[[Rows, Any, Effects], Outcome]
@@ -104,14 +104,13 @@ def models_on(topic: str) -> tuple[type[Record], ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class RevisedKind:
-    """The code of a kind of a user's memory: a `row` for each, with the `letter` that its name
-    begins with in the user's table, and the `document` that readers get of it."""
+class RevisedKind(Generic[R]):
+    """The code of a kind of a user's memory: its `rows` in the user's table, and the `document`
+    that readers get of one."""
 
     kind: MemoryKind
-    letter: str
-    row: type[Row]
-    document: Callable[[Any], dict[str, Any]]
+    rows: RowKind[R]
+    document: Callable[[R], dict[str, Any]]
 
     @property
     def model(self) -> type[BaseModel]:
@@ -120,15 +119,15 @@ class RevisedKind:
 
     def newest(self, rows: Rows, id: str) -> dict[str, Any]:
         """The document of a user's memory with that id."""
-        return self.document(rows.get(f"{self.letter}/{id}"))
+        return self.document(rows[self.rows.key(id)])
 
     def all(self, rows: Rows) -> list[dict[str, Any]]:
         """The documents of a user, in the order in which they are listed."""
-        found = [self.document(row) for _, row in rows.scan(f"{self.letter}/")]
+        found = [self.document(row) for _, row in self.rows.scan(rows)]
         order = self.kind.listed.order if self.kind.listed else (self.kind.id,)
         return sorted(found, key=lambda document: [document[name] for name in order])
 
 
-REVISED_KINDS: tuple[RevisedKind, ...] = (
-    RevisedKind(memory_kinds.PREFERENCE, "p", preferences.Preference, preferences.document),
+REVISED_KINDS: tuple[RevisedKind[Any], ...] = (
+    RevisedKind(memory_kinds.PREFERENCE, preferences.PREFERENCES, preferences.document),
 )

@@ -1,6 +1,6 @@
 """The one page that says what flows where: topics, keys, agents, tables (docs/topics.md).
 
-Which records a topic takes, and so the fold of its agent, is said in `streams.kinds`. The file
+Which records a topic takes, and so the fold of its agent, is declared in `streams.kinds`. The file
 runner, the Kafka tier, the AsyncAPI document and docs/topics.md are derived from these. A key is
 its template with the record's values put in. Only the tenant may hold no "/"; in the middle of a
 key of three parts "%" and "/" are percent-encoded, so that no two keys meet.

@@ -12,6 +12,7 @@ from schemas.base import format_time
 from schemas.events import Affect
 from schemas.row import Row, replace
 from streams.folds.revisions import add_evidence
+from streams.folds.row_keys import RowKind
 from streams.folds.rows import Moment
 from streams.folds.rules import Rules
 
@@ -58,6 +59,10 @@ class MoodRow(Row, frozen=True):
     before: tuple[int, str, str] | None = None
     felt: tuple[Felt, ...] = ()
     words: tuple[Words, ...] = ()
+
+
+MOODS = RowKind("a", MoodRow)
+MOOD = MOODS.key()
 
 
 def moment_of(
@@ -228,6 +233,11 @@ def standing(row: MoodRow, at: int) -> int | None:
     first = row.checkpoint.last_at
     earlier = begins(row, -(2**62)) | (set() if first is None else {first})
     return max((one for one in earlier if one < at), default=None)
+
+
+def newest(row: MoodRow) -> int | None:
+    """When the newest version began; None without a moment."""
+    return standing(row, 2**62)
 
 
 def version(row: MoodRow, state_id: str, at: int) -> dict[str, Any]:

@@ -2,9 +2,13 @@
 
 from streams.folds.ids import short_hash
 from streams.folds.index import find_id, put_id
+from streams.folds.row_keys import RowKind
 from streams.folds.rows import Rows
 from streams.folds.rules import Rules
 from streams.folds.session_state import Conversation, Facts, Key, Said, Session, converse
+
+CONVERSATIONS = RowKind("c", Conversation)
+"""By task_id, of a turn without one its event_id."""
 
 
 def add_turn(
@@ -13,8 +17,8 @@ def add_turn(
     """One more turn of a conversation; how many runs of ids there are, the window, and how many
     conversations are before it."""
     conversation = turn.task_id or turn.event_id
-    name = f"c/{conversation}"
-    row: Conversation | None = rows.get(name)
+    name = CONVERSATIONS.key(conversation)
+    row = rows.get(name)
     window, older = header.window, header.older
     if row is not None:
         first: Key = next(one[:2] for one in window if one[2] == conversation)
@@ -35,6 +39,6 @@ def add_turn(
     if len(window) > 1 and window[-1] < window[-2]:
         window = tuple(sorted(window))
     if len(window) > rules.max_conversations:
-        rows.delete(f"c/{window[0][2]}")
+        rows.delete(CONVERSATIONS.key(window[0][2]))
         window, older = window[1:], older + 1
     return runs, window, older

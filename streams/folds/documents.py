@@ -4,14 +4,16 @@ from typing import Any
 
 from schemas.base import format_time
 from streams.folds import session_memory, task
+from streams.folds.conversations import CONVERSATIONS
 from streams.folds.ids import short_hash
 from streams.folds.index import find_id
 from streams.folds.machine import settle
 from streams.folds.rows import Rows
 from streams.folds.rules import Rules
 from streams.folds.session_state import (
+    HEADER,
+    RUNNING,
     Conversation,
-    Facts,
     Key,
     Session,
     claim_document,
@@ -25,13 +27,13 @@ CONVERSATION_STATUS = {"completed": "done", "failed": "error"}
 
 def latest_turn(rows: Rows, rules: Rules) -> int | None:
     """When the session's latest turn was, ended or not."""
-    shown = visible(rows, rows.get("h"), rules)
+    shown = visible(rows, rows[HEADER], rules)
     return shown.latest[0] if shown.latest else None
 
 
 def session(rows: Rows, rules: Rules) -> dict[str, Any]:
     """The session as folded, without expiry (schemas.session.SessionDocument)."""
-    base: Session = rows.get("h")
+    base = rows[HEADER]
     header = visible(rows, base, rules)
     status = status_of(header)
     latest = header.latest[0] if header.latest else None
@@ -55,7 +57,7 @@ def session(rows: Rows, rules: Rules) -> dict[str, Any]:
 
 def context(rows: Rows, rules: Rules) -> dict[str, Any] | None:
     """The SessionContext alone (schemas.session.SessionContext); None where there is none."""
-    base: Session | None = rows.get("h")
+    base = rows.get(HEADER)
     return None if base is None else _context(rows.key, visible(rows, base, rules))
 
 
@@ -77,11 +79,11 @@ def _conversations(
 ) -> tuple[int, list[dict[str, Any]]]:
     """How many lie before the window, and those in it."""
     shown: dict[str, tuple[Conversation, Key]] = {
-        task_id: (rows.peek(f"c/{task_id}"), (at, event_id))
+        task_id: (rows.peek(CONVERSATIONS.key(task_id)), (at, event_id))
         for at, event_id, task_id in base.window
     }
     for event_id in base.running:
-        turn: Facts = rows.get(f"r/{event_id}")
+        turn = rows[RUNNING.key(event_id)]
         if turn.task_id and turn.task_id not in shown and _fell_out(rows, base, turn.task_id):
             continue
         row, first = shown.get(turn.conversation, (None, None))
@@ -106,7 +108,7 @@ def _conversation(
     rows: Rows, place: int, task_id: str, row: Conversation, latest: int | None
 ) -> dict[str, Any]:
     status, error = row.status, row.error
-    begun: task.Task | None = rows.get(f"t/{task_id}")
+    begun = rows.get(task.TASKS.key(task_id))
     machine = settle(begun.tip, latest) if begun else None
     if machine is not None and machine.outcome:
         status, error = CONVERSATION_STATUS[machine.outcome], machine.error

@@ -13,7 +13,7 @@ from streams.folds.index import put_turns
 from streams.folds.links import link
 from streams.folds.outcome import APPLIED, Outcome
 from streams.folds.rows import Effects, Input, Rows
-from streams.folds.session_state import Facts, Session
+from streams.folds.session_state import HEADER, Facts, Session, speakers
 from streams.folds.session_status import revise_turn
 from streams.folds.user_signal import user_signal
 
@@ -57,12 +57,15 @@ def append(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) 
         (at, event_id, turn.user_input) if turn.user_input else header.message,
         window,
         older,
+        users=header.users,
     )
+    if said_by and header.user and said_by != header.user[2]:
+        after = replace(after, users=speakers(header, said_by))
     expired = previous and at - previous[0] > rules.session_expiry
     if expired or now == "closed" or (was and was[2] == "closed"):
         revise_turn(header, after, facts, (previous, None), out)
         after = replace(after, seq=out.seq)
-    rows.put("h", after)
+    rows.put(HEADER, after)
     log.turn(turn, given, out)
     out.session = True
     return APPLIED

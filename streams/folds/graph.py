@@ -10,12 +10,14 @@ Rows of a user: `x/{thread_key}␟{event_id}` and `k/{from}␟{to}␟{label}`, e
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from schemas.events import ContextUpdates, LinkUpdate, ThreadUpdate, WritePlan
+from schemas.generated.history import Link, Thread
 from schemas.row import Row
 from streams.folds.ids import make_id
 from streams.folds.revisions import revise
+from streams.folds.row_keys import SEP, RowKey, RowKind
 from streams.folds.rows import Effects, Rows
 from streams.folds.states import evidence_of
 
@@ -35,7 +37,9 @@ class Change(NamedTuple):
     out: Effects
 
 
-SEP = "\x1f"
+THREADS = RowKind("x", Member)
+LINKS = RowKind("k", Member)
+
 Entry = tuple[str, ...]  # of a thread: key and event; of a link: from, to and label
 Tell = Callable[[Rows, Change, Entry, str, float | None, float | None], None]
 
@@ -52,12 +56,12 @@ def apply(rows: Rows, plan: WritePlan, updates: ContextUpdates, out: Effects) ->
             reason = thread.reason or plan.extractor.name
             change = Change(plan, reason, evidence or (thread.event_id,), out)
             member = (thread.thread_key, thread.event_id)
-            _update(rows, change, "x/", member, _put_or_not(thread), _tell_thread)
+            _update(rows, change, THREADS, member, _put_or_not(thread), _tell_thread)
     for link in updates.links:
         evidence = evidence_of(plan, link.evidence_event_ids) or (link.from_event_id,)
         change = Change(plan, link.reason or plan.extractor.name, evidence, out)
         entry = (link.from_event_id, link.to_event_id, link.label)
-        _update(rows, change, "k/", entry, _put_or_not(link), _tell_link)
+        _update(rows, change, LINKS, entry, _put_or_not(link), _tell_link)
 
 
 def _put_or_not(update: ThreadUpdate | LinkUpdate) -> float | None:
@@ -65,74 +69,77 @@ def _put_or_not(update: ThreadUpdate | LinkUpdate) -> float | None:
 
 
 def _update(
-    rows: Rows, change: Change, prefix: str, entry: Entry, confidence: float | None, tell: Tell
+    rows: Rows,
+    change: Change,
+    kind: RowKind[Member],
+    entry: Entry,
+    confidence: float | None,
+    tell: Tell,
 ) -> None:
     """Puts an entry, or takes it out (confidence None), in every session that is meant."""
     session = change.plan.session_id or ""
-    known = _matching(rows, prefix, entry, session)
+    known = _matching(rows, kind, entry, session)
     for there in known:
         if there or not session or confidence is None:
-            _set(rows, change, prefix, entry, there, confidence, tell)
+            _set(rows, change, kind, entry, there, confidence, tell)
         else:  # now its session is known
-            _set(rows, change, prefix, entry, there, None, tell)
-            _set(rows, change, prefix, entry, session, confidence, tell)
+            _set(rows, change, kind, entry, there, None, tell)
+            _set(rows, change, kind, entry, session, confidence, tell)
     if not known:
-        _set(rows, change, prefix, entry, session, confidence, tell)
+        _set(rows, change, kind, entry, session, confidence, tell)
 
 
-def _matching(rows: Rows, prefix: str, entry: Entry, session: str) -> list[str]:
+def _matching(rows: Rows, kind: RowKind[Member], entry: Entry, session: str) -> list[str]:
     """The sessions under which an entry is known, that can be the one meant; "": under none."""
     either = dict.fromkeys((session, ""))
-    known = [one for one in either if rows.get(_name(prefix, entry, one)) is not None]
+    known = [one for one in either if rows.get(_key(kind, entry, one)) is not None]
     if session:
         return known
-    name = _name(prefix, entry, "") + SEP
-    return [*known, *(found[len(name) :] for found in rows.names(name))]
+    return [*known, *kind.ids(rows, *entry)]
 
 
-def _name(prefix: str, entry: Entry, session: str) -> str:
-    return prefix + SEP.join((*entry, session) if session else entry)
+def _key(kind: RowKind[Member], entry: Entry, session: str) -> RowKey[Member]:
+    return kind.key(*entry, session) if session else kind.key(*entry)
 
 
 def _set(
     rows: Rows,
     change: Change,
-    prefix: str,
+    kind: RowKind[Member],
     entry: Entry,
     session: str,
     confidence: float | None,
     tell: Tell,
 ) -> None:
-    name = _name(prefix, entry, session)
-    known: Member | None = rows.get(name)
+    key = _key(kind, entry, session)
+    known = rows.get(key)
     before = known.confidence if known else None
     if before == confidence:
         return
     tell(rows, change, entry, session, before, confidence)
     if confidence is None:
-        rows.delete(name)
+        rows.delete(key)
     else:
-        rows.put(name, Member(confidence))
+        rows.put(key, Member(confidence))
 
 
 def _merge(rows: Rows, thread: ThreadUpdate, change: Change) -> None:
     """Moves a thread's entries into another, where the greater confidence stands."""
     assert thread.into
-    moved: Member
-    for name, moved in list(rows.scan(f"x/{thread.thread_key}{SEP}")):
-        _, event_id, session = f"{name}{SEP}".split(SEP)[:3]
+    for key, moved in list(THREADS.scan(rows, thread.thread_key)):
+        _, event_id, session = f"{key}{SEP}".split(SEP)[:3]
         told = change._replace(evidence=change.evidence or (event_id,))
         source, target = (thread.thread_key, event_id), (thread.into, event_id)
-        _set(rows, told, "x/", source, session, None, _tell_thread)
-        known = _matching(rows, "x/", target, session)
+        _set(rows, told, THREADS, source, session, None, _tell_thread)
+        known = _matching(rows, THREADS, target, session)
         for there in known:
-            member: Member = rows.get(_name("x/", target, there))
+            member = rows[_key(THREADS, target, there)]
             surest = max(moved.confidence, member.confidence)
             if session and not there:
-                _set(rows, told, "x/", target, there, None, _tell_thread)
-            _set(rows, told, "x/", target, there or session, surest, _tell_thread)
+                _set(rows, told, THREADS, target, there, None, _tell_thread)
+            _set(rows, told, THREADS, target, there or session, surest, _tell_thread)
         if not known:
-            _set(rows, told, "x/", target, session, moved.confidence, _tell_thread)
+            _set(rows, told, THREADS, target, session, moved.confidence, _tell_thread)
 
 
 # --- what tells of a change -------------------------------------------------------------------
@@ -144,8 +151,18 @@ def _tell_thread(
     thread_key, event_id = entry
     out, at = change.out, change.plan.occurred_at
     op, stated = _op(was, now)
-    row = (op, rows.key, event_id, thread_key, stated, out.seq, at, session or None)
-    out.rows.append(("threads", at, row))
+    out.history.append(
+        Thread(
+            op=op,
+            owner_id=rows.key,
+            event_id=event_id,
+            thread_key=thread_key,
+            confidence=stated,
+            seq=out.seq,
+            occurred_at=at,
+            session_id=session or None,
+        )
+    )
     out.seq += 1
     shape = {"thread_key": thread_key, "event_id": event_id}
     _revise(rows, change, ("thread", thread_key, None), op, shape, session, was, now)
@@ -157,15 +174,27 @@ def _tell_link(
     from_id, to_id, label = entry
     out, at = change.out, change.plan.occurred_at
     op, stated = _op(was, now)
-    row = (op, rows.key, from_id, to_id, label, stated, False, out.seq, at, session or None)
-    out.rows.append(("links", at, row))
+    out.history.append(
+        Link(
+            op=op,
+            owner_id=rows.key,
+            from_event_id=from_id,
+            to_event_id=to_id,
+            label=label,
+            confidence=stated,
+            provisional=False,
+            seq=out.seq,
+            occurred_at=at,
+            session_id=session or None,
+        )
+    )
     out.seq += 1
     link_id = make_id("link", rows.tenant, rows.key, *entry, *((session,) if session else ()))
     shape = {"from_event_id": from_id, "to_event_id": to_id, "label": label}
     _revise(rows, change, ("link", link_id, label), op, shape, session, was, now)
 
 
-def _op(was: float | None, now: float | None) -> tuple[str, float]:
+def _op(was: float | None, now: float | None) -> tuple[Literal["put", "remove"], float]:
     """A row's op and the confidence it states: of what is removed, the one it had."""
     return ("remove", was or 0.0) if now is None else ("put", now)
 

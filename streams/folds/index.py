@@ -9,21 +9,23 @@ from struct import Struct
 
 from schemas.row import Row, replace
 from streams.folds.ids import short_hash
+from streams.folds.row_keys import RowKey, RowKind
 from streams.folds.rows import Rows
 
 # --- seen ids ---------------------------------------------------------------------------------
 # Entries of 12 bytes, 8 of the id's hash and 4 that check the content, in the order they came, in
 # rows `i/{number}`, the runs: only the newest is written again, nothing of an entry compresses.
-# Whoever asks first makes a set of all hashes, which stays with the entity in memory. The ids of
+# The first look-up makes a set of all hashes, which stays with the entity in memory. The ids of
 # a session's newest turns are not here but in their order, below.
 
+RUNS = RowKind("i", bytes)
 HASH, ENTRY = 8, 12
 RUN = 32
 """Entries of a run that is filled one by one."""
 HASHES = Struct("8s4x").iter_unpack
 
-Place = tuple[bytes, str, int]
-"""Where an id stands: its hash, its run's name ("": nowhere yet) and position there."""
+Place = tuple[bytes, RowKey[bytes] | None, int]
+"""Where an id stands: its hash, its run (None: nowhere yet) and position there."""
 
 
 def running(check: bytes) -> bytes:
@@ -39,32 +41,32 @@ def find_id(rows: Rows, runs: int, id_hash: bytes) -> tuple[bytes | None, Place]
     """The check remembered for an id, or None; and its place, for `put_id`."""
     if runs:
         if rows.hashes is None:
-            every = (HASHES(run) for _, run in rows.scan("i/"))
+            every = (HASHES(run) for _, run in RUNS.scan(rows))
             rows.hashes = {one for (one,) in chain.from_iterable(every)}
         if id_hash in rows.hashes:
             for number in range(runs - 1, -1, -1):  # the newest says what is so
-                name = f"i/{number}"
-                run: bytes = rows.get(name)
+                key = RUNS.key(str(number))
+                run = rows[key]
                 at = run.find(id_hash)
                 while at > 0 and at % ENTRY:  # inside another entry
                     at = run.find(id_hash, at + 1)
                 if at >= 0:
-                    return run[at + HASH : at + ENTRY], (id_hash, name, at)
-    return None, (id_hash, "", -1)
+                    return run[at + HASH : at + ENTRY], (id_hash, key, at)
+    return None, (id_hash, None, -1)
 
 
 def put_id(rows: Rows, runs: int, place: Place, check: bytes) -> int:
     """Remembers an id that is new, or the new check of a known one. Returns how many runs there
     are."""
-    id_hash, name, at = place
-    if name:
-        run: bytes = rows.get(name)
-        rows.put(name, run[: at + HASH] + check + run[at + ENTRY :])
+    id_hash, key, at = place
+    if key is not None:
+        run = rows[key]
+        rows.put(key, run[: at + HASH] + check + run[at + ENTRY :])
         return runs
-    newest: bytes = rows.get(f"i/{runs - 1}") if runs else b""
+    newest = rows[RUNS.key(str(runs - 1))] if runs else b""
     if not runs or len(newest) >= RUN * ENTRY:
         newest, runs = b"", runs + 1
-    rows.put(f"i/{runs - 1}", newest + id_hash + check)
+    rows.put(RUNS.key(str(runs - 1)), newest + id_hash + check)
     if rows.hashes is not None:
         rows.hashes.add(id_hash)
     return runs
@@ -81,7 +83,7 @@ def put_turns(rows: Rows, runs: int, left: "Block") -> int:
         return runs
     hashes = [turn_hash(event_id) for _, event_id, _, _ in left]
     checks = (check for _, _, _, check in left)
-    rows.put(f"i/{runs}", b"".join(map(bytes.__add__, hashes, checks)))
+    rows.put(RUNS.key(str(runs)), b"".join(map(bytes.__add__, hashes, checks)))
     if rows.hashes is not None:
         rows.hashes.update(hashes)
     return runs + 1
@@ -118,6 +120,11 @@ class Directory(Row, frozen=True):
     firsts: tuple[tuple[int, str], ...] = ()
     numbers: tuple[int, ...] = ()
     next_number: int = 0
+
+
+NEWEST = RowKind("o", Newest)
+BLOCKS = RowKind("b", Block)
+DIRECTORIES = RowKind("O", Directory)
 
 
 def find_turn(newest: Newest, event_id: str) -> bytes | None:
@@ -158,9 +165,9 @@ def remove_turn(rows: Rows, client: str, newest: Newest, entry: Entry) -> tuple[
     block, where, directory = newest.entries, -1, None
     at = bisect_left(block, _order(entry), key=_order)
     if newest.blocks and not _stands(block, at, entry):
-        directory = rows.get("O/" + client)
+        directory = rows[DIRECTORIES.key(client)]
         where = _locate(directory, entry)
-        block = rows.get(_name(client, directory, where)) or ()
+        block = rows.get(_block_key(client, directory.numbers[where])) or ()
         at = bisect_left(block, _order(entry), key=_order)
     if not _stands(block, at, entry):
         return newest, (None, None)
@@ -171,7 +178,7 @@ def remove_turn(rows: Rows, client: str, newest: Newest, entry: Entry) -> tuple[
         if before is None and newest.blocks:
             before = _neighbour(rows, client, -1)
         return Newest(rest, newest.blocks), (before, after)
-    rows.put(_name(client, directory, where), rest)
+    rows.put(_block_key(client, directory.numbers[where]), rest)
     if before is None and where:
         before = _neighbour(rows, client, where - 1)
     if after is None:
@@ -197,8 +204,8 @@ def _stands(block: Block, at: int, entry: Entry) -> bool:
     return at < len(block) and _order(block[at]) == _order(entry)
 
 
-def _name(client: str, directory: Directory, where: int) -> str:
-    return f"b/{client}\x1f{directory.numbers[where]}"
+def _block_key(client: str, number: int) -> RowKey[Block]:
+    return BLOCKS.key(client, str(number))
 
 
 def _locate(directory: Directory, entry: Entry) -> int:
@@ -207,9 +214,9 @@ def _locate(directory: Directory, entry: Entry) -> int:
 
 def _insert_late(rows: Rows, client: str, entry: Entry, newest: Block) -> Gap:
     """A turn earlier than the last of all blocks: into the block where it belongs."""
-    directory: Directory = rows.get("O/" + client)
+    directory = rows[DIRECTORIES.key(client)]
     where = _locate(directory, entry)
-    block: Block = rows.get(_name(client, directory, where)) or ()
+    block = rows.get(_block_key(client, directory.numbers[where])) or ()
     at = bisect_left(block, _order(entry), key=_order)
     before = block[at - 1] if at else None
     if before is None and where:
@@ -221,18 +228,18 @@ def _insert_late(rows: Rows, client: str, entry: Entry, newest: Block) -> Gap:
     if len(block) > 2 * BLOCK:
         _split(rows, client, directory, where, block)
     else:
-        rows.put(_name(client, directory, where), block)
+        rows.put(_block_key(client, directory.numbers[where]), block)
         if at == 0:
             firsts = (*directory.firsts[:where], block[0][:2], *directory.firsts[where + 1 :])
-            rows.put("O/" + client, replace(directory, firsts=firsts))
+            rows.put(DIRECTORIES.key(client), replace(directory, firsts=firsts))
     return before, after
 
 
 def _neighbour(rows: Rows, client: str, where: int) -> Entry | None:
     """The last turn of the blocks up to one (-1: the last one); `remove_turn` may empty blocks."""
-    directory: Directory = rows.get("O/" + client)
+    directory = rows[DIRECTORIES.key(client)]
     for number in reversed(directory.numbers[: where + 1] if where >= 0 else directory.numbers):
-        block: Block = rows.get(f"b/{client}\x1f{number}") or ()
+        block = rows.get(_block_key(client, number)) or ()
         if block:
             return block[-1]
     return None
@@ -243,19 +250,19 @@ def _follower(
 ) -> Entry | None:
     """The first turn of the blocks from one on, or of the newest ones."""
     for number in directory.numbers[where:]:
-        block: Block = rows.get(f"b/{client}\x1f{number}") or ()
+        block = rows.get(_block_key(client, number)) or ()
         if block:
             return block[0]
     return newest[0] if newest else None
 
 
 def _add_block(rows: Rows, client: str, block: Block) -> None:
-    directory: Directory = rows.get("O/" + client) or Directory()
+    directory = rows.get(DIRECTORIES.key(client)) or Directory()
     _put_blocks(rows, client, directory, len(directory.numbers), [block])
 
 
 def _split(rows: Rows, client: str, directory: Directory, where: int, block: Block) -> None:
-    rows.delete(_name(client, directory, where))
+    rows.delete(_block_key(client, directory.numbers[where]))
     _put_blocks(rows, client, directory, where, [block[:BLOCK], block[BLOCK:]])
 
 
@@ -266,11 +273,11 @@ def _put_blocks(
     numbers, firsts = list(directory.numbers), list(directory.firsts)
     first_number = directory.next_number
     for number, block in enumerate(blocks, first_number):
-        rows.put(f"b/{client}\x1f{number}", block)
+        rows.put(_block_key(client, number), block)
     numbers[where : where + 1] = range(first_number, first_number + len(blocks))
     firsts[where : where + 1] = [block[0][:2] for block in blocks]
     if len(numbers) > MAX_BLOCKS:
-        rows.delete(f"b/{client}\x1f{numbers.pop(0)}")
+        rows.delete(_block_key(client, numbers.pop(0)))
         firsts.pop(0)
     next_number = first_number + len(blocks)
-    rows.put("O/" + client, Directory(tuple(firsts), tuple(numbers), next_number))
+    rows.put(DIRECTORIES.key(client), Directory(tuple(firsts), tuple(numbers), next_number))

@@ -1,13 +1,16 @@
 """The learner's fold: mastery, counts, preferences; and the summary for a router.
 
-Rows of a user: `l` the counts, `y/{topic}` a topic's answers by day. All sums are integers, so
-that no order of answers can matter. Formulas and check values: docs/rules.md, Learners.
+Rows of a user: `l` the counts, `y/{topic}` a topic's answers, by day and the newest one by one.
+All sums are integers, so that no order of answers can matter. Formulas and check values:
+docs/rules.md, Learners.
 """
 
 from typing import Any, NamedTuple
 
 from schemas.base import DAY, format_time
 from schemas.row import Row
+from streams.folds.expected import Answer, expectation, newest
+from streams.folds.row_keys import RowKind
 from streams.folds.rows import Rows, UserSignal
 from streams.folds.rules import Rules
 
@@ -59,16 +62,22 @@ class Answers(NamedTuple):
 
 
 class Topic(Row, frozen=True):
-    """A topic's first visit and its answers by day."""
+    """A topic's first visit, its answers by day, and the newest of them, oldest first."""
 
     topic: str
     first: tuple[int, str]
     days: tuple[Answers, ...] = ()
+    answers: tuple[Answer, ...] = ()
+
+
+LEARNERS = RowKind("l", Learner)
+LEARNER = LEARNERS.key()
+TOPICS = RowKind("y", Topic)
 
 
 def fold(rows: Rows, lesson: UserSignal, rules: Rules) -> None:
     """One lesson into the user's counts and topic."""
-    learner: Learner = rows.get("l") or Learner(NEVER)
+    learner = rows.get(LEARNER) or Learner(NEVER)
     key = lesson.occurred_at, lesson.event_id
     topics = learner.topics
     if lesson.topic:
@@ -92,7 +101,7 @@ def fold(rows: Rows, lesson: UserSignal, rules: Rules) -> None:
         latest,
     )
     if updated != learner:
-        rows.put("l", updated)
+        rows.put(LEARNER, updated)
 
 
 def _lesson_order(lesson: Lesson) -> tuple[int, str, str, str]:
@@ -108,34 +117,33 @@ def _visit(
     lesson: UserSignal,
     rules: Rules,
 ) -> int:
-    topic: Topic | None = rows.get(f"y/{name}")
+    topic = rows.get(TOPICS.key(name))
     if topic is None:
         topics += 1
         if topics > rules.max_topics:
             topics -= 1
-            oldest = min((row for _, row in rows.scan("y/")), key=lambda row: row.first)
+            oldest = min((row for _, row in TOPICS.scan(rows)), key=lambda row: row.first)
             if key < oldest.first:
                 return topics  # the newest are kept
-            rows.delete(f"y/{oldest.topic}")
+            rows.delete(TOPICS.key(oldest.topic))
     first = key if topic is None else min(topic.first, key)
-    days = topic.days if topic else ()
+    days, answers = (topic.days, topic.answers) if topic else ((), ())
     if lesson.correct_rate is not None:
-        days = _answered(days, lesson.occurred_at // DAY, lesson, rules)
+        rate = round(lesson.correct_rate * 1_000_000)
+        days = _answered(days, lesson.occurred_at // DAY, QUARTERS[lesson.difficulty], rate, rules)
+        answers = newest((*answers, Answer(*key, rate)), rules)
     elif topic is not None and topic.first == first:
         return topics
-    rows.put(f"y/{name}", Topic(name, first, days))
+    rows.put(TOPICS.key(name), Topic(name, first, days, answers))
     return topics
 
 
 def _answered(
-    days: tuple[Answers, ...], day: int, lesson: UserSignal, rules: Rules
+    days: tuple[Answers, ...], day: int, weight: int, rate: int, rules: Rules
 ) -> tuple[Answers, ...]:
-    assert lesson.correct_rate is not None
-    weight = QUARTERS[lesson.difficulty]
     by_day = {one.day: one for one in days}
     old = by_day.get(day, Answers(day, 0, 0))
-    weighted = old.weighted + weight * round(lesson.correct_rate * 1_000_000)
-    by_day[day] = Answers(day, weighted, old.weight + weight)
+    by_day[day] = Answers(day, old.weighted + weight * rate, old.weight + weight)
     latest = max(by_day)
     return tuple(by_day[one] for one in sorted(by_day) if latest - one <= rules.mastery_days)
 
@@ -185,17 +193,20 @@ def favourite(uses: tuple[tuple[str, Use], ...], rules: Rules) -> tuple[str | No
 
 def document(rows: Rows, rules: Rules, user_id: str) -> dict[str, Any] | None:
     """The profile (schemas.learner.UserLearningProfile)."""
-    learner: Learner | None = rows.get("l")
+    learner = rows.get(LEARNER)
     if learner is None:
         return None
-    topics: list[Topic] = [rows.peek(name) for name in rows.names("y/")]
+    topics = [rows.peek(TOPICS.key(name)) for name in TOPICS.ids(rows)]
     scores = {row.topic: p for row in topics if (p := score(row.days, rules)) is not None}
+    expected = expectation({row.topic: row.answers for row in topics if row.days}, rules)
     artifact, artifact_strength = favourite(learner.artifacts, rules)
     difficulty, difficulty_strength = favourite(learner.difficulties, rules)
     return {
         "user_id": user_id,
         "mastery": {topic: mastery(p, rules) for topic, p in scores.items()},
         "mastery_score": scores,
+        "expected_correct": expected.topics,
+        "expected_correct_elsewhere": expected.elsewhere,
         "preferences": {
             "preferred_artifact": artifact,
             "preferred_artifact_strength": artifact_strength,

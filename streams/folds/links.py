@@ -4,8 +4,10 @@ A turn that comes late, or ends at another time than it began, moves the links o
 stands between: a revision each.
 """
 
+from schemas.generated.history import Link
 from streams.folds.ids import make_id
 from streams.folds.index import (
+    NEWEST,
     Block,
     Entry,
     Gap,
@@ -15,12 +17,14 @@ from streams.folds.index import (
     remove_turn,
 )
 from streams.folds.revisions import revise
+from streams.folds.row_keys import RowKind
 from streams.folds.rows import Effects, Rows
 from streams.folds.session_state import Facts
 
 PROVISIONAL_CONFIDENCE = 0.5
-LOST = "n/"
-"""The row of turns whose link went, so that one that comes back has a revision."""
+LOST_LINKS = RowKind("n", tuple[str, ...])
+LOST = LOST_LINKS.key("")
+"""The turns whose link went, so that one that comes back has a revision."""
 MOST_LOST = 64
 
 
@@ -79,19 +83,21 @@ def _move(
 
 
 def _insert_for_client(rows: Rows, entry: Entry) -> Gap:
-    name = f"o/={entry[2]}"
-    known = rows.get(name) or Newest()
-    newest, gap, _ = insert_turn(rows, f"={entry[2]}", known, (*entry[:3], b""))
-    rows.put(name, newest)
+    client = f"={entry[2]}"
+    key = NEWEST.key(client)
+    known = rows.get(key) or Newest()
+    newest, gap, _ = insert_turn(rows, client, known, (*entry[:3], b""))
+    rows.put(key, newest)
     return gap
 
 
 def _remove_for_client(rows: Rows, entry: Entry) -> Gap:
-    name = f"o/={entry[2]}"
-    known: Newest = rows.get(name) or Newest()
-    newest, gap = remove_turn(rows, f"={entry[2]}", known, entry)
+    client = f"={entry[2]}"
+    key = NEWEST.key(client)
+    known = rows.get(key) or Newest()
+    newest, gap = remove_turn(rows, client, known, entry)
     if newest is not known:
-        rows.put(name, newest)
+        rows.put(key, newest)
     return gap
 
 
@@ -113,12 +119,22 @@ def _answer(
     if is_same and not is_moved:
         return
     at, event_id, _, _ = of
-    lost: tuple[str, ...] = () if is_new else rows.get(LOST) or ()
+    lost = () if is_new else rows.get(LOST) or ()
     came_back = was is None and event_id in lost
-    op = "put" if now else "remove"
-    ends = (event_id, to[1], "reply_to")
-    row = (op, rows.key, *ends, PROVISIONAL_CONFIDENCE, True, out.seq, at, rows.key)
-    out.rows.append(("links", at, row))
+    out.history.append(
+        Link(  # by position, as in `log.turn`
+            "put" if now else "remove",
+            rows.key,
+            event_id,
+            to[1],
+            "reply_to",
+            PROVISIONAL_CONFIDENCE,
+            True,
+            out.seq,
+            at,
+            rows.key,
+        )
+    )
     out.seq += 1
     if (was is not None and not is_same) or came_back:
         entity = ("link", make_id("reply_to", rows.tenant, rows.key, event_id), "reply_to")

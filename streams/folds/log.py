@@ -1,89 +1,106 @@
 """Input records as rows of the history: what was said, as it was said."""
 
-from operator import attrgetter
 from typing import Any, cast
 
 from schemas.events import Record, Recursion, ToolResult, Turn, WritePlan, first_intent
-from schemas.rows import RECORD_TABLES, TABLES
+from schemas.generated import history
+from schemas.rows import RECORD_TABLES
 from streams.folds.ids import canonical
 from streams.folds.rows import Effects, Input
-
-_said = attrgetter(
-    "event_id", "session_id", "user_id", "client_id", "task_id", "source", "occurred_at",
-    "user_input", "agent_answer", "status", "error",
-)  # fmt: skip
 
 
 def turn(turn: Turn, given: Input, out: Effects) -> None:
     """A row of `events`."""
     metadata = turn.metadata
-    row = (
-        *_said(turn),
-        first_intent(turn.intent),
-        turn.topic,
-        turn.artifact,
-        None if metadata is None else metadata.difficulty,
-        None if metadata is None else metadata.correct_rate,
-        turn.image_summaries or (),
-        given.metadata,
-        given.extra,
-        given.doc,
+    out.history.append(
+        history.Event(  # by position, for speed: tests/contract/test_row_names.py has the names
+            turn.event_id,
+            turn.session_id,
+            turn.user_id,
+            turn.client_id,
+            turn.task_id,
+            turn.source,
+            turn.occurred_at,
+            turn.user_input,
+            turn.agent_answer,
+            turn.status,
+            turn.error,
+            first_intent(turn.intent),
+            turn.topic,
+            turn.artifact,
+            None if metadata is None else metadata.difficulty,
+            None if metadata is None else metadata.correct_rate,
+            turn.image_summaries or (),
+            given.metadata,
+            given.extra,
+            given.doc,
+        )
     )
-    out.rows.append(("events", turn.occurred_at, row))
 
 
 def record(record: Record, given: Input, out: Effects) -> None:
     """A row of the record's own table."""
-    at = record.occurred_at
     if record.type == "turn":
         turn(cast(Turn, record), given, out)
     elif isinstance(record, Recursion):
-        out.rows.append(("recursions", at, _recursion(record, given)))
+        out.history.append(_recursion(record, given))
     elif isinstance(record, ToolResult):
-        out.rows.append(("tool_results", at, tool_result(record, record, given.doc)))
+        out.history.append(tool_result(record, record, given.doc))
     elif isinstance(record, WritePlan):
-        extractor = record.extractor
-        made_from = (record.plan_id, record.user_id, record.event_id)
-        row = (*made_from, extractor.name, extractor.version, at, given.doc)
-        out.rows.append(("plans", at, row))
+        out.history.append(_plan(record, given))
     else:
-        table = RECORD_TABLES[record.type]
-        out.rows.append((table, at, _fields(record, table, given)))
+        out.history.append(_fields(record, given))
 
 
-def _fields(record: Record, table: str, given: Input) -> tuple[object, ...]:
+def _fields(record: Record, given: Input) -> history.CausedRow:
     """A row whose columns are fields of the record, and the record itself."""
-    columns = TABLES[table].model_fields
-    return tuple(given.doc if name == "doc" else getattr(record, name) for name in columns)
+    row = history.ROWS[RECORD_TABLES[record.type]]
+    said: dict[str, Any] = {
+        name: given.doc if name == "doc" else getattr(record, name)
+        for name in row.__struct_fields__
+    }
+    return row(**said)
 
 
-def _recursion(step: Recursion, given: Input) -> tuple[object, ...]:
-    return (
-        step.session_id,
-        step.task_id,
-        step.trace_id,
-        step.iteration_index,
-        step.status,
-        step.step_id,
-        step.observe,
-        step.thought,
-        step.action.action_type,
-        canonical(step.action.output),
-        step.error,
-        step.occurred_at,
-        given.doc,
+def _plan(plan: WritePlan, given: Input) -> history.Plan:
+    return history.Plan(
+        plan_id=plan.plan_id,
+        user_id=plan.user_id,
+        event_id=plan.event_id,
+        extractor_name=plan.extractor.name,
+        extractor_version=plan.extractor.version,
+        occurred_at=plan.occurred_at,
+        doc=given.doc,
     )
 
 
-def tool_result(of: Recursion | ToolResult, result: Any, doc: str) -> tuple[object, ...]:
+def _recursion(step: Recursion, given: Input) -> history.Recursion:
+    return history.Recursion(
+        session_id=step.session_id,
+        task_id=step.task_id,
+        trace_id=step.trace_id,
+        iteration_index=step.iteration_index,
+        status=step.status,
+        step_id=step.step_id,
+        observe=step.observe,
+        thought=step.thought,
+        action_type=step.action.action_type,
+        output=canonical(step.action.output),
+        error=step.error,
+        occurred_at=step.occurred_at,
+        doc=given.doc,
+    )
+
+
+def tool_result(of: Recursion | ToolResult, result: Any, doc: str) -> history.ToolResult:
     """A row of `tool_results`: a result of the recursion that `of` names, and its JSON."""
-    return (
-        of.session_id,
-        of.task_id,
-        of.trace_id,
-        result.tool_call_id,
-        result.call_index,
-        result.success,
-        result.occurred_at,
-        doc,
+    return history.ToolResult(
+        session_id=of.session_id,
+        task_id=of.task_id,
+        trace_id=of.trace_id,
+        tool_call_id=result.tool_call_id,
+        call_index=result.call_index,
+        success=result.success,
+        occurred_at=result.occurred_at,
+        doc=doc,
     )

@@ -1,17 +1,21 @@
 """The user's fold: what turns signal of a user, and write plans.
 
 Rows of a user: `u` the header, `s/{state_id}` states, `p/{id}` preferences, `k/…` links,
-`x/…` thread members, `a` the mood, `l` and `y/{topic}` the learner, `i/…` seen ids.
+`x/…` thread members, `e/{family}` ends, `a` the mood, `l` and `y/{topic}` the learner, `i/…` seen
+ids.
 """
 
+from schemas.dead_letters import Reason
 from schemas.events import Signal, StateUpdate, WritePlan, first_intent
+from schemas.generated.history import Affect
 from schemas.row import Row, replace
-from streams.folds import affect, graph, learner, log, preferences, states
+from streams.folds import affect, ends, graph, learner, log, preferences, states, tidying
 from streams.folds.ids import make_id, short_hash
 from streams.folds.index import find_id, put_id
 from streams.folds.outcome import APPLIED, DUPLICATE, Outcome
 from streams.folds.quoting import shortened
 from streams.folds.revisions import revise
+from streams.folds.row_keys import RowKind
 from streams.folds.rows import Effects, Input, Moment, Refused, Rows, UserSignal
 from streams.folds.rules import Rules
 
@@ -24,25 +28,29 @@ class User(Row, frozen=True):
     plans: int = 0
 
 
+USERS = RowKind("u", User)
+USER = USERS.key()
+
+
 def fold_signal(rows: Rows, signal: UserSignal, out: Effects) -> None:
     """What one ended turn means for its user. The session's fold has seen to duplicates; `out` are
     its effects, to which the user's are added."""
     learner.fold(rows, signal, out.rules)
     if signal.affect is None:
         return
-    header: User = rows.get("u") or User()
+    header = rows.get(USER) or User()
     hop = Effects(rows.key, (rows.tenant, "users", rows.key), out.record, out.rules)
     hop.seq = header.seq
     _feel(rows, signal.affect, None, hop)
     if hop.seq != header.seq:
-        rows.put("u", replace(header, seq=hop.seq))
-    out.rows += hop.rows
+        rows.put(USER, replace(header, seq=hop.seq))
+    out.history += hop.history
     out.warnings += hop.warnings
 
 
 def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
     """A write plan or a signal of scope user. Raises Refused for a dead letter."""
-    header: User = rows.get("u") or User()
+    header = rows.get(USER) or User()
     out.seq = header.seq
     record = given.record
     assert isinstance(record, WritePlan | Signal)
@@ -60,7 +68,7 @@ def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
     else:
         _lesson(rows, record, out.rules)
         out.user = True
-    rows.put("u", replace(header, seq=out.seq))
+    rows.put(USER, replace(header, seq=out.seq))
     log.record(record, given, out)
     return APPLIED
 
@@ -96,12 +104,16 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
         if update.kind == "long_mood_state" and update.op == "upsert":
             _mood_words(rows, plan, update, out)
         elif update.state_id == mood_id(rows):
-            reason = "kind_differs" if update.op == "upsert" else "mood_cannot_close"
+            reason: Reason = "kind_differs" if update.op == "upsert" else "mood_cannot_close"
             raise Refused(reason, f"state_updates.{ordinal}.state_id: that is the user's mood")
         else:
             states.apply(rows, plan, ordinal, update, out)
     for preference in plan.preference_updates:
         preferences.apply(rows, plan, preference, out)
+    for ordinal, over in enumerate(plan.ends):
+        ends.remember(rows, over.families, ends.of(plan, ordinal, over))
+        states.end(rows, plan, ordinal, over, out)
+        preferences.end(rows, plan, ordinal, over, out)
     if plan.context_updates:
         graph.apply(rows, plan, plan.context_updates, out)
     if plan.event_affect:
@@ -112,7 +124,7 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
         _feel(rows, moment, plan, out)
     plans = header.plans + 1
     if plans == out.rules.tidy_first or plans % out.rules.tidy_every == 0:
-        states.tidy(rows, plan, out)
+        tidying.tidy(rows, plan, out)
     return replace(header, plans=plans)
 
 
@@ -123,7 +135,7 @@ def mood_id(rows: Rows) -> str:
 
 def _mood_words(rows: Rows, plan: WritePlan, update: StateUpdate, out: Effects) -> None:
     """An upsert of long_mood_state: text and confidence only; the numbers are the moments'."""
-    row: affect.MoodRow = rows.get("a") or affect.MoodRow()
+    row = rows.get(affect.MOOD) or affect.MoodRow()
     since = states.default_from(plan, update)
     evidence = states.evidence_of(plan, update.evidence_event_ids)
     words = affect.Words(since, update.body_text, update.confidence, plan.occurred_at, evidence)
@@ -134,11 +146,23 @@ def _mood_words(rows: Rows, plan: WritePlan, update: StateUpdate, out: Effects) 
 
 def _feel(rows: Rows, moment: Moment, plan: WritePlan | None, out: Effects) -> None:
     """A moment of affect: appended to `affects`, and put into the mood."""
-    numbers = (moment.v, moment.a, moment.d, moment.text, list(moment.labels), moment.confidence)
-    keys = (moment.event_id, rows.key, moment.session_id)
     at = moment.occurred_at
-    out.rows.append(("affects", at, (*keys, *numbers, moment.from_plan, at)))
-    row: affect.MoodRow = rows.get("a") or affect.MoodRow()
+    out.history.append(
+        Affect(
+            event_id=moment.event_id,
+            user_id=rows.key,
+            session_id=moment.session_id,
+            v=moment.v,
+            a=moment.a,
+            d=moment.d,
+            text=moment.text,
+            labels=list(moment.labels),
+            confidence=moment.confidence,
+            from_plan=moment.from_plan,
+            occurred_at=at,
+        )
+    )
+    row = rows.get(affect.MOOD) or affect.MoodRow()
     put = affect.put_moment(row, moment, out.rules)
     if put is None:
         out.warnings.append("moment_leaves_mood")
@@ -188,4 +212,4 @@ def _revise_mood(
         plan_id = plan.plan_id if plan else None
         when = plan.occurred_at if plan else at
         revise(out, rows.key, entity, op, was, now, reason, evidence, when, plan_id)
-    rows.put("a", affect.trim(after, out.rules))
+    rows.put(affect.MOOD, affect.trim(after, out.rules))

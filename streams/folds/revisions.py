@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from schemas.base import format_time
+from schemas.generated.history import Revision
 from streams.folds.ids import canonical, make_id, short_hash
 from streams.folds.rows import Effects
 from streams.folds.rules import Rules
@@ -28,23 +29,24 @@ def revise(
     if was == now:
         return
     entity_type, entity_id, kind = entity
-    values = (
-        make_id("revision", *out.scope, *record_id(out.record), out.ordinal),
-        owner,
-        entity_type,
-        entity_id,
-        kind,
-        op,
-        was,
-        now,
-        reason,
-        list(dict.fromkeys(evidence)),
-        plan_id,
-        out.ordinal,
-        out.seq,
-        occurred_at,
+    out.history.append(
+        Revision(
+            revision_id=make_id("revision", *out.scope, *record_id(out.record), out.ordinal),
+            owner_id=owner,
+            entity_type=entity_type,
+            entity_id=entity_id,
+            kind=kind,
+            op=op,
+            before=was,
+            after=now,
+            reason=reason,
+            evidence_event_ids=list(dict.fromkeys(evidence)),
+            plan_id=plan_id,
+            ordinal=out.ordinal,
+            seq=out.seq,
+            occurred_at=occurred_at,
+        )
     )
-    out.rows.append(("revisions", occurred_at, values))
     out.ordinal += 1
     out.seq += 1
 

@@ -9,8 +9,11 @@ writes little. A row's name is a prefix, which tells its type, and an id: `c/tas
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
+from schemas.dead_letters import Reason
 from schemas.events import Record
+from schemas.generated.history import CausedRow
 from schemas.row import Mutable, Row
+from streams.folds.row_keys import R, RowKey
 from streams.folds.rules import Rules
 
 
@@ -23,23 +26,27 @@ class Rows(Protocol):
     """For `index.find_id`: all ids in the runs, if somebody asked; maybe some that were taken back
     or dropped. Not kept on disk."""
 
-    def get(self, name: str) -> Any:
+    def get(self, key: RowKey[R]) -> R | None:
         """The row, or None."""
 
-    def peek(self, name: str) -> Any:
+    def __getitem__(self, key: RowKey[R]) -> R:
+        """The row. Raises KeyError where there is none."""
+
+    def peek(self, key: RowKey[R]) -> R:
         """The same, for a reader of many rows: the row is not kept at hand."""
 
-    def put(self, name: str, row: Any) -> None:
+    def put(self, key: RowKey[R], row: R) -> None:
         """Replaces the row."""
 
-    def delete(self, name: str) -> None:
+    def delete(self, key: RowKey[R]) -> None:
         """Removes the row, if it is there."""
 
     def names(self, prefix: str) -> list[str]:
-        """The names of the rows that begin so, sorted."""
+        """The names of the rows that begin so, sorted. Folds ask `RowKind.ids`."""
 
     def scan(self, prefix: str) -> Iterator[tuple[str, Any]]:
-        """The rows whose names begin so, as a list taken now."""
+        """The rows whose names begin so, as a list taken now. Folds ask `RowKind.scan`, which knows
+        their type."""
 
 
 class Input(Row, frozen=True):
@@ -64,7 +71,7 @@ class Refused(Exception):  # noqa: N818 - what happened, not an error of the pro
     """The record cannot be applied: a dead letter with this reason. It leaves nothing behind,
     unless it `keeps` what it wrote: then it may still be applied by what comes later."""
 
-    def __init__(self, reason: str, detail: str, *, keeps: bool = False) -> None:
+    def __init__(self, reason: Reason, detail: str, *, keeps: bool = False) -> None:
         super().__init__(f"{reason}: {detail}")
         self.reason = reason
         self.detail = detail
@@ -109,7 +116,7 @@ class Moment(NamedTuple):
 class Late(NamedTuple):
     """A record that was applied as waiting and turned out to fit nothing."""
 
-    reason: str
+    reason: Reason
     detail: str
     doc: str
     occurred_at: int
@@ -117,7 +124,7 @@ class Late(NamedTuple):
 
 
 class Effects(Mutable):
-    """What one record causes, as data: history rows, signals, documents to write anew.
+    """What one record causes, as data: history rows, signals, documents to write again.
 
     `scope` (tenant, table and owner) is, with the record's id, what ids are made of. `rules` are
     the constants to fold under. `seq` is the owner's count of revisions; the fold sets and keeps
@@ -128,7 +135,7 @@ class Effects(Mutable):
     scope: tuple[str, str, str]
     record: Record
     rules: Rules
-    rows: list[tuple[str, int, tuple[Any, ...]]] = []  # table, occurred_at, values
+    history: list[CausedRow] = []
     signals: list[UserSignal] = []
     session: bool = False  # the session's document changed
     user: bool = False  # the user's profile changed

@@ -2,11 +2,11 @@
 
 A `Rules` travels with whatever folds or reads: `Effects.rules` for a fold, a parameter for a
 document. A generation that was folded under other constants names them in its manifest, so that
-whoever goes on with it, or reads it, uses the same; two generations in one process each have
+whoever continues with it, or reads it, uses the same; two generations in one process each have
 their own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import nan
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
@@ -99,6 +99,25 @@ class Rules(Row, frozen=True, kw_only=True):
     ] = 360
     weak_below: Annotated[float, Bounds("Mastery below this value is weak.", 0, 1)] = 0.5
     strong_from: Annotated[float, Bounds("Mastery from this value on is strong.", 0, 1)] = 0.8
+    expected_prior: Annotated[
+        float, Bounds("Share of right answers expected of a learner without answers.", 0, 1)
+    ] = 0.66
+    expected_prior_answers: Annotated[
+        float, Bounds("Number of the learner's answers that this share weighs as much as.", 0.01)
+    ] = 3.0
+    expected_learner_halflife: Annotated[
+        float, Bounds("Half-life of an answer in the learner's level, in answers.", 0.1)
+    ] = 2.0
+    expected_learner_answers: Annotated[
+        float,
+        Bounds("Number of a topic's answers that the learner's level weighs as much as.", 0.01),
+    ] = 12.0
+    expected_topic_halflife: Annotated[
+        float, Bounds("Half-life of an answer in its topic's level, in answers.", 0.1)
+    ] = 6.0
+    max_answers: Annotated[
+        int, Bounds("Maximum answers of a topic kept for what is expected; the newest are kept.")
+    ] = 32
     max_topics: Annotated[int, Bounds("Maximum topics of a learner; the newest are kept.")] = 500
     uses_needed: Annotated[
         int, Bounds("Uses needed until an artifact or difficulty is a preference.")
@@ -121,6 +140,11 @@ class Rules(Row, frozen=True, kw_only=True):
         """Those that are not as they are by default."""
         values = {name: getattr(self, name) for name in CONSTANTS}
         return {name: value for name, value in values.items() if value != CONSTANTS[name].default}
+
+    def shown(self) -> str:
+        """For people: `max_intents=20, uses_share=0.25`."""
+        changed = [f"{name}={value:g}" for name, value in sorted(self.changed().items())]
+        return ", ".join(changed) or "the default constants"
 
 
 class Constant(NamedTuple):
@@ -152,6 +176,17 @@ def checked(changes: Mapping[str, Any]) -> dict[str, Number]:
     Raises ValueError naming the constant and what it may be.
     """
     return {name: _checked(name, value) for name, value in changes.items()}
+
+
+def parsed(texts: Iterable[str]) -> dict[str, Number]:
+    """Constants from texts "NAME=VALUE". Raises ValueError as `checked` does."""
+    values = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ValueError(f"{text}: expected CONSTANT=VALUE")
+        values[name.strip()] = value.strip()
+    return checked(values)
 
 
 def _checked(name: str, value: Any) -> Number:

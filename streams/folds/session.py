@@ -2,8 +2,8 @@
 
 Rows of a session: `h` the header, `c/{task_id}` conversations, `m/{id}` session memory,
 `r/{event_id}` turns that have not ended, `n/` turns that lost their link, `t/…`, `q/…` and `w/…`
-tasks (task.py), `i/…`, `o/…`, `b/…` and `O/…` the indexes (index.py). So a turn writes two rows:
-its conversation and the header.
+tasks (task.py), `i/…`, `o/…`, `b/…` and `O/…` the indexes (index.py), `k` the number of messages
+that are kept. So a turn writes two rows: its conversation and the header.
 
 The header and the conversations count ended turns only. A running turn is kept whole in a row of
 its own and laid over them whenever they are looked at, so that the ended turn can replace it and
@@ -14,7 +14,7 @@ from typing import Any
 
 from schemas.events import Recursion, Signal, ToolResult, Turn, first_intent
 from schemas.row import replace
-from streams.folds import fast_turn, log, session_memory, task
+from streams.folds import fast_turn, kept_messages, log, session_memory, task
 from streams.folds.conversations import add_turn
 from streams.folds.dating import dated
 from streams.folds.ids import short_hash
@@ -33,6 +33,8 @@ from streams.folds.outcome import APPLIED, DUPLICATE, Outcome
 from streams.folds.rows import Effects, Input, Refused, Rows
 from streams.folds.session_state import (
     FAR,
+    HEADER,
+    RUNNING,
     Facts,
     Session,
     contextualise,
@@ -54,7 +56,7 @@ from streams.folds.user_signal import user_signal
 def fold(rows: Rows, given: Input, out: Effects) -> Outcome:
     """One record of a session. Raises Refused for a dead letter."""
     record = given.record
-    header: Session | None = rows.get("h")
+    header = rows.get(HEADER)
     if header is None:
         header = Session(undated=True)
     out.seq = header.seq
@@ -83,7 +85,7 @@ def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -
             return DUPLICATE
         if begun or not was_running:
             raise Refused("conflicting_duplicate", f"event_id {turn.event_id} has other content")
-        replaced = rows.get(f"r/{turn.event_id}")
+        replaced = rows.get(RUNNING.key(turn.event_id))
     elif given.plain and not begun and fast_turn.comes_last(header, turn.occurred_at):
         return fast_turn.append(rows, header, turn, given, out)
 
@@ -92,10 +94,11 @@ def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -
     changes: dict[str, Any] = {}
     runs = header.runs
     if replaced is not None:
-        rows.delete(f"r/{turn.event_id}")
+        rows.delete(RUNNING.key(turn.event_id))
         header = replace(header, running=tuple(r for r in header.running if r != turn.event_id))
     if begun:
-        rows.put(f"r/{facts.event_id}", facts)
+        kept = replace(facts, doc=given.doc, images=tuple(turn.image_summaries or ()))
+        rows.put(RUNNING.key(facts.event_id), kept)
         changes["running"] = (*header.running, facts.event_id)
     else:
         changes = contribute(header, facts, rules)
@@ -120,7 +123,7 @@ def _turn(rows: Rows, header: Session, turn: Turn, given: Input, out: Effects) -
     if replaced is not None:
         neighbours = (None, None)  # the running turn has told of its gaps
     revise_turn(before, shown, facts, neighbours, out)
-    rows.put("h", after if out.seq == after.seq else replace(after, seq=out.seq))
+    rows.put(HEADER, after if out.seq == after.seq else replace(after, seq=out.seq))
     log.turn(turn, given, out)
     out.session = True
     return APPLIED
@@ -136,9 +139,9 @@ def _find(rows: Rows, header: Session, event_id: str) -> tuple[bytes | None, Pla
 
 def _end_oldest(rows: Rows, header: Session, out: Effects) -> Session:
     """Over the cap the oldest running turn counts as ended; its end can add, but not take back."""
-    name = f"r/{header.running[0]}"
-    oldest: Facts = rows.get(name)
-    rows.delete(name)
+    key = RUNNING.key(header.running[0])
+    oldest = rows[key]
+    rows.delete(key)
     out.warnings.append("running_turns_over_cap")
     changes = contribute(header, oldest, out.rules)
     runs, changes["window"], changes["older"] = add_turn(
@@ -161,7 +164,9 @@ def _signal(rows: Rows, header: Session, signal: Signal, given: Input, out: Effe
     changes = contextualise(header, at, said_by, intent, signal.topic, signal.artifact, out.rules)
     runs = put_id(rows, header.runs, place, given.fingerprint)
     header = replace(dated(header, signal.occurred_at), runs=runs, **changes)
-    rows.put("h", header)
+    rows.put(HEADER, header)
+    if signal.keeps_a_message:
+        kept_messages.add(rows)
     log.record(signal, given, out)
     out.session = True
     return APPLIED
@@ -177,7 +182,7 @@ def _step(
     if outcome is DUPLICATE:  # a version that lost was still seen at its time
         touched = dated(header, record.occurred_at, isinstance(record, ToolResult))
         if touched != header and header.created_at != FAR:
-            rows.put("h", touched)
+            rows.put(HEADER, touched)
             out.session = True
         return outcome
     before = status_of(shown)
@@ -199,7 +204,7 @@ def _step(
             [record.trace_id],
             record.occurred_at,
         )
-    rows.put("h", replace(header, seq=out.seq))
+    rows.put(HEADER, replace(header, seq=out.seq))
     log.record(record, given, out)
     out.session = True
     out.tasks[record.task_id] = None

@@ -11,6 +11,7 @@ from schemas.events import MemoryItemPatch, MemoryItemWrite, Observation, Turn
 from schemas.row import Row, replace
 from streams.folds.ids import make_id, normalise
 from streams.folds.revisions import revise
+from streams.folds.row_keys import RowKind
 from streams.folds.rows import Effects, Rows
 from streams.folds.rules import Rules
 
@@ -21,7 +22,7 @@ NEVER: Key = (-(2**62), "")
 
 
 class Showing(NamedTuple):
-    """One turn that showed the thing."""
+    """One turn that showed the thing; `said_by` is its user, None where it names none."""
 
     occurred_at: int
     event_id: str
@@ -29,15 +30,18 @@ class Showing(NamedTuple):
     stated: bool  # explicit, or required by the environment, or a decision with its rationale
     content: str
     fields: dict[str, Any]
+    said_by: str | None = None
 
 
 class Op(NamedTuple):
-    """One direct write: add, update or delete."""
+    """One direct write: add, update or delete. `said_by`: the user of its turn, or of each where
+    several writes were made one; None where it names none."""
 
     occurred_at: int
     event_id: str
     op: str
     fields: dict[str, Any]
+    said_by: tuple[str | None, ...] = (None,)
 
 
 class MemoryEntry(Row, frozen=True):
@@ -55,13 +59,14 @@ class MemoryEntry(Row, frozen=True):
     ops: tuple[Op, ...] = ()
 
 
+ENTRIES = RowKind("m", MemoryEntry)
 Item = dict[str, Any]
 
 
 def fold(rows: Rows, turn: Turn, out: Effects) -> None:
     """The observations and direct writes of one ended turn."""
     rules = out.rules
-    entries: dict[str, MemoryEntry] = {row.id: row for _, row in rows.scan("m/")}
+    entries = {row.id: row for _, row in ENTRIES.scan(rows)}
     before = visible(rows, entries, rules)
     touched: dict[str, MemoryEntry] = {}
     shown: dict[str, Showing] = {}
@@ -73,12 +78,12 @@ def fold(rows: Rows, turn: Turn, out: Effects) -> None:
         _write(rows, entries, touched, turn, out)
     entries |= touched
     for one in touched.values():
-        rows.put(f"m/{one.id}", one)
+        rows.put(ENTRIES.key(one.id), one)
     after = visible(rows, entries, rules)
     fallen: set[str] = set()
     while over := _over_cap(entries, after, rules):  # what falls out may have hidden something
         for item_id in over:
-            rows.delete(f"m/{item_id}")
+            rows.delete(ENTRIES.key(item_id))
             del entries[item_id]
             out.warnings.append("session_memory_over_cap")
         fallen.update(over)
@@ -88,7 +93,7 @@ def fold(rows: Rows, turn: Turn, out: Effects) -> None:
 
 def items(rows: Rows, rules: Rules) -> list[Item]:
     """The session memory as the document shows it, in order of first showing."""
-    entries = {row.id: row for _, row in rows.scan("m/")}
+    entries = {row.id: row for _, row in ENTRIES.scan(rows)}
     shown = visible(rows, entries, rules)
     return [shown[one.id] for one in sorted(entries.values(), key=_age) if one.id in shown]
 
@@ -140,7 +145,7 @@ def _observe(
             "rationale": seen.rationale,
             "reversible": seen.reversible,
         }
-    showing = Showing(*key, seen.confidence, stated, seen.content, fields)
+    showing = Showing(*key, seen.confidence, stated, seen.content, fields, turn.user_id)
     touched[entry.id] = entry
     said_before = shown.get(entry.id, showing)
     shown[entry.id] = max(said_before, showing, key=lambda one: (one.stated, one.confidence))
@@ -198,7 +203,9 @@ def _write(
         if known is None and op != "add":
             out.warnings.append("unknown_memory_item")
         entry = known or MemoryEntry(item_id, "", key)
-        touched[item_id] = _written(entry, Op(*key, op, _said(fields) if fields else {}))
+        touched[item_id] = _written(
+            entry, Op(*key, op, _said(fields) if fields else {}, (turn.user_id,))
+        )
 
 
 def _said(fields: MemoryItemWrite | MemoryItemPatch) -> dict[str, Any]:
@@ -218,7 +225,11 @@ def _squashed(entry: MemoryEntry) -> MemoryEntry:
     if first.op == "delete":
         entry = _opposed(entry, first[:2], True)
     elif second.op == "update":
-        second = second._replace(op=first.op, fields={**first.fields, **second.fields})
+        second = second._replace(
+            op=first.op,
+            fields={**first.fields, **second.fields},
+            said_by=tuple(dict.fromkeys((*first.said_by, *second.said_by))),
+        )
     return replace(entry, ops=(second, *rest))
 
 
@@ -226,7 +237,20 @@ def _squashed(entry: MemoryEntry) -> MemoryEntry:
 
 
 def visible(rows: Rows, entries: dict[str, MemoryEntry], rules: Rules) -> dict[str, Item]:
-    """The items that show, by id. Equal (type, content) shows once, under the oldest entry."""
+    """The items that show, by id."""
+    shown = _standing(rows, entries, rules)
+    return {item_id: _with_ids(item, rules) for item_id, item in shown.items()}
+
+
+def speakers(rows: Rows, rules: Rules) -> dict[str, set[str | None]]:
+    """Item id -> the users whose turns it rests on; None among them: a turn that names none."""
+    entries = {row.id: row for _, row in ENTRIES.scan(rows)}
+    return {id: set(item["said_by"]) for id, item in _standing(rows, entries, rules).items()}
+
+
+def _standing(rows: Rows, entries: dict[str, MemoryEntry], rules: Rules) -> dict[str, Item]:
+    """The items that show, by id, with all of their evidence and who said it. Equal (type, content)
+    shows once, under the oldest entry."""
     shown: dict[str, Item] = {}
     same: dict[tuple[str, str], str] = {}
     for entry in sorted(entries.values(), key=_age):
@@ -236,7 +260,7 @@ def visible(rows: Rows, entries: dict[str, MemoryEntry], rules: Rules) -> dict[s
         about = (item["type"], normalise(_thing(item)))
         first = same.setdefault(about, entry.id)
         shown[first] = item if first == entry.id else _merged(shown[first], item)
-    return {item_id: _with_ids(item, rules) for item_id, item in shown.items()}
+    return shown
 
 
 def _is_opposed(
@@ -260,13 +284,15 @@ def _thing(item: Item) -> str:
 
 def _merged(item: Item, other: Item) -> Item:
     confidence = max(item["confidence"], other["confidence"])
-    return {**item, "confidence": confidence, "evidence": item["evidence"] + other["evidence"]}
+    both = {name: item[name] + other[name] for name in ("evidence", "said_by")}
+    return {**item, "confidence": confidence, **both}
 
 
 def _with_ids(item: Item, rules: Rules) -> Item:
     """The item with the ids of its evidence: the newest 20, each once."""
     newest = sorted(set(item["evidence"]))[-rules.max_evidence :]
-    return {**item, "evidence": [event_id for _, event_id in newest]}
+    shown = {name: value for name, value in item.items() if name != "said_by"}
+    return {**shown, "evidence": [event_id for _, event_id in newest]}
 
 
 def _item(entry: MemoryEntry, rules: Rules) -> Item | None:
@@ -278,9 +304,10 @@ def _item(entry: MemoryEntry, rules: Rules) -> Item | None:
         if op[:2] <= deleted or (item is None and op.op == "update"):
             continue
         evidence = [*(item["evidence"] if item else ()), op[:2]]
+        said_by = [*(item["said_by"] if item else ()), *op.said_by]
         if item is None or op.op == "add":  # an add is the whole item, an update a part
             item = {"id": entry.id, "content": "", "confidence": 0.5}
-        item = {**item, **op.fields, "evidence": evidence}
+        item = {**item, **op.fields, "evidence": evidence, "said_by": said_by}
         if item["type"] == "decision":
             item.setdefault("reversible", True)
     return item
@@ -317,6 +344,7 @@ def _observed(entry: MemoryEntry, deleted: Key, rules: Rules) -> Item | None:
         "confidence": confidence,
         **latest.fields,
         "evidence": [one[:2] for one in recent] or [latest[:2]],
+        "said_by": [one.said_by for one in (*recent, latest)],
     }
 
 

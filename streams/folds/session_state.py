@@ -4,16 +4,18 @@ Every function here gives the same result for any order of turns: "latest" and "
 go by (occurred_at, event_id), never by arrival.
 """
 
-from operator import attrgetter
 from typing import Any
 
 from schemas.events import Claim, Turn, first_intent
 from schemas.row import Row, replace
 from streams.folds.index import Newest
+from streams.folds.row_keys import RowKind
 from streams.folds.rows import Rows
 from streams.folds.rules import Rules
 
 FAR = 2**62  # a time later than any
+MOST_USERS = 64
+"""Of a session that are remembered: the first ones by their ids."""
 
 Key = tuple[int, str]  # of a turn: occurred_at, event_id
 Said = tuple[int, str, str]  # occurred_at, id, value: the latest by (occurred_at, id) stands
@@ -43,6 +45,7 @@ class Session(Row, frozen=True):
     waiting: tuple[tuple[str, int, bool], ...] = ()  # tasks that asked; when; whether they wait
     running: tuple[str, ...] = ()
     undated: bool = False  # nothing has come, or tool results alone (dating.dated)
+    users: tuple[str, ...] = ()  # who spoke, once they are several (`speakers`)
 
 
 class Conversation(Row, frozen=True):
@@ -79,6 +82,8 @@ class Facts(Row, frozen=True):
     object: Claimed | None
     summary: dict[str, Any] | None
     artifacts_metadata: dict[str, Any] | None
+    doc: str | None = None  # of a running turn: its JSON, which whoever ends it may repeat
+    images: tuple[str, ...] = ()  # the same of its image summaries, which the JSON leaves out
 
     @property
     def conversation(self) -> str:
@@ -86,7 +91,10 @@ class Facts(Row, frozen=True):
         return self.task_id or self.event_id
 
 
-_plain_facts = attrgetter(*Facts.__struct_fields__[:12])
+SESSIONS = RowKind("h", Session)
+HEADER = SESSIONS.key()
+RUNNING = RowKind("r", Facts)
+"""Turns that have not ended, by event_id."""
 
 
 def facts_of(turn: Turn) -> Facts:
@@ -99,12 +107,23 @@ def facts_of(turn: Turn) -> Facts:
     )
     key = turn.occurred_at, turn.event_id
     return Facts(
-        *_plain_facts(turn),  # type: ignore[call-arg]  # a third of naming each
-        first_intent(turn.intent),
-        claimed(subject, key) if subject else None,
-        claimed(object_, key) if object_ else None,
-        summary.model_dump() if summary else None,
-        where.model_dump(exclude_none=True) if where else None,
+        occurred_at=turn.occurred_at,
+        event_id=turn.event_id,
+        user_id=turn.user_id,
+        client_id=turn.client_id,
+        task_id=turn.task_id,
+        user_input=turn.user_input,
+        agent_answer=turn.agent_answer,
+        status=turn.status,
+        error=turn.error,
+        topic=turn.topic,
+        artifact=turn.artifact,
+        session_status=turn.session_status,
+        intent=first_intent(turn.intent),
+        subject=claimed(subject, key) if subject else None,
+        object=claimed(object_, key) if object_ else None,
+        summary=summary.model_dump() if summary else None,
+        artifacts_metadata=where.model_dump(exclude_none=True) if where else None,
     )
 
 
@@ -129,6 +148,8 @@ def contribute(header: Session, turn: Facts, rules: Rules) -> dict[str, Any]:
     if turn.user_id and (header.user is None or at <= header.user[0]):
         user = (at, event_id, turn.user_id)
         changes["user"] = min(header.user or user, user)
+    if turn.user_id and header.user and turn.user_id != header.user[2]:
+        changes["users"] = speakers(header, turn.user_id)
     if turn.user_input:
         said, known = (at, event_id, turn.user_input), header.message
         if known is None or said > known:
@@ -141,6 +162,14 @@ def contribute(header: Session, turn: Facts, rules: Rules) -> dict[str, Any]:
     if where and (header.artifacts is None or (at, event_id) >= header.artifacts[:2]):
         changes["artifacts"] = (at, event_id, where)
     return changes
+
+
+def speakers(header: Session, user_id: str) -> tuple[str, ...]:
+    """Who has spoken once this user has, too; () where that is one alone."""
+    known = header.users or ((header.user[2],) if header.user else (user_id,))
+    if user_id in known:
+        return header.users
+    return tuple(sorted((*known, user_id)))[:MOST_USERS]
 
 
 def contextualise(
@@ -180,7 +209,7 @@ def visible(rows: Rows, header: Session, rules: Rules) -> Session:
     if not header.running:
         return header
     for event_id in header.running:
-        header = replace(header, **contribute(header, rows.get(f"r/{event_id}"), rules))
+        header = replace(header, **contribute(header, rows[RUNNING.key(event_id)], rules))
     return header
 
 

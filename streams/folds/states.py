@@ -9,10 +9,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from schemas.base import format_time
-from schemas.events import StateUpdate, WritePlan
+from schemas.dead_letters import Reason
+from schemas.events import EndUpdate, StateUpdate, WritePlan
 from schemas.row import Row, replace
-from streams.folds.ids import canonical, make_id
+from streams.folds import ends
+from streams.folds.ids import make_id
 from streams.folds.revisions import add_evidence, revise, time_or_none
+from streams.folds.row_keys import RowKind
 from streams.folds.rows import Effects, Refused, Rows
 from streams.folds.rules import Rules
 
@@ -43,6 +46,9 @@ class State(Row, frozen=True):
     versions: tuple[Version, ...]
 
 
+STATES = RowKind("s", State)
+
+
 def evidence_of(plan: WritePlan, named: Iterable[str]) -> tuple[str, ...]:
     """The events an update names, and the one its plan was made from."""
     own = (plan.event_id,) if plan.event_id else ()
@@ -63,10 +69,10 @@ def apply(rows: Rows, plan: WritePlan, ordinal: int, update: StateUpdate, out: E
     """One state update of a plan. Raises Refused where it names what it may not."""
     where = f"state_updates.{ordinal}"
     state_id = update.state_id or make_id("state", rows.tenant, rows.key, plan.plan_id, ordinal)
-    state: State | None = rows.get(f"s/{state_id}")
+    state = rows.get(STATES.key(state_id))
     if update.op != "upsert":
         if state is None or update.kind == "long_mood_state":
-            reason = "unknown_state" if state is None else "mood_cannot_close"
+            reason: Reason = "unknown_state" if state is None else "mood_cannot_close"
             raise Refused(reason, f"{where}.state_id: no state {state_id} to {update.op}")
         if update.op == "mark_done" and state.kind != "task":
             raise Refused("not_a_task", f"{where}.op: {state_id} is a {state.kind}")
@@ -170,6 +176,7 @@ def _put(
     """Puts a version in its place; the revision tells it from the version it corrects or ends.
 
     A `valid_to` before its `valid_from` (either may come from elsewhere) is an empty interval.
+    What is known to be over by then is closed, with a revision of its own.
     """
     same = next((one for one in state.versions if one.valid_from == version.valid_from), None)
     earlier = [one for one in state.versions if one.valid_from < version.valid_from]
@@ -179,7 +186,8 @@ def _put(
     op = OPS.get(update.op) or ("insert" if before is None else "update" if same else "supersede")
     others = (one for one in state.versions if one is not same)
     versions = tuple(sorted((*others, version), key=lambda one: one.valid_from))[-MAX_VERSIONS:]
-    rows.put(f"s/{state.state_id}", replace(state, versions=versions))
+    put = replace(state, versions=versions)
+    rows.put(STATES.key(state.state_id), put)
     revise(
         out,
         rows.key,
@@ -192,6 +200,39 @@ def _put(
         plan.occurred_at,
         plan.plan_id,
     )
+    said = ends.said_in(version.payload, version.body_text)
+    over = ends.first_after(rows, said, version.valid_from)
+    if over is not None:
+        _end(rows, put, version, over, plan, out)
+
+
+def end(rows: Rows, plan: WritePlan, ordinal: int, update: EndUpdate, out: Effects) -> None:
+    """One of a plan's `ends`, for states: closes every version that it concerns."""
+    over, families = ends.of(plan, ordinal, update), set(update.families)
+    for state_id in STATES.ids(rows):
+        state = rows.peek(STATES.key(state_id))
+        for version in state.versions:
+            said = ends.said_in(version.payload, version.body_text)
+            if families.intersection(said.families) and ends.concerns(over, said):
+                state = _end(rows, state, version, over, plan, out)
+
+
+def _end(
+    rows: Rows, state: State, version: Version, over: ends.End, plan: WritePlan, out: Effects
+) -> State:
+    """The state with a version closed at an end, unless it begins later or is closed by then."""
+    known = version.valid_to
+    if over.at <= version.valid_from or (known is not None and known <= over.at):
+        return state
+    evidence = add_evidence(version.evidence, over.evidence, out.rules)
+    closed = replace(version, valid_to=over.at, evidence=evidence, updated_at=plan.occurred_at)
+    versions = tuple(closed if one is version else one for one in state.versions)
+    after = replace(state, versions=versions)
+    rows.put(STATES.key(state.state_id), after)
+    entity, was = ("state", state.state_id, state.kind), document(state, version)
+    now, at = document(state, closed), plan.occurred_at
+    revise(out, rows.key, entity, "close", was, now, over.reason, over.evidence, at, plan.plan_id)
+    return after
 
 
 def status_of(state: State, version: Version) -> str:
@@ -218,46 +259,3 @@ def document(state: State, version: Version) -> dict[str, Any]:
         "evidence_event_ids": list(version.evidence),
         "updated_at": format_time(version.updated_at),
     }
-
-
-# --- tidying ----------------------------------------------------------------------------------
-
-
-def tidy(rows: Rows, plan: WritePlan, out: Effects) -> None:
-    """`tidy_memory`: of open states that say the same, the oldest stays."""
-    groups: dict[tuple[str, str, str, int], list[State]] = {}
-    for _, state in rows.scan("s/"):
-        current: Version = state.versions[-1]
-        if current.valid_to is None:
-            payload = canonical(current.payload)
-            about = (state.kind, current.body_text, payload, current.valid_from)
-            groups.setdefault(about, []).append(state)
-    closed = 0
-    for same in groups.values():
-        oldest, *rest = sorted(same, key=lambda state: (state.created_at, state.state_id))
-        rest = rest[: out.rules.max_tidied - closed]
-        closed += len(rest)
-        if rest:
-            _merge(rows, plan, oldest, rest, out)
-
-
-def _merge(rows: Rows, plan: WritePlan, oldest: State, rest: list[State], out: Effects) -> None:
-    newest = max(one.versions[-1].last_confirmed_at for one in (oldest, *rest))
-    at = plan.occurred_at
-    for state in rest:
-        version = state.versions[-1]
-        until = max(at, version.valid_from)
-        _tidied(rows, state, replace(version, valid_to=until, updated_at=at), "close", plan, out)
-    kept = oldest.versions[-1]
-    if newest != kept.last_confirmed_at:
-        version = replace(kept, last_confirmed_at=newest, updated_at=at)
-        _tidied(rows, oldest, version, "update", plan, out)
-
-
-def _tidied(
-    rows: Rows, state: State, version: Version, op: str, plan: WritePlan, out: Effects
-) -> None:
-    rows.put(f"s/{state.state_id}", replace(state, versions=(*state.versions[:-1], version)))
-    was, now = document(state, state.versions[-1]), document(state, version)
-    entity = ("state", state.state_id, state.kind)
-    revise(out, rows.key, entity, op, was, now, "tidy_memory", (), plan.occurred_at, plan.plan_id)

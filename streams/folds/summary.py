@@ -6,10 +6,10 @@ Rules and templates, never a model. The table of templates is in docs/http.md.
 import re
 from typing import Any, Literal, NamedTuple
 
-from streams.folds.learner import Learner, Topic, mastery, score
+from streams.folds.learner import LEARNER, TOPICS, Learner, mastery, score
 from streams.folds.rows import Rows
 from streams.folds.rules import Rules
-from streams.folds.session_state import Session, visible
+from streams.folds.session_state import HEADER, Session, visible
 
 Language = Literal["zh", "ja", "en"]
 LANGUAGES: tuple[Language, ...] = ("zh", "ja", "en")
@@ -110,7 +110,7 @@ def summary(session: Known | None, user: Known | None, language: Language | None
     known; else that of the topic, then of the latest message, then English.
     """
     header = _header(*session) if session else None
-    learner: Learner | None = user[0].get("l") if user else None
+    learner = user[0].get(LEARNER) if user else None
     topic = header.topic[2] if header and header.topic else None
     hint = _mastery(*user, topic) if user and topic else None
     return {
@@ -128,13 +128,13 @@ def user_of(session: Rows, rules: Rules) -> str | None:
 
 
 def _header(session: Rows, rules: Rules) -> Session | None:
-    base: Session | None = session.get("h")
+    base = session.get(HEADER)
     return visible(session, base, rules) if base else None
 
 
 def _mastery(user: Rows, rules: Rules, name: str) -> str | None:
     """The mastery of a topic, if there are answers in it."""
-    topic: Topic | None = user.get(f"y/{name}")
+    topic = user.get(TOPICS.key(name))
     p = score(topic.days, rules) if topic else None
     return None if p is None else mastery(p, rules)
 

@@ -19,6 +19,7 @@ from streams.folds.ids import canonical, short_hash
 from streams.folds.index import find_id, put_id
 from streams.folds.machine import Key, Machine, advance, limit_of, settle, status_of
 from streams.folds.outcome import APPLIED, DUPLICATE, Outcome
+from streams.folds.row_keys import RowKey, RowKind
 from streams.folds.rows import Effects, Input, Late, Refused, Rows
 from streams.folds.rules import Rules
 
@@ -75,13 +76,18 @@ class Result(NamedTuple):
 
 Results = tuple[Result, ...]
 
+TASKS = RowKind("t", Task)
+STEPS = RowKind("q", Step)
+"""By task_id and trace_id, as RESULTS."""
+RESULTS = RowKind("w", Results)
+
 
 def begin(rows: Rows, task_id: str, at: int) -> bool:
     """A running turn begins its task. Returns whether the task's row is new or changed."""
-    task: Task | None = rows.get(f"t/{task_id}")
+    task = rows.get(TASKS.key(task_id))
     if task is not None and not task.undated and task.created_at <= at <= task.updated_at:
         return False
-    rows.put(f"t/{task_id}", dated(task or Task(task_id, at, at), at))
+    rows.put(TASKS.key(task_id), dated(task or Task(task_id, at, at), at))
     return True
 
 
@@ -95,7 +101,7 @@ def fold(
 ) -> tuple[Outcome, int]:
     """One recursion or tool result; `latest` is the time of the session's latest turn."""
     at = record.occurred_at
-    task = rows.get(f"t/{record.task_id}") or Task(record.task_id, at, at, undated=True)
+    task = rows.get(TASKS.key(record.task_id)) or Task(record.task_id, at, at, undated=True)
     if isinstance(record, ToolResult):
         return _tool_result(rows, task, record, given, runs, out)
     return _recursion(rows, task, record, given, runs, latest, out)
@@ -104,7 +110,7 @@ def fold(
 def questions(rows: Rows, task_id: str) -> tuple[tuple[int, bool], ...]:
     """When the task asked what a later turn would answer, and whether it waits for it now: its last
     recursion, and one that stopped it at its limit, where that is another."""
-    tip: Machine = rows.get(f"t/{task_id}").tip
+    tip = rows[TASKS.key(task_id)].tip
     asked = () if tip.asked is None else ((tip.asked, True),)
     if tip.held is None or (tip.asked is not None and tip.last and tip.held[1:] == tip.last[:2]):
         return asked
@@ -113,16 +119,16 @@ def questions(rows: Rows, task_id: str) -> tuple[tuple[int, bool], ...]:
 
 def refold(rows: Rows, task_id: str, latest: int | None, rules: Rules) -> None:
     """Folds the kept recursions again, because the session's latest turn is a later one."""
-    task: Task = rows.get(f"t/{task_id}")
-    rows.put(f"t/{task_id}", _refolded(rows, task, latest, rules))
+    task = rows[TASKS.key(task_id)]
+    rows.put(TASKS.key(task_id), _refolded(rows, task, latest, rules))
 
 
 def _touched(rows: Rows, task: Task, record: Recursion | ToolResult, out: Effects) -> Task:
     """The task with the record's time. A version that loses leaves its time too: whether it came
     before or after the one that stands must not show."""
     touched = dated(task, record.occurred_at, isinstance(record, ToolResult))
-    if touched != task and rows.get(f"t/{task.task_id}") is not None:
-        rows.put(f"t/{task.task_id}", touched)
+    if touched != task and rows.get(TASKS.key(task.task_id)) is not None:
+        rows.put(TASKS.key(task.task_id), touched)
         out.tasks[task.task_id] = None
     return touched
 
@@ -143,8 +149,8 @@ def _recursion(
     key = (record.iteration_index, record.trace_id)
     ended = record.status != "running"
     step = Step(key[0], ended, record.occurred_at, given.fingerprint, given.doc)
-    name = f"q/{task.task_id}\x1f{record.trace_id}"
-    old: Step | None = rows.get(name)
+    own = STEPS.key(task.task_id, record.trace_id)
+    old = rows.get(own)
     if old is None and task.older:
         known, place = find_id(rows, runs, _older_hash(task, record.trace_id))
         if known == given.fingerprint:
@@ -155,7 +161,7 @@ def _recursion(
     task = _touched(rows, task, record, out)
     if old is not None and old.rank >= step.rank:
         return DUPLICATE, runs
-    rows.put(name, step)
+    rows.put(own, step)
     if old is None and (not task.order or key > task.order[-1]):
         tip = advance(task.tip, body(step), latest, rules)
         task = replace(task, order=(*task.order, key), before=task.tip, tip=tip)
@@ -173,7 +179,7 @@ def _recursion(
         task = _settle_results(rows, task, record, old is None or not old.ended, out)
     if len(task.order) > rules.max_recursions:
         task, runs = _evict(rows, task, runs, latest, rules)
-    rows.put(f"t/{task.task_id}", task)
+    rows.put(TASKS.key(task.task_id), task)
     return APPLIED, runs
 
 
@@ -185,7 +191,7 @@ def body(step: Step) -> dict[str, Any]:
 
 
 def _refolded(rows: Rows, task: Task, latest: int | None, rules: Rules) -> Task:
-    steps = [rows.get(f"q/{task.task_id}\x1f{trace_id}") for _, trace_id in task.order]
+    steps = [rows[STEPS.key(task.task_id, trace_id)] for _, trace_id in task.order]
     before = reduce(
         lambda machine, step: advance(machine, body(step), latest, rules),
         steps[:-1],
@@ -207,14 +213,14 @@ def _remember(rows: Rows, runs: int, id_hash: bytes, content: bytes) -> int:
 def _evict(rows: Rows, task: Task, runs: int, latest: int | None, rules: Rules) -> tuple[Task, int]:
     """The oldest recursion goes into the checkpoint; its ids are remembered."""
     trace_id = task.order[0][1]
-    step: Step = rows.get(f"q/{task.task_id}\x1f{trace_id}")
+    step = rows[STEPS.key(task.task_id, trace_id)]
     runs = _remember(rows, runs, _older_hash(task, trace_id), step.fingerprint)
-    results: Results = rows.get(f"w/{task.task_id}\x1f{trace_id}") or ()
+    results = rows.get(RESULTS.key(task.task_id, trace_id)) or ()
     for one in results:
         if not one.is_dead:
             runs = _remember(rows, runs, _older_hash(task, trace_id, _call(one)), one.fingerprint)
-    rows.delete(f"q/{task.task_id}\x1f{trace_id}")
-    rows.delete(f"w/{task.task_id}\x1f{trace_id}")
+    rows.delete(STEPS.key(task.task_id, trace_id))
+    rows.delete(RESULTS.key(task.task_id, trace_id))
     return replace(
         task,
         order=task.order[1:],
@@ -247,7 +253,7 @@ def _tool_result(
         record.success,
         given.source,
     )
-    step: Step | None = rows.get(f"q/{task.task_id}\x1f{record.trace_id}")
+    step = rows.get(STEPS.key(task.task_id, record.trace_id))
     if step is None and task.older:
         known, place = find_id(rows, runs, _older_hash(task, record.trace_id, _call(result)))
         if known is not None:
@@ -255,12 +261,12 @@ def _tool_result(
         if find_id(rows, runs, _older_hash(task, record.trace_id))[0] is not None:
             out.warnings.append("result_before_window")  # in the history alone, as its recursion
             return APPLIED, put_id(rows, runs, place, given.fingerprint)
-    name = f"w/{task.task_id}\x1f{record.trace_id}"
-    results: Results = rows.get(name) or ()
+    key = RESULTS.key(task.task_id, record.trace_id)
+    results = rows.get(key) or ()
     same = next((one for one in results if _call(one) == _call(result)), None)
     calls = _calls(step) if step is not None and step.ended else None
     if calls is not None and _fitting(calls, result) is None:
-        _wait_in_vain(rows, task, name, results, same, result, out.rules)
+        _wait_in_vain(rows, task, key, results, same, result, out.rules)
         raise Refused("unmatched_tool_result", _unmatched(result, record.trace_id), keeps=True)
     task = _touched(rows, task, record, out)
     if same is not None and _rank(same) >= _rank(result):
@@ -273,15 +279,15 @@ def _tool_result(
             )
         task = replace(task, pending=task.pending + 1)
     others = tuple(one for one in results if one is not same)
-    rows.put(name, _bounded(calls, (*others, result)))
-    rows.put(f"t/{task.task_id}", task)
+    rows.put(key, _bounded(calls, (*others, result)))
+    rows.put(TASKS.key(task.task_id), task)
     return APPLIED, runs
 
 
 def _wait_in_vain(
     rows: Rows,
     task: Task,
-    name: str,
+    key: RowKey[Results],
     results: Results,
     same: Result | None,
     result: Result,
@@ -294,9 +300,9 @@ def _wait_in_vain(
     if same is not None and _rank(same) >= _rank(result):
         return
     others = tuple(one for one in results if one is not same)
-    rows.put(name, (*others, result._replace(is_dead=True, is_logged=False)))
+    rows.put(key, (*others, result._replace(is_dead=True, is_logged=False)))
     if same is None:
-        rows.put(f"t/{task.task_id}", replace(task, unfit=task.unfit + 1))
+        rows.put(TASKS.key(task.task_id), replace(task, unfit=task.unfit + 1))
 
 
 MOST_NAMES = 4
@@ -347,8 +353,8 @@ def _settle_results(rows: Rows, task: Task, record: Recursion, first: bool, out:
     """A version of the recursion stands that has ended: of its results, those that fit no call of
     it become dead letters, and dead ones that do are applied. Those that came before its `first`
     ended version had waited."""
-    name = f"w/{task.task_id}\x1f{record.trace_id}"
-    results: Results = rows.get(name) or ()
+    key = RESULTS.key(task.task_id, record.trace_id)
+    results = rows.get(key) or ()
     if not results:
         return task
     calls = (record.action.output or {}).get("tool_calls")
@@ -365,12 +371,11 @@ def _settle_results(rows: Rows, task: Task, record: Recursion, first: bool, out:
         if one.is_dead and not is_dead:
             out.revived += 1
             if not one.is_logged:
-                row = log.tool_result(record, one, one.doc)
-                out.rows.append(("tool_results", one.occurred_at, row))
+                out.history.append(log.tool_result(record, one, one.doc))
         if not is_dead or unfit < out.rules.max_waiting_results:
             unfit += is_dead
             kept.append(one._replace(is_dead=is_dead, is_logged=one.is_logged or not is_dead))
-    rows.put(name, _bounded(calls, tuple(kept)))
+    rows.put(key, _bounded(calls, tuple(kept)))
     pending = max(0, task.pending - len(results)) if first else task.pending
     return replace(task, unfit=unfit, pending=pending)
 
@@ -380,7 +385,7 @@ def _settle_results(rows: Rows, task: Task, record: Recursion, first: bool, out:
 
 def document(rows: Rows, rules: Rules, task_id: str, latest: int | None) -> dict[str, Any]:
     """The machine (schemas.task.TaskDocument)."""
-    task: Task = rows.get(f"t/{task_id}")
+    task = rows[TASKS.key(task_id)]
     machine = settle(task.tip, latest)
     steps: dict[str, list[Any]] = {one.step_id: [] for one in machine.plan}
     top: list[Any] = []
@@ -425,13 +430,13 @@ def document(rows: Rows, rules: Rules, task_id: str, latest: int | None) -> dict
 
 
 def _with_results(rows: Rows, task: Task, trace_id: str) -> dict[str, Any]:
-    step: Step = rows.get(f"q/{task.task_id}\x1f{trace_id}")
+    step = rows[STEPS.key(task.task_id, trace_id)]
     whole = {"observe": "", "thought": "", "status": "done"}  # the document leaves defaults out
     content: dict[str, Any] = whole | json.loads(step.doc)
     for name in ("type", "tenant", "session_id", "task_id"):
         content.pop(name, None)
     content["action"].setdefault("output", {})
-    results: Results = rows.get(f"w/{task.task_id}\x1f{trace_id}") or ()
+    results = rows.get(RESULTS.key(task.task_id, trace_id)) or ()
     calls = content["action"]["output"].get("tool_calls")
     for one in sorted(results, key=_rank):
         at = _fitting(calls, one) if isinstance(calls, list) else None

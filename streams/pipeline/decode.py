@@ -12,11 +12,13 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from pydantic import ValidationError
 
+from schemas.dead_letters import Reason
 from schemas.events import MAX_RECORD_BYTES, SCHEMA_VERSION, Record, Turn
+from schemas.faults import reason
 from schemas.upcast import number, settled, upcast
 from streams.folds.rows import Input
 from streams.kinds import KINDS, MODELS, kind_told
-from streams.pipeline import images, plain, withheld
+from streams.pipeline import images, numbers, plain, withheld
 from streams.pipeline.withheld import means_withheld as means_withheld
 
 Given = tuple[bytes, tuple[str, int, int]]
@@ -29,7 +31,6 @@ IDS = frozenset({
 })  # fmt: skip
 MAX_ID = plain.MAX_ID
 """Characters of an id: no picture. An id may well begin as one does."""
-PYTHON_S = re.compile(r"^Value error, | or instance of \w+")  # words that only its users know
 TOO_LONG = re.compile(" … \\[a line of (\\d+) bytes\\](?: meta_request)?\\Z".encode())
 """`too_long`, at a line's end."""
 HUGE = re.compile(rb"[0-9]{19}")
@@ -52,7 +53,7 @@ class Dead(NamedTuple):
     `hidden`: it may be a withheld one, so that nothing else of it is kept: no key, no headers.
     """
 
-    reason: str
+    reason: Reason
     detail: str
     payload: bytes
     tenant: str = "default"
@@ -140,11 +141,18 @@ def _validated(line: bytes, record: dict[str, Any], source: tuple[str, int, int]
         known = ", ".join(MODELS)
         said = "is missing" if kind is None else f"{str(kind)[:80]!r} is not known"
         return dead("unknown_type", f"type: {said}; use one of {known}", line, record)
-    if HUGE.search(line) and (name := _huge_integer(record)):
-        name = name if name in MODELS[record["type"]].model_fields else "a field"
-        detail = f"{name}: an integer beyond 64 bits; send it as text"
+    if HUGE.search(line) and (path := numbers.huge_integer(record)):
+        detail = f"{_named(path, line, kind)}: an integer beyond 64 bits; send it as text"
         return dead("invalid", detail, line, record)
     return _modelled(line, record, validator, source)
+
+
+def _named(path: str, line: bytes, kind: Any) -> str:
+    """The path; of what may be a withheld record only a name of ours."""
+    if not withheld.is_mentioned(line):
+        return path
+    name = path.partition(".")[0]
+    return name if name in MODELS[kind].model_fields else "a field"
 
 
 def _modelled(
@@ -195,26 +203,12 @@ def _given(
     )
 
 
-def _huge_integer(record: dict[str, Any]) -> str | None:
-    """The first field with an integer that the fold's rows could not hold; metadata stays text."""
-    for name, value in record.items():
-        inside = [value] if name != "metadata" else []
-        while inside:
-            one = inside.pop()
-            if isinstance(one, int) and not -(2**63) <= one < 2**64:
-                return name
-            if isinstance(one, dict | list):
-                inside.extend(one.values() if isinstance(one, dict) else one)
-    return None
-
-
 def explain(error: ValidationError) -> str:
     """Field and reason of each fault, without the values."""
     faults = []
-    for fault in error.errors(include_url=False, include_input=False, include_context=False)[:8]:
+    for fault in error.errors(include_url=False, include_input=False)[:8]:
         field = ".".join(str(part) for part in fault["loc"]) or "record"
-        said = PYTHON_S.sub("", fault["msg"]).replace("a valid dictionary", "an object")
-        faults.append(f"{field}: {said}")
+        faults.append(f"{field}: {reason(fault)}")
     if any(fault.startswith("schema_version") for fault in faults):
         faults.append(f"this Turnfold reads schema versions 1 to {SCHEMA_VERSION}")
     return "; ".join(faults)
@@ -223,7 +217,7 @@ def explain(error: ValidationError) -> str:
 # --- what may not be kept ---------------------------------------------------------------------
 
 
-def dead(reason: str, detail: str, line: bytes, record: Any = None) -> Dead:
+def dead(reason: Reason, detail: str, line: bytes, record: Any = None) -> Dead:
     """The dead letter of a line; `record`: its JSON, as far as it is any."""
     letter = Dead(reason, detail, line, *(_whose(record) if isinstance(record, dict) else ()))
     if withheld.is_mentioned(line):
@@ -244,7 +238,7 @@ def _hashed(letter: Dead) -> Dead:
     return letter._replace(detail=detail, payload=payload, key=None, hidden=True)
 
 
-QUOTES_NOTHING = frozenset(
+QUOTES_NOTHING: frozenset[Reason] = frozenset(
     {"bad_json", "bad_utf8", "not_an_object", "too_large", "too_deep", "invalid"}
 )
 """Reasons whose details name fields of ours, places and sizes, and nothing that was sent."""
@@ -264,7 +258,11 @@ def _unreadable(line: bytes, error: Exception) -> Dead:
         return dead("bad_utf8", found, line)
     if lone := LONE_SURROGATE.search(line):
         return dead("bad_json", f"half of a surrogate pair (byte {lone.start()})", line)
-    return dead("bad_json", str(error), line)
+    detail = str(error)
+    if "out of range" in detail and not withheld.is_mentioned(line):
+        path = numbers.beyond_floats(line)
+        detail = f"{path}: number out of range, at most 1.7e308" if path else detail
+    return dead("bad_json", detail, line)
 
 
 def _kept(line: bytes, record: Any) -> bytes:

@@ -4,50 +4,66 @@ from typing import Any
 
 import msgspec
 
-from schemas.base import DAY
+from schemas.generated import history
 from streams.folds import documents, learner, task
 from streams.folds.rules import Rules
-from streams.folds.session_state import visible
+from streams.folds.session_state import HEADER, visible
 from streams.pipeline.decode import Dead
 from streams.pipeline.entity import Entity
-
-Row = tuple[Any, ...]
-Suffix = tuple[str, int, str, int, int]
-"""A row's last columns but its date: tenant, recorded_at, src_topic, src_partition, src_offset."""
 
 _json = msgspec.json.Encoder().encode
 
 
 def session_row(
-    entity: Entity, suffix: Suffix, rules: Rules, known: dict[str, Any] | None = None
-) -> Row:
+    entity: Entity, rules: Rules, known: dict[str, Any] | None = None
+) -> history.Session:
     """A row of `sessions`: the newest document, where it is not `known`."""
     document = known or documents.session(entity, rules)
-    header = visible(entity, entity.get("h"), rules)
-    created_at, updated_at = header.created_at, header.updated_at
-    keys = (entity.key, document["user_id"], document["status"], document["closed_reason"])
-    return (*keys, created_at, updated_at, _json(document).decode(), *suffix, updated_at // DAY)
+    header = visible(entity, entity[HEADER], rules)
+    return history.Session(
+        session_id=entity.key,
+        user_id=document["user_id"],
+        status=document["status"],
+        closed_reason=document["closed_reason"],
+        created_at=header.created_at,
+        updated_at=header.updated_at,
+        doc=_json(document).decode(),
+    )
 
 
-def task_row(entity: Entity, task_id: str, suffix: Suffix, rules: Rules) -> Row:
+def task_row(entity: Entity, task_id: str, rules: Rules) -> history.Task:
     """A row of `tasks`: the newest document."""
-    latest = documents.latest_turn(entity, rules) if entity.get("h") else None
+    latest = documents.latest_turn(entity, rules) if entity.get(HEADER) else None
     document = task.document(entity, rules, task_id, latest)
     machine = document["global"]
-    updated_at = entity.get(f"t/{task_id}").updated_at
-    keys = (entity.key, task_id, machine["status"], machine["iteration"], machine["max_iteration"])
-    flags = (machine["forced"], machine["stalled"], updated_at)
-    return (*keys, *flags, _json(document).decode(), *suffix, updated_at // DAY)
+    return history.Task(
+        session_id=entity.key,
+        task_id=task_id,
+        status=machine["status"],
+        iteration=machine["iteration"],
+        max_iteration=machine["max_iteration"],
+        forced=machine["forced"],
+        stalled=machine["stalled"],
+        updated_at=entity[task.TASKS.key(task_id)].updated_at,
+        doc=_json(document).decode(),
+    )
 
 
-def profile_row(entity: Entity, suffix: Suffix, rules: Rules) -> Row:
+def profile_row(entity: Entity, rules: Rules) -> history.Profile:
     """A row of `profiles`: the newest document."""
-    document = learner.document(entity, rules, entity.key)
-    updated_at = entity.get("l").updated_at
-    return (entity.key, updated_at, _json(document).decode(), *suffix, updated_at // DAY)
+    return history.Profile(
+        user_id=entity.key,
+        updated_at=entity[learner.LEARNER].updated_at,
+        doc=_json(learner.document(entity, rules, entity.key)).decode(),
+    )
 
 
-def dead_row(dead: Dead, suffix: Suffix, headers: str | None = None) -> Row:
-    """A row of `dead_letters`; its date is that of what the record says, if it says when."""
-    at = suffix[1] if dead.occurred_at is None else dead.occurred_at
-    return (dead.reason, dead.detail, dead.payload, dead.key, headers, *suffix, at // DAY)
+def dead_row(dead: Dead, headers: str | None = None) -> history.DeadLetter:
+    """A row of `dead_letters`."""
+    return history.DeadLetter(
+        reason=dead.reason,
+        detail=dead.detail,
+        payload=dead.payload,
+        key=dead.key,
+        headers=headers,
+    )

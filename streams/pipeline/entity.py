@@ -12,48 +12,57 @@ import msgspec
 
 from streams.folds import (
     affect,
+    conversations,
+    ends,
     graph,
     index,
+    kept_messages,
     learner,
+    links,
     memory,
     session_memory,
     session_state,
     states,
     task,
 )
+from streams.folds.row_keys import R, RowKey, RowKind
 from streams.kinds import REVISED_KINDS
 
 ROW_FORMAT = 4
 """Raised when a fold keeps its rows otherwise: those of another version cannot be read then."""
 
-ROW_TYPES: dict[str, dict[str, Any]] = {
-    "sessions": {
-        "h": session_state.Session,
-        "c": session_state.Conversation,
-        "r": session_state.Facts,
-        "m": session_memory.MemoryEntry,
-        "t": task.Task,
-        "q": task.Step,
-        "w": task.Results,
-        "o": index.Newest,
-        "b": index.Block,
-        "O": index.Directory,
-        "n": tuple[str, ...],
-    },
-    "users": {
-        "u": memory.User,
-        "s": states.State,
-        "k": graph.Member,
-        "x": graph.Member,
-        "a": affect.MoodRow,
-        "l": learner.Learner,
-        "y": learner.Topic,
-        **{revised.letter: revised.row for revised in REVISED_KINDS},
-    },
+ROW_KINDS: dict[str, tuple[RowKind[Any], ...]] = {
+    "sessions": (
+        session_state.SESSIONS,
+        session_state.RUNNING,
+        conversations.CONVERSATIONS,
+        session_memory.ENTRIES,
+        task.TASKS,
+        task.STEPS,
+        task.RESULTS,
+        index.RUNS,
+        index.NEWEST,
+        index.BLOCKS,
+        index.DIRECTORIES,
+        links.LOST_LINKS,
+        kept_messages.KEPT,
+    ),
+    "users": (
+        memory.USERS,
+        states.STATES,
+        graph.LINKS,
+        graph.THREADS,
+        ends.ENDS,
+        affect.MOODS,
+        learner.LEARNERS,
+        learner.TOPICS,
+        index.RUNS,
+        *(revised.rows for revised in REVISED_KINDS),
+    ),
 }
-"""The type of a row by its table and the first letter of its name; seen ids (RAW) are bytes."""
+"""What rows an entity of a table may have."""
 
-RAW = "i"  # rows that are bytes themselves
+RAW = index.RUNS.letter  # rows that are bytes themselves
 COLD = "z"
 """The one stored row of a session that is cold. No row of a fold is named so."""
 COLD_LEVEL = 6
@@ -65,8 +74,8 @@ ENTITY, ROW = 1_000, 90
 
 _encode = msgspec.msgpack.Encoder().encode
 _DECODERS = {
-    table: {letter: msgspec.msgpack.Decoder(type_).decode for letter, type_ in types.items()}
-    for table, types in ROW_TYPES.items()
+    table: {kind.letter: msgspec.msgpack.Decoder(kind.type).decode for kind in kinds}
+    for table, kinds in ROW_KINDS.items()
 }
 unpack = msgspec.msgpack.Decoder(dict[str, bytes]).decode
 """The rows of `Entity.pack`."""
@@ -107,32 +116,41 @@ class Entity:
         self._rows: dict[str, Any] = encoded if self.cold is None else _unpack_cold(self.cold)
         self._before: dict[str, Any] = {}
 
-    def get(self, name: str) -> Any:
-        row = self._rows.get(name)
-        if type(row) is bytes and name[0] != RAW:
-            row = self._rows[name] = self._decoders[name[0]](row)
+    def get(self, key: RowKey[R]) -> R | None:
+        row: Any = self._rows.get(key)
+        if type(row) is bytes and key[0] != RAW:
+            row = self._rows[key] = self._decoders[key[0]](row)
+        return row  # type: ignore[no-any-return]  # of its key's type: `ROW_KINDS` has its decoder
+
+    def __getitem__(self, key: RowKey[R]) -> R:
+        row = self.get(key)
+        if row is None:
+            raise KeyError(key)
         return row
 
-    def peek(self, name: str) -> Any:
-        row = self._rows.get(name)
-        return self._decoders[name[0]](row) if type(row) is bytes and name[0] != RAW else row
+    def peek(self, key: RowKey[R]) -> R:
+        row: Any = self._rows[key]
+        if type(row) is bytes and key[0] != RAW:
+            row = self._decoders[key[0]](row)
+        return row  # type: ignore[no-any-return]  # as above
 
-    def put(self, name: str, row: Any) -> None:
+    def put(self, key: RowKey[R], row: R | None) -> None:
         rows, before = self._rows, self._before
-        if name not in before:
-            before[name] = rows.get(name)
-        rows[name] = row
+        if key not in before:
+            before[key] = rows.get(key)
+        rows[key] = row
 
-    def delete(self, name: str) -> None:
-        if self._rows.get(name) is not None:
-            self.put(name, None)
+    def delete(self, key: RowKey[R]) -> None:
+        if self._rows.get(key) is not None:
+            self.put(key, None)
 
     def names(self, prefix: str) -> list[str]:
         rows = self._rows.items()
         return sorted([name for name, row in rows if row is not None and name.startswith(prefix)])
 
     def scan(self, prefix: str) -> Iterator[tuple[str, Any]]:
-        return iter([(name, self.get(name)) for name in self.names(prefix)])
+        get: Any = self.get  # by names that stand here
+        return iter([(name, get(name)) for name in self.names(prefix)])
 
     def copy(self) -> "Entity":
         """The rows as they are now, for readers: values, which no fold changes."""
@@ -221,5 +239,5 @@ def _compress(rows: bytes) -> bytes:
     return zlib.compress(rows, COLD_LEVEL)
 
 
-def _unpack_cold(row: bytes) -> dict[str, Any]:
-    return unpack(zlib.decompress(row) if row[0] == PACKED else row)
+def _unpack_cold(packed: bytes) -> dict[str, Any]:
+    return unpack(zlib.decompress(packed) if packed[0] == PACKED else packed)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
+from schemas.dead_letters import Reason
 from schemas.row import replace
 from streams.extractors.naming import Extract
 from streams.folds import memory
@@ -193,7 +194,7 @@ def _fold_signal(rows: Rows, said: Signalled, out: Effects) -> Outcome:
     return APPLIED
 
 
-def verdict(error: Exception) -> tuple[str, str]:
+def verdict(error: Exception) -> tuple[Reason, str]:
     """Reason and detail of the dead letter of a record whose fold raised: a fault of ours must
     not stop the stream."""
     if isinstance(error, Refused):

@@ -200,11 +200,18 @@ def _with_kind(update: Json) -> Json:
     return {**update, "kind": "task" if update["state_id"] == "t1" else "fact"}
 
 
+FAMILIES = ("home", "work", "like")
+ends = st.fixed_dictionaries(
+    {"families": st.lists(st.sampled_from(FAMILIES), min_size=1, max_size=2)},
+    optional={"value": TEXT, "at": LATER.map(when), **REASONS},
+)
 upserts = st.fixed_dictionaries(
     {"op": st.just("upsert"), "state_id": STATE_IDS},
     optional={
         "body_text": TEXT,
-        "payload": st.fixed_dictionaries({"n": st.integers(0, 2)}),
+        "payload": st.fixed_dictionaries(
+            {"n": st.integers(0, 2)}, optional={"family": st.sampled_from(FAMILIES)}
+        ),
         "confidence": CONFIDENCE,
         "valid_from": LATER.map(when),
         **REASONS,
@@ -253,6 +260,7 @@ def write_plans(draw: st.DrawFn, most: int = 6) -> list[Json]:
                 optional={
                     "state_updates": st.lists(upserts | upserts | endings | mood_words, max_size=3),
                     "preference_updates": st.lists(likes, max_size=2),
+                    "ends": st.lists(ends, max_size=1),
                     "event_affect": affects,
                     "context_updates": st.fixed_dictionaries(
                         {

@@ -37,7 +37,7 @@ def test_any_text_gives_no_plan_or_one_that_validates(text: str) -> None:
     if plan is None:
         return
     made = WritePlan.model_validate(plan)
-    assert made.state_updates or made.preference_updates or made.event_affect
+    assert made.state_updates or made.preference_updates or made.ends or made.event_affect
     for update in made.state_updates:
         assert update.payload
         assert update.payload["evidence"] in text, "evidence is the user's own words"
@@ -45,6 +45,10 @@ def test_any_text_gives_no_plan_or_one_that_validates(text: str) -> None:
         assert len(update.reason) <= 200 and not CONTROL.search(update.reason)
         assert update.payload["value"] in text
         assert {update.op} == {"upsert"}, "total: nothing that needs a known state"
+    for end in made.ends:
+        assert end.families and end.at is not None
+        assert end.at <= made.occurred_at, "what is over is over now, or was on a day before"
+        assert end.reason.startswith('said: "') and end.evidence_event_ids == [made.event_id]
     known: set[tuple[str, str]] = set()
     for preference in made.preference_updates:
         assert preference.op != "revoke" or (preference.subject, preference.polarity) in known

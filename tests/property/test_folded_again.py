@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from streams.apps.maintenance import forget
 from streams.files import local
+from streams.files.access import opened
 from streams.files.manifest import Settings
 from streams.files.refold import refold, refold_user
 from streams.folds import documents
 from streams.folds.rules import Rules
+from streams.folds.session_state import HEADER
 from streams.generations.rebuild import backfill
 from streams.generations.switching import promote
 from streams.pipeline.entity import Entity
@@ -63,19 +65,19 @@ def history_of(records: list[Json]) -> Iterator[Path]:
 
 def content(entity: Entity) -> dict[str, object]:
     """All rows but for the index of ids, which depends on the order they came in."""
-    return {name: entity.get(name) for name in entity.names("") if name[0] not in "iobOhu"}
+    return {name: row for name, row in entity.scan("") if name[0] not in "iobOhu"}
 
 
 def shown(entity: Entity) -> object:
     if entity.where[0] == "sessions":
-        return documents.session(entity, Rules()) if entity.get("h") else None
+        return documents.session(entity, Rules()) if entity.get(HEADER) else None
     return content(entity)
 
 
 @FEW
 @given(worlds())
 def test_every_session_and_user_folded_again_is_as_it_was(records: list[Json]) -> None:
-    with history_of(records) as history, local.opened(history) as (store, _):
+    with history_of(records) as history, opened(history) as (store, _):
         keys = [(name, *key) for name in ("sessions", "users") for key in store.entities(name)]
         first = World(store)
         again = World()
@@ -98,10 +100,10 @@ def test_every_session_and_user_folded_again_is_as_it_was(records: list[Json]) -
 @given(worlds())
 def test_after_a_stranger_is_forgotten_every_record_is_a_duplicate(records: list[Json]) -> None:
     with history_of(records) as history:
-        with local.opened(history) as (store, _):
+        with opened(history) as (store, _):
             first = [World(store).say(record)[0] for record in records]
         forget(history, "default", "stranger")
-        with local.opened(history) as (store, _):
+        with opened(history) as (store, _):
             assert [World(store).say(record)[0] for record in records] == first
 
 
@@ -116,22 +118,22 @@ def test_after_one_is_forgotten_what_others_said_is_a_duplicate(
         highest = "SELECT owner_id, max(seq) FROM revisions WHERE owner_id LIKE 's%' GROUP BY ALL"
         forget(history, "default", gone)
         assert rows(history, "SELECT count(*) FROM events WHERE user_id = ?", gone) == [(0,)]
-        with local.opened(history) as (store, _):
+        with opened(history) as (store, _):
             made = World(store)
             assert set(made.say(*theirs)) <= {"duplicate"}
             for owner, seq in rows(history, highest):
-                assert store.entity("sessions", "default", owner).get("h").seq > seq
+                assert store.entity("sessions", "default", owner)[HEADER].seq > seq
 
 
 @FEW
 @given(worlds())
 def test_a_generation_of_the_same_rules_knows_every_record(records: list[Json]) -> None:
     with history_of(records) as history:
-        with local.opened(history) as (store, _):
+        with opened(history) as (store, _):
             first = [World(store).say(record)[0] for record in records]
         backfill(history, "again", Settings())
         promote(history, "again")
-        with local.opened(history / "generations" / "again") as (store, _):
+        with opened(history / "generations" / "again") as (store, _):
             assert [World(store).say(record)[0] for record in records] == first
 
 
@@ -147,7 +149,7 @@ def test_a_record_whose_canonical_form_is_too_long_for_a_line_is_folded_again(
     history = tmp_path / "history"
     assert local.run([str(file)], history)["applied"] == 2
     forget(history, "default", "other")
-    with local.opened(history) as (store, _):
+    with opened(history) as (store, _):
         assert World(store).say(long) == ["duplicate"]
     backfill(history, "again", Settings())
     assert rows(history / "generations" / "again", "SELECT reason FROM dead_letters") == []

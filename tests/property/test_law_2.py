@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from streams.folds.session_state import HEADER
 from tests.property.strategies import events, shuffled
 from tests.property.world import World, world
 
@@ -25,7 +26,7 @@ def final(memory: World, entities: Iterable[Where] = ()) -> dict[str, Any]:
         rows = memory.rows_of(table, key)
         if table == "users":
             standing[f"user {key}"] = memory.profile(key), memory.mood(key)
-        elif rows.get("h") is not None:
+        elif rows.get(HEADER) is not None:
             standing[f"session {key}"] = memory.session(key)
             for _, task in rows.scan("t/"):
                 standing[f"task {key} {task.task_id}"] = memory.task(task.task_id, key)

@@ -16,6 +16,8 @@ from schemas.rows import Source
 from sinks.digest import digest
 from streams.files import local
 from streams.files.applier import Applier
+from streams.folds.rules import Rules
+from streams.folds.session_state import HEADER
 from streams.kafka.agents.session_agent import SessionAgent
 from streams.kafka.client.partitions import partition_of
 from streams.kafka.transport.rows import MemoryRows
@@ -50,7 +52,7 @@ class Disk(Tables):
 
     def store_again(self, cold: Sequence[str], compressed: bool = True) -> None:
         for where, entity in self.entities.items():
-            if where[2] in cold and entity.get("h") is not None:
+            if where[2] in cold and entity.get(HEADER) is not None:
                 entity.cool(compressed)
             stored = self.stored[where]
             for name, row in entity.changes():
@@ -71,7 +73,7 @@ def test_law_2_sessions_that_are_cold_between_any_two_records_change_nothing(
     records = data.draw(shuffled(data.draw(events())))
     made, plain = World(), World()
     made.store = disk = Disk()
-    made.applier = Applier(disk)
+    made.applier = Applier(disk, Rules())
     for record in records:
         assert made.say(record) == plain.say(record)
         made.documents()
@@ -115,7 +117,7 @@ class Lanes:
         self.documents: dict[tuple[str, bytes], bytes | None] = {}
 
     def _agent(self, number: int) -> SessionAgent:
-        agent = SessionAgent(number, MemoryRows(), self.partitions, self.retention)
+        agent = SessionAgent(number, MemoryRows(), self.partitions, self.retention, Rules())
         agent.restore(list(self.stored[number].items()))
         agent.restored(self.notes[number])
         return agent
@@ -257,7 +259,7 @@ def test_a_session_that_is_stored_cold_is_one_row() -> None:
     """Else the first test above would prove little."""
     made = World()
     made.store = disk = Disk()
-    made.applier = Applier(disk)
+    made.applier = Applier(disk, Rules())
     made.say(turn("e", 0))
     disk.store_again(["s1"])
     assert list(disk.stored["sessions", "default", "s1"]) == [COLD]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from streams.folds import affect, memory, session_state
 from streams.folds.rules import Rules
+from streams.folds.session_state import HEADER
 from tests.property.strategies import SESSIONS, events, turns, write_plans
 from tests.property.world import Json, World, turn
 
@@ -91,7 +92,7 @@ class Replay:
     def _is_late(self, revision: Json) -> bool:
         rows = self.memory.rows_of("sessions", revision["owner_id"])
         (event_id,) = revision["evidence_event_ids"]
-        latest = session_state.visible(rows, rows.get("h"), Rules()).latest
+        latest = session_state.visible(rows, rows[HEADER], Rules()).latest
         return latest is not None and latest[1] != event_id
 
     def of(self, *prefix: str) -> dict[tuple[str, ...], Any]:
@@ -109,7 +110,7 @@ def _moment(row: Json) -> Json:
 
 def shown_of_session(memory: World, session_id: str) -> dict[tuple[str, ...], Any]:
     """What of a session's document a revision must tell of."""
-    if memory.rows_of("sessions", session_id).get("h") is None:
+    if memory.rows_of("sessions", session_id).get(HEADER) is None:
         return {}
     document = memory.session(session_id)
     shown: dict[tuple[str, ...], Any] = {
@@ -163,14 +164,14 @@ def versions_of(memory: World, user_id: str) -> dict[tuple[str, ...], Any]:
 
 
 def mood_versions(rows: Any) -> dict[tuple[str, ...], Any]:
-    row: affect.MoodRow = rows.get("a") or affect.MoodRow()
+    row: affect.MoodRow = rows.get(affect.MOOD) or affect.MoodRow()
     mood_id = memory.mood_id(rows)
     versions = (affect.version(row, mood_id, at) for at in affect.begins(row, -(2**62)))
     return {("state", mood_id, one["valid_from"]): one for one in versions}
 
 
 def moments_of(made: World, user_id: str) -> dict[str, Json]:
-    row: affect.MoodRow = made.rows_of("users", user_id).get("a") or affect.MoodRow()
+    row = made.rows_of("users", user_id).get(affect.MOOD) or affect.MoodRow()
     return {one.moment.event_id: _moment(one.moment._asdict()) for one in row.felt}
 
 

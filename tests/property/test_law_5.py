@@ -12,8 +12,8 @@ from tests.property.world import Json, world
 
 FOLDS = sorted(Path(streams.folds.__file__).parent.glob("*.py"))
 ALLOWED = {
-    "bisect", "collections", "functools", "hashlib", "itertools", "json", "math", "operator",
-    "re", "struct", "typing", "unicodedata", "uuid", "schemas", "streams",
+    "bisect", "collections", "functools", "hashlib", "heapq", "itertools", "json", "math",
+    "operator", "re", "struct", "typing", "unicodedata", "uuid", "schemas", "streams",
 }  # fmt: skip
 UNSTEADY = {"uuid1", "uuid4", "now", "today", "utcnow", "random", "environ", "getenv", "id", "hash"}
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from streams.folds import affect, index, machine, session_memory, states
+from streams.folds import affect, ends, index, machine, session_memory, states
 from streams.folds.rules import Rules
 from tests.property.world import (
     DAYS,
@@ -36,7 +36,9 @@ CAPS = {
     "MoodRow.felt": Rules().max_moments,
     "MoodRow.words": affect.MAX_WORDS,
     "State.versions": states.MAX_VERSIONS,
+    "Ends.ends": ends.MAX_ENDS,
     "Topic.days": 361,
+    "Topic.answers": Rules().max_answers,
     "Learner.artifacts": 4,
     "Learner.difficulties": 3,
 }
@@ -109,6 +111,7 @@ def plans() -> Iterable[Json]:
                 {"op": "confirm", "domain": "d", "polarity": "like", "subject": "tea"}
             ],
             event_affect=feeling(0.1),
+            ends=[{"families": ["pet"], "value": f"cat {n}"}],
         )  # fmt: skip
 
 
@@ -134,7 +137,7 @@ def test_law_7_every_list_in_every_row_has_a_cap(heavy: World) -> None:
     assert over == {}
     full = {"Session.window", "Session.running", "MemoryEntry.showings", "MemoryEntry.ops",
             "Task.order", "Machine.short_term", "MoodRow.felt", "MoodRow.words",
-            "State.versions", "Topic.days"}  # fmt: skip
+            "State.versions", "Ends.ends", "Topic.days", "Topic.answers"}  # fmt: skip
     assert {where: longest[where] for where in full} == {where: CAPS[where] for where in full}
 
 

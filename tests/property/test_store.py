@@ -12,6 +12,7 @@ from schemas.events import RECORD_TYPES
 from streams.files.applier import Applier
 from streams.files.database import BLOCK_CACHE
 from streams.files.store import Store
+from streams.folds.rules import Rules
 from streams.pipeline.ports import StoreError
 from tests.property.strategies import events, write_plans
 from tests.property.test_law_2 import final
@@ -27,7 +28,7 @@ def reopened(path: Path, records: list[Json]) -> World:
         made.store.commit({})
         made.store.close()
         made.store = Store(path)
-        made.applier = Applier(made.store)
+        made.applier = Applier(made.store, Rules())
     return made
 
 

@@ -232,7 +232,7 @@ class World:
     def mood(self, user_id: str = "u1") -> Json | None:
         """The newest version of the user's long_mood_state."""
         rows = self.rows_of("users", user_id)
-        row: affect.MoodRow | None = rows.get("a")
+        row = rows.get(affect.MOOD)
         if row is None:
             return None
         begun = affect.standing(row, 2**62)

@@ -16,6 +16,7 @@ from schemas.task import TaskDocument
 from schemas.time import format_time
 from streams.folds import affect, documents, learner, memory, preferences, states, task
 from streams.folds.rules import Rules
+from streams.folds.session_state import HEADER
 from streams.pipeline.decode import decode
 from streams.pipeline.entity import Entity
 from tests.property.world import World, encode
@@ -76,10 +77,10 @@ def held(world: World) -> Flat:
 
 
 def _of_session(rows: Entity) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    if rows.get("h") is not None:
+    if rows.get(HEADER) is not None:
         document = SessionDocument.model_validate(documents.session(rows, Rules()))
         yield ("session",), document.model_dump(mode="json")
-    latest = documents.latest_turn(rows, Rules()) if rows.get("h") is not None else None
+    latest = documents.latest_turn(rows, Rules()) if rows.get(HEADER) is not None else None
     for name in rows.names("t/"):
         yield ("task", name[2:]), _task(task.document(rows, Rules(), name[2:], latest))
 
@@ -91,7 +92,7 @@ def _of_user(rows: Entity) -> Iterator[tuple[tuple[Any, ...], Any]]:
         for version in state.versions:
             document = states.document(state, version)
             yield ("state", state.state_id, document["valid_from"]), document
-    mood: affect.MoodRow = rows.get("a") or affect.MoodRow()
+    mood = rows.get(affect.MOOD) or affect.MoodRow()
     mood_id = memory.mood_id(rows)
     for at in affect.begins(mood, -(2**62)):
         document = affect.version(mood, mood_id, at)

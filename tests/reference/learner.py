@@ -31,6 +31,10 @@ def profile(user_id: str, lessons: Sequence[Lesson]) -> Document | None:
         if one.topic and one.metadata and one.metadata.correct_rate is not None:
             answers.setdefault(one.topic, []).append(one)
     scores = {topic: score(of_topic) for topic, of_topic in answers.items()}
+    # the newest 32 of each topic, and of those the newest 32 of all
+    kept = {topic: sorted(of_topic, key=by_time)[-32:] for topic, of_topic in answers.items()}
+    everywhere = sorted((one for of_topic in kept.values() for one in of_topic), key=by_time)[-32:]
+    level = likely(everywhere, halves=2, start=0.66, counts_as=3)
     intents = [first_intent(one.intent) for one in said]
     # only artifacts of the four kinds are uses
     artifacts = [ARTIFACTS[one.artifact] for one in said if one.artifact in ARTIFACTS]
@@ -41,6 +45,11 @@ def profile(user_id: str, lessons: Sequence[Lesson]) -> Document | None:
         "user_id": user_id,
         "mastery": {topic: word(known) for topic, known in scores.items()},
         "mastery_score": scores,
+        "expected_correct": {
+            topic: round(likely(of_topic, halves=6, start=level, counts_as=12), 9)
+            for topic, of_topic in kept.items()
+        },
+        "expected_correct_elsewhere": round(level, 9),
         "preferences": {
             "preferred_artifact": artifact,
             "preferred_artifact_strength": artifact_strength,
@@ -78,6 +87,29 @@ def score(answers: Sequence[Lesson]) -> float:
             right += counts * round(one.metadata.correct_rate * 1_000_000) / 1_000_000
             weight += counts
     return round(right / weight, 9)
+
+
+def likely(answers: Sequence[Lesson], halves: float, start: float, counts_as: float) -> float:
+    """How likely the next answer is right. Answers are oldest first; `halves` answers later an
+    answer counts half; `start` is what is expected without any."""
+    right, weight = start * counts_as, counts_as
+    for later, one in enumerate(reversed(answers)):
+        right += 0.5 ** (later / halves) * rate(one) / 1_000_000
+        weight += 0.5 ** (later / halves)
+    return right / weight
+
+
+def rate(one: Lesson) -> int:
+    """In millionths."""
+    assert one.metadata is not None
+    assert one.metadata.correct_rate is not None
+    return round(one.metadata.correct_rate * 1_000_000)
+
+
+def by_time(one: Lesson) -> tuple[int, str, int]:
+    """Of two answers of one time and id, in two sessions, the better one is the later."""
+    lesson_id = one.signal_id if isinstance(one, Signal) else one.event_id
+    return one.occurred_at, lesson_id, rate(one)
 
 
 def word(known: float) -> str:

@@ -27,11 +27,21 @@ def update_preference(preferences: Preferences, plan: WritePlan, update: Prefere
         "confidence": update.confidence + 0.0,  # the one said last
         "note": update.note or known.get("note"),
     }
+    known["said_at"] = max(plan.occurred_at, known.get("said_at", plan.occurred_at))
     change(known, plan, update, said)
+
+
+def revoke_opposite(preferences: Preferences, plan: WritePlan, update: PreferenceUpdate) -> None:
+    """What is confirmed, and not over by now, takes the place of a confirmed opposite."""
     other = "dislike" if update.polarity == "like" else "like"
+    confirmed = preferences[id_of(plan, update, update.polarity)]["status"] == "confirmed"
     opposite = preferences.get(id_of(plan, update, other))
-    if update.op == "confirm" and opposite and opposite["status"] == "confirmed":
+    if update.op == "confirm" and confirmed and opposite and opposite["status"] == "confirmed":
         change(opposite, plan, update, {"status": "revoked"})
+
+
+def document(preference: Document) -> Document:
+    return {name: value for name, value in preference.items() if name != "said_at"}
 
 
 def id_of(plan: WritePlan, update: PreferenceUpdate, polarity: str) -> str:

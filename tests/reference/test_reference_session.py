@@ -295,7 +295,7 @@ def test_a_running_turn_observes_and_writes_nothing() -> None:
     assert contents(turn(1, status="running", observations=[observation])) == []
 
 
-def test_what_a_turn_opposes_has_to_be_shown_anew() -> None:
+def test_what_a_turn_opposes_has_to_be_shown_again() -> None:
     before = [saw(minute, "tea", explicit=True) for minute in (1, 2)]
     against = saw(3, "coffee", opposes="TEA")
     assert contents(*before, against) == []

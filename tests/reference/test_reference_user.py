@@ -242,7 +242,7 @@ def test_without_a_time_or_with_a_known_one_an_upsert_corrects() -> None:
     assert (kyoto["evidence_event_ids"], oslo["evidence_event_ids"]) == (["e1"], [])
 
 
-def test_entities_stay_unless_they_are_said_anew() -> None:
+def test_entities_stay_unless_they_are_said_again() -> None:
     first = states_plan("p1", at(1), fact(entities=["Ann", "Bob"]))
     again = states_plan("p2", at(2), fact("", state_id=HOME))
     anew = states_plan("p3", at(3), fact("", state_id=HOME, entities=["Carl"]))
@@ -580,6 +580,18 @@ def test_an_answer_counts_half_after_30_days_and_not_at_all_after_360() -> None:
     assert mastery(now, answer("e1", 1.0, None, "2026-01-04T23:59:59Z")) == ("weak", 0.25)
 
 
+def test_what_is_expected_has_the_figures_of_the_rules() -> None:
+    first, second = answer("e1", 0.4, None, at(1)), answer("e2", 1.0, None, at(2))
+    assert likely(first) == (0.58, 0.595)
+    assert likely(second, first) == likely(first, second) == (0.696459193, 0.693173719)
+
+
+def likely(*records: Given) -> tuple[float, float]:
+    profile = ann(*records).profile
+    assert profile is not None
+    return profile["expected_correct"]["limits"], profile["expected_correct_elsewhere"]
+
+
 def test_a_profile_counts_lessons_of_turns_and_signals() -> None:
     profile = ann(
         turn("e2", at(2), intent=["quiz", "homework"], topic="limits", artifact="quiz_set"),
@@ -595,6 +607,8 @@ def test_a_profile_counts_lessons_of_turns_and_signals() -> None:
         "user_id": "ann",
         "mastery": {},
         "mastery_score": {},
+        "expected_correct": {},
+        "expected_correct_elsewhere": 0.66,
         "preferences": {
             "preferred_artifact": "quiz",
             "preferred_artifact_strength": "strong",

@@ -1,8 +1,9 @@
 """The system beside the reference model, on worlds in which everything meets everything.
 
 Two thousand worlds: 1,600 through the folds, with the revisions replayed, and 400 through the file
-runner, in three runs over files of any names, with every view asked. `python -m
-tests.reference.worlds_at_length` does the folds' part for as many as it is told.
+runner, in three runs over files of any names, with every view asked. `pytest` takes 300 and 100 of
+them, `pytest -m long` all. `python -m tests.reference.worlds_at_length` does the folds' part for as
+many as it is told.
 """
 
 from pathlib import Path
@@ -37,17 +38,21 @@ def faults(records: list[Json], world: World) -> list[str]:
     ]
 
 
-@settings(
-    max_examples=1600,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-@given(st.randoms(use_true_random=False))
-def test_law_2_and_4_folds_and_revisions_say_what_the_reference_says(draw: Random) -> None:
-    records = worlds.arranged(draw, worlds.world(draw))
-    world = World()
-    world.say(*records)
-    assert faults(records, world) == []
+@pytest.mark.parametrize("count", [300, pytest.param(1600, marks=pytest.mark.long)])
+def test_law_2_and_4_folds_and_revisions_say_what_the_reference_says(count: int) -> None:
+    @settings(
+        max_examples=count,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+    @given(st.randoms(use_true_random=False))
+    def check(draw: Random) -> None:
+        records = worlds.arranged(draw, worlds.world(draw))
+        world = World()
+        world.say(*records)
+        assert faults(records, world) == []
+
+    check()
 
 
 def test_the_comparison_finds_a_difference() -> None:
@@ -97,7 +102,9 @@ def in_runs(folder: Path, records: list[Json], runs: int = 3) -> Path:
     return folder / "history"
 
 
-@pytest.mark.parametrize("first", range(0, 400, AT_A_TIME))
+@pytest.mark.parametrize(
+    "first", [0, *(pytest.param(one, marks=pytest.mark.long) for one in range(100, 400, AT_A_TIME))]
+)
 def test_law_1_and_2_views_of_a_history_show_what_the_reference_says(
     tmp_path: Path, first: int
 ) -> None:

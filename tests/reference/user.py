@@ -6,7 +6,8 @@ page of its own: states, preferences, graph (threads and links), affect (moments
 learner.
 
 Of the caps only the newest 20 of evidence is modelled: the records given must stay below 64
-moments, 16 versions of a state, 200 states that one tidying closes, and 500 topics.
+moments, 16 versions of a state, 64 ends of a family, 200 states that one tidying closes, and 500
+topics.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 
 from schemas.events import Signal, Turn, WritePlan
 from schemas.time import parse_time
-from tests.reference import affect, graph, learner, preferences, states
+from tests.reference import affect, ends, graph, learner, preferences, states
 from tests.reference.records import Given, ended_turns, is_withheld
 from tests.reference.wording import Document, Refused, made_id
 
@@ -43,6 +44,7 @@ class Planned:
     preferences: dict[str, Document] = field(default_factory=dict)
     threads: graph.Entries = field(default_factory=dict)
     links: graph.Entries = field(default_factory=dict)
+    over: list[ends.End] = field(default_factory=list)
     words: dict[int, affect.Words] = field(default_factory=dict)
     moments: list[affect.Moment] = field(default_factory=list)
 
@@ -94,7 +96,7 @@ def after(plans: Iterable[WritePlan]) -> Planned:
 
 
 def apply(planned: Planned, plan: WritePlan) -> None:
-    """All of a plan, in this order: states, preferences, threads, links, the moment, tidying."""
+    """All of a plan: states, preferences, ends, threads, links, the moment, tidying."""
     if plan.extraction is not None and plan.extraction.error is not None:
         raise Refused("its extractor says that no plan came of it")
     for ordinal, update in enumerate(plan.state_updates):
@@ -103,8 +105,14 @@ def apply(planned: Planned, plan: WritePlan) -> None:
             affect.say_of_mood(planned.words, plan, update)
         else:
             states.update_state(planned.states, plan, update, ordinal)
+            hold(planned, plan)
     for preference in plan.preference_updates:
         preferences.update_preference(planned.preferences, plan, preference)
+        hold(planned, plan)
+        preferences.revoke_opposite(planned.preferences, plan, preference)
+    for ordinal, over in enumerate(plan.ends):
+        planned.over.append(ends.end_of(plan, ordinal, over))
+        hold(planned, plan)
     for thread in plan.context_updates.threads if plan.context_updates else []:
         graph.update_thread(planned.threads, plan, thread)
     for link in plan.context_updates.links if plan.context_updates else []:
@@ -114,6 +122,11 @@ def apply(planned: Planned, plan: WritePlan) -> None:
     planned.applied.append(plan.plan_id)
     if len(planned.applied) == 10 or len(planned.applied) % 200 == 0:
         states.tidy(planned.states, plan.occurred_at)
+
+
+def hold(planned: Planned, plan: WritePlan) -> None:
+    """No end that is known has to wait."""
+    ends.hold(planned.over, planned.states, planned.preferences, plan)
 
 
 def mood_id(tenant: str, user_id: str) -> str:
@@ -128,11 +141,12 @@ def user_memory(
     moments = affect.standing([*felt, *planned.moments])
     mood = affect.mood(mood_id(*key), moments, planned.words)
     versions = planned.states | ({mood_id(*key): mood} if mood else {})
+    liked = planned.preferences.items()
     threads, links = planned.threads.items(), planned.links.items()
     return UserMemory(
         profile=learner.profile(key[1], [*turns, *signals]),
         states={name: [states.document(one) for one in versions[name]] for name in versions},
-        preferences=planned.preferences,
+        preferences={name: preferences.document(one) for name, one in liked},
         threads={(thread, known, event): sure for ((thread, event), known), sure in threads},
         links={(one, other, label, known): sure for ((one, other, label), known), sure in links},
         affects={(one.session_id, one.event_id): affect.document(one) for one in moments},

@@ -28,6 +28,7 @@ TOPICS = ("calculus-limits", "calculus-series", "物理-力学", "-", "")
 KINDS = ("preference", "constraint", "background", "capability_assumption", "decision")
 ACTIONS = ("CALL_TOOL", "CALL_TOOL", "RE_PLAN", "REFLECT", "ANSWER", "CLARIFY", "CLARIFY")
 STATES = ("f1", "f2", "t1")
+FAMILIES = ("work", "home", "like", "dislike")
 
 THEMES = {
     "all": (10, 5, 2, 8),
@@ -311,6 +312,7 @@ class _Made:
             | {"state_updates": [self.state_update() for _ in self.some(3)]}
             | self.maybe(
                 preference_updates=lambda: [self.preference() for _ in self.some(2)],
+                ends=lambda: [self.end() for _ in self.some(2)],
                 event_affect=lambda: self.feeling()
                 | self.maybe(event_id=lambda: self.one(self.events)),
                 context_updates=lambda: self.maybe(
@@ -352,7 +354,15 @@ class _Made:
         return (
             {"op": "upsert", "kind": kind, **named, **body}
             | self.maybe(
-                payload=lambda: {"n": self.one((1, 2, True, None, [], "1"))},
+                payload=lambda: (
+                    {"n": self.one((1, 2, True, None, [], "1"))}
+                    | self.maybe(
+                        family=lambda: self.one(FAMILIES[:2]),
+                        slot=lambda: self.one(FAMILIES),
+                        value=self.text,
+                        whose=lambda: "Ann",
+                    )
+                ),
                 confidence=lambda: self.one(SURE),
                 valid_from=self.at,
                 entities=lambda: [self.words()],
@@ -366,6 +376,13 @@ class _Made:
             | {"domain": "drinks", "polarity": self.one(("like", "dislike"))}
             | {"subject": self.words()}
             | self.maybe(confidence=lambda: self.one(SURE), note=self.text)
+            | self.reasons()
+        )
+
+    def end(self) -> Json:
+        return (
+            {"families": [self.one(FAMILIES) for _ in range(self.draw.randint(1, 2))]}
+            | self.maybe(value=self.text, at=self.at, whose=lambda: "Ann")
             | self.reasons()
         )
 
@@ -412,6 +429,7 @@ NOTHING: dict[str, Json] = {
     "turn": {"metadata": {}, "observations": [], "summary": {}, "artifacts_metadata": {},
              "session_memory_delta": {"add": []}, "topic": None, "intent": []},
     "write_plan": {"context_updates": {"links": []}, "event_annotations": {}, "session_id": None,
+                   "ends": [],
                    "preference_updates": []},
     "signal": {"metadata": {"difficulty": None}, "topic": None},
     "recursion": {"objective": None, "final": False, "thought": ""},

@@ -1,0 +1,137 @@
+"""What is over: an end closes the states, and revokes the likes, that it names.
+
+An end names families, and words that the value has; it needs to know no id. It is remembered in
+rows `e/{family}`, so that what held before it is closed whichever of the two came first. The
+rules: docs/rules.md, "Long-term memory".
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from schemas.events import EndUpdate, WritePlan
+from schemas.row import Row
+from streams.folds.ids import normalise
+from streams.folds.row_keys import RowKind
+from streams.folds.rows import Rows
+
+MAX_ENDS = 64
+"""Ends remembered of a family: the latest."""
+
+_WORD = re.compile(r"\w+")
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|e)$")
+_VOWELS = "aeiou"
+
+
+class End(Row, frozen=True):
+    """What a plan said is over at a time; `evidence` are its event ids."""
+
+    at: int
+    plan_id: str
+    ordinal: int
+    value: str
+    whose: str
+    reason: str
+    evidence: tuple[str, ...]
+
+    def order(self) -> tuple[int, str, int]:
+        """The earliest of several ends is the one that counts."""
+        return self.at, self.plan_id, self.ordinal
+
+
+class Said(NamedTuple):
+    """What is held, as far as an end asks; `whose` is a person close to the user, "" the user."""
+
+    families: tuple[str, ...]
+    value: str
+    whose: str = ""
+
+
+class Ends(Row, frozen=True):
+    """The ends of one family, oldest first."""
+
+    ends: tuple[End, ...]
+
+
+ENDS = RowKind("e", Ends)
+"""By family."""
+
+
+def of(plan: WritePlan, ordinal: int, update: EndUpdate) -> End:
+    """An end of a plan as it is remembered."""
+    own = (plan.event_id,) if plan.event_id else ()
+    return End(
+        plan.occurred_at if update.at is None else update.at,
+        plan.plan_id,
+        ordinal,
+        normalise(update.value),
+        update.whose,
+        update.reason or plan.extractor.name,
+        tuple(dict.fromkeys((*update.evidence_event_ids, *own))),
+    )
+
+
+def remember(rows: Rows, families: Iterable[str], end: End) -> None:
+    """Puts an end into the row of each of its families."""
+    for family in dict.fromkeys(families):
+        key = ENDS.key(family)
+        known = rows.get(key) or Ends(())
+        kept = sorted((*known.ends, end), key=End.order)[-MAX_ENDS:]
+        rows.put(key, Ends(tuple(kept)))
+
+
+def first_after(rows: Rows, said: Said, since: int) -> End | None:
+    """The earliest remembered end of what has held since a time, or None."""
+    found = [
+        end
+        for family in said.families
+        for end in (rows.get(ENDS.key(family)) or Ends(())).ends
+        if since < end.at and concerns(end, said)
+    ]
+    return min(found, key=End.order, default=None)
+
+
+def concerns(end: End, said: Said) -> bool:
+    """Whether an end of one of its families speaks of this."""
+    return end.whose == said.whose and holds(said.value, end.value)
+
+
+def said_in(payload: dict[str, Any], body_text: str) -> Said:
+    """Of a state: `family` (else `category`) and `slot`, `value` (else its text), `whose`."""
+    family, slot = payload.get("family") or payload.get("category"), payload.get("slot")
+    return Said(
+        tuple(name for name in (family, slot) if isinstance(name, str) and name),
+        _text(payload.get("value")) or body_text,
+        _text(payload.get("whose")),
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def holds(text: str, words: str) -> bool:
+    """Whether a text has all the words of another, whatever their usual endings. Words written
+    without spaces between them (Chinese, Japanese) need to be contained."""
+    if not words:
+        return True
+    whole = normalise(text)
+    known = set(_stems(whole))
+    return all(
+        word in whole if _UNSPACED.search(word) else stem(word) in known
+        for word in _WORD.findall(normalise(words))
+    )
+
+
+def _stems(text: str) -> Iterator[str]:
+    return (stem(word) for word in _WORD.findall(text))
+
+
+def stem(word: str) -> str:
+    """A word without a usual English ending: "studies", "studying" -> "study"."""
+    if len(word) > 4 and word.endswith(("ies", "ied")):
+        return word[:-3] + "y"
+    short = _ENDING.sub("", word)
+    doubled = len(short) > 2 and short[-1] == short[-2] and short[-1] not in _VOWELS
+    return short[:-1] if doubled else short
