@@ -81,7 +81,7 @@ class Broker:
 
     @classmethod
     def find(cls, folder: Path) -> Self:
-        """The broker of a folder, whoever started it. Raises ConfigurationError."""
+        """The broker of a folder, no matter who started it. Raises ConfigurationError."""
         state = _read_state(folder)
         if state is None:
             raise ConfigurationError(f"{folder / STATE}: no such file; no broker has this folder")

@@ -77,7 +77,7 @@ class Node:
         return self._process
 
     def is_running(self) -> bool:
-        """Whether the process is there, whoever started it."""
+        """Whether the process is there, no matter who started it."""
         if self._process is not None:
             return self._process.poll() is None
         return self.pid is not None and process.is_running(self.pid, str(self.properties))

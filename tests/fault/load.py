@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from streams.importers import Skipped
+from streams.importers.base import Skipped
 from tests.acceptance import ledger, reflexion, sgd, tau_bench
 from tests.conftest import LEDGER, REFLEXION, SGD, TAU
 

@@ -76,7 +76,7 @@ def limited(size: int) -> Any:
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
-def test_no_room_for_the_tables_is_said_and_the_next_run_goes_on(
+def test_no_room_for_the_tables_is_said_and_the_next_run_continues(
     tmp_path: Path, turns: Path, quiet: dict[str, object]
 ) -> None:
     history = tmp_path / "history"
@@ -86,13 +86,13 @@ def test_no_room_for_the_tables_is_said_and_the_next_run_goes_on(
     exactly_once(history, turns, quiet)
 
 
-def test_no_room_for_the_store_is_said(tmp_path: Path, turns: Path) -> None:
+def test_no_room_for_the_store_is_reported(tmp_path: Path, turns: Path) -> None:
     done = turnfold("run", turns, "--history", tmp_path / "history", preexec_fn=limited(2_000_000))
     assert done.code == 1
     assert "turnfold: " in done.err and "_store" in done.err
 
 
-def test_after_no_room_for_the_store_the_next_run_goes_on(
+def test_after_no_room_for_the_store_the_next_run_continues(
     tmp_path: Path, turns: Path, quiet: dict[str, object]
 ) -> None:
     history = tmp_path / "history"
@@ -116,7 +116,7 @@ if can_mount():  # the limits above do where it cannot be
         with mounted(tmp_path / "disk", 1) as folder:
             yield folder
 
-    def test_a_full_disk_is_said_and_with_more_room_the_next_run_goes_on(
+    def test_a_full_disk_is_said_and_with_more_room_the_next_run_continues(
         small_disk: Path, turns: Path, quiet: dict[str, object]
     ) -> None:
         history = small_disk / "history"
@@ -152,7 +152,7 @@ def test_a_second_run_on_the_same_history_is_refused(tmp_path: Path) -> None:
     assert rows(history, "SELECT event_id FROM events ORDER BY 1") == [("e1",), ("e2",)]
 
 
-def test_reading_goes_on_while_a_run_writes(tmp_path: Path) -> None:
+def test_reading_continues_while_a_run_writes(tmp_path: Path) -> None:
     history = tmp_path / "history"
     folded(ndjson(tmp_path / "one.ndjson", [turn("e1")]), history=history)
     writer = subprocess.Popen(
@@ -180,7 +180,7 @@ def interrupted(process: "subprocess.Popen[bytes]") -> None:
     assert b"interrupted" in error and b"Traceback" not in error
 
 
-def test_ctrl_c_while_folding_ends_with_130_and_the_next_run_goes_on(
+def test_ctrl_c_while_folding_ends_with_130_and_the_next_run_continues(
     tmp_path: Path, turns: Path, quiet: dict[str, object]
 ) -> None:
     history = tmp_path / "history"
@@ -190,7 +190,7 @@ def test_ctrl_c_while_folding_ends_with_130_and_the_next_run_goes_on(
     exactly_once(history, turns, quiet)
 
 
-def test_ctrl_c_while_writing_ends_with_130_and_the_next_run_goes_on(
+def test_ctrl_c_while_writing_ends_with_130_and_the_next_run_continues(
     tmp_path: Path, turns: Path, quiet: dict[str, object]
 ) -> None:
     history = tmp_path / "history"

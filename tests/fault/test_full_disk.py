@@ -53,7 +53,7 @@ def in_a_line(error: str) -> None:
         assert sign not in error, error
 
 
-def test_a_sink_waits_for_room_and_goes_on_by_itself(
+def test_a_sink_waits_for_room_and_continues_by_itself(
     disk: Disk, turns: Path, tmp_path: Path
 ) -> None:
     plain, history = tmp_path / "plain", disk.folder / "history"
@@ -145,7 +145,7 @@ def remount(folder: Path, options: str) -> None:
 if can_mount():
 
     @pytest.mark.parametrize("megabytes", [1, 2, 3, 5])
-    def test_a_run_that_has_no_room_says_so_in_a_line_and_the_next_goes_on(
+    def test_a_run_that_has_no_room_says_so_in_a_line_and_the_next_continues(
         tmp_path: Path, turns: Path, megabytes: int
     ) -> None:
         """Wherever it strikes: the marker, a table, the store's log."""
@@ -226,9 +226,7 @@ if can_mount():
         assert turnfold("compact", "--history", history).code == 0
         assert digest(history) == before
 
-    def test_a_read_only_file_system_is_said_in_a_line_by_who_would_write(
-        disk: Disk, turns: Path
-    ) -> None:
+    def test_a_read_only_file_system_is_reported_in_one_line(disk: Disk, turns: Path) -> None:
         history = disk.folder / "history"
         assert turnfold("run", turns, "--history", history).code == 0
         remount(disk.folder, "ro")

@@ -29,7 +29,7 @@ def entities(history: Path) -> dict[tuple[str, str], Entity]:
         store.close()
 
 
-def test_a_run_killed_while_sessions_become_cold_goes_on(tmp_path: Path) -> None:
+def test_a_run_killed_while_sessions_become_cold_continues(tmp_path: Path) -> None:
     said = [
         one | {"occurred_at": one["occurred_at"].replace("2026", "2020")}
         for one in islice(sgd.records(shared(*SGD)), TURNS)

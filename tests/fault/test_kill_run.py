@@ -7,7 +7,7 @@ from tests.fault.kill_run import kill_run, problems
 from tests.shared_data import shared
 
 
-def test_law_3_a_run_killed_at_any_moment_goes_on_exactly_once(tmp_path: Path) -> None:
+def test_law_3_a_run_killed_at_any_moment_continues_exactly_once(tmp_path: Path) -> None:
     result = kill_run(shared(*SGD), tmp_path, kills=12, seed=7)
     assert problems(result) == []
     assert sum(result.struck.values()) == 12

@@ -30,7 +30,7 @@ def test_laws_1_and_3_whatever_is_done_to_workers_sinks_and_broker(tmp_path: Pat
     assert result.kills >= 5 and result.turns >= 6_000
 
 
-def test_one_of_three_brokers_is_killed_and_the_work_goes_on(tmp_path: Path) -> None:
+def test_one_of_three_brokers_is_killed_and_the_work_continues(tmp_path: Path) -> None:
     scenario = Scenario(
         tmp_path, records(shared("data").parent), random.Random(4), nodes=3, megabytes=500
     )

@@ -14,7 +14,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 
 class Span(NamedTuple):
-    """What arrived: ids as hexadecimal text; `links` are ids of traces."""
+    """What arrived: ids as hexadecimal text; `links` are ids of traces. `said` are its attributes,
+    texts and whole numbers."""
 
     service: str
     name: str
@@ -22,6 +23,7 @@ class Span(NamedTuple):
     id: str
     parent: str
     links: frozenset[str]
+    said: dict[str, str | int]
 
 
 class Collector(NamedTuple):
@@ -38,7 +40,11 @@ def _spans(request: ExportTraceServiceRequest) -> Iterator[Span]:
             for one in scope.spans:
                 links = frozenset(link.trace_id.hex() for link in one.links)
                 ids = (one.trace_id.hex(), one.span_id.hex(), one.parent_span_id.hex())
-                yield Span(said["service.name"], one.name, *ids, links)
+                own = {
+                    each.key: each.value.string_value or each.value.int_value
+                    for each in one.attributes
+                }
+                yield Span(said["service.name"], one.name, *ids, links, own)
 
 
 @contextmanager

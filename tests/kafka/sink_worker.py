@@ -10,7 +10,8 @@ from pathlib import Path
 
 from sinks.shared import SharedHistory
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.sink.sink import Sink, SinkOptions, owner
+from streams.kafka.sink.options import SinkOptions, owner
+from streams.kafka.sink.sink import Sink
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from aiokafka.partitioner import DefaultPartitioner
 from schemas.base import DAY, format_time, parse_time
 from streams.errors import ConfigurationError
 from streams.extractors.rules import VERSION
+from streams.folds.rules import Rules
 from streams.kafka.agents.memory_agent import MemoryAgent
 from streams.kafka.agents.retention import AT_ONCE
 from streams.kafka.agents.session_agent import COLD_BYTES, SessionAgent
@@ -65,7 +66,7 @@ def hops(batch: Batch, first: int = 0) -> list[Record]:
 
 
 def test_a_batch_that_was_aborted_is_done_again_alike() -> None:
-    agent = SessionAgent(0, MemoryRows(), 1, None)
+    agent = SessionAgent(0, MemoryRows(), 1, None, Rules())
     agent.process(turns(0, on(0, "a")))
     agent.committed()
     records = turns(1, on(1, "b"), on(2, "c", session_id="other"), on(1, "b"))
@@ -77,13 +78,13 @@ def test_a_batch_that_was_aborted_is_done_again_alike() -> None:
 
 
 def test_rows_restored_go_on_as_those_that_stayed() -> None:
-    stayed = SessionAgent(0, MemoryRows(), 1, RETENTION)
+    stayed = SessionAgent(0, MemoryRows(), 1, RETENTION, Rules())
     changelog: list[Row] = []
     for number in range(5):
         batch = stayed.process(turns(number, on(number, f"e{number}")))
         stayed.committed()
         changelog += batch.changelog
-    restored = SessionAgent(0, MemoryRows(), 1, RETENTION)
+    restored = SessionAgent(0, MemoryRows(), 1, RETENTION, Rules())
     restored.restore(changelog)
     restored.restored(batch.note)
     last = turns(5, on(5, "e5"), on(1, "e1"))
@@ -91,7 +92,7 @@ def test_rows_restored_go_on_as_those_that_stayed() -> None:
 
 
 def test_every_output_has_a_place_of_its_own() -> None:
-    batch = SessionAgent(0, MemoryRows(), 1, None).process(
+    batch = SessionAgent(0, MemoryRows(), 1, None, Rules()).process(
         turns(0, on(0, "a", task_id="t"), on(1, "b"))
     )
     places = [
@@ -128,7 +129,7 @@ OLD = {("sessions", b"default/old"), ("session-contexts", b"default/old"),
 
 
 def with_an_old_session(kept: MemoryRows) -> SessionAgent:
-    agent = SessionAgent(0, kept, 1, RETENTION)
+    agent = SessionAgent(0, kept, 1, RETENTION, Rules())
     step = {"type": "recursion", "session_id": "old", "task_id": "t/1", "trace_id": "r",
             "iteration_index": 0, "action": {"action_type": "REFLECT"},
             "occurred_at": format_time(START)}  # fmt: skip
@@ -162,7 +163,7 @@ def test_sessions_past_their_retention_end_with_a_tombstone_and_become_one_row()
     assert ended(again) == set()
 
 
-def test_a_session_that_comes_back_goes_on_and_is_told_of_whole() -> None:
+def test_a_session_that_comes_back_continues_and_is_told_of_whole() -> None:
     kept = MemoryRows()
     agent = with_an_old_session(kept)
     agent.process(at(45, turns(3, on(45, "new", session_id="new"))))
@@ -192,7 +193,7 @@ def test_a_record_of_a_cold_session_said_again_is_a_duplicate_and_opens_nothing(
 
 def test_a_session_that_began_long_ago_is_applied_and_stored_cold_at_once() -> None:
     """As where a year of old turns is poured in: it leaves no document to be ended later."""
-    agent = SessionAgent(0, MemoryRows(), 1, RETENTION)
+    agent = SessionAgent(0, MemoryRows(), 1, RETENTION, Rules())
     for number in range(2):
         late = turns(number, on(3, f"late{number}", session_id="old", topic="algebra"))
         batch = agent.process(at(100, late))
@@ -205,7 +206,7 @@ def test_a_session_that_began_long_ago_is_applied_and_stored_cold_at_once() -> N
 
 
 def test_one_wrong_date_expires_nobody() -> None:
-    agent = SessionAgent(0, MemoryRows(), 1, RETENTION)
+    agent = SessionAgent(0, MemoryRows(), 1, RETENTION, Rules())
     agent.process(at(0, turns(0, on(0, "a"))))
     agent.committed()
     batch = agent.process(at(1, turns(1, on(4000, "wrong", session_id="other"), on(1, "b"))))
@@ -217,7 +218,7 @@ def test_one_wrong_date_expires_nobody() -> None:
 
 
 def test_a_session_lives_on_from_a_turn_that_has_not_ended() -> None:
-    agent = SessionAgent(0, MemoryRows(), 1, RETENTION)
+    agent = SessionAgent(0, MemoryRows(), 1, RETENTION, Rules())
     agent.process(at(29, turns(0, on(0, "a"), on(29, "b", status="running"))))
     agent.committed()
     for number, day in enumerate((45, 58)):
@@ -233,7 +234,7 @@ def test_what_is_cold_opens_where_no_retention_is_set_any_more() -> None:
     agent = with_an_old_session(kept)
     agent.process(at(45, turns(3, on(45, "new", session_id="new"))))
     agent.committed()
-    after = SessionAgent(0, kept, 1, None)
+    after = SessionAgent(0, kept, 1, None, Rules())
     batch = after.process(at(46, turns(4, on(46, "back", session_id="old"))))
     after.committed()
     assert documents(batch) == OLD
@@ -242,7 +243,7 @@ def test_what_is_cold_opens_where_no_retention_is_set_any_more() -> None:
 
 def test_law_7_many_sessions_past_their_retention_become_cold_some_at_a_time() -> None:
     kept = MemoryRows()
-    agent = SessionAgent(0, kept, 1, RETENTION)
+    agent = SessionAgent(0, kept, 1, RETENTION, Rules())
     many = AT_ONCE + 10
     agent.process(at(0, turns(0, *(on(0, f"e{n}", session_id=f"s{n}") for n in range(many)))))
     agent.committed()
@@ -260,7 +261,7 @@ def test_law_7_many_sessions_past_their_retention_become_cold_some_at_a_time() -
 
 def test_law_7_a_session_too_large_for_one_message_stays_as_its_rows() -> None:
     kept = MemoryRows()
-    agent = SessionAgent(0, kept, 1, RETENTION)
+    agent = SessionAgent(0, kept, 1, RETENTION, Rules())
     count = 1 + COLD_BYTES // 900_000
     texts = [random.Random(number).randbytes(440_000).hex() for number in range(count)]
     said = [on(0, f"e{n}", session_id="large", user_input=text) for n, text in enumerate(texts)]
@@ -277,7 +278,10 @@ def test_law_7_a_session_too_large_for_one_message_stays_as_its_rows() -> None:
 
 
 def test_a_hop_said_again_counts_once() -> None:
-    sessions, users = SessionAgent(0, MemoryRows(), 1, None), MemoryAgent(0, MemoryRows(), 1)
+    sessions, users = (
+        SessionAgent(0, MemoryRows(), 1, None, Rules()),
+        MemoryAgent(0, MemoryRows(), 1, Rules()),
+    )
     said = turns(0, on(0, "a", topic="algebra", metadata={"correct_rate": 0.4}), on(1, "b"))
     batch = sessions.process(said)
     once = users.process(hops(batch))
@@ -292,7 +296,10 @@ def test_a_hop_said_again_counts_once() -> None:
 
 
 def test_what_a_turn_causes_carries_its_recorded_at() -> None:
-    sessions, users = SessionAgent(0, MemoryRows(), 1, None), MemoryAgent(0, MemoryRows(), 1)
+    sessions, users = (
+        SessionAgent(0, MemoryRows(), 1, None, Rules()),
+        MemoryAgent(0, MemoryRows(), 1, Rules()),
+    )
     felt = {"vad": {"v": 0.5, "a": 0, "d": 0}, "text": "glad"}
     batch = sessions.process(turns(0, on(0, "a", affect=felt, recorded_at="2030-01-01T00:00:00Z")))
     made = users.process([one._replace(timestamp=NOW_MS + 5) for one in hops(batch)])
@@ -303,7 +310,10 @@ def test_what_a_turn_causes_carries_its_recorded_at() -> None:
 
 @pytest.mark.parametrize("batches", [1, 2])
 def test_a_mood_whose_one_moment_is_taken_back_ends_with_a_tombstone(batches: int) -> None:
-    sessions, users = SessionAgent(0, MemoryRows(), 1, None), MemoryAgent(0, MemoryRows(), 1)
+    sessions, users = (
+        SessionAgent(0, MemoryRows(), 1, None, Rules()),
+        MemoryAgent(0, MemoryRows(), 1, Rules()),
+    )
     felt = {"vad": {"v": 0.5, "a": 0, "d": 0}, "text": "glad"}
     batch = sessions.process(turns(0, on(0, "a", affect=felt)))
     back = {
@@ -321,14 +331,14 @@ def test_a_mood_whose_one_moment_is_taken_back_ends_with_a_tombstone(batches: in
     assert len(newest) == 2 and set(newest.values()) == {None}
 
 
-def test_an_agent_goes_on_with_the_extractor_of_the_marker(
+def test_an_agent_continues_with_the_extractor_of_the_marker(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO", "streams")
 
     def extracts(told: str | None, note: Mapping[str, Any]) -> tuple[bool, dict[str, Any]]:
         """Whether it makes plans after a restart, and its marker's next note."""
-        agent = SessionAgent(0, MemoryRows(), 1, None, told)
+        agent = SessionAgent(0, MemoryRows(), 1, None, Rules(), told)
         agent.reset()
         agent.restored(note)
         news = agent.has_news()
@@ -364,14 +374,14 @@ def test_what_a_turn_says_goes_to_write_plans_with_what_it_causes() -> None:
     running = on(2, "c", user_id="ann/2", user_input="I live in Rome.", status="running")
     given = turns(0, said, silent, running, said)
     lane = partition_of(given[0].key or b"", 4)
-    sessions = SessionAgent(lane, MemoryRows(), 4, None, "rules")
+    sessions = SessionAgent(lane, MemoryRows(), 4, None, Rules(), "rules")
     batch = sessions.process([one._replace(partition=lane) for one in given])
     assert batch.note["counts"] == {"read": 4, "applied": 3, "duplicate": 1, "extracted": 1}
     (plan,) = of(batch, "write-plans")
     assert plan.key == b"default/ann/2"
     assert plan.partition == partition_of(plan.key, 4)
     assert ("src_offset", b"0") in plan.headers
-    users = MemoryAgent(plan.partition, MemoryRows(), 4)
+    users = MemoryAgent(plan.partition, MemoryRows(), 4, Rules())
     sent = Record("write-plans", 0, plan.key, plan.value, plan.headers, NOW_MS, plan.partition)
     made = users.process([sent, sent._replace(offset=1)])
     assert made.note["counts"] == {"read": 2, "applied": 1, "duplicate": 1}
@@ -383,7 +393,7 @@ def test_what_a_turn_says_goes_to_write_plans_with_what_it_causes() -> None:
 
 
 def test_a_row_that_no_topic_takes_is_a_dead_letter_and_leaves_nothing() -> None:
-    agent = SessionAgent(0, MemoryRows(), 1, None)
+    agent = SessionAgent(0, MemoryRows(), 1, None, Rules())
     loud = '\\"' * 120_000  # escaped in the row, and again in its `doc`
     fields = {"user_input": loud, "agent_answer": loud, "metadata": {"again": loud}}
     batch = agent.process(turns(0, on(0, "a", **fields)))
@@ -394,7 +404,7 @@ def test_a_row_that_no_topic_takes_is_a_dead_letter_and_leaves_nothing() -> None
 
 
 def test_a_result_that_fits_nothing_becomes_a_dead_letter_of_its_own_place() -> None:
-    agent = SessionAgent(0, MemoryRows(), 1, None)
+    agent = SessionAgent(0, MemoryRows(), 1, None, Rules())
     ids = {"session_id": "s", "task_id": "t", "trace_id": "r", "occurred_at": format_time(START)}
     result = {**ids, "type": "tool_result", "call_index": 7, "result": "x", "success": True}
     step = {**ids, "type": "recursion", "iteration_index": 0,
@@ -418,7 +428,7 @@ def test_a_user_s_signals_go_to_one_partition_whatever_the_producer_knows() -> N
     every, lanes = [], set()
     for record in turns(0, *said):
         lane = DefaultPartitioner()(record.key, every_partition, every_partition)
-        agent = SessionAgent(lane, MemoryRows(), 4, None)
+        agent = SessionAgent(lane, MemoryRows(), 4, None, Rules())
         every += of(agent.process([record._replace(partition=lane)]), "user-signals")
         lanes.add(lane)
     expected = DefaultPartitioner()(b"default/u", every_partition, every_partition)
@@ -432,7 +442,7 @@ def test_a_record_in_another_partition_than_its_key_s_is_refused() -> None:
     for record in turns(0, *said):
         right = DefaultPartitioner()(record.key, range(4), range(4))
         other = crc32(record.key or b"") % 4
-        agent = SessionAgent(other, MemoryRows(), 4, None)
+        agent = SessionAgent(other, MemoryRows(), 4, None, Rules())
         batch = agent.process([record._replace(partition=other)])
         if other == right:
             assert batch.note["counts"] == {"read": 1, "applied": 1}

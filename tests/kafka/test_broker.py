@@ -114,7 +114,7 @@ def test_a_node_that_was_killed_comes_back_with_its_records(tmp_path: Path) -> N
             assert asyncio.run(read(moved.bootstrap, "kept")) == [b"one", b"two"]
 
 
-def test_a_node_that_is_stopped_does_not_answer_until_it_goes_on(broker: Broker) -> None:
+def test_a_node_that_is_stopped_does_not_answer_until_it_continues(broker: Broker) -> None:
     (node,) = broker.nodes
     node.signal(signal.SIGSTOP)
     try:

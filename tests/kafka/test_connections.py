@@ -23,14 +23,18 @@ from pydantic import SecretStr
 from streams.broker import Broker, Security, ports
 from streams.kafka.client.admin import connected
 from streams.kafka.client.aiokafka_internals import (
+    CLOSE_WITHIN,
     Client,
     KafkaAdmin,
     KafkaConsumer,
     KafkaProducer,
+    start_or_stop,
 )
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import create, spec
 from streams.kafka.client.transaction import Transactions
+from streams.llm.settings import LlmSettings
+from streams.llm.stream import Stream, StreamOptions
 from tests.fault.proxy import Proxy
 from tests.kafka.conftest import PASSWORD, USER, Certificates
 
@@ -243,6 +247,69 @@ def test_nothing_stays_open_of_who_could_not_start(proxy: Proxy, kind: str) -> N
     left = asyncio.run(everywhere(proxy, make, start, cancelled))
     assert len(left) >= 4
     assert set(left) == {0}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_client_can_be_stopped_as_soon_as_it_has_started(proxy: Proxy, kind: str) -> None:
+    """In the same turn of the loop: no task that it started has begun yet."""
+    make, _ = KINDS[kind]
+
+    async def run() -> int:
+        client: Any = make(proxy)
+        await client.start()
+        await stop_of(client)()
+        await asyncio.sleep(0)
+        return connections(proxy.port)
+
+    assert asyncio.run(run()) == 0
+
+
+class Two:
+    """A producer and a consumer that start together."""
+
+    def __init__(self, proxy: Proxy) -> None:
+        self.clients = producer(proxy), consumer(proxy)
+
+    async def start(self) -> None:
+        await start_or_stop(*((client.start, client.stop) for client in self.clients))
+
+    async def stop(self) -> None:
+        for client in self.clients:
+            await client.stop()
+
+
+def test_nothing_stays_open_of_two_that_could_not_both_start(proxy: Proxy) -> None:
+    left = asyncio.run(everywhere(proxy, Two, start, cancelled))
+    assert len(left) >= 8
+    assert set(left) == {0}
+
+
+def test_an_extraction_that_is_cancelled_while_it_starts_leaves_nothing_open(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its producer has started; its consumer waits for a broker that has stalled."""
+    start_consumer = KafkaConsumer.start
+
+    async def start_stalled(consumer: KafkaConsumer) -> None:
+        proxy.stall()
+        await start_consumer(consumer)
+
+    async def run() -> int:
+        monkeypatch.setattr(KafkaConsumer, "start", start_stalled)
+        proxy.counts["stalled"] = 0
+        through = KafkaSettings.plain(f"127.0.0.1:{proxy.port}")
+        asking = LlmSettings.load(base_url="http://127.0.0.1:1/v1", model="test")
+        stream = Stream(through, asking, StreamOptions())
+        starting = asyncio.create_task(stream._start())
+        assert await wait_for_stall(proxy, starting)
+        async with asyncio.timeout(3 * CLOSE_WITHIN):
+            await cancelled(stream, starting)
+        return connections(proxy.port)
+
+    try:
+        assert asyncio.run(run()) == 0
+    finally:
+        proxy.flow()
 
 
 # --- what aiokafka's own clients leave open ------------------------------------------------------

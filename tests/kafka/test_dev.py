@@ -14,7 +14,17 @@ from urllib.request import urlopen
 import pytest
 
 from streams import sample
-from tests.command import folded, rows, start, turnfold
+from tests.command import (
+    PROGRAM,
+    environment,
+    folded,
+    ndjson,
+    rows,
+    start,
+    turn,
+    turnfold,
+)
+from tests.llm.endpoint import Endpoint, Reply, Request, completion
 
 TOO_LONG = 60.0
 SQL = """SELECT (SELECT count(*) FROM session_current), (SELECT count(*) FROM events),
@@ -38,7 +48,6 @@ def test_dev_runs_all_parts_and_ctrl_c_ends_them(
     dev: "subprocess.Popen[bytes]", tmp_path: Path
 ) -> None:
     assert dev.stderr is not None
-    os.set_blocking(dev.stderr.fileno(), False)
     said = _await(dev, rb"Kafka at (\S+);")
     bootstrap = re.search(r"Kafka at (\S+);", said)
     assert bootstrap
@@ -74,6 +83,7 @@ def _is_there(history: Path, expected: list[tuple[Any, ...]]) -> bool:
 def _await(dev: "subprocess.Popen[bytes]", pattern: bytes) -> str:
     """What it says on stderr, until that is there."""
     assert dev.stderr is not None
+    os.set_blocking(dev.stderr.fileno(), False)
     deadline, said = time.monotonic() + TOO_LONG, b""
     while not re.search(pattern, said):
         assert dev.poll() is None, said.decode()
@@ -86,3 +96,46 @@ def _await(dev: "subprocess.Popen[bytes]", pattern: bytes) -> str:
 def _children(pid: int) -> list[int]:
     done = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, check=True)
     return [int(one) for one in done.stdout.split()]
+
+
+def test_dev_asks_a_model_beside_the_worker(tmp_path: Path) -> None:
+    """The rules at once, then the model's plan in their place; the choice is remembered."""
+    said = turn("e1", user_input="I live in Porto.")
+
+    def better(request: Request) -> Reply:
+        events = [one["event_id"] for one in request.data["turns"]]
+        update = {"kind": "fact", "body_text": "Lives in Porto, Portugal.",
+                  "evidence_event_ids": events}  # fmt: skip
+        return completion(json.dumps({"state_updates": [update]}))
+
+    history, file = tmp_path / "memory", ndjson(tmp_path / "turns.ndjson", [said])
+    with Endpoint(better) as asked:
+        told = {"BASE_URL": asked.url, "MODEL": "test", "IDLE_SECONDS": "0.5"}
+        env = environment(**{f"TURNFOLD_LLM_{name}": value for name, value in told.items()})
+        for chosen in (["--extractor", "llm"], []):
+            command = [PROGRAM, "dev", "--history", str(history), "--http", "0", *chosen]
+            running = subprocess.Popen(command, stderr=subprocess.PIPE, env=env)
+            assert running.stderr is not None
+            try:
+                bootstrap = re.search(r"Kafka at (\S+);", _await(running, rb"Kafka at (\S+);"))
+                assert bootstrap
+                if chosen:
+                    assert turnfold("produce", file, "--bootstrap", bootstrap[1]).code == 0
+                deadline = time.monotonic() + 2 * TOO_LONG
+                wanted = {"rules", "llm/test"}
+                # five parts: the model's, too
+                while not (_made_by(history) >= wanted and len(_children(running.pid)) >= 5):
+                    assert time.monotonic() < deadline, _made_by(history)
+                    time.sleep(0.3)
+            finally:
+                running.send_signal(signal.SIGINT)
+                code = running.wait(TOO_LONG)
+                running.stderr.close()
+            assert code == 0
+        assert len(asked.requests) == 1
+
+
+def _made_by(history: Path) -> set[str]:
+    if not (history / "plans").exists():
+        return set()
+    return {name for (name,) in rows(history, "SELECT DISTINCT extractor_name FROM plans")}

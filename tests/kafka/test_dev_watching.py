@@ -157,7 +157,7 @@ def test_parts_end_where_dev_itself_is_killed(tmp_path: Path) -> None:
     _await_gone(pids, TOO_LONG)
 
 
-def test_the_loss_of_a_broker_that_is_not_its_own_is_said_once(tmp_path: Path) -> None:
+def test_the_loss_of_a_broker_that_is_not_its_own_is_reported_once(tmp_path: Path) -> None:
     with Broker.start(short_lived=True, keep=tmp_path / "kafka") as broker:
         with running(tmp_path, "--bootstrap", broker.bootstrap) as dev:
             before = len(dev.read().splitlines())

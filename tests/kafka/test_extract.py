@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from streams.kafka.client.settings import KafkaSettings
+from streams.llm import prompt
 from streams.llm.settings import LlmSettings
 from streams.llm.stream import Stream, StreamOptions
 from streams.topology import WRITE_PLANS
@@ -211,7 +212,7 @@ def test_the_states_shown_are_those_of_the_sinks_history(
     assert set(map(tuple, shown.values())) == {()} and len(shown) == USERS - 1
 
 
-def test_what_fails_is_a_dead_letter_and_the_rest_goes_on(flowing: Working, start: Start) -> None:
+def test_what_fails_is_a_dead_letter_and_the_rest_continues(flowing: Working, start: Start) -> None:
     def stubborn(request: Request) -> Reply:
         return completion("No.") if request.said[0] == "fact: 0" else model(request)
 
@@ -238,5 +239,5 @@ def test_a_configuration_error_ends_it_with_its_reason(flowing: Working, start: 
 
 def test_groups_are_named_after_model_and_prompt(settings: KafkaSettings) -> None:
     told = LlmSettings.load(base_url="http://x/v1", model="qwen3")
-    assert Stream(settings, told, StreamOptions()).group == "llm/qwen3-1"
+    assert Stream(settings, told, StreamOptions()).group == f"llm/qwen3-{prompt.VERSION}"
     assert Stream(settings, told, StreamOptions(group="mine")).group == "mine"

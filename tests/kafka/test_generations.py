@@ -103,12 +103,12 @@ def test_a_generation_is_made_from_the_topics_and_goes_live(
     for topic in (STATE_TOPIC, HISTORY, USER_SIGNALS, WRITE_PLANS):
         assert working.read(own[topic])
 
-    assert [text for (text,) in rows(history, STATES)] == ["The user lives in Bergen."]
+    assert [text for (text,) in rows(history, STATES)] == ["Lives in Bergen."]
     turnfold("promote", "--history", history, "bare")
     assert rows(history, STATES) == []
     written(working, history)  # the live sink goes on in its own tables
     turnfold("rollback", "--history", history)
-    assert [text for (text,) in rows(history, STATES)] == ["The user lives in Bergen."]
+    assert [text for (text,) in rows(history, STATES)] == ["Lives in Bergen."]
 
     turnfold("promote", "--history", history, "again")
     done = turnfold("forget", "ann", "--history", history, "--yes", "--json")

@@ -164,7 +164,7 @@ def test_another_clusters_history_is_not_dropped_with_topics_of_this_one(
     assert set(topics_of("turnfold", "new")) <= topics(working)
 
 
-def test_a_reset_app_folds_all_of_its_inputs_anew(working: Working) -> None:
+def test_a_reset_app_folds_all_of_its_inputs_again(working: Working) -> None:
     def reset(*more: str) -> Done:
         return turnfold("reset", "turnfold", "--bootstrap", working.bootstrap, *more)
 

@@ -1,4 +1,4 @@
-"""What an operator sees of a real worker and sink: metrics, readiness, logs, traces (issue 7.6)."""
+"""What an operator sees of a real worker and sink: metrics, readiness, logs, traces."""
 
 import json
 import socket
@@ -326,11 +326,14 @@ def test_one_trace_goes_from_a_request_to_the_history(observed: Observed) -> Non
         (result,) = json.load(answer)["results"]
     assert result["ending"] == "applied"
     served = ("turnfold-serve", "POST /v1/records")
-    await_spans(observed.collector, POSTED, {served, *THROUGH})
+    operation = ("turnfold-serve", "upsert_memory")
+    await_spans(observed.collector, POSTED, {served, operation, *THROUGH})
     (request_span,) = [one for one in observed.collector.spans if one[:2] == served]
     assert (request_span.trace, request_span.parent) == (POSTED, PARENT)
     followed = [one for one in observed.collector.spans if one.trace == POSTED]
-    assert request_span.id in {one.parent for one in followed if one.name == "process session"}
+    (operated,) = [one for one in followed if one[:2] == operation]
+    assert operated.parent == request_span.id
+    assert operated.id in {one.parent for one in followed if one.name == "process session"}
     metrics = observed.metrics("serve")
     assert metrics["turnfold_http_requests_total"]["POST", "/v1/records", "200"] == 1.0
     assert metrics["turnfold_http_request_seconds_count"]["POST", "/v1/records"] == 1.0

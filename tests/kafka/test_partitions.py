@@ -174,21 +174,26 @@ def test_a_sink_that_runs_reads_the_partitions_that_come(working: Working, tmp_p
     sink = start("sink", "--bootstrap", working.bootstrap, "--history", history,
                  "--roll-seconds", "0.5")  # fmt: skip
     try:
+        _await_events(history, 200, sink)  # one that starts while the number is changed is refused
         done = turnfold("repartition", "--to", "6", "--bootstrap", working.bootstrap)
         assert done.code == 0, done.err
         working.start("--partitions", "6")
         working.send(message(line) for line in lines(range(1_000, 1_200)))
         working.await_done()
-        deadline = time.monotonic() + TOO_LONG
-        while _events(history) < 400:
-            assert time.monotonic() < deadline and sink.poll() is None
-            time.sleep(0.5)
+        _await_events(history, 400, sink)
         sink.send_signal(signal.SIGTERM)
         _, error = sink.communicate(timeout=TOO_LONG)
         assert sink.returncode == 0, error.decode()
     finally:
         sink.kill()
     assert _events(history) == 400
+
+
+def _await_events(history: Path, number: int, sink: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + TOO_LONG
+    while _events(history) < number:
+        assert time.monotonic() < deadline and sink.poll() is None
+        time.sleep(0.5)
 
 
 def _events(history: Path) -> int:
@@ -204,7 +209,7 @@ def test_nobody_starts_while_the_number_is_being_changed(working: Working, tmp_p
             await create(admin, [spec(STATE, 1, compacted=True)])
 
     asyncio.run(begin())
-    assert "`turnfold repartition` again" in refused(working)
+    assert "run the same command again; it continues" in refused(working)
     for command in (
         ("serve", "--port", "0"),
         ("sink", "--history", tmp_path / "history"),
@@ -218,7 +223,7 @@ def test_nobody_starts_while_the_number_is_being_changed(working: Working, tmp_p
 # --- the command ------------------------------------------------------------------------------
 
 
-def test_another_number_after_a_kill_is_refused_at_once_and_the_first_goes_on(
+def test_another_number_after_a_kill_is_refused_at_once_and_the_first_continues(
     working: Working,
 ) -> None:
     """The killed call's transaction is open, and would be for a minute."""
@@ -231,7 +236,7 @@ def test_another_number_after_a_kill_is_refused_at_once_and_the_first_goes_on(
     assert doomed.returncode == -signal.SIGKILL
     done = turnfold("repartition", "--to", "5", "--bootstrap", working.bootstrap, timeout=30)
     assert done.code == 3, done
-    assert "call `turnfold repartition --to 6`" in done.err
+    assert "first run `turnfold repartition --to 6`" in done.err
     assert turnfold("repartition", "--to", "6", "--bootstrap", working.bootstrap).code == 0
 
 
@@ -360,6 +365,8 @@ def test_a_generation_folds_the_moved_inputs_as_it_would_have_folded_the_first(
     working: Working, tmp_path: Path
 ) -> None:
     remember(working)
+    signals = working.counts()["hops"]
+    assert signals > 0
     history = tmp_path / "history"
     sink = ("sink", "--bootstrap", working.bootstrap, "--history", history, "--once")
     assert turnfold(*sink).code == 0
@@ -367,12 +374,8 @@ def test_a_generation_folds_the_moved_inputs_as_it_would_have_folded_the_first(
     assert done.code == 0, done.err
     env = environment(TURNFOLD_KAFKA_PARTITIONS="3")
     working.start("--partitions", "3", "--generation", "again")
-    deadline = time.monotonic() + TOO_LONG
-    while True:
-        assert turnfold(*sink, "--generation", "again", env=env).code == 0
-        if _events(folder_of(history, "again")) == 200:
-            break
-        assert time.monotonic() < deadline, working.log()[-3000:]
+    working.await_counts(f"{APP}.again", read=200, hops=signals)
+    assert turnfold(*sink, "--generation", "again", env=env).code == 0
     again = digest(folder_of(history, "again"))
     live = digest(history)
     assert again["memory"] == live["memory"]

@@ -62,7 +62,7 @@ def test_what_it_cannot_read_ends_the_process_with_an_error(broker: Broker) -> N
 
 
 @pytest.mark.parametrize("command", ["serve", "worker"])
-def test_a_changelog_of_another_version_is_exit_3_and_the_way_out_is_said(command: str) -> None:
+def test_a_changelog_of_another_version_is_exit_3_and_the_way_out_is_reported(command: str) -> None:
     more = ("--port", "0") if command == "serve" else ("--partitions", "1")
     with Broker.start(short_lived=True) as own:  # the worker makes the topology's topics
         settings = KafkaSettings.plain(own.bootstrap)

@@ -71,8 +71,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
             until(lambda: ready(server) and ready(server)["generation"] == RULES)
             first = [said(0, "I live in Bergen.")]  # may be sent again until it is applied
             until(lambda: server.post(first, Prefer="wait=30").status_code == 200)
-            until(lambda: facts(server.client) == ["The user lives in Bergen."])
-            until(lambda: past_facts(server.client) == ["The user lives in Bergen."])
+            until(lambda: facts(server.client) == ["Lives in Bergen."])
+            until(lambda: past_facts(server.client) == ["Lives in Bergen."])
         until(lambda: (history / "generations" / PLAIN / "events" / "_delta_log").is_dir())
         yield place
 

@@ -16,7 +16,10 @@ from aiokafka.structs import TopicPartition
 
 from streams import sample
 from streams.folds import documents, learner, task
+from streams.folds.index import RUNS
 from streams.folds.outcome import Outcome
+from streams.folds.session_state import HEADER
+from streams.folds.states import STATES
 from streams.kafka.agents.agents import changelogs
 from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
@@ -101,7 +104,7 @@ def test_reads_what_it_has_just_written(lasting: Working) -> None:
             assert "fractions" in json.dumps(profile)
             assert await sent(plan(name, f"{name}-4")) == [APPLIED]
             user, _ = await memory.rows("users", "default", name)
-            assert user.get(f"s/home-{name}").versions[-1].body_text == "in Leeds"
+            assert user[STATES.key(f"home-{name}")].versions[-1].body_text == "in Leeds"
 
     asyncio.run(run())
 
@@ -182,18 +185,18 @@ def test_documents_are_those_of_the_file_tier(lasting: Working, tmp_path: Path) 
     assert len(sessions) > 3 and profiles
 
 
-def test_a_restart_goes_on_from_its_rows_on_disk(lasting: Working, tmp_path: Path) -> None:
+def test_a_restart_continues_from_its_rows_on_disk(lasting: Working, tmp_path: Path) -> None:
     async def run() -> None:
         name = f"disk-{next(numbers)}"
         async with replica(lasting, tmp_path) as memory:
             await memory.submit([turn(name, f"{name}-1")], TOO_LONG)
-            had = {
-                at: lane.standing.marker_at for at, lane in memory.tables._following.lanes.items()
-            }
+            lanes = memory.tables._following.lanes
+            had = {at: lane.progress.standing.marker_at for at, lane in lanes.items()}
         async with replica(lasting) as other:
             await other.submit([turn(name, f"{name}-2")], TOO_LONG)
         async with replica(lasting, tmp_path) as memory:
-            first = {at: lane.first for at, lane in memory.tables._following.lanes.items()}
+            lanes = memory.tables._following.lanes
+            first = {at: lane.progress.first for at, lane in lanes.items()}
             assert first == {at: max(place, 0) for at, place in had.items()}
             found, rules = await memory.rows("sessions", "default", name)
             assert len(documents.session(found, rules)["conversations"]) == 2
@@ -212,9 +215,9 @@ def test_follows_a_generation_by_its_own_tables(lasting: Working) -> None:
             records = [turn(name, f"{name}-1"), signal("user", name, f"{name}-2"),
                        plan(name, f"{name}-3")]  # fmt: skip
             assert await memory.submit(records, TOO_LONG) == [APPLIED] * 3
-            assert (await memory.rows("sessions", "default", name)).rows.get("h") is not None
+            assert (await memory.rows("sessions", "default", name)).rows.get(HEADER) is not None
             user, _ = await memory.rows("users", "default", name)
-            assert user.get(f"s/home-{name}") is not None
+            assert user.get(STATES.key(f"home-{name}")) is not None
             assert await live.submit(records, TOO_LONG) == [Outcome("duplicate")] * 3
 
     asyncio.run(run())
@@ -232,7 +235,7 @@ def test_another_app_id_is_not_an_empty_memory(lasting: Working) -> None:
     asyncio.run(run())
 
 
-def test_a_changelog_made_anew_is_read_anew(lasting: Working) -> None:
+def test_a_changelog_made_again_is_read_again(lasting: Working) -> None:
     """No row of the old one is left, though offsets go on as if nothing had happened."""
     settings = KafkaSettings.plain(lasting.bootstrap)
     specs = changelogs("remade", settings.partitions)
@@ -254,7 +257,7 @@ def test_a_changelog_made_anew_is_read_anew(lasting: Working) -> None:
 
     async def value(memory: ReplicaBackend, session: str) -> Any:
         with suppress(NotReady):
-            return (await memory.rows("sessions", "default", session)).rows.get("i/0")
+            return (await memory.rows("sessions", "default", session)).rows.get(RUNS.key("0"))
 
     async def run() -> None:
         await make()

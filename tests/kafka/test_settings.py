@@ -3,18 +3,22 @@
 import asyncio
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from uuid import uuid4
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth
 
+from streams.apps.worker import WorkerSettings
 from streams.broker import Broker
 from streams.errors import ConfigurationError, TurnfoldError, Unreachable
 from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import create, spec
+from streams.llm.settings import LlmSettings
+from streams.serving.http.settings import ServeSettings
+from streams.settings import Settings
 from tests.kafka.conftest import PASSWORD, USER, Certificates
 
 
@@ -152,6 +156,24 @@ def test_the_second_address_is_asked_when_the_first_is_dead(broker: Broker) -> N
 
 
 # --- without a broker -------------------------------------------------------------------------
+
+
+PATHS = [
+    (kind, name)
+    for kind in (KafkaSettings, LlmSettings, ServeSettings, WorkerSettings)
+    for name, field in kind.model_fields.items()
+    if Path in get_args(field.annotation)
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), PATHS, ids=[f"{one.__name__}-{n}" for one, n in PATHS])
+def test_an_empty_path_is_not_the_current_folder(
+    monkeypatch: pytest.MonkeyPatch, kind: type[Settings], name: str
+) -> None:
+    variable = kind.model_config["env_prefix"] + name.upper()
+    monkeypatch.setenv(variable, "")
+    with pytest.raises(ConfigurationError, match=f"{variable}: is empty"):
+        kind.load()
 
 
 def test_the_environment_is_read_and_arguments_win(monkeypatch: pytest.MonkeyPatch) -> None:

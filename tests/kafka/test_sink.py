@@ -1,4 +1,4 @@
-"""The sink against a real broker: every row once, whoever is killed, whoever shares (issue 5)."""
+"""The sink against a real broker: every row once, whoever is killed, whoever shares."""
 
 import asyncio
 import json
@@ -28,7 +28,8 @@ from streams.kafka.client.aiokafka_internals import KafkaConsumer
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
 from streams.kafka.sink.batch import MISFIT
-from streams.kafka.sink.sink import NAMED_SESSION_MS, Sink, SinkCounts, SinkOptions, owner
+from streams.kafka.sink.options import SinkCounts, SinkOptions, owner
+from streams.kafka.sink.sink import NAMED_SESSION_MS, Sink
 from streams.topology import HISTORY
 from tests.acceptance import ledger, sgd
 from tests.command import ndjson, turnfold
@@ -190,7 +191,7 @@ def test_two_sinks_share_the_partitions_and_one_is_killed(log: Log, tmp_path: Pa
     assert digest(history) == log.expected
 
 
-def test_a_broker_that_dies_while_partitions_are_given_is_said(
+def test_a_broker_that_dies_while_partitions_are_given_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     positions = SharedHistory.positions

@@ -69,7 +69,7 @@ def test_a_sinks_history_is_compacted_and_written_on(sunk: Sunk) -> None:
     assert digest(sunk.history) == digest(sunk.file)
 
 
-def test_law_8_a_forgotten_person_stays_gone_when_the_sink_goes_on(sunk: Sunk) -> None:
+def test_law_8_a_forgotten_person_stays_gone_when_the_sink_continues(sunk: Sunk) -> None:
     """What the sink had not read yet, too; what comes afterwards is a new beginning."""
     read = [one for one in sunk.every if b'"group"' in one.value or table(one) == "events"]
     unread = [one for one in sunk.every if one not in read]

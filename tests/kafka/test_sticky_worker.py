@@ -34,7 +34,7 @@ def chosen(working: Working) -> int:
     return sum("extractor" in note for note in working.notes()["session"])
 
 
-def test_a_worker_without_the_flag_goes_on_as_the_one_before(tmp_path: Path) -> None:
+def test_a_worker_without_the_flag_continues_as_the_one_before(tmp_path: Path) -> None:
     with alone(tmp_path) as working:
         working.start("--extractor", "rules")
         working.await_ready()

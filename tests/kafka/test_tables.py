@@ -241,7 +241,7 @@ DAMAGES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
-def test_a_damaged_folder_is_made_anew(
+def test_a_damaged_folder_is_made_again(
     counting: Counting, data: Path, tmp_path: Path, damage: Any
 ) -> None:
     for _ in range(2):  # opened again, what it has logged becomes tables

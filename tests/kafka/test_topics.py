@@ -1,4 +1,4 @@
-"""Topics are created as the topology says, and one that is not so is refused (issue 5)."""
+"""Topics are created as the topology says, and one that is not so is refused."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -30,7 +30,7 @@ def test_law_6_counts_exactly_once_and_leaves_quickly(counting: Counting) -> Non
     assert counting.totals()["records"] == 3_000
 
 
-def test_a_new_worker_restores_the_table_and_goes_on(counting: Counting) -> None:
+def test_a_new_worker_restores_the_table_and_continues(counting: Counting) -> None:
     counting.produce(2_000)
     first = counting.start()
     counting.wait_done()

@@ -102,7 +102,7 @@ async def _recreate(counting: Counting) -> None:
     await admin.close()
 
 
-def test_a_fenced_lane_that_is_still_the_owner_goes_on(counting: Counting) -> None:
+def test_a_fenced_lane_that_is_still_the_owner_continues(counting: Counting) -> None:
     counting.start("--max-records", "50")
     counting.wait_for(" ready\n", times=4)
     counting.produce(1_000)

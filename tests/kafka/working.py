@@ -79,9 +79,9 @@ class Working:
     def send(self, messages: Iterable[Given]) -> None:
         self.sent += produced(self.bootstrap, list(messages))
 
-    def notes(self) -> dict[str, list[dict[str, Any]]]:
-        """The newest note of each lane, by agent."""
-        return {agent.name: self._notes(changelog_name(APP, agent)) for agent in AGENTS}
+    def notes(self, app: str = APP) -> dict[str, list[dict[str, Any]]]:
+        """The newest note of each lane of an application, by agent."""
+        return {agent.name: self._notes(changelog_name(app, agent)) for agent in AGENTS}
 
     def _notes(self, changelog: str) -> list[dict[str, Any]]:
         found = {
@@ -91,18 +91,18 @@ class Working:
         }
         return [dict(note) for note in found.values()]
 
-    def counts(self) -> Counter[str]:
-        """The counters of outcomes, of all lanes together."""
+    def counts(self, app: str = APP) -> Counter[str]:
+        """The counters of outcomes, of all lanes of an application together."""
         counts: Counter[str] = Counter()
-        for notes in self.notes().values():
+        for notes in self.notes(app).values():
             for note in notes:
                 counts.update(note["counts"])
         return counts
 
-    def await_counts(self, **least: int) -> None:
+    def await_counts(self, app: str = APP, **least: int) -> None:
         """Until the counters of outcomes are at least so high."""
         deadline = time.monotonic() + TOO_LONG
-        while any((counts := self.counts())[name] < count for name, count in least.items()):
+        while any((counts := self.counts(app))[name] < count for name, count in least.items()):
             assert time.monotonic() < deadline, f"{counts}\n{self.log()[-3000:]}"
             time.sleep(0.3)
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from schemas.row import replace
 from streams.folds.rows import Input
+from streams.kafka.agents import noted_rules
 from streams.kafka.agents.emitter import MessageEmitter
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.outcomes import NOTED
@@ -92,6 +93,7 @@ class Agent(ABC, Generic[M]):
             "warnings": dict(self.processor.warnings),
             "reasons": dict(self.reasons),
             NOTED: self.emitter.outcomes.runs,
+            **noted_rules.to_note(self.emitter.rules),
         }
 
     def committed(self) -> None:
@@ -110,6 +112,7 @@ class Agent(ABC, Generic[M]):
         """Rows that are the table's now. Nothing is kept beside them."""
 
     def restored(self, note: Mapping[str, Any]) -> None:
+        noted_rules.check(note, self.emitter.rules)
         self._note = note
         self.processor.counts = Counter(note.get("counts", {}))
         self.processor.warnings = Counter(note.get("warnings", {}))

@@ -22,26 +22,26 @@ def plans(
     app_id: str,
     partitions: int,
     retention: int | None,
+    rules: Rules,
     extractor: str | None = None,
     generation: str | None = None,
     origin: type[Origin] = Origin,
-    rules: Rules | None = None,
 ) -> list[AgentSpec]:
     """Both agents. `partitions`: of every topic. `retention`: microseconds after its latest turn
-    when a session goes, None for never. `extractor` finds memory in
-    turns; None: as each partition's marker says. `generation`: all topics
-    but the inputs are its own. `origin`: what messages say of where they are from. `rules`:
-    what is folded under; None: the defaults."""
+    when a session goes, None for never. `rules`: what is folded under; a lane whose marker says
+    other constants does not begin. `extractor` finds memory in turns; None: as each partition's
+    marker says. `generation`: all topics but the inputs are its own. `origin`: what messages say of
+    where they are from."""
     sessions = partial(
         SessionAgent,
         partitions=partitions,
         retention=retention,
+        rules=rules,
         extractor=extractor,
         origin=origin,
-        rules=rules,
     )
     own = {name: topic.name for topic, name in own_topics(generation)}
-    users = partial(MemoryAgent, partitions=partitions, topics=own, origin=origin, rules=rules)
+    users = partial(MemoryAgent, partitions=partitions, rules=rules, topics=own, origin=origin)
     return [
         _plan(app_id, topology.SESSION_AGENT, generation, sessions, partitions),
         _plan(app_id, topology.MEMORY_AGENT, generation, users, partitions),

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 from schemas.events import Turn
 from streams.folds.rows import Effects, Input, Late, UserSignal
 from streams.folds.rules import Rules
-from streams.kafka.agents.encoding import Origin, key_of, to_json
+from streams.kafka.agents.encoding import Origin, key_of, time_text, to_json
 from streams.kafka.agents.outbox import Outbox
 from streams.kafka.agents.outcomes import OutcomeNote
 from streams.kafka.agents.table import Held
@@ -38,10 +38,8 @@ class MessageEmitter(ABC):
     agent: ClassVar[Agent]
     """What the topology says that it sends."""
 
-    def __init__(
-        self, partition: int, partitions: int, origin: type[Origin], rules: Rules | None = None
-    ) -> None:
-        self.rules = rules or Rules()
+    def __init__(self, partition: int, partitions: int, origin: type[Origin], rules: Rules) -> None:
+        self.rules = rules
         self.partition, self.partitions = partition, partitions
         self.origin = origin
         self.begin()
@@ -67,7 +65,7 @@ class MessageEmitter(ABC):
 
     def plan(self, plan: dict[str, Any], turn: Turn, origin: Origin) -> None:
         assert turn.user_id, "a plan is somebody's"
-        value = to_json({**plan, "recorded_at": origin.recorded_at})
+        value = to_json({**plan, "recorded_at": time_text(origin.source.recorded_at)})
         self.outbox.hashed(WRITE_PLANS.name, key_of(turn.tenant, turn.user_id), value, origin)
 
     def refused(
@@ -94,4 +92,4 @@ class MessageEmitter(ABC):
         waited = Waited(*late.source, sent.key, sent.timestamp)
         origin = self.origin(waited, entity.tenant, sent.timestamp * 1000)
         self.outbox.dead(dead, waited, origin)
-        self.outcomes.dead(late.source[0], late.source[2], late.reason, late.detail)
+        self.outcomes.dead(waited.topic, waited.offset, late.reason, late.detail)

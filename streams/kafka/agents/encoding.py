@@ -8,6 +8,7 @@ import msgspec
 from pydantic import BaseModel
 
 from schemas.base import Micros
+from schemas.generated import history
 from schemas.rows import TABLES, Source
 from schemas.time import format_time
 from streams.observing.traces import Headers
@@ -19,21 +20,23 @@ _ORDINALS = tuple(("ordinal", b"%d" % number) for number in range(256))
 _TABLES = {table: ("table", table.encode()) for table in TABLES}
 
 
-def _row_encoder(table: str) -> Callable[[tuple[Any, ...]], bytes]:
-    """Row tuples of a table (as `sinks.tables` has them) to JSON objects. Times become text; one
-    that is text already, as an origin's, stays."""
+RowEncoder = Callable[[history.HistoryRow, history.Source, int], bytes]
+
+
+def _row_encoder(table: str) -> RowEncoder:
+    """Rows of a table, with their source and the time that dates them, to JSON objects. Times
+    become text."""
     hints = {name: hint for model in (TABLES[table], Source) for name, hint in _fields(model)}
     shape = msgspec.defstruct(table, list(hints))
-    times = tuple(
-        place for place, hint in enumerate(hints.values()) if hint in (Micros, Micros | None)
-    )
+    times = tuple(name for name, hint in hints.items() if hint in (Micros, Micros | None))
 
-    def encode(row: tuple[Any, ...]) -> bytes:
-        cells = list(row)
-        for place in times:
-            if type(cells[place]) is int:
-                cells[place] = time_text(cells[place])
-        return to_json(shape(*cells))
+    def encode(row: history.HistoryRow, source: history.Source, at: int) -> bytes:
+        wire = shape(*history.stored(row, source, at))
+        for name in times:
+            micros = getattr(wire, name)
+            if micros is not None:
+                setattr(wire, name, time_text(micros))
+        return to_json(wire)
 
     return encode
 
@@ -44,7 +47,7 @@ def _fields(model: type[BaseModel]) -> list[tuple[str, Any]]:
 
 
 ROW_ENCODERS = {table: _row_encoder(table) for table in TABLES}
-"""table -> encoder of its rows with the columns of `Source`."""
+"""table -> encoder of its rows, with the columns of `Source`."""
 
 
 def key_of(*parts: str) -> bytes:
@@ -62,19 +65,15 @@ def _place(topic: str, partition: int) -> tuple[tuple[str, bytes], ...]:
 
 
 class Origin:
-    """The record that messages come from: its key, its columns in their rows, their headers.
+    """The record that messages come from: its key, its columns in their rows, their headers."""
 
-    `suffix`: tenant, recorded_at as text, src_topic, src_partition, src_offset.
-    """
-
-    __slots__ = ("_ordinal", "_source", "key", "recorded_at", "suffix")
+    __slots__ = ("_headers", "_ordinal", "key", "source")
 
     def __init__(self, record: Any, tenant: str, recorded_at: int) -> None:
         self.key: bytes | None = record.key
         topic, partition, offset = record.topic, record.partition, record.offset
-        self.recorded_at = time_text(recorded_at)
-        self.suffix: Any = (tenant, self.recorded_at, topic, partition, offset)
-        self._source = (*_place(topic, partition), ("src_offset", b"%d" % offset))
+        self.source = history.Source(tenant, recorded_at, topic, partition, offset)
+        self._headers = (*_place(topic, partition), ("src_offset", b"%d" % offset))
         self._ordinal = 0
 
     def headers(self, table: str | None = None) -> Headers:
@@ -83,5 +82,5 @@ class Origin:
         self._ordinal += 1
         ordinal = _ORDINALS[number] if number < 256 else ("ordinal", b"%d" % number)
         if table is None:
-            return [*self._source, ordinal]
-        return [_TABLES[table], *self._source, ordinal]
+            return [*self._headers, ordinal]
+        return [_TABLES[table], *self._headers, ordinal]

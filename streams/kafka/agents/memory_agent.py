@@ -31,9 +31,9 @@ class MemoryAgent(Agent[MemoryMessages]):
         partition: int,
         rows: RowStore,
         partitions: int,
+        rules: Rules,
         topics: Mapping[str, str] | None = None,
         origin: type[Origin] = Origin,
-        rules: Rules | None = None,
     ) -> None:
         super().__init__(rows, MemoryMessages(partition, partitions, origin, rules))
         self.topics = topics or {}  # of sources with a name of their own: the topology's
@@ -66,7 +66,7 @@ class MemoryAgent(Agent[MemoryMessages]):
 
     def _apply_hop(self, record: Any, hop: user_signal.Received) -> str:
         """A hop is no input record, so that it is counted apart. An agent that folds its topics
-        anew says again what it said before."""
+        again says again what it said before."""
         if self.topics and record.topic not in self.topics:
             return "hops_left_out"
         if hop.offset <= self.hops.get(hop.source, -1):

@@ -3,8 +3,8 @@
 from typing import Any
 
 from schemas.base import parse_time
+from schemas.generated.history import Revision
 from schemas.memory_kinds import OF_USERS, STATE
-from schemas.rows import TABLES
 from streams.folds import affect, states
 from streams.folds.rows import Effects, Input
 from streams.kafka.agents.emitter import MessageEmitter
@@ -16,8 +16,6 @@ from streams.pipeline.ports import Signalled
 from streams.pipeline.processor import Changed
 from streams.topology import MEMORY_AGENT, MOODS, PROFILES, REVISED_TOPICS, STATES
 
-PROFILE_DOC = list(TABLES["profiles"].model_fields).index("doc")
-FAR = 2**62  # a later time than any
 KINDS = {revised.kind.name: revised for revised in REVISED_KINDS}
 
 
@@ -32,19 +30,19 @@ class MemoryMessages(MessageEmitter):
 
     def emitted(self, entity: Held, out: Effects, said: Input | Signalled, sent: Any) -> Origin:
         origin = self.origin_of(said, entity, sent)
-        self.outbox.outputs += self.outbox.rows(out.rows, out.owner, origin)
-        for table, _, values in out.rows:
-            if table == "revisions" and values[2] in OF_USERS:
-                self._changed[entity, values[2], values[3]] = origin
+        self.outbox.outputs += self.outbox.rows(out.history, out.owner, origin)
+        for row in out.history:
+            if isinstance(row, Revision) and row.entity_type in OF_USERS:
+                self._changed[entity, row.entity_type, row.entity_id] = origin
         return origin
 
     def write(self, changed: Changed[Held, Origin]) -> None:
         """The newest documents of what changed."""
         for entity, origin in changed.users.items():
-            row = profile_row(entity, origin.suffix, self.rules)
+            row = profile_row(entity, self.rules)
             key = key_of(entity.tenant, entity.key)
-            self.outbox.document_row("profiles", row, key, origin)
-            self.outbox.document(PROFILES.name, key, row[PROFILE_DOC].encode(), origin)
+            self.outbox.document_row(row, key, origin)
+            self.outbox.document(PROFILES.name, key, row.doc.encode(), origin)
         for (entity, kind, name), origin in self._changed.items():
             key = key_of(entity.tenant, entity.key, name)
             if kind == STATE.name:
@@ -54,7 +52,7 @@ class MemoryMessages(MessageEmitter):
                 self.outbox.document(REVISED_TOPICS[kind].name, key, value, origin)
 
     def _write_state(self, entity: Held, state_id: str, key: bytes, origin: Origin) -> None:
-        state = entity.get(f"s/{state_id}")
+        state = entity.get(states.STATES.key(state_id))
         if state is None:
             self._write_mood(entity, state_id, key, origin)
         else:
@@ -64,8 +62,8 @@ class MemoryMessages(MessageEmitter):
     def _write_mood(self, entity: Held, state_id: str, key: bytes, origin: Origin) -> None:
         """Both its keys end where its one moment was taken back."""
         user = key_of(entity.tenant, entity.key)
-        row: affect.MoodRow = entity.get("a")
-        began = affect.standing(row, FAR)
+        row = entity[affect.MOOD]
+        began = affect.newest(row)
         if began is None:
             self.outbox.document(STATES.name, key, None, origin)
             self.outbox.document(MOODS.name, user, None, origin)

@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from schemas.time import DAY
+from schemas.generated.history import (
+    Affect,
+    CausedRow,
+    Link,
+    Profile,
+    Revision,
+    Session,
+    Task,
+    Thread,
+)
 from streams.folds.rows import Refused
 from streams.kafka.agents.encoding import ROW_ENCODERS, Origin, key_of
 from streams.kafka.agents.validation import headers_text, key_text
@@ -25,8 +34,6 @@ LARGEST = OUTPUT_BYTES - ROOM
 DETAIL_KEPT, KEY_KEPT = 4_000, 2_000
 """Characters of a dead letter that are not its payload. As JSON a key may be five times as long as
 it was: the letter would fit no topic, and its lane would stand for ever."""
-OWNER = 1
-"""Where rows of a table that has a topic of its own name who they belong to."""
 
 
 def shortened(text: str, kept: int) -> str:
@@ -34,7 +41,11 @@ def shortened(text: str, kept: int) -> str:
     return text if len(text) <= kept else f"{text[:kept]}… ({len(text)} characters)"
 
 
-HistoryRow = tuple[str, int, tuple[Any, ...]]  # table, occurred_at, values
+def _owner_of(row: CausedRow, owner: str) -> str:
+    """Whose row it is: the record's `owner`, unless it says otherwise."""
+    if isinstance(row, Revision | Link | Thread):
+        return row.owner_id
+    return row.user_id if isinstance(row, Affect) else owner
 
 
 class Declared:
@@ -72,34 +83,37 @@ class Outbox:
         self.left_out = 0
         self.reasons: Counter[str] = Counter()
 
-    def rows(self, rows: Sequence[HistoryRow], owner: str, origin: Origin) -> list[Output]:
-        """The history rows of one record of `owner` (`Effects.rows`) as messages, to be sent.
+    def rows(self, rows: Sequence[CausedRow], owner: str, origin: Origin) -> list[Output]:
+        """The history rows of one record of `owner` (`Effects.history`) as messages, to be sent.
 
         Raises:
             Refused: one is larger than its topic's messages may be.
         """
-        suffix, key, lane = origin.suffix, origin.key, self.partition
+        source, key, lane = origin.source, origin.key, self.partition
         encoders, streams = self.declared.encoders, self.declared.streams
         made: list[Output] = []
-        for table, at, values in rows:
-            value = encoders[table]((*values, *suffix, at // DAY))
+        for row in rows:
+            table = row.table
+            value = encoders[table](row, source, row.occurred_at)
             if len(value) > LARGEST:
                 detail = f"its row of {table} has {len(value)} bytes, at most {LARGEST}"
                 raise Refused("too_large", detail)
             headers = origin.headers(table)
             made.append(Output(HISTORY.name, lane, key, value, headers))
             if table in streams:
-                if values[OWNER] == owner:
+                row_owner = _owner_of(row, owner)
+                if row_owner == owner:
                     made.append(Output(table, lane, key, value, headers))
                 else:
-                    other = key_of(suffix[0], values[OWNER])
+                    other = key_of(source.tenant, row_owner)
                     to = partition_of(other, self.partitions)
                     made.append(Output(table, to, other, value, headers))
         return made
 
-    def document_row(self, table: str, row: tuple[Any, ...], key: bytes, origin: Origin) -> None:
+    def document_row(self, row: Session | Task | Profile, key: bytes, origin: Origin) -> None:
         """A document's history row; its key is the entity's."""
-        self._send(HISTORY.name, key, self.declared.encoders[table](row), origin, table)
+        value = self.declared.encoders[row.table](row, origin.source, row.updated_at)
+        self._send(HISTORY.name, key, value, origin, row.table)
 
     def document(self, topic: str, key: bytes, value: bytes | None, origin: Origin) -> None:
         """A message of a compacted topic; without a value it ends the key."""
@@ -135,12 +149,11 @@ class Outbox:
             sent_key = headers = None
         elif sent_key is not None and images.is_in(sent_key.decode("utf-8", "replace")):
             sent_key = key_text(sent_key).encode()
-        if dead.occurred_at is None:
-            dead = dead._replace(occurred_at=record.timestamp * 1000)
+        at = record.timestamp * 1000 if dead.occurred_at is None else dead.occurred_at
         payload: Any = urlsafe_b64encode(dead.payload).decode()  # as the models have it
         key = sent_key and shortened(key_text(sent_key), KEY_KEPT)
         dead = dead._replace(payload=payload, key=key, detail=shortened(dead.detail, DETAIL_KEPT))
-        row = dead_row(dead, origin.suffix, headers)
-        value = ROW_ENCODERS["dead_letters"](row)
-        marks = origin.headers("dead_letters")
+        row = dead_row(dead, headers)
+        value = ROW_ENCODERS[row.table](row, origin.source, at)
+        marks = origin.headers(row.table)
         self.outputs.append(Output(DEAD_LETTERS.name, self.partition, sent_key, value, marks))

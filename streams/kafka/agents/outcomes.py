@@ -1,6 +1,6 @@
 """What the records of a transaction ended as that were not applied, as its marker's note says it.
 
-Whoever has sent a record and follows the changelog learns by it what became of the record, in the
+A client that sent a record and follows the changelog learns what became of it, in the
 transaction that decided it. Most are applied: of those the note says nothing.
 """
 

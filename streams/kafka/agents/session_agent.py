@@ -7,7 +7,8 @@ from typing import Any
 from streams.errors import ConfigurationError
 from streams.extractors.naming import NAMES, named, version_of
 from streams.folds.rules import Rules
-from streams.folds.session_state import visible
+from streams.folds.session_state import HEADER, visible
+from streams.folds.task import TASKS
 from streams.kafka.agents.agent import Agent
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.retention import Retention
@@ -22,6 +23,8 @@ from streams.topology import INPUT_BYTES
 log = logging.getLogger(__name__)
 
 NONE = "none"
+HEADERS_END = f"\0{HEADER}".encode()
+"""Of the changelog keys of sessions' headers."""
 
 
 def _extractor_in(note: Mapping[str, Any]) -> tuple[str, str | None]:
@@ -38,7 +41,7 @@ as its rows."""
 class SessionAgent(Agent[SessionMessages]):
     """Turns, recursions, tool results, session signals. `retention`: see `Retention`; `extractor`
     finds memory in turns, as write plans that go with what else the turn causes. It is kept in the
-    marker: None goes on with what the marker says."""
+    marker: None continues with what the marker says."""
 
     table_name = "sessions"
 
@@ -48,9 +51,9 @@ class SessionAgent(Agent[SessionMessages]):
         rows: RowStore,
         partitions: int,
         retention: int | None,
+        rules: Rules,
         extractor: str | None = None,
         origin: type[Origin] = Origin,
-        rules: Rules | None = None,
     ) -> None:
         super().__init__(rows, SessionMessages(partition, partitions, origin, rules))
         self.retention = Retention(retention)
@@ -84,7 +87,7 @@ class SessionAgent(Agent[SessionMessages]):
         due = {self.table.find(where): origin for where in self.retention.due()} | touched
         past: dict[Held, Origin] = {}
         for entity, origin in due.items():
-            updated_at = visible(entity, entity.get("h"), self.emitter.rules).updated_at
+            updated_at = visible(entity, entity[HEADER], self.emitter.rules).updated_at
             if is_past(updated_at, horizon):
                 if len(entity.pack()) <= COLD_BYTES:
                     past[entity] = origin
@@ -98,7 +101,7 @@ class SessionAgent(Agent[SessionMessages]):
         """Stores a session cold. Its keys in the compacted topics end; so they have, if it was cold
         before."""
         if entity.cold is None:
-            self.emitter.end(entity, [name[2:] for name in entity.names("t/")], origin)
+            self.emitter.end(entity, TASKS.ids(entity), origin)
             self.counts["sessions_cooled"] += 1
         entity.cool(compressed=False)
         self.table.keep(entity)
@@ -142,8 +145,8 @@ class SessionAgent(Agent[SessionMessages]):
 
     def found(self, heads: Sequence[Row]) -> None:
         for key, header in heads:
-            if key.endswith(b"\0h"):
-                self.retention.saw(key[:-2], header)
+            if key.endswith(HEADERS_END):
+                self.retention.saw(key.removesuffix(HEADERS_END), header)
 
     def restored(self, note: Mapping[str, Any]) -> None:
         super().restored(note)

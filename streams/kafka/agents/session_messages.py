@@ -3,12 +3,13 @@
 from collections.abc import Container, Iterable
 from typing import Any
 
-from schemas.rows import TABLES
+from schemas.generated import history
 from streams.folds import documents
 from streams.folds.rows import Effects, Input
+from streams.folds.task import TASKS as TASK_ROWS
 from streams.kafka.agents import user_signal
 from streams.kafka.agents.emitter import MessageEmitter
-from streams.kafka.agents.encoding import Origin, key_of, to_json
+from streams.kafka.agents.encoding import Origin, key_of, time_text, to_json
 from streams.kafka.agents.table import Held
 from streams.kafka.transport.processing import Output
 from streams.pipeline.decode import Dead
@@ -23,9 +24,6 @@ from streams.topology import (
     TASKS,
     USER_SIGNALS,
 )
-
-SESSION_DOC = list(TABLES["sessions"].model_fields).index("doc")
-TASK_DOC = list(TABLES["tasks"].model_fields).index("doc")
 
 SURELY_FITS = OUTPUT_BYTES // 16
 """Characters of a plain turn's JSON: its row has at most a dozen bytes for each."""
@@ -48,7 +46,7 @@ class SessionMessages(MessageEmitter):
 
     def emitted(self, entity: Held, out: Effects, said: Input | Signalled, sent: Any) -> Origin:
         origin = self.origin_of(said, entity, sent)
-        rows = None if _surely_fits(said) else self.outbox.rows(out.rows, out.owner, origin)
+        rows = None if _surely_fits(said) else self.outbox.rows(out.history, out.owner, origin)
         self._waiting.append((out, origin, rows))
         if entity.cold is not None and entity.is_changed:
             self.opened[entity] = origin
@@ -64,10 +62,11 @@ class SessionMessages(MessageEmitter):
     def encode_waiting(self) -> None:
         outbox = self.outbox
         for out, origin, rows in self._waiting:
-            outbox.outputs += outbox.rows(out.rows, out.owner, origin) if rows is None else rows
+            outbox.outputs += outbox.rows(out.history, out.owner, origin) if rows is None else rows
             for signal in out.signals:
                 tenant, turn = out.scope[0], out.record
-                value = user_signal.encode(signal, tenant, turn.status, origin.recorded_at)  # type: ignore[attr-defined]
+                recorded_at = time_text(origin.source.recorded_at)
+                value = user_signal.encode(signal, tenant, turn.status, recorded_at)  # type: ignore[attr-defined]
                 outbox.hashed(USER_SIGNALS.name, key_of(tenant, signal.user_id), value, origin)
         self._waiting.clear()
 
@@ -98,35 +97,35 @@ class SessionMessages(MessageEmitter):
         ended in the compacted topics."""
         if entity not in changed.sessions:
             document = documents.session(entity, self.rules)
-            row = session_row(entity, origin.suffix, self.rules, document)
+            row = session_row(entity, self.rules, document)
             self._tell_session(entity, row, document, origin)
-        for name in entity.names("t/"):
-            if (entity, name[2:]) not in changed.tasks:
-                self._tell_task(
-                    entity, name[2:], task_row(entity, name[2:], origin.suffix, self.rules), origin
-                )
+        for task_id in TASK_ROWS.ids(entity):
+            if (entity, task_id) not in changed.tasks:
+                self._tell_task(entity, task_row(entity, task_id, self.rules), origin)
 
     def _write_session(self, entity: Held, origin: Origin, told: bool) -> None:
         """The document for the history; where it is `told`, for the compacted topics, too."""
         document = documents.session(entity, self.rules)
-        row = session_row(entity, origin.suffix, self.rules, document)
-        self.outbox.document_row("sessions", row, key_of(entity.tenant, entity.key), origin)
+        row = session_row(entity, self.rules, document)
+        self.outbox.document_row(row, key_of(entity.tenant, entity.key), origin)
         if told:
             self._tell_session(entity, row, document, origin)
 
-    def _tell_session(self, entity: Held, row: Any, document: Any, origin: Origin) -> None:
+    def _tell_session(
+        self, entity: Held, row: history.Session, document: Any, origin: Origin
+    ) -> None:
         key = key_of(entity.tenant, entity.key)
-        self.outbox.document(SESSIONS.name, key, row[SESSION_DOC].encode(), origin)
+        self.outbox.document(SESSIONS.name, key, row.doc.encode(), origin)
         if document["context"] is not None:
             value = to_json(document["context"])
             self.outbox.document(SESSION_CONTEXTS.name, key, value, origin)
 
     def _write_task(self, entity: Held, task_id: str, origin: Origin, told: bool) -> None:
-        row = task_row(entity, task_id, origin.suffix, self.rules)
-        self.outbox.document_row("tasks", row, key_of(entity.tenant, entity.key), origin)
+        row = task_row(entity, task_id, self.rules)
+        self.outbox.document_row(row, key_of(entity.tenant, entity.key), origin)
         if told:
-            self._tell_task(entity, task_id, row, origin)
+            self._tell_task(entity, row, origin)
 
-    def _tell_task(self, entity: Held, task_id: str, row: Any, origin: Origin) -> None:
-        key, value = key_of(entity.tenant, entity.key, task_id), row[TASK_DOC].encode()
+    def _tell_task(self, entity: Held, row: history.Task, origin: Origin) -> None:
+        key, value = key_of(entity.tenant, entity.key, row.task_id), row.doc.encode()
         self.outbox.document(TASKS.name, key, value, origin)

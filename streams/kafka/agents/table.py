@@ -24,7 +24,7 @@ class Held(Entity):
 
 
 class Table:
-    """`name` is one of `entity.ROW_TYPES`."""
+    """`name` is one of `entity.ROW_KINDS`."""
 
     def __init__(self, name: str, rows: RowStore) -> None:
         self.name = name

@@ -18,4 +18,4 @@ class TracedOrigin(Origin):
         if carried:
             ours = tuple(outgoing())
             is_ours = ours and trace_id(dict(ours)) == trace_id(dict(carried))
-            self._source = (*self._source, *(ours if is_ours else carried))
+            self._headers = (*self._headers, *(ours if is_ours else carried))

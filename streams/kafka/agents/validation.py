@@ -8,6 +8,7 @@ from base64 import b64encode
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from schemas.dead_letters import Reason
 from schemas.time import parse_time
 from streams.folds.rows import Input
 from streams.kafka.agents.encoding import to_json
@@ -54,12 +55,12 @@ def read(record: Any, partitions: int, topic: str | None = None) -> Input | Dead
     return given
 
 
-def _dead(given: Input, value: bytes, key: str, reason: str, detail: str) -> Dead:
+def _dead(given: Input, value: bytes, key: str, reason: Reason, detail: str) -> Dead:
     dead = Dead(reason, detail, value, given.record.tenant, key, given.record.occurred_at)
     return guarded(dead, value, detail.encode())
 
 
-def _wrong_key(key: bytes | None, expected: str) -> tuple[str, str]:
+def _wrong_key(key: bytes | None, expected: str) -> tuple[Reason, str]:
     if key is None:
         return "null_key", f"no key: expected {expected}"
     return "wrong_key", f"key {key_text(key)!r}: expected {expected!r}, the payload's"

@@ -26,7 +26,7 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.structs import TopicPartition
 
 CANCEL_AGAIN = 0.05
-"""Seconds after which a task that goes on is cancelled once more."""
+"""Seconds after which a task that continues is cancelled once more."""
 CLOSE_WITHIN = 5.0
 """Seconds that a connection has to send what waits and to say goodbye (TLS) before it is cut."""
 ASK_AGAIN = 0.1
@@ -169,15 +169,25 @@ def _is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-async def start_or_stop(start: Awaitable[None], stop: Callable[[], Awaitable[None]]) -> None:
-    """Stops what could not start, or was cancelled meanwhile, within `CLOSE_WITHIN` seconds."""
+Act = Callable[[], Awaitable[None]]
+
+
+async def start_or_stop(*clients: tuple[Act, Act]) -> None:
+    """Starts clients one after the other, each given by its start and its stop. If one cannot
+    start, or we are cancelled meanwhile, all are stopped side by side within `CLOSE_WITHIN` s."""
     try:
-        await start
+        for start, _ in clients:
+            await start()
     except BaseException:
-        with suppress(TimeoutError, KafkaError):
+        with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_WITHIN):
-                await stop()
+                await asyncio.gather(*(_stop(stop) for _, stop in clients))
         raise
+
+
+async def _stop(stop: Act) -> None:
+    with suppress(KafkaError):  # what stops it, or another one, counts more
+        await stop()
 
 
 class KafkaProducer(AIOKafkaProducer):  # type: ignore[misc]
@@ -189,7 +199,7 @@ class KafkaProducer(AIOKafkaProducer):  # type: ignore[misc]
         Client.replace(self.client)
 
     async def start(self) -> None:
-        await start_or_stop(super().start(), self.stop)
+        await start_or_stop((super().start, self.stop))
 
     async def stop(self) -> None:
         try:
@@ -227,7 +237,7 @@ class KafkaAdmin(AIOKafkaAdminClient):  # type: ignore[misc]
                 await asyncio.sleep(ASK_AGAIN)
 
     async def start(self) -> None:
-        await start_or_stop(super().start(), self.close)
+        await start_or_stop((super().start, self.close))
 
 
 class RawRecord(Protocol):
@@ -264,7 +274,7 @@ class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
         self._raw = raw
 
     async def start(self) -> None:
-        await start_or_stop(super().start(), self.stop)
+        await start_or_stop((self._begin, self.stop))
         fetcher = self._fetcher
         process = fetcher._proc_fetch_request
 
@@ -279,6 +289,10 @@ class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
             return False
 
         fetcher._proc_fetch_request = processed
+
+    async def _begin(self) -> None:
+        await super().start()
+        await asyncio.sleep(0)  # a task of aiokafka's that has not begun would end `stop` with it
 
     async def stop(self) -> None:
         if (fetcher := self._fetcher) is not None and not self._closed:

@@ -14,6 +14,8 @@ from typing import Any
 
 from aiokafka.conn import AIOKafkaConnection, CloseReason
 
+from streams.observing.logs import LIBRARIES
+
 log = logging.getLogger(__name__)
 
 SILENT = "TURNFOLD_OUTAGES_TOLD_BY"
@@ -22,7 +24,6 @@ DOUBT = 2.0
 """Seconds that a broken connection has to be made again before the broker counts as lost."""
 SETTLES = 15.0
 """Seconds after a change in which groups and lanes find together again."""
-LIBRARIES = ("aiokafka", "faust", "mode")
 OF_CONNECTIONS = re.compile(
     "connect|NodeNotReady|metadata|oordinator|eartbeat|NotLeader|RequestTimedOut|Timeout"
 )
@@ -58,7 +59,7 @@ class Outages(logging.Filter):
 
     def failed(self, at: Address, error: BaseException) -> None:
         """No connection could be made. Said once, and only of a cluster that has answered before:
-        else whoever asked says it."""
+        else the caller reports it."""
         if self._known and at not in self._lost:
             self._known.add(at)
             self._lost[at] = self._clock()

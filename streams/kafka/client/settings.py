@@ -1,4 +1,4 @@
-"""How every Kafka client reaches the broker: one place for addresses, login and TLS (issue 5).
+"""How every Kafka client reaches the broker: one place for addresses, login and TLS.
 
 From the environment (TURNFOLD_KAFKA_BOOTSTRAP, …) or from the arguments of `load`, which win.
 """

@@ -29,11 +29,12 @@ REPLICAS = 3
 KNOWN_WITHIN = 30.0  # seconds; a moment, where the machine has other things to do
 ALL_KNOW_WITHIN = 20.0
 ASKED_AGAIN = 0.1
+NO_LEADER = -1
 STATE = "turnfold-repartition"
 """The topic that is there while `turnfold repartition` is at work, or was killed at it."""
 UNDER_WAY = (
-    f"the number of partitions is being changed (the topic {STATE} is there): call the same "
-    "`turnfold repartition` again if it does not run; it goes on where it ended"
+    f"the number of partitions is being changed (the topic {STATE} exists): if no `turnfold "
+    "repartition` is running, run the same command again; it continues"
 )
 SHOWN = 3  # differences an error names; often all topics have the same
 
@@ -159,8 +160,9 @@ async def check(
 ) -> None:
     """Raises ConfigurationError naming topics that are not as their specs say, and how.
 
-    `patience`: seconds for every broker of the cluster to know the topics: any of them may answer,
-    one that has just started knows none, and none knows at once what another has created.
+    `patience`: seconds for every broker of the cluster to know the topics and the leader of each
+    partition: any broker may answer, one that has just started knows none, and none knows at once
+    what another has created.
     """
     wanted = {one.name: one for one in specs}
     deadline = monotonic() + patience
@@ -201,13 +203,19 @@ def _differences(one: TopicSpec, partitions: int, found: Mapping[str, str]) -> l
 async def _partitions(
     admin: AIOKafkaAdminClient, names: list[str], deadline: float
 ) -> dict[str, int]:
-    """How many partitions each topic has; 0 where it is still not known at the deadline."""
+    """How many partitions each topic has, once each has a leader; 0 where the topic is still not
+    known at the deadline."""
     while True:
         described = await admin.describe_topics(names)
-        found = {one["topic"]: len(one["partitions"]) for one in described}
-        if all(found.values()) or monotonic() >= deadline:
-            return found
+        found = {one["topic"]: one["partitions"] for one in described}
+        if all(map(_is_led, found.values())) or monotonic() >= deadline:
+            return {name: len(partitions) for name, partitions in found.items()}
         await asyncio.sleep(ASKED_AGAIN)
+
+
+def _is_led(partitions: list[dict[str, Any]]) -> bool:
+    """Whether a topic's partitions are known and each has a leader, as it must to be written."""
+    return bool(partitions) and all(one["leader"] != NO_LEADER for one in partitions)
 
 
 async def _settings(

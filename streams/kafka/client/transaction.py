@@ -3,7 +3,7 @@
 aiokafka's own producer asks the same in five round trips where three do, each through tasks and
 queues. It also asks again when an answer is lost: an EndTxn that was only late then ends the
 *next* transaction half-way. Here nothing that may have happened is asked twice: any doubt is an
-error, and whoever comes next begins with a new epoch, which fences all that is still under way.
+error, and the next writer begins with a new epoch, which fences all that is still under way.
 """
 
 import asyncio
@@ -77,7 +77,7 @@ class Transactions:
         Raises:
             KafkaError: the broker cannot be reached or refuses.
         """
-        await start_or_stop(self._start(), self.close)
+        await start_or_stop((self._start, self.close))
 
     async def _start(self) -> None:
         await self._client.bootstrap()

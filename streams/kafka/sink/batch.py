@@ -12,7 +12,8 @@ import msgspec
 import pyarrow as pa
 from aiokafka.structs import TopicPartition
 
-from schemas.base import DAY
+from schemas.dead_letters import Reason
+from schemas.generated.history import DeadLetter, Source, stored
 from schemas.rows import SNAPSHOT_KEYS
 from sinks.shared import Piece
 from sinks.tables import to_arrow
@@ -23,7 +24,7 @@ from streams.pipeline.decode import Dead, guarded
 PACK_ROWS = 8_192
 MESSAGE_BYTES = 1_000
 """What a message takes in memory besides its value: its headers above all."""
-MISFIT = "bad_row"
+MISFIT: Reason = "bad_row"
 """The reason of a dead letter that the sink itself makes: a message that is no row."""
 
 _Misfits = list[tuple[RawRecord, str, ValueError]]
@@ -70,7 +71,7 @@ class Batch:
         for at, some in misfits.items():
             if some:
                 self.misfits += len(some)
-                found["dead_letters"].append(_buried(apps[at], at, some))
+                found[DeadLetter.table].append(_buried(apps[at], at, some))
         return dict(found)
 
 
@@ -111,7 +112,7 @@ def _newest(table: str, piece: Piece) -> Piece:
 
 def _buried(app_id: str, at: TopicPartition, misfits: _Misfits) -> Piece:
     misfits.sort(key=lambda one: one[0].offset)
-    letters = to_arrow("dead_letters", [_dead_letter(at, *one) for one in misfits])
+    letters = to_arrow(DeadLetter.table, [_dead_letter(at, *one) for one in misfits])
     return Piece(app_id, [record.offset for record, *_ in misfits], letters)
 
 
@@ -122,19 +123,15 @@ def _dead_letter(
     when = record.timestamp * 1000
     sent = (record.value, record.key, (headers or "").encode(), str(error).encode())
     dead = guarded(Dead(MISFIT, f"{table}: {error}"[:2_000], record.value or b""), *sent)
-    return (
-        MISFIT,
-        dead.detail,
-        dead.payload,
-        None if record.key is None or dead.hidden else _text(record.key),
-        None if dead.hidden else headers,
-        "default",
-        when,
-        at.topic,
-        at.partition,
-        record.offset,
-        when // DAY,
+    row = DeadLetter(
+        reason=MISFIT,
+        detail=dead.detail,
+        payload=dead.payload,
+        key=None if record.key is None or dead.hidden else _text(record.key),
+        headers=None if dead.hidden else headers,
     )
+    source = Source("default", when, at.topic, at.partition, record.offset)
+    return stored(row, source, when)
 
 
 def _text(value: bytes | None) -> str | None:

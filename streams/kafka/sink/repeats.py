@@ -1,4 +1,4 @@
-"""Messages that were sent twice: a worker that folds its topics anew sends its rows again.
+"""Messages that were sent twice: a worker that folds its topics again sends its rows again.
 
 A message is known by table, source topic, partition, offset and ordinal (its headers).
 """

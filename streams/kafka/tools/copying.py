@@ -1,7 +1,7 @@
 """Copies the records of a topic to where they belong, exactly once (for `repartition`).
 
 Each batch is one Kafka transaction together with the record that says how far the copying is. A
-copier that is killed leaves whole transactions; the next one fences it and goes on from there.
+copier that is killed leaves whole transactions; the next one fences it and continues from there.
 """
 
 import asyncio
@@ -21,14 +21,16 @@ from streams.errors import ConfigurationError
 from streams.kafka.client.aiokafka_internals import KafkaConsumer, RawRecord
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.transaction import Transactions
-from streams.kafka.transport.changelog import FETCH_BYTES, written_to
+from streams.kafka.transport.follower import FETCH_BYTES, written_to
 from streams.kafka.transport.writer import BATCH_BYTES, Batches
 
 AT_ONCE = 10_000
 """Records that are fetched of a partition at once, and copied in a transaction at most."""
 BYTES = 8_000_000
 """Bytes of keys and values after which a transaction ends."""
-FETCH_MS = 200
+FETCH_MS = 20
+"""Between two looks at where a partition stands: past its last record a fetch finds only the marks
+of transactions, which the consumer passes over without a word."""
 ENDED_WITHIN = 60.0
 """Seconds for transactions of others to end, in a topic that takes no records any more."""
 COMPRESSION = "zstd"

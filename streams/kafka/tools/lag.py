@@ -69,7 +69,7 @@ async def _committed(
     for name in names:
         known = await offsets_of(admin, name)
         if not known and groups:
-            raise ConfigurationError(f"group {name}: has committed no offset; is it its name?")
+            raise ConfigurationError(f"group {name}: has no committed offsets; check the name")
         if not groups and not any(at.topic in ours for at in known):
             continue
         if groups or not await _dropped(admin, name, known, present):

@@ -1,7 +1,7 @@
 """What an app id, or a generation, has left in Kafka: its groups and the topics that are its alone.
 
-Input topics are never among it. Removing goes on where it was killed: what is gone already is no
-error, and whoever calls again is told what is left.
+Input topics are never among it. Removing continues where it was killed: what is gone already is no
+error, and the next call reports what is left.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""`turnfold produce`: files of input records into the topics.
+"""`turnfold produce`: sends files of input records to their topics.
 
-One idempotent producer, so that the records of a key keep the order of their file; the partition
-is that of every Kafka client, by the key's murmur2. Records that were sent before are duplicates
-to the worker: a call that failed half-way is simply made again.
+One idempotent producer sends all of them, so the records of a key keep the order of their file. The
+partition follows from the key's murmur2, as with Java's clients. Records that were sent before are
+duplicates to the worker: after a failure half-routed, run the command again.
 """
 
 import asyncio
@@ -30,15 +30,17 @@ Progress = Callable[[str, int, int, int], None]  # path, bytes read, bytes in al
 BATCH_BYTES = 256_000
 LINGER_MS = 5
 DELIVER_MS = 120_000
-"""As long as a record may wait for its broker, which may be starting anew: Kafka's own default."""
+"""How long a record waits for its broker, which may be starting again: Kafka's own default."""
 STOP_WITHIN = 2.0
-"""Seconds, for who does not wait for what is not acknowledged."""
-OVERHEAD = 1_000  # of a record in its batch, besides key and value
-NAMED = 5  # records a warning names
+"""Seconds for which a stop after an error waits for acknowledgements."""
+OVERHEAD = 1_000
+"""Bytes that a record may take in its batch besides key and value."""
+MOST_WARNINGS = 5
+"""Records too large that are named one by one."""
 
 
 class Feed:
-    """A producer that counts: `counts["acknowledged"]` are in Kafka."""
+    """A producer that counts: `counts["acknowledged"]` records are in Kafka."""
 
     def __init__(self, settings: KafkaSettings, compression: str | None = None) -> None:
         self.counts: Counter[str] = Counter()
@@ -59,13 +61,13 @@ class Feed:
         )
         try:
             await self._producer.start()
-        except KafkaError as error:  # it was there for the topics
+        except KafkaError as error:  # the broker answered before, when the topics were checked
             await self._producer.stop()
             raise lost(self._settings, error) from None
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        # without an error all is acknowledged; else nobody waits for a broker that is away
+        # after an error do not wait for a broker that may be away
         with suppress(TimeoutError):
             async with asyncio.timeout(None if kind is None else STOP_WITHIN):
                 await self._producer.stop()
@@ -73,9 +75,9 @@ class Feed:
     async def send(
         self, topic: str, key: bytes | None, value: bytes, headers: Headers = ()
     ) -> bool:
-        """Hands over one record, waiting where the broker is slow; False where it is too large.
+        """Hands over one record, and waits if the broker is slow; False if it is too large.
 
-        Raises Unreachable where an earlier one was not acknowledged.
+        Raises Unreachable if an earlier record was not acknowledged.
         """
         self._check()
         if len(value) + len(key or b"") + OVERHEAD > INPUT_BYTES:
@@ -91,7 +93,7 @@ class Feed:
         return True
 
     async def flush(self) -> None:
-        """Waits until all that was sent is acknowledged; raises Unreachable if something is not."""
+        """Waits until every record is acknowledged. Raises Unreachable if one is not."""
         try:
             await self._producer.flush()
         except KafkaError as error:
@@ -111,8 +113,8 @@ class Feed:
         if self._failure is not None:
             raise Unreachable(
                 f"Kafka: {self._settings.bootstrap}: {self._failure!r}; "
-                f"{self.counts['acknowledged']} records are in their topics. Run it again: what "
-                "was sent before is recognised"
+                f"{self.counts['acknowledged']} records are in their topics. Run the command "
+                "again: records that were sent before are recognised"
             )
 
 
@@ -124,11 +126,12 @@ async def produce(
     progress: Progress | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
-    """Sends the records of files; the counts: `read = sent + too_large + withheld`.
+    """Sends the records of files; returns counts: `read = sent + too_large + withheld`.
 
-    `unreadable` are those of `sent` that will end as dead letters, for no topic could be told.
-    `say` hears of records that are too large, and of files that end too early (`truncated`).
-    Raises ConfigurationError, or Unreachable with the number of records that are in their topics.
+    `unreadable` counts records among `sent` whose topic could not be determined; they will become
+    dead letters. `say` receives a line for each record that is too large and for each file that
+    ends too early (`truncated`). Raises ConfigurationError; Unreachable with the number of records
+    that are in their topics.
     """
     sources.check(list(files))
     began = time.monotonic()
@@ -147,8 +150,8 @@ async def produce(
                 say(f"the file ends too early, or is damaged; what came before is sent: {error}")
             if source.unfinished:
                 say(
-                    f"{path}: its last line, {source.unfinished} bytes so far, is no whole record "
-                    "yet; it is not sent"
+                    f"{path}: the last line ({source.unfinished} bytes) is incomplete; it is not "
+                    "sent"
                 )
         await feed.flush()
     return {
@@ -168,23 +171,23 @@ class _Job:
 
     async def send(self, line: bytes, place: Place) -> None:
         self.counts["read"] += 1
-        way = route(line)
-        if way is None:
+        routed = route(line)
+        if routed is None:
             self.counts["withheld"] += 1
-        elif await self._feed.send(way.topic, way.key, way.value):
-            self._sent(way)
+        elif await self._feed.send(routed.topic, routed.key, routed.value):
+            self._count(routed)
         else:
-            self._too_large(way, place)
+            self._warn(routed, place)
 
-    def _sent(self, way: Route) -> None:
+    def _count(self, routed: Route) -> None:
         self.counts["sent"] += 1
-        self.counts["unreadable"] += not way.known
-        self.topics[way.topic] += 1
+        self.counts["unreadable"] += not routed.known
+        self.topics[routed.topic] += 1
 
-    def _too_large(self, way: Route, place: Place) -> None:
+    def _warn(self, routed: Route, place: Place) -> None:
         self.counts["too_large"] += 1
-        if self.counts["too_large"] <= NAMED:
+        if self.counts["too_large"] <= MOST_WARNINGS:
             self._say(
-                f"{place[0]}, line {place[2]}: {len(way.value)} bytes, {way.topic} takes "
+                f"{place[0]}, line {place[2]}: {len(routed.value)} bytes, {routed.topic} takes "
                 f"{INPUT_BYTES}: not sent"
             )

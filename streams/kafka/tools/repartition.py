@@ -8,7 +8,7 @@ its name and filled from there, in the order of time and with the times that it 
     past    what the memory has folded, into the staging topic: nobody changes it any more
     close   the topic takes no records for a moment (`max.message.bytes`)
     rest    what the memory has not folded yet
-    delete, make, pad    the topic anew, with offsets that no record had before
+    delete, make, pad    the topic again, with offsets that no record had before
     back    what was folded; producers write already
     open    from here on the memory will read
     tail    what was not folded, and what producers wrote among the copies
@@ -17,7 +17,7 @@ its name and filled from there, in the order of time and with the times that it 
 Tables and documents, which workers alone write, need less of that. In the end each changelog gets
 markers that say where its lanes read on. Every step may be done twice, and each batch of copies is
 a transaction with the note of how far it is (`moving.Writer`): killed at any moment, the same
-command goes on from there. Until it has ended a topic of its own (`topics.STATE`) keeps workers,
+command continues from there. Until it has ended a topic of its own (`topics.STATE`) keeps workers,
 sinks and servers from starting.
 """
 
@@ -74,7 +74,7 @@ async def repartition(
     dry_run: bool = False,
     behind: bool = False,
 ) -> dict[str, Any]:
-    """Does it, or goes on with it; what was done. `observe` hears of the steps and of each
+    """Does it, or continues with it; what was done. `observe` hears of the steps and of each
     transaction. Raises ConfigurationError where it may not begin, Unreachable."""
     began = monotonic()
     try:
@@ -120,8 +120,8 @@ def _summary(state: State, began: float, done: bool) -> dict[str, Any]:
 def _check_same(state: State, group: str, to: int) -> None:
     if (state.group, state.to) != (group, to):
         raise ConfigurationError(
-            f"the memory of {state.group} is on its way to {state.to} partitions: call "
-            f"`turnfold repartition --to {state.to}` for that group, which ends it, first"
+            f"a change of the memory of {state.group} to {state.to} partitions is not complete: "
+            f"first run `turnfold repartition --to {state.to}` for that group again"
         )
 
 

@@ -1,16 +1,16 @@
-"""`turnfold dlq replay`: dead letters through the topics they came from, once more (issue 5).
+"""`turnfold dlq replay`: sends dead letters to the topics they came from.
 
-A letter goes out with its bytes, its key, its headers and a mark, REPLAY, that names where it first
-stood. What a record that is applied now leaves, it leaves once: sent again it is a duplicate. One
-that is refused again becomes a dead letter with the mark, and by that mark it and its original are
-passed over from then on, so that letters do not breed letters; `again` sends the originals all the
-same, for a Turnfold that reads more than the last one did.
+A letter is sent with its bytes, key and headers, and with the header REPLAY, which names the place
+of the original. If it is applied now, any later copy is a duplicate. If it is refused again, the
+new dead letter has the header too; neither it nor its original is sent from then on, except by
+`again`, for a version that accepts more. Until a worker has read a letter nothing shows that it was
+sent: a second replay sends it again.
 """
 
 import json
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from streams.errors import DataRefused
@@ -33,15 +33,17 @@ def chosen(
     reasons: Sequence[str] = (),
     again: bool = False,
     places: Sequence[str] = (),
+    came_back: Collection[str] = (),
 ) -> tuple[list[Letter], Counter[str]]:
     """Those to send, of these places if any are named; how many are passed over and why.
 
+    `came_back`: places of letters that were refused again, besides those that `found` shows.
     Raises DataRefused for a place where no letter is.
     """
     every = list(found)
     if missing := sorted(set(places) - {one.place for one in every}):
         raise DataRefused(f"no dead letter {', '.join(missing)}: `turnfold dlq list` has their ids")
-    came_back = {mark for one in every if (mark := _mark(one)) is not None}
+    came_back = {*came_back, *refused_again(every)}
     to_send: list[Letter] = []
     passed: Counter[str] = Counter()
     for one in every:
@@ -60,6 +62,11 @@ def chosen(
         else:
             to_send.append(one)
     return to_send, passed
+
+
+def refused_again(found: Iterable[Letter]) -> set[str]:
+    """The places of letters that were replayed and are dead letters once more."""
+    return {mark for one in found if (mark := _mark(one)) is not None}
 
 
 async def replay(found: Iterable[Letter], settings: KafkaSettings) -> dict[str, int]:

@@ -1,86 +1,203 @@
-"""Reads a changelog partition in bulk, by position up to its end (docs/kafka-tier.md)."""
+"""How far one partition of a changelog is read, and whether it is still the same changelog.
 
-from collections.abc import AsyncGenerator, Mapping
-from typing import Any, NamedTuple
+    restoring ── position >= end ──> restored
 
-from aiokafka.errors import NoError, for_code
-from aiokafka.protocol.offset import OffsetRequest
+`streams.kafka.transport.follower` reads the records. The tables of lanes, of standbys and of a read
+replica are made of the chunks. See docs/kafka-tier.md, "Following a changelog".
+"""
+
+from collections.abc import Sequence
+from time import monotonic, time
+from typing import NamedTuple, NoReturn
+
 from aiokafka.structs import TopicPartition
 
-from streams.kafka.client.aiokafka_internals import KafkaConsumer
-from streams.kafka.transport.marker import MARKER_KEY, Marker, decode
+from streams.errors import ConfigurationError
+from streams.kafka.client.aiokafka_internals import RawRecord
+from streams.kafka.transport.marker import MARKER_KEY, Marker, Standing, decode
 from streams.kafka.transport.rows import Row
 
-FETCH_BYTES = 8 * 1024 * 1024
-READ_UNCOMMITTED = 0
-LATEST = -1
-CHUNK = 10_000
-"""Records at once: some 50 ms of the event loop's time."""
+WHOLE_WITHIN = 10.0
+"""Seconds for a broker that comes back to show all of a changelog."""
+AWAY = 43_200.0
+"""Seconds after which rows miss tombstones: brokers keep them for a day."""
+
+
+class Replaced(OSError):  # noqa: N818 - what happened
+    """The changelog is another than the one that was read so far, or was cut: its table has to be
+    made again."""
+
+    def __init__(self, at: TopicPartition, why: str) -> None:
+        super().__init__(f"{at.topic}/{at.partition}: {why}")
+        self.at, self.why = at, why
+
+
+class Short(OSError):  # noqa: N818 - what it is
+    """The broker shows less of the changelog than it has: worth another try."""
 
 
 class Chunk(NamedTuple):
-    """Some rows. `markers` by offset; `position` is the offset after the rows, `end` where the
-    changelog ended when the reading began, `written` the same with what no transaction had ended.
-    """
+    """What was read at once. `markers` by offset. `away`: how many seconds before all of the
+    changelog had been read, infinite where it never was."""
 
     rows: list[Row]
     markers: list[tuple[int, Marker]]
-    position: int
-    end: int
-    written: int
+    away: float
 
 
-async def read(
-    at: TopicPartition,
-    start: int,
-    connection: Mapping[str, Any],
-    forever: bool = False,
-) -> AsyncGenerator[Chunk, None]:
-    """The committed rows from offset `start` on, up to its end; at least one chunk.
-    `forever`: beyond the end as they come; without new ones an empty chunk ten times a second.
+class Progress:
+    """`standing`: what the table has. `position`: the next offset to read. `first`, `end`: where
+    the restore began and ends. `restored`: it has ended; from then on a row waits for the marker of
+    its transaction, since half a transaction is no state that a worker ever had."""
 
-    Goes by the consumer's position: after the last record stands the transaction's own control
-    record, which no record ever shows.
+    def __init__(self, at: TopicPartition, standing: Standing | None = None) -> None:
+        self.at = at
+        self.standing = standing or Standing()
+        self.position = self.first = self.end = self.standing.position
+        self.restored = False
+        self._held: list[Row] = []
+        self._unproven = 0
+        self._short = (-1, 0.0)
+        self._whole_at = float("-inf")
+        self._aim: tuple[int, float] | None = None
+        self._looked = monotonic()
+        self._answer = (0, 0.0)
 
-    Raises:
-        KafkaError: the broker cannot be reached or refuses.
-        ValueError: a marker that is none.
-    """
-    consumer = KafkaConsumer(
-        raw=True,
-        **connection,
-        isolation_level="read_committed",
-        auto_offset_reset="earliest",
-        enable_auto_commit=False,
-        max_partition_fetch_bytes=FETCH_BYTES,
-        fetch_max_wait_ms=100,
-    )
-    await consumer.start()
-    try:
-        consumer.assign([at])
-        first = (await consumer.beginning_offsets([at]))[at]
-        end = (await consumer.end_offsets([at]))[at]
-        written = await written_to(consumer, at)
-        position = max(first, start)
-        consumer.seek(at, position)
-        yield Chunk([], [], position, end, written)
-        while forever or position < end:
-            fetched = await consumer.getmany(at, timeout_ms=100, max_records=CHUNK)
-            records = fetched.get(at, ())
-            position = await consumer.position(at)
-            rows = [(one.key, one.value) for one in records if one.key != MARKER_KEY]
-            markers = [(one.offset, decode(one.value)) for one in records if one.key == MARKER_KEY]
-            upto = position if forever else min(position, end)
-            yield Chunk(rows, markers, upto, end, written)
-    finally:
-        await consumer.stop()
+    # --- reading ----------------------------------------------------------------------------------
+
+    def open(self, beginning: int, end: int, written: int = 0) -> None:
+        """A consumer starts: committed records reach from `beginning` to `end`. `written`: up to
+        where they must reach, for who knows that no transaction is open.
+
+        Reading continues at the newest marker. If that is gone, one that can follow it must come: a
+        compacted changelog loses a marker only to a newer one, and all have one id.
+
+        Raises:
+            Short: not all of it is there, for less than `WHOLE_WITHIN` seconds.
+            Replaced: it is another changelog, or it has forgotten what comes next.
+            ConfigurationError: a transaction has no end.
+        """
+        standing = self.standing
+        self._check_length(end, written)
+        if 0 < standing.position < beginning:
+            self._refuse(f"begins at {beginning}, was read up to {standing.position}")
+        self._held.clear()
+        self._unproven = 0 if standing.marker is None else end
+        start = standing.position if standing.marker is None else standing.marker_at
+        self.position = max(start, beginning)
+        if not self.restored:
+            self.first, self.end = self.position, end
+        self._looked, self._answer = monotonic(), (0, 0.0)
+        self._reached()
+
+    def _check_length(self, end: int, written: int) -> None:
+        if end >= max(self.standing.position, written):
+            self._short = (-1, 0.0)
+            return
+        if end != self._short[0]:  # somebody writes, or the broker finds more of it
+            self._short = (end, monotonic())
+        why = f"ends at {end}, was read up to {self.standing.position}"
+        if monotonic() - self._short[1] < WHOLE_WITHIN:
+            raise Short(f"{self.at.topic}/{self.at.partition} {why}")
+        if end < self.standing.position:
+            self._refuse(why)
+        raise ConfigurationError(
+            f"{self.at.topic}, partition {self.at.partition}: the transaction that began at {end} "
+            f"was never ended, so nobody can read on to {written}: the broker has lost its end; "
+            'docs/operations.md, "A transaction that never ends"'
+        )
+
+    def take(self, records: Sequence[RawRecord], position: int) -> Chunk:
+        """The committed records up to `position`, in order. Behind the last one stands the control
+        record of its transaction, which is shown to nobody.
+
+        Raises:
+            Replaced: as `open`, or so much time has passed that deleted rows may have left it.
+            ConfigurationError: the rows are those of another version.
+        """
+        away = self._away()
+        if records and records[-1].offset > self.standing.position and away > AWAY:
+            self._refuse(f"was last read to its end {away:.0f} s ago: it may have lost deletions")
+        age = self.age
+        markers = [(one.offset, self._marker(one)) for one in records if one.key == MARKER_KEY]
+        for at, marker in markers:
+            self._follow(at, marker)
+        rows, whole = [], self._whole(records)
+        if whole:
+            rows, self._held = self._held + _rows(records[:whole]), []
+            self.standing.position = max(self.standing.position, records[whole - 1].offset + 1)
+        self._held += _rows(records[whole:])
+        self.position = position
+        self._reached()
+        return Chunk(rows, markers, age)
+
+    def _marker(self, record: RawRecord) -> Marker:
+        try:
+            return decode(record.value)
+        except ValueError as error:
+            raise Replaced(self.at, str(error)) from None
+
+    def _follow(self, at: int, marker: Marker) -> None:
+        """Goes on to a marker, which must be one that can follow the newest."""
+        if (before := self.standing.marker) is not None:
+            went_back = any(marker.offsets.get(name, 0) < n for name, n in before.offsets.items())
+            other = at == self.standing.marker_at and marker.offsets != before.offsets
+            if marker.log != before.log or went_back or other:
+                self._refuse(f"at {at} is a marker of another changelog, or of one that was cut")
+        self.standing.saw(at, marker)
+        self._unproven = 0
+
+    def _whole(self, records: Sequence[RawRecord]) -> int:
+        """How many are of whole transactions. During a restore all are: compaction has taken the
+        markers of old ones, and nobody reads the rows yet."""
+        if not self.restored and records and records[-1].offset < self.end:
+            return len(records)
+        return max((n for n, one in enumerate(records, 1) if one.key == MARKER_KEY), default=0)
+
+    def _reached(self) -> None:
+        if self._unproven and self.position >= self._unproven:
+            self._refuse(f"has no marker from offset {self.standing.marker_at} on")
+        self.restored = self.restored or self.position >= self.end
+
+    def wrote(self, position: int, marker: Marker) -> None:
+        """The table's own lane has committed a transaction, whose marker is before `position`."""
+        self.standing.saw(position - 1, marker)
+        self._whole_at = monotonic()
+
+    def _refuse(self, why: str) -> NoReturn:
+        raise Replaced(self.at, why)
+
+    # --- how fresh it is --------------------------------------------------------------------------
+
+    def answered(self, stamp: int, end: int | None) -> None:
+        """What the broker said last is that committed records reach to `end`. `stamp` tells two
+        answers apart, no more: it is of a clock that may be set. A new one came since this was
+        called before."""
+        before, self._looked = self._looked, monotonic()
+        if stamp and end is not None:
+            self._answer = stamp, self._answer[1] if stamp == self._answer[0] else before
+            self.heard(end, self._answer[1])
+
+    def heard(self, end: int, when: float) -> None:
+        """The broker said at `when` (`time.monotonic`) that committed records reach to `end`."""
+        if self._aim is None:
+            self._aim = end, when
+        for goal, said in (self._aim, (end, when)):
+            if self.position >= goal:
+                self._whole_at = max(self._whole_at, said)
+                self._aim = None
+
+    @property
+    def age(self) -> float:
+        """Seconds since all that was committed had been read; infinite where it never was."""
+        return monotonic() - self._whole_at
+
+    def _away(self) -> float:
+        """The same; of a store on disk that was just opened, since it was written."""
+        if (age := self.age) < float("inf"):
+            return age
+        return time() - self.standing.written if self.standing.written else 0.0
 
 
-async def written_to(consumer: KafkaConsumer, at: TopicPartition) -> int:
-    """Where the log ends. `end_offsets` says where its oldest open transaction begins."""
-    request = OffsetRequest(-1, READ_UNCOMMITTED, [(at.topic, [(at.partition, LATEST)])])
-    answer = await consumer.ask_leader(at, request)
-    ((_, ((_, code, _, offset),)),) = answer.topics
-    if (error := for_code(code)) is not NoError:
-        raise error(at)
-    return int(offset)
+def _rows(records: Sequence[RawRecord]) -> list[Row]:
+    return [(one.key or b"", one.value) for one in records if one.key != MARKER_KEY]

@@ -147,7 +147,7 @@ class Consumer(base.Consumer):
 
     def check_membership(self, had_partitions: bool) -> None:
         """A worker with a name (static membership) that the group has forgotten ends: aiokafka
-        would join again under the same name, and throw out whoever has it now.
+        would join again under the same name, and push out the member that has it now.
 
         Raises:
             TurnfoldError: that worker's end.

@@ -75,6 +75,8 @@ class DiskRows:
             raise self._fault(error) from None
         if format_ != ROW_FORMAT:
             raise self._fault(Damaged(f"its format is {format_}, not {ROW_FORMAT}"))
+        if standing.position and standing.marker is None:  # of which changelog, nobody can say
+            raise self._fault(Damaged("it was left in the middle of a restore"))
         return standing
 
     def read(self, where: bytes) -> dict[str, bytes]:

@@ -20,6 +20,7 @@ from aiokafka.structs import TopicPartition
 
 from streams.errors import TurnfoldError
 from streams.kafka.transport.batch_buffer import Chunk, Gathering
+from streams.kafka.transport.changelog import Progress
 from streams.kafka.transport.marker import MARKER_KEY, Marker, Standing
 from streams.kafka.transport.processing import AgentSpec, LaneSettings
 from streams.kafka.transport.restore import Source, follow, new_log, reopen, restore, resume_point
@@ -84,7 +85,7 @@ class Lane:
         self.changelog = TopicPartition(plan.changelog, partition)
         self.rows = owner.settings.rows(self.name)
         self.processor = plan.processor(partition, self.rows)
-        self.standing = Standing()
+        self.progress = Progress(self.changelog)
         self.counts = Counts()
         self.state, self.since = "closed", monotonic()
         self.why = ""
@@ -99,6 +100,11 @@ class Lane:
         self.stopping = False
         self._task: asyncio.Task[None] | None = None
         self._writer: Writer | None = None
+
+    @property
+    def standing(self) -> Standing:
+        """Where its table stands."""
+        return self.progress.standing
 
     @property
     def waiting(self) -> int:
@@ -171,7 +177,7 @@ class Lane:
     async def _follow(self) -> None:
         while not self.stopping:
             try:
-                await reopen(self, self._owner.source)
+                await reopen(self)
                 await follow(self, self._owner.source)
             except RETRIED as error:
                 self.counts.failures += 1
@@ -263,7 +269,7 @@ class Lane:
             return False
         self.state = "restoring"
         self.passes("restoring")
-        await reopen(self, owner.source)
+        await reopen(self)
         await restore(self, owner.source)
         offsets = await resume_point(self, owner.source)
         if self.stopping:
@@ -323,8 +329,7 @@ class Lane:
             self.processor.rolled_back()
             raise
         self.processor.committed()
-        self.standing.saw(written.position - 1, marker)
-        self.standing.position = written.position
+        self.progress.wrote(written.position, marker)
         self.standing.offsets = offsets
         self.rows.commit(self.standing)
         self.passes("stored")

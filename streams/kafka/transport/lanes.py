@@ -257,17 +257,27 @@ class Lanes:
         """Why a lane does not get on, or None where it does or has nothing to do."""
         patience = self.settings.stall_after
         if lane.state == "ready" and not lane.waiting:
-            for at in lane.sources.values():
-                silent = self.source.heard(at)
-                if silent is not None and silent > patience:
-                    return f"the broker has not answered a fetch of {at.topic} for {silent:.0f} s"
-                behind = self.source.behind(at)
-                if behind and monotonic() - lane.since > patience:
-                    return f"{behind} offsets of {at.topic} are not fetched"
-            return None
+            return self._starved(lane)
         if lane.state == "released" and monotonic() - lane.since > patience:
             return "the group's coordinator gave it to another worker, but took it from nobody"
         return "no progress" if monotonic() - lane.since > patience else None
+
+    def _starved(self, lane: Lane) -> str | None:
+        """Why a lane gets nothing to fold, or None where there is nothing or not for long."""
+        patience = self.settings.stall_after
+        for at in lane.sources.values():
+            silent = self.source.heard(at)
+            if silent is not None and silent > patience:
+                return f"the broker has not answered a fetch of {at.topic} for {silent:.0f} s"
+        behind = {at.topic: self.source.behind(at) for at in lane.sources.values()}
+        if not any(behind.values()):
+            lane.enter("ready")  # what comes next has not waited until now
+        elif monotonic() - lane.since > patience:
+            missing = " and ".join(
+                f"{count} of {topic}" for topic, count in behind.items() if count
+            )
+            return f"offsets are not fetched: {missing}"
+        return None
 
     def totals(self) -> Mapping[str, float]:
         """The counters of all lanes, those that went to other workers too."""

@@ -2,7 +2,7 @@
 
 A key's partition follows from their number. Where that changes, keys go to partitions whose tables
 do not know them: their ids would be taken for new ones, and their rows kept twice. So the number
-stands in the changelog's markers, and whoever reads or writes a table compares it first.
+stands in the changelog's markers, and every reader and writer of a table compares it first.
 """
 
 from collections import Counter

@@ -72,4 +72,6 @@ class Standing:
     written: float = 0.0
 
     def saw(self, at: int, marker: Marker) -> None:
+        """The transaction with that marker is in the table."""
         self.marker, self.marker_at = marker, at
+        self.position = max(self.position, at + 1)
