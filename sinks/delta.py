@@ -31,8 +31,8 @@ from sinks.root import HistoryError, HistoryWriteError, is_url, open_root
 from sinks.tables import COMMIT_ORDER, STORED
 
 OPEN_FOR = 50
-"""Versions: a handle takes in anew what each commit since it was opened has said, at every commit.
-One that is opened anew reads a checkpoint instead, and is six times as fast after 800."""
+"""Versions: a handle takes in again what each commit since it was opened has said, at every commit.
+One that is opened again reads a checkpoint instead, and is six times as fast after 800."""
 CONFIGURATION = {
     "delta.checkpointInterval": str(OPEN_FOR),
     # a crash may need the version before the last: only `compact` cuts the log
@@ -177,7 +177,7 @@ class History:
                 self._empty(name, table)
             elif versions[name] > table.version():
                 raise HistoryError(
-                    f"{name}: stands at version {table.version()}, not at {versions[name]}: "
+                    f"{name}: is at version {table.version()}, expected {versions[name]}: "
                     "another copy of the history? restore it, or fold into a new one"
                 )
             elif versions[name] < table.version():

@@ -4,7 +4,7 @@ import duckdb
 
 from sinks.history import columns, quoted
 
-ERASED_LAST = {"sessions": 1, "events": 2}
+ERASED_LAST = {"sessions": 1, "signals": 2, "events": 3}
 """The scope is read from these: a second call after a kill must still find it."""
 
 SCOPE = """
@@ -14,10 +14,13 @@ CREATE TEMP TABLE erased_event AS
     WHERE user_id = {user};
 CREATE TEMP TABLE their_session AS
     SELECT session_id FROM erased_event
-    UNION SELECT session_id FROM sessions WHERE user_id = {user};
+    UNION SELECT session_id FROM sessions WHERE user_id = {user}
+    UNION SELECT session_id FROM signals WHERE user_id = {user} AND scope = 'session';
 CREATE TEMP TABLE shared_session AS
     SELECT DISTINCT session_id FROM events
-    WHERE session_id IN (FROM their_session) AND user_id <> {user};
+    WHERE session_id IN (FROM their_session) AND user_id <> {user}
+    UNION SELECT session_id FROM signals
+    WHERE session_id IN (FROM their_session) AND scope = 'session' AND user_id <> {user};
 CREATE TEMP TABLE whole_session AS
     SELECT session_id FROM their_session WHERE session_id NOT IN (FROM shared_session);
 INSERT INTO erased_event

@@ -68,7 +68,7 @@ def stamp(root: str | Path) -> Stamp:
 def switch(root: Path, to: Pointer) -> None:
     """Makes another generation live, in one step. On disk when it returns.
 
-    Raises HistoryError for a name that is none, HistoryWriteError.
+    Raises HistoryError for an invalid name, HistoryWriteError.
     """
     folder_of(root, to.current)
     try:
@@ -92,7 +92,7 @@ def names(root: Path) -> list[str]:
 
 
 def remove(root: Path, folder: Path) -> None:
-    """Removes a generation, for who holds its lock: killed half-way, it is one no more."""
+    """Removes a generation; the caller holds its lock. Killed half-way, it is not listed."""
     gone = folder.with_name(f".{folder.name}")
     _erase(gone)
     folder.rename(gone)
@@ -114,7 +114,7 @@ def _erase(folder: Path) -> None:
 def folder_of(root: Path, name: str) -> Path:
     """Where a generation's tables lie, whether it exists or not.
 
-    Raises HistoryError for a name that is none.
+    Raises HistoryError for an invalid name.
     """
     if name == ROOT:
         return root

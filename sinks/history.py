@@ -99,7 +99,7 @@ def connect(
     locked: bool = False,
     max_iteration: int = MAX_ITERATION,
 ) -> DuckDBPyConnection:
-    """The history as it stands now; with `tenant` only that tenant's rows, in macros too.
+    """The history as it is now; with `tenant` only that tenant's rows, in macros too.
 
     `views` names the tables, views and macros that are wanted (default all): fewer open faster.
     `locked` is for SQL of others: it reads nothing but this history's files. A tenant's filter
@@ -200,7 +200,7 @@ class Result(NamedTuple):
 def query(
     root: str | Path, sql: str, tenant: str | None = None, max_iteration: int = MAX_ITERATION
 ) -> Result:
-    """Answers one query of somebody else's making; of several, the last.
+    """Answers one query of somebody else's making; several are refused.
 
     Anything that is not a query is refused before it runs: COPY could write over the history.
     `max_iteration`: as `connect` has it. Raises QueryError, HistoryError.
@@ -212,8 +212,10 @@ def query(
                 raise QueryError("no query given")
             for statement in statements:
                 _check_is_query(statement)
-            sql = _bare(statements[-1].query)
-            if statements[-1].type == StatementType.EXPLAIN:
+            if len(statements) > 1:
+                raise QueryError(f"{len(statements)} queries given; `sql` answers one at a time")
+            sql = _bare(statements[0].query)
+            if statements[0].type == StatementType.EXPLAIN:
                 answer = connection.execute(sql)
                 return Result([name for name, *_ in answer.description or ()], answer.fetchall())
             return read(connection, sql)
@@ -283,7 +285,7 @@ def catalog(
     """
     folder = find_tables(root)
     if not _may_be_database(Path(file)):
-        raise HistoryError(f"{file}: is no DuckDB database; name a new file")
+        raise HistoryError(f"{file}: is not a DuckDB database; name a new file")
     try:
         with _duckdb.connect(str(file)) as connection:
             connection.execute("BEGIN")

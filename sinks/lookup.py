@@ -19,7 +19,7 @@ SNAPSHOTS = frozenset(table for table, _ in SNAPSHOT_KEYS.values())
 
 
 class Lookup:
-    """One tenant's rows of a history as it stands now; raises HistoryError where there is none.
+    """One tenant's rows of a history as it is now; raises HistoryError where there is none.
 
     What a condition leaves out is not there for the views: it may only test columns by which
     their windows are partitioned, and nothing else.

@@ -24,7 +24,7 @@ from sinks.views import SNAPSHOT_KEYS
 SAFE_HOURS = 168
 """A week: what a reader with an old file list may still be at."""
 SMALL = 8_000_000
-"""Bytes: smaller files are merged while a server goes on writing."""
+"""Bytes: smaller files are merged while a server continues writing."""
 
 Report = dict[str, dict[str, int]]
 
@@ -68,7 +68,7 @@ def compact(root: str | Path, retention_hours: int = SAFE_HOURS) -> Report:
 
 
 def merge(history: History) -> None:
-    """Makes one of the small files that many commits have left in a day, beside whoever reads.
+    """Makes one of the small files that many commits have left in a day, beside readers.
 
     Files of some size stay as they are: what is merged often is little. `compact` does the rest,
     and deletes the old files. Raises HistoryWriteError.

@@ -3,7 +3,9 @@
 import json
 import os
 import re
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from sinks.disk import trouble
 
@@ -12,6 +14,8 @@ MARKERS = (MARKER, "turnstone.json")
 """A folder with one of them is a history; the project had the second name until November 2026."""
 OWNER = "_sink.json"
 """Says whose sinks write a history, where sinks do."""
+LOCAL = "_local"
+"""Files of a program's own server (`serve --local`); they may be there before the history is."""
 FORMAT = 1
 UNUSABLE = frozenset('%[]{}*?#^|<>`"\\\n')
 """Characters in a path that the Delta writer or DuckDB would take for something else."""
@@ -119,10 +123,12 @@ def check_root(path: str | Path) -> Path:
         if not root.is_dir():
             raise HistoryError(f"{root}: is a file; a history is a folder of its own")
         if not is_marked(root):
-            others = [one for one in root.iterdir() if not one.name.startswith(f".{MARKER}")]
+            ours = (f".{MARKER}", LOCAL)
+            others = [one for one in root.iterdir() if not one.name.startswith(ours)]
             if others and not is_marked(root):  # nobody has made it a history meanwhile
                 raise HistoryError(
-                    f"{root}: holds other things and no {MARKER}; name a new or empty folder"
+                    f"{root}: is not a history (it has other files and no {MARKER}); name a new "
+                    "or empty folder"
                 )
             return root
         _check_format(root)
@@ -135,14 +141,15 @@ def check_is_path(path: str | Path) -> None:
     """Raises HistoryError for an address."""
     if ADDRESS.match(str(path)):
         raise HistoryError(
-            f"{path}: an address; a history is a folder here (copy it there when it is made)"
+            f"{path}: an address; a history is a local folder (copy it elsewhere afterwards)"
         )
 
 
 def _check_format(root: Path) -> None:
     marker = marker_of(root)
+    stat = marker.stat()
     try:
-        found = json.loads(marker.read_text(encoding="utf-8"))["format"]
+        found = _format(marker, stat.st_ino, stat.st_mtime_ns, stat.st_size)
     except (ValueError, KeyError, TypeError, IsADirectoryError) as error:
         raise HistoryError(f"{marker}: not readable as a history's marker") from error
     if found != FORMAT:
@@ -150,3 +157,9 @@ def _check_format(root: Path) -> None:
             f"{root}: history format {found!r}, this version reads {FORMAT}; use the version "
             "that wrote it, or run the input again into a new folder"
         )
+
+
+@lru_cache(64)
+def _format(marker: Path, *_: int) -> Any:
+    """What a marker names, read once for each state of its file: every question asks."""
+    return json.loads(marker.read_text(encoding="utf-8"))["format"]

@@ -174,7 +174,7 @@ class SharedHistory(History):
             )
 
     def _made(self, table: str) -> DeltaTable:
-        """The table as it stands now, made without rows if there is none.
+        """The table as it is now, made without rows if there is none.
 
         A commit that makes a table is not checked against others: of two who make it with their
         rows in it, both would succeed.
@@ -195,7 +195,7 @@ class SharedHistory(History):
         return delta
 
     def _newest(self, table: str) -> DeltaTable | None:
-        """The table as it stands now, whoever wrote it."""
+        """The table as it is now, no matter who wrote it."""
         delta = self.table(table)
         if delta is not None:
             with self.writing(table):

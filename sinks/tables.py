@@ -1,7 +1,7 @@
 """The columns of the history tables as Arrow types, and rows turned into columns (docs/tables.md).
 
-A row is a tuple: the table's own columns, then those of `Source`, in the order of the models in
-`schemas.rows`. The tables that hold documents have one more column on disk, `commit_order`.
+A row is a tuple as `schemas.generated.history.stored` makes it: the table's own columns, then those
+of `Source`. The tables that hold documents have one more column on disk, `commit_order`.
 """
 
 from __future__ import annotations  # the types of pyarrow-stubs have parameters, pyarrow has none

@@ -112,7 +112,7 @@ QUALIFY row_number() OVER (
 ) = 1
 """
 
-STATE_AS_OF = f"""(valid_at, known_at) AS TABLE
+STATE_AS_OF = f"""(valid_at := NULL, known_at := NULL) AS TABLE
 -- what was true at valid_at as far as was known at known_at; NULL: now, and all that is known
 WITH version AS ({
     VERSIONS.format(
@@ -378,18 +378,18 @@ _ABOUT = {kind.view: kind.about for kind in MEMORY_KINDS if kind.view}
 ABOUT: dict[str, str] = {
     **{view: _ABOUT[view] for view in SNAPSHOT_KEYS},
     "event_current": "Each turn once, in its final form.",
-    "recursion_current": "One row per trace id: the version that counts. "
-    "`after_finish`: it came after its task had ended.",
-    "state_revision": "Each revision of a state, with its document in columns.",
+    "recursion_current": "Each recursion once, in the version that counts.",
+    "state_revision": "Each revision of a state, with its document as a struct.",
     **_ABOUT,
-    "state_as_of": "The states true at `valid_at`, as known at `known_at` (both TIMESTAMPTZ). A "
-    "date alone means its beginning here, and its end in commands and URLs.",
+    "state_as_of": "The states true at `valid_at`, as known at `known_at` (both TIMESTAMPTZ). Both "
+    "can be omitted or NULL: then the states that are true now, as far as is known now. A date "
+    "without a time means its beginning here; in commands and URLs it means its end.",
     "why": "The revisions of a state, preference, session or item of session memory, in order, "
-    "each with the text of its evidence events.",
-    "thread": "The events of a thread, in order of time.",
-    "reply_chain": "An event, the event it replies to, and so on.",
+    "with a row for each of its evidence events.",
+    "thread": "The turns of a thread, in order of time.",
+    "reply_chain": "A turn, the turn it replies to, and so on to the first.",
 }
-"""What each view or macro says, in a line."""
+"""What each view or macro shows."""
 MEMORY_VIEWS = tuple(kind.view for kind in MEMORY_KINDS if kind.view)
 """The views that together show all memory."""
 

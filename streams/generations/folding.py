@@ -23,9 +23,10 @@ import pyarrow.parquet as pq
 from sinks.delta import History
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.extractors.naming import named
-from streams.files.applier import Applier
-from streams.files.local import Progress, Runner, writing
+from streams.files.access import writing
+from streams.files.applier import Applier, Stored
 from streams.files.manifest import Generation, Settings
+from streams.files.runner import Progress, Runner
 from streams.files.sources import Position
 from streams.files.store import Store
 from streams.files.stored_records import PLACE
@@ -34,7 +35,6 @@ from streams.folds.rows import Input
 from streams.folds.rules import Rules
 from streams.generations.snapshot import SAID
 from streams.pipeline.decode import Given, decode_again
-from streams.pipeline.document_rows import Row
 
 CHUNK = 512
 COLUMNS = ("line", *PLACE.split(", "))
@@ -60,7 +60,7 @@ def fold(
     progress: Progress | None = None,
 ) -> None:
     """Folds the rows, from where the store says it has come to."""
-    applier = Applier(store, named(settings.extractor or "none"), Rules.of(settings.constants))
+    applier = Applier(store, Rules.of(settings.constants), named(settings.extractor or "none"))
     refold = _Refold(store, tables, applier, progress)
     with refold.committing():
         refold.read(_Records(reading, store), "backfill")
@@ -83,7 +83,7 @@ class _Refold(Runner):
         known = [record if type(record) is Input else None for record in again]
         return super().apply(chunk, recorded_at, known)
 
-    def _pack(self, rows: dict[str, list[Row]]) -> None:
+    def _pack(self, rows: dict[str, list[Stored]]) -> None:
         super()._pack({name: some for name, some in rows.items() if name not in SAID})
 
 
@@ -133,7 +133,7 @@ def fold_parts(
     store: Store,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Folds a first pass: one part here, several in a process each; killed, each goes on where it
+    """Folds a first pass: one part here, several in a process each; killed, each continues where it
     was. The store then has their rows; in which folders their tables are, is answered."""
     ends = generation.parts
     firsts = (0, *ends[:-1])
@@ -167,7 +167,8 @@ def _fold_in_processes(
         done[len(parts)] = 1  # an end for those that still fold
         if isinstance(error, BrokenProcessPool):
             raise TurnfoldError(
-                "a process that folded was killed, perhaps for want of memory; run again to go on"
+                "a folding process was killed, perhaps because memory ran out; run the command "
+                "again to continue"
             ) from None
         raise
     finally:

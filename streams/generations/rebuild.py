@@ -4,7 +4,7 @@ A pass has two stages, noted in `_generation.json`:
 1. *reading*: what is new in the source since the last pass is written to `_source`, in order, and
    its files are linked into the generation. Killed here, it is done again from the start.
 2. *folding*: the records of `_source` are folded like a file's, a batch at a time, with the place
-   reached in the store. Killed here, it goes on exactly once.
+   reached in the store. Killed here, it continues exactly once.
 """
 
 import shutil
@@ -25,9 +25,10 @@ from sinks.links import share as link
 from sinks.root import find_root, open_root
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.extractors.naming import OURS
+from streams.files.access import erasing, locked, opened
 from streams.files.extractor_choice import NONE, Choice, choice_of, own_choice
-from streams.files.local import Progress, erasing, locked, opened
 from streams.files.manifest import WORK, Generation, Settings, load, rules_of, save
+from streams.files.runner import Progress
 from streams.files.store import Store
 from streams.generations import snapshot
 from streams.generations.folding import Reading, fold, fold_parts
@@ -44,9 +45,9 @@ PROCESSES = AT_ONCE
 def backfill(
     history: str | Path, name: str, settings: Settings, progress: Progress | None = None
 ) -> Generation:
-    """Makes a generation out of the live one, goes on with it, or reads on what came since.
+    """Makes a generation out of the live one, continues with it, or reads on what came since.
 
-    Raises HistoryError for a name that is none, ConfigurationError for one that is live, that is
+    Raises HistoryError for an invalid name, ConfigurationError for one that is live, that is
     being written, or was begun with other settings.
     """
     root = find_root(history)
@@ -86,8 +87,10 @@ def _begun(
     known = load(folder)
     if known is None:
         if tables.tables():
-            raise ConfigurationError(f"{folder}: no generation of backfill's; name another")
-        above = None if source.name == ROOT else load(source.folder)
+            raise ConfigurationError(
+                f"{folder}: was not made by `backfill`; name another generation"
+            )
+        above = load(source.folder)
         inherited = above.settings.constants if above else {}
         settings = replace(settings, constants=inherited | settings.constants)
         now = time.time_ns() // 1000
@@ -100,8 +103,8 @@ def _begun(
     settings = replace(settings, constants=known.inherited | settings.constants)
     if wrong := settings.differs_from(known.settings):
         raise ConfigurationError(
-            f"generation {name!r} was begun otherwise ({'; '.join(wrong)}): give the same "
-            "settings to go on, or name a new generation"
+            f"generation {name!r} was begun with other settings ({'; '.join(wrong)}): give the "
+            "same settings to continue, or name a new generation"
         )
     return known
 
@@ -124,7 +127,7 @@ def read_on(
     try:
         _read_on(source, folder, generation, store, tables, progress, share=share)
     except (duckdb.Error, OSError) as error:
-        raise TurnfoldError(f"{folder}: {error}; the same command again goes on") from error
+        raise TurnfoldError(f"{folder}: {error}; run the same command again to continue") from error
 
 
 def _read_on(

@@ -1,7 +1,7 @@
 """What a generation has folded and the live one has, too: one file for both.
 
 A Parquet file is never changed, so a generation may hold any of live's whose rows are its own; what
-is left is written anew, a day after the other. Each table goes over in one commit. Killed in
+is left is written again, a day after the other. Each table goes over in one commit. Killed in
 between, the next pass does it again.
 
 - Tables that only grow: a file is shared if the generation has each of its rows, as often.
@@ -47,7 +47,7 @@ AT_ONCE = min(len(os.sched_getaffinity(0)), 4)
 """Tables, each of which takes the memory that `database` gives; and processes that fold."""
 TRIES = 5
 READ_FOR = 1
-"""Hours that a file which was replaced stays, for who reads the generation meanwhile."""
+"""Hours that a file which was replaced stays, for readers of the generation meanwhile."""
 SHORT = 64
 """Bytes of a text that is shorter to write than to hash."""
 NARROW = (
@@ -121,7 +121,7 @@ def _go_over(
     work: Path,
     over: Event,
 ) -> None:
-    """In one commit; anew where live's files have been rewritten and deleted meanwhile."""
+    """In one commit; again where live's files have been rewritten and deleted meanwhile."""
     for _ in range(TRIES):
         files = find()
         try:
@@ -137,7 +137,9 @@ def _go_over(
             with tables.writing(name):
                 drop_unnamed(table, Path(tables.root) / name)  # as a killed pass leaves them
         return
-    raise TurnfoldError(f"{live}: its files go again and again; the same command again goes on")
+    raise TurnfoldError(
+        f"{live}: other commands keep removing its files; run this one again to continue"
+    )
 
 
 def _of_parts(name: str, live: Path, parts: list[Path]) -> _Files:
@@ -205,7 +207,7 @@ def _keep(name: str, files: _Files, tables: History) -> None:
 def _read(name: str, over: Event, files: Mapping[int, str]) -> Iterator[pa.Table]:
     for rows in rows_of(name, files):
         if over.is_set():
-            raise TurnfoldError(f"{name}: not ended; the same command again goes on")
+            raise TurnfoldError(f"{name}: not complete; run the same command again to continue")
         yield rows
 
 

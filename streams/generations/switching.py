@@ -1,6 +1,6 @@
 """`promote`, `rollback`, `drop`: which generation is live, and that no record is lost by it.
 
-Whoever writes a history holds its lock. So does a switch: under it the generation reads what has
+A writer of a history holds its lock. So does a switch: under it the generation reads what has
 come since it last did, takes over how far input files were read, and goes live by one `os.replace`.
 Before that the old one is live, whole; after it the new one is.
 """
@@ -32,9 +32,10 @@ from sinks.generation import (
 from sinks.links import missing
 from sinks.root import find_root, is_shared
 from streams.errors import ConfigurationError
+from streams.files.access import locked, opened, writing
 from streams.files.extractor_choice import choice_of
-from streams.files.local import Progress, locked, opened, writing
 from streams.files.manifest import Generation, Settings, load
+from streams.files.runner import Progress
 from streams.files.store import Store
 from streams.files.stored_records import SAID
 from streams.generations.rebuild import Source, read_on
@@ -125,9 +126,9 @@ def _check_fresh(live: Path, folder: Path, name: str) -> None:
     if lacks:
         records, first = sum(one.records for one in lacks), lacks[0]
         raise ConfigurationError(
-            f"generation {name!r} is behind: it lacks {records:,} records that are in the live one "
-            f"for over {PATIENCE} s, from {first.topic}/{first.partition} offset {first.first} on; "
-            "let its workers and sink catch up (`turnfold lag` shows how far they are), or "
+            f"generation {name!r} is behind: it lacks {records:,} records that the live one has "
+            f"had for over {PATIENCE} s, from {first.topic}/{first.partition} offset {first.first} "
+            "on; let its workers and sink catch up (`turnfold lag` shows how far they are), or "
             "promote it with --behind"
         )
 
@@ -211,8 +212,8 @@ def drop(history: str | Path, name: str) -> None:
 @contextmanager
 def dropping(history: str | Path, name: str) -> Iterator[Path | None]:
     """Removes a generation that is not live, when the block has removed what it has elsewhere:
-    where that fails it stays, and the same call goes on. None in a history of sinks where there is
-    no such generation: a killed call may have left something elsewhere.
+    if that fails it stays, and the same call continues. None in a history of sinks without
+    such a generation: a killed call may have left something elsewhere.
 
     The block calls `mark_dropped` before it takes anything away. Raises as `drop`.
     """

@@ -101,7 +101,7 @@ def test_a_file_without_what_is_asked_for_is_not_read(tmp_path: Path) -> None:
 def test_restore_to_a_version_that_never_was_is_refused(tmp_path: Path) -> None:
     with History(tmp_path / "history") as history:
         history.append("events", events("a"), "app", 1)
-        with pytest.raises(HistoryError, match="stands at version 0, not at 5"):
+        with pytest.raises(HistoryError, match="is at version 0, expected 5"):
             history.restore({"events": 5})
 
 

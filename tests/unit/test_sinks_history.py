@@ -173,6 +173,26 @@ def test_as_of_on_both_clocks(tmp_path: Path) -> None:
     assert current == [("home", "Kobe", "active"), ("job", "baker", "closed")]
 
 
+def test_clocks_of_state_as_of_may_be_omitted(tmp_path: Path) -> None:
+    root = tmp_path / "history"
+    write(
+        root,
+        revisions=[
+            state("home", 0, "2026-01-01", body_text="Kyoto"),
+            state("home", 1, "2026-02-01", body_text="Osaka", recorded_at="2026-03-01"),
+            state("job", 2, "9999-01-01", body_text="baker"),
+        ],
+    )
+
+    def told(clocks: str) -> list[str]:
+        return [text for (text,) in ask(root, f"SELECT body_text FROM state_as_of({clocks})")]
+
+    assert told("") == told("now()") == told("NULL, NULL") == told("now(), now()") == ["Osaka"]
+    assert told("'2026-01-10'") == told("'2026-01-10', NULL") == ["Kyoto"]
+    assert told("known_at := '2026-02-15'") == told("NULL, '2026-02-15'") == ["Kyoto"]
+    assert told("valid_at := '2025-01-10'") == []
+
+
 def test_what_is_known_never_shrinks(tmp_path: Path) -> None:
     """A revision that follows a later-recorded one was not known before it."""
     root = tmp_path / "history"
@@ -415,6 +435,8 @@ def test_only_the_views_asked_for_are_made(tmp_path: Path) -> None:
         "EXPLAIN ANALYZE COPY (SELECT 1) TO '{root}/events/x.csv'",
         "SELECT * FROM read_text('{outside}')",
         "SELECT 1; DROP VIEW events",
+        "SELECT 1; SELECT 2",
+        "SELECT 1 AS a; EXPLAIN SELECT 2;",
         "CREATE TABLE t AS SELECT 1",
         "SET enable_external_access = true",
         "ATTACH '{outside}.duckdb'",
@@ -439,7 +461,7 @@ def test_a_query_reads_the_views(tmp_path: Path) -> None:
     root = tmp_path / "history"
     write(root, events=[row("events", event_id="a", session_id="s")])
     half = "TIMESTAMPTZ '2026-03-01 09:00:00.5+00'"
-    result = query(root, f"SELECT 1; SELECT event_id, occurred_at, {half} AS event_id FROM events;")
+    result = query(root, f"SELECT event_id, occurred_at, {half} AS event_id FROM events;")
     assert result.names == ["event_id", "occurred_at", "event_id_1"]  # each its own name
     assert result.rows == [("a", "2026-03-01T09:00:00Z", "2026-03-01T09:00:00.500000Z")]
     for sql in (

@@ -310,7 +310,7 @@ def test_forgetting_again_ends_what_a_kill_left(
         assert holds(root, SECRET) == [], count
 
 
-def test_writing_goes_on_after_forgetting(tmp_path: Path) -> None:
+def test_writing_continues_after_forgetting(tmp_path: Path) -> None:
     root = tmp_path / "history"
     write(root, **people())
     forget(root, "default", "ann")
