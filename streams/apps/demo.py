@@ -5,7 +5,9 @@ from pathlib import Path
 
 from schemas.base import parse_time
 from sinks.history import connect
-from streams import reading
+from sinks.root import is_marked
+from streams import listing, reading
+from streams.errors import UsageError
 from streams.extractors.naming import Extract, named
 from streams.files import local
 from streams.files.extractor_choice import settle
@@ -20,11 +22,16 @@ SELECT user_id, strftime(occurred_at, '%Y-%m-%d'), coalesce(
     doc ->> '$.event_affect.text'
 ) FROM plans WHERE extractor_name = 'rules' ORDER BY occurred_at
 """
+SAMPLE = "event_id = 'emma-move-1'"
 BEFORE, AFTER = "2026-03-05T23:59:59Z", "2026-03-14T23:59:59Z"
 
 
 def show(history: Path) -> None:
-    """Folds the sample into `history` and prints what it remembers, why and as of when."""
+    """Folds the sample into `history` and prints what it remembers, why and as of when.
+
+    Raises UsageError for a folder that has another history.
+    """
+    _check_ours(history)
     with as_file(CONVERSATIONS) as sample:
         counts = local.run([str(sample)], history, choose=lambda: _rules(history))
     _counts(counts, history)
@@ -35,6 +42,19 @@ def show(history: Path) -> None:
     _feelings(history)
     _learner(history)
     _next(history)
+
+
+def _check_ours(history: Path) -> None:
+    """The sample's people do not come among somebody's own."""
+    if not is_marked(history):
+        return
+    with connect(history, views=["events"]) as db:
+        (found,) = db.execute(f"SELECT count(*), bool_or({SAMPLE}) FROM events").fetchall()
+    if found[0] and not found[1]:
+        raise UsageError(
+            f"{history} has a history of its own, and the demo's people would be added to it; "
+            "name another folder: turnfold demo --history turnfold-demo"
+        )
 
 
 def _rules(history: Path) -> Extract | None:
@@ -80,7 +100,7 @@ def _found(history: Path) -> None:
 
 def _reasons(history: Path) -> None:
     _title("Why: a correction, with what it was made from")
-    revisions = reading.why(history, TENANT, "emma-nora-birthday")
+    revisions = listing.why(history, TENANT, "emma-nora-birthday")
     for row in {row["revision_id"]: row for row in revisions}.values():  # its newest evidence
         before, after = row["before"], row["after"]
         say(f"  {row['occurred_at'][:10]}  {row['op']}: {row['reason']}")
@@ -126,6 +146,7 @@ def _next(history: Path) -> None:
     _title("Where to look next")
     for command in (
         f"turnfold user emma --history {history}",
+        f"turnfold context emma --history {history}",
         f"turnfold session emma-move --history {history} --as-of 2026-03-05",
         f'turnfold search "Where does Emma live?" --history {history}',
         f"turnfold task emma-move-task-1 --history {history}",
@@ -135,3 +156,4 @@ def _next(history: Path) -> None:
     ):
         say(f"  uv run {command}")
     say(f"  uv run --extra serve turnfold serve --history {history}")
+    say("and open the address that it prints: the inspector shows all of this in a browser.")

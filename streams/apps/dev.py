@@ -1,6 +1,6 @@
 """Broker, worker, sink and HTTP API on one machine, for a developer: one start, one end.
 
-A part that ends by itself is said at once and started again: all of them go on where they were.
+A part that ends by itself is reported and started again: all continue where they were.
 Where that is of no use, all are ended: a part that refuses its configuration or its data, or one
 that ends again and again.
 """
@@ -21,6 +21,8 @@ from streams.apps.worker import WorkerSettings, prepare
 from streams.broker import Broker
 from streams.broker.ports import free
 from streams.broker.process import ending, tie
+from streams.extractors.naming import MODEL
+from streams.files.extractor_choice import Choice, remembered
 from streams.kafka.client.outages import SILENT
 from streams.kafka.client.settings import KafkaSettings
 
@@ -73,13 +75,21 @@ def run(
     http: int,
     say: Say,
     bootstrap: str | None = None,
+    extractor: str | None = None,
 ) -> int:
     """Until SIGINT or SIGTERM, or until a part cannot go on; 0, or the exit code: that of the part,
     5 where it is the broker.
 
     `kafka` keeps the broker's data: the sink's history knows offsets of its topics. `http` is the
     API's port; it says its URL itself, for 0 is any. `bootstrap`: a broker that somebody else runs.
+    `extractor`: how memory is found in turns; the history remembers it. A model is asked by a part
+    of its own, so that turns do not wait for it. Raises ConfigurationError where it is not set.
     """
+    chosen = remembered(history, extractor)
+    if chosen == MODEL:
+        from streams.llm.settings import LlmSettings
+
+        LlmSettings.load()
     own = None if bootstrap else Broker.start(keep=kafka, port=port, say=say, tied=True)
     with own or nullcontext():
         settings = KafkaSettings.load(
@@ -88,16 +98,22 @@ def run(
         worker = WorkerSettings.load()
         prepare(settings, worker)
         at = settings.bootstrap
-        ports = dict(zip(("worker", "sink"), map(str, free(2)), strict=True))
+        ports = dict(zip(("worker", "sink", "model"), map(str, free(3)), strict=True))
         with _signals() as came:
-            commands = _commands(history, partitions, http, worker.group, ports)
+            commands = _commands(history, partitions, http, worker.group, ports, chosen)
             parts = [
-                _part(name, [*command, "--bootstrap", at], silent=bool(own) or name != "worker")
+                _part(
+                    name,
+                    [*command, "--bootstrap", at],
+                    partitions,
+                    silent=bool(own) or name != "worker",
+                )
                 for name, command in commands.items()
             ]
             say(f"Kafka at {at}; memory goes into {history}; Ctrl-C ends all")
             say(f"  turnfold produce FILE.ndjson --bootstrap {at}")
-            for name, where in ports.items():
+            for name in sorted(commands.keys() & ports.keys(), reverse=True):
+                where = ports[name]
                 say(f"  metrics of the {name}: http://127.0.0.1:{where}/metrics")
             try:
                 return _Watch(parts, own, came, say).run()
@@ -106,21 +122,31 @@ def run(
 
 
 def _commands(
-    history: Path, partitions: int, http: int, group: str, ports: dict[str, str]
+    history: Path,
+    partitions: int,
+    http: int,
+    group: str,
+    ports: dict[str, str],
+    extractor: str | None,
 ) -> dict[str, list[str]]:
     """The commands by part, in the order in which they end: the sink after the worker."""
     into = ["--history", str(history)]
+    rules = [] if extractor is None else ["--extractor", Choice(extractor).in_process]
+    worker = ["worker", "--partitions", str(partitions), "--metrics-port", ports["worker"]]
+    asking = ["extract", *into, "--metrics-port", ports["model"]]
     return {
-        "worker": ["worker", "--partitions", str(partitions), "--metrics-port", ports["worker"]],
+        **({"model": asking} if extractor == MODEL else {}),
+        "worker": [*worker, *rules],
         "serve": ["serve", *into, "--port", str(http), "--app-id", group],
         "sink": ["sink", *into, "--roll-seconds", "1", "--metrics-port", ports["sink"]],
     }
 
 
-def _part(name: str, command: list[str], silent: bool) -> Part:
+def _part(name: str, command: list[str], partitions: int, silent: bool) -> Part:
     """A command of ours, started. In a session of its own: Ctrl-C in a terminal goes to all of one.
     `silent`: another one says when the broker is lost."""
-    env = {**os.environ, SILENT: "dev"} if silent else None
+    env = {**os.environ, "TURNFOLD_KAFKA_PARTITIONS": str(partitions)}
+    env |= {SILENT: "dev"} if silent else {}
 
     def start() -> "subprocess.Popen[bytes]":
         return subprocess.Popen(

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from schemas.generated.history import Session, Source, Task, stored
 from schemas.row import replace
 from sinks import maintenance
 from sinks.delta import History
@@ -23,14 +24,16 @@ from sinks.root import find_root, is_shared
 from sinks.shared import alone
 from sinks.tables import to_arrow
 from streams.errors import ConfigurationError
+from streams.files.access import erasing, locked, opened, writing
+from streams.files.applier import Stored
 from streams.files.inbox_recovery import fold_left
-from streams.files.local import erasing, locked, opened, writing
 from streams.files.manifest import WORK, load, rules_of
 from streams.files.refold import refold
 from streams.files.stored_records import SAID
 from streams.folds.rules import Rules
-from streams.folds.session_state import Session
-from streams.pipeline.document_rows import Row, session_row, task_row
+from streams.folds.session_state import HEADER
+from streams.folds.task import TASKS
+from streams.pipeline.document_rows import session_row, task_row
 from streams.pipeline.entity import Entity
 
 LAST_SEQ = """
@@ -70,7 +73,7 @@ def forget(history: Path, tenant: str, user_id: str) -> dict[str, Any]:
         others = _forget_in_others(root, last, tenant, user_id)
         receipt = (_forget_in_sinks if is_shared(last) else _forget)(last, tenant, user_id)
         for name in names(root):
-            search.forget(folder_of(root, name), tenant)
+            search.forget(folder_of(root, name), tenant, user_id)
     return {**receipt, "generations": others} if others else receipt
 
 
@@ -101,8 +104,8 @@ def _forget_aside(root: Path, name: str, tenant: str, user_id: str) -> Any:
         ways = "promote or rollback" if name == ROOT else "backfill, promote or rollback"
         drop = "" if name == ROOT else ", or drop it"
         raise ConfigurationError(
-            f"generation {name!r}: its catching up was cut short; end it first ({ways}, as you "
-            f"did){drop}"
+            f"generation {name!r}: an update of it was interrupted; first repeat the command "
+            f"({ways}){drop}"
         )
     remove(root, folder)
     return "dropped: it was not finished"
@@ -116,7 +119,9 @@ def _forget(folder: Path, tenant: str, user_id: str) -> dict[str, Any]:
         known = {tuple(where) for where in store.value("forgetting") or ()}
         found = maintenance.sessions_of(folder, tenant, user_id)
         theirs = known.union(found.whole, found.shared)
-        store.write_values({"forgetting": sorted(theirs)})  # killed half-way, the next call goes on
+        store.write_values(
+            {"forgetting": sorted(theirs)}
+        )  # killed half-way, the next call continues
         done = maintenance.forget(folder, tenant, user_id)
         store.erase("users", tenant, user_id)
         for where in theirs:
@@ -161,23 +166,24 @@ def _refolded(root: Path, sessions: Iterable[tuple[str, str]], rules: Rules) -> 
     made = []
     for tenant, session_id in sorted(sessions):
         entity = refold(own(root), tenant, session_id, rules)
-        header: Session | None = entity.get("h")
+        header = entity.get(HEADER)
         if header is not None:
             with connect(own(root), tenant=tenant, views=("revisions", "links")) as db:
                 ((last,),) = db.execute(LAST_SEQ, {"session": session_id}).fetchall()
-            entity.put("h", replace(header, seq=max(header.seq, last + 1)))
+            entity.put(HEADER, replace(header, seq=max(header.seq, last + 1)))
             made.append(entity)
     return made
 
 
 def _documents(root: Path, sessions: list[Entity], rules: Rules) -> dict[str, pa.Table]:
     """Rows of the tables `sessions` and `tasks`."""
-    rows: dict[str, list[Row]] = {"sessions": [], "tasks": []}
+    rows: dict[str, list[Stored]] = {Session.table: [], Task.table: []}
     for entity in sessions:
         with connect(own(root), tenant=entity.tenant, views=SAID) as db:
             ((at,),) = db.execute(LAST_RECORDED, {"session": entity.key}).fetchall()
-        suffix = (entity.tenant, at, "forget", 0, 0)
-        rows["sessions"].append(session_row(entity, suffix, rules))
-        tasks = (name.removeprefix("t/") for name in entity.names("t/"))
-        rows["tasks"] += [task_row(entity, task_id, suffix, rules) for task_id in tasks]
+        source = Source(entity.tenant, at, "forget", 0, 0)
+        made: list[Session | Task] = [session_row(entity, rules)]
+        made += [task_row(entity, task_id, rules) for task_id in TASKS.ids(entity)]
+        for row in made:
+            rows[row.table].append(stored(row, source, row.updated_at))
     return {name: to_arrow(name, some) for name, some in rows.items() if some}

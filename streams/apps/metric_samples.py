@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from streams.kafka.sink.sink import Sink
     from streams.kafka.transport.lane import Lane
     from streams.kafka.transport.lanes import Lanes
+    from streams.llm.background import Background
     from streams.llm.stream import Stream
 
 Sample = tuple[Metric, tuple[str, ...], float | Histogram]
@@ -122,8 +123,8 @@ def sink_readiness(sink: "Sink") -> Readiness:
 # --- extract --------------------------------------------------------------------------------------
 
 
-def of_stream(stream: "Stream") -> Iterator[Sample]:
-    """Samples of one member of a model extractor's group."""
+def of_model(stream: "Stream | Background") -> Iterator[Sample]:
+    """Samples of one member of a model extractor's group, or of what asks beside a server."""
     yield known.MODEL_TURNS, (), stream.turns
     yield known.MODEL_WAITING, (), stream.waiting
     asked = stream.asked

@@ -1,6 +1,6 @@
 """The one registry: what parts count by themselves, asked at scrape time, and what is observed.
 
-Needs prometheus-client, so whoever folds, writes or extracts does not import this: it counts in
+Needs prometheus-client, so workers, sinks and extractors do not import this: it counts in
 plain numbers, and `streams.apps.metric_samples` reads them when somebody asks.
 """
 

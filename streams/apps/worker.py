@@ -14,11 +14,13 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
-from pydantic_settings import SettingsConfigDict
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic_settings import NoDecode, SettingsConfigDict
 
 from sinks.generation import RESERVED
 from streams.errors import ConfigurationError
+from streams.extractors.naming import check_name
+from streams.folds.rules import Number, Rules, checked, parsed
 from streams.kafka.agents import agents
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.traced_origin import TracedOrigin
@@ -44,6 +46,13 @@ OLD_APP_ID = "turnstone"
 """The default app id until November 2026, when the project had that name."""
 
 
+def _constants(value: Any) -> Any:
+    """As the environment or `--set` give them."""
+    if isinstance(value, str):
+        return parsed(filter(None, (text.strip() for text in value.split(","))))
+    return checked(value) if isinstance(value, dict) else value
+
+
 class WorkerSettings(Settings):
     """What a worker is told besides how to reach the broker."""
 
@@ -67,12 +76,22 @@ class WorkerSettings(Settings):
         Field(description=ABOUT),
     ] = DEFAULT_DAYS
     extractor: Annotated[
-        Literal["none", "rules"] | None,
+        str | None,
+        AfterValidator(check_name),
         Field(
             description="How to find memory in turns; plans go to write-plans. The choice is "
             "stored; default: the stored choice."
         ),
     ] = None
+    constants: Annotated[
+        dict[str, Number],
+        NoDecode,
+        BeforeValidator(_constants),
+        Field(
+            description="Constants of the memory rules as NAME=VALUE, comma-separated. A memory "
+            "keeps those it was begun with.",
+        ),
+    ] = Field(default_factory=dict)
     generation: Annotated[
         str | None,
         Field(
@@ -112,6 +131,11 @@ class WorkerSettings(Settings):
         return f"{self.app_id}.{self.generation}" if self.generation else self.app_id
 
     @property
+    def rules(self) -> Rules:
+        """What is folded under."""
+        return Rules.of(self.constants)
+
+    @property
     def retention(self) -> int | None:
         """In microseconds; None for never."""
         return retention_of(self.retention_days)
@@ -131,6 +155,7 @@ def make_app(kafka: KafkaSettings, worker: WorkerSettings, traced: bool = False)
             worker.group,
             kafka.partitions,
             worker.retention,
+            worker.rules,
             worker.extractor,
             worker.generation,
             origin,

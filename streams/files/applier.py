@@ -6,8 +6,17 @@ from typing import Any
 
 import msgspec
 
-from schemas.base import DAY
 from schemas.events import Turn
+from schemas.generated.history import (
+    DeadLetter,
+    Profile,
+    Revision,
+    Session,
+    Source,
+    Task,
+    stored,
+)
+from schemas.memory_kinds import STATE
 from schemas.row import replace
 from streams.extractors.naming import Extract
 from streams.folds.outcome import Outcome
@@ -15,20 +24,14 @@ from streams.folds.rows import Effects, Input, Late, UserSignal
 from streams.folds.rules import Rules
 from streams.pipeline.decode import Dead, Given, Withheld, decode
 from streams.pipeline.distinct import Distinct
-from streams.pipeline.document_rows import (
-    Row,
-    Suffix,
-    dead_row,
-    profile_row,
-    session_row,
-    task_row,
-)
+from streams.pipeline.document_rows import dead_row, profile_row, session_row, task_row
 from streams.pipeline.entity import Entity
 from streams.pipeline.ports import RowSource, Signalled
 from streams.pipeline.processor import RecordProcessor
 
 Place = tuple[str, int, int]
-TENANT = -6  # where a row has it: the suffix and the date stand at its end
+Stored = tuple[Any, ...]
+"""A row as `schemas.generated.history.stored` makes it and `sinks.tables.to_arrow` takes it."""
 
 _json = msgspec.json.Encoder().encode
 
@@ -38,7 +41,9 @@ class RowCollector:
     plans are folded with it, into users of the same `store`."""
 
     def __init__(self, store: RowSource[Entity]) -> None:
-        self.rows: defaultdict[str, list[Row]] = defaultdict(list)
+        self.rows: defaultdict[str, list[Stored]] = defaultdict(list)
+        self.revised_states: list[tuple[str, str]] = []
+        """Tenant and id of each state that a row of `revisions` is about."""
         self.touched_users = Distinct()
         self.recorded_at = 0
         """The last record's: that of a line which cannot be read, and does not say."""
@@ -48,17 +53,19 @@ class RowCollector:
         tenant = out.scope[0]
         return [(self._entity("users", tenant, said.user_id), said) for said in out.signals]
 
-    def emitted(self, entity: Entity, out: Effects, said: Input | Signalled, sent: Place) -> Suffix:
+    def emitted(self, entity: Entity, out: Effects, said: Input | Signalled, sent: Place) -> Source:
         self.recorded_at = said.recorded_at
-        suffix: Suffix = (entity.tenant, said.recorded_at, *sent)
+        source = Source(entity.tenant, said.recorded_at, *sent)
         rows = self.rows
-        for name, at, values in out.rows:
-            rows[name].append(values + suffix + (at // DAY,))
+        for row in out.history:
+            rows[row.table].append(stored(row, source, row.occurred_at))
+            if type(row) is Revision and row.entity_type == STATE.name:
+                self.revised_states.append((entity.tenant, row.entity_id))
         if entity.where[0] == "users":
             self.touched_users.add((entity.tenant, entity.key))
-        return suffix
+        return source
 
-    def plan(self, plan: dict[str, Any], turn: Turn, origin: Suffix) -> bytes:
+    def plan(self, plan: dict[str, Any], turn: Turn, origin: Source) -> bytes:
         return _json(plan)
 
     def refused(
@@ -68,15 +75,20 @@ class RowCollector:
         self.unreadable(dead, sent)
 
     def unreadable(self, dead: Dead, sent: Place) -> None:
-        suffix = (dead.tenant, self.recorded_at, *sent)
-        self.rows["dead_letters"].append(dead_row(dead, suffix))
+        source = Source(dead.tenant, self.recorded_at, *sent)
+        at = self.recorded_at if dead.occurred_at is None else dead.occurred_at
+        self.rows[DeadLetter.table].append(stored(dead_row(dead), source, at))
 
     def late(
         self, dead: Dead, late: Late, entity: Entity, said: Input | Signalled, sent: Place
     ) -> None:
         self.unreadable(dead, sent)
 
-    def take(self) -> dict[str, list[Row]]:
+    def document(self, row: Session | Task | Profile, source: Source) -> None:
+        """Takes a row with a newest document."""
+        self.rows[row.table].append(stored(row, source, row.updated_at))
+
+    def take(self) -> dict[str, list[Stored]]:
         """The rows since they were last taken."""
         rows, self.rows = self.rows, defaultdict(list)
         return rows
@@ -85,17 +97,17 @@ class RowCollector:
 class Applier:
     """Folds records into `store`, collecting history rows and counts until they are taken.
 
-    `extract` finds memory in turns; its plans come behind their turns. `rules`: of the generation
-    that `store` holds.
+    `rules`: of the generation that `store` holds. `extract` finds memory in turns; its plans come
+    behind their turns.
     """
 
     def __init__(
         self,
         store: RowSource[Entity],
+        rules: Rules,
         extract: Extract | None = None,
-        rules: Rules | None = None,
     ) -> None:
-        self.rules = rules or Rules()
+        self.rules = rules
         self._collected = RowCollector(store)
         self._processor = RecordProcessor(store, self._collected, self.rules, extract)
         self.counts: Counter[str] = self._processor.counts
@@ -103,7 +115,7 @@ class Applier:
         self.forget_touched()
 
     def forget_touched(self) -> None:
-        """Counts anew what was touched."""
+        """Counts again what was touched."""
         self.touched = {name: Distinct() for name in ("sessions", "tasks", "users", "states")}
         self._collected.touched_users = self.touched["users"]
 
@@ -139,43 +151,33 @@ class Applier:
             ]
         return self._processor.process_all(decoded, lines)
 
-    def take_rows(self) -> dict[str, list[Row]]:
+    def take_rows(self) -> dict[str, list[Stored]]:
         """The rows since they were last taken, without documents."""
         rows = self._collected.take()
-        revisions = rows.get("revisions", ())
-        self.counts["revisions"] += len(revisions)
-        of_states = ((row[TENANT], row[3]) for row in revisions if row[2] == "state")
-        self.touched["states"].update(of_states)
+        self.counts["revisions"] += len(rows.get(Revision.table, ()))
+        self.touched["states"].update(self._collected.revised_states)
+        self._collected.revised_states.clear()
         return rows
 
-    def take_documents(self, most: int = 512) -> Iterator[dict[str, list[Row]]]:
+    def take_documents(self, most: int = 512) -> Iterator[dict[str, list[Stored]]]:
         """The newest document of each key that changed since they were last taken, some at a
         time: together they can be larger than all else."""
         changed, rows = self._processor.take_changed(), self._collected
-        for entity, suffix in changed.sessions.items():
-            self._write_session(entity, suffix)
-            if len(rows.rows["sessions"]) >= most:
+        for entity, source in changed.sessions.items():
+            self.touched["sessions"].add((entity.tenant, entity.key))
+            rows.document(session_row(entity, self.rules), source)
+            if len(rows.rows[Session.table]) >= most:
                 yield self.take_rows()
-        for key, suffix in changed.tasks.items():
-            self._write_task(*key, suffix)
-            if len(rows.rows["tasks"]) >= most:
+        for (entity, task_id), source in changed.tasks.items():
+            self.touched["tasks"].add((entity.tenant, entity.key, task_id))
+            rows.document(task_row(entity, task_id, self.rules), source)
+            if len(rows.rows[Task.table]) >= most:
                 yield self.take_rows()
-        for entity, suffix in changed.users.items():
-            self._write_profile(entity, suffix)
-            if len(rows.rows["profiles"]) >= most:
+        for entity, source in changed.users.items():
+            self.touched["users"].add((entity.tenant, entity.key))
+            rows.document(profile_row(entity, self.rules), source)
+            if len(rows.rows[Profile.table]) >= most:
                 yield self.take_rows()
         yield self.take_rows()
         for seen in self.touched.values():
             seen.pack()
-
-    def _write_session(self, entity: Entity, suffix: Suffix) -> None:
-        self.touched["sessions"].add((entity.tenant, entity.key))
-        self._collected.rows["sessions"].append(session_row(entity, suffix, self.rules))
-
-    def _write_profile(self, entity: Entity, suffix: Suffix) -> None:
-        self.touched["users"].add((entity.tenant, entity.key))
-        self._collected.rows["profiles"].append(profile_row(entity, suffix, self.rules))
-
-    def _write_task(self, entity: Entity, task_id: str, suffix: Suffix) -> None:
-        self.touched["tasks"].add((entity.tenant, entity.key, task_id))
-        self._collected.rows["tasks"].append(task_row(entity, task_id, suffix, self.rules))

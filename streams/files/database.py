@@ -75,7 +75,7 @@ def _options(write_buffer: int, block_cache: int) -> Options:
     made.set_write_buffer_size(write_buffer)
     made.set_max_write_buffer_number(2)
     made.set_compression_type(DBCompressionType.lz4())
-    # Rows of a session that goes on are written again and again: in levels, compaction would take
+    # Rows of a session that continues are written again and again: in levels, compaction would take
     # the more time, the larger the store is (docs/decisions.md).
     made.set_compaction_style(DBCompactionStyle.universal())
     made.set_level_zero_file_num_compaction_trigger(RUNS)

@@ -1,7 +1,7 @@
 """How the plans of a history are made, remembered: `_extractor.json` in a generation's folder.
 
-`run --extractor rules` chooses it once; `run` and `serve` go on with it until another is chosen. A
-generation that has no such file goes on as `backfill` made it. With `promote` the promoted
+`run --extractor rules` chooses it once; `run` and `serve` continue with it until another is
+chosen. A generation without such a file continues as `backfill` made it. With `promote` its
 generation's own choice becomes the history's.
 """
 
@@ -14,9 +14,9 @@ import msgspec
 
 from schemas.base import format_time
 from sinks.generation import folder_of, pointer
-from sinks.root import replace
+from sinks.root import open_root, replace
 from streams.errors import ConfigurationError, TurnfoldError
-from streams.extractors.naming import MODEL, NAMES, version_of
+from streams.extractors.naming import MODEL, NAMES, OURS, version_of
 from streams.files.manifest import load
 
 FILE = "_extractor.json"
@@ -32,7 +32,10 @@ class Choice(msgspec.Struct, frozen=True):
 
     @property
     def in_process(self) -> str:
-        """What extracts while turns are folded; a model is asked afterwards."""
+        """What extracts while turns are folded. Where a model is asked afterwards, the rules come
+        first: its plans replace theirs."""
+        if self.name == MODEL:
+            return OURS[0]
         return self.name if self.name in NAMES else NONE
 
     def shown(self) -> str:
@@ -76,9 +79,15 @@ def extractor_of(history: Path) -> str:
     return NONE if choice is None else choice.in_process
 
 
+def asks_model(history: Path) -> bool:
+    """Whether a model is asked about the turns of the live generation. Raises as `extractor_of`."""
+    choice = choice_of(_live(history))
+    return choice is not None and choice.name == MODEL
+
+
 def settle(history: Path, told: str | None, say: Callable[[str], None]) -> Choice:
-    """What extracts from now on, for who holds the history's lock: as `told`, which is remembered,
-    else as was chosen before. `say` hears in a line what somebody may not know.
+    """What extracts from now on: `told`, which is remembered, else what was chosen before. The
+    caller holds the history's lock. `say` hears in a line what somebody may not know.
 
     Raises ConfigurationError where what was chosen is not in this version.
     """
@@ -95,6 +104,16 @@ def settle(history: Path, told: str | None, say: Callable[[str], None]) -> Choic
         _save(folder, now)
         return now
     return known
+
+
+def remembered(history: Path, told: str | None) -> str | None:
+    """What `turnfold dev` was told to extract with, now or before; None where it never was. It is
+    for its parts to do; the folder is made a history, if it is none yet."""
+    if told is not None:
+        _save(open_root(history), Choice(told, version_of(told), time.time_ns() // 1000))
+        return told
+    known = own_choice(history)
+    return None if known is None else known.name
 
 
 def _live(history: Path) -> Path:

@@ -6,11 +6,12 @@ from sinks import locks
 from sinks.generation import LIVE, find
 from sinks.root import HistoryWriteError
 from streams.extractors.naming import named
-from streams.files import local
+from streams.files.access import opened
 from streams.files.applier import Applier
 from streams.files.extractor_choice import extractor_of
 from streams.files.inbox import FOLDER, TOPIC, Group, Inbox, has_records, taken_at
 from streams.files.manifest import rules_of
+from streams.files.runner import Runner
 from streams.files.sources import Position
 from streams.files.store import Store
 from streams.pipeline.decode import Given
@@ -26,8 +27,8 @@ class _Served(Exception):  # noqa: N818 - a state
 
 
 def fold_left(root: Path, asked_at: int) -> None:
-    """Folds what a killed server left in its log, for who has the history's lock: `forget` must
-    find it, and no later start bring it back.
+    """Folds what a killed server left in its log; the caller holds the history's lock. `forget`
+    must find it, and no later start bring it back.
 
     A running server has lent the lock; what is in its log came after it was asked, at `asked_at`
     (microseconds). Raises HistoryWriteError where some of it did not: the server cannot commit.
@@ -39,7 +40,7 @@ def fold_left(root: Path, asked_at: int) -> None:
         with locks.held(root / locks.SERVED, _Served(), within=FORGET_WITHIN):
             _fold_left(root, folder)
     except _Served:
-        with local.opened(find(root, LIVE)) as (store, _):
+        with opened(find(root, LIVE)) as (store, _):
             oldest = taken_at(folder, committed_of(store))
         if oldest is not None and oldest < asked_at:
             raise HistoryWriteError(
@@ -49,10 +50,10 @@ def fold_left(root: Path, asked_at: int) -> None:
 
 
 def _fold_left(root: Path, folder: Path) -> None:
-    with local.opened(find(root, LIVE)) as (store, tables):
+    with opened(find(root, LIVE)) as (store, tables):
         inbox = Inbox(folder, committed_of(store))
         applier = applier_of(root, store, store.value(EXTRACTOR))
-        runner = local.Runner(store, tables, applier, None)
+        runner = Runner(store, tables, applier, None)
         with runner.committing():
             for group in inbox.read(committed_of(store)):
                 runner.apply(numbered(group), group.recorded_at)
@@ -75,4 +76,4 @@ def numbered(group: Group) -> list[Given]:
 
 def applier_of(root: Path, store: Store, extractor: str | None) -> Applier:
     """One that extracts as told, or as the live generation was made, under that one's rules."""
-    return Applier(store, named(extractor or extractor_of(root)), rules_of(find(root, LIVE)))
+    return Applier(store, rules_of(find(root, LIVE)), named(extractor or extractor_of(root)))

@@ -1,5 +1,6 @@
 """What a generation is made with and how far it is: `_generation.json` in its folder."""
 
+import time
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal
@@ -22,7 +23,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How a generation is to differ from its source.
 
     `extractor`: None replays the stored plans; "none" leaves those of rules out; "rules" does,
-    and extracts anew. `without`: plans of these extractors are left out, too. `first` and `last`:
+    and extracts again. `without`: plans of these extractors are left out, too. `first` and `last`:
     the days (UTC) whose records are read, both included. `constants`: name -> value, those of the
     generation that was live included.
     """
@@ -95,7 +96,7 @@ class Generation(msgspec.Struct, kw_only=True):
 
     @property
     def extracts(self) -> str | None:
-        """What turns are extracted with that come to it: a replay goes on as its source did."""
+        """What turns are extracted with that come to it: a replay continues as its source did."""
         return self.settings.extractor or self.run_extractor
 
 
@@ -133,6 +134,24 @@ def rules_of(folder: Path) -> Rules:
         raise ConfigurationError(
             f"{folder / FILE}: {error}; drop the generation and run backfill again"
         ) from None
+
+
+def note_constants(folder: Path, name: str, rules: Rules, *, is_new: bool) -> None:
+    """Notes the constants that workers fold under, in the folder of a generation that a sink
+    writes: its readers use them. Raises ConfigurationError where it `is_new` no more and has
+    others."""
+    noted = rules_of(folder)
+    if noted == rules:
+        return
+    if not is_new:
+        raise ConfigurationError(
+            f"{folder}: its rows were folded under {noted.shown()}; "
+            "leave --set out, or sink the topics into a new history"
+        )
+    now = time.time_ns() // 1000
+    settings = Settings(constants=rules.changed())
+    save(folder, Generation(name=name, settings=settings, started_at=now, stage="complete",
+                            ended_at=now))  # fmt: skip
 
 
 def save(folder: Path, generation: Generation) -> None:

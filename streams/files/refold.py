@@ -34,36 +34,58 @@ ORDER = f"recorded_at, src_topic, src_partition, {OFFSET}"
 
 
 def refold(
-    root: Path, tenant: str, session_id: str, rules: Rules, until: int | None = None
+    root: Path,
+    tenant: str,
+    session_id: str,
+    rules: Rules,
+    until: int | None = None,
+    known_at: int | None = None,
 ) -> Entity:
-    """A session's rows, folded again from the history's records (up to a time)."""
+    """A session's rows, folded again from the history's records (up to a time, and recorded by
+    another)."""
     rows = _Rows()
     processor = RecordProcessor(rows, _Nothing(), rules)
-    for line, place in _of_session(root, tenant, session_id, until):
+    for line, place in _of_session(root, tenant, session_id, until, known_at):
         processor.process(decode_again(line, place), line, place)
     return rows.entity("sessions", tenant, session_id)
 
 
-def _of_session(root: Path, tenant: str, session_id: str, until: int | None) -> Iterator[Given]:
+def _of_session(
+    root: Path, tenant: str, session_id: str, until: int | None, known_at: int | None
+) -> Iterator[Given]:
     union = " UNION ALL BY NAME ".join(
         f"SELECT recorded_at, {PLACE}, doc, {more(table)} AS more FROM {table} "
-        f"WHERE session_id = $session AND epoch_us(occurred_at) <= $until AND ({of_session(table)})"
+        f"WHERE session_id = $session AND epoch_us(occurred_at) <= $until "
+        f"AND epoch_us(recorded_at) <= $known AND ({of_session(table)})"
         for table in OF_SESSIONS
     )
     with connect(root, tenant=tenant, views=OF_SESSIONS) as db:
         sql = f"SELECT {LINE} AS line, {PLACE} FROM ({union}) ORDER BY {ORDER}"
-        found = db.execute(sql, {"session": session_id, "until": 2**62 if until is None else until})
+        given = {"session": session_id, "until": _or_ever(until), "known": _or_ever(known_at)}
+        found = db.execute(sql, given)
         for line, *place in found.fetchall():
             yield line, tuple(place)
 
 
-def refold_user(root: Path, tenant: str, user_id: str, rules: Rules) -> Entity:
-    """A user's rows: what their turns signalled in each session, then what was said of the user
-    alone, plans in the order in which they were applied."""
+def refold_user(
+    root: Path,
+    tenant: str,
+    user_id: str,
+    rules: Rules,
+    until: int | None = None,
+    known_at: int | None = None,
+    *,
+    turns: bool = True,
+) -> Entity:
+    """A user's rows (up to a time, and recorded by another): what their turns signalled in each
+    session, then what was said of the user alone, plans in the order in which they were applied.
+
+    Without `turns` plans alone: enough for what nothing else writes.
+    """
     rows = _Rows()
     user = rows.entity("users", tenant, user_id)
     processor = RecordProcessor(rows, _Nothing(user), rules)
-    for line, place in _of_user(root, tenant, user_id):
+    for line, place in _of_user(root, tenant, user_id, until, known_at, turns):
         processor.process(decode_again(line, place), line, place)
     return user
 
@@ -73,27 +95,36 @@ def _session(table: str) -> str:
     return f"CASE WHEN {of_session(table)} THEN session_id END" if table in OF_SESSIONS else "NULL"
 
 
-def _of_user(root: Path, tenant: str, user_id: str) -> Iterator[Given]:
+def _of_user(
+    root: Path, tenant: str, user_id: str, until: int | None, known_at: int | None, turns: bool
+) -> Iterator[Given]:
     """A session's records after the other's, then those of the user."""
-    tables = [table for table in SAID if names_user(table)]
-    told = " UNION ALL BY NAME ".join(
+    tables = [table for table in SAID if turns and names_user(table)]
+    then = "epoch_us(occurred_at) <= $until AND epoch_us(recorded_at) <= $known"
+    told = [
         f"SELECT {_session(table)} AS session_id, recorded_at AS due, 0 AS number, doc, "
-        f"{more(table)} AS more, recorded_at, {PLACE} FROM {table} WHERE user_id = $user"
+        f"{more(table)} AS more, recorded_at, {PLACE} FROM {table} "
+        f"WHERE user_id = $user AND {then}"
         for table in tables
-    )
-    sql = f"""
-        SELECT {LINE} AS line, {PLACE} FROM (
-            {told}
-            UNION ALL BY NAME
-            SELECT NULL AS session_id, due, number, doc, {more("plans")} AS more,
-                recorded_at, {PLACE}
-            FROM plans JOIN ({plan_order(f"user_id = {quoted(user_id)}")})
-            USING (tenant, user_id, plan_id)
-        ) ORDER BY session_id NULLS LAST, due, number, {ORDER}
+    ]
+    planned = f"""
+        SELECT NULL AS session_id, due, number, doc, {more("plans")} AS more, recorded_at, {PLACE}
+        FROM plans JOIN ({plan_order(f"user_id = {quoted(user_id)}")})
+        USING (tenant, user_id, plan_id)
+        WHERE user_id = $user AND {then}
     """
+    sql = f"""
+        SELECT {LINE} AS line, {PLACE} FROM ({" UNION ALL BY NAME ".join([*told, planned])})
+        ORDER BY session_id NULLS LAST, due, number, {ORDER}
+    """
+    given = {"user": user_id, "until": _or_ever(until), "known": _or_ever(known_at)}
     with connect(root, tenant=tenant, views=(*tables, "plans", "revisions")) as db:
-        for line, *place in db.execute(sql, {"user": user_id}).fetchall():
+        for line, *place in db.execute(sql, given).fetchall():
             yield line, tuple(place)
+
+
+def _or_ever(until: int | None) -> int:
+    return 2**62 if until is None else until
 
 
 class _Rows:

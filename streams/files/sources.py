@@ -1,7 +1,7 @@
 """Files as records with positions: NDJSON, gzip, Parquet, pipes and stdin.
 
 A position is the line from 1 (in Parquet the row). A file is known by its absolute path and the
-hash of the bytes already read, so that a second run goes on where the first one ended, and a file
+hash of the bytes already read, so that a second run continues where the first one ended, and a file
 whose beginning changed counts as another. A last line that breaks off in the middle of its record
 is not read yet: who writes the file may still be at it. A pipe is read once and known by when.
 """
@@ -59,12 +59,14 @@ class Source:
     """One file being read. `position` says how far, once a chunk has been handed out.
 
     `unfinished`: how many bytes at the end are a line that is not whole yet, for a later run.
+    `read_before`: how many lines, or rows, earlier runs have read.
     """
 
     def __init__(self, path: str, known: Position | None = None) -> None:
         self.is_stream = _is_stream(path)
         self.topic = _named_by_time(path) if self.is_stream else str(Path(path).resolve())
         self.unfinished = 0
+        self.read_before = 0
         self._path = path
         self._hash = sha256()
         self._bytes = 0
@@ -123,6 +125,7 @@ class Source:
         if self._hash.hexdigest() != known.digest:
             return False
         self._bytes, self._lines = known.bytes, known.lines
+        self.read_before = known.lines
         self._goes_on = not block.endswith(b"\n")
         return True
 
@@ -217,7 +220,7 @@ class Source:
         whole = self._hash.hexdigest()
         known = self._known
         skip = known.lines if known and known.digest == whole else 0
-        self._lines = 0
+        self._lines, self.read_before = 0, skip
         try:
             with pq.ParquetFile(self._path) as file:
                 for batch in file.iter_batches(batch_size=ROWS):
@@ -280,7 +283,9 @@ def _opened(path: str) -> tuple[IO[bytes], bytes]:
     if begins == PARQUET or path.lower().endswith(".parquet"):
         if _is_stream(path):
             file.close()
-            raise ConfigurationError(f"{path}: Parquet is no stream: save it as a file, name that")
+            raise ConfigurationError(
+                f"{path}: Parquet cannot be read from a pipe; save it as a file"
+            )
         return file, PARQUET
     if begins[:2] == GZIP:
         unpacked = gzip.GzipFile(fileobj=file)

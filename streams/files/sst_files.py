@@ -25,7 +25,7 @@ WINDOW_BITS = -14  # RocksDB's default
 
 
 def export(cursor: RdictIter, folder: Path, without: bytes) -> None:
-    """Writes all rows but those whose keys begin so, into a folder made anew."""
+    """Writes all rows but those whose keys begin so, into a folder made again."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     rows = _rows(cursor, without)

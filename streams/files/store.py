@@ -17,6 +17,7 @@ from rocksdict import WriteBatch
 from streams.errors import ConfigurationError
 from streams.files import sst_files
 from streams.files.database import open_database, rows_named, rows_under
+from streams.folds.session_state import HEADER
 from streams.pipeline.entity import Entity, Where, unpack
 from streams.pipeline.ports import StoreError
 
@@ -105,7 +106,7 @@ class Store:
         and key, the row. Raises StoreError."""
         start = table[0].encode() + b"\0"
         try:
-            for where, row in rows_named(self._db.iter(), b"h", after.encode() or start):
+            for where, row in rows_named(self._db.iter(), HEADER.encode(), after.encode() or start):
                 if not where.startswith(start):
                     return
                 _, tenant, key = where.decode().split("\0")
@@ -153,7 +154,7 @@ class Store:
         try:
             self._db.write(batch)
         except Exception as error:
-            raise StoreError(f"{self._path}: {error}; make room and run again") from None
+            raise StoreError(f"{self._path}: {error}; free disk space and run it again") from None
         # an iterator sees the store as it was when made, and steps over all that came since
         self._cursor = self._db.iter()
 
@@ -229,7 +230,7 @@ class Store:
         try:
             sst_files.ingest(self._db, files)
         except Exception as error:
-            raise StoreError(f"{self._path}: {error}; make room and run again") from None
+            raise StoreError(f"{self._path}: {error}; free disk space and run it again") from None
         self._cursor = self._db.iter()
 
     def close(self) -> None:

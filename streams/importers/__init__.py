@@ -1,34 +1,46 @@
 """Foreign formats in: each importer turns a file into input records (docs/importing.md).
 
-To add one: a module with `read(path, skipped, told)`, and a line in `IMPORTERS`.
+To add one: a module with `read(path, skipped, told)`, and its format in `FORMATS`.
 """
 
-from collections.abc import Iterator
-from pathlib import Path
+from typing import NamedTuple
 
-from schemas.base import JsonObject
-from streams.importers import chatgpt_export, langgraph, openai_chat
-from streams.importers.base import NOTHING, Importer, ImportFault, NoUser, Skipped, Told
 
-IMPORTERS: dict[str, Importer] = {
-    "openai-chat": openai_chat.read,
-    "chatgpt-export": chatgpt_export.read,
-    "langgraph": langgraph.read,
+class Format(NamedTuple):
+    """Where a format's `read` is, a module of this folder, and what its files are (Markdown)."""
+
+    module: str
+    about: str
+
+
+FORMATS = {
+    "turnfold": Format(
+        "turnfold", "a person's archive, as `turnfold export` writes it ([export.md](export.md))"
+    ),
+    "openai-chat": Format(
+        "openai_chat",
+        "JSON or JSONL; an item is `{session_id?, user_id?, created?, messages: [...]}` or a bare "
+        "array of messages",
+    ),
+    "chatgpt-export": Format(
+        "chatgpt_export",
+        "the `conversations.json` of a ChatGPT data export, or the export's `.zip`",
+    ),
+    "langgraph": Format(
+        "langgraph", "a SQLite file of LangGraph checkpoints; needs the extra `langgraph`"
+    ),
+    "langgraph-postgres": Format(
+        "langgraph_postgres",
+        "a file with the connection string of a PostgreSQL database of LangGraph checkpoints; "
+        "needs the extra `langgraph-postgres`",
+    ),
+    "mem0": Format(
+        "mem0", "JSON or JSONL; what mem0's `get_all` answers, pages or memories one by one"
+    ),
+    "zep": Format(
+        "zep",
+        "JSON or JSONL; an item is a thread of Zep, `{thread_id, user_id, messages: [...]}`, or a "
+        "user's facts, `{user_id, edges: [...]}`",
+    ),
 }
-
-
-def convert(
-    format: str, path: Path | str, skipped: Skipped | None = None, told: Told = NOTHING
-) -> Iterator[JsonObject]:
-    """A foreign file's conversations as input records, read as they are asked for.
-
-    `told` says what the file may leave out. What is left out of the import is counted in `skipped`
-    by its reason. Raises ImportFault for an unknown format at once, and for a file that cannot be
-    imported when the fault is reached.
-    """
-    if format not in IMPORTERS:
-        raise ImportFault(f"unknown format {format!r}: use one of {', '.join(IMPORTERS)}")
-    return IMPORTERS[format](Path(path), Skipped() if skipped is None else skipped, told)
-
-
-__all__ = ["IMPORTERS", "ImportFault", "Importer", "NoUser", "Skipped", "Told", "convert"]
+"""Name -> format. A module is loaded when a file of its format is imported."""

@@ -1,4 +1,5 @@
 """`langgraph`: a SQLite file of LangGraph checkpoints, read through the saver's own API.
+`langgraph_postgres` has those of a PostgreSQL database.
 
 Of each thread the newest checkpoint's `messages` channel is the conversation; earlier checkpoints
 only say when a message was first there. thread_id = session_id, a `user_id` in the checkpoint's
@@ -8,7 +9,7 @@ extra; openai_chat does the rest.
 
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,11 @@ from streams.importers.base import NOTHING, ImportFault, Skipped, Told
 from streams.pipeline import withheld
 
 if TYPE_CHECKING:
-    from langgraph.checkpoint.base import CheckpointTuple
+    from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
     from langgraph.checkpoint.sqlite import SqliteSaver
+
+    Saver = BaseCheckpointSaver[Any]
 
 CHANNEL = "messages"
 ROLES = {"human": "user", "ai": "assistant"}  # LangChain's names; the others are OpenAI's
@@ -30,27 +34,32 @@ ROLES = {"human": "user", "ai": "assistant"}  # LangChain's names; the others ar
 def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObject]:
     """The file's threads as input records, oldest thread first, one thread at a time."""
     with _saver(path) as saver:
-        yield from openai_chat.parse(_items(saver, skipped), skipped, told)
+        yield from openai_chat.parse(items(saver, _threads(saver), skipped), skipped, told)
 
 
 @contextmanager
 def _saver(path: Path) -> "Iterator[SqliteSaver]":
     """A saver over a copy of the file: opening one writes to its database."""
     try:
-        from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
         from langgraph.checkpoint.sqlite import SqliteSaver
     except ImportError:
         reason = "LangGraph's SQLite saver is not installed: install turnfold[langgraph]"
         raise ImportFault(reason) from None
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file")
-    # Only LangChain's and LangGraph's own types: a checkpoint must not construct anything else.
-    serializer = JsonPlusSerializer(allowed_msgpack_modules=None)
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "checkpoints.sqlite")
         _copy(path, copy)
         with closing(sqlite3.connect(copy, check_same_thread=False)) as connection:
-            yield SqliteSaver(connection, serde=serializer)
+            yield SqliteSaver(connection, serde=serializer())
+
+
+def serializer() -> "JsonPlusSerializer":
+    """Reads LangChain's and LangGraph's own types alone: a checkpoint must not construct anything
+    else."""
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+    return JsonPlusSerializer(allowed_msgpack_modules=None)
 
 
 def _copy(path: Path, copy: Path) -> None:
@@ -65,8 +74,9 @@ def _copy(path: Path, copy: Path) -> None:
         raise ImportFault(f"not a SQLite file of LangGraph checkpoints: {error}") from None
 
 
-def _items(saver: "SqliteSaver", skipped: Skipped) -> Iterator[JsonObject]:
-    for thread_id in _threads(saver):
+def items(saver: "Saver", threads: Iterable[str], skipped: Skipped) -> Iterator[JsonObject]:
+    """The threads as items of openai_chat; those without messages are counted."""
+    for thread_id in threads:
         item = _item(saver, thread_id)
         if item is None:
             skipped[f"thread without a {CHANNEL} channel"] += 1
@@ -84,7 +94,7 @@ def _threads(saver: "SqliteSaver") -> list[str]:
     return list(reversed(seen))
 
 
-def _item(saver: "SqliteSaver", thread_id: str) -> JsonObject | None:
+def _item(saver: "Saver", thread_id: str) -> JsonObject | None:
     """A thread as an item of openai_chat; None without messages."""
     config: Any = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
     saved = saver.list(config)

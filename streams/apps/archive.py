@@ -1,0 +1,114 @@
+"""Everything that a history holds of one person, as JSON lines (docs/export.md).
+
+Whose a row is, `forget` and this agree on (`sinks.erasure`). Of sessions that others took part in
+a person gets their own turns and what was answered to them, never what the others said.
+"""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from _duckdb import DuckDBPyConnection
+
+from schemas.time import format_time
+from sinks.erasure import OF_SESSION, conditions, scope
+from sinks.history import connect, quoted, read
+from streams.files.stored_records import LINE, OFFSET, PLACE, SAID, more, plan_order
+
+FORMAT, VERSION = "turnfold", 1
+BATCH = 1_000
+_encode = msgspec.json.Encoder().encode
+
+WHOLE = "t.session_id IN (FROM whole_session)"
+_DOCUMENTS = {
+    "profile": ("profile_current", "t.user_id = {user}"),
+    "session": ("session_current", WHOLE),
+    "task": ("task_current", WHOLE),
+}
+"""Kind of line -> view of documents, and which are the person's."""
+_ROWS = {
+    "state": ("state_current", "t.owner_id = {user}"),
+    "preference": ("preference_current", "t.owner_id = {user}"),
+    "mood": ("mood_current", "t.owner_id = {user}"),
+    "revision": (
+        "revisions",
+        f"(t.owner_id = {{user}} AND NOT {OF_SESSION}) "
+        f"OR (t.owner_id IN (FROM whole_session) AND {OF_SESSION})",
+    ),
+    "affect": ("affects", "t.user_id = {user}"),
+    "link": (
+        "links",
+        "IF(coalesce(t.provisional, false), t.owner_id IN (FROM whole_session), "
+        "t.owner_id = {user})",
+    ),
+    "thread": ("threads", "t.owner_id = {user}"),
+}
+"""Kind of line -> table or view, and which rows are the person's."""
+JSON = ("before", "after", "payload", "doc")
+"""Columns that hold JSON."""
+
+
+def export(root: Path, tenant: str, user_id: str) -> Iterator[bytes]:
+    """The archive, line by line: a header, the records that were folded, what memory made of them,
+    and an end with the number of lines. Nothing at all for a user of whom nothing is held.
+
+    Raises HistoryError.
+    """
+    with connect(root, tenant=tenant) as db:
+        scope(db, tenant, user_id)
+        head = {"kind": "header", "format": FORMAT, "version": VERSION, "tenant": tenant,
+                "user_id": user_id, "exported_at": format_time(time.time_ns() // 1000)}  # fmt: skip
+        count = 0
+        for line in _lines(db, user_id):
+            if not count:
+                yield _encode(head) + b"\n"
+            count += 1
+            yield line + b"\n"
+        if count:
+            yield _encode({"kind": "end", "lines": count + 2}) + b"\n"
+
+
+def _lines(db: DuckDBPyConnection, user_id: str) -> Iterator[bytes]:
+    for record in _records(db, user_id):
+        yield b'{"kind":"record","record":' + record + b"}"
+    user = quoted(user_id)
+    for kind, (view, theirs) in _DOCUMENTS.items():
+        sql = f"SELECT doc FROM {view} t WHERE {theirs.format(user=user)}"
+        for (document,) in db.execute(sql).fetchall():
+            yield _encode({"kind": kind, "document": msgspec.Raw(document.encode())})
+    for kind, (view, theirs) in _ROWS.items():
+        for row in read(db, f"SELECT t.* FROM {view} t WHERE {theirs.format(user=user)}").objects():
+            yield _encode({"kind": kind, "row": _plain(row)})
+
+
+def _records(db: DuckDBPyConnection, user_id: str) -> Iterator[bytes]:
+    """The input records in the order in which they came, and behind them the plans as they were
+    applied: folded so, they make the person's memory again."""
+    union = " UNION ALL BY NAME ".join(
+        f"SELECT recorded_at, {PLACE}, doc, {more(table)} AS more FROM {table} t "
+        f"WHERE {conditions(table)}"
+        for table in SAID
+    )
+    said = f"SELECT {LINE} FROM ({union}) ORDER BY recorded_at, src_topic, src_partition, {OFFSET}"
+    plans = f"""
+        SELECT {LINE} FROM (
+            SELECT due, number, doc, {more("plans")} AS more
+            FROM plans JOIN ({plan_order(f"user_id = {quoted(user_id)}")})
+            USING (tenant, user_id, plan_id) WHERE user_id = {quoted(user_id)}
+        ) ORDER BY due, number
+    """
+    for sql in (said, plans):
+        found = db.execute(sql)
+        while rows := found.fetchmany(BATCH):
+            for (line,) in rows:
+                yield bytes(line)
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with its JSON as JSON."""
+    return {
+        name: msgspec.Raw(value.encode()) if name in JSON and isinstance(value, str) else value
+        for name, value in row.items()
+    }

@@ -1,0 +1,147 @@
+"""Erasures that a server was asked for: each is on disk before it is promised, and goes on after a
+kill.
+
+`_erasures/ID.json` in a history's folder says who is to be erased and, once that is done, the
+receipt in place of the name.
+"""
+
+import logging
+import time
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from sinks.disk import trouble
+from sinks.root import HistoryError, replace
+from streams.errors import TurnfoldError
+
+log = logging.getLogger(__name__)
+
+FOLDER = "_erasures"
+AGAIN = 2.0
+"""Seconds until an erasure that could not be done is tried again."""
+END_WITHIN = 20.0
+"""Seconds that one under way may take, once the server ends; a later start continues it."""
+
+
+class Erasure(msgspec.Struct, frozen=True):
+    """One erasure; times in microseconds. Once it is done (`finished_at`) it names nobody."""
+
+    id: str
+    tenant: str
+    requested_at: int
+    user_id: str | None = None
+    finished_at: int | None = None
+    receipt: dict[str, Any] | None = None
+
+    def of(self, tenant: str, user_id: str) -> bool:
+        """Whether it is still to erase this user."""
+        return (self.tenant, self.user_id) == (tenant, user_id)
+
+
+class Erasures:
+    """Those of one history, done in a thread of their own, one after the other, while it is
+    entered. The history is borrowed of its server, as the command `forget` does."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._folder = root / FOLDER
+        self._lock = Lock()
+        self._waiting: dict[str, Erasure] = {}
+        self._under_way: str | None = None
+        self._asked = Event()
+        self._ending = Event()
+        self._thread = Thread(target=self._run, name="erase", daemon=True)
+
+    def start(self) -> None:
+        """Continues what an earlier process was asked for. Raises OSError."""
+        for file in sorted(self._folder.glob("*.json")):
+            found = _decode(file.read_bytes())
+            if found.finished_at is None:
+                self._waiting[found.id] = found
+        self._asked.set()
+        self._thread.start()
+
+    def close(self) -> None:
+        """Begins no more; one under way may end."""
+        self._ending.set()
+        self._asked.set()
+        self._thread.join(END_WITHIN)
+
+    def ask(self, tenant: str, user_id: str) -> Erasure:
+        """The erasure of a user, on disk; one that waits already is not asked for again. One under
+        way is: it leaves what came after it began. Raises OSError."""
+        with self._lock:
+            for known in self._waiting.values():
+                if known.of(tenant, user_id) and known.id != self._under_way:
+                    return known
+            made = Erasure(uuid4().hex, tenant, time.time_ns() // 1000, user_id)
+            self._folder.mkdir(exist_ok=True)
+            self._write(made)
+            self._waiting[made.id] = made
+        self._asked.set()
+        return made
+
+    def find(self, tenant: str, id: str) -> Erasure | None:
+        """An erasure of a tenant."""
+        known = self._waiting.get(id)
+        if known is None:
+            try:
+                known = _decode((self._folder / f"{id}.json").read_bytes())
+            except FileNotFoundError:
+                return None
+        return known if known.tenant == tenant else None
+
+    def _write(self, erasure: Erasure) -> None:
+        text = msgspec.json.encode(erasure).decode()
+        replace(self._folder / f"{erasure.id}.json", text + "\n")
+
+    def _run(self) -> None:
+        while not self._ending.is_set():
+            self._asked.wait()
+            self._asked.clear()
+            while not self._ending.is_set() and (erasure := self._next()):
+                if not self._done(erasure):
+                    self._leave(erasure)
+                    self._ending.wait(AGAIN)
+
+    def _next(self) -> Erasure | None:
+        """The one that waits longest; from now on it is under way."""
+        with self._lock:
+            found = next(iter(self._waiting.values()), None)
+            self._under_way = None if found is None else found.id
+        return found
+
+    def _leave(self, erasure: Erasure) -> None:
+        """It waits behind the others, who may have no such trouble."""
+        with self._lock:
+            self._under_way = None
+            self._waiting[erasure.id] = self._waiting.pop(erasure.id)
+
+    def _done(self, erasure: Erasure) -> bool:
+        """Whether it is done now."""
+        from streams.apps import maintenance  # not needed before, and slow to load
+
+        try:
+            assert erasure.user_id is not None, "it waits, so it names whom"
+            receipt = maintenance.forget(self._root, erasure.tenant, erasure.user_id)
+            now = time.time_ns() // 1000
+            ended = msgspec.structs.replace(erasure, user_id=None, finished_at=now, receipt=receipt)
+            self._write(ended)
+        except (TurnfoldError, HistoryError, OSError) as error:
+            log.warning("erasure %s: %s; trying again", erasure.id, trouble(error) or str(error))
+            return False
+        except Exception as error:  # its words may quote a record
+            log.error("erasure %s: %s; trying again", erasure.id, type(error).__name__)
+            return False
+        with self._lock:
+            self._under_way = None
+            del self._waiting[erasure.id]
+        log.info("erasure %s: done", erasure.id)
+        return True
+
+
+_decode = msgspec.json.Decoder(Erasure).decode

@@ -1,0 +1,220 @@
+"""Folds sources into the store and the tables of a generation, a batch at a time.
+
+Exactly once, by three steps a batch:
+1. note in the store at which version each Delta table stands;
+2. append the batch's rows to the tables, one commit each;
+3. write the fold's tables, the files' positions and the counters to the store, and drop the note.
+A thread does this while the next batch is folded; one batch at a time.
+A run that finds a note was killed between 1 and 3: it takes the tables back to the noted versions
+and continues from the store, which knows nothing of that batch (docs/decisions.md says why back and
+not forward).
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from itertools import islice
+from typing import Protocol
+
+import pyarrow as pa
+from rocksdict import WriteBatch
+
+from sinks.delta import History
+from sinks.root import HistoryWriteError
+from sinks.tables import to_arrow
+from streams.files.access import repair
+from streams.files.applier import Applier, Stored
+from streams.files.sources import Position
+from streams.files.store import Store
+from streams.folds.outcome import Outcome
+from streams.folds.rows import Input
+from streams.folds.session_state import HEADER, visible
+from streams.pipeline.decode import Given
+from streams.pipeline.retention import is_past, updated_at_of
+
+BATCH_RECORDS = 16_384
+PACK_RECORDS = 512
+BATCH_BYTES = 32_000_000
+BATCH_ENTITIES = 10_000  # sessions and users whose rows wait to be written, twice 7 KB each
+BATCH_SECONDS = 10.0
+LOOKED_AT = 2_000  # sessions that a pass looks at in one batch
+
+Progress = Callable[[str, int, int, int], None]  # path, bytes read, bytes in all, records
+
+
+class Readable(Protocol):
+    """Where records come from: `streams.files.sources.Source`, or a history being replayed."""
+
+    topic: str
+    size: int
+
+    @property
+    def position(self) -> Position | None: ...
+
+    @property
+    def progress(self) -> int: ...
+
+    def chunks(self) -> Iterator[list[Given]]: ...
+
+
+class Runner:
+    """Folds sources into the store and the tables, a batch at a time. `retention` in microseconds:
+    sessions that were last updated so long ago are stored cold; None: none is."""
+
+    batch_records, batch_seconds = BATCH_RECORDS, BATCH_SECONDS
+
+    def __init__(
+        self,
+        store: Store,
+        tables: History,
+        applier: Applier,
+        progress: Progress | None,
+        retention: int | None = None,
+    ) -> None:
+        self.store = store
+        self.tables = tables
+        self.applier = applier
+        self.progress = progress
+        self.retention = retention
+        self.positions: dict[str, Position] = {}
+        self.total: Counter[str] = Counter(store.value("counts") or {})
+        self.number: int = store.value("batch") or 0
+        self.app_id: str = store.value("writer")
+        self.writer = ThreadPoolExecutor(1, "writer")
+        self.pending: Future[None] | None = None
+        self.cooled = 0
+        self._cooling_after = ""
+        self.packed: dict[str, list[pa.Table]] = {}
+        self.unpacked = 0
+        self.batch = 0
+        self.batch_bytes = 0
+        self.batch_began = 0.0
+
+    @contextmanager
+    def committing(self) -> Iterator[None]:
+        """Writes what was read meanwhile, the last batch too."""
+        with self.writer:
+            yield
+            self.commit()
+            self.settle()
+
+    def read(self, source: Readable, shown: str) -> None:
+        """Folds what the source has, a batch after the other; the last one waits for more.
+
+        `shown` is its name for `progress`.
+        """
+        topic = source.topic
+        self.batch_began = self.batch_began or time.monotonic()
+        try:
+            for chunk in source.chunks():
+                self.apply(chunk)
+                if self.is_full:
+                    self._note(topic, source.position)
+                    self.commit()
+                if self.progress:
+                    read = self.applier.counts["read"]
+                    self.progress(shown, source.progress, source.size, read)
+        finally:
+            self._note(topic, source.position)
+
+    def _note(self, topic: str, position: Position | None) -> None:
+        if position is not None:
+            self.positions[topic] = position
+
+    def apply(
+        self,
+        chunk: list[Given],
+        recorded_at: int | None = None,
+        read: Sequence[Input | None] | None = None,
+    ) -> list[Outcome]:
+        """Folds some records into the next batch; what each ended as, once that is committed."""
+        outcomes = self.applier.apply(chunk, recorded_at, read)
+        self.batch += len(chunk)
+        self.batch_bytes += sum([len(line) for line, _ in chunk])
+        self.unpacked += len(chunk)
+        if self.unpacked >= PACK_RECORDS:
+            self._pack(self.applier.take_rows())
+        return outcomes
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the batch should be committed now."""
+        return (
+            self.batch >= self.batch_records
+            or self.store.changed >= BATCH_ENTITIES
+            or self.batch_bytes >= BATCH_BYTES
+            or time.monotonic() - self.batch_began >= self.batch_seconds
+        )
+
+    def cool(self, most: int = LOOKED_AT) -> bool:
+        """Looks at so many more of the open sessions; the next commit stores those cold that are
+        past their retention. Whether it has looked at all, and begins again.
+
+        By the clock, which no record can move: where rows lie is not memory.
+        """
+        if self.retention is None:
+            return True
+        horizon = time.time_ns() // 1000 - self.retention
+        heads = self.store.heads("sessions", self._cooling_after)
+        for self._cooling_after, where, header in islice(heads, most):
+            if is_past(updated_at_of(header), horizon):
+                entity = self.store.entity("sessions", *where)
+                if is_past(visible(entity, entity[HEADER], self.applier.rules).updated_at, horizon):
+                    self.store.cool(entity)
+                    self.cooled += 1
+        if next(heads, None) is not None:
+            return False
+        self._cooling_after = ""
+        return True
+
+    def _pack(self, rows: dict[str, list[Stored]]) -> None:
+        """Rows as columns: a tenth of the memory, and what comes next finds its cache warm."""
+        self.unpacked = 0
+        for name, some in rows.items():
+            self.packed.setdefault(name, []).append(to_arrow(name, some))
+
+    def commit(self) -> None:
+        """Hands one batch to the writing thread, once it has written the one before."""
+        self.settle()
+        self._pack(self.applier.take_rows())
+        for documents in self.applier.take_documents(PACK_RECORDS):
+            self._pack(documents)
+        packed, self.packed = self.packed, {}
+        self.number += 1
+        prepared = self.store.prepare(
+            {
+                **{f"file/{topic}": list(at) for topic, at in self.positions.items()},
+                "counts": dict(self.total + self.applier.counts),
+                "batch": self.number,
+                "writing": None,
+            }
+        )
+        self.pending = self.writer.submit(self._write, packed, prepared, self.number)
+        self.positions.clear()
+        self.batch, self.batch_bytes, self.batch_began = 0, 0, time.monotonic()
+
+    def _write(self, packed: dict[str, list[pa.Table]], prepared: WriteBatch, number: int) -> None:
+        """One batch: note, tables, store."""
+        if packed:
+            self.store.write_values({"writing": self.tables.delta_versions()})
+            while packed:  # each table's pieces go as soon as they are one
+                name = next(iter(packed))
+                rows = pa.concat_tables(packed.pop(name)).combine_chunks()
+                self.tables.append(name, rows, self.app_id, number)
+        self.store.write(prepared)
+
+    def settle(self) -> None:
+        """Waits until what was handed over is written. Raises HistoryWriteError, StoreError: then
+        this runner has ended, and another continues from the store."""
+        if self.pending is None:
+            return
+        try:
+            self.pending.result()
+        except HistoryWriteError:
+            with suppress(Exception):  # else the next run finds the note, and nothing is lost
+                repair(self.store, self.tables)
+            raise
+        self.pending = None
+        self.store.written()

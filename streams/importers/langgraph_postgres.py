@@ -1,0 +1,66 @@
+"""`langgraph-postgres`: LangGraph's checkpoints in a PostgreSQL database, read through the saver's
+own API. Needs the `langgraph-postgres` extra; `langgraph` says what becomes of a thread.
+
+The file holds a connection string as libpq takes it (`postgresql://…` or `host=… dbname=…`), so
+that no password stands in the shell's history; what it leaves out comes from libpq's environment
+(PGHOST, PGPASSWORD, PGSERVICE). The session is read-only, and sees the database at one moment.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from schemas.base import JsonObject
+from streams.importers import json_stream, langgraph, openai_chat
+from streams.importers.base import NOTHING, ImportFault, Skipped, Told
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+    from psycopg.rows import DictRow
+
+THREADS = """
+SELECT thread_id FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id
+ORDER BY min(checkpoint_id), thread_id
+"""
+"""Oldest first: the ids of checkpoints begin with their times."""
+CONNECT_SECONDS = 10
+
+
+def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObject]:
+    """The database's threads as input records, oldest thread first, one thread at a time."""
+    with _connected(path) as connection:
+        from langgraph.checkpoint.postgres import PostgresSaver
+
+        saver = PostgresSaver(connection, serde=langgraph.serializer())
+        threads = [row["thread_id"] for row in connection.execute(THREADS).fetchall()]
+        yield from openai_chat.parse(langgraph.items(saver, threads, skipped), skipped, told)
+
+
+@contextmanager
+def _connected(path: Path) -> "Iterator[Connection[DictRow]]":
+    """Raises ImportFault where there is no such database, or it holds no checkpoints."""
+    try:
+        import psycopg
+        from langgraph.checkpoint import postgres  # noqa: F401 - whether it is there
+        from psycopg.rows import dict_row
+    except ImportError:
+        reason = (
+            "LangGraph's PostgreSQL saver is not installed: install turnfold[langgraph-postgres]"
+        )
+        raise ImportFault(reason) from None
+    with json_stream.open_text(path) as stream:
+        told = stream.read(json_stream.CHUNK).strip()
+    try:
+        with psycopg.connect(
+            told, row_factory=dict_row, connect_timeout=CONNECT_SECONDS, prepare_threshold=0
+        ) as connection:
+            connection.read_only = True
+            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            yield connection
+    except psycopg.errors.UndefinedTable:
+        reason = "the database has no table `checkpoints`: it is not one that PostgresSaver set up"
+        raise ImportFault(reason) from None
+    except psycopg.Error as error:
+        said = " ".join(str(error).split())
+        raise ImportFault(f"PostgreSQL: {said}") from None

@@ -1,0 +1,195 @@
+"""Messages of one request as records that continue their session (docs/http.md, Messages).
+
+What the session's rows say decides how they are read: an answer belongs to the turn that waits for
+it. A request that is sent again becomes the same records, so that they are duplicates: ids are
+made of the messages', and of what is there already the time is kept.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from schemas.base import JsonObject
+from streams.folds.rows import Rows
+from streams.importers.base import Skipped
+from streams.importers.content import Content
+from streams.importers.session_past import MESSAGE, SYSTEM, SessionPast, Waiting
+from streams.importers.turns import Call, Made, Turn, TurnMaker
+
+PACE = 1
+"""Microseconds from a message without a time to the next."""
+LIMIT = 1_000
+"""`max_iteration` of a task: who sends messages counts its own steps."""
+
+
+class Request(NamedTuple):
+    """Messages of one session and user. `ids`: one of each message, unique in the session.
+    `fields`: what is said of the turns that begin or are answered in it, such as `topic`."""
+
+    session_id: str
+    user_id: str
+    ids: Sequence[str]
+    messages: Sequence[JsonObject]
+    fields: JsonObject
+
+
+class Records(NamedTuple):
+    """What a request becomes. `left_out` counts by reason what no record can hold."""
+
+    made: list[Made]
+    left_out: Skipped
+    open_turn: str | None
+    """The turn that waits for its answer."""
+    is_old: bool
+    """Whether the request came so long ago that its times are not at hand: all are duplicates."""
+
+
+def records(rows: Rows, request: Request, clock: Callable[[], int]) -> Records:
+    """The records of a request, as the session stands; `clock` is asked for microseconds where
+    nothing says when it was. Raises ImportFault."""
+    left_out = Skipped()
+    maker = _RequestMaker(SessionPast(rows, request.ids), request, left_out)
+    maker.start(clock)
+    made = [one for at, message in enumerate(request.messages) for one in maker.take(at, message)]
+    return Records([*made, *maker.finish()], left_out, maker.open_turn, maker.is_old)
+
+
+def goes_on(rows: Rows, request: Request) -> bool:
+    """Whether the session has some of the messages, or a turn that they answer."""
+    past = SessionPast(rows, request.ids)
+    if past.is_known or past.known_start(None, PACE) is not None:
+        return True
+    return not _begins_with_user(request.messages) and past.waiting(False) is not None
+
+
+def first_time(messages: Sequence[JsonObject]) -> int | None:
+    """When the first message was said, if one of them has a time. Raises ImportFault."""
+    times = enumerate(given_times(messages))
+    return next((at - index * PACE for index, at in times if at is not None), None)
+
+
+def given_times(messages: Sequence[JsonObject]) -> list[int | None]:
+    """The time that each message names. Raises ImportFault."""
+    maker = TurnMaker("", None, lambda kind, index: "", Skipped())
+    return [maker.given_time(message, index) for index, message in enumerate(messages)]
+
+
+class _RequestMaker(TurnMaker):
+    """Takes a request's messages, behind those that came before them."""
+
+    def __init__(self, past: SessionPast, request: Request, left_out: Skipped) -> None:
+        super().__init__(
+            request.session_id,
+            request.user_id,
+            lambda kind, index: request.ids[index],  # a task's id is its turn's
+            left_out,
+            pace=PACE,
+            limit=LIMIT,
+        )
+        self._past = past
+        self._request = request
+        self._waiting = past.waiting(_begins_with_user(request.messages))
+        self._system_at = -2  # the newest system message
+        self._results: list[Made] = []  # while no turn is open
+        self._sought = False
+        self.is_old = False
+        self.open_turn: str | None = None
+        self.constraints = past.constraints(self._waiting)
+        if self._waiting is not None:
+            self._resume(self._waiting)
+
+    def start(self, clock: Callable[[], int]) -> None:
+        """Sets the time before the first message."""
+        at = first_time(self._request.messages)
+        if at is None:
+            at = self._past.known_start(self._waiting, PACE)
+        if at is None:
+            self.is_old = self._past.is_known
+            at = max(clock(), 0 if self._waiting is None else self._waiting.until + PACE)
+        self.now = at - PACE
+
+    def take(self, index: int, message: JsonObject) -> Iterator[Made]:
+        if message.get("role") == "assistant" and message.get("status") == "in_progress":
+            return  # it is sent again when it has ended
+        yield from super().take(index, message)
+
+    def constrain(self, index: int, text: str) -> None:
+        """System messages in a row replace those before them: most programs send them each time."""
+        if text and self._system_at != index - 1:
+            self.constraints = []
+        self._system_at = index
+        super().constrain(index, text)
+
+    def flush(self) -> Iterator[Made]:
+        """The turn has ended. It stands behind its recursions: who sends all again, because not all
+        of it came, finds it as it was."""
+        turn, waiting = self.turn, self._waiting
+        self.turn = self._waiting = None
+        yield from self._take_results()
+        if turn is None:
+            return
+        yield from turn.following
+        if waiting is not None and waiting.record is None:  # the session has its end
+            return
+        index = turn.index if waiting is None else turn.following[-1].place if turn.following else 0
+        is_told = waiting is None or turn.answer is not None
+        yield Made(index, _without_task(turn) | (self._request.fields if is_told else {}))
+
+    def finish(self) -> Iterator[Made]:
+        """What is left at the end. A turn without an answer waits for it."""
+        turn = self.turn
+        if turn is None or turn.answer is not None:
+            yield from self.flush()
+            return
+        yield from self._take_results()
+        if self._waiting is None or self._waiting.record is not None:
+            self.open_turn = turn.record["task_id"]
+        if self._waiting is None:
+            running = {"status": "running", SYSTEM: list(self.constraints)}
+            yield Made(turn.index, _without_task(turn) | self._request.fields | running)
+        yield from turn.following
+
+    def result(self, made: Made) -> None:
+        if self.turn is None:
+            self._results.append(made)
+        super().result(made)
+
+    def _resume(self, waiting: Waiting) -> None:
+        self.calls = [*waiting.calls]
+        said = {"task_id": waiting.event_id, "user_input": waiting.user_input}
+        self.turn = Turn((waiting.record or {}) | said, 0, waiting.iteration)
+
+    def _open(self, index: int, content: Content) -> Turn:
+        self._waiting = None
+        return super()._open(index, content)
+
+    def _take_results(self) -> Iterator[Made]:
+        results, self._results = self._results, []
+        yield from results
+
+    def _result(self, index: int, message: JsonObject) -> None:
+        before = self._past.answered_by(self._request.ids[index])
+        if before is not None:
+            self.result(Made(index, self._answered(*before, index, message)))
+            return
+        if not self._sought and all(call.match(message) is None for call in self.calls):
+            self._sought = True  # a result may come after the answer
+            self.calls = [*self._past.recent_calls(), *self.calls]
+        if all(call.match(message) is None for call in self.calls):
+            reason = "answers no call of this session"
+            raise self._fault(reason, f"messages[{index}].tool_call_id")
+        super()._result(index, message)
+
+    def _answered(self, call: Call, at: int, index: int, message: JsonObject) -> JsonObject:
+        result = super()._answered(call, at, index, message)
+        return result | {MESSAGE: self._request.ids[index]}
+
+
+def _without_task(turn: Turn) -> JsonObject:
+    """The turn's record. Its task is then that of its own id, and begins with its first step."""
+    return {name: value for name, value in turn.record.items() if name != "task_id"}
+
+
+def _begins_with_user(messages: Sequence[JsonObject]) -> bool:
+    """Whether the first who speaks, systems aside, is the user."""
+    roles = (one.get("role") for one in messages)
+    return next((one for one in roles if one not in ("system", "developer")), None) == "user"

@@ -1,0 +1,60 @@
+"""A person's archive, as `turnfold export` writes it (docs/export.md): its records, as they were.
+
+What memory made of them stands in the archive, too; it is made again when they are folded.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from schemas.base import JsonObject
+from streams.importers.base import NOTHING, ImportFault, Skipped, Told
+from streams.importers.json_stream import open_text
+
+FORMAT, VERSION = "turnfold", 1
+"""Of archives that are read (streams.apps.archive)."""
+
+
+def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObject]:
+    """The input records of an archive. Raises ImportFault for another format or version, and at
+    the end of one that breaks off."""
+    number = 0
+    last: JsonObject = {}
+    with open_text(path) as text:
+        for number, line in enumerate(text, 1):
+            last = _line(line, number)
+            if number == 1:
+                _check_header(last)
+            elif last["kind"] == "record":
+                record = last.get("record")
+                if not isinstance(record, dict):
+                    raise ImportFault("expected an object", item=number, field="record")
+                yield record
+    if last.get("kind") != "end" or last.get("lines") != number:
+        raise ImportFault(
+            f"the archive breaks off after line {number}: its last line is to be of kind `end`; "
+            "export it again"
+        )
+
+
+def _line(line: str, number: int) -> JsonObject:
+    try:
+        found: Any = msgspec.json.decode(line)
+    except msgspec.DecodeError as error:
+        raise ImportFault(f"not JSON: {error}", item=number) from None
+    except RecursionError:
+        raise ImportFault("not JSON that is read: nested too deeply", item=number) from None
+    if not isinstance(found, dict) or not isinstance(found.get("kind"), str):
+        raise ImportFault("expected an object with a `kind`", item=number, field="kind")
+    return found
+
+
+def _check_header(header: JsonObject) -> None:
+    if header.get("kind") != "header" or header.get("format") != FORMAT:
+        reason = 'expected {"kind": "header", "format": "turnfold", …}: is it of `turnfold export`?'
+        raise ImportFault(reason, item=1)
+    if header.get("version") != VERSION:
+        reason = f"{header.get('version')!r} is not {VERSION}, the version that is read here"
+        raise ImportFault(reason, item=1, field="version")

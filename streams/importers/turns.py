@@ -1,0 +1,295 @@
+"""Messages of OpenAI's chat API as turns with their recursions and tool results.
+
+A user message opens a turn and its task; what assistant and tools say before the next one belongs
+to it. `openai_chat` reads whole conversations with it, `session_messages` those of one request.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from schemas.base import SECOND, JsonObject, format_time
+from schemas.events import SCHEMA_VERSION
+from streams.folds.ids import canonical
+from streams.importers.base import MAX_ID, ImportFault, Skipped, micros
+from streams.importers.content import Content, read_content, starts_with_error
+
+TIME_FIELDS = ("created", "created_at", "create_time", "timestamp")
+MAX_CONSTRAINTS = 100
+MAX_IMAGES = 5
+MIN_ITERATIONS = 10
+NO_CONTENT = Content()
+
+Name = Callable[[str, int], str]
+"""The id of an `event`, `task` or `trace` that the message of that index makes."""
+
+
+class Made(NamedTuple):
+    """A record, and the index of the message that it was made of."""
+
+    place: int
+    record: JsonObject
+
+
+class Call:
+    """A recursion with calls, and which of them have been answered."""
+
+    def __init__(self, step: JsonObject) -> None:
+        self.step = step
+        self.calls: list[JsonObject] = step["action"]["output"]["tool_calls"]
+        self.answered: set[int] = set()
+
+    def match(self, message: JsonObject) -> int | None:
+        """The index of the call that this tool message answers, if it is one of these."""
+        call_id = message.get("tool_call_id")
+        found = [at for at, call in enumerate(self.calls) if _answers(message, call, call_id)]
+        return next((at for at in found if at not in self.answered), found[0] if found else None)
+
+
+class Turn:
+    """One turn in the making: its record and what follows from it."""
+
+    def __init__(self, record: JsonObject, index: int, iteration: int = 0) -> None:
+        self.record = record
+        self.index = index
+        self.iteration = iteration
+        self.following: list[Made] = []
+        self.answer: JsonObject | None = None
+
+    def answer_with(self, step: JsonObject, text: str) -> None:
+        """Takes a later answer over an earlier one, which stays as a reflection."""
+        if self.answer is not None:
+            self.answer["action"]["action_type"] = "REFLECT"
+        self.answer = step
+        self.record["agent_answer"] = text
+
+
+class TurnMaker:
+    """Takes the messages of one session in their order.
+
+    `pace`: microseconds from a message to the next one, where that has no time. `limit`: the
+    `max_iteration` of its tasks. `number`: the item that an ImportFault names.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        user_id: str | None,
+        name: Name,
+        skipped: Skipped,
+        *,
+        pace: int = SECOND,
+        limit: int = MIN_ITERATIONS,
+        number: int = 0,
+    ) -> None:
+        self.session_id = session_id
+        self.user_id = user_id
+        self.title: Any = None
+        self.now = 0
+        self.constraints: list[str] = []
+        self.calls: list[Call] = []
+        self.turn: Turn | None = None
+        self.opened = False
+        self.skipped = skipped
+        self._name = name
+        self._pace = pace
+        self._limit = limit
+        self._number = number
+
+    def take(self, index: int, message: JsonObject) -> Iterator[Made]:
+        """One more message; the records of the turn before, where this one opens the next."""
+        self.now = self._time(message, index)
+        role = message.get("role")
+        if role == "user":
+            yield from self.flush()
+            self._open(index, self._content(message))
+        elif role in ("system", "developer"):
+            self.constrain(index, self._content(message).text)
+        elif role == "assistant":
+            self._step(index, message)
+        elif role in ("tool", "function"):
+            self._result(index, message)
+        else:
+            reason = f"{role!r} is none of system, developer, user, assistant, tool, function"
+            raise self._fault(reason, f"messages[{index}].role")
+
+    def flush(self) -> Iterator[Made]:
+        """The records of the turn that was open: the turn, its recursions and tool results."""
+        turn, self.turn = self.turn, None
+        if turn:
+            yield Made(turn.index, turn.record)
+            yield from turn.following
+
+    def constrain(self, index: int, text: str) -> None:
+        """A system message: it binds the tasks that come after it."""
+        if text:
+            self.constraints.append(text)
+            self._skip("system message beyond a hundred", len(self.constraints) - MAX_CONSTRAINTS)
+            self.constraints = self.constraints[-MAX_CONSTRAINTS:]
+
+    def given_time(self, message: JsonObject, index: int) -> int | None:
+        """The time that the message names, in microseconds. Raises ImportFault."""
+        for name in TIME_FIELDS:
+            if message.get(name) is not None:
+                field = f"messages[{index}].{name}"
+                return micros(message[name], item=self._number, field=field)
+        return None
+
+    def _open(self, index: int, content: Content) -> Turn:
+        record = self._record("turn", event_id=self._name("event", index))
+        if self.user_id is not None:
+            record["user_id"] = self.user_id
+        record |= {
+            "task_id": self._name("task", index),
+            "source": "chat",
+            "user_input": content.text,
+            "agent_answer": "",
+            "status": "done",
+        }
+        if content.images:
+            record["image_summaries"] = list(content.images[:MAX_IMAGES])
+            self._skip("image description beyond five", len(content.images) - MAX_IMAGES)
+        if isinstance(self.title, str) and self.title.strip():
+            record["subject"] = {"content": self.title, "source": "agent", "confidence": 0.5}
+            self.title = None
+        self.turn, self.opened = Turn(record, index), True
+        return self.turn
+
+    def _step(self, index: int, message: JsonObject) -> None:
+        content = self._content(message)
+        text = content.with_images or _spoken(message)
+        thought = "\n".join(filter(None, (_reasoning(message), content.thought)))
+        calls = self._tool_calls(message, index)
+        if not (calls or text or thought):
+            self._skip("empty assistant message")
+            return
+        turn = self.turn or self._open(index, NO_CONTENT)
+        if calls:
+            thought = "\n".join(filter(None, (thought, text)))
+            output: JsonObject = {"tool_calls": calls}
+            step = self._recursion(turn, index, thought, "CALL_TOOL", output)
+            self.calls.append(Call(step))
+        elif text:
+            step = self._recursion(turn, index, thought, "ANSWER", {"answer": text})
+            turn.answer_with(step, text)
+        else:
+            self._recursion(turn, index, thought, "REFLECT", {})
+
+    def _recursion(
+        self, turn: Turn, index: int, thought: str, action_type: str, output: JsonObject
+    ) -> JsonObject:
+        turn.iteration += 1
+        step = self._record(
+            "recursion",
+            task_id=turn.record["task_id"],
+            trace_id=self._name("trace", index),
+            iteration_index=turn.iteration,
+            status="done",
+            observe="",
+            thought=thought,
+            action={"action_type": action_type, "output": output},
+            max_iteration=self._limit,
+        )
+        if turn.iteration == 1:
+            if turn.record["user_input"]:
+                step["objective"] = turn.record["user_input"]
+            if self.constraints:
+                step["constraints"] = list(self.constraints)
+        turn.following.append(Made(index, step))
+        return step
+
+    def _result(self, index: int, message: JsonObject) -> None:
+        for call in reversed(self.calls):
+            at = call.match(message)
+            if at is not None:
+                call.answered.add(at)
+                self.result(Made(index, self._answered(call, at, index, message)))
+                return
+        self._skip("tool message without its call")
+
+    def result(self, made: Made) -> None:
+        """A tool's result, behind what its turn has so far."""
+        if self.turn:  # always: the call itself stands in a turn
+            self.turn.following.append(made)
+
+    def _answered(self, call: Call, at: int, index: int, message: JsonObject) -> JsonObject:
+        text = self._content(message).with_images
+        failed = message.get("status") == "error" or starts_with_error(text)
+        result = self._record(
+            "tool_result", task_id=call.step["task_id"], trace_id=call.step["trace_id"]
+        )
+        call_id = call.calls[at].get("id")
+        unique = [one.get("id") for one in call.calls].count(call_id) == 1
+        if unique and isinstance(call_id, str) and 1 <= len(call_id) <= MAX_ID:
+            result["tool_call_id"] = call_id
+        else:
+            result["call_index"] = at
+        return result | {"result": text, "success": not failed}
+
+    def _tool_calls(self, message: JsonObject, index: int) -> list[JsonObject]:
+        """The calls as given; the older `function_call` as a call without an id."""
+        calls = message.get("tool_calls") or []
+        if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
+            raise self._fault("expected an array of objects", f"messages[{index}].tool_calls")
+        legacy = message.get("function_call")
+        if not calls and isinstance(legacy, dict):
+            return [{"type": "function", "function": legacy}]
+        return [dict(call) for call in calls]
+
+    def _record(self, kind: str, **fields: Any) -> JsonObject:
+        head = {"type": kind, "schema_version": SCHEMA_VERSION, "session_id": self.session_id}
+        return head | {"occurred_at": format_time(self.now)} | fields
+
+    def _time(self, message: JsonObject, index: int) -> int:
+        given = self.given_time(message, index)
+        if given is None:
+            return self.now + self._pace
+        return max(given, self.now + 1) if index else given
+
+    def _content(self, message: JsonObject) -> Content:
+        return read_content(message.get("content"), self.skipped)
+
+    def _skip(self, what: str, count: int = 1) -> None:
+        if count > 0:
+            self.skipped[what] += count
+
+    def _fault(self, reason: str, field: str) -> ImportFault:
+        return ImportFault(reason, item=self._number, field=field)
+
+
+def as_message(item: JsonObject) -> JsonObject:
+    """An item of OpenAI's Responses API as a message of its chat API; a message as it is."""
+    kind, call_id = item.get("type"), item.get("call_id")
+    rest = {name: item[name] for name in ("id", "created_at", "status") if name in item}
+    if kind == "function_call":
+        function = {"name": item.get("name"), "arguments": item.get("arguments")}
+        call = {"id": call_id, "type": "function", "function": function}
+        return rest | {"role": "assistant", "content": None, "tool_calls": [call]}
+    if kind == "function_call_output":
+        output = item.get("output")
+        text = output if isinstance(output, str | list) else canonical(output)
+        return rest | {"role": "tool", "tool_call_id": call_id, "content": text}
+    if kind == "reasoning":
+        parts = [*(item.get("summary") or ()), *(item.get("content") or ())]
+        thoughts = [one["text"] for one in parts if isinstance(one, dict) and one.get("text")]
+        return rest | {"role": "assistant", "reasoning_content": "\n".join(map(str, thoughts))}
+    return item
+
+
+def _answers(message: JsonObject, call: JsonObject, call_id: Any) -> bool:
+    """By id; a message without one (the older `function` role) by the function's name."""
+    if call_id:
+        return bool(call.get("id") == call_id)
+    function = call.get("function")
+    name = function.get("name") if isinstance(function, dict) else call.get("name")
+    return message.get("name") in (None, name)
+
+
+def _spoken(message: JsonObject) -> str:
+    """What an assistant said outside of `content`: a refusal, or its voice's transcript."""
+    audio = message.get("audio")
+    transcript = audio.get("transcript") if isinstance(audio, dict) else None
+    return str(message.get("refusal") or transcript or "")
+
+
+def _reasoning(message: JsonObject) -> str:
+    return str(message.get("reasoning_content") or message.get("reasoning") or "")
