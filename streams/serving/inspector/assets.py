@@ -1,0 +1,76 @@
+"""The files that pages load: scripts, styles, the mark. All of them lie in the package, so a page
+asks no other server for anything."""
+
+import gzip
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from streams.serving.http.problems import not_found
+
+PATH = "/static/"
+TYPES = {
+    "js": "text/javascript; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "svg": "image/svg+xml",
+    "LICENSE": "text/plain; charset=utf-8",
+}
+FOR_EVER = "public, max-age=31536000, immutable"
+"""Of a file whose address names its content."""
+ASKED_EACH_TIME = "no-cache"
+_FOLDER = files(__package__) / "static"
+
+
+class Asset(NamedTuple):
+    """`digest`: the first characters of the content's SHA-256, which its address names."""
+
+    body: bytes
+    packed: bytes
+    digest: str
+    media_type: str
+
+
+@cache
+def assets() -> dict[str, Asset]:
+    """All of them by name."""
+    return {
+        one.name: _asset(one.name, one.read_bytes())
+        for one in _FOLDER.iterdir()
+        if one.name.rpartition(".")[2] in TYPES
+    }
+
+
+def _asset(name: str, body: bytes) -> Asset:
+    digest = sha256(body).hexdigest()[:12]
+    return Asset(body, gzip.compress(body, mtime=0), digest, TYPES[name.rpartition(".")[2]])
+
+
+def address(name: str) -> str:
+    """Where a page finds a file. Raises KeyError where there is none of that name."""
+    return f"{PATH}{name}?v={assets()[name].digest}"
+
+
+async def asset(request: Request) -> Response:
+    """One file; `v`, the digest in its address, lets browsers keep it for ever."""
+    found = assets().get(request.path_params["name"])
+    if found is None:
+        raise not_found("file")
+    tag = f'"{found.digest}"'
+    current = request.query_params.get("v") == found.digest
+    headers = {
+        "etag": tag,
+        "cache-control": FOR_EVER if current else ASKED_EACH_TIME,
+        "vary": "Accept-Encoding",
+    }
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    packs = "gzip" in request.headers.get("accept-encoding", "")
+    if packs:
+        headers["content-encoding"] = "gzip"
+    return Response(
+        found.packed if packs else found.body, headers=headers, media_type=found.media_type
+    )

@@ -1,0 +1,103 @@
+"""The inspector as a whole: its routes, how a browser signs in, what one that is refused sees."""
+
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import Scope, Send
+
+from streams.pipeline.decode import TENANT
+from streams.serving.http.access import check_own_page
+from streams.serving.http.keys import ALL, Caller, Keys
+from streams.serving.http.refusal import Refusal
+from streams.serving.inspector import assets
+from streams.serving.inspector.browsers import Browsers, cookie, written
+from streams.serving.inspector.page import address_of, refused, render
+from streams.serving.inspector.views import VIEWS
+
+SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
+
+
+class Inspector:
+    """Implements `access.Pages`. Without keys nobody has to sign in."""
+
+    def __init__(self, keys: Keys | None) -> None:
+        self._keys = keys
+        self._browsers = Browsers()
+
+    def routes(self) -> list[BaseRoute]:
+        """Of all views, and of what they load."""
+        return [
+            *(route for view in VIEWS for route in view.routes()),
+            Route(assets.PATH + "{name}", assets.asset),
+            Route(SIGN_IN, self._sign_in, methods=["POST"]),
+            Route(SIGN_OUT, self._sign_out, methods=["POST"]),
+        ]
+
+    def is_open(self, path: str) -> bool:
+        return path.startswith(assets.PATH) or path in (SIGN_IN, SIGN_OUT)
+
+    def caller(self, scope: Scope) -> Caller | None:
+        return self._browsers.caller(scope)
+
+    async def refuse(self, scope: Scope, refusal: Refusal, send: Send) -> None:
+        request = Request(scope)
+        scope.setdefault("state", {}).setdefault("caller", None)
+        if refusal.status == 401:
+            made = _to_sign_in(request, address_of(request))
+        else:
+            made = refused(request, refusal)
+        await made(scope, _nothing, send)
+
+    async def _sign_in(self, request: Request) -> Response:
+        """Takes a key and, for a key of all tenants, a tenant; goes on to the page asked for."""
+        check_own_page(request.scope)
+        form = parse_qs((await request.body()).decode("utf-8", "replace"))
+        following = _own_path(form.get("next", [""])[0])
+        if self._keys is None:
+            return _go(following)
+        caller = self._keys.caller(form.get("key", [""])[0].strip().encode())
+        if caller is None:
+            return _to_sign_in(request, following, "sign_in.unknown")
+        if caller.tenant == ALL:
+            tenant = form.get("tenant", [""])[0].strip()
+            if not TENANT.fullmatch(tenant) or tenant == ALL:
+                return _to_sign_in(request, following, "sign_in.which_tenant")
+            caller = caller._replace(tenant=tenant)
+        self._browsers.end(request.scope)
+        return _go(following, written(self._browsers.begin(caller), request.scope))
+
+    async def _sign_out(self, request: Request) -> Response:
+        check_own_page(request.scope)
+        self._browsers.end(request.scope)
+        return _go("/", written("", request.scope))
+
+
+def _to_sign_in(request: Request, following: str, wrong: str | None = None) -> Response:
+    """The page that asks for a key. A browser that comes by a link on another site sends no cookie
+    (SameSite=Strict): told to ask again at once, it does so as from here, with the cookie."""
+    made = render(request, "sign_in.html", 401, following=following, wrong=wrong)
+    if request.method == "GET":
+        made.headers["www-authenticate"] = 'Bearer realm="turnfold"'
+        if request.headers.get("sec-fetch-site") == "cross-site" and not cookie(request.scope):
+            made.headers["refresh"] = "0"
+    return made
+
+
+def _own_path(text: str) -> str:
+    """A path of this server to go on to; `/` for anything else."""
+    parts = urlsplit(text)
+    is_own = text.startswith("/") and not text.startswith("//") and "\\" not in text
+    return text if is_own and not parts.netloc and text.isprintable() else "/"
+
+
+def _go(path: str, cookie: str | None = None) -> Response:
+    made = RedirectResponse(path, 303)
+    if cookie is not None:
+        made.headers["set-cookie"] = cookie
+    return made
+
+
+async def _nothing() -> dict[str, str]:  # a refused request's body is of no use
+    return {"type": "http.disconnect"}

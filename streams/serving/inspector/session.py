@@ -1,0 +1,71 @@
+"""View: a session, read as a chat. Beside each turn what it changed; its task as a tree."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import Query
+from starlette.requests import Request
+
+from schemas.base import Id
+from schemas.time import format_time, parse_time
+from streams import chronicle
+from streams.serving.http import routes_reading
+from streams.serving.http.route import AsOf, KnownAt, SessionInPath, serving, tenant_of
+from streams.serving.inspector.asking import Json, told
+from streams.serving.inspector.view import View
+
+SIZE = 50
+"""Turns of a chunk: what a page holds; it asks for others as they come into sight."""
+Chunk = Annotated[
+    int | None, Query(ge=0, le=10_000_000, description=f"Which {SIZE} turns, from 0.")
+]
+Turn = Annotated[Id | None, Query(description="The turns around this one.")]
+
+
+async def session(
+    request: Request,
+    session_id: SessionInPath,
+    chunk: Chunk = None,
+    turn: Turn = None,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+) -> Json:
+    """A session's turns in chunks, with what each changed, its tasks and its memory."""
+    here, tenant = serving(request), tenant_of(request)
+
+    def past(root: Path) -> dict[str, Any]:
+        found = chronicle.session(
+            root, tenant, session_id, size=SIZE, chunk=chunk, turn=turn, as_of=as_of,
+            known_at=known_at,
+        )  # fmt: skip
+        named = {one["task_id"] for one in found["turns"] if one["task_id"]}
+        tasks = chronicle.tasks(root, tenant, session_id, named)
+        users = {one["user_id"] for one in found["turns"] if one["user_id"]}
+        return {
+            **found,
+            "tasks": {one["global"]["task_id"]: one for one in tasks},
+            "steps": chronicle.steps(root, tenant, [session_id, *users]),
+        }
+
+    found = await here.past.ask("session", tenant, past)
+    for one in found["turns"]:
+        one["before"] = _before(one)
+    return {
+        "as_of": None if as_of is None else format_time(as_of),
+        "known_at": None if known_at is None else format_time(known_at),
+        "session_id": session_id,
+        "document": await told(routes_reading.session(request, session_id, as_of=as_of)),
+        **found,
+        "missing": [],
+    }
+
+
+def _before(turn: Json) -> Json:
+    """The two clocks right before a turn: what an agent could be handed for it."""
+    return {
+        "as_of": format_time(parse_time(turn["occurred_at"]) - 1),
+        "known_at": format_time(parse_time(turn["recorded_at"]) - 1),
+    }
+
+
+VIEW = View("/sessions/{session_id}", session, "session.html", "session.title", "session.about")

@@ -1,0 +1,94 @@
+"""How values look in a page: times, numbers, matches. All times are UTC."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any
+
+import msgspec
+from markupsafe import Markup, escape
+
+
+def moment(at: str | None) -> Markup:
+    """A time, to the minute; exact in the element's `datetime`."""
+    if not at:
+        return Markup("")
+    return Markup(
+        '<time datetime="{0}" title="{0}">{1} <span class="clock">{2}</span></time>'
+    ).format(at, at[:10], at[11:16])
+
+
+def day(at: str | None) -> Markup:
+    """A time's date."""
+    return (
+        Markup('<time datetime="{0}" title="{0}">{1}</time>').format(at, at[:10])
+        if at
+        else Markup("")
+    )
+
+
+def number(value: float | int) -> str:
+    """Whole numbers with spaces between thousands, others with two digits."""
+    if isinstance(value, int):
+        return f"{value:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    return f"{value:.2f}"
+
+
+def said(text: str) -> Markup:
+    """What somebody said: never markup, its direction its own."""
+    return Markup('<bdi dir="auto">{}</bdi>').format(text)
+
+
+def marked(text: str, matches: Iterable[Sequence[int]]) -> Markup:
+    """A text with its matching parts marked; `matches` are [start, end) in characters."""
+    parts, last = [], 0
+    for start, end in matches:
+        parts += [escape(text[last:start]), Markup("<mark>{}</mark>").format(text[start:end])]
+        last = end
+    parts.append(escape(text[last:]))
+    return Markup('<bdi dir="auto">{}</bdi>').format(Markup("").join(parts))
+
+
+def signed(value: float) -> str:
+    """A number with its sign, two digits."""
+    return f"{value:+.2f}".replace("-", "\N{MINUS SIGN}")
+
+
+def plain(value: Any) -> str:
+    """A value as a reader takes it in: text as it is, nothing as a dash, the rest as JSON."""
+    if value is None or value == "":
+        return "–"
+    if isinstance(value, str):
+        return value
+    return msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
+
+
+def called(call: Any) -> str:
+    """The name of the tool that a call calls, as agents write calls."""
+    if not isinstance(call, dict):
+        return str(call)
+    function = call.get("function")
+    inner = function.get("name") if isinstance(function, dict) else function
+    return str(call.get("name") or call.get("tool") or inner or "?")
+
+
+def in_order(items: Iterable[dict[str, Any]], name: str) -> list[tuple[Any, list[dict[str, Any]]]]:
+    """Neighbours that have the same value in a field, together."""
+    return [(value, list(some)) for value, some in groupby(items, key=lambda one: one[name])]
+
+
+def topics(mastery: Iterable[dict[str, Any]]) -> list[str]:
+    """All topics of some lessons, the first learnt first."""
+    return list(dict.fromkeys(topic for one in mastery for topic in one["scores"]))
+
+
+def place(steps: Sequence[str], at: str | None) -> int:
+    """How many of some times a slider is past; all of them for none, which means now."""
+    return len(steps) if at is None else max(bisect_right(steps, at) - 1, 0)
+
+
+FILTERS: dict[str, Any] = {
+    "moment": moment, "day": day, "number": number, "said": said, "marked": marked,
+    "signed": signed, "plain": plain, "called": called, "groupby_order": in_order, "topics": topics,
+    "place": place,
+}  # fmt: skip

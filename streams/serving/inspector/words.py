@@ -1,0 +1,81 @@
+"""Which words of a text are new, which went, and which turn each of them comes from."""
+
+import re
+from collections.abc import Iterable
+from difflib import SequenceMatcher
+from typing import Literal, NamedTuple
+
+_WORD = re.compile(r"\s+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+|[^\w\s]")
+"""A word, a space, a mark; of scripts that are written without spaces each character."""
+MOST = 1_000
+"""Parts of a text that are compared one by one, which may take as many steps as their cube: of a
+longer one the beginning and the end that both share stay, all else has changed."""
+
+Block = tuple[int, int, int]
+"""Where the same parts begin in the old text and in the new, and how many they are."""
+
+
+class Piece(NamedTuple):
+    """A part of a text: in both, only in the new one, or only in the old one."""
+
+    op: Literal["same", "new", "gone"]
+    text: str
+
+
+class Origin(NamedTuple):
+    """A part of a text, and the event that it comes from; None: unknown."""
+
+    text: str
+    event_id: str | None
+
+
+def words(text: str) -> list[str]:
+    """A text in parts; together they are the text."""
+    return _WORD.findall(text)
+
+
+def diff(before: str, after: str) -> list[Piece]:
+    """How one text became the other, word by word."""
+    old, new = words(before), words(after)
+    pieces: list[Piece] = []
+    i = k = 0
+    for old_at, new_at, length in _same(old, new):
+        if old_at > i:
+            pieces.append(Piece("gone", "".join(old[i:old_at])))
+        if new_at > k:
+            pieces.append(Piece("new", "".join(new[k:new_at])))
+        i, k = old_at + length, new_at + length
+        if length:
+            pieces.append(Piece("same", "".join(new[new_at:k])))
+    return pieces
+
+
+def blame(texts: Iterable[tuple[str, str | None]]) -> list[Origin]:
+    """Of the last of several texts, each with the event it rests on: where its words come from."""
+    kept: list[str] = []
+    whose: list[str | None] = []
+    for text, event_id in texts:
+        new = words(text)
+        now = [event_id] * len(new)
+        for old_at, new_at, length in _same(kept, new):
+            now[new_at : new_at + length] = whose[old_at : old_at + length]
+        kept, whose = new, now
+    origins: list[Origin] = []
+    for word, event in zip(kept, whose, strict=True):
+        if origins and origins[-1].event_id == event:
+            origins[-1] = Origin(origins[-1].text + word, event)
+        else:
+            origins.append(Origin(word, event))
+    return origins
+
+
+def _same(old: list[str], new: list[str]) -> list[Block]:
+    """What both have, in order; the last block is empty, at the end of both."""
+    if max(len(old), len(new)) <= MOST:
+        matcher = SequenceMatcher(lambda word: word.isspace(), old, new)
+        return [(one.a, one.b, one.size) for one in matcher.get_matching_blocks()]
+    most = min(len(old), len(new))
+    first = next((at for at in range(most) if old[at] != new[at]), most)
+    last = next((at for at in range(most - first) if old[-1 - at] != new[-1 - at]), most - first)
+    ends = len(old), len(new)
+    return [(0, 0, first), (ends[0] - last, ends[1] - last, last), (*ends, 0)]

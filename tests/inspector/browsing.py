@@ -1,0 +1,77 @@
+"""The system's Chromium, and a page that is watched: what runs wrongly or is forbidden fails."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from typing import Any
+
+from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Request
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+SERIOUS = {"serious", "critical"}
+WAIT = 30_000
+"""Milliseconds that a busy machine gets for what takes a moment."""
+REPORTS = """
+addEventListener("securitypolicyviolation", (event) => {
+  console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`);
+});
+"""
+
+
+def launch(playwright: Playwright) -> Browser:
+    """Chromium without a window; as root it needs to be told to do without its sandbox."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    assert found, "these tests need Chromium: apt-get install chromium"
+    return playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+
+
+@contextmanager
+def watched(browser: Browser, url: str, **options: Any) -> Iterator[Page]:
+    """A page of a new profile at a server. At its end it must have asked no other server, and
+    neither an error nor a report of the content policy may have come."""
+    with browser.new_context(base_url=url, **{"locale": "en-GB", **options}) as context:
+        page = context.new_page()
+        page.set_default_timeout(WAIT)
+        page.add_init_script(REPORTS)
+        wrong: list[str] = []
+
+        def hear(message: ConsoleMessage) -> None:
+            if message.type in ("error", "warning"):
+                wrong.append(f"{message.type}: {message.text}")
+
+        def asked(request: Request) -> None:
+            if not request.url.startswith((url, "data:")):
+                wrong.append(f"asked {request.url}")
+
+        page.on("console", hear)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: wrong.append(f"dialog {dialog.message}"))
+        page.on("request", asked)
+        yield page
+        expected = getattr(page, "expected_status", ())
+        left = [one for one in wrong if not any(f"status of {code}" in one for code in expected)]
+        assert left == []
+
+
+def expects(page: Page, *statuses: int) -> None:
+    """Chromium reports pages that are refused on the console, too: with these it may."""
+    page.expected_status = statuses  # type: ignore[attr-defined]
+
+
+def barriers(page: Page) -> list[str]:
+    """What axe-core finds that keeps people out: rule, and where."""
+    script = files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
+    page.evaluate(script)  # not by a <script>, which the page's policy would forbid
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{one['id']}: {node['target']} {node.get('failureSummary', '')}"
+        for one in found["violations"]
+        if one["impact"] in SERIOUS
+        for node in one["nodes"]
+    ]
+
+
+def overflows(page: Page) -> bool:
+    """Whether a reader would have to scroll sideways."""
+    return bool(page.evaluate("document.documentElement.scrollWidth > innerWidth"))

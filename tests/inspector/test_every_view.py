@@ -1,0 +1,117 @@
+"""What every view of the inspector keeps: its twin, its languages, its widths, who can use it."""
+
+import json
+
+import pytest
+from playwright.sync_api import Request
+
+from streams.serving.inspector.views import VIEWS
+from tests.inspector.browsing import barriers, overflows
+from tests.inspector.conftest import Visit
+from tests.serving.serving import Server
+
+PAGES = {
+    "/": ("/", "/?q=Manchester", "/?q=zzzz&kind=state&status=now"),
+    "/users/{user_id}": (
+        "/users/emma", "/users/lin?q=%E6%9E%81%E9%99%90&max_tokens=100", "/users/nobody",
+        "/users/yui?as_of=2026-03-05&known_at=2026-03-05",
+    ),
+    "/sessions/{session_id}": ("/sessions/emma-move", "/sessions/emma-trains?turn=emma-trains-1"),
+    "/states/{state_id}": (
+        "/states/emma-home", "/states/emma-nora-birthday?known_at=2026-03-05",
+        "/states/emma-home?as_of=2020-01-01",
+    ),
+}  # fmt: skip
+"""Addresses of each view, by its path: all kinds of what it may show."""
+ADDRESSES = [address for some in PAGES.values() for address in some]
+
+
+def twin(address: str) -> str:
+    path, mark, query = address.partition("?")
+    return ("/index.json" if path == "/" else f"{path}.json") + mark + query
+
+
+def test_every_view_is_visited() -> None:
+    assert sorted(PAGES) == sorted(view.path for view in VIEWS)
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_view_keeps_people_out(visit: Visit, address: str, theme: str) -> None:
+    with visit(color_scheme=theme) as page:
+        page.goto(address)
+        assert page.locator("main").is_visible()
+        assert barriers(page) == []
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize("width", [360, 1280, 2560])
+def test_no_view_scrolls_sideways(visit: Visit, address: str, width: int) -> None:
+    with visit(viewport={"width": width, "height": 900}) as page:
+        page.goto(address)
+        assert not overflows(page)
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_every_view_has_its_answer_as_json(visit: Visit, sample: Server, address: str) -> None:
+    reply = sample.client.get(twin(address))
+    assert reply.headers["content-type"] == "application/json"
+    with visit() as page:
+        page.goto(address)
+        href = page.locator("link[rel=alternate]").get_attribute("href")
+        assert href == twin(address)
+        page.click("footer >> text=JSON")
+        assert json.loads(page.locator("body").inner_text()).keys() == reply.json().keys()
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_every_view_speaks_three_languages(visit: Visit, address: str) -> None:
+    menus = set()
+    for locale, language in (("en-GB", "en"), ("zh-CN", "zh"), ("ja-JP", "ja"), ("fr-FR", "en")):
+        with visit(locale=locale) as page:
+            page.goto(address)
+            assert page.locator("html").get_attribute("lang") == language
+            menus.add(page.locator("nav").inner_text())
+    assert len(menus) == 3
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_every_view_can_be_read_without_scripts(visit: Visit, address: str) -> None:
+    with visit(java_script_enabled=False) as page:
+        page.goto(address)
+        assert page.locator("main h1").first.inner_text()
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_the_keyboard_alone_reaches_every_control(visit: Visit, address: str) -> None:
+    with visit() as page:
+        page.goto(address)
+        page.evaluate("document.activeElement.blur()")
+        wanted = page.locator(
+            "a[href]:visible, button:visible, input:visible, select:visible, summary:visible"
+        ).count()
+        reached = set()
+        for _ in range(4 * wanted + 20):  # a date has several parts
+            page.keyboard.press("Tab")
+            reached.add(
+                page.evaluate(
+                    "[...document.querySelectorAll('a,button,input,select,summary')]"
+                    ".indexOf(document.activeElement)"
+                )
+            )
+            if len(reached - {-1}) >= wanted:
+                break
+        assert len(reached - {-1}) >= wanted
+
+
+def test_the_first_page_is_small(visit: Visit) -> None:
+    """At most 80 KB as they are sent, with all that it loads."""
+    sizes: list[int] = []
+    with visit() as page:
+
+        def add(request: Request) -> None:
+            sizes.append(request.sizes()["responseBodySize"])
+
+        page.on("requestfinished", add)
+        page.goto("/", wait_until="networkidle")
+    assert len(sizes) >= 4 and sum(sizes) <= 80_000

@@ -1,0 +1,226 @@
+"""What a reader does: searches, follows reasons both ways, moves the clocks, signs in."""
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from streams.files import local
+from streams.serving.http.keys import changed, make
+from tests.command import ndjson, turn
+from tests.inspector.browsing import expects, watched
+from tests.inspector.conftest import Visit
+from tests.serving.serving import serving
+
+LONG = 10_000
+HOSTILE = (
+    "<script>document.title='owned'</script>",
+    "<img src=x onerror=\"document.title='owned'\">",
+    '"><svg onload=alert(1)>',
+    "</textarea></title><style>body{display:none}</style>",
+    "javascript:alert(1) {{ 7*7 }} {% raw %}",
+    "' autofocus onfocus='alert(1)",
+    "\u202egnp.exe\u202c \u2066abc\u2067",
+    "שלום <b>world</b> مرحبا",
+    "<meta http-equiv=refresh content=0;url=//evil.example>",
+    "<a href=//evil.example hx-get=/ hx-trigger=load>x</a>",
+)
+
+
+def test_a_search_answers_while_one_types(visit: Visit) -> None:
+    with visit() as page:
+        page.goto("/")
+        page.locator("#q").press_sequentially("Piccadilly", delay=30)
+        hit = page.locator(".hits mark").first
+        expect(hit).to_have_text("Piccadilly", ignore_case=True)
+        page.wait_for_url("**/?q=Piccadilly")
+        page.locator("select[name=kind]").select_option("state")
+        page.wait_for_url("**/?q=Piccadilly&kind=state")
+        page.go_back()
+        page.wait_for_url("**/?q=Piccadilly")
+
+
+def test_reasons_lead_from_a_value_to_its_turn_and_back(visit: Visit) -> None:
+    with visit() as page:
+        page.goto("/users/emma")
+        page.get_by_role("link", name="Emma lives in Ancoats").click()
+        expect(page.locator(".revisions del").first).to_have_text("Leeds")
+        page.locator("blockquote a", has_text="Keys in hand").click()
+        turn = page.locator(".turn:target")
+        expect(turn.locator(".say.user")).to_contain_text("Keys in hand")
+        turn.locator(".changed a", has_text="Emma lives in Ancoats").click()
+        expect(page.locator("h1")).to_have_text("Emma lives in Ancoats, Manchester. I helped her "
+                                                "find the place.")  # fmt: skip
+
+
+def test_the_clocks_move_change_by_change_on_the_keyboard(visit: Visit) -> None:
+    with visit() as page:
+        page.goto("/users/emma")
+        expect(page.locator("#pack")).to_contain_text("Ancoats")
+        slider = page.locator("[data-clock=as_of]")
+        slider.focus()
+        steps = (slider.get_attribute("data-steps") or "").split()
+        page.keyboard.press("Home")
+        page.wait_for_url(f"**as_of={steps[0].replace(':', '%3A')}*")
+        expect(page.locator("#pack")).not_to_contain_text("Ancoats")
+        page.keyboard.press("ArrowRight")
+        page.wait_for_url(f"**as_of={steps[1].replace(':', '%3A')}*")
+        expect(slider).to_be_focused()
+        page.get_by_role("link", name="People and sessions").click()
+        page.wait_for_url("**as_of=*")
+        page.go_back()
+        page.locator("[data-clock=as_of]").focus()
+        page.keyboard.press("End")
+        expect(page.locator("#pack")).to_contain_text("Ancoats")
+        page.wait_for_url("**/users/emma")
+
+
+def test_both_clocks_are_obeyed(visit: Visit) -> None:
+    """Nora's birthday was known wrongly at first."""
+    with visit() as page:
+        page.goto("/states/emma-nora-birthday?known_at=2026-03-05")
+        before = page.locator("h1").inner_text()
+        page.goto("/states/emma-nora-birthday")
+        assert page.locator("h1").inner_text() != before
+        assert page.locator(".plane rect").count() > page.locator(".known li").count() - 1
+
+
+def test_the_budget_says_what_it_leaves_out(visit: Visit) -> None:
+    with visit() as page:
+        page.goto("/users/emma")
+        items = page.locator("#pack .items li").count()
+        slider = page.locator("[name=max_tokens]")
+        slider.focus()
+        page.keyboard.press("Home")
+        page.wait_for_url("**max_tokens=50**")
+        expect(page.locator("#pack")).to_contain_text("left out")
+        assert page.locator("#pack .items li").count() < items
+
+
+def test_an_agents_loop_shows_its_forced_stop(visit: Visit) -> None:
+    with visit() as page:
+        page.goto("/sessions/emma-trains")
+        task = page.locator(".task").first
+        expect(task).to_contain_text("stopped at the limit")
+        task.locator("summary").first.click()
+        assert task.locator(".tree li").count() >= 3
+
+
+def test_what_was_known_before_a_turn_is_a_click_away(visit: Visit) -> None:
+    with visit() as page:
+        page.goto("/sessions/emma-move")
+        turn = page.locator(".turn", has_text="Keys in hand")
+        turn.get_by_role("link", name="What was known before it").click()
+        page.wait_for_url("**/users/emma?as_of=2026-03-13T17%3A44%3A59*")
+        expect(page.locator("#pack")).to_contain_text("Leeds")
+
+
+def test_what_people_say_runs_nothing_and_steers_nothing(browser: Browser, tmp_path: Path) -> None:
+    records = [
+        turn(f"e{at} {text}"[:100].replace("\x1f", ""), user_input=text, agent_answer=text,
+             session_id="s" if at % 2 else f"s {text}"[:100], user_id="u",
+             observations=[{"type": "background", "content": text, "explicit": True,
+                            "confidence": 0.9}])
+        for at, text in enumerate(HOSTILE)
+    ]  # fmt: skip
+    plans = [
+        {
+            "type": "write_plan", "plan_id": f"p{at}", "user_id": "u", "session_id": "s",
+            "occurred_at": "2026-03-01T10:00:00Z", "extractor": {"name": text, "version": "1"},
+            "state_updates": [
+                {"op": "upsert", "kind": "fact", "state_id": f"state {at} {text}",
+                 "body_text": text, "reason": text}
+            ],
+        }
+        for at, text in enumerate(HOSTILE)
+    ]  # fmt: skip
+    file = ndjson(tmp_path / "hostile.ndjson", [*records, *plans])
+    counts = local.run([str(file)], tmp_path / "h")
+    assert counts["dead"] == 0, counts
+    with serving("--history", tmp_path / "h") as server, watched(browser, server.url) as page:
+        server.until("/v1/users", 200)
+        expects(page, 404)
+        addresses = {"/", "/users/u", "/sessions/s", "/?q=evil", "/?q=%3Cscript%3E"}
+        addresses |= {f"/no/{text}" for text in ("<b>", "'\"")}
+        for address in sorted(addresses):
+            page.goto(address)
+            if not address.startswith("/no/"):
+                addresses |= set(page.locator("main a").evaluate_all(
+                    "all => all.map(one => one.getAttribute('href'))"))  # fmt: skip
+        assert len(addresses) > 3 * len(HOSTILE)
+        for address in sorted(addresses):
+            assert address.startswith("/") and not address.startswith("//")
+            page.goto(address)
+            assert page.title() != "owned"
+            assert page.locator("main").is_visible()
+            assert page.locator("main script, main style, main b, main img, main meta").count() == 0
+            asked = page.locator("[hx-get]").evaluate_all(
+                "all => all.map(one => one.getAttribute('hx-get'))"
+            )
+            assert all(one.startswith("/") and not one.startswith("//") for one in asked)
+
+
+def test_a_session_of_ten_thousand_turns_holds_few_of_them(
+    browser: Browser, tmp_path: Path
+) -> None:
+    records = [
+        turn(f"e{at:05}", session_id="long", user_id="u", user_input=f"turn number {at}",
+             occurred_at=f"2026-03-{1 + at // 1440:02}T{at // 60 % 24:02}:{at % 60:02}:00Z")
+        for at in range(LONG)
+    ]  # fmt: skip
+    local.run([str(ndjson(tmp_path / "long.ndjson", records))], tmp_path / "h")
+    with serving("--history", tmp_path / "h") as server, watched(browser, server.url) as page:
+        page.goto("/sessions/long?turn=e05000#at-e05000")
+        expect(page.locator("#at-e05000")).to_be_visible()
+        page.keyboard.press("End")
+        expect(page.locator("text=turn number 9999")).to_be_visible()
+        page.keyboard.press("Home")
+        expect(page.locator("text='turn number 0'")).to_be_visible()
+        assert page.locator(".turn").count() <= 500
+
+
+def test_an_empty_history_says_what_to_do(browser: Browser, tmp_path: Path) -> None:
+    with serving("--history", tmp_path / "h") as server, watched(browser, server.url) as page:
+        server.until("/v1/users", 200)
+        page.goto("/")
+        expect(page.locator("main")).to_contain_text("/v1/messages")
+        expects(page, 404)
+        page.goto("/sessions/none")
+        expect(page.locator("h1")).to_have_text("There is nothing here")
+
+
+def test_a_reader_signs_in_goes_on_and_signs_out(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "keys.json"
+    token, key = make("default", "read", None, "")
+    with changed(file) as held:
+        held.append(key)
+    local.run([str(ndjson(tmp_path / "one.ndjson", [turn("e", user_id="u")]))], tmp_path / "h")
+    with (
+        serving("--history", tmp_path / "h", "--keys", file) as server,
+        watched(browser, server.url) as page,
+    ):
+        expects(page, 401)
+        page.goto("/sessions/s?turn=e")
+        page.get_by_label("Key", exact=True).fill("ts_wrong")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("alert")).to_be_visible()
+        page.get_by_label("Key", exact=True).fill(token)
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/sessions/s?turn=e")
+        expect(page.locator(".turn")).to_be_visible()
+        reply = page.request.get("/sessions/s.json")
+        assert json.loads(reply.body())["turn_count"] == 1
+        assert page.evaluate("document.cookie") == ""
+        assert page.request.get("/v1/users/u").status == 401
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.get_by_label("Key", exact=True)).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["/states/none", "/sessions/none", "/nothing"])
+def test_what_is_not_there_is_said_on_a_page(visit: Visit, path: str) -> None:
+    with visit() as page:
+        expects(page, 404)
+        page.goto(path)
+        page.get_by_role("link", name="Back to people and sessions").click()
+        page.wait_for_url("**/")
