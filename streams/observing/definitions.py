@@ -28,7 +28,7 @@ class Metric(NamedTuple):
 
 
 # --- worker: of committed transactions, by the lanes' markers -------------------------------------
-# These go on where they were, whichever worker has the lane: they count since the topics began.
+# These continue where they were, whichever worker has the lane: they count since the topics began.
 
 RECORDS_READ = Metric(
     "turnfold_records_read_total", "counter", "worker", LANE, "records",

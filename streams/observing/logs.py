@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+LIBRARIES = ("aiokafka", "faust", "mode")
 PLACES = ("tenant", "session", "agent", "topic", "partition", "offset")
 REQUESTS = ("method", "route", "status", "ms", "key")
 """Of the server's access log; `key` is the name of the caller's key, never the key."""
@@ -46,12 +47,17 @@ class JsonLines(logging.Formatter):
         return _encode(line).decode()
 
 
-def log_to_stderr(verbose: bool = False, as_json: bool = False) -> None:
-    """What our own modules log, and with `verbose` what the libraries do; `as_json`: one object
-    a line."""
+def log_to_stderr(verbose: bool = False, as_json: bool = False, *, libraries: bool = True) -> None:
+    """Logs warnings, and what our own modules say; with `verbose` also what the libraries say.
+
+    `as_json`: one object per line. `libraries`: False for a command that ends by itself: what stops
+    a library from working is raised there, and the command reports it.
+    """
     level = logging.INFO if verbose else logging.WARNING
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     if as_json:
         for handler in logging.getLogger().handlers:
             handler.setFormatter(JsonLines())
     logging.getLogger("streams").setLevel(logging.INFO)
+    for name in () if libraries else LIBRARIES:
+        logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -1,7 +1,7 @@
 """Traces by OpenTelemetry, off unless asked for: from a request to the row in the history.
 
-A record's `traceparent` header (W3C) goes on with all it causes, through the hop between the agents
-to the history. Each batch with a traced record has one span, child of the first of its traces and
+A record's `traceparent` header (W3C) is passed on to all it causes: to the user signal and to the
+history. Each batch with a traced record has one span, child of the first of its traces and
 linked to the others: a span a record would cost more than the folding. FastAPI makes the spans of
 requests by itself, once `begin` has set the provider.
 
@@ -13,11 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from streams.errors import ConfigurationError
+from streams.observing.memory_spans import redact
 
 if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import SpanProcessor
     from opentelemetry.trace import SpanContext, Tracer
 
 TRACEPARENT = "traceparent"
@@ -62,10 +64,22 @@ def begin(part: str, wanted: bool) -> bool:
 
     name = os.environ.get("OTEL_SERVICE_NAME") or f"turnfold-{part}"
     provider = TracerProvider(resource=Resource.create({SERVICE_NAME: name}))
+    provider.add_span_processor(_redacting())
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
     _tracer = trace.get_tracer("turnfold")
     return True
+
+
+def _redacting() -> "SpanProcessor":
+    """FastAPI's span of a request has its path and query, and so ids and questions."""
+    from opentelemetry.sdk.trace import SpanProcessor
+
+    class Redacting(SpanProcessor):
+        def on_start(self, span: Any, parent_context: Any = None) -> None:
+            redact(span)
+
+    return Redacting()
 
 
 def are_sent() -> bool:

@@ -10,15 +10,15 @@ import httpx
 
 
 class Front(ThreadingHTTPServer):
-    """`faults` are what the next requests meet: a status, or 0 for a connection that breaks after
-    the request was passed on. `seen`: headers of all requests."""
+    """`faults` are what the next requests meet: a status, 0 for a connection that breaks after
+    the request was passed on, or None. `seen`: headers of all requests."""
 
     daemon_threads = True
 
     def __init__(self, behind: str) -> None:
         super().__init__(("127.0.0.1", 0), _Passing)
         self.behind = httpx.Client(base_url=behind, timeout=30)
-        self.faults: list[int] = []
+        self.faults: list[int | None] = []
         self.seen: list[Mapping[str, str]] = []
         self.url = f"http://127.0.0.1:{self.server_port}"
 

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import threading
-from collections.abc import AsyncIterator, Iterator, Sized
+from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from typing import NamedTuple
@@ -75,7 +75,7 @@ class Served(NamedTuple):
         return f"http://127.0.0.1:{self.port}"
 
     @property
-    def connections(self) -> Sized:
+    def connections(self) -> Collection[object]:
         """Those that are open."""
         assert self.server
         return self.server.server_state.connections

@@ -54,7 +54,7 @@ def serving(*args: str | Path) -> Iterator[Server]:
     """Started at a free port; ended by SIGTERM with exit code 0, unless it was killed."""
     process = start("serve", "--port", "0", "--json", *args)
     try:
-        server = Server(process, _url(process))
+        server = Server(process, url_of(process))
         with server.client:
             yield server
     finally:
@@ -68,7 +68,8 @@ def serving(*args: str | Path) -> Iterator[Server]:
     assert b"Traceback" not in error, error.decode()
 
 
-def _url(process: "subprocess.Popen[bytes]") -> str:
+def url_of(process: "subprocess.Popen[bytes]") -> str:
+    """Where it answers, once it does."""
     assert process.stdout and process.stderr
     ready, _, _ = select.select([process.stdout], [], [], START_WITHIN)
     line = process.stdout.readline() if ready else b""

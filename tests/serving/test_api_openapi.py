@@ -46,14 +46,16 @@ CONFORMING: Any = [
 
 
 OF_RECORDS = [one for one in CONFORMING if one is not positive_data_acceptance]
-"""Some rules of records are no matter of a schema: each says so in its verdict (422)."""
+"""Some rules of records, and of messages, are no matter of a schema: each says so (422)."""
 RECORDS = "/v1/records"
+MESSAGES = "/v1/messages"
 THOROUGHLY = settings(
     max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 whole: Any = schemathesis.openapi.from_dict(DOCUMENT)
-document: Any = whole.exclude(path=STREAM).exclude(path=RECORDS)
-"""Without the stream, which has no end, and the records, which come by their types: both below."""
+document: Any = whole.exclude(path=STREAM).exclude(path=RECORDS).exclude(path=MESSAGES)
+"""Without the stream, which has no end, the records, which come by their types, and messages: all
+below."""
 
 
 def _records_of(kind: str, media: str) -> Any:
@@ -86,7 +88,9 @@ def test_every_endpoint_is_in_it_with_its_problems() -> None:
         assert list(problem) == ["application/problem+json"]
 
 
-@pytest.mark.parametrize("endpoint", [one for one in ENDPOINTS if one.example])
+@pytest.mark.parametrize(
+    "endpoint", [one for one in ENDPOINTS if one.example and "{" not in one.path]
+)
 def test_the_examples_work(api: httpx.Client, endpoint: Any) -> None:
     assert api.request(endpoint.method, endpoint.path, json=endpoint.example).status_code == 200
 
@@ -95,6 +99,12 @@ def test_the_examples_work(api: httpx.Client, endpoint: Any) -> None:
 @THOROUGHLY
 def test_whatever_is_asked_the_answer_conforms(case: Case[Any], sample: Server) -> None:
     case.call_and_validate(base_url=sample.url, checks=CONFORMING)
+
+
+@whole.include(path=MESSAGES).parametrize()  # type: ignore[untyped-decorator]
+@THOROUGHLY
+def test_whatever_messages_are_posted_the_answer_conforms(case: Case[Any], sample: Server) -> None:
+    case.call_and_validate(base_url=sample.url, checks=OF_RECORDS)
 
 
 @pytest.mark.parametrize("kind", [model.__name__ for model in RECORD_TYPES.values()])

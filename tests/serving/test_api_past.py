@@ -148,7 +148,7 @@ def test_an_index_is_built_beside_the_questions(
     asking(HistoryQueries(HistoryBackend(root), 10.0), ask)
 
 
-def test_an_index_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_an_index_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     """Not "being built"; and as soon as it can be written, it is."""
     root = history(tmp_path / "h", turn("e1", user_input="the heron"))
     heron = Query(text="heron", now=0)

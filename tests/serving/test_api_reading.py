@@ -123,6 +123,30 @@ def test_search_finds_what_a_text_is_about(api: httpx.Client) -> None:
     assert fields(api.get("/v1/search")) == ["q"]
     assert fields(api.get("/v1/search?q=x&kind=pictures")) == ["kind"]
     assert fields(api.get("/v1/search?q=x&from=then&to=now")) == ["from", "to"]
+    assert fields(api.get("/v1/search?q=x&from=2026-03-02&to=2026-03-01")) == ["from"]
+
+
+def test_from_and_to_a_date_are_that_day(api: httpx.Client) -> None:
+    """As in the command: `from` means the beginning of a date, `to` its end."""
+    day = ok(api.get("/v1/search?q=Manchester&kind=event&from=2026-03-02&to=2026-03-02"))["hits"]
+    assert day and {hit["at"][:10] for hit in day} == {"2026-03-02"}
+
+
+def test_about_is_the_date_that_is_named(api: httpx.Client) -> None:
+    ok(api.post("/v1/records", json=turn("fox", session_id="fox", user_input="Saw a fox yesterday",
+                                         occurred_at="2021-05-08T12:00:00Z")))  # fmt: skip
+    ok(api.post("/v1/records", json=turn("owl", session_id="fox", user_input="And an owl, a fox",
+                                         occurred_at="2021-05-08T12:01:00Z")))  # fmt: skip
+    eventually(lambda: ok(api.get("/v1/search?q=fox&session_id=fox"))["hits"],
+               lambda hits: len(hits) == 2)  # fmt: skip
+    (hit,) = ok(api.get("/v1/search?q=fox&about=2021-05-01..2021-05-07"))["hits"]
+    assert (hit["id"], hit["about_start"]) == ("fox", "2021-05-07T00:00:00Z")
+    backwards = ok(api.get("/v1/search?q=fox&about=2021-05-07..2021-05-01"))["hits"]
+    assert [one["id"] for one in backwards] == ["fox"]
+    shown = ok(api.get("/v1/sessions/fox/timeline"))["turns"]
+    assert [one["about_end"] for one in shown] == ["2021-05-08T00:00:00Z", None]
+    for wrong in ("May", "2021-13", "0000"):
+        assert fields(api.get("/v1/search", params={"q": "fox", "about": wrong})) == ["about"]
 
 
 def test_a_cursor_of_no_search_is_told_by_its_name(api: httpx.Client) -> None:
@@ -150,6 +174,8 @@ def test_dead_letters_in_pages(api: httpx.Client) -> None:
         ("limit=0", "limit"),
         ("limit=x", "limit"),
         ("limit=1&limit=2", "limit"),
+        ("reason=typo", "reason"),
+        ("reason=", "reason"),
         ("cursor=x", "cursor"),
         ("cursor=WyJ4Il0", "cursor"),
         ("cursor=WzEsImEiXQ", "cursor"),  # [1,"a"]: no place of a dead letter
@@ -158,6 +184,27 @@ def test_dead_letters_in_pages(api: httpx.Client) -> None:
 )
 def test_a_wrong_question_is_told_by_field(api: httpx.Client, query: str, named: str) -> None:
     assert fields(api.get(f"/v1/dead-letters?{query}")) == [named]
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("dead-letters?cursor=x", "cursor: not a cursor of this list; omit it"),
+        ("search?q=x&cursor=x", "cursor: not a cursor of this list; omit it"),
+        ("users/emma/states?cursor=x", "cursor: not a cursor of this list; omit it"),
+        (
+            "search?q=x&kind=event,Event",
+            "kind: must be one or more, comma-separated, of event, state, preference, "
+            "session_memory",
+        ),
+        ("users/emma/context?format=xml", "format: must be one of markdown, text, json"),
+        ("sessions/a%00b", "session_id: must not contain control characters"),
+        ("sessions/a%C2%85b/timeline", "session_id: must not contain control characters"),
+        ("search?q=x&user_id=a%0Ab", "user_id: must not contain control characters"),
+    ],
+)
+def test_what_is_wrong_is_said_in_words(api: httpx.Client, path: str, said: str) -> None:
+    assert api.get(f"/v1/{path}").json()["detail"] == said
 
 
 def test_an_id_may_hold_anything_but_control_characters(api: httpx.Client) -> None:

@@ -65,6 +65,32 @@ def test_packed_lines(api: httpx.Client) -> None:
     assert endings(api.post("/v1/records", content=lines, headers=headers)) == ["applied"] * 300
 
 
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_byte_order_mark_before_a_body_is_ignored(api: httpx.Client, is_packed: bool) -> None:
+    """As before a file."""
+    record = told()
+    event = {"specversion": "1.0", "id": record["event_id"], "source": "/x", "type": "turn",
+             "data": record}  # fmt: skip
+    bodies = [
+        ("application/json", record), ("application/json", [record]),
+        (NDJSON["content-type"], record), (EVENT["content-type"], event),
+        (EVENTS["content-type"], [event]),
+    ]  # fmt: skip
+    found = []
+    for kind, body in bodies:
+        content = json.dumps(body).encode("utf-8-sig")
+        headers = {"content-type": kind}
+        if is_packed:
+            content, headers["content-encoding"] = gzip.compress(content), "gzip"
+        found += endings(api.post("/v1/records", content=content, headers=headers))
+    assert found == ["applied", *["duplicate"] * 4]
+
+
+def test_a_byte_order_mark_elsewhere_is_no_json(api: httpx.Client) -> None:
+    lines = b"\n".join([json.dumps(told()).encode(), json.dumps(told()).encode("utf-8-sig")])
+    assert endings(api.post("/v1/records", content=lines, headers=NDJSON)) == ["applied", "refused"]
+
+
 def test_nothing_is_nothing(api: httpx.Client) -> None:
     for content in ("", "\n \n"):
         reply = ok(api.post("/v1/records", content=content, headers=NDJSON))

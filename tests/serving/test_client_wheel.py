@@ -11,6 +11,7 @@ import pytest
 
 import turnfold_client
 from tests.building import ROOT, UV, installed, run
+from tests.command import PROGRAM
 from tests.serving.front import fronting
 from tests.serving.serving import Server, serving
 
@@ -68,14 +69,44 @@ def test_its_requests_say_its_version(
     assert found["version"] == turnfold_client.__version__
 
 
+def examples(with_text: str) -> list[str]:
+    """The blocks of Python in the readme in which a text stands."""
+    found = re.findall(r"^```python\n(.*?)^```$", README.read_text("utf-8"), re.M | re.S)
+    return [block for block in found if with_text in block]
+
+
 def test_the_example_of_its_readme_prints_what_it_says(
     python: Path, app: Path, tmp_path: Path
 ) -> None:
-    (example,) = re.findall(r"^```python\n(.*?)^```$", README.read_text("utf-8"), re.M | re.S)
-    assert "http://localhost:8400" in example
+    text = "\n".join(examples("http://localhost:8400"))
     with serving("--history", tmp_path / "history") as server:
-        text = example.replace("http://localhost:8400", server.url)
+        text = text.replace("http://localhost:8400", server.url)
         (app / "example.py").write_text(text, "utf-8")
         printed = run(python, "example.py", folder=app).splitlines()
-    assert printed == ["limits", "What is a limit?", "no session of that id"]
+    assert printed == ["limits", "What is a limit?", "no session of that id", "done"]
     assert all(f"`{line}`" in README.read_text("utf-8") for line in printed)
+
+
+AGENT = """
+import sys
+chat_id, question = sys.argv[1:]
+def my_agent(known, question):  # scripted: it answers with what it was given
+    return f"I know: {known}"
+"""
+
+
+def test_the_first_example_of_its_readme_remembers_in_the_next_chat(
+    python: Path, app: Path
+) -> None:
+    """Beside an app with `schemas` of its own; the server is that of another environment."""
+    (example,) = examples("Turnfold.local")
+    assert example.startswith("from turnfold_client import Turnfold")
+    (app / "chat.py").write_text(AGENT + example + "print(answer)\n", "utf-8")
+    (python.parent / "turnfold").symlink_to(PROGRAM)
+    try:
+        first = run(python, "chat.py", "chat-1", "I live in Leeds. What is on?", folder=app)
+        second = run(python, "chat.py", "chat-2", "Where do I live?", folder=app)
+    finally:
+        (python.parent / "turnfold").unlink()
+    assert "Leeds" not in first
+    assert re.search(r"Lives in Leeds.*\[s:\w+\]", second), second

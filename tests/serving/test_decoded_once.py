@@ -12,6 +12,7 @@ from streams.files.applier import Applier
 from streams.files.store import Store
 from streams.folds.outcome import Outcome
 from streams.folds.rows import Input
+from streams.folds.rules import Rules
 from streams.kafka.agents.routing import route, route_of
 from streams.pipeline.decode import decode
 from streams.serving.http.submitting import submit
@@ -59,7 +60,7 @@ def test_a_decoded_record_has_the_same_rows(tmp_path: Path) -> None:
     some = [one if at % 2 else None for at, one in enumerate(whole)]
     for folder, decoded in (("a", None), ("b", whole), ("c", some)):
         store = Store(tmp_path / folder)
-        applier = Applier(store)
+        applier = Applier(store, Rules())
         endings = applier.apply(given, 1_790_000_000_000_000, decoded)
         found.append((endings, dict(applier.counts), applier.take_rows()))
         store.close()

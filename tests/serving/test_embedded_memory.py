@@ -17,10 +17,12 @@ from sinks.root import HistoryWriteError
 from streams.apps import maintenance
 from streams.errors import ConfigurationError
 from streams.files import local
+from streams.files.access import writing
 from streams.files.inbox import Group, Inbox
 from streams.files.store import Store
 from streams.folds import documents
 from streams.folds.outcome import Outcome
+from streams.folds.session_state import HEADER
 from streams.serving.backends import embedded, ingest
 from streams.serving.backends.backend import Busy, NotReady
 from streams.serving.backends.embedded import EmbeddedBackend
@@ -52,7 +54,7 @@ def run(root: Path, ask: Callable[[EmbeddedBackend], Awaitable[None]]) -> None:
 async def said(memory: EmbeddedBackend, session: str = "s") -> list[str]:
     """What was said in a session."""
     found = await memory.rows("sessions", "default", session)
-    if found.rows.get("h") is None:
+    if found.rows.get(HEADER) is None:
         return []
     return [one["user_input"] for one in documents.session(*found)["conversations"]]
 
@@ -155,12 +157,12 @@ def test_a_history_has_one_writer(tmp_path: Path) -> None:
         with pytest.raises(ConfigurationError, match="serves this history"):
             async with EmbeddedBackend(root):
                 pass
-        with pytest.raises(ConfigurationError, match="writing this history"), local.writing(root):
+        with pytest.raises(ConfigurationError, match="writing this history"), writing(root):
             pass
 
     run(root, ask)
     with (
-        local.writing(root),
+        writing(root),
         pytest.raises(ConfigurationError, match="writing this history"),
     ):
         run(root, ask)

@@ -228,7 +228,7 @@ def test_without_keys_only_this_machine_is_answered(tmp_path: Path) -> None:
     assert nothing.code == 2 and "--history" in nothing.err
 
 
-def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_reported(tmp_path: Path) -> None:
     with serving("--history", tmp_path / "a") as server:
         port = server.url.rpartition(":")[2]
         refused = turnfold("serve", "--history", tmp_path / "b", "--port", port)
@@ -236,7 +236,7 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
     assert f":{port}: " in refused.err and "--port" in refused.err
 
 
-def test_a_host_that_is_not_this_machine_is_said(tmp_path: Path) -> None:
+def test_a_host_that_is_not_this_machine_is_reported(tmp_path: Path) -> None:
     keys = tmp_path / "keys.json"
     made = turnfold("keys", "add", "--keys", keys, "--tenant", "default", "--role", "admin")
     assert made.code == 0, made.err

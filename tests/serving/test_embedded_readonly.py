@@ -12,11 +12,12 @@ from sinks.history import connect
 from streams.files import local
 from streams.files.database import rows_under
 from streams.folds import documents, learner
+from streams.folds.session_state import HEADER
 from streams.pipeline.entity import Entity
 from streams.serving.backends.backend import NotReady, Table
 from streams.serving.backends.readonly import HistoryBackend
 from streams.serving.http.documents import user
-from streams.serving.http.serve import memory_of
+from streams.serving.http.serve import backend_of
 from streams.serving.http.settings import ServeSettings
 from tests.command import ndjson, turn
 
@@ -56,7 +57,7 @@ def test_a_session_is_what_the_fold_made_of_it(ledger_run: Path, store: Rdict) -
                 expected = documents.session(stored(store, "sessions", key), rules)
                 assert documents.session(found, rules) == expected
             unknown = await memory.rows("sessions", TENANT, "nobody's")
-            assert unknown.rows.get("h") is None
+            assert unknown.rows.get(HEADER) is None
 
     asyncio.run(asked())
 
@@ -73,7 +74,7 @@ def test_a_user_is_what_the_fold_made_of_them(ledger_run: Path, store: Rdict) ->
                 expected = stored(store, "users", key)
                 assert user(found, rules, NOW) == user(expected, rules, NOW)
                 assert user(found, rules, NOW) is not None
-                if expected.get("l") is not None:
+                if expected.get(learner.LEARNER) is not None:
                     profile = learner.document(expected, rules, key)
                     assert learner.document(found, rules, key) == profile
 
@@ -143,7 +144,7 @@ def test_a_history_that_cannot_be_read_for_a_moment_is_not_ready(tmp_path: Path)
 def test_what_sinks_write_is_not_written_here(ledger_run: Path, tmp_path: Path) -> None:
     (tmp_path / "turnfold.json").write_text('{"format": 1}')
     (tmp_path / "_sink.json").write_text('{"sink": "s", "cluster": "c"}')
-    entered = memory_of(ServeSettings(), tmp_path, None)
+    entered = backend_of(ServeSettings(), tmp_path, None)
 
     async def asked() -> None:
         async with entered as memory:

@@ -92,7 +92,7 @@ def fresh(word: str) -> str:
 
 def shown(said: Mapping[str, Any]) -> dict[str, bool]:
     """Python's names of an operation's parameters: whether each must be given."""
-    renamed = {"from": "from_", "to": "to_"}
+    renamed = {"from": "from_", "to": "to_", "q": "query"}
     found: dict[str, bool] = {}
     for one in said.get("parameters", ()):
         if one["schema"].get("type") == "object":  # its properties are parameters, any of them
@@ -153,7 +153,7 @@ def test_records_come_back_as_documents(call: Both) -> None:
     assert call("post_records", [first]).counts == {"duplicate": 1}
     document = call("session", session)
     assert isinstance(document, SessionDocument) and document.session_id == session
-    assert isinstance(call("context", session), SessionContext)
+    assert isinstance(call("session_context", session), SessionContext)
     turns = call.until(lambda found: len(found) == 2, "iter_timeline", session, limit=1)
     assert all(isinstance(one, TimelineTurn) for one in turns)
     assert [one.event_id for one in turns] == [second["event_id"], first.event_id]

@@ -1,22 +1,21 @@
 """A replica's lane: whole transactions only, one changelog only, and how fresh it is."""
 
 import asyncio
+from collections.abc import Sequence
 from time import monotonic, sleep, time
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from aiokafka.structs import TopicPartition
 
+from streams.folds.index import RUNS
 from streams.folds.outcome import Outcome
 from streams.kafka.agents.outcomes import OutcomeNote
-from streams.kafka.client.source import ConsumerSource
+from streams.kafka.transport.changelog import AWAY, Replaced
 from streams.kafka.transport.marker import MARKER_KEY, Marker, Standing
-from streams.kafka.transport.restore import AWAY
 from streams.kafka.transport.rows import COOLED, WARM, MemoryRows
 from streams.serving.backends.changes import Changes
-from streams.serving.backends.following import Following
-from streams.serving.backends.replica_lane import ENDINGS, Remade, ReplicaLane
+from streams.serving.backends.replica_lane import ENDINGS, ReplicaLane
 
 WHERE = b"s\0default\0s-1\0"
 
@@ -39,58 +38,66 @@ def marker(offset: int, following: int, log: str = "log", **note: object) -> Rec
     )
 
 
-@pytest.fixture
-def lane() -> ReplicaLane:
-    """Of an empty changelog: ready."""
+def opened(beginning: int, end: int) -> ReplicaLane:
+    """Of a changelog that reaches from `beginning` to `end`."""
     made = ReplicaLane(TopicPartition("changelog", 0), "sessions", MemoryRows(), Changes())
-    made.begin(0, 0)
+    made.progress.open(beginning, end)
+    read(made, [], made.progress.position)
     return made
 
 
-def seen(lane: ReplicaLane, name: str = "i/0") -> bytes | None:
-    found: bytes | None = lane.entity("default", "s-1").get(name)
-    return found
+def read(lane: ReplicaLane, records: Sequence[Record], position: int) -> None:
+    lane.take(lane.progress.take(records, position))
+
+
+@pytest.fixture
+def lane() -> ReplicaLane:
+    """Of an empty changelog: ready."""
+    return opened(0, 0)
+
+
+def seen(lane: ReplicaLane, run: str = "0") -> bytes | None:
+    return lane.entity("default", "s-1").get(RUNS.key(run))
 
 
 def test_rows_are_shown_with_their_marker_and_not_before(lane: ReplicaLane) -> None:
-    lane.take([row(0, b"a"), row(1, b"b", b"i/1"), marker(2, 1)], 4)
-    lane.take([row(4, b"A")], 5)
-    assert (seen(lane), seen(lane, "i/1")) == (b"a", b"b")
-    lane.take([row(5, b"B", b"i/1"), marker(6, 2)], 8)
-    assert (seen(lane), seen(lane, "i/1")) == (b"A", b"B")
+    read(lane, [row(0, b"a"), row(1, b"b", b"i/1"), marker(2, 1)], 4)
+    read(lane, [row(4, b"A")], 5)
+    assert (seen(lane), seen(lane, "1")) == (b"a", b"b")
+    read(lane, [row(5, b"B", b"i/1"), marker(6, 2)], 8)
+    assert (seen(lane), seen(lane, "1")) == (b"A", b"B")
 
 
 def test_several_transactions_at_once(lane: ReplicaLane) -> None:
     second = [row(4, b"A"), row(5, b"B", b"i/1"), marker(6, 2)]
-    lane.take([row(0, b"a"), marker(1, 1), *second, row(8, b"c")], 9)
-    assert (seen(lane), seen(lane, "i/1")) == (b"A", b"B")
-    lane.take([marker(9, 3)], 11)
-    assert (seen(lane), seen(lane, "i/1")) == (b"c", b"B")
+    read(lane, [row(0, b"a"), marker(1, 1), *second, row(8, b"c")], 9)
+    assert (seen(lane), seen(lane, "1")) == (b"A", b"B")
+    read(lane, [marker(9, 3)], 11)
+    assert (seen(lane), seen(lane, "1")) == (b"c", b"B")
 
 
 def test_what_was_read_stays_as_it_was(lane: ReplicaLane) -> None:
-    lane.take([row(0, b"a"), marker(1, 1)], 3)
+    read(lane, [row(0, b"a"), marker(1, 1)], 3)
     before = lane.entity("default", "s-1")
-    lane.take([row(3, None), marker(4, 2)], 6)
-    assert before.get("i/0") == b"a"
+    read(lane, [row(3, None), marker(4, 2)], 6)
+    assert before.get(RUNS.key("0")) == b"a"
     assert seen(lane) is None
 
 
 def test_half_a_transaction_is_read_again_by_the_next_consumer(lane: ReplicaLane) -> None:
-    lane.take([row(0, b"a"), marker(1, 1), row(3, b"b")], 4)
-    lane.begin(0, 6)
-    assert lane.position == 1, "the newest marker is looked at again"
-    lane.take([marker(1, 1), row(3, b"b"), marker(4, 2)], 6)
+    read(lane, [row(0, b"a"), marker(1, 1), row(3, b"b")], 4)
+    lane.progress.open(0, 6)
+    assert lane.progress.position == 1, "the newest marker is looked at again"
+    read(lane, [marker(1, 1), row(3, b"b"), marker(4, 2)], 6)
     assert seen(lane) == b"b"
 
 
 def test_is_ready_at_the_end_and_not_before() -> None:
-    lane = ReplicaLane(TopicPartition("changelog", 0), "sessions", MemoryRows(), Changes())
-    lane.begin(5, 12)
+    lane = opened(5, 12)
     assert not lane.ready
-    lane.take([row(5, b"a")], 6)  # compaction took its marker
+    read(lane, [row(5, b"a")], 6)  # compaction took its marker
     assert not lane.ready
-    lane.take([row(9, b"b"), marker(10, 7), row(12, b"c")], 13)
+    read(lane, [row(9, b"b"), marker(10, 7), row(12, b"c")], 13)
     assert lane.ready
     assert seen(lane) == b"b", "what comes after the end waits for its marker"
 
@@ -106,11 +113,11 @@ def test_is_ready_at_the_end_and_not_before() -> None:
     ids=["another log", "went back", "tombstone", "nonsense"],
 )
 def test_a_marker_of_another_changelog_is_refused(lane: ReplicaLane, other: Record) -> None:
-    lane.take([row(0, b"a"), marker(1, 1)], 3)
-    with pytest.raises(Remade):
-        lane.take([row(3, b"b"), other], 5)
+    read(lane, [row(0, b"a"), marker(1, 1)], 3)
+    with pytest.raises(Replaced):
+        read(lane, [row(3, b"b"), other], 5)
     lane.forget()
-    lane.begin(0, 5)
+    lane.progress.open(0, 5)
     assert not lane.ready
     assert seen(lane) is None
 
@@ -118,7 +125,7 @@ def test_a_marker_of_another_changelog_is_refused(lane: ReplicaLane, other: Reco
 @pytest.mark.parametrize("key", [b"junk\xff", b"\0\0\0\0", b"", None])
 def test_a_row_of_somebody_else_is_no_end(lane: ReplicaLane, key: bytes | None) -> None:
     with lane.changes.of(("sessions", "default", "s-1")) as changed:
-        lane.take([Record(0, key, b"?"), row(1, b"a"), marker(2, 1)], 4)
+        read(lane, [Record(0, key, b"?"), row(1, b"a"), marker(2, 1)], 4)
         assert changed.is_set()
     assert seen(lane) == b"a"
 
@@ -140,7 +147,7 @@ def test_what_records_ended_as(lane: ReplicaLane) -> None:
     ended.duplicate("turns", 2)
     ended.dead("turns", 4, "conflicting_duplicate", "e has other content")
     assert len(ended.runs["turns"]) == 2, "what lies side by side is one run"
-    lane.take([marker(0, 5, ends=ended.runs)], 2)
+    read(lane, [marker(0, 5, ends=ended.runs)], 2)
     said = [lane.outcome("turns", offset) for offset in range(6)]
     assert said == [
         Outcome("applied"),
@@ -154,20 +161,19 @@ def test_what_records_ended_as(lane: ReplicaLane) -> None:
 
 def test_no_ending_is_made_up(lane: ReplicaLane) -> None:
     """Of what was restored, of a worker that says nothing, and of very many."""
-    restored = ReplicaLane(TopicPartition("changelog", 0), "sessions", MemoryRows(), Changes())
-    restored.begin(0, 2)
-    restored.take([marker(0, 5)], 2)
-    restored.take([marker(2, 6)], 4)
+    restored = opened(0, 2)
+    read(restored, [marker(0, 5)], 2)
+    read(restored, [marker(2, 6)], 4)
     assert restored.outcome("turns", 4) == Outcome("accepted")
     assert restored.outcome("turns", 5) == Outcome("applied")
 
     silent = Record(0, MARKER_KEY, Marker({"turns": 3}, {}, "log").encode())
-    lane.take([silent, marker(2, 4)], 4)
+    read(lane, [silent, marker(2, 4)], 4)
     assert lane.outcome("turns", 2) == Outcome("accepted")
     assert lane.outcome("turns", 3) == Outcome("applied")
 
     last = 4 + ENDINGS
-    lane.take([marker(4, last + 1, ends={"turns": [[4, last, "duplicate"]]})], 6)
+    read(lane, [marker(4, last + 1, ends={"turns": [[4, last, "duplicate"]]})], 6)
     assert lane.outcome("turns", 4) == Outcome("accepted")
     assert lane.outcome("turns", 5) == Outcome("duplicate")
     assert lane.outcome("turns", last) == Outcome("duplicate")
@@ -176,9 +182,9 @@ def test_no_ending_is_made_up(lane: ReplicaLane) -> None:
 def test_waits_for_the_marker_behind_a_record(lane: ReplicaLane) -> None:
     async def wait() -> None:
         passed = lane.passed("turns", 3)
-        lane.take([marker(0, 3)], 2)
+        read(lane, [marker(0, 3)], 2)
         assert not passed.done()
-        lane.take([marker(2, 4)], 4)
+        read(lane, [marker(2, 4)], 4)
         assert passed.done()
         assert lane.passed("turns", 3).done()
         assert not lane.passed("turns", 4).done()
@@ -189,9 +195,9 @@ def test_waits_for_the_marker_behind_a_record(lane: ReplicaLane) -> None:
 def test_tells_who_changed(lane: ReplicaLane) -> None:
     async def wait() -> None:
         with lane.changes.of(("sessions", "default", "s-1")) as event:
-            lane.take([row(0, b"a")], 1)
+            read(lane, [row(0, b"a")], 1)
             assert not event.is_set()
-            lane.take([marker(1, 1)], 3)
+            read(lane, [marker(1, 1)], 3)
             assert event.is_set()
 
     asyncio.run(wait())
@@ -199,45 +205,34 @@ def test_tells_who_changed(lane: ReplicaLane) -> None:
 
 def test_what_was_deleted_in_a_long_absence_does_not_stay(lane: ReplicaLane) -> None:
     """Brokers keep a tombstone for a day; a lane that was away for longer never sees it."""
-    lane.take([row(0, b"a"), marker(1, 1)], 3)
-    lane.heard(3, monotonic() - AWAY - 1)
-    with pytest.raises(Remade):
-        lane.take([marker(7, 2)], 9)
+    read(lane, [row(0, b"a"), marker(1, 1)], 3)
+    lane.progress.heard(3, monotonic() - AWAY - 1)
+    with pytest.raises(Replaced):
+        read(lane, [marker(7, 2)], 9)
     lane.forget()
-    lane.begin(0, 9)
-    lane.take([marker(7, 2)], 9)
+    lane.progress.open(0, 9)
+    read(lane, [marker(7, 2)], 9)
     assert lane.ready
     assert seen(lane) is None
 
 
 def test_a_clock_that_is_set_back_makes_nothing_fresh(lane: ReplicaLane) -> None:
-    answered = SimpleNamespace(position=0, lso=0, timestamp=int((time() + 3600) * 1000))
-
-    class Silent(ConsumerSource):
-        """The broker has answered once, an hour ahead of what our clock says now."""
-
-        def __init__(self) -> None:
-            """Without a consumer."""
-
-        def state(self, partition: TopicPartition) -> Any:
-            return answered
-
-    following, source = Following({}, "group", (), (), lambda _: ()), Silent()
-    following._looked[lane.at] = monotonic()
-    following._look(lane, source, ())
+    """The broker has answered once, an hour ahead of what our clock says now."""
+    stamp = int((time() + 3600) * 1000)
+    lane.progress.answered(stamp, 0)
     sleep(0.2)
-    following._look(lane, source, ())
-    assert lane.age >= 0.2
+    lane.progress.answered(stamp, 0)
+    assert lane.progress.age >= 0.2
 
 
 def test_is_as_fresh_as_the_end_it_has_reached(lane: ReplicaLane) -> None:
     now = monotonic()
-    lane.heard(0, now - 30)
-    assert lane.age >= 30
-    lane.heard(6, now - 20)
-    lane.take([row(0, b"a"), marker(1, 1)], 3)
-    lane.heard(9, now - 10)
-    assert lane.age >= 29, "the end of 20 s ago is not reached"
-    lane.take([row(3, b"a"), marker(4, 2)], 6)
-    lane.heard(12, now - 5)
-    assert 19 < lane.age < 22
+    lane.progress.heard(0, now - 30)
+    assert lane.progress.age >= 30
+    lane.progress.heard(6, now - 20)
+    read(lane, [row(0, b"a"), marker(1, 1)], 3)
+    lane.progress.heard(9, now - 10)
+    assert lane.progress.age >= 29, "the end of 20 s ago is not reached"
+    read(lane, [row(3, b"a"), marker(4, 2)], 6)
+    lane.progress.heard(12, now - 5)
+    assert 19 < lane.progress.age < 22

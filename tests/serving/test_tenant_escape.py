@@ -35,6 +35,7 @@ from tests.serving.two_tenants import (
     THEIRS,
     TIMES,
     TRICKS,
+    kept,
     records,
     turn,
 )
@@ -121,7 +122,9 @@ def served(tier: Tier, folder: Path) -> Iterator[Serving]:
         ]
         with clients[0] as hidden, clients[1] as prying, clients[2] as everyone:
             own = records(MARK, SHARED, SHARED, "1") + records(MARK, THEIRS, THEIRS, "theirs-1")
-            assert post(hidden, own) == {"applied": 6, "dead": 2}
+            own.append(turn("event-named", f"{MARK}-session", f"{MARK}-user", MARK))  # for lists
+            own += [kept(f"message-{session}", session, MARK) for session in (SHARED, THEIRS)]
+            assert post(hidden, own) == {"applied": 9, "dead": 2}
             assert post(prying, records("plain", SHARED, SHARED, "1")) == {"applied": 3, "dead": 1}
             tier.settle()
             yield Serving(url, operations, hidden, prying, everyone, log, tier.settle)
@@ -198,7 +201,7 @@ def check(reply: httpx.Response) -> None:
 
 def test_the_marks_are_there_to_be_found(serving: Serving) -> None:
     for path, given in serving.paths("GET"):
-        if path in OPEN or path == STREAM or path.startswith("/v1/dead-letters"):
+        if path in OPEN or path == STREAM or path.startswith(("/v1/dead-letters", "/v1/erasures")):
             continue
         reply = serving.hidden.get(path_of(path, ids_of(path)[0]), params=query_of(given, MARK))
         if path == "/memory/summary":
@@ -353,6 +356,9 @@ def test_no_write_reaches_another_tenant(serving: Serving) -> None:
         return {"session_id": THEIRS, "intent": "pried", **more}
 
     event = {"intent": "pried", "topic": "pried"}
+    asked = {"role": "user", "content": "pried"}
+    answer = {"role": "assistant", "content": "pried"}
+    chat = {"user_id": THEIRS, "session_id": THEIRS}
     theirs = turn("pried-1", THEIRS, THEIRS, "pried")
     cloud = {"specversion": "1.0", "type": "turn", "source": HIDDEN, "subject": HIDDEN}
     bodies: dict[str, list[Any]] = {
@@ -361,6 +367,14 @@ def test_no_write_reaches_another_tenant(serving: Serving) -> None:
             {"user_id": THEIRS, "event": event},
             {"user_id": THEIRS, "event": event, "tenant": HIDDEN},
             {"user_id": THEIRS, "event": {**event, "tenant": HIDDEN}},
+        ],
+        "/v1/messages": [
+            {**chat, "messages": [asked]},
+            {**chat, "messages": [answer]},
+            {**chat, "messages": [asked | {"id": "event-1"}, answer]},
+            {**chat, "messages": [asked], "tenant": HIDDEN},
+            {**chat, "messages": [asked | {"tenant": HIDDEN}]},
+            {"user_id": SHARED, "messages": [asked, answer]},
         ],
         "/v1/records": [
             theirs,
@@ -396,6 +410,23 @@ def test_no_write_reaches_another_tenant(serving: Serving) -> None:
     check(serving.prying.post("/v1/records", json=data, headers=headers))
     twice = json.dumps(theirs)[:-1] + f', "tenant": "{PRYING}", "tenant": "{HIDDEN}"}}'
     assert serving.prying.post("/v1/records", content=twice).status_code in (403, 422)
+    assert everything(serving, serving.hidden) == before
+
+
+def test_no_correction_reaches_another_tenant(serving: Serving) -> None:
+    """Of an id that both have, each has its own; of one that only the other has, there is none."""
+    verbs = {verb for verb, _, _ in serving.operations} - {"GET", "POST"}
+    assert verbs == {"PATCH", "DELETE"}
+    serving.settle()
+    before = everything(serving, serving.hidden)
+    asking = {"reason": "pried", "body_text": "pried"}
+    for state in (*ids_of("{state_id}"), *TRICKS):
+        for user in (None, SHARED, THEIRS, NOWHERE, *TRICKS[:4]):
+            path = f"/v1/states/{quote(state, safe='')}"
+            query = {} if user is None else {"user_id": user}
+            check(serving.prying.patch(path, json=asking, params=query))
+            check(serving.prying.delete(path, params={"reason": "pried", **query}))
+    serving.settle()
     assert everything(serving, serving.hidden) == before
 
 

@@ -1,5 +1,6 @@
 """Two tenants of the same ids and different content, and ways to reach from one to the other."""
 
+import json
 from typing import Any
 
 MARK = "zqmarkedqz"
@@ -43,6 +44,12 @@ def turn(event_id: str, session: str, user: str, text: str, **more: Any) -> dict
     said = {"type": "turn", "event_id": event_id, "session_id": session, "user_id": user}
     told = {"user_input": f"{text} asks", "agent_answer": f"{text} answers", "topic": text}
     return said | told | {"occurred_at": AT, "intent": text} | more
+
+
+def kept(signal_id: str, session: str, text: str) -> dict[str, Any]:
+    """A message of a session that is kept word for word."""
+    signal = {"type": "signal", "scope": "session", "signal_id": signal_id, "session_id": session}
+    return signal | {"occurred_at": AT, "message": json.dumps({"role": "user", "content": text})}
 
 
 def records(text: str, session: str, user: str, number: str) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from tests.serving.serving import Server, serving
 SOURCE = ROOT / "clients" / "typescript"
 PACKED = {"LICENSE", "README.md", "package.json"} | {
     f"dist/{name}.{kind}"
-    for name in ("client", "errors", "index", "sender", "types")
+    for name in ("ai", "client", "errors", "index", "sender", "types")
     for kind in ("js", "d.ts")
 }
 NO_NETWORK = ("--offline", "--ignore-scripts", "--no-audit", "--no-fund")
@@ -48,10 +48,10 @@ def project(client: Path, packed: Path, tmp_path_factory: pytest.TempPathFactory
     (folder / "package.json").write_text(json.dumps(manifest), "utf-8")
     run("npm", "install", *NO_NETWORK, packed, folder=folder)
     shutil.copy(Path(__file__).with_name("use_client.ts"), folder)
-    (example,) = re.findall(r"^```ts\n(.*?)^```$", readme(), re.M | re.S)
+    example = "\n".join(re.findall(r"^```ts\n(.*?)^```$", readme(), re.M | re.S))
     (folder / "example.ts").write_text(example, "utf-8")
     options = json.loads((client / "tsconfig.json").read_text("utf-8"))["compilerOptions"]
-    options |= {"rootDir": ".", "outDir": "built"}
+    options |= {"rootDir": ".", "outDir": "built", "skipLibCheck": False}
     (folder / "tsconfig.json").write_text(json.dumps({"compilerOptions": options}), "utf-8")
     run(client / "node_modules" / ".bin" / "tsc", folder=folder)
     return folder
@@ -60,12 +60,57 @@ def project(client: Path, packed: Path, tmp_path_factory: pytest.TempPathFactory
 @pytest.fixture(scope="module")
 def said(project: Path, sample: Server) -> dict[str, Any]:
     with fronting(sample.url) as front:
-        front.faults = [429, 0, 503]
+        front.faults = [429, 0, 503, None, 0, 503]
         found: dict[str, Any] = json.loads(
             run("node", "built/use_client.js", sample.url, front.url, folder=project)
         )
-        keys = {seen["idempotency-key"] for seen in front.seen}
-        return found | {"attempts": len(front.seen), "keys": len(keys)}
+        keys = [seen["idempotency-key"] for seen in front.seen]
+        return found | {"attempts": [keys.count(key) for key in dict.fromkeys(keys)]}
+
+
+@pytest.fixture(scope="module")
+def remembered(
+    client: Path, packed: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
+    """What a program found that uses the middleware and the `ai` package of the lock file; it
+    stands in the client's folder, where the client's own name leads to what is packed."""
+    assert packed.exists()
+    folder = client / "app"
+    folder.mkdir()
+    shutil.copy(Path(__file__).with_name("use_ai.ts"), folder)
+    example = "\n".join(re.findall(r"^```ts ai\n(.*?)^```$", readme(), re.M | re.S))
+    (folder / "example.ts").write_text(AGENT + example + "console.log(text);\n", "utf-8")
+    options = json.loads((client / "tsconfig.json").read_text("utf-8"))["compilerOptions"]
+    options |= {"rootDir": ".", "outDir": "built"}
+    (folder / "tsconfig.json").write_text(json.dumps({"compilerOptions": options}), "utf-8")
+    run(client / "node_modules" / ".bin" / "tsc", folder=folder)
+    program = folder / "built" / "example.js"
+    text = program.read_text("utf-8")
+    assert "http://localhost:8400" in text
+    history = tmp_path_factory.mktemp("remembered") / "history"
+    with serving("--history", history, "--extractor", "rules") as server:
+        said = run("node", "built/use_ai.js", server.url, folder=folder)
+        program.write_text(text.replace("http://localhost:8400", server.url), "utf-8")
+        example = run("node", program, folder=folder)
+    found: dict[str, Any] = json.loads(said)
+    return found | {"example": example}
+
+
+AGENT = """
+import { MockLanguageModelV4 } from "ai/test";
+const question = "I live in Leeds.";
+const myModel = new MockLanguageModelV4({
+  doGenerate: async ({ prompt }) => ({
+    content: [{ type: "text", text: `${prompt.length} message` }],
+    finishReason: { unified: "stop", raw: "stop" },
+    usage: {
+      inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: 1, text: 1, reasoning: 0 },
+    },
+    warnings: [],
+  }),
+});
+"""
 
 
 def readme() -> str:
@@ -89,7 +134,7 @@ def test_the_example_of_its_readme_prints_what_it_says(project: Path, tmp_path: 
     with serving("--history", tmp_path / "history") as server:
         program.write_text(text.replace("http://localhost:8400", server.url), "utf-8")
         printed = run("node", program, folder=project).splitlines()
-    assert printed == ["active limits", "404 no session of that id"]
+    assert printed == ["active limits", "404 no session of that id", "done"]
     assert all(f"`{line}`" in readme() for line in printed)
 
 
@@ -107,7 +152,8 @@ def test_pages_and_events(said: dict[str, Any]) -> None:
 
 
 def test_a_write_is_sent_again_under_its_key(said: dict[str, Any]) -> None:
-    assert said["attempts"] == 4 and said["keys"] == 1
+    assert said["attempts"] == [4, 3], "of an update, and of added messages"
+    assert said["added"] == {"duplicate": 2}
     assert said["profile"]["history"]["quiz_sessions"] == 1
 
 
@@ -117,3 +163,42 @@ def test_errors_say_what_is_wrong(said: dict[str, Any]) -> None:
     assert said["mood"]["status"] == 404 and said["then"]["status"] == 404
     assert "no URL can hold the id" in said["dots"]
     assert said["nobody"] == "UnreachableError"
+    assert said["bad"]["errors"][0]["field"] == "messages[0].content[0].type"
+
+
+def test_messages_become_turns(said: dict[str, Any]) -> None:
+    """The answer of a later call ends the turn of its question."""
+    assert said["asked"] == ["running"] and said["answered"] == ["done"]
+
+
+# --- the middleware of the AI SDK ---------------------------------------------------------------
+
+
+def test_the_model_is_told_what_is_known(remembered: dict[str, Any]) -> None:
+    assert remembered["first"] == ["Be brief."]
+    own, known = remembered["second"]
+    assert own == "Be brief." and "Lives in Leeds" in known
+    assert remembered["plain"] == [] and remembered["told"] == "In Leeds."
+
+
+def test_what_is_new_is_added_once(remembered: dict[str, Any]) -> None:
+    assert remembered["chats"] == [
+        [["I live in Leeds.", "Noted.", "done"]],
+        [["Where do I live?", "In Leeds.", "done"]],
+        [["Is it cold?", "12 degrees.", "done"]],
+        [["And now?", "In Leeds.", "done"]],
+        [["Are you there?", "Yes.", "done"]],
+    ]
+    assert remembered["streamed"] == "In Leeds."
+    assert "weather" in remembered["task"] and "degrees" in remembered["task"]
+
+
+def test_a_server_that_is_away_is_an_error_or_told_to_the_program(
+    remembered: dict[str, Any],
+) -> None:
+    assert remembered["thrown"] is True
+    assert remembered["errors"] == ["UnreachableError"] * 3 and remembered["answer"]
+
+
+def test_the_example_of_the_middleware_runs(remembered: dict[str, Any]) -> None:
+    assert remembered["example"] == "1 message\n"

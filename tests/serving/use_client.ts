@@ -56,6 +56,14 @@ const flaky = new Turnfold(behindFaults, "unused", { retries: 4 });
 const profile = await flaky.updateUser({ user_id, event: { intent: "quiz", topic: "数学", artifact: "quiz_set" } });
 const summary = await turnfold.memorySummary({ session_id, user_id, accept_language: "zh" });
 const hits = (await turnfold.search({ q: "tea", user_id, limit: 3 })).hits;
+const question = { role: "user", content: "Where do I live?" } as const;
+const answer = { role: "assistant", content: "In Oslo." } as const;
+const chat = { user_id, session_id: "ts-chat" };
+const added = await flaky.add({ user_id, session_id: "ts-flaky", messages: [question, answer] });
+const asked = await turnfold.add({ ...chat, messages: new Set([question]) });
+const answered = await turnfold.add({ ...chat, messages: [answer], prefer: "wait=20" });
+const smell = { role: "user", content: [{ type: "smell" }] } as const;
+const bad = await caught(turnfold.add({ user_id, messages: [smell] }));
 const nobody = new Turnfold("http://127.0.0.1:9", undefined, { retries: 0 });
 
 process.stdout.write(JSON.stringify({
@@ -74,5 +82,9 @@ process.stdout.write(JSON.stringify({
   missing: await caught(turnfold.session("nowhere")),
   dots: await caught((async () => turnfold.session(".."))()),
   nobody: await caught(nobody.healthz()),
+  added: added.counts,
+  asked: asked.turns.map((one) => one.status),
+  answered: answered.turns.map((one) => one.status),
+  bad,
   ready: (await turnfold.readyz()).ready,
 }));

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
+from streams.apps.erasures import Erasures
 from streams.errors import TurnfoldError
 from streams.folds.outcome import Outcome
 from streams.folds.rows import Input, Rows
@@ -67,6 +68,9 @@ class Backend(Protocol):
     @property
     def promoted(self) -> str | None:
         """The promoted generation, while it does not answer yet; usually None."""
+
+    erasures: Erasures | None
+    """Erases users of the history; None: this server cannot."""
 
     changes: Changes
     """Who waits for an entity to change."""

@@ -13,10 +13,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from sinks import locks
 from sinks.root import open_root
+from streams.apps.erasures import Erasures
 from streams.errors import ConfigurationError
 from streams.files.inbox import FOLDER, Group, NoRoom
 from streams.files.store import Store
@@ -29,7 +30,11 @@ from streams.pipeline.ports import StoreError
 from streams.serving.backends.backend import Busy, Found, NotReady, Prepare, Table
 from streams.serving.backends.changes import Changes, Where
 from streams.serving.backends.ingest import FAILED, IngestThread
-from streams.serving.backends.live import UNREADABLE, Live, promoted
+from streams.serving.backends.live import NO_HISTORY, UNREADABLE, Live, promoted
+
+if TYPE_CHECKING:
+    from streams.llm.background import Background
+    from streams.llm.settings import LlmSettings
 
 log = logging.getLogger(__name__)
 
@@ -85,25 +90,35 @@ class EmbeddedBackend:
     """
 
     def __init__(
-        self, root: str | Path, extractor: str | None = None, retention: int | None = None
+        self,
+        root: str | Path,
+        extractor: str | None = None,
+        retention: int | None = None,
+        model: "LlmSettings | None" = None,
     ) -> None:
         """`extractor`: what finds memory in turns from now on; None: what was chosen last.
-        `retention` in microseconds, as `streams.files.local.Runner` has it.
+        `retention` in microseconds, as `streams.files.runner.Runner` has it. `model`: how it is
+        reached, if the extractor is one; without it the rules alone find memory.
 
         Entering raises ConfigurationError where another writes this history.
         """
         self._root = open_root(root)
         self.history: Path | None = self._root
         self.changes = Changes()
+        self._erasing = Erasures(self._root)
+        self.erasures: Erasures | None = self._erasing
         self.preparing: list[Prepare] = []
         self.promoted: str | None = None
+        self.model: Background | None = None
+        """What asks the model, while it does."""
         self._folder = IngestThread(self._root, self, extractor, retention)
+        self._model = model
         self._posts: SimpleQueue[_Posted | None] = SimpleQueue()
         self._held = ExitStack()
         self._threads: list[Thread] = []
         self._failed: asyncio.Future[BaseException]
         self._store: Store | None = None
-        self._live = Live()
+        self._live = NO_HISTORY
         self._why = "the history is being opened"
         self._closing = False
         self._crowded = float("-inf")  # when several requests were last written together
@@ -134,10 +149,13 @@ class EmbeddedBackend:
             said = started.set_result if error is None else started.set_exception
             self._call(said, error)
 
+        self._folder.asks_model = self._model is not None
         try:
             self._start("fold", lambda: self._folder.fold(hear))
             await started
             self._start("log", self._log)
+            self._erasing.start()
+            self._ask_model()
         except BaseException:
             self._folder.ending = True
             self._held.close()
@@ -146,12 +164,23 @@ class EmbeddedBackend:
 
     async def __aexit__(self, *_: object) -> None:
         """All that was posted is in the log, folded and committed, where there is room."""
+        await asyncio.to_thread(self._erasing.close)
+        if self.model is not None:
+            await asyncio.to_thread(self.model.end)
         self._closing = True
         self._posts.put(None)
         for thread in reversed(self._threads):
             await asyncio.to_thread(thread.join)
             self._folder.ending = True
         self._held.close()
+
+    def _ask_model(self) -> None:
+        if self._model is not None:
+            from streams.llm.background import Background  # httpx is not needed otherwise
+            from streams.serving.backends.posted_by_model import PostedByModel
+
+            self.model = Background(self._root, self._model, PostedByModel(self, self._folder))
+            self.model.start()
 
     def _start(self, name: str, run: Callable[[], None]) -> None:
         def run_to_its_end() -> None:
@@ -260,7 +289,8 @@ class EmbeddedBackend:
             self._failed.set_result(error)
 
     def readiness(self) -> Readiness:
-        return Readiness(self._store is not None, "ready" if self._store else self._why)
+        about = f"ready; {self.model.about}" if self.model else "ready"
+        return Readiness(self._store is not None, about if self._store else self._why)
 
     # --- the log's thread -----------------------------------------------------------------------
 

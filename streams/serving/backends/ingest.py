@@ -24,11 +24,12 @@ from sinks.root import HistoryError
 from streams import gc_policy
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.extractors.naming import MODEL
-from streams.files import local
+from streams.files.access import writing
 from streams.files.applier import Applier
 from streams.files.extractor_choice import settle
 from streams.files.inbox import FOLDER, TOPIC, Group, Inbox
 from streams.files.inbox_recovery import EXTRACTOR, applier_of, committed_of, numbered
+from streams.files.runner import Runner
 from streams.files.sources import Position
 from streams.files.store import Store
 from streams.folds.outcome import Outcome
@@ -77,7 +78,7 @@ class Told(Protocol):
         """What is folded from now on is of the next batch."""
 
 
-class _Runner(local.Runner):
+class _Runner(Runner):
     """The file runner; it merges small files now and then, beside the folding."""
 
     def _write(self, packed: dict[str, list[pa.Table]], prepared: WriteBatch, number: int) -> None:
@@ -99,6 +100,10 @@ class IngestThread:
         self.groups: SimpleQueue[Group] = SimpleQueue()
         """What the log took, in its order: it need not be read from disk again."""
         self.ending = False
+        self.committed_to = 0
+        """The offset up to which the tables have the log."""
+        self.asks_model = False
+        """Whether a model is asked beside this thread, where one was chosen."""
         self._told = told
         self._extractor = extractor
         self._said = ""
@@ -125,7 +130,7 @@ class IngestThread:
 
         while not self.ending:
             try:
-                with local.writing(self.root) as (store, tables):
+                with writing(self.root) as (store, tables):
                     gc_policy.resume()
                     extractor = self._settle()
                     if store.value(EXTRACTOR) != extractor:
@@ -152,8 +157,11 @@ class IngestThread:
         """What extracts; what the server was told counts until another generation goes live."""
         choice = settle(self.root, self._extractor, self._say)
         self._extractor = None
-        if choice.name == MODEL:
-            self._say(f"a server asks no model: turnfold extract --history {self.root} does")
+        if choice.name == MODEL and not self.asks_model:
+            self._say(
+                "memory is made by rules alone: this server was not told which model to ask "
+                f"(TURNFOLD_LLM_…); turnfold extract --history {self.root} asks one"
+            )
         return choice.in_process
 
     def _say(self, text: str) -> None:
@@ -165,9 +173,9 @@ class IngestThread:
     def _runner(self, store: Store, tables: History, applier: Applier) -> _Runner:
         return _Runner(store, tables, applier, None, self._retention)
 
-    def _follow(self, runner: local.Runner, ready: Callable[[], None]) -> None:
+    def _follow(self, runner: Runner, ready: Callable[[], None]) -> None:
         """Folds until the end, or until somebody asks for the history."""
-        self._at = committed_of(runner.store)
+        self._at = self.committed_to = committed_of(runner.store)
         if self.inbox is None:
             self.inbox = Inbox(self.root / FOLDER, self._at)
         why, lent = LENT, True
@@ -189,7 +197,7 @@ class IngestThread:
         finally:
             self._told.closed(why, lent)
 
-    def _go_on(self, runner: local.Runner) -> None:
+    def _go_on(self, runner: Runner) -> None:
         """Leaves nothing in the log that was there when somebody asked."""
         assert self.inbox is not None
         while not self.ending and not self._is_asked():
@@ -200,7 +208,7 @@ class IngestThread:
         self._told.committing()
         self._note(runner)
 
-    def _step(self, runner: local.Runner) -> None:
+    def _step(self, runner: Runner) -> None:
         """One group, if there is any; a commit, if it is time."""
         with suppress(Empty):
             self._take(runner, self.groups.get(timeout=TICK))
@@ -211,7 +219,7 @@ class IngestThread:
         if runner.batch and due:
             self._commit(runner)
 
-    def _take(self, runner: local.Runner, group: Group) -> None:
+    def _take(self, runner: Runner, group: Group) -> None:
         if group.last <= self._at:  # read from disk after an error
             return
         for start in range(0, len(group.records), PIECE):
@@ -233,7 +241,7 @@ class IngestThread:
         shown, self._again = list(self._again.values()), {}
         return shown
 
-    def _commit(self, runner: local.Runner) -> None:
+    def _commit(self, runner: Runner) -> None:
         """Hands the batch to the writing thread; waits for the batch before, if that is not
         written yet."""
         assert self.inbox is not None
@@ -249,18 +257,19 @@ class IngestThread:
         self._last_commit = time.monotonic()
         runner.applier.forget_touched()  # no run's counts: they would grow for ever
 
-    def _cool(self, runner: local.Runner) -> None:
+    def _cool(self, runner: Runner) -> None:
         """Sessions past their retention: a pass a day, some sessions a commit."""
         today = int(time.time() // DAY_SECONDS)
         if today != self._cooled_on and runner.cool(LOOKED_AT):
             self._cooled_on = today
 
-    def _note(self, runner: local.Runner) -> None:
+    def _note(self, runner: Runner) -> None:
         runner.positions[TOPIC] = Position(0, self._at)
 
     def _committed(self, upto: int) -> None:
         assert self.inbox is not None
         self.inbox.drop(upto)
+        self.committed_to = upto
         self._told.committed()
 
     def _is_asked(self) -> bool:

@@ -27,10 +27,13 @@ class Live(NamedTuple):
     with --behind, so it is not waited for. `rules`: those that it was folded, and is read, under.
     """
 
-    name: str | None = None
-    tables: Path | None = None
-    at_any_rate: bool = False
-    rules: Rules = Rules()
+    name: str | None
+    tables: Path | None
+    at_any_rate: bool
+    rules: Rules
+
+
+NO_HISTORY = Live(None, None, False, Rules())
 
 
 def promoted(root: Path) -> Live:
@@ -40,7 +43,7 @@ def promoted(root: Path) -> Live:
     Raises HistoryError, ConfigurationError.
     """
     at = pointer(root)
-    return _checked(root, Live(at.current, _tables(root, at.current), at.behind))
+    return _checked(root, Live(at.current, _tables(root, at.current), at.behind, Rules()))
 
 
 def pinned(root: Path | None, app_id: str) -> Live | None:
@@ -51,7 +54,7 @@ def pinned(root: Path | None, app_id: str) -> Live | None:
     if not own:
         return None
     name = max(own, key=len)
-    return _checked(root, Live(name, _tables(root, name)))
+    return _checked(root, Live(name, _tables(root, name), False, Rules()))
 
 
 def _tables(root: Path, name: str) -> Path:
@@ -81,7 +84,7 @@ def check_readable(live: Live) -> None:
 
 class Pointer:
     """A history's pointer, followed at once: for a reader that needs nothing else to be ready. A
-    promoted generation that cannot be read is said in the log, and the one before goes on
+    promoted generation that cannot be read is reported in the log, and the one before continues
     answering."""
 
     def __init__(self, root: Path) -> None:

@@ -15,6 +15,7 @@ import _duckdb
 
 from sinks.generation import find_tables, stamp
 from sinks.root import HistoryError, find_root
+from streams.apps.erasures import Erasures
 from streams.errors import TurnfoldError
 from streams.files.refold import refold, refold_user
 from streams.folds.outcome import Outcome
@@ -41,6 +42,7 @@ class HistoryBackend:
         self._root = find_root(root)
         self.history: Path | None = self._root
         self.changes = Changes()
+        self.erasures: Erasures | None = None
         self.preparing: list[Prepare] = []
         self.promoted: str | None = None
         self._pointer = Pointer(self._root)

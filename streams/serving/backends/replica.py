@@ -17,6 +17,7 @@ from typing import NamedTuple, Self
 from aiokafka.structs import TopicPartition
 
 from sinks.generation import ROOT
+from streams.apps.erasures import Erasures
 from streams.errors import ConfigurationError
 from streams.folds.outcome import WITHHELD, Outcome
 from streams.folds.rows import Input
@@ -27,7 +28,7 @@ from streams.kafka.transport.rows import MemoryRows, RowStore
 from streams.observing.readiness import Readiness
 from streams.serving.backends.backend import Busy, Found, NotReady, Prepare, Table
 from streams.serving.backends.changes import Changes
-from streams.serving.backends.live import Live, check_readable, pinned, promoted
+from streams.serving.backends.live import NO_HISTORY, Live, check_readable, pinned, promoted
 from streams.serving.backends.promotion import Promotion
 from streams.serving.backends.replica_tables import TABLES, ReplicaTables
 from streams.serving.backends.writing import Message, NotAppended, Writing
@@ -66,6 +67,7 @@ class ReplicaBackend:
         """Raises HistoryError, ConfigurationError where the history's pointer cannot be read."""
         self.history = history
         self.changes = Changes()
+        self.erasures: Erasures | None = None
         self.preparing: list[Prepare] = []
         self._kafka = kafka
         self._app_id = app_id
@@ -76,7 +78,7 @@ class ReplicaBackend:
         self._connection = kafka.client()
         self._writing = Writing(self._connection)
         self._pinned = pinned(history, app_id)
-        self._tables = self._made(self._pinned or (promoted(history) if history else Live()))
+        self._tables = self._made(self._pinned or (promoted(history) if history else NO_HISTORY))
         self._promotion: Promotion | None = None
         if history is not None and self._pinned is None:
             self._promotion = Promotion(history, self)
@@ -153,8 +155,7 @@ class ReplicaBackend:
     async def rows(self, table: Table, tenant: str, key: str) -> Found:
         """As `Memory.rows`."""
         self._check_going()
-        tables = self._tables
-        return Found(tables.rows(table, tenant, key), tables.live.rules)
+        return self._tables.rows(table, tenant, key)
 
     def _check_going(self) -> None:
         """Raises NotReady."""

@@ -1,24 +1,20 @@
-"""One changelog partition as a replica holds it: its rows, where it stands, who waits for it.
+"""One changelog partition as a replica holds it: its rows, who waits for them, records' outcomes.
 
-    restoring ── position >= end ──> ready ── another changelog in its place ──> restoring
-
-Rows come to light with the marker of their transaction, never before: half a transaction is no
-state that a worker ever had.
+restoring ── all of it is read ──> ready ── another changelog in its place ──> restoring
 """
 
 import asyncio
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from time import monotonic, time
 from typing import NamedTuple
 
 from aiokafka.structs import TopicPartition
 
 from streams.folds.outcome import ACCEPTED, APPLIED, Outcome
-from streams.kafka.agents import outcomes
-from streams.kafka.client.aiokafka_internals import RawRecord
-from streams.kafka.transport.marker import MARKER_KEY, Marker, Standing, decode
-from streams.kafka.transport.restore import AWAY
+from streams.folds.rules import Rules
+from streams.kafka.agents import noted_rules, outcomes
+from streams.kafka.transport.changelog import Chunk, Progress
+from streams.kafka.transport.marker import Marker
 from streams.kafka.transport.rows import Row, RowStore
 from streams.pipeline.entity import Entity
 from streams.serving.backends.backend import Table
@@ -30,10 +26,6 @@ COMPACTED = 60.0
 """Seconds without the changelog after which compaction may have swallowed markers unseen."""
 
 
-class Remade(Exception):  # noqa: N818 - what happened
-    """The changelog is another than the one that was read so far, or no longer all of it."""
-
-
 class Position(NamedTuple):
     """How far a lane has come. `offsets`: the next of each source topic. `signals`: the newest
     record of each partition of turns whose meaning for its user is folded."""
@@ -43,23 +35,15 @@ class Position(NamedTuple):
 
 
 class ReplicaLane:
-    """`end`: up to where it has to be restored, None before that is known. `shown`: all that was
-    committed until then (`time.monotonic`) is in the rows."""
+    """`progress`: how far its changelog is read, which is ahead of the rows only while `take` has
+    not been called. `ready`: it was read to its end once."""
 
     def __init__(self, at: TopicPartition, table: Table, rows: RowStore, changes: Changes) -> None:
         self.at, self.table = at, table
         self.rows = rows
-        self.standing = rows.open() or Standing()
-        if self.standing.position and _useless(self.standing):
-            rows.clear()
-            self.standing = Standing()
-        self.position = self.first = self.standing.position
-        self.end: int | None = None
+        self.progress = Progress(at, rows.open())
         self.ready = False
-        self.shown = float("-inf")
-        self._aim: tuple[int, float] | None = None
         self.changes = changes
-        self._pending: list[Row] = []
         self._entities: OrderedDict[bytes, Entity] = OrderedDict()
         self._outcomes: OrderedDict[tuple[str, int], Outcome] = OrderedDict()
         self._told_from: dict[str, int] = {}
@@ -68,82 +52,21 @@ class ReplicaLane:
 
     # --- the changelog ----------------------------------------------------------------------------
 
-    def begin(self, beginning: int, end: int) -> None:
-        """The changelog reaches from `beginning` to `end`; reading goes on from `position`, that
-        of the newest marker: if it is not there, nor one that can follow it, this is another log.
-
-        Raises:
-            Remade: it has forgotten what comes next.
-        """
-        self._pending.clear()
-        if 0 < self.position < beginning:
-            raise Remade(f"begins at {beginning}, was read up to {self.position}")
-        if self.age > COMPACTED:
+    def take(self, chunk: Chunk) -> None:
+        """What was read of the changelog: whole transactions, once it is ready."""
+        if COMPACTED < chunk.away < float("inf"):
             self._unbroken = False
-        standing = self.standing
-        self.position = max(standing.marker_at if standing.marker else 0, beginning)
-        if self.end is None:
-            self.first, self.end = self.position, end
-        self._restored()
-
-    def take(self, records: Sequence[RawRecord], position: int) -> None:
-        """The records from where it stood up to `position`, in order.
-
-        Raises:
-            Remade: a marker that is none of this changelog, or it was not read for so long that
-                what was deleted may have left it.
-        """
-        assert self.end is not None
-        if records and AWAY < self.age < float("inf"):
-            raise Remade(f"was last read to its end {self.age:.0f} s ago")
-        for record in records:
-            if record.key != MARKER_KEY:
-                self._pending.append((record.key or b"", record.value))
-                continue
-            try:
-                marker = decode(record.value)
-            except ValueError as error:
-                raise Remade(str(error)) from None
-            self._commit(record.offset, marker)
-        self.position = position
-        if not self.ready:
-            self._restore(records, position)
-
-    def _restore(self, records: Sequence[RawRecord], position: int) -> None:
-        """What compaction has left of old transactions: their markers are gone, so rows of them
-        do not wait. Nobody reads them before the end."""
-        assert self.end is not None
-        if self._pending and records[-1].offset < self.end:
-            self._put(self._pending)
-            self._pending = []
-            self.standing.position = position
-            self.rows.commit(self.standing)
-        self._restored()
-
-    def _restored(self) -> None:
-        assert self.end is not None
-        if not self.ready and self.position >= self.end:
+        if chunk.rows or chunk.markers:
+            self._put(chunk.rows)
+            self.rows.commit(self.progress.standing)
+        for _, marker in chunk.markers:
+            self._remember(marker)
+            self._wake(marker)
+        if self.ready and chunk.rows:
+            self.changes.tell(self._changed(chunk.rows))
+        if not self.ready and self.progress.restored:
             self.ready = self._unbroken = True
             self.rows.settle()
-
-    def _commit(self, at: int, marker: Marker) -> None:
-        """A transaction's rows, with its marker."""
-        before = self.standing.marker
-        if before is not None:
-            gone_back = any(
-                marker.offsets.get(topic, 0) < offset for topic, offset in before.offsets.items()
-            )
-            if marker.log != before.log or gone_back:
-                raise Remade(f"at {at} is a marker of another changelog, or of one that was cut")
-        rows, self._pending = self._pending, []
-        self._put(rows)
-        self.standing.saw(at, marker)
-        self.standing.position = at + 1
-        self.rows.commit(self.standing)
-        self._remember(marker)
-        self._wake(marker)
-        if self.ready:
-            self.changes.tell(self._changed(rows))
 
     def _put(self, rows: Sequence[Row]) -> None:
         self.rows.put(rows)
@@ -158,41 +81,27 @@ class ReplicaLane:
                 yield self.table, parts[1], parts[2]
 
     def forget(self) -> None:
-        """All anew, from the changelog's beginning."""
+        """All again, from the changelog's beginning."""
         self.rows.clear()
-        self.standing, self.position, self.first, self.end = Standing(), 0, 0, None
-        self.ready, self.shown, self._aim = False, float("-inf"), None
-        self._pending.clear()
+        self.progress = Progress(self.at)
+        self.ready = self._unbroken = False
         self._entities.clear()
         self._outcomes.clear()
         self._told_from.clear()
-        self._unbroken = False
-
-    # --- how fresh it is --------------------------------------------------------------------------
-
-    def heard(self, end: int, when: float) -> None:
-        """The broker said at `when` (`time.monotonic`) that committed records reach to `end`."""
-        if self._aim is None:
-            self._aim = end, when
-        if self.position >= self._aim[0]:
-            self.shown = max(self.shown, self._aim[1])
-            self._aim = None
-        if self.position >= end:
-            self.shown = max(self.shown, when)
-            self._aim = None
 
     @property
     def shown_up_to(self) -> Position:
         """What is in the rows, as their newest marker says."""
-        marker = self.standing.marker
+        marker = self.progress.standing.marker
         return Position(marker.offsets, marker.note.get("hops", {})) if marker else NOWHERE
 
-    @property
-    def age(self) -> float:
-        """Seconds since all that was committed was in the rows."""
-        return monotonic() - self.shown
-
     # --- reading ----------------------------------------------------------------------------------
+
+    @property
+    def rules(self) -> Rules:
+        """Those that its rows were folded under."""
+        marker = self.progress.standing.marker
+        return noted_rules.of_note(marker.note if marker else {})
 
     def entity(self, tenant: str, key: str) -> Entity:
         """The committed rows of one session or user; nobody changes them any more."""
@@ -222,7 +131,7 @@ class ReplicaLane:
             self._told_from[topic] = max(self._told_from.get(topic, 0), offset + 1)
 
     def _next(self, topic: str) -> int:
-        marker = self.standing.marker
+        marker = self.progress.standing.marker
         return marker.offsets.get(topic, 0) if marker else 0
 
     def passed(self, topic: str, offset: int) -> "asyncio.Future[None]":
@@ -257,9 +166,3 @@ class ReplicaLane:
 
 
 NOWHERE = Position({}, {})
-
-
-def _useless(standing: Standing) -> bool:
-    """Whether rows on disk were left in the middle of a restore, or so long ago that compaction may
-    have swallowed what was deleted since."""
-    return standing.marker is None or time() - standing.written > AWAY

@@ -9,12 +9,11 @@ from typing import Any
 from aiokafka.structs import TopicPartition
 
 from streams import topology
-from streams.folds.rows import Rows
 from streams.kafka.client.names import changelog_name
 from streams.kafka.client.partitions import partition_of
 from streams.kafka.transport.rows import RowStore
 from streams.observing.readiness import Readiness
-from streams.serving.backends.backend import NotReady, Table
+from streams.serving.backends.backend import Found, NotReady, Table
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.following import Following
 from streams.serving.backends.live import Live
@@ -60,7 +59,7 @@ class ReplicaTables:
         self._ended: Callable[[asyncio.Task[None]], None] = lambda task: None
 
     def start(self, ended: Callable[["asyncio.Task[None]"], None]) -> None:
-        """Begins, or goes on, to follow; `ended` hears where that fails."""
+        """Begins, or continues, to follow; `ended` hears where that fails."""
         self._ended = ended
         self._task = asyncio.create_task(self._following.run())
         self._task.add_done_callback(ended)
@@ -93,13 +92,13 @@ class ReplicaTables:
 
     # --- reading ----------------------------------------------------------------------------------
 
-    def rows(self, table: Table, tenant: str, key: str) -> Rows:
+    def rows(self, table: Table, tenant: str, key: str) -> Found:
         """As `Memory.rows`: what was committed `STALE_AFTER` seconds ago is in it."""
         lane = self.lane(table, f"{tenant}/{key}".encode())
         if not lane.ready:
             raise NotReady(f"{table}: {_progress([lane])}; {self.reason()}")
         self.check_age(lane)
-        return lane.entity(tenant, key)
+        return Found(lane.entity(tenant, key), lane.rules)
 
     def lane(self, table: Table, key: bytes | None) -> ReplicaLane:
         """The lane of a key.
@@ -117,10 +116,10 @@ class ReplicaTables:
 
     def check_age(self, lane: ReplicaLane) -> None:
         """Raises NotReady for a partition whose newest rows are too old to be told."""
-        if lane.age > STALE_AFTER:
+        if lane.progress.age > STALE_AFTER:
             raise NotReady(
                 f"the newest of {lane.at.topic}/{lane.at.partition} was last seen "
-                f"{lane.age:.0f} s ago, at most {STALE_AFTER:.0f}; {self.reason()}"
+                f"{lane.progress.age:.0f} s ago, at most {STALE_AFTER:.0f}; {self.reason()}"
             )
 
     def reason(self) -> str:
@@ -131,12 +130,11 @@ class ReplicaTables:
         lanes = list(self._following.lanes.values())
         if not lanes:
             return Readiness(False, self.reason())
-        done = sum(lane.position - lane.first for lane in lanes if not lane.ready)
-        total = sum((lane.end or 0) - lane.first for lane in lanes if not lane.ready)
-        if not all(lane.ready for lane in lanes):
+        if late := [lane for lane in lanes if not lane.ready]:
+            done, total = _offsets(late)
             return Readiness(False, f"{_progress(lanes)}; {self.reason()}", done, total)
         try:
-            self.check_age(max(lanes, key=lambda lane: lane.age))
+            self.check_age(max(lanes, key=lambda lane: lane.progress.age))
         except NotReady as error:
             return Readiness(False, str(error))
         return Readiness(True, f"follows {len(lanes)} partitions")
@@ -189,6 +187,11 @@ async def _holds(condition: Callable[[], bool], within: float) -> bool:
 
 def _progress(lanes: Sequence[ReplicaLane]) -> str:
     ready = sum(lane.ready for lane in lanes)
-    done = sum(lane.position - lane.first for lane in lanes)
-    total = sum((lane.end or 0) - lane.first for lane in lanes)
+    done, total = _offsets(lanes)
     return f"{ready} of {len(lanes)} partitions restored, offset {done} of {total}"
+
+
+def _offsets(lanes: Sequence[ReplicaLane]) -> tuple[int, int]:
+    """How many of their changelogs are read, and how many there were to restore."""
+    every = [lane.progress for lane in lanes]
+    return sum(one.position - one.first for one in every), sum(one.end - one.first for one in every)

@@ -47,7 +47,7 @@ Batch = tuple[Any, list[tuple[list[int], int]]]
 
 
 class Writing:
-    """One producer, made anew after an error."""
+    """One producer, made again after an error."""
 
     def __init__(self, connection: Mapping[str, Any]) -> None:
         self._connection = connection

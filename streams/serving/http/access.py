@@ -11,6 +11,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 from logging import INFO, getLogger
 from pathlib import Path
+from typing import Protocol
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -18,11 +19,19 @@ from streams.pipeline.decode import TENANT
 from streams.serving.http.keys import ALL, Caller, Keys, Role
 from streams.serving.http.refusal import Header, Refusal
 
-OPEN = frozenset({"/", "/healthz", "/readyz", "/openapi.json"})
-"""Paths that need no key: nothing of anybody is in them."""
+START = "/"
+OPEN = frozenset({START, "/healthz", "/readyz", "/openapi.json"})
+"""Paths that need no key: nothing of anybody is in them. (At `/` a program gets where the API
+begins; the page that a browser gets needs one.)"""
+API = ("/v1/", "/memory/", "/mcp", "/metrics", "/healthz", "/readyz", "/openapi.json")
+"""Where the paths begin that are for programs; all others are the inspector's."""
 METRICS = "/metrics"
-ADMIN = (METRICS, "/v1/dead-letters")
+ADMIN = (METRICS, "/v1/dead-letters", "/v1/erasures")
 """Where the paths begin that only an admin may ask for."""
+WHOLE = "/v1/users/"
+"""Where the paths begin under which only an admin may erase or export a whole person."""
+MCP = "/mcp"
+"""Any key may call tools; what a tool asks needs the role that its request does."""
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 OWN_SITE = (b"same-origin", b"none")
 """What browsers say of requests of this server's own pages, and of what a person does."""
@@ -43,12 +52,29 @@ NO_STORE: Header = (b"cache-control", b"no-store")
 _log = getLogger(__name__)
 
 
-class Access:
-    """Lets through whom the keys let through; without keys everybody, from this machine alone."""
+class Pages(Protocol):
+    """The inspector, as far as access goes."""
 
-    def __init__(self, app: ASGIApp, keys: Keys | None) -> None:
+    def is_open(self, path: str) -> bool:
+        """Whether a path needs no key: what signing in itself needs."""
+
+    def caller(self, scope: Scope) -> Caller | None:
+        """Whose session a browser's request is of."""
+
+    async def refuse(self, scope: Scope, refusal: Refusal, send: Send) -> None:
+        """Answers a browser that is refused: a page that says so, or that lets it sign in."""
+
+
+class Access:
+    """Authenticates by API key; without keys, loopback only.
+
+    Pages take a browser's session in place of a key; the API never does.
+    """
+
+    def __init__(self, app: ASGIApp, keys: Keys | None, pages: Pages | None = None) -> None:
         self._app = app
         self._keys = keys
+        self._pages = pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -65,15 +91,31 @@ class Access:
             scope.setdefault("state", {})["caller"] = caller
             await self._app(scope, receive, reply.send)
         except Refusal as refusal:
-            await reply.refuse(refusal)
+            await self._refuse(scope, refusal, reply)
         except Exception as error:
             # neither the error's own words nor uvicorn's account of it: both may quote a record
             _log.error(
-                "%s %s: %s at %s", scope["method"], _route(scope), type(error).__name__, _at(error)
+                "%s %s: %s at %s",
+                scope["method"],
+                _route(scope),
+                type(error).__name__,
+                where_raised(error),
             )
-            await reply.refuse(Refusal(500, "Internal error", "look into the server's log"))
+            internal = Refusal(500, "Internal error", "look into the server's log")
+            await self._refuse(scope, internal, reply)
         finally:
             reply.log(scope)
+
+    async def _refuse(self, scope: Scope, refusal: Refusal, reply: "_Reply") -> None:
+        if self._pages is not None and not reply.has_begun and asks_for_a_page(scope):
+            try:
+                await self._pages.refuse(scope, refusal, reply.send)
+                return
+            except Exception as error:  # a page that cannot be made is no reason to say nothing
+                _log.error(
+                    "a page of problems: %s at %s", type(error).__name__, where_raised(error)
+                )
+        await reply.refuse(refusal)
 
     def _admit(self, scope: Scope, reply: "_Reply") -> Caller:
         """The caller; one that is refused is in the log, too. Raises Refusal."""
@@ -84,10 +126,10 @@ class Access:
         if self._keys is None:
             _check_same_machine(scope, hosts)
             return LOCAL
-        if path in OPEN:
+        if self._is_open(scope):
             return LOCAL._replace(role="read")
         caller = reply.caller = self._known(scope, self._keys)
-        if not caller.may(_needed(scope["method"], path)):
+        if not caller.may(needed(scope["method"], path)):
             raise _forbidden(f"the key's role is {caller.role}, and this needs more")
         if path.startswith(METRICS):
             if caller.tenant != ALL:
@@ -95,8 +137,28 @@ class Access:
             return caller
         return _of_one_tenant(caller, scope) if caller.tenant == ALL else caller
 
+    def _is_open(self, scope: Scope) -> bool:
+        path = scope["path"]
+        if path == START and self._pages is not None:
+            return not asks_for_a_page(scope)
+        return path in OPEN or (self._pages is not None and self._pages.is_open(path))
+
+    def _signed_in(self, scope: Scope, keys: Keys) -> Caller | None:
+        """The caller of a browser's session, on pages alone. Raises Refusal for a write that no
+        page of ours has sent."""
+        if self._pages is None or scope["path"].startswith(API):
+            return None
+        caller = self._pages.caller(scope)
+        if caller is None or not keys.stands(caller):
+            return None
+        if scope["method"] not in READING:
+            check_own_page(scope)
+        return caller
+
     def _known(self, scope: Scope, keys: Keys) -> Caller:
         given = _values(scope, b"authorization")
+        if not given and (caller := self._signed_in(scope, keys)):
+            return caller
         if not given:
             raise _unauthorized("send a key: Authorization: Bearer ts_...", b"")
         scheme, _, token = given[0].partition(b" ")
@@ -118,6 +180,11 @@ class _Reply:
         self._status = 0
         self._ended = False
         self.caller: Caller | None = None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a part of a reply is on its way."""
+        return bool(self._status)
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -163,15 +230,46 @@ class _Reply:
         )
 
 
+_GUARDS = (*SECURITY_HEADERS, NO_STORE)
+_GUARDING = frozenset(name for name, _ in _GUARDS)
+
+
 def _secured(headers: list[Header]) -> list[Header]:
+    """With the headers that a reply does not have of its own (as pages do)."""
     for name, _ in headers:
-        if name == NO_STORE[0]:
-            return [*headers, *SECURITY_HEADERS]
-    return [*headers, *SECURITY_HEADERS, NO_STORE]
+        if name in _GUARDING:
+            own = {name for name, _ in headers}
+            return [*headers, *(one for one in _GUARDS if one[0] not in own)]
+    return [*headers, *_GUARDS]
 
 
-def _needed(method: str, path: str) -> Role:
+def asks_for_a_page(scope: Scope) -> bool:
+    """Whether a person's browser asks for what the inspector shows: by the address bar or a link,
+    or for a part of a page."""
+    if scope["path"].startswith(API):
+        return False
+    takes = b",".join(_values(scope, b"accept"))
+    return b"text/html" in takes or bool(_values(scope, b"hx-request"))
+
+
+def check_own_page(scope: Scope) -> None:
+    """Raises Refusal for a write that another site's page has sent (CSRF). Browsers say so in
+    `Sec-Fetch-Site`; old ones in `Origin` alone."""
+    site = _values(scope, b"sec-fetch-site")
+    origin, host = _values(scope, b"origin"), _values(scope, b"host")
+    sent_here = bool(host) and origin[:1] == [b"http://" + host[0]]  # HTTP/1.0 needs no Host
+    own = site == [b"same-origin"] if site else sent_here
+    if not own:
+        raise Refusal(403, "Not this site", "a write has to come from a page of this server")
+
+
+def needed(method: str, path: str) -> Role:
+    """The role that a request needs."""
     if path.startswith(ADMIN):
+        return "admin"
+    if path == MCP:
+        return "read"
+    if path.startswith(WHOLE) and (method == "DELETE" or path.endswith("/export")):
         return "admin"
     return "read" if method in READING else "write"
 
@@ -237,6 +335,7 @@ def _route(scope: Scope) -> str:
     return getattr(scope.get("route"), "path", "-")
 
 
-def _at(error: BaseException) -> str:
+def where_raised(error: BaseException) -> str:
+    """Files and lines, for the log."""
     frames = traceback.extract_tb(error.__traceback__)[-4:]
     return " < ".join(f"{Path(one.filename).name}:{one.lineno}" for one in reversed(frames))

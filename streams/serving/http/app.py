@@ -1,6 +1,6 @@
 """The application: the endpoints, and the layers around all of them.
 
-The same over files and over Kafka: `memory` is the tier (`streams.serving.backends.backend`).
+The same over files and over Kafka: `backend` is the tier (`streams.serving.backends.backend`).
 """
 
 from collections.abc import AsyncIterator
@@ -14,14 +14,20 @@ from starlette.types import ASGIApp
 from streams.apps.request_metrics import Requests
 from streams.observing import traces
 from streams.serving.backends.backend import Backend
+from streams.serving.http import routes_archive
 from streams.serving.http.access import LOCAL
 from streams.serving.http.endpoints import ENDPOINTS
 from streams.serving.http.events import SessionEventStreams
 from streams.serving.http.keys import Keys
 from streams.serving.http.limits import Bounds, guarded
+from streams.serving.http.route import Route as ApiRoute
 from streams.serving.http.route import Router, Serving
 from streams.serving.http.routes_health import index, metrics, openapi_json
+from streams.serving.http.sessions import Sessions
 from streams.serving.http.submitting import IdempotencyCache as Sent
+from streams.serving.inspector.inspector import Inspector
+from streams.serving.mcp.over_http import PATH, McpEndpoint
+from streams.serving.mcp.over_http import is_installed as mcp_is_installed
 from streams.serving.past.history_queries import HistoryQueries
 
 QUERY_SECONDS = 10.0
@@ -31,7 +37,7 @@ RECORDS = 10_000
 
 
 def create_app(
-    memory: Backend,
+    backend: Backend,
     keys: Keys | None = None,
     *,
     bounds: Bounds | None = None,
@@ -39,26 +45,32 @@ def create_app(
     page: int = PAGE,
     records: int = RECORDS,
     query_seconds: float = QUERY_SECONDS,
+    mcp_forget: bool = False,
+    inspected: bool = True,
 ) -> FastAPI:
-    """The API over one tier's memory, which its caller has entered. Without `keys` everybody on
-    this machine may do everything.
+    """The API over a backend that the caller has entered. Without `keys` every client on this
+    machine has full access. `inspected`: with the inspector's pages.
 
     `within`: seconds a write waits to be applied. `page`: most entries of a list. `records`: most
-    records of a request. Before a server waits for its connections to end, it calls
-    `app.state.serving.streams.close()`.
+    records of a request. `mcp_forget`: agents have the tool that erases. Before a server waits for
+    its connections to end, it calls `app.state.serving.streams.close()`.
     """
-    past, streams = HistoryQueries(memory, query_seconds), SessionEventStreams()
+    past, streams = HistoryQueries(backend, query_seconds), SessionEventStreams()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         past.begin([LOCAL.tenant] if keys is None else keys.tenants)
         yield
+        if tools is not None:
+            await tools.close()
         streams.close()
         past.close()
 
+    pages = Inspector(keys) if inspected else None
     app = _Api(
         keys,
         bounds,
+        pages,
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
@@ -66,22 +78,28 @@ def create_app(
         telemetry={"tracing": traces.are_sent(), "metrics": False, "logs": False},
         lifespan=lifespan,
     )
-    app.state.serving = Serving(memory, past, streams, Sent(), within, page, records)
+    app.state.serving = Serving(backend, past, streams, Sent(), Sessions(), within, page, records)
     app.router.routes += [endpoint.route() for endpoint in ENDPOINTS]
-    app.router.routes += [
-        Route("/", index),
-        Route("/openapi.json", openapi_json),
-        Route("/metrics", metrics),
-    ]
+    app.router.routes += [Route("/openapi.json", openapi_json), Route("/metrics", metrics)]
+    app.router.routes.append(
+        ApiRoute("/v1/users/{user_id}/export", routes_archive.export, include_in_schema=False)
+    )
+    app.router.routes += pages.routes() if pages else [Route("/", index)]
+    asked = Router(app.router)
+    tools = McpEndpoint(asked, forget=mcp_forget) if mcp_is_installed() else None
+    if tools is not None:
+        app.router.routes.append(Route(PATH, tools, methods=["POST"]))
     return app
 
 
 class _Api(FastAPI):
     """Routes, lifespan and spans are FastAPI's; the layers around each request are ours alone."""
 
-    def __init__(self, keys: Keys | None, bounds: Bounds | None, **given: Any) -> None:
+    def __init__(
+        self, keys: Keys | None, bounds: Bounds | None, pages: Inspector | None, **given: Any
+    ) -> None:
         super().__init__(**given)
-        self._guard = keys, bounds
+        self._guard = keys, bounds, pages
 
     def build_middleware_stack(self) -> ASGIApp:
         return Requests(guarded(Router(self.router), *self._guard))

@@ -6,6 +6,7 @@ memory, holds up no handler, and is answered the same at every endpoint.
 
 import asyncio
 import zlib
+from codecs import BOM_UTF8 as BYTE_ORDER_MARK
 from collections.abc import Iterator
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -42,7 +43,8 @@ class Bodies:
         try:
             if await self._gather(body, receive):
                 scope["headers"] = [one for one in scope["headers"] if one[0] not in _UNPACKED]
-                await self._app(scope, _given(bytes(body.plain), receive), send)
+                plain = bytes(body.plain).removeprefix(BYTE_ORDER_MARK)
+                await self._app(scope, _given(plain, receive), send)
         finally:
             self._room += len(body.plain)
 

@@ -4,15 +4,19 @@ Each is made of an entity's rows and of its generation's rules, as `Memory.rows`
 Every function answers None where the entity is not known, or has nothing of the kind.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from streams import reading
-from streams.folds import affect, documents, learner, memory, states, task
+from streams.context.gather import felt
+from streams.context.items import Held
+from streams.folds import affect, documents, learner, memory, preferences, states, task
 from streams.folds.expiry import expire
 from streams.folds.ids import short_hash
 from streams.folds.index import find_id
 from streams.folds.rows import Rows
 from streams.folds.rules import Rules
+from streams.folds.session_state import HEADER
 from streams.kinds import REVISED_KINDS
 
 Json = dict[str, Any]
@@ -23,7 +27,7 @@ context = documents.context
 
 def session(rows: Rows, rules: Rules, now: int) -> Json | None:
     """The session's document with its SessionContext (schemas.session.SessionDocument)."""
-    if rows.get("h") is None:
+    if rows.get(HEADER) is None:
         return None
     latest = documents.latest_turn(rows, rules)
     return expire(documents.session(rows, rules), latest, now, rules)
@@ -31,9 +35,9 @@ def session(rows: Rows, rules: Rules, now: int) -> Json | None:
 
 def task_of(rows: Rows, rules: Rules, task_id: str) -> Json | None:
     """The task's document (schemas.task.TaskDocument)."""
-    if rows.get(f"t/{task_id}") is None:
+    if rows.get(task.TASKS.key(task_id)) is None:
         return None
-    latest = documents.latest_turn(rows, rules) if rows.get("h") else None
+    latest = documents.latest_turn(rows, rules) if rows.get(HEADER) else None
     return task.document(rows, rules, task_id, latest)
 
 
@@ -42,31 +46,53 @@ def user(rows: Rows, rules: Rules, now: int) -> Json | None:
     known = {
         "profile": profile(rows, rules, rows.key),
         "states": [one for one in held(rows, now) if one["kind"] != "long_mood_state"],
-        **{item.kind.listed.name: item.all(rows) for item in REVISED_KINDS if item.kind.listed},
+        **_lists(rows),
         "mood": mood(rows, now),
     }
     return {"user_id": rows.key, **known} if any(known.values()) else None
 
 
+def remembered(rows: Rows, rules: Rules, now: int) -> Json | None:
+    """What a context pack is made of (streams.context.gather); None: nothing is known."""
+    if rows.get(memory.USER) is None and profile(rows, rules, rows.key) is None:
+        return None
+    feeling = _mood_state(rows, now)
+    return {
+        "states": [
+            Held(state.state_id, state.kind, version.body_text, version.payload, version.evidence,
+                 version.valid_from, version.last_confirmed_at)
+            for state, version in _standing(rows, now)
+        ],
+        "preferences": [
+            preferences.document(one) for _, one in preferences.PREFERENCES.scan(rows)
+        ],
+        "mood": felt(feeling, now) if feeling else None,
+    }  # fmt: skip
+
+
+def _lists(rows: Rows) -> Json:
+    """The lists of memory besides the states."""
+    return {item.kind.listed.name: item.all(rows) for item in REVISED_KINDS if item.kind.listed}
+
+
 def held(rows: Rows, now: int) -> list[Json]:
     """What is held true now, the mood with it (schemas.memory.State), by kind and time."""
-    found = [
-        states.document(state, version)
-        for _, state in rows.scan("s/")
-        if (version := _standing(state.versions, now)) is not None
-    ]
+    found = [states.document(state, version) for state, version in _standing(rows, now)]
     feeling = _mood_state(rows, now)
     if feeling is not None:
         found.append(feeling)
     return sorted(found, key=lambda one: (one["kind"], one["valid_from"], one["state_id"]))
 
 
-def _standing(versions: tuple[states.Version, ...], now: int) -> states.Version | None:
-    """The version that is true now: the last one begun, if it has not ended."""
-    begun = [one for one in versions if one.valid_from <= now]
-    if not begun or (begun[-1].valid_to is not None and begun[-1].valid_to <= now):
-        return None
-    return begun[-1]
+def _standing(rows: Rows, now: int) -> Iterator[tuple[states.State, states.Version]]:
+    """The states that are true now, each with the version that is: the last one begun, if it has
+    not ended."""
+    for _, state in states.STATES.scan(rows):
+        for version in reversed(state.versions):
+            if version.valid_from <= now:
+                if version.valid_to is None or version.valid_to > now:
+                    yield state, version
+                break
 
 
 def mood(rows: Rows, at: int) -> Json | None:
@@ -77,12 +103,12 @@ def mood(rows: Rows, at: int) -> Json | None:
 
 def mood_since(rows: Rows) -> int | None:
     """When the mood's latest version began: from then on the rows tell it."""
-    row: affect.MoodRow | None = rows.get("a")
-    return affect.standing(row, 2**62) if row else None
+    row = rows.get(affect.MOOD)
+    return affect.newest(row) if row else None
 
 
 def _mood_state(rows: Rows, at: int) -> Json | None:
-    row: affect.MoodRow | None = rows.get("a")
+    row = rows.get(affect.MOOD)
     began = affect.standing(row, at + 1) if row else None
     if row is None or began is None:
         return None
@@ -91,7 +117,7 @@ def _mood_state(rows: Rows, at: int) -> Json | None:
 
 def knows_signal(rows: Rows, signal_id: str) -> bool:
     """Whether a signal of that id was applied to this session or user."""
-    header = rows.get("h") or rows.get("u")
+    header = rows.get(HEADER) or rows.get(memory.USER)
     return header is not None and (
         find_id(rows, header.runs, short_hash("s" + signal_id))[0] is not None
     )

@@ -7,11 +7,24 @@ from pydantic import BaseModel
 
 from schemas import http
 from schemas.base import JsonObject
+from schemas.context import ContextPack
 from schemas.learner import MemorySummary, UserLearningProfile
-from schemas.memory import MoodNow, UserDocument
+from schemas.memory import MoodNow, State, UserDocument
+from schemas.messages import MessagesReply, NewMessages, SessionMessages
 from schemas.session import SessionContext, SessionDocument
 from schemas.task import TaskDocument
-from streams.serving.http import routes_health, routes_memory, routes_reading, routes_records
+from streams.serving.http import (
+    routes_context,
+    routes_erasure,
+    routes_health,
+    routes_lists,
+    routes_memory,
+    routes_messages,
+    routes_reading,
+    routes_records,
+    routes_session_messages,
+    routes_states,
+)
 from streams.serving.http.route import Route
 
 LIMITS = "微积分-极限"
@@ -21,7 +34,7 @@ class Endpoint(NamedTuple):
     """`gives`: status -> the reply's model, or None for no content. `takes`: the body's model, or
     "records". `also`: statuses of problems beyond those that every endpoint can have."""
 
-    method: Literal["GET", "POST"]
+    method: Literal["GET", "POST", "PATCH", "DELETE"]
     path: str
     call: Any
     tag: str
@@ -47,7 +60,7 @@ ENDPOINTS = (
         {200: UserLearningProfile}, also=NOW,
     ),
     Endpoint(
-        "GET", "/memory/session/{session_id}", routes_memory.context, "memory",
+        "GET", "/memory/session/{session_id}", routes_memory.session_context, "memory",
         {200: SessionContext}, also=NOW,
     ),
     Endpoint(
@@ -88,8 +101,28 @@ ENDPOINTS = (
         },
     ),
     Endpoint(
+        "POST", "/v1/messages", routes_messages.post_messages, "records",
+        {200: MessagesReply, 202: MessagesReply}, NewMessages, WRITTEN,
+        {
+            "user_id": "maya",
+            "session_id": "chat-1",
+            "messages": [
+                {"role": "user", "content": "I moved to Oslo."},
+                {"role": "assistant", "content": "Welcome to Oslo!"},
+            ],
+        },
+    ),
+    Endpoint(
+        "GET", "/v1/sessions", routes_lists.sessions, "sessions",
+        {200: http.SessionList}, also=SOUGHT,
+    ),
+    Endpoint(
         "GET", "/v1/sessions/{session_id}", routes_reading.session, "sessions",
         {200: SessionDocument}, also=THEN,
+    ),
+    Endpoint(
+        "GET", "/v1/sessions/{session_id}/messages", routes_session_messages.session_messages,
+        "sessions", {200: SessionMessages}, also=SOUGHT,
     ),
     Endpoint(
         "GET", "/v1/sessions/{session_id}/timeline", routes_reading.timeline, "sessions",
@@ -104,8 +137,23 @@ ENDPOINTS = (
         {200: TaskDocument}, also=THEN,
     ),
     Endpoint(
+        "GET", "/v1/users", routes_lists.users, "users", {200: http.UserList}, also=SOUGHT,
+    ),
+    Endpoint(
         "GET", "/v1/users/{user_id}", routes_reading.user, "users",
         {200: UserDocument}, also=NOW,
+    ),
+    Endpoint(
+        "DELETE", "/v1/users/{user_id}", routes_erasure.forget_user, "users",
+        {200: http.Erasure, 202: http.Erasure}, also=(422, 429, 501, 503, 507),
+    ),
+    Endpoint(
+        "GET", "/v1/erasures/{erasure_id}", routes_erasure.erasure, "operations",
+        {200: http.Erasure}, also=THEN,
+    ),
+    Endpoint(
+        "GET", "/v1/users/{user_id}/context", routes_context.context, "users",
+        {200: ContextPack}, also=(422, 429, 503),
     ),
     Endpoint(
         "GET", "/v1/users/{user_id}/states", routes_reading.states, "users",
@@ -118,6 +166,15 @@ ENDPOINTS = (
     Endpoint(
         "GET", "/v1/states/{state_id}/why", routes_reading.why, "users",
         {200: http.Why}, also=THEN,
+    ),
+    Endpoint(
+        "PATCH", "/v1/states/{state_id}", routes_states.correct_state, "users",
+        {200: State, 202: http.Accepted}, http.StateCorrection, (404, 501, *WRITTEN),
+        {"reason": "Emma wrote to support: she moved in June", "body_text": "Lives in Leiden."},
+    ),
+    Endpoint(
+        "DELETE", "/v1/states/{state_id}", routes_states.end_state, "users",
+        {200: State, 202: http.Accepted}, also=(404, 501, *WRITTEN),
     ),
     Endpoint(
         "GET", "/v1/search", routes_reading.search, "search", {200: http.SearchPage}, also=SOUGHT

@@ -41,16 +41,16 @@ class SessionEventStreams:
             event.set()
 
     async def of(
-        self, memory: Backend, tenant: str, session_id: str, last: str | None
+        self, backend: Backend, tenant: str, session_id: str, last: str | None
     ) -> AsyncIterator[bytes]:
         """The stream of a session, from behind the event whose id is `last`."""
-        with memory.changes.of(("sessions", tenant, session_id)) as changed:
+        with backend.changes.of(("sessions", tenant, session_id)) as changed:
             self._awake.add(changed)
             try:
                 yield RETRY
                 while not self._closing:
                     changed.clear()
-                    event_id, event = await _event(memory, tenant, session_id)
+                    event_id, event = await _event(backend, tenant, session_id)
                     if event_id != last:
                         last = event_id
                         yield event
@@ -68,11 +68,11 @@ class SessionEventStreams:
             return False
 
 
-async def _event(memory: Backend, tenant: str, session_id: str) -> tuple[str, bytes]:
+async def _event(backend: Backend, tenant: str, session_id: str) -> tuple[str, bytes]:
     """The session as it is now, and its id; nothing new while the tier cannot tell."""
     while True:
         try:
-            found = await memory.rows("sessions", tenant, session_id)
+            found = await backend.rows("sessions", tenant, session_id)
             break
         except NotReady:
             return "", HEARTBEAT

@@ -81,7 +81,7 @@ class _Known(NamedTuple):
 def make(tenant: str, role: Role, expires_at: int | None, note: str) -> tuple[str, Key]:
     """A new token, and what the file keeps of it; `expires_at` in microseconds.
 
-    Raises UsageError for a tenant that is none, and for a key that would never be good.
+    Raises UsageError for an invalid tenant, and for a key that would never be good.
     """
     if not TENANT.fullmatch(tenant):
         raise UsageError(
@@ -118,7 +118,7 @@ def read(file: Path) -> list[Key]:
             _check(key, f"$.keys[{number}]")
     except FileNotFoundError:
         raise ConfigurationError(
-            f"{file}: no keys file; make the first key: turnfold keys add --keys {file} "
+            f"{file}: no such file; make the first key: turnfold keys add --keys {file} "
             "--tenant TENANT --role admin"
         ) from None
     except OSError as error:
@@ -128,6 +128,12 @@ def read(file: Path) -> list[Key]:
     if len({key.id for key in found}) < len(found):
         raise ConfigurationError(f"{file}: not a keys file: an id is there twice")
     return found
+
+
+def write(file: Path, keys: list[Key], mode: int = 0o600) -> None:
+    """Writes the file whole. Raises OSError."""
+    text = msgspec.json.encode(_File(version=1, keys=keys))
+    replace(file, msgspec.json.format(text, indent=2).decode() + "\n", mode=mode)
 
 
 def _check(key: Key, place: str) -> None:
@@ -153,8 +159,7 @@ def changed(file: Path) -> Iterator[list[Key]]:
             mode = S_IMODE(file.stat().st_mode) if file.exists() else 0o600
             keys = read(file) if file.exists() else []
             yield keys
-            text = msgspec.json.encode(_File(version=1, keys=keys))
-            replace(file, msgspec.json.format(text, indent=2).decode() + "\n", mode=mode)
+            write(file, keys, mode)
     except OSError as error:
         raise ConfigurationError(f"{file}: {error.strerror or error}") from None
 

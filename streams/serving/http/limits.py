@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from streams.serving.http.access import LOCAL, Access
+from streams.serving.http.access import LOCAL, Access, Pages
 from streams.serving.http.bodies import Bodies
 from streams.serving.http.keys import Caller, Keys
 from streams.serving.http.refusal import Header, Refusal
@@ -128,11 +128,13 @@ class Limits:
                 del self._streams[tenant]
 
 
-def guarded(app: ASGIApp, keys: Keys | None, bounds: Bounds | None = None) -> ASGIApp:
+def guarded(
+    app: ASGIApp, keys: Keys | None, bounds: Bounds | None = None, pages: Pages | None = None
+) -> ASGIApp:
     """The application behind all layers that guard it."""
     held_to = bounds or Bounds()
     whole = Bodies(app, held_to.body_bytes, held_to.body_seconds, held_to.held_bytes)
-    return Access(Limits(whole, held_to), keys)
+    return Access(Limits(whole, held_to), keys, pages)
 
 
 def _with(headers: list[Header], send: Send) -> Send:

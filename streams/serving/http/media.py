@@ -2,12 +2,15 @@
 
 import asyncio
 import re
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+from pydantic import ValidationError
 from starlette.requests import Request
 
-from streams.serving.http.problems import Fault, Problem
+from schemas.base import Wire
+from schemas.events import MAX_RECORD_BYTES
+from streams.serving.http.problems import Fault, Problem, faults, invalid
 
 JSON = "application/json"
 CHEAP = 500_000
@@ -23,7 +26,7 @@ _BETWEEN = re.compile(rb'(?:[^"\[\]{},]++|' + _STRING + rb")*+[\[\]{},]", re.DOT
 
 
 def media_type(request: Request) -> str:
-    """The body's, without parameters; JSON where none is said. Raises Problem for another
+    """The body's, without parameters; JSON by default. Raises Problem for another
     charset than UTF-8."""
     given = request.headers.get("content-type", JSON)
     if given == JSON:
@@ -46,6 +49,29 @@ async def json_body(request: Request) -> Any:
     if media_type(request) != JSON:
         raise unsupported(f"expected {JSON}")
     return decoded(await request.body())
+
+
+Body = TypeVar("Body", bound=Wire)
+
+
+async def model_body(request: Request, model: type[Body]) -> Body:
+    """The body as a model that becomes a record. Raises Problem."""
+    size = len(await request.body())
+    if size > MAX_RECORD_BYTES:  # it is long in being read
+        detail = f"{size} bytes; this body has at most {MAX_RECORD_BYTES}"
+        raise Problem(413, "Body too large", detail)
+    try:
+        return model.model_validate(await json_body(request))
+    except ValidationError as error:
+        raise invalid(faults(error)) from None
+
+
+def said_in(body: Wire) -> dict[str, Any]:
+    """The fields that a body gives, as JSON has them. Raises Problem."""
+    try:
+        return body.model_dump(mode="json", exclude_none=True)
+    except ValueError:  # pydantic's word for lists in lists without end
+        raise invalid([Fault("body", "nested too deep")]) from None
 
 
 def decoded(body: bytes, type: Any = Any) -> Any:

@@ -10,6 +10,7 @@ import msgspec
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
+from schemas.faults import reason
 from streams.files.inbox import NoRoom
 from streams.serving.backends.backend import Busy, NotReady
 from streams.serving.http.refusal import Header, Refusal
@@ -55,11 +56,8 @@ def invalid(errors: Sequence[Fault]) -> Problem:
 
 def faults(error: ValidationError) -> list[Fault]:
     """Field and reason of each, without the values."""
-    found = error.errors(include_url=False, include_input=False, include_context=False)[:8]
-    return [
-        Fault(".".join(map(str, one["loc"])) or "body", one["msg"].removeprefix("Value error, "))
-        for one in found
-    ]
+    found = error.errors(include_url=False, include_input=False)[:8]
+    return [Fault(".".join(map(str, one["loc"])) or "body", reason(one)) for one in found]
 
 
 def retry_after(seconds: int) -> Header:

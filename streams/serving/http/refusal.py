@@ -14,6 +14,8 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a fault
     def __init__(self, status: int, title: str, detail: str, *headers: Header) -> None:
         super().__init__(title)
         self.status = status
+        self.title = title
+        self.detail = detail
         self.headers = list(headers)
         self.body = problem(status, title, detail)
 

@@ -15,37 +15,52 @@ from typing import Annotated, Any, NamedTuple
 from urllib.parse import unquote, unquote_to_bytes
 
 import msgspec
-from fastapi import Path, Query
+from fastapi import HTTPException, Path, Query
 from fastapi.routing import APIRoute, APIRouter
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from schemas.base import Id, Tenant
+from schemas.faults import reason
 from schemas.http import Moment
+from streams.observing import traces
+from streams.observing.memory_spans import OPERATIONS, span
 from streams.serving.backends.backend import Backend, NotReady
-from streams.serving.backends.live import Live
-from streams.serving.http.access import OPEN
+from streams.serving.http.access import OPEN, READING
 from streams.serving.http.events import SessionEventStreams
 from streams.serving.http.problems import KNOWN, Fault, Problem, invalid, not_found, problem_of
 from streams.serving.http.refusal import Header, Refusal
+from streams.serving.http.sessions import Sessions
 from streams.serving.http.submitting import IdempotencyCache
 from streams.serving.past.history_queries import HistoryQueries
 
 SLASH = "\x1f"
 """Stands for a `/` within an id on its way through the router; no id holds it."""
 
-IdInPath = Annotated[Id, Path()]
-IdInQuery = Annotated[Id | None, Query()]
-MomentInQuery = Annotated[Moment | None, Query()]
+SessionInPath = Annotated[Id, Path(description="Id of the session; a slash in it is `%2F`.")]
+UserInPath = Annotated[Id, Path(description="Id of the user; a slash in it is `%2F`.")]
+AsOf = Annotated[
+    Moment | None,
+    Query(description="Answer as of this time: RFC 3339, or a date, which means its end (UTC). "
+          "Default: now."),
+]  # fmt: skip
+KnownAt = Annotated[
+    Moment | None,
+    Query(description="Use only what was known at this time: RFC 3339, or a date, which means its "
+          "end (UTC). Default: all that is known."),
+]  # fmt: skip
 Limit = Annotated[
     int | None, Query(ge=1, description="Maximum entries per page; capped by the server.")
 ]
 
 JSON = "application/json"
-STREAM = "text/event-stream"
+MEDIA = {"events": "text/event-stream", "export": "application/x-ndjson"}
+"""What is answered at paths that end so; else JSON."""
 NAME_LENGTH = 64
 """Characters of an unknown parameter's name that are said."""
+EMPTY = QueryParams()
 ATTEMPTS = 5
 """To answer from one generation; switches are rare."""
 GENERATION = b"turnfold-generation"
@@ -61,10 +76,11 @@ class Serving(NamedTuple):
     one reply lists. `records`: the most that one request posts.
     """
 
-    memory: Backend
+    backend: Backend
     past: HistoryQueries
     streams: SessionEventStreams
     keys: IdempotencyCache
+    sessions: Sessions
     within: float
     page: int
     records: int
@@ -91,6 +107,12 @@ def reply(document: Any, status: int = HTTPStatus.OK, **headers: str) -> Respons
     return Response(encode(document), status, headers or None, "application/json")
 
 
+def accepted(id: str | None, look: str) -> Response:
+    """The record is in the log and not applied yet; `look` will show what it did."""
+    document = {"id": id, "ending": "accepted", "look": look}
+    return reply(document, HTTPStatus.ACCEPTED, location=look)
+
+
 def known(document: Any, what: str) -> Response:
     """A document as JSON. Raises Problem where there is none."""
     if document is None:
@@ -105,6 +127,8 @@ class Route(APIRoute):
         super().__init__(path, endpoint, **given)
         if self.methods and "GET" in self.methods:
             self.methods.add("HEAD")  # uvicorn leaves the body out
+        self.allowed = set(self.methods or ())
+        """The methods of all routes of the path (`Router`)."""
         self._tells_nothing = path in OPEN
         self._call: Callable[..., Awaitable[Response]] = endpoint
         self._in_path = [(one, one.alias) for one in self.dependant.path_params]
@@ -112,55 +136,65 @@ class Route(APIRoute):
             (one, one.alias, one.field_info.is_required()) for one in self.dependant.query_params
         ]
         self._names = frozenset(name for _, name, _ in self._in_query)
-        self._media = STREAM if path.endswith("/events") else JSON
-        self.app = self._answer
+        self._media = MEDIA.get(path.rpartition("/")[2], JSON)
+        of_memory = (OPERATIONS.get((method, path)) for method in self.methods or ())
+        self._operation = next(filter(None, of_memory), None)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in self.allowed:
+            raise HTTPException(405, headers={"Allow": ", ".join(sorted(self.allowed))})
+        await self._answer(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
         check_accept(scope, self._media)
         values = self._values(request)
+        of_generation = self._read_whole if scope["method"] in READING else self._written
         if self._tells_nothing:
             response = await self._call(request, **values)
-        elif scope["method"] == "POST":
-            response = await self._written(request, values)
+        elif self._operation is not None and traces.are_sent():
+            with span(self._operation, tenant_of(request), values, _error_type):
+                response = await of_generation(request, values)
         else:
-            response = await self._read_whole(request, values)
+            response = await of_generation(request, values)
         await response(scope, receive, send)
 
     async def _read_whole(self, request: Request, values: dict[str, Any]) -> Response:
         """The reply of one generation: where another goes live meanwhile, it is asked again."""
-        memory = serving(request).memory
+        backend = serving(request).backend
         for _ in range(ATTEMPTS):
-            live = memory.live
+            live = backend.live
             try:
                 response = await self._call(request, **values)
             except Refusal as refusal:
-                if memory.live is live:
-                    refusal.headers += _generation(live)
+                if backend.live is live:
+                    refusal.headers += _generation(live.name)
                     raise
                 continue
-            if memory.live is live:
-                response.raw_headers += _generation(live)
+            if backend.live is live:
+                response.raw_headers += _generation(live.name)
                 return response
-        raise NotReady("one generation after the other goes live; try again")
+        raise NotReady("generations are being switched; try again")
 
     async def _written(self, request: Request, values: dict[str, Any]) -> Response:
         """A write is done once. It answers from the generation that is live when it has ended."""
         response = await self._call(request, **values)
         with suppress(NotReady):
-            response.raw_headers += _generation(serving(request).memory.live)
+            response.raw_headers += _generation(serving(request).backend.live.name)
         return response
 
     def _values(self, request: Request) -> dict[str, Any]:
         """Raises Problem."""
         values: dict[str, Any] = {}
         errors: list[Fault] = []
+        query = EMPTY
         if request.scope["query_string"]:
             check_names(request, self._names)
+            query = request.query_params
         for field, name in self._in_path:
             self._read(field, request.path_params[name].replace(SLASH, "/"), values, errors)
         for field, name, required in self._in_query:
-            given = request.query_params.getlist(name)
+            given = query.getlist(name)
             if len(given) > 1:
                 errors.append(Fault(name, "is given twice"))
             elif given:
@@ -174,14 +208,22 @@ class Route(APIRoute):
     @staticmethod
     def _read(field: Any, given: str, values: dict[str, Any], errors: list[Fault]) -> None:
         values[field.name], wrong = field.validate(given)
-        errors += [
-            Fault(field.alias, one["msg"].removeprefix("Value error, ")) for one in wrong[:1]
-        ]
+        for one in wrong[:1]:
+            is_cursor = field.alias == "cursor" and one["type"] == "string_pattern_mismatch"
+            said = "not a cursor of this list; omit it" if is_cursor else reason(one)
+            errors.append(Fault(field.alias, said))
+
+
+def _error_type(error: Exception) -> str:
+    """What a span calls it: the status that it is answered with, else its type."""
+    if isinstance(error, KNOWN):
+        return str(problem_of(error).status)
+    return str(error.status) if isinstance(error, Refusal) else type(error).__name__
 
 
 @lru_cache(8)
-def _generation(live: Live) -> list[Header]:
-    return [] if live.name is None else [(GENERATION, live.name.encode())]
+def _generation(name: str | None) -> list[Header]:
+    return [] if name is None else [(GENERATION, name.encode())]
 
 
 class Router:
@@ -192,11 +234,17 @@ class Router:
     """
 
     def __init__(self, router: APIRouter) -> None:
-        """Of no route is a parameter among the first two parts of its path."""
+        """Of no route of the API is a parameter among the first two parts of its path; those of
+        others are tried one after the other."""
         alike: defaultdict[Shape, list[Any]] = defaultdict(list)
         routes: Sequence[Any] = router.routes
+        methods: defaultdict[str, set[str]] = defaultdict(set)
+        for route in routes:
+            methods[route.path] |= route.methods or set()
+            route.allowed = methods[route.path]
         for route in sorted(routes, key=lambda one: len(one.param_convertors)):
-            alike[_shape(route.path)].append(route)
+            if "{" not in "".join(map(str, shape := _shape(route.path))):
+                alike[shape].append(route)
         self._rest = router
         self._routers = {
             shape: APIRouter(routes=some, redirect_slashes=False) for shape, some in alike.items()
@@ -211,7 +259,8 @@ class Router:
             _check_text(raw, "path")
         if b"%" in scope["query_string"]:
             _check_text(scope["query_string"], "query")
-        if SLASH in scope["path"]:
+        # no id ends so; a route's `$` would match before it, and what Access looks at would not
+        if SLASH in scope["path"] or scope["path"].endswith("\n"):
             raise not_found("path")
         if b"%2F" in raw or b"%2f" in raw:
             kept = raw.replace(b"%2F", b"%1F").replace(b"%2f", b"%1F")

@@ -26,16 +26,16 @@ async def healthz(request: Request) -> Response:
 
 async def readyz(request: Request) -> Response:
     """Current readiness; during a restore also its progress."""
-    memory = serving(request).memory
-    readiness = memory.readiness()
+    backend = serving(request).backend
+    readiness = backend.readiness()
     status = HTTPStatus.OK if readiness.ready else HTTPStatus.SERVICE_UNAVAILABLE
-    generations = {"generation": _generation(request), "promoted": memory.promoted}
+    generations = {"generation": _generation(request), "promoted": backend.promoted}
     return reply(readiness._asdict() | generations, status)
 
 
 def _generation(request: Request) -> str | None:
     try:
-        return serving(request).memory.live.name
+        return serving(request).backend.live.name
     except NotReady:
         return None
 

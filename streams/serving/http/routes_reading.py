@@ -1,5 +1,6 @@
 """`/v1`: documents as they are now, out of the tier's rows; and the past, out of the history."""
 
+import pathlib
 import time
 from base64 import b64encode
 from typing import Annotated, Any
@@ -8,20 +9,26 @@ from fastapi import Path, Query
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from schemas.base import Label
-from schemas.http import Moment, StateThen
+from schemas.base import Id
+from schemas.dead_letters import Reason
+from schemas.faults import list_of
+from schemas.http import Moment, Since, StateThen
 from schemas.time import format_time, parse_time
-from streams import reading
+from streams import listing, reading
 from streams.apps.metrics import SEARCH_SECONDS
+from streams.dates.period import PATTERN, parse_period
+from streams.folds.session_state import HEADER
+from streams.observing import memory_spans
 from streams.search import Query as SearchQuery
-from streams.search.query import CURSOR, KINDS, MAX_LIMIT
+from streams.search.query import CURSOR, KINDS, MAX_LIMIT, MAX_NEIGHBOURS
 from streams.serving.http import documents, paging
-from streams.serving.http.problems import not_found
+from streams.serving.http.problems import Fault, invalid, not_found
 from streams.serving.http.route import (
-    IdInPath,
-    IdInQuery,
+    AsOf,
+    KnownAt,
     Limit,
-    MomentInQuery,
+    SessionInPath,
+    UserInPath,
     known,
     reply,
     serving,
@@ -33,18 +40,53 @@ OffsetCursor = Annotated[str | None, Query(pattern=paging.OFFSET, description=NE
 PlaceCursor = Annotated[str | None, Query(pattern=paging.PLACE, description=NEXT)]
 LetterCursor = Annotated[str | None, Query(pattern=paging.LETTER_PLACE, description=NEXT)]
 SearchCursor = Annotated[str | None, Query(pattern=CURSOR, description=NEXT)]
-ReasonInQuery = Annotated[Label | None, Query(description="Only this reason.")]
+ReasonInQuery = Annotated[Reason | None, Query(description="Only this reason.")]
 SearchText = Annotated[
     str, Query(min_length=1, max_length=2000, description="Words to search for.")
 ]
 SearchKinds = Annotated[
     str | None,
     Query(
-        pattern=f"^({'|'.join(KINDS)})(,({'|'.join(KINDS)}))*$",
+        pattern=list_of(KINDS),
         description=f"Only these, comma-separated: {', '.join(KINDS)}.",
     ),
 ]
-LetterInPath = Annotated[str, Path(max_length=2000)]
+SearchAbout = Annotated[
+    str | None,
+    Query(
+        json_schema_extra={"pattern": PATTERN},  # `_period` says more of what is wrong
+        description="Only hits that name a date in this year, month or day, or between two: "
+        "`2023-05`, `2023-05-01..2023-05-14`.",
+    ),
+]
+SearchNeighbours = Annotated[
+    int, Query(ge=0, le=MAX_NEIGHBOURS, description="Turns to show on each side of an event.")
+]
+OnlyUser = Annotated[Id | None, Query(description="Only what concerns this user.")]
+OnlySession = Annotated[Id | None, Query(description="Only this session.")]
+FromTime = Annotated[
+    Since | None,
+    Query(alias="from", description="Only hits from this time on: RFC 3339, or a date, which means "
+          "its beginning (UTC)."),
+]  # fmt: skip
+ToTime = Annotated[
+    Moment | None,
+    Query(alias="to", description="Only hits up to this time: RFC 3339, or a date, which means its "
+          "end (UTC)."),
+]  # fmt: skip
+HitLimit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Maximum hits per page.")]
+TaskInPath = Annotated[Id, Path(description="Id of the task; a slash in it is `%2F`.")]
+SessionOfTask = Annotated[
+    Id | None, Query(description="Id of the task's session. Without it the history is searched.")
+]
+EntityInPath = Annotated[
+    Id,
+    Path(description="Id of a state, preference, session, session memory item, link or thread; a "
+         "slash in it is `%2F`."),
+]  # fmt: skip
+LetterInPath = Annotated[
+    str, Path(max_length=2000, description="Id of the dead letter; a slash in it is `%2F`.")
+]
 
 
 def _now() -> int:
@@ -54,7 +96,7 @@ def _now() -> int:
 # --- sessions and tasks -----------------------------------------------------------------------
 
 
-async def session(request: Request, session_id: IdInPath, as_of: MomentInQuery = None) -> Response:
+async def session(request: Request, session_id: SessionInPath, as_of: AsOf = None) -> Response:
     """A session with its conversations, memory and context, now or as of a time."""
     here, tenant = serving(request), tenant_of(request)
     if as_of is not None:
@@ -62,12 +104,12 @@ async def session(request: Request, session_id: IdInPath, as_of: MomentInQuery =
             "session", tenant, lambda root: reading.session(root, tenant, session_id, as_of, _now())
         )
         return reply(then)
-    found = await here.memory.rows("sessions", tenant, session_id)
+    found = await here.backend.rows("sessions", tenant, session_id)
     return known(documents.session(*found, _now()), "session")
 
 
 async def timeline(
-    request: Request, session_id: IdInPath, limit: Limit = None, cursor: PlaceCursor = None
+    request: Request, session_id: SessionInPath, limit: Limit = None, cursor: PlaceCursor = None
 ) -> Response:
     """The turns of a session in order, from the history."""
     here, tenant = serving(request), tenant_of(request)
@@ -75,7 +117,7 @@ async def timeline(
     turns = await here.past.ask(
         "session",
         tenant,
-        lambda root: reading.timeline(
+        lambda root: listing.timeline(
             root, tenant, session_id, of_users=False, after=after, limit=page + 1
         ),
     )
@@ -84,21 +126,21 @@ async def timeline(
     )
 
 
-async def events(request: Request, session_id: IdInPath) -> Response:
+async def events(request: Request, session_id: SessionInPath) -> Response:
     """The session's document as server-sent events: once now, then on every change. With
     `Last-Event-ID` the first event is sent only if the document has changed since."""
     here, tenant = serving(request), tenant_of(request)
-    rows, _ = await here.memory.rows("sessions", tenant, session_id)
-    if rows.get("h") is None:
+    rows, _ = await here.backend.rows("sessions", tenant, session_id)
+    if rows.get(HEADER) is None:
         raise not_found("session")
     if request.method == "HEAD":
         return Response(media_type="text/event-stream")
     last = request.headers.get("last-event-id")
-    stream = here.streams.of(here.memory, tenant, session_id, last)
+    stream = here.streams.of(here.backend, tenant, session_id, last)
     return StreamingResponse(stream, media_type="text/event-stream")
 
 
-async def task(request: Request, task_id: IdInPath, session_id: IdInQuery = None) -> Response:
+async def task(request: Request, task_id: TaskInPath, session_id: SessionOfTask = None) -> Response:
     """A task: plan, recursions, tool results and status. Without `session_id` the task is looked up
     in the history."""
     here, tenant = serving(request), tenant_of(request)
@@ -107,24 +149,24 @@ async def task(request: Request, task_id: IdInPath, session_id: IdInQuery = None
             "task", tenant, lambda root: reading.task(root, tenant, task_id, None)
         )
         return reply(found)
-    rows, rules = await here.memory.rows("sessions", tenant, session_id)
+    rows, rules = await here.backend.rows("sessions", tenant, session_id)
     return known(documents.task_of(rows, rules, task_id), "task")
 
 
 # --- users ------------------------------------------------------------------------------------
 
 
-async def user(request: Request, user_id: IdInPath) -> Response:
+async def user(request: Request, user_id: UserInPath) -> Response:
     """A user's profile, states, preferences and mood, now."""
-    found = await serving(request).memory.rows("users", tenant_of(request), user_id)
+    found = await serving(request).backend.rows("users", tenant_of(request), user_id)
     return known(documents.user(*found, _now()), "user")
 
 
 async def states(
     request: Request,
-    user_id: IdInPath,
-    as_of: MomentInQuery = None,
-    known_at: MomentInQuery = None,
+    user_id: UserInPath,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
     limit: Limit = None,
     cursor: OffsetCursor = None,
 ) -> Response:
@@ -148,11 +190,11 @@ async def states(
     )
 
 
-async def mood(request: Request, user_id: IdInPath, at: MomentInQuery = None) -> Response:
+async def mood(request: Request, user_id: UserInPath, at: AsOf = None) -> Response:
     """A user's mood, now or at a time. It fades between moments of affect."""
     here, tenant = serving(request), tenant_of(request)
     moment = _now() if at is None else at
-    rows, _ = await here.memory.rows("users", tenant, user_id)
+    rows, _ = await here.backend.rows("users", tenant, user_id)
     since = documents.mood_since(rows)
     if since is None or since <= moment:
         return known(documents.mood(rows, moment), "mood")
@@ -164,14 +206,24 @@ async def mood(request: Request, user_id: IdInPath, at: MomentInQuery = None) ->
 
 
 async def why(
-    request: Request, state_id: IdInPath, limit: Limit = None, cursor: OffsetCursor = None
+    request: Request, state_id: EntityInPath, limit: Limit = None, cursor: OffsetCursor = None
 ) -> Response:
     """The revisions of a state, preference, session, session memory item, link or thread, each with
-    the text of its evidence events."""
+    the text of its evidence events. A cited turn that changed nothing has none."""
     here, tenant = serving(request), tenant_of(request)
-    found = await here.past.ask("state", tenant, lambda root: reading.why(root, tenant, state_id))
+
+    def revisions(root: pathlib.Path) -> list[dict[str, Any]]:
+        try:
+            return listing.why(root, tenant, state_id)
+        except listing.ChangedNothing:
+            return []
+
+    found = await here.past.ask("state", tenant, revisions)
     page, following = paging.window(found, here.length(limit), cursor)
     told = [{name: one[name] for name in one if name != "tenant"} for one in page]
+    memory_spans.found(
+        len(told), lambda: [{"id": one["revision_id"], "content": one} for one in told]
+    )
     return reply({"entity_id": state_id, "revisions": told, "next": following})
 
 
@@ -188,17 +240,26 @@ def _page(
 # --- search -----------------------------------------------------------------------------------
 
 
+def _period(about: str) -> tuple[int, int]:
+    try:
+        return parse_period(about)
+    except ValueError as error:
+        raise invalid([Fault("about", str(error))]) from None
+
+
 async def search(
     request: Request,
     q: SearchText,
-    user_id: IdInQuery = None,
-    session_id: IdInQuery = None,
+    user_id: OnlyUser = None,
+    session_id: OnlySession = None,
     kind: SearchKinds = None,
-    since: Annotated[Moment | None, Query(alias="from")] = None,
-    until: Annotated[Moment | None, Query(alias="to")] = None,
-    as_of: MomentInQuery = None,
-    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 10,
+    since: FromTime = None,
+    until: ToTime = None,
+    as_of: AsOf = None,
+    limit: HitLimit = 10,
     cursor: SearchCursor = None,
+    neighbours: SearchNeighbours = 0,
+    about: SearchAbout = None,
 ) -> Response:
     """Searches events, states, preferences and session memory, best hits first. `matches` are the
     matching parts of a hit's text, as [start, end) in characters."""
@@ -214,9 +275,14 @@ async def search(
         as_of=as_of,
         limit=limit,
         cursor=cursor,
+        neighbours=neighbours,
+        about=None if about is None else _period(about),
     )
     with SEARCH_SECONDS.time():
         found = await here.past.search(tenant, query)
+    memory_spans.found(
+        len(found.hits), lambda: [{"id": one.id, "content": one.text} for one in found.hits]
+    )
     return reply({"hits": found.hits, "next": found.cursor})
 
 
@@ -232,7 +298,7 @@ async def dead_letters(
     found = await here.past.ask(
         "dead letter",
         tenant,
-        lambda root: reading.dead_letters(root, tenant, reason, after=after, limit=page + 1),
+        lambda root: listing.dead_letters(root, tenant, reason, after=after, limit=page + 1),
     )
     return reply(_page("dead_letters", found, page, "recorded_at", "id"))
 
@@ -241,7 +307,7 @@ async def dead_letter(request: Request, letter_id: LetterInPath) -> Response:
     """One dead letter with its content. Write a slash in its id as `%2F`."""
     here, tenant = serving(request), tenant_of(request)
     found = await here.past.ask(
-        "dead letter", tenant, lambda root: reading.dead_letter(root, tenant, letter_id)
+        "dead letter", tenant, lambda root: listing.dead_letter(root, tenant, letter_id)
     )
     told = {name: found[name] for name in ("reason", "detail", "key", "headers", "recorded_at")}
     return reply({"id": letter_id, **told, **_bytes(found["payload"])})

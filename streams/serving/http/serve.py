@@ -2,18 +2,24 @@
 
 import asyncio
 import errno
+import os
 import signal
 import socket
 import sys
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import uvicorn
 
 from sinks.root import check_root, is_marked, is_shared
 from streams import gc_policy
+from streams.apps.metric_samples import of_model
+from streams.apps.metrics import asked
 from streams.errors import ConfigurationError, TurnfoldError, UsageError
+from streams.extractors.naming import MODEL
+from streams.files.extractor_choice import asks_model
 from streams.observing.readiness import Readiness
 from streams.pipeline.retention import retention_of
 from streams.serving.backends.backend import Backend
@@ -21,6 +27,9 @@ from streams.serving.http.app import create_app
 from streams.serving.http.connection import UVICORN, Connection, raise_file_limit
 from streams.serving.http.keys import Keys
 from streams.serving.http.settings import ServeSettings
+
+if TYPE_CHECKING:
+    from streams.llm.settings import LlmSettings
 
 BACKLOG = 4096
 SWITCH_SECONDS = 0.0005
@@ -44,19 +53,19 @@ def serve(
 
     `say` hears the URL once it answers. `beside` lasts as long: what answers at another port.
     Raises ConfigurationError, UsageError, Unreachable; TurnfoldError where the memory cannot go
-    on, so that whoever watches over the process starts another.
+    on, so that the supervisor starts another.
     """
-    memory = memory_of(settings, history, bootstrap)
+    backend = backend_of(settings, history, bootstrap)
     keys = Keys(settings.keys) if settings.keys else None
     raise_file_limit()
     sys.setswitchinterval(SWITCH_SECONDS)
     with _listening(settings.host, settings.port) as listening:
         runner = asyncio.Runner(loop_factory=_loop_factory())
         with runner:
-            runner.run(_serve(settings, memory, keys, listening, beside, say))
+            runner.run(_serve(settings, backend, keys, listening, beside, say))
 
 
-def memory_of(settings: ServeSettings, history: Path | None, bootstrap: str | None) -> Entered:
+def backend_of(settings: ServeSettings, history: Path | None, bootstrap: str | None) -> Entered:
     """The tier to answer from, not entered yet: Kafka's, if there is a broker; else a history's."""
     if bootstrap is not None:
         from streams.kafka.client.settings import KafkaSettings
@@ -72,7 +81,29 @@ def memory_of(settings: ServeSettings, history: Path | None, bootstrap: str | No
         return HistoryBackend(root)
     from streams.serving.backends.embedded import EmbeddedBackend
 
-    return EmbeddedBackend(root, settings.extractor, retention_of(settings.retention_days))
+    retention = retention_of(settings.retention_days)
+    return EmbeddedBackend(root, settings.extractor, retention, _model(settings.extractor, root))
+
+
+def _model(told: str | None, root: Path) -> "LlmSettings | None":
+    """How the model is reached that is asked beside the server, if one was chosen, now or before.
+
+    Raises ConfigurationError where its settings are wrong; where they are missing, only if it was
+    chosen now: a server that has always been there still answers.
+    """
+    try:
+        chosen = told == MODEL or (told is None and is_marked(root) and asks_model(root))
+        if chosen:
+            from streams.llm.settings import LlmSettings
+
+            return LlmSettings.load()
+    except ModuleNotFoundError:
+        if told == MODEL:
+            raise
+    except ConfigurationError:
+        if told == MODEL or "TURNFOLD_LLM_BASE_URL" in os.environ:
+            raise
+    return None
 
 
 async def _serve(
@@ -83,15 +114,18 @@ async def _serve(
     beside: Beside,
     say: Callable[[str], None],
 ) -> None:
-    async with entered as memory, beside(memory.readiness):
+    async with entered as backend, beside(backend.readiness):
+        model = getattr(backend, "model", None)
         app = create_app(
-            memory,
+            backend,
             keys,
             bounds=settings.bounds,
             within=settings.within,
             page=settings.page,
             records=settings.records,
             query_seconds=settings.query_seconds,
+            mcp_forget=settings.mcp_forget,
+            inspected=settings.inspector,
         )
         gc_policy.set_for_server()
         server = _Server(
@@ -106,9 +140,10 @@ async def _serve(
         loop = asyncio.get_running_loop()
         for one in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(one, end)
-        failing = loop.create_task(memory.failed())
+        failing = loop.create_task(backend.failed())
         failing.add_done_callback(lambda _: end())
-        await server._serve([listening])  # `serve` would raise the signals once more
+        with asked(lambda: of_model(model)) if model else nullcontext():
+            await server._serve([listening])  # `serve` would raise the signals once more
         if failing.done():
             if isinstance(failing.result(), ConfigurationError):
                 raise failing.result()

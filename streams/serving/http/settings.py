@@ -2,11 +2,12 @@
 
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from streams.extractors.naming import check_choice
 from streams.pipeline.retention import ABOUT, DEFAULT_DAYS, check_days
 from streams.serving.http.limits import Bounds
 from streams.settings import Settings
@@ -26,8 +27,12 @@ class ServeSettings(Settings):
     ] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535, description="Port; 0: any free port.")] = 8400
     keys: Annotated[Path | None, Field(description="Key file, as `turnfold keys` makes it.")] = None
+    inspector: Annotated[
+        bool, Field(description="Serve the inspector's pages at `/` (docs/inspector.md).")
+    ] = True
     extractor: Annotated[
-        Literal["none", "rules"] | None,
+        str | None,
+        AfterValidator(check_choice),
         Field(
             description="How to find memory in turns (without Kafka). The choice is stored in "
             "the history; default: the stored choice."
@@ -52,6 +57,9 @@ class ServeSettings(Settings):
     query_seconds: Annotated[
         float, Field(gt=0, le=600, description="Maximum seconds of a history query.")
     ] = 10.0
+    mcp_forget: Annotated[
+        bool, Field(description="Offer agents the tool `forget`, which erases a user for good.")
+    ] = False
     body_bytes: Annotated[
         int, Field(ge=1_000, description="Maximum bytes of a body, unpacked.")
     ] = BOUNDS.body_bytes

@@ -34,7 +34,7 @@ SHORT = 512
 """Bytes of a record with something nested in it of which what it says is kept while it waits."""
 ALIKE = ("", 0, 0)
 NEXT_FIELD = re.compile(r"; (?=[A-Za-z_][\w.]*: )")
-"""Where the detail of a dead letter goes on with another field."""
+"""Where the detail of a dead letter continues with another field."""
 
 
 class Result(msgspec.Struct, omit_defaults=True):
@@ -59,9 +59,17 @@ _head = msgspec.json.Decoder(_Head).decode
 
 
 async def submit(
-    memory: Backend, tenant: str, records: Sequence[bytes | Event], within: float
+    backend: Backend,
+    tenant: str,
+    records: Sequence[bytes | Event],
+    within: float,
+    *,
+    all_or_none: bool = False,
 ) -> list[Result]:
-    """The result of each record, in order. Raises NotReady, Busy: nothing was taken then."""
+    """The result of each record, in order. `all_or_none`: where one is refused, none is taken.
+
+    Raises NotReady, Busy: nothing was taken then.
+    """
     results: list[Result] = []
     good: list[bytes] = []
     read: list[Input | None] = []
@@ -78,9 +86,11 @@ async def submit(
             good.append(checked[0])
             read.append(_kept(*checked))
             waiting.append(result)
+    if all_or_none and len(good) < len(records):
+        return results
     if good:
         with WRITE_WAIT_SECONDS.time():
-            outcomes = await memory.submit(good, within, read)
+            outcomes = await backend.submit(good, within, read)
         for result, outcome in zip(waiting, outcomes, strict=True):
             _end(result, outcome)
     return results
@@ -190,6 +200,10 @@ class IdempotencyCache:
         self._room = most_bytes
         self._known: dict[tuple[str, ...], bytes] = {}
 
+    def known(self, key: tuple[str, ...]) -> bytes | None:
+        """What was first sent under the key; None: nothing, or it is too long ago."""
+        return self._known.get(key)
+
     def first(self, key: tuple[str, ...], line: bytes) -> bytes:
         """The record that was first sent under the key: this one, if none was."""
         known = self._known.get(key)
@@ -209,10 +223,20 @@ def status_of(results: Sequence[Result]) -> HTTPStatus:
     """200, or 202 where some are only accepted. Raises Problem where all were refused."""
     if results and all(one.ending == "refused" for one in results):
         if all(one.reason == "other_tenant" for one in results):
-            raise Problem(403, "Forbidden", "the key belongs to another tenant")
+            raise Problem(403, "Forbidden", "the records name another tenant than yours")
         raise invalid([fault for one in results[:100] for fault in _faults(one)])
     accepted = any(one.ending == "accepted" for one in results)
     return HTTPStatus.ACCEPTED if accepted else HTTPStatus.OK
+
+
+def check_written(result: Result, field: str) -> None:
+    """Raises Problem where the one record of a request was refused, or became a dead letter, for
+    which `field` is named."""
+    status_of([result])
+    if result.ending == "dead":
+        status = 409 if result.reason == "conflicting_duplicate" else 422
+        detail = f"{result.reason}: {result.detail}"
+        raise Problem(status, "Not applied", detail, errors=[Fault(field, detail)])
 
 
 def _faults(refused: Result) -> list[Fault]:

@@ -1,5 +1,5 @@
 """Questions to the history: in threads of their own, few at once, each within a time, and no
-tenant's before all others'."""
+tenant's before those of the others."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -16,8 +16,19 @@ from _duckdb import DuckDBPyConnection
 from sinks import history
 from sinks.root import HistoryError, HistoryWriteError
 from streams.errors import DataRefused, UsageError
-from streams.search import NotIndexed, Page, Query
-from streams.search import search as find
+from streams.search import (
+    Listing,
+    NotIndexed,
+    Page,
+    Query,
+    Session,
+    Turn,
+    User,
+    recall,
+    search,
+    sessions,
+    users,
+)
 from streams.serving.backends.backend import Backend, NotReady
 from streams.serving.backends.live import Live
 from streams.serving.backends.tenant_queue import TenantQueue
@@ -65,21 +76,21 @@ class _Watch:
 
 
 class HistoryQueries:
-    """Asks `streams.reading` of the generation that answers, by its own path: no question is
-    answered from two."""
+    """Asks `streams.reading` and its like of the generation that answers, by its own path: no
+    question is answered from two."""
 
-    def __init__(self, memory: Backend, seconds: float) -> None:
-        self._memory = memory
+    def __init__(self, backend: Backend, seconds: float) -> None:
+        self._backend = backend
         self._seconds = seconds
         self._threads = ThreadPoolExecutor(THREADS, "history")
         self._turns = TenantQueue(THREADS, WAITING)
         self._indexes: dict[Path, Indexing] = {}  # of each generation that has answered
-        memory.preparing.append(self._prepare)
+        backend.preparing.append(self._prepare)
 
     def begin(self, tenants: Iterable[str]) -> None:
         """What these are likely to ask for takes its time: it is begun now."""
         with suppress(NotReady):
-            if (tables := self._memory.live.tables) is not None:
+            if (tables := self._backend.live.tables) is not None:
                 self._index(tables).begin(tenants)
 
     async def _prepare(self, live: Live) -> None:
@@ -103,40 +114,59 @@ class HistoryQueries:
 
     async def search(self, tenant: str, query: Query) -> Page:
         """As `streams.search` answers. Raises Problem, Busy."""
-        tables = self._memory.live.tables
+        return await self._found(tenant, query, search)
+
+    async def recall(self, tenant: str, query: Query) -> list[Turn]:
+        """As `streams.search` recalls. Raises Problem, Busy."""
+        return await self._found(tenant, query, recall)
+
+    async def users(self, tenant: str, asked: Listing) -> list[User]:
+        """As `streams.search` lists them. Raises Problem, Busy."""
+        return await self._found(tenant, asked, users, "users")
+
+    async def sessions(self, tenant: str, asked: Listing) -> list[Session]:
+        """As `streams.search` lists them. Raises Problem, Busy."""
+        return await self._found(tenant, asked, sessions, "sessions")
+
+    async def _found(
+        self, tenant: str, query: Query | Listing, find: Callable[..., T], what: str = "search"
+    ) -> T:
+        tables = self._backend.live.tables
         if tables is None:
-            raise no_history("search")
+            raise no_history(what)
         indexing = self._index(tables)
 
-        def found(root: Path) -> Page:
+        def found(root: Path) -> T:
             try:
-                return find(root, tenant, query, at_once=True)
+                answer = find(root, tenant, query, at_once=True)
+                indexing.embed(tenant)
+                return answer
             except HistoryWriteError as error:  # a full disk: what is indexed can still be found
                 _log.error("the search index is not brought up to date: %s", error)
                 return as_built(root)
 
-        def as_built(root: Path) -> Page:  # what was committed meanwhile would keep it waiting
+        def as_built(root: Path) -> T:  # what was committed meanwhile would keep it waiting
             return find(root, tenant, query, update=False)
 
         with suppress(NotIndexed):
             if not indexing.is_at(tenant):
-                return await self.ask("search", tenant, found)
+                return await self.ask(what, tenant, found)
         await indexing.wait(tenant)
         try:
-            return await self.ask("search", tenant, as_built)
+            return await self.ask(what, tenant, as_built)
         except NotIndexed:
             raise indexing.not_indexed(tenant) from None
 
     async def ask(self, what: str, tenant: str, question: Callable[[Path], T]) -> T:
         """The answer; `what` names it in problems. Raises Problem, Busy, NotIndexed."""
-        if self._memory.history is None:
+        if self._backend.history is None:
             raise no_history(what)
         watch = _Watch()
         try:
             async with asyncio.timeout(self._seconds):
                 give_back = await self._turns.take(tenant)
                 try:
-                    tables = self._memory.live.tables
+                    tables = self._backend.live.tables
                     assert tables is not None, "there is a history"
                     asked = self._threads.submit(_run, question, tables, watch)
                 except BaseException:

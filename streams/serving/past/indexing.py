@@ -2,6 +2,7 @@
 other questions to the history go on."""
 
 import asyncio
+import sqlite3
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from logging import getLogger
@@ -11,8 +12,9 @@ from threading import Event, Lock
 import _duckdb
 
 from sinks.root import HistoryError, HistoryWriteError
-from streams.errors import TurnfoldError
-from streams.search import NotIndexed, update
+from streams.errors import TurnfoldError, Unreachable
+from streams.search import NotIndexed, embed, update
+from streams.search.meaning import embedder
 from streams.serving.http.problems import Problem, retry_after
 
 WAIT_SECONDS = 5.0
@@ -30,6 +32,8 @@ class Indexing:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._thread = ThreadPoolExecutor(1, "index")
+        self._embedding = ThreadPoolExecutor(1, "embed")
+        self._to_embed: set[str] = set()
         self._ending = Event()
         self._under_way: dict[str, Future[None]] = {}
         self._lock = Lock()
@@ -49,6 +53,10 @@ class Indexing:
         for tenant in tenants:
             await asyncio.shield(asyncio.wrap_future(self._begun(tenant)))
 
+    def embed(self, tenant: str) -> None:
+        """Makes the vectors of what a search has just added to the index, in the background."""
+        self._embed_later(tenant)
+
     def is_at(self, tenant: str) -> bool:
         """Whether that of a tenant is being built, or about to be."""
         building = self._under_way.get(tenant)
@@ -63,7 +71,7 @@ class Indexing:
                 self._next.append(tenant)
         try:
             async with asyncio.timeout(WAIT_SECONDS):
-                await asyncio.shield(building)  # it is the others' too
+                await asyncio.shield(building)  # others wait for it, too
         except TimeoutError:
             raise self.not_indexed(tenant) from None
 
@@ -112,9 +120,29 @@ class Indexing:
             except Exception:
                 _log.exception("the search index is not up to date")
             else:
+                self._embed_later(tenant)
                 return
 
+    def _embed_later(self, tenant: str) -> None:
+        """Vectors are made in a thread of their own: no search waits for an endpoint."""
+        with self._lock:
+            if embedder() is None or tenant in self._to_embed:
+                return
+            self._to_embed.add(tenant)
+        self._embedding.submit(self._embed, tenant)
+
+    def _embed(self, tenant: str) -> None:
+        with self._lock:
+            self._to_embed.discard(tenant)  # what is indexed from now on is of the next time
+        try:
+            embed(self._root, tenant, ending=self._ending)
+        except (Unreachable, HistoryError, OSError, sqlite3.Error) as error:
+            _log.warning("vectors are not made now: %s", error)
+        except Exception:
+            _log.exception("vectors are not made")
+
     def close(self) -> None:
-        """What is being built is given up at the next batch; a start begins it anew."""
+        """What is being built is given up at the next batch; a start begins it again."""
         self._ending.set()
         self._thread.shutdown(wait=False, cancel_futures=True)
+        self._embedding.shutdown(wait=False, cancel_futures=True)

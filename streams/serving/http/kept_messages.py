@@ -1,0 +1,100 @@
+"""Messages that a session keeps as they were sent (`original` of `POST /v1/messages`): what of a
+request memory reads, and the signals that keep the rest."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from schemas.base import JsonObject, format_time
+from schemas.events import SCHEMA_VERSION
+from streams.folds.ids import short_hash
+from streams.folds.index import find_id
+from streams.folds.rows import Rows
+from streams.folds.session_state import HEADER
+from streams.importers import session_messages
+from streams.importers.base import ImportFault, Skipped
+from streams.importers.turns import Made
+
+Originals = Sequence[str | None]
+"""Of each message of a request."""
+FIELD = re.compile(r"^messages\[(\d+)\](.*)$")
+UNANSWERED = "result of a call that the session does not know"
+
+
+class Read(NamedTuple):
+    """What memory makes of a request's messages, places counted in all of them."""
+
+    found: session_messages.Records
+    made: list[Made]
+
+
+def read(
+    rows: Rows,
+    request: session_messages.Request,
+    originals: Originals,
+    clock: Callable[[], int],
+) -> Read:
+    """Reads the messages that say something. A tool's result without its call is kept, if it has an
+    original, and left out here. Raises ImportFault."""
+    said = _said(request.messages, originals)
+    unanswered = Skipped()
+    while True:
+        part = request._replace(
+            ids=[request.ids[at] for at in said], messages=[request.messages[at] for at in said]
+        )
+        try:
+            found = session_messages.records(rows, part, clock)
+        except ImportFault as fault:
+            named = FIELD.match(fault.field or "")
+            if named is None:
+                raise
+            at = said[int(named[1])]
+            if named[2] != ".tool_call_id" or originals[at] is None:
+                raise ImportFault(
+                    fault.reason, item=fault.item, field=f"messages[{at}]{named[2]}"
+                ) from None
+            said.remove(at)
+            unanswered[UNANSWERED] += 1
+        else:
+            found.left_out.update(unanswered)
+            return Read(found, [Made(said[place], record) for place, record in found.made])
+
+
+def _said(messages: Sequence[JsonObject], originals: Originals) -> list[int]:
+    """The indexes of the messages that memory reads. A system message says nothing at the end."""
+    said = [at for at, message in enumerate(messages) if message.get("role") is not None]
+    while said and messages[said[-1]]["role"] in ("system", "developer"):
+        if originals[said[-1]] is None:
+            break
+        said.pop()
+    return said
+
+
+def signals(
+    rows: Rows, request: session_messages.Request, originals: Originals, now: int
+) -> Iterator[Made]:
+    """The signals that keep the originals, but for those that the session has."""
+    header = rows.get(HEADER)
+    times = session_messages.given_times(request.messages)
+    for at, original in enumerate(originals):
+        signal_id = request.ids[at]
+        if original is None or (header is not None and _is_known(rows, header.runs, signal_id)):
+            continue
+        moment = times[at]
+        yield Made(
+            at,
+            {
+                "type": "signal",
+                "schema_version": SCHEMA_VERSION,
+                "signal_id": signal_id,
+                "scope": "session",
+                "session_id": request.session_id,
+                "user_id": request.user_id,
+                "occurred_at": format_time(now + at if moment is None else moment),
+                "message": original,
+            },
+        )
+
+
+def _is_known(rows: Rows, runs: int, signal_id: str) -> bool:
+    return find_id(rows, runs, short_hash("s" + signal_id))[0] is not None

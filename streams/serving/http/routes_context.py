@@ -1,0 +1,129 @@
+"""`/v1/users/{user_id}/context`: a user's memory as text for a prompt."""
+
+import time
+from typing import Annotated
+
+from fastapi import Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from schemas.base import Id
+from schemas.faults import list_of, one_of
+from streams.context import FORMATS, SECTIONS, Question, gather
+from streams.context.question import MAX_TOKENS, MOST
+from streams.context.session import session_of
+from streams.errors import UsageError
+from streams.observing import memory_spans
+from streams.search import Turn
+from streams.serving.http import documents
+from streams.serving.http.problems import Fault, Problem, invalid
+from streams.serving.http.route import (
+    AsOf,
+    KnownAt,
+    Serving,
+    UserInPath,
+    reply,
+    serving,
+    tenant_of,
+)
+
+Json = gather.Json
+
+QuestionText = Annotated[
+    str | None,
+    Query(min_length=1, max_length=2000, description="The user's question; turns about it are "
+          "recalled."),
+]  # fmt: skip
+CurrentSession = Annotated[
+    Id | None, Query(description="Current session: what was decided in it is shown.")
+]
+Budget = Annotated[int, Query(ge=1, le=MOST, description="Maximum tokens of the text.")]
+SectionNames = Annotated[
+    str | None,
+    Query(
+        pattern=list_of(SECTIONS),
+        description=f"Only these, comma-separated: {', '.join(SECTIONS)}.",
+    ),
+]
+Format = Annotated[str, Query(pattern=one_of(FORMATS), description="Form of the text.")]
+
+
+async def context(
+    request: Request,
+    user_id: UserInPath,
+    q: QuestionText = None,
+    session_id: CurrentSession = None,
+    max_tokens: Budget = MAX_TOKENS,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+    sections: SectionNames = None,
+    format: Format = "markdown",
+) -> Response:
+    """What an agent should know of a user before it answers, as text for a prompt: how to address
+    them, constraints, preferences, facts, open tasks, mood, what the session decided, and turns
+    about `q`. An unknown user has an empty pack."""
+    here, tenant = serving(request), tenant_of(request)
+    question = Question(
+        user_id=user_id,
+        at=time.time_ns() // 1000 if as_of is None else as_of,
+        text=q,
+        session_id=session_id,
+        max_tokens=max_tokens,
+        known_at=known_at,
+        sections=tuple(dict.fromkeys(sections.split(","))) if sections else SECTIONS,
+        format=format,
+    )
+    past = as_of is not None or known_at is not None
+    user, session = await (_then if past else _now)(here, tenant, question)
+    missing: list[str] = []
+    turns = await _recalled(here, tenant, question, missing)
+    pack = gather.made(question, user, session, turns)
+    made = gather.Context(pack, user is not None)
+    memory_spans.found(
+        len(pack.items), lambda: [{"id": one.id, "content": one.text} for one in pack.items]
+    )
+    return reply({**made.document(question), "missing": missing})
+
+
+async def _now(here: Serving, tenant: str, question: Question) -> tuple[Json | None, Json | None]:
+    """The user's and the session's documents, out of the tier's rows."""
+    held = await here.backend.rows("users", tenant, question.user_id)
+    user = documents.remembered(*held, question.at)
+    session = None
+    if gather.asks_session(question):
+        assert question.session_id is not None
+        found = await here.backend.rows("sessions", tenant, question.session_id)
+        try:
+            session = session_of(*found, question.user_id)
+        except UsageError as error:
+            field, _, reason = str(error).partition(": ")
+            raise invalid([Fault(field, reason)]) from None
+    return user, session
+
+
+async def _then(here: Serving, tenant: str, question: Question) -> tuple[Json | None, Json | None]:
+    """The same at another time, out of the history."""
+    user = await here.past.ask(
+        "user", tenant, lambda root: gather.user_then(root, tenant, question)
+    )
+    session = await here.past.ask(
+        "session", tenant, lambda root: gather.session_then(root, tenant, question)
+    )
+    return user, session
+
+
+async def _recalled(
+    here: Serving, tenant: str, question: Question, missing: list[str]
+) -> list[Turn]:
+    """The turns that the question is about. Who waits for an answer gets the rest of the pack
+    where they cannot be looked up; `missing` then says why."""
+    query = gather.recalling(question)
+    if query is None:
+        return []
+    try:
+        return await here.past.recall(tenant, query)
+    except Problem as problem:
+        if problem.status not in (501, 503):
+            raise
+        missing.append(f"turns: {problem.detail}")
+        return []

@@ -1,0 +1,83 @@
+"""`DELETE /v1/users/{user_id}`: what is held of a person is erased for good, with a receipt."""
+
+import asyncio
+from http import HTTPStatus
+from time import monotonic
+from typing import Annotated, Any
+
+from fastapi import Path
+from starlette.requests import Request
+from starlette.responses import Response
+
+from schemas.time import format_time
+from streams.apps.erasures import Erasure, Erasures
+from streams.files.inbox import NoRoom
+from streams.serving.http import request_headers
+from streams.serving.http.problems import Problem, not_found
+from streams.serving.http.route import Serving, UserInPath, reply, serving, tenant_of
+
+LOOK_EVERY = 0.02
+ErasureInPath = Annotated[
+    str, Path(pattern="^[0-9a-f]{32}$", description="Id of the erasure, as `DELETE` gave it.")
+]
+
+
+async def forget_user(request: Request, user_id: UserInPath) -> Response:
+    """Erases a user for good from all tables, files and the search index, as `turnfold forget`
+    does. There is no confirmation. A request that was answered is carried out, even if the server
+    is killed. 202: the erasure is not done yet; `Location` names where to ask."""
+    here, tenant = serving(request), tenant_of(request)
+    erasures = _erasures(here)
+    within = request_headers.preference(request, here.within).wait
+    try:
+        asked = await asyncio.to_thread(erasures.ask, tenant, user_id)
+    except OSError as error:
+        raise NoRoom(f"the erasure cannot be noted ({error.strerror}); make room") from None
+    return _told(await _ended(erasures, asked, within))
+
+
+async def erasure(request: Request, erasure_id: ErasureInPath) -> Response:
+    """An erasure: its status, and its receipt, which does not name the user."""
+    found = _erasures(serving(request)).find(tenant_of(request), erasure_id)
+    if found is None:
+        raise not_found("erasure")
+    return reply(_document(found))
+
+
+def _erasures(here: Serving) -> Erasures:
+    """Raises Problem where this server cannot erase."""
+    if here.backend.erasures is None:
+        detail = (
+            "workers and sinks hold this memory: stop the sinks, run `turnfold forget USER "
+            "--history DIR`, start them again; docs/sink.md says what Kafka's topics still hold"
+        )
+        raise Problem(501, "Not erased here", detail)
+    return here.backend.erasures
+
+
+async def _ended(erasures: Erasures, asked: Erasure, within: float) -> Erasure:
+    """As it is when it has ended, or so many seconds are over."""
+    deadline = monotonic() + within
+    while True:
+        found = erasures.find(asked.tenant, asked.id) or asked
+        if found.finished_at is not None or monotonic() >= deadline:
+            return found
+        await asyncio.sleep(LOOK_EVERY)
+
+
+def _told(found: Erasure) -> Response:
+    if found.finished_at is not None:
+        return reply(_document(found))
+    look = f"/v1/erasures/{found.id}"
+    return reply(_document(found), HTTPStatus.ACCEPTED, location=look)
+
+
+def _document(found: Erasure) -> dict[str, Any]:
+    ended = found.finished_at
+    return {
+        "id": found.id,
+        "status": "waiting" if ended is None else "done",
+        "requested_at": format_time(found.requested_at),
+        "finished_at": None if ended is None else format_time(ended),
+        "receipt": found.receipt,
+    }

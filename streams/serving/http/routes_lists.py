@@ -1,0 +1,121 @@
+"""`GET /v1/users` and `GET /v1/sessions`: who and what there is in a tenant, in pages."""
+
+import time
+from typing import Annotated, Any
+
+from fastapi import Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from schemas.base import Id
+from schemas.faults import one_of
+from schemas.http import Moment, Since
+from schemas.time import format_time
+from streams.search.owners import ORDERS, Listing
+from streams.serving.http import paging
+from streams.serving.http.route import Limit, reply, serving, tenant_of
+from streams.serving.http.routes_reading import PlaceCursor
+
+Prefix = Annotated[
+    str,
+    Query(max_length=128, description="Only ids that begin with this text."),
+]
+ActiveFrom = Annotated[
+    Since | None,
+    Query(alias="from", description="Only those last active from this time on: RFC 3339, or a "
+          "date, which means its beginning (UTC)."),
+]  # fmt: skip
+ActiveTo = Annotated[
+    Moment | None,
+    Query(alias="to", description="Only those last active up to this time: RFC 3339, or a date, "
+          "which means its end (UTC)."),
+]  # fmt: skip
+Order = Annotated[
+    str,
+    Query(pattern=one_of(ORDERS), description="`last_active`: the latest first. `id`: by id, "
+          "which misses nobody who becomes active between two pages."),
+]  # fmt: skip
+OfUser = Annotated[Id | None, Query(description="Only sessions in which this user spoke.")]
+
+
+async def users(
+    request: Request,
+    prefix: Prefix = "",
+    since: ActiveFrom = None,
+    until: ActiveTo = None,
+    order: Order = "last_active",
+    limit: Limit = None,
+    cursor: PlaceCursor = None,
+) -> Response:
+    """The users of whom something is stored, with counts. What was written within the last second
+    or two may be missing."""
+    here, tenant = serving(request), tenant_of(request)
+    length = here.length(limit)
+    asked = _listing(length, prefix, since, until, order, cursor)
+    found = await here.past.users(tenant, asked)
+    told = [
+        {
+            "user_id": one.user_id,
+            "last_active": format_time(one.active),
+            "turns": one.turns,
+            "sessions": one.sessions,
+            "states": one.states,
+            "preferences": one.preferences,
+        }
+        for one in found[:length]
+    ]
+    last = found[length - 1] if len(found) > length else None
+    return reply({"users": told, "next": last and paging.write(last.active, last.user_id)})
+
+
+async def sessions(
+    request: Request,
+    prefix: Prefix = "",
+    user_id: OfUser = None,
+    since: ActiveFrom = None,
+    until: ActiveTo = None,
+    order: Order = "last_active",
+    limit: Limit = None,
+    cursor: PlaceCursor = None,
+) -> Response:
+    """The sessions, with counts. What was written within the last second or two may be missing."""
+    here, tenant = serving(request), tenant_of(request)
+    length = here.length(limit)
+    asked = _listing(length, prefix, since, until, order, cursor, user_id)
+    found = await here.past.sessions(tenant, asked)
+    told = [
+        {
+            "session_id": one.session_id,
+            "user_id": one.user_id,
+            "users": one.users,
+            "started_at": None if one.begun is None else format_time(one.begun),
+            "last_active": format_time(one.active),
+            "turns": one.turns,
+            "memory_items": one.memory,
+        }
+        for one in found[:length]
+    ]
+    last = found[length - 1] if len(found) > length else None
+    return reply({"sessions": told, "next": last and paging.write(last.active, last.session_id)})
+
+
+def _listing(
+    length: int,
+    prefix: str,
+    since: int | None,
+    until: int | None,
+    order: Any,
+    cursor: str | None,
+    user_id: str | None = None,
+) -> Listing:
+    """What is asked of the index: one more than the page shows tells whether there are more."""
+    return Listing(
+        now=time.time_ns() // 1000,
+        limit=length + 1,
+        prefix=prefix,
+        since=since,
+        until=until,
+        user_id=user_id,
+        order=order,
+        after=None if cursor is None else paging.after(cursor),
+    )

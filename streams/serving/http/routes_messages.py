@@ -1,0 +1,277 @@
+"""`POST /v1/messages`: what user, assistant and tools said, as turns of a session."""
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from schemas.base import HOUR, SECOND, JsonObject
+from schemas.messages import NewMessages
+from streams.files.inbox import NoRoom
+from streams.folds.ids import make_id
+from streams.folds.rows import Input, Rows
+from streams.importers import session_messages
+from streams.importers.base import ImportFault
+from streams.importers.session_past import conflicts
+from streams.pipeline import withheld
+from streams.pipeline.decode import decode
+from streams.pipeline.plain import TENANT
+from streams.serving.backends.backend import Busy
+from streams.serving.http import kept_messages, message_bodies, request_headers, submitting
+from streams.serving.http.problems import Fault, Problem, invalid
+from streams.serving.http.route import Serving, encode, reply, serving, tenant_of
+
+ORDER = ("withheld", "accepted", "applied", "duplicate")
+"""Of outcomes: a turn's is the first that one of its records has."""
+OF_TURNS = {"client_id", "intent", "topic", "artifact", "metadata"}
+"""Fields of a body that are said of its turns."""
+
+
+class _Turn(msgspec.Struct):
+    """A turn of a request, and which of its lines are of it."""
+
+    id: str
+    status: str
+    lines: list[int]
+
+
+class _Plan(msgspec.Struct):
+    """What a request becomes: kept under its key, so that it becomes the same again. `body`: the
+    hash of what was sent. `places`: the index of each line's message. `kept_before`: how many
+    originals the session has already."""
+
+    body: bytes
+    session_id: str
+    message_ids: list[str]
+    lines: list[bytes]
+    places: list[int]
+    turns: list[_Turn]
+    left_out: dict[str, int]
+    is_old: bool = False
+    kept_before: int = 0
+
+
+class _Asked(NamedTuple):
+    """A request, read."""
+
+    here: Serving
+    tenant: str
+    body: NewMessages
+    messages: list[JsonObject]
+    key: str | None
+    digest: bytes
+    session_id: str
+    now: int
+
+
+async def post_messages(request: Request) -> Response:
+    """Adds messages of a conversation to memory: what the user said, what the assistant answered,
+    tool calls and their results. They become turns; an answer belongs to the turn that waits for
+    it. All of the request is stored, or nothing. 202: stored and not applied yet."""
+    here, tenant = serving(request), tenant_of(request)
+    body, messages = await message_bodies.read(request)
+    if body.tenant not in (None, tenant):
+        raise Problem(403, "Forbidden", "the body names another tenant than yours")
+    raw = await request.body()
+    key = request_headers.idempotency_key(request)
+    asked_for = request_headers.preference(request, here.within)
+    now = time.time_ns() // 1000
+    session_id = body.session_id or _session_of_day(body.user_id, _first_time(messages) or now)
+    if withheld.in_headers(request.headers.items()) or withheld.is_said(raw):
+        return reply(_told(_Plan(b"", session_id, [], [], [], [], {}), [], {"withheld": 1}))
+    said = msgspec.json.encode(msgspec.json.decode(raw), order="sorted")
+    digest = blake2b(said, digest_size=16).digest()
+    asked = _Asked(here, tenant, body, messages, key, digest, session_id, now)
+    async with here.sessions.of(tenant, session_id):
+        plan = _kept(asked)
+        if plan is None:
+            wait = max(asked_for.wait, here.within)
+            await here.sessions.settle(here.backend, tenant, session_id, wait)
+            plan = await _plan(asked)
+        results = await _submit(asked, plan, asked_for.wait)
+    status = submitting.status_of(results)
+    return reply(_told(plan, results, _counts(plan, results)), status)
+
+
+# --- what it becomes ----------------------------------------------------------------------------
+
+
+def _kept(asked: _Asked) -> _Plan | None:
+    """The plan that was made when the request first came. Raises Problem."""
+    kept = asked.here.keys.known(_cache_key(asked)) if asked.key else None
+    if kept is None:
+        return None
+    plan = msgspec.msgpack.decode(kept, type=_Plan)
+    if plan.body != asked.digest:
+        raise _conflict([Fault("Idempotency-Key", "was used for other messages")])
+    return plan
+
+
+async def _plan(asked: _Asked) -> _Plan:
+    """What the request becomes, as its session stands. Raises Problem."""
+    request = await _request(asked)
+    rows, _ = await asked.here.backend.rows("sessions", asked.tenant, request.session_id)
+    originals = [one.original for one in asked.body.messages]
+    try:
+        found, made = kept_messages.read(rows, request, originals, lambda: asked.now)
+        kept = list(kept_messages.signals(rows, request, originals, asked.now))
+    except ImportFault as fault:
+        raise invalid([Fault(fault.field or "messages", fault.reason)]) from None
+    own = {} if asked.tenant == TENANT else {"tenant": asked.tenant}
+    lines = [encode(one.record | own) for one in (*made, *kept)]
+    plan = _Plan(
+        asked.digest,
+        request.session_id,
+        list(request.ids),
+        lines,
+        [one.place for one in (*made, *kept)],
+        _turns(found),
+        dict(found.left_out),
+        found.is_old,
+        sum(one is not None for one in originals) - len(kept),
+    )
+    if not plan.is_old:
+        _check(rows, plan)
+        if asked.key:
+            asked.here.keys.first(_cache_key(asked), msgspec.msgpack.encode(plan))
+    return plan
+
+
+async def _request(asked: _Asked) -> session_messages.Request:
+    """In the session of its day; shortly after midnight in that of the day before, if it goes on
+    there."""
+    body = asked.body
+    request = session_messages.Request(
+        asked.session_id,
+        body.user_id,
+        _ids(asked),
+        asked.messages,
+        body.model_dump(mode="json", exclude_none=True, include=OF_TURNS),
+    )
+    if body.session_id is None and _first_time(asked.messages) is None:
+        before = _session_of_day(body.user_id, asked.now - HOUR)
+        if before != asked.session_id:
+            earlier = request._replace(session_id=before)
+            rows, _ = await asked.here.backend.rows("sessions", asked.tenant, before)
+            if session_messages.goes_on(rows, earlier):
+                return earlier
+    return request
+
+
+def _ids(asked: _Asked) -> list[str]:
+    """Of each message: its own, or one made of the key and its position."""
+    key = asked.key or uuid4().hex
+    return [
+        message.get("id") or make_id("message", asked.tenant, key, index)
+        for index, message in enumerate(asked.messages)
+    ]
+
+
+def _session_of_day(user_id: str, at: int) -> str:
+    day = datetime.fromtimestamp(at // SECOND, UTC).date()
+    return make_id("session", user_id, day.isoformat())
+
+
+def _first_time(messages: Sequence[JsonObject]) -> int | None:
+    """Raises Problem."""
+    try:
+        return session_messages.first_time(messages)
+    except ImportFault as fault:
+        raise invalid([Fault(fault.field or "messages", fault.reason)]) from None
+
+
+def _turns(found: session_messages.Records) -> list[_Turn]:
+    """The turns that the records belong to, in order."""
+    turns: dict[str, _Turn] = {}
+    for line, (_, record) in enumerate(found.made):
+        turn_id = record.get("task_id") or record["event_id"]
+        status = "running" if turn_id == found.open_turn else "done"
+        turn = turns.setdefault(turn_id, _Turn(turn_id, status, []))
+        turn.lines.append(line)
+    return list(turns.values())
+
+
+def _check(rows: Rows, plan: _Plan) -> None:
+    """Raises Problem where messages of these ids came before with other content, or in another
+    turn: nothing is written then."""
+    places = set()
+    for line, place in zip(plan.lines, plan.places, strict=True):
+        given = decode(line, submitting.ALIKE)
+        if isinstance(given, Input) and conflicts(rows, given.record, given.fingerprint):
+            places.add(place)
+    if places:
+        reason = "came before with other content, or in a turn with other content"
+        raise _conflict([Fault(f"messages[{place}].id", reason) for place in sorted(places)])
+
+
+# --- what became of it --------------------------------------------------------------------------
+
+
+async def _submit(asked: _Asked, plan: _Plan, wait: float) -> list[submitting.Result]:
+    """The results of the plan's records: all are taken, or none. Raises Problem."""
+    here, tenant = asked.here, asked.tenant
+    if plan.is_old:
+        return [submitting.Result(at, "duplicate") for at in range(1, len(plan.lines) + 1)]
+    try:
+        results = await submitting.submit(here.backend, tenant, plan.lines, wait, all_or_none=True)
+    except (Busy, NoRoom):  # nothing of it was taken
+        here.keys.drop(_cache_key(asked))
+        raise
+    faults = [
+        (one, Fault(f"messages[{place}]", one.detail or one.reason or one.ending))
+        for one, place in zip(results, plan.places, strict=True)
+        if one.ending in ("refused", "dead")
+    ]
+    if faults:
+        here.keys.drop(_cache_key(asked))
+        if any(one.ending == "refused" for one, _ in faults):
+            raise invalid([fault for _, fault in faults[: message_bodies.MOST_FAULTS]])
+        status = 409 if any(one.reason == "conflicting_duplicate" for one, _ in faults) else 422
+        detail = f"{faults[0][1].field}: {faults[0][1].reason}"
+        raise Problem(status, "Not applied", detail, errors=[fault for _, fault in faults])
+    left = [line for line, one in zip(plan.lines, results, strict=True) if one.ending == "accepted"]
+    here.sessions.leave(tenant, plan.session_id, left)
+    return results
+
+
+def _counts(plan: _Plan, results: Sequence[submitting.Result]) -> dict[str, int]:
+    counts = submitting.counts(results)
+    if plan.kept_before:
+        counts["duplicate"] = counts.get("duplicate", 0) + plan.kept_before
+    return counts
+
+
+def _conflict(faults: Sequence[Fault]) -> Problem:
+    detail = f"{faults[0].field}: {faults[0].reason}"
+    return Problem(409, "Not applied", detail, errors=faults[: message_bodies.MOST_FAULTS])
+
+
+def _cache_key(asked: _Asked) -> tuple[str, ...]:
+    return ("messages", asked.tenant, asked.key or "")
+
+
+def _told(
+    plan: _Plan, results: Sequence[submitting.Result], counts: dict[str, int]
+) -> dict[str, Any]:
+    """The reply (schemas.messages.MessagesReply)."""
+    turns = [
+        {
+            "id": turn.id,
+            "status": turn.status,
+            "ending": min((results[line].ending for line in turn.lines), key=ORDER.index),
+        }
+        for turn in plan.turns
+    ]
+    return {
+        "session_id": plan.session_id,
+        "message_ids": plan.message_ids,
+        "turns": turns,
+        "counts": counts,
+        "left_out": plan.left_out,
+    }

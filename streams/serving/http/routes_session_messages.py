@@ -1,0 +1,55 @@
+"""`GET /v1/sessions/{session_id}/messages`: the messages of a session as they were sent."""
+
+import asyncio
+from time import monotonic
+from typing import Annotated
+
+from fastapi import Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from streams import listing
+from streams.folds import kept_messages
+from streams.serving.backends.backend import NotReady
+from streams.serving.http import paging
+from streams.serving.http.route import Limit, SessionInPath, reply, serving, tenant_of
+
+FIRST_LOOK, LAST_LOOK = 0.02, 0.25
+"""Seconds between two looks into the history."""
+
+Order = Annotated[
+    str,
+    Query(pattern="^(oldest|newest)$", description="Which come first: `oldest` or `newest`."),
+]
+OffsetCursor = Annotated[
+    str | None, Query(pattern=paging.OFFSET, description="`next` of the previous page.")
+]
+
+
+async def session_messages(
+    request: Request,
+    session_id: SessionInPath,
+    order: Order = "oldest",
+    limit: Limit = None,
+    cursor: OffsetCursor = None,
+) -> Response:
+    """The messages of a session that were sent with `original`, word for word, in the order in
+    which they came. Every message that was answered with 200 is there; an unknown session has
+    none."""
+    here, tenant = serving(request), tenant_of(request)
+    rows, _ = await here.backend.rows("sessions", tenant, session_id)
+    applied = kept_messages.count(rows)
+    deadline, look = monotonic() + here.within, FIRST_LOOK
+    while True:
+        kept = await here.past.ask(
+            "session", tenant, lambda root: listing.messages(root, tenant, session_id)
+        )
+        if kept.signals >= applied:
+            break
+        if monotonic() >= deadline:
+            raise NotReady("the history does not have the newest messages yet")
+        await asyncio.sleep(look)
+        look = min(2 * look, LAST_LOOK)
+    messages = kept.messages if order == "oldest" else kept.messages[::-1]
+    page, following = paging.window(messages, here.length(limit), cursor)
+    return reply({"session_id": session_id, "messages": page, "next": following})

@@ -1,0 +1,140 @@
+"""`POST /mcp`: the protocol's streamable HTTP, stateless. Each tool asks an endpoint of this
+server, with the rights of the key that the request came with."""
+
+import asyncio
+import logging
+from http import HTTPStatus
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlencode
+
+import msgspec
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from streams.serving.http.access import MCP, needed, where_raised
+from streams.serving.http.refusal import Refusal, problem
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from streams.serving.mcp.server import Context, Reply
+    from streams.serving.mcp.tools import Call
+
+PATH = MCP
+BODY_BYTES = 4_000_000
+log = logging.getLogger(__name__)
+
+
+def is_installed() -> bool:
+    """Whether the extra `mcp` is."""
+    return find_spec("mcp") is not None
+
+
+class McpEndpoint:
+    """As a route takes it. The SDK is loaded and begins with the first request, which not every
+    server gets. `endpoints` answer what the tools ask. `forget`: whether they can erase users."""
+
+    def __init__(self, endpoints: ASGIApp, *, forget: bool = False) -> None:
+        self._endpoints = endpoints
+        self._forget = forget
+        self._begun: asyncio.Future[StreamableHTTPSessionManager] | None = None
+        self._ended = asyncio.Event()
+        self._running: asyncio.Task[None] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._begun is None:
+            self._begun = asyncio.get_running_loop().create_future()
+            self._running = asyncio.create_task(self._run(self._begun))
+        manager = await asyncio.shield(self._begun)
+        await manager.handle_request(scope, receive, send)
+
+    async def close(self) -> None:
+        """Before the server ends."""
+        self._ended.set()
+        if self._running is not None:
+            await self._running
+
+    async def _run(self, begun: "asyncio.Future[StreamableHTTPSessionManager]") -> None:
+        try:
+            manager = await asyncio.to_thread(self._manager)
+        except Exception as error:
+            begun.set_exception(error)
+            return
+        async with manager.run():
+            begun.set_result(manager)
+            await self._ended.wait()
+
+    def _manager(self) -> "StreamableHTTPSessionManager":
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        from streams.serving.mcp.server import server
+
+        logging.getLogger("mcp").setLevel(logging.WARNING)
+        return StreamableHTTPSessionManager(
+            server(self._ask, forget=self._forget),
+            stateless=True,
+            json_response=True,
+            max_request_body_size=BODY_BYTES,
+        )
+
+    async def _ask(self, context: "Context", call: "Call") -> "Reply":
+        """Asks as the caller of the request that the tool was called with."""
+        from streams.serving.mcp.server import Reply
+
+        assert context.request is not None
+        outer: Scope = context.request.scope
+        caller = outer["state"]["caller"]
+        if not caller.may(needed(call.method, call.path)):
+            title, detail = "Forbidden", f"the key's role is {caller.role}, and this needs more"
+            status, body = HTTPStatus.FORBIDDEN.value, problem(403, title, detail)
+        else:
+            status, body = await self._answered(_inner(outer, call), _body_of(call))
+        return Reply(status, msgspec.json.decode(body))
+
+    async def _answered(self, scope: Scope, body: bytes) -> tuple[int, bytes]:
+        """Status and JSON, of refusals too. What nobody foresaw is told by its place alone: its own
+        words may quote a record."""
+        status, parts = 0, bytearray()
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            parts.extend(message.get("body", b""))
+
+        try:
+            await self._endpoints(scope, receive, send)
+        except Refusal as refusal:
+            return refusal.status, refusal.body
+        except Exception as error:
+            log.error("a tool: %s at %s", type(error).__name__, where_raised(error))
+            return 500, problem(500, "Internal error", "look into the server's log")
+        return status, bytes(parts)
+
+
+def _body_of(call: "Call") -> bytes:
+    return b"" if call.body is None else msgspec.json.encode(call.body)
+
+
+def _inner(outer: Scope, call: "Call") -> Scope:
+    """The scope of a tool's request, within that of the request that called it."""
+    kept: dict[str, Any] = {
+        name: outer[name]
+        for name in ("type", "asgi", "http_version", "scheme", "server", "client", "app", "state")
+        if name in outer
+    }
+    asked = {name: value for name, value in call.query.items() if value is not None}
+    headers = [(b"accept", b"application/json")]
+    headers += [(name.encode(), value.encode()) for name, value in call.headers.items()]
+    if call.body is not None:
+        headers.append((b"content-type", b"application/json"))
+    return kept | {
+        "method": call.method,
+        "path": unquote(call.path),
+        "raw_path": call.path.encode("ascii"),
+        "query_string": urlencode(asked).encode("ascii"),
+        "root_path": "",
+        "headers": headers,
+    }
