@@ -12,7 +12,7 @@ import click
 
 from sinks import panics
 from streams.commands.options import SETTINGS, fails_in_a_line
-from streams.output import note
+from streams.output import note, prepare
 from streams.private import keep_files_private
 
 SECTIONS = {
@@ -31,12 +31,15 @@ SECTIONS = {
         "why": "query_commands:why",
         "timeline": "query_commands:timeline",
         "search": "search:search",
+        "context": "context:context",
+        "evaluate": "evaluate:evaluate",
     },
     "Maintain": {
         "digest": "operating:digest",
         "catalog": "operating:catalog",
         "compact": "operating:compact",
         "forget": "operating:forget",
+        "export": "operating:export",
         "dlq": "dead_letters:dlq",
     },
     "Rebuild under other rules": {
@@ -58,6 +61,7 @@ SECTIONS = {
     },
     "HTTP": {
         "serve": "serve:serve",
+        "mcp": "mcp:mcp",
         "keys": "keys:keys",
     },
     "Inspect": {
@@ -135,6 +139,7 @@ def _begin() -> None:
 
 def main() -> None:
     """The entry point of the `turnfold` script."""
+    prepare()
     panics.apart()
     try:
         fails_in_a_line(app)(prog_name="turnfold")  # what fails before a command is called

@@ -3,7 +3,7 @@
 TurnfoldError          1  failed
 ├── UsageError          2  the command line is wrong
 ├── ConfigurationError  3  a folder, file or setting is not what it should be
-├── DataRefused         4  data refused, or digests differ
+├── DataRefused         4  data refused, or generations differ
 └── Unreachable         5  a dependency cannot be reached
 """
 
@@ -27,7 +27,7 @@ class ConfigurationError(TurnfoldError):
 
 
 class DataRefused(TurnfoldError):  # noqa: N818 - what happened to the data
-    """Data was refused, or two digests differ."""
+    """Data was refused, or generations differ."""
 
     exit_code = 4
 

@@ -1,13 +1,46 @@
 """How a command says what it found: for people a table, for programs JSON; data on stdout."""
 
+import codecs
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
+from io import TextIOWrapper
 from typing import Any
 
 import msgspec
 
 Value = Any
+ESCAPED = "escaped"
+
+
+def prepare() -> None:
+    """For a command, once, before it opens a file. Characters that stdout's encoding lacks are
+    written as JSON writes them. Where a stream was closed, its number is taken, so that no file of
+    ours gets it: what is written to such a stdout fails as OSError, to such a stderr goes nowhere.
+    """
+    codecs.register_error(ESCAPED, _escaped)
+    if sys.stdout is None:
+        sys.stdout = _instead(1, os.O_RDONLY)
+    if sys.stderr is None:
+        sys.stderr = _instead(2, os.O_WRONLY)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors=ESCAPED)
+
+
+def _instead(number: int, flags: int) -> TextIOWrapper:
+    opened = os.open(os.devnull, flags)
+    if opened != number:
+        os.dup2(opened, number)
+        os.close(opened)
+    return os.fdopen(number, "w", encoding="utf-8")
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    pairs = (units[at : at + 2].hex() for at in range(0, len(units), 2))
+    return "".join(f"\\u{unit}" for unit in pairs), error.end
 
 
 def _plain(value: Any) -> Any:
@@ -38,6 +71,11 @@ def _timed(value: Any) -> Any:
 def say_json(value: Value, *, indent: int = 2) -> None:
     """One JSON document on stdout, as it is: `say` would spell out what JSON allows."""
     sys.stdout.write(json_text(value, indent=indent) + "\n")
+
+
+def write(text: str) -> None:
+    """Text of several lines on stdout, as it is: it holds nothing that could steer a terminal."""
+    sys.stdout.write(text)
 
 
 def say(text: str = "") -> None:

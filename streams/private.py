@@ -10,7 +10,7 @@ PRIVATE = "077"
 
 
 def keep_files_private() -> None:
-    """Files get mode 0600 and folders 0700 from now on, whoever of our libraries makes them.
+    """Files get mode 0600 and folders 0700 from now on, also when a library makes them.
     Child processes inherit it.
 
     Raises ConfigurationError for a setting that is no umask, or keeps the owner out.

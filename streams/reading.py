@@ -1,12 +1,15 @@
-"""One thing out of a history: what the reading commands (and later the HTTP API) answer with.
+"""One session, task or user out of a history, as it is or was: what the reading commands and, of
+past times, the HTTP API answer with. `streams.listing` has what is a list of many.
 
 Every function takes the history's root and a tenant and returns plain JSON-ready values.
 `--as-of` sets the time that is asked about (when it was true), `known_at` what had been learnt.
 """
 
+import time
+from collections.abc import Sequence
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from _duckdb import DuckDBPyConnection
@@ -14,30 +17,24 @@ from _duckdb import DuckDBPyConnection
 from schemas.memory_kinds import OF_USERS, REVISED, Listed
 from schemas.time import DAY, EPOCH, format_time, parse_time
 from sinks.generation import find_tables
-from sinks.history import connect, quoted, read
+from sinks.history import connect, read
 from sinks.lookup import Lookup
 from streams.errors import DataRefused, UsageError
 from streams.files.manifest import rules_of
 from streams.folds.expiry import expire
 from streams.folds.rules import Rules
+from streams.task_status import tasks_then
 
-LIMIT = 1000
+if TYPE_CHECKING:  # a command that reads a history does not wait for pydantic
+    from streams.folds.rows import Rows
+
 FAR = 2**62
-TOLD = (
-    "tenant", "event_id", "session_id", "user_id", "occurred_at", "user_input",
-    "agent_answer", "status", "recorded_at", "src_topic", "src_partition", "src_offset",
+HELD = (
+    "tenant", "owner_id", "entity_type", "entity_id", "seq", "occurred_at", "recorded_at", "after",
 )  # fmt: skip
-"""What `why` says of an event, and what tells which of its rows stands."""
-PLANNED = ("tenant", "user_id", "plan_id", "doc")
-"""What it says of the plan behind a revision: the session that it names."""
-SPOKEN = (*TOLD, "source", "error", "intent", "topic")
-"""What `timeline` says of it."""
-HELD = ("tenant", "owner_id", "entity_type", "entity_id", "seq", "recorded_at", "after")
 """What a user's memory is made of."""
 LISTED = {kind.view: kind.listed for kind in REVISED if kind.listed}
 """What `user` lists besides states, and out of which views."""
-PLACE = "src_topic || ':' || src_partition || ':' || src_offset"
-"""SQL of where a record stood: topic, partition and offset; of a file its path, 0 and the line."""
 
 
 def parse_moment(text: str | None) -> int | None:
@@ -58,7 +55,8 @@ def rows(connection: DuckDBPyConnection, sql: str, *values: Any) -> list[dict[st
     return read(connection, sql, *values).objects()
 
 
-def _one(found: list[dict[str, Any]], what: str) -> dict[str, Any]:
+def the_one(found: list[dict[str, Any]], what: str) -> dict[str, Any]:
+    """The first row. Raises DataRefused where there is none of `what`."""
     if not found:
         raise DataRefused(f"no {what} in this history (check --tenant and --history)")
     return found[0]
@@ -72,19 +70,27 @@ def _document(row: dict[str, Any]) -> dict[str, Any]:
 # --- sessions ---------------------------------------------------------------------------------
 
 
-def session(root: Path, tenant: str, session_id: str, as_of: int | None, now: int) -> Any:
+def session(
+    root: Path,
+    tenant: str,
+    session_id: str,
+    as_of: int | None,
+    now: int,
+    known_at: int | None = None,
+) -> Any:
     """The session's document with its SessionContext; expiry as of the time asked about, under the
     generation's rules.
 
-    As of a past time the session is folded again from its events up to then.
+    As of a past time the session is folded again from its events up to then; with `known_at`
+    without those that were recorded later.
     """
     rules = rules_of(find_tables(root))
     if as_of is not None:
-        return _session_as_of(root, tenant, session_id, as_of, rules)
+        return _session_as_of(root, tenant, session_id, as_of, rules, known_at)
     with Lookup(root, tenant) as about:
         about.load("sessions", "session_id = ?", session_id)
         found = rows(about.define("session_current"), "SELECT doc FROM session_current")
-        document = _document(_one(found, f"session {session_id!r}"))
+        document = _document(the_one(found, f"session {session_id!r}"))
         if document["status"] == "closed":
             return document
         latest = _latest_turn(about, session_id, now - rules.session_expiry)
@@ -106,67 +112,17 @@ def _latest_turn(about: Lookup, session_id: str, since: int) -> int | None:
 
 
 def _session_as_of(
-    root: Path, tenant: str, session_id: str, as_of: int, rules: Rules
+    root: Path, tenant: str, session_id: str, as_of: int, rules: Rules, known_at: int | None
 ) -> dict[str, Any]:
     from streams.files.refold import refold
     from streams.folds import documents
+    from streams.folds.session_state import HEADER
 
-    entity = refold(root, tenant, session_id, rules, as_of)
-    if entity.get("h") is None:
+    entity = refold(root, tenant, session_id, rules, as_of, known_at)
+    if entity.get(HEADER) is None:
         raise DataRefused(f"session {session_id!r} has no events by {format_time(as_of)}")
     latest = documents.latest_turn(entity, rules)
     return expire(documents.session(entity, rules), latest, as_of, rules)
-
-
-def timeline(
-    root: Path,
-    tenant: str,
-    key: str,
-    *,
-    of_users: bool = True,
-    after: tuple[int, str] = (-FAR, ""),
-    limit: int = FAR,
-) -> list[dict[str, Any]]:
-    """The turns of a session, or with `of_users` of a user, in order.
-
-    `after`: only those behind that (occurred_at, event_id), at most `limit`.
-    """
-    theirs = (
-        "FROM event_current e {} WHERE (e.session_id = ? OR e.user_id = ?) "
-        "AND (epoch_us(e.occurred_at), e.event_id) > (?, ?) {} "
-        "ORDER BY e.occurred_at, e.event_id LIMIT ?"
-    )
-    sql = (
-        "SELECT e.occurred_at, e.event_id, e.session_id, e.user_id, e.source, e.status, "
-        "e.user_input, e.agent_answer, e.error, e.intent, e.topic, a.v, a.a, a.d "
-    ) + theirs.format(
-        "LEFT JOIN affect_current a ON a.tenant = e.tenant AND a.event_id = e.event_id "
-        "AND coalesce(a.session_id = e.session_id, a.user_id = e.user_id)",
-        "QUALIFY row_number() OVER (PARTITION BY e.session_id, e.event_id "  # whose turn it is
-        "ORDER BY a.user_id = e.user_id DESC NULLS LAST, a.user_id, a.session_id) = 1",
-    )
-    given = (key, key if of_users else None, *after, limit)
-    with Lookup(root, tenant) as about:
-        _load_turns(about, key, of_users)
-        # first which turns: sorting their texts and moods too would make each page pay for all
-        page = f"CREATE TABLE page AS SELECT e.event_id {theirs.format('', '')}"
-        about.define("event_current").execute(page, given)
-        about.db.execute("DELETE FROM events WHERE event_id NOT IN (FROM page)")
-        about.load("affects", "event_id IN (FROM page)")
-        found = rows(about.define("event_current", "affect_current"), sql, *given)
-    if not found:
-        raise DataRefused(f"no session or user {key!r} in this history")
-    return found
-
-
-def _load_turns(about: Lookup, key: str, of_users: bool) -> None:
-    """A key's events, with all rows of each, so that the one that stands is among them."""
-    if not of_users:  # which row of an event stands is told session by session
-        about.load("events", "session_id = ?", key, columns=SPOKEN)
-        return
-    about.load("events", "session_id = ? OR user_id = ?", key, key, columns=["event_id"])
-    # a join, not a list as in `why`: of many thousands of ids a list takes ten times as long
-    about.load("events", "event_id IN (SELECT event_id FROM events)", columns=SPOKEN)
 
 
 def task(root: Path, tenant: str, task_id: str, session_id: str | None) -> dict[str, Any]:
@@ -179,7 +135,7 @@ def task(root: Path, tenant: str, task_id: str, session_id: str | None) -> dict[
     if len(found) > 1:
         names = ", ".join(sorted(row["session_id"] for row in found))
         raise UsageError(f"task {task_id!r} is in several sessions ({names}); name the session")
-    return _document(_one(found, f"task {task_id!r}"))
+    return _document(the_one(found, f"task {task_id!r}"))
 
 
 # --- users ------------------------------------------------------------------------------------
@@ -211,7 +167,7 @@ def _states(db: DuckDBPyConnection, as_of: int, known_at: int | None) -> list[di
         f"SELECT * FROM state_as_of(make_timestamptz({as_of}), {known}) "
         "ORDER BY owner_id, kind, valid_from"
     )
-    return [_state(row) for row in rows(db, sql)]
+    return tasks_then(db, [_state(row) for row in rows(db, sql)], as_of, known_at)
 
 
 def _state(row: dict[str, Any]) -> dict[str, Any]:
@@ -219,8 +175,11 @@ def _state(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "payload": msgspec.json.decode(payload) if isinstance(payload, str) else payload}
 
 
-def user(root: Path, tenant: str, user_id: str, at: int) -> dict[str, Any]:
-    """Everything known of a user at a time: profile, states, other lists of memory, mood."""
+def user(root: Path, tenant: str, user_id: str, as_of: int | None = None) -> dict[str, Any]:
+    """Everything known of a user: profile, states, other lists of memory, mood. As of a past time
+    they are folded again from the records up to then; of a user who came later, nothing is known.
+    """
+    at = time.time_ns() // 1000 if as_of is None else as_of
     with Lookup(root, tenant) as about:
         about.load("profiles", "user_id = ?", user_id)
         _load_revisions(about, f"owner_id = ? AND entity_type IN {OF_USERS}", user_id)
@@ -228,9 +187,15 @@ def user(root: Path, tenant: str, user_id: str, at: int) -> dict[str, Any]:
         profile = [_document(row) for row in rows(db, "SELECT doc FROM profile_current")]
         lists = {listed.name: _list(db, view, listed) for view, listed in LISTED.items()}
         held = _states(db, at, None)
-    moods = [one for one in held if one["kind"] == "long_mood_state"]
     if not profile and not any(lists.values()) and not held:
         raise DataRefused(f"no user {user_id!r} in this history (check --tenant and --history)")
+    if as_of is not None:
+        from streams.folds import learner
+
+        entity = _folded(root, tenant, user_id, as_of, turns=True)
+        then = learner.document(entity, rules_of(find_tables(root)), user_id)
+        profile, lists = [then] if then else [], _lists(entity)
+    moods = [one for one in held if one["kind"] == "long_mood_state"]
     return {
         "user_id": user_id,
         "profile": profile[0] if profile else None,
@@ -238,6 +203,46 @@ def user(root: Path, tenant: str, user_id: str, at: int) -> dict[str, Any]:
         **lists,
         "mood": mood(moods[0], at) if moods else None,
     }
+
+
+def known_of(
+    root: Path, tenant: str, user_id: str, at: int, known_at: int | None
+) -> dict[str, Any]:
+    """What stood of a user at a time, as known at another: `states` with the mood's among them, and
+    the other lists of memory. Empty lists for an unknown user."""
+    held = states(root, tenant, user_id, at, known_at)
+    return {"states": held, **_lists(_folded(root, tenant, user_id, at, known_at, turns=False))}
+
+
+def _folded(
+    root: Path, tenant: str, user_id: str, as_of: int, known_at: int | None = None, *, turns: bool
+) -> "Rows":
+    """A user's rows as the records up to a time make them, without what was recorded later than
+    `known_at`; without `turns` what plans alone make.
+
+    What holds until something else is said has no times of its own, as a state has. The revisions
+    up to a time would not do: one that was made for a late record shows what later ones had changed
+    by then.
+    """
+    from streams.files.refold import refold_user
+
+    rules = rules_of(find_tables(root))
+    return refold_user(root, tenant, user_id, rules, as_of, known_at, turns=turns)
+
+
+def _lists(rows: "Rows") -> dict[str, list[dict[str, Any]]]:
+    """The lists of memory besides states."""
+    from streams.kinds import REVISED_KINDS
+
+    return {
+        listed.name: [_without(one, listed.left_out) for one in item.all(rows)]
+        for item in REVISED_KINDS
+        if (listed := item.kind.listed)
+    }
+
+
+def _without(document: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if name not in names}
 
 
 def _list(db: DuckDBPyConnection, view: str, listed: Listed) -> list[dict[str, Any]]:
@@ -256,69 +261,3 @@ def mood(state: dict[str, Any], at: int) -> dict[str, Any]:
     felt = affect.from_payload(numbers, parse_time(numbers["last_at"]))
     now = dict(zip("vad", (round(one, 6) for one in affect.mood_at(felt, at)), strict=True))
     return {"text": state["body_text"], "vad": now, "at": format_time(at), **numbers}
-
-
-def _listed(db: DuckDBPyConnection, sql: str) -> str:
-    """Ids as an SQL list: for one, not for a subquery, DuckDB asks the files' Bloom filters."""
-    return ", ".join(quoted(one) for (one,) in db.execute(sql).fetchall()) or "NULL"
-
-
-def why(root: Path, tenant: str, entity_id: str) -> list[dict[str, Any]]:
-    """The revisions of an entity with the text of their evidence."""
-    with Lookup(root, tenant) as about:
-        about.load("revisions", "entity_id = ?", entity_id)
-        cited = _listed(about.db, "SELECT DISTINCT unnest(evidence_event_ids) FROM revisions")
-        about.load("events", f"event_id IN ({cited})", columns=TOLD)
-        planned = _listed(
-            about.db, "SELECT DISTINCT plan_id FROM revisions WHERE plan_id IS NOT NULL"
-        )
-        about.load("plans", f"plan_id IN ({planned})", columns=PLANNED)
-        found = rows(about.define("why"), "SELECT * FROM why(?)", entity_id)
-    if not found:
-        raise DataRefused(
-            f"{entity_id!r} has no revision in this history: no state, preference, session or "
-            "item of session memory of that id was ever changed; `turnfold user` and `session` "
-            "show ids"
-        )
-    for row in found:
-        for name in ("before", "after"):
-            if isinstance(row.get(name), str):
-                row[name] = msgspec.json.decode(row[name])
-    return found
-
-
-# --- dead letters -----------------------------------------------------------------------------
-
-
-def dead_letters(
-    root: Path,
-    tenant: str | None,
-    reason: str | None,
-    *,
-    after: tuple[int, str] = (-FAR, ""),
-    limit: int = LIMIT,
-) -> list[dict[str, Any]]:
-    """The dead letters, oldest first; `id` is what `dlq show` and `dlq replay` take.
-
-    `after`: only those behind that (recorded_at, id).
-    """
-    at, place = after
-    topic, partition, offset = place.rsplit(":", 2) if place else ("", -1, -1)
-    with connect(root, tenant=tenant, views=["dead_letters"]) as db:
-        sql = (
-            f"SELECT {PLACE} AS id, reason, detail, key, "
-            "octet_length(payload) AS bytes, recorded_at FROM dead_letters "
-            "WHERE (? IS NULL OR reason = ?) "
-            "AND (epoch_us(recorded_at), src_topic, src_partition, src_offset) > (?, ?, ?, ?) "
-            "ORDER BY recorded_at, src_topic, src_partition, src_offset LIMIT ?"
-        )
-        given = (reason, reason, at, topic, int(partition), int(offset), limit)
-        return rows(db, sql, *given)
-
-
-def dead_letter(root: Path, tenant: str | None, letter: str) -> dict[str, Any]:
-    """One dead letter with its original bytes. `others`: how many more stand under this id, for a
-    file that was written anew has its lines twice."""
-    with connect(root, tenant=tenant, views=["dead_letters"]) as db:
-        found = rows(db, f"SELECT * FROM dead_letters WHERE {PLACE} = ?", letter)
-        return {**_one(found, f"dead letter {letter!r}"), "others": len(found) - 1}

@@ -3,6 +3,7 @@
 from typing import Any
 
 from schemas.memory_kinds import REVISED
+from schemas.time import parse_time
 from streams.output import say
 
 
@@ -34,6 +35,18 @@ def session(document: dict[str, Any]) -> None:
 
 def _minute(time: str) -> str:
     return time[:16].replace("T", " ")
+
+
+def about_of(start: Any, end: Any) -> str:
+    """The date that something is about, ` (about 2023-05)`; nothing where that is no date."""
+    if start is None:
+        return ""
+    from streams.dates.period import format_period  # few things have a date
+
+    try:
+        return f" (about {format_period(parse_time(start), parse_time(end))})"
+    except ValueError:
+        return ""
 
 
 def short(text: str, length: int = 100) -> str:
@@ -74,7 +87,8 @@ def user(found: dict[str, Any]) -> None:
     """A user: what is known, liked, felt and learnt."""
     say(f"user {found['user_id']}")
     for one in found["states"]:
-        say(f"  {one['kind']} ({one['status']}): {one['body_text']}  [{one['state_id']}]")
+        about = _about_state(one)
+        say(f"  {one['kind']} ({one['status']}): {one['body_text']}{about}  [{one['state_id']}]")
     for kind in REVISED:
         if kind.listed:
             for document in found[kind.listed.name]:
@@ -87,9 +101,16 @@ def user(found: dict[str, Any]) -> None:
     if profile:
         history = profile["history"]
         for topic, level in profile["mastery"].items():
-            say(f"  mastery: {topic}: {level} ({profile['mastery_score'][topic]:.2f})")
+            score, expected = profile["mastery_score"][topic], profile.get("expected_correct", {})
+            likely = f", next answer right: {expected[topic]:.0%}" if topic in expected else ""
+            say(f"  mastery: {topic}: {level} ({score:.2f}){likely}")
         say(f"  quizzes: {history['quiz_sessions']}, homework: {history['homework_help_count']}")
         say(f"  topics: {', '.join(history['topics_visited'][-10:]) or 'none'}")
+
+
+def _about_state(one: dict[str, Any]) -> str:
+    payload = one.get("payload") or {}
+    return about_of(payload.get("about_start"), payload.get("about_end"))
 
 
 def states(found: list[dict[str, Any]]) -> None:
@@ -100,7 +121,7 @@ def states(found: list[dict[str, Any]]) -> None:
             owner = one["owner_id"]
             say(owner)
         until = f" until {_minute(one['valid_to'])}" if one["valid_to"] else ""
-        say(f"  {one['kind']} ({one['status']}): {one['body_text']}")
+        say(f"  {one['kind']} ({one['status']}): {one['body_text']}{_about_state(one)}")
         say(f"      since {_minute(one['valid_from'])}{until}  [{one['state_id']}]")
 
 
@@ -138,7 +159,8 @@ def timeline(found: list[dict[str, Any]]) -> None:
         felt = (
             "" if row["v"] is None else f"  (v {row['v']:+.1f} a {row['a']:+.1f} d {row['d']:+.1f})"
         )
-        say(f"{_minute(row['occurred_at'])}  {row['session_id']}  {row['event_id']}{felt}")
+        about = about_of(row["about_start"], row["about_end"])
+        say(f"{_minute(row['occurred_at'])}  {row['session_id']}  {row['event_id']}{about}{felt}")
         if row["user_input"]:
             say(f"    {who}: {short(row['user_input'])}")
         if row["agent_answer"]:

@@ -18,15 +18,17 @@ def dlq() -> None:
 
 @dlq.command("list")
 @options.asked_history
-@click.option("--reason", help="Only letters with this reason.")
+@click.option(
+    "--reason", metavar="REASON", type=options.REASON, help="Only letters with this reason."
+)
 @options.any_tenant
 @options.as_json
 @options.fails_in_a_line
 def dlq_list(history: Path, reason: str | None, tenant: str | None, as_json: bool) -> None:
     """List dead letters: where they were read and what was wrong."""
-    from streams import reading
+    from streams import listing
 
-    found = reading.dead_letters(history, tenant, reason)
+    found = listing.dead_letters(history, tenant, reason)
     if as_json:
         output.say_json(found)
     elif found:
@@ -50,9 +52,9 @@ def dlq_show(letter: str, history: Path, tenant: str | None, raw: bool, as_json:
 
     Example: turnfold dlq show /data/turns.ndjson:0:17 --raw --history memory > line.json
     """
-    from streams import reading
+    from streams import listing
 
-    found = reading.dead_letter(history, tenant, letter)
+    found = listing.dead_letter(history, tenant, letter)
     payload: bytes = found["payload"]
     others = found.pop("others")
     if others:

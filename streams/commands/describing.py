@@ -7,7 +7,12 @@ from streams.commands import options
 
 
 @click.command()
-@click.option("--format", type=click.Choice(["mermaid", "json"]), default="mermaid")
+@click.option(
+    "--format",
+    type=click.Choice(["mermaid", "json"]),
+    default="mermaid",
+    help="Form of the diagram. Default: mermaid.",
+)
 @options.as_json
 @options.fails_in_a_line
 def topology(format: str, as_json: bool) -> None:
@@ -19,7 +24,12 @@ def topology(format: str, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--format", type=click.Choice(["asyncapi", "jsonschema"]), default="asyncapi")
+@click.option(
+    "--format",
+    type=click.Choice(["asyncapi", "jsonschema"]),
+    default="asyncapi",
+    help="asyncapi: topics with their messages; jsonschema: each record, row and document.",
+)
 @options.as_json
 @options.fails_in_a_line
 def schema(format: str, as_json: bool) -> None:

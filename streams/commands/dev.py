@@ -6,6 +6,7 @@ import click
 
 from streams import output
 from streams.commands import options
+from streams.extractors.naming import MODEL, NAMES
 
 
 @click.command()
@@ -27,12 +28,19 @@ from streams.commands import options
     "--http",
     type=click.IntRange(0, 65_535),
     default=8400,
-    help="Port of the HTTP API on localhost. Default: 8400; 0: any free port.",
+    help="Port of the HTTP API and the inspector on localhost. Default: 8400; 0: any free port.",
 )
 @click.option(
     "--bootstrap",
     metavar="HOST:PORT",
     help="Use this broker instead of starting one. Excludes --kafka and --port.",
+)
+@click.option(
+    "--extractor",
+    type=click.Choice([*NAMES, MODEL]),
+    help="How to find memory in turns. llm: rules at once, and a model beside them, set by "
+    "TURNFOLD_LLM_…. The choice is stored in the history. Default: the stored choice, at first "
+    "none.",
 )
 @options.fails_in_a_line
 def dev(
@@ -42,6 +50,7 @@ def dev(
     partitions: int,
     http: int,
     bootstrap: str | None,
+    extractor: str | None,
 ) -> None:
     """Run broker, worker, sink and HTTP API on this machine. Ctrl-C ends them all.
 
@@ -60,6 +69,6 @@ def dev(
         raise click.UsageError("--kafka and --port cannot be combined with --bootstrap")
     history = history.resolve()
     data = kafka or history.with_name(history.name + ".kafka")
-    code = run(history, data, port, partitions, http, output.note, bootstrap)
+    code = run(history, data, port, partitions, http, output.note, bootstrap, extractor)
     if code:
         raise click.exceptions.Exit(code)

@@ -28,7 +28,7 @@ from streams.commands import options
 @click.option(
     "--group", metavar="NAME", help="Consumer group. Default: derived from model and prompt."
 )
-@click.option("--latest", is_flag=True, help="A new group starts at the end of the topic.")
+@click.option("--latest", is_flag=True, help="Let a new group begin at the end of the topic.")
 @click.option(
     "--once", is_flag=True, help="With --bootstrap: end when the end of the topic is reached."
 )
@@ -92,12 +92,19 @@ def extract(
     if counts["stopped"]:
         output.note(f"stopped: {counts['stopped']}; run it again to continue")
     if failed := counts["failed"]:
-        of = "all" if failed == counts["groups"] else f"of {counts['groups']}"
-        output.note(
-            f"{failed} requests ({of}) failed: turnfold dlq list --reason extraction_failed"
-        )
+        output.note(said_of_failures(counts))
         if strict or failed == counts["groups"]:
             raise click.exceptions.Exit(4 if strict else 1)
+
+
+def said_of_failures(counts: dict[str, Any]) -> str:
+    """How many requests failed, and why most of them."""
+    of = "all" if counts["failed"] == counts["groups"] else f"of {counts['groups']}"
+    why = f": {counts['why_failed']}" if counts.get("why_failed") else ""
+    return (
+        f"{counts['failed']} requests ({of}) failed{why}: "
+        "turnfold dlq list --reason extraction_failed"
+    )
 
 
 def load_settings(**given: Any) -> Any:
@@ -132,7 +139,7 @@ def _stream(
 
 
 async def _follow(running: Any, observing: options.Observing) -> dict[str, Any]:
-    from streams.apps.metric_samples import of_stream, stream_readiness
+    from streams.apps.metric_samples import of_model, stream_readiness
     from streams.errors import Unreachable
 
     loop, told = asyncio.get_running_loop(), asyncio.Event()
@@ -145,7 +152,7 @@ async def _follow(running: Any, observing: options.Observing) -> dict[str, Any]:
         loop.add_signal_handler(number, stop)
     try:
         async with observing.answering(
-            partial(of_stream, running), partial(stream_readiness, running)
+            partial(of_model, running), partial(stream_readiness, running)
         ):
             counts: dict[str, Any] = await running.run()
             return counts
@@ -160,5 +167,5 @@ def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
         output.say_json(counts, indent=0)
         return
     for name, value in counts.items():
-        if name != "stopped":
+        if name not in ("stopped", "why_failed"):
             output.say_count(name, value)

@@ -1,4 +1,4 @@
-"""Memory made anew beside the live one: `backfill`, `diff`, `promote`, `rollback` and more."""
+"""Memory made again beside the live one: `backfill`, `diff`, `promote`, `rollback` and more."""
 
 import asyncio
 from datetime import date
@@ -43,13 +43,7 @@ class _Day(click.ParamType):
 )
 @click.option("--from", "first", type=_Day(), help="First day (UTC). Default: all.")
 @click.option("--to", "last", type=_Day(), help="Last day (UTC). Default: all.")
-@click.option(
-    "--set",
-    "changes",
-    multiple=True,
-    metavar="CONSTANT=VALUE",
-    help="Change a constant of docs/constants.md. Can be repeated.",
-)
+@options.constants("Change a constant of docs/constants.md. Can be repeated.")
 @options.as_json
 @options.fails_in_a_line
 def backfill(
@@ -59,7 +53,7 @@ def backfill(
     without: tuple[str, ...],
     first: date | None,
     last: date | None,
-    changes: tuple[str, ...],
+    constants: dict[str, Any],
     as_json: bool,
 ) -> None:
     """Fold the history again into a generation beside the live one.
@@ -82,7 +76,7 @@ def backfill(
         without=tuple(sorted(set(without))),
         first=first,
         last=last,
-        constants=_constants(changes),
+        constants=constants,
     )
     with progress_bar() as progress:
         made = rebuild(history, name, settings, progress)
@@ -93,22 +87,6 @@ def backfill(
         output.say_count(what, made.counts.get(what, 0))
     output.say_count("seconds", made.seconds)
     output.note(f"turnfold diff live {name} --history {history} says what would change")
-
-
-def _constants(changes: tuple[str, ...]) -> dict[str, int | float]:
-    """`name=value` texts as a mapping. Raises UsageError."""
-    from streams.folds.rules import checked
-
-    given = {}
-    for text in changes:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise UsageError(f"--set {text}: expected CONSTANT=VALUE")
-        given[name.strip()] = value.strip()
-    try:
-        return checked(given)
-    except ValueError as error:
-        raise UsageError(f"--set {error}") from None
 
 
 @click.command()
@@ -243,7 +221,7 @@ def _say_switched(done: Any, as_json: bool) -> None:
     else:
         output.say(
             f"live: {done.current}, before: {done.previous or 'none'} "
-            f"({done.caught_up:,} records caught up with, {done.seconds} s)"
+            f"({done.caught_up:,} records folded that were added since, {done.seconds} s)"
         )
         if done.extractor not in (None, "none"):
             output.note(f"memory is made by {done.extractor} from now on")

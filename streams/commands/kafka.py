@@ -38,7 +38,11 @@ from streams.observing import logs
     metavar="NAME",
     help="Write the rows of this generation's workers into the history's generation NAME.",
 )
-@click.option("--once", is_flag=True, help="End at the current end of the topics.")
+@options.constants(
+    "A constant that the workers were started with (`worker --set`). Needed once, for a new "
+    "history: its readers use it. Can be repeated."
+)
+@click.option("--once", is_flag=True, help="Read up to the current end of the topics, then end.")
 @click.option("--strict", is_flag=True, help="Exit with 4 if a message was not a valid row.")
 @options.as_json
 @options.observed
@@ -51,6 +55,7 @@ def sink(
     roll_mb: float,
     roll_seconds: float,
     generation: str | None,
+    constants: dict[str, Any],
     once: bool,
     strict: bool,
     as_json: bool,
@@ -69,7 +74,7 @@ def sink(
     from sinks.root import open_root
     from streams.kafka.client import outages
     from streams.kafka.client.settings import KafkaSettings
-    from streams.kafka.sink.sink import SinkOptions
+    from streams.kafka.sink.options import SinkOptions
     from streams.kafka.transport.processing import no_span
     from streams.observing import traces
 
@@ -84,7 +89,7 @@ def sink(
         history = folder_of(open_root(history), generation)
         history.parent.mkdir(exist_ok=True)
     began = time.monotonic()
-    counts = asyncio.run(_sink(settings, history, wanted, observing))
+    counts = asyncio.run(_sink(settings, history, wanted, constants, observing))
     _say_counts({**counts, "seconds": round(time.monotonic() - began, 3)}, as_json)
     if counts["misfits"]:
         output.note(
@@ -95,16 +100,28 @@ def sink(
 
 
 async def _sink(
-    settings: Any, history: Path, wanted: Any, observing: options.Observing
+    settings: Any,
+    history: Path,
+    wanted: Any,
+    constants: dict[str, Any],
+    observing: options.Observing,
 ) -> dict[str, int]:
     from dataclasses import asdict
 
+    from sinks.generation import ROOT
     from sinks.shared import SharedHistory
     from streams.apps.metric_samples import of_sink, sink_readiness
-    from streams.kafka.sink.sink import Sink, owner
+    from streams.files.manifest import note_constants
+    from streams.folds.rules import Rules
+    from streams.kafka.sink.options import owner
+    from streams.kafka.sink.sink import Sink
 
     whose = await owner(settings, wanted)
     with SharedHistory(history, whose) as tables:
+        if constants:
+            is_new = not tables.tables()
+            name = wanted.generation or ROOT
+            note_constants(history, name, Rules.of(constants), is_new=is_new)
         running = Sink(settings, tables, wanted)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, running.stop, False)
@@ -141,7 +158,7 @@ def produce(
     from streams.kafka.tools.produce import produce as send
     from streams.progress import progress_bar
 
-    logs.log_to_stderr()
+    logs.log_to_stderr(libraries=False)
     outages.watch()
     settings = KafkaSettings.load(bootstrap=bootstrap)
     packed = None if compression == "none" else compression
@@ -160,10 +177,10 @@ def produce(
 @options.as_json
 @options.fails_in_a_line
 def lag(bootstrap: str | None, groups: tuple[str, ...], as_json: bool) -> None:
-    """Show how far each group is behind, by partition.
+    """Show how many records each group has not read yet.
 
-    `committed` is the next offset to read. A sink continues from the position stored in its tables,
-    which can be further.
+    There is a line for each partition. `committed` is the next offset to read. A sink continues
+    from the position stored in its tables, which can be further.
     """
     from streams.kafka.client.settings import KafkaSettings
     from streams.kafka.tools.lag import lag as of
@@ -182,7 +199,7 @@ def lag(bootstrap: str | None, groups: tuple[str, ...], as_json: bool) -> None:
 @click.command()
 @options.argument("app_id", help="App id of the workers: their consumer group.")
 @options.bootstrap
-@click.option("--generation", metavar="NAME", help="Remove what this generation's workers have.")
+@click.option("--generation", metavar="NAME", help="Remove only what belongs to this generation.")
 @click.option("--yes", is_flag=True, help="Remove it. Without this option it is only shown.")
 @options.as_json
 @options.fails_in_a_line
@@ -238,9 +255,14 @@ def reset(
 @click.option(
     "--history", envvar="TURNFOLD_HISTORY", type=options.FOLDER, help="Folder of the history."
 )
-@click.option("--from-topic", is_flag=True, help="Read letters from the topic dead-letters.")
+@click.option("--from-topic", is_flag=True, help="Read the letters from the topic dead-letters.")
 @click.option(
-    "--reason", "reasons", multiple=True, help="Only letters with this reason. Can be repeated."
+    "--reason",
+    "reasons",
+    multiple=True,
+    metavar="REASON",
+    type=options.REASON,
+    help="Only letters with this reason. Can be repeated.",
 )
 @options.any_tenant
 @click.option("--again", is_flag=True, help="Also letters that were replayed and refused again.")
@@ -260,19 +282,21 @@ def replay(
 ) -> None:
     """Send dead letters to their input topics again, marked by a header.
 
-    A letter that is applied now has the effect of the original record; sent twice it is a
-    duplicate. A letter that is refused again is not sent a third time without --again. Letters
-    whose bytes were not kept (images, withheld text) are sent only if --reason names their reason.
+    A letter that is applied now has the effect of the original record; sent again it is a
+    duplicate. A letter that a worker has refused again is not sent any more without --again. Let
+    the workers read what was sent before you replay again (`turnfold lag`): until then a letter is
+    sent a second time, and may become a second dead letter. Letters whose bytes were not kept
+    (images, withheld text) are sent only if --reason names their reason.
 
     Example: turnfold dlq replay --history memory --reason invalid
     """
     from streams.kafka.client import outages
     from streams.kafka.client.settings import KafkaSettings
     from streams.kafka.tools.dead_letters import of_history, of_topic
-    from streams.kafka.tools.replay import chosen
+    from streams.kafka.tools.replay import chosen, refused_again
     from streams.kafka.tools.replay import replay as send
 
-    logs.log_to_stderr()
+    logs.log_to_stderr(libraries=False)
     outages.watch()
     settings = KafkaSettings.load(bootstrap=bootstrap)
     if from_topic:
@@ -281,7 +305,10 @@ def replay(
         every = of_history(history, tenant)
     else:
         raise click.UsageError("--history DIR or --from-topic is required")
-    found, passed = chosen(every, reasons, again, letters)
+    came_back: set[str] = set()
+    if not (from_topic or dry_run):  # the history has them some seconds later
+        came_back = refused_again(asyncio.run(of_topic(settings, tenant)))
+    found, passed = chosen(every, reasons, again, letters, came_back)
     counts = {"sent": 0, "too_large": 0, "withheld": 0}
     if found and not dry_run:
         counts = asyncio.run(send(found, settings))

@@ -35,7 +35,8 @@ def keys() -> None:
     "--role",
     required=True,
     type=click.Choice(["read", "write", "admin"]),
-    help="read; write: also write; admin: also read dead letters.",
+    help="read: read memory; write: also write it; admin: also read dead letters, export and erase "
+    "users.",
 )
 @click.option("--expires", metavar="TIME", help="Time of expiry. Default: never.")
 @click.option("--note", default="", help="Note shown by `keys list`.")

@@ -10,9 +10,10 @@ import click
 
 from streams import output
 from streams.commands import options
-from streams.commands.extract import ask, load_settings
+from streams.commands.extract import ask, load_settings, said_of_failures
 from streams.errors import ConfigurationError, DataRefused, UsageError
 from streams.extractors.naming import MODEL, NAMES
+from streams.importers import FORMATS
 
 
 @click.command()
@@ -90,7 +91,7 @@ def run(
         _say_counts(counts | _told(chosen, rules), as_json)
     unfinished = counts.get("unfinished", {})
     if not counts["read"] and not unfinished:
-        _say_nothing_new(files, history)
+        _say_nothing_new(counts, history)
     for file, size in unfinished.items():
         output.note(
             f"{file}: its last line, {size} bytes so far, is not a whole record yet; the next run "
@@ -99,9 +100,7 @@ def run(
     _say_refused(counts, history)
     asked = counts.get("model", {})
     if asked.get("failed") and asked["failed"] == asked["groups"]:
-        output.note(
-            f"{asked['failed']} requests (all) failed: turnfold dlq list --reason extraction_failed"
-        )
+        output.note(said_of_failures(asked))
         raise click.exceptions.Exit(4 if strict else 1)
     if strict and (counts["dead"] or unfinished):
         raise click.exceptions.Exit(4)
@@ -117,8 +116,8 @@ def _told(chosen: Any, rules: Any) -> dict[str, Any]:
     return {**made_by, **({"constants": changed} if changed else {})}
 
 
-def _say_nothing_new(files: tuple[str, ...], history: Path) -> None:
-    if any(Path(file).is_file() and Path(file).stat().st_size for file in files):
+def _say_nothing_new(counts: dict[str, Any], history: Path) -> None:
+    if counts.get("read_before"):
         output.note(
             "nothing new: a file is read from where the last run ended; to fold it again, "
             f"otherwise: turnfold backfill --history {quote(str(history))} --generation NAME"
@@ -139,11 +138,11 @@ def _say_counts(counts: dict[str, Any], as_json: bool) -> None:
         return
     warnings = counts["warnings"]
     for name, value in counts.items():
-        if name not in ("warnings", "model", "unfinished", *TOLD):
+        if name not in ("warnings", "model", "read_before", "unfinished", *TOLD):
             output.say_count(name.replace("_", " "), value)
     model = counts.get("model", {})
     for name, value in model.items():
-        if value and name != "stopped":
+        if value and name not in ("stopped", "why_failed"):
             output.say_count(name.replace("_", " "), value)
     if model.get("stopped"):
         output.note(f"stopped: {model['stopped']}; `turnfold extract` continues")
@@ -168,7 +167,7 @@ class _Moment(click.ParamType):
 
 
 @click.command("import")
-@options.argument("format", help="openai-chat, chatgpt-export or langgraph.")
+@options.argument("format", help=f"One of {', '.join(FORMATS)}.")
 @options.argument("file", type=options.FOLDER, help="The file to read; - for stdin.")
 @click.option("--user", metavar="NAME", help="User of conversations that name none.")
 @click.option(
@@ -180,9 +179,9 @@ class _Moment(click.ParamType):
 )
 @options.fails_in_a_line
 def import_(format: str, file: Path, user: str | None, created: int | None) -> None:
-    """Convert conversations of other programs into input records.
+    """Convert conversations and memories into input records.
 
-    Prints one JSON object per line.
+    Prints one JSON object per line. The format turnfold reads what `turnfold export` writes.
 
     A conversation that cannot be imported, or that has no user, is skipped and named on stderr;
     the exit code is then 4. A file without conversations also ends with 4.
@@ -195,8 +194,8 @@ def import_(format: str, file: Path, user: str | None, created: int | None) -> N
     import msgspec
 
     from streams.files.sources import check
-    from streams.importers import ImportFault, convert
-    from streams.importers.base import Told, identifier
+    from streams.importers.base import ImportFault, Told, identifier
+    from streams.importers.convert import convert
     from streams.importers.telling import Telling
 
     try:

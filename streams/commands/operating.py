@@ -1,11 +1,13 @@
-"""Commands that look after a history: `digest`, `catalog`, `compact`, `forget`."""
+"""Commands that look after a history: `digest`, `catalog`, `compact`, `forget`, `export`."""
 
+import sys
 from pathlib import Path
 
 import click
 
 from streams import output
 from streams.commands import options
+from streams.errors import DataRefused
 
 
 @click.command()
@@ -14,7 +16,10 @@ from streams.commands import options
 @options.as_json
 @options.fails_in_a_line
 def digest(history: Path, tenant: str | None, as_json: bool) -> None:
-    """Print hashes of memory and log. Equal memory has equal hashes."""
+    """Print a hash of the memory and one of the log.
+
+    To compare histories: equal memory has equal hashes, whichever way it was made.
+    """
     from sinks.digest import digest as of
 
     found = of(history, tenant, options.rules_of(history).max_iteration)
@@ -26,7 +31,7 @@ def digest(history: Path, tenant: str | None, as_json: bool) -> None:
 
 
 @click.command()
-@options.argument("file", type=options.FOLDER)
+@options.argument("file", type=options.FOLDER, help="DuckDB file to write.")
 @options.asked_history
 @options.any_tenant
 @options.as_json
@@ -47,7 +52,11 @@ def catalog(file: Path, history: Path, tenant: str | None, as_json: bool) -> Non
 @options.as_json
 @options.fails_in_a_line
 def compact(history: Path, as_json: bool) -> None:
-    """Merge small files. Of documents it keeps the newest per key and day."""
+    """Merge small files into larger ones.
+
+    Of session, task and profile documents only the newest per key and day is kept. Run it daily if
+    much is written.
+    """
     from streams.apps.maintenance import compact as merge
 
     done = merge(history)
@@ -58,14 +67,18 @@ def compact(history: Path, as_json: bool) -> None:
 
 
 @click.command()
-@options.argument("user_id")
+@options.argument("user_id", help="Id of the user to erase.")
 @options.history
 @options.tenant
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @options.as_json
 @options.fails_in_a_line
 def forget(user_id: str, history: Path, tenant: str, yes: bool, as_json: bool) -> None:
-    """Erase a person from the history and from the stored tables. Prints a receipt."""
+    """Erase a user from all tables and files of a history.
+
+    Prints a receipt: the number of rows erased from each table. Asks for confirmation first. A
+    server of this history may be running. To keep a copy, call `turnfold export` before.
+    """
     from streams.apps.maintenance import forget as erase
 
     if not yes:
@@ -74,6 +87,31 @@ def forget(user_id: str, history: Path, tenant: str, yes: bool, as_json: bool) -
     if not any(table["erased"] for table in receipt["tables"].values()):
         output.note(f"nothing of {user_id!r} (tenant {tenant}) was found: nothing was erased")
     output.say_json(receipt) if as_json else output.say(output.json_text(receipt))
+
+
+@click.command()
+@options.argument("user_id", help="Id of the user.")
+@options.asked_history
+@options.tenant
+@options.fails_in_a_line
+def export(user_id: str, history: Path, tenant: str) -> None:
+    """Write all that is held of a user, as JSON lines.
+
+    Of a session with other users, only this user's turns and their answers are included.
+    docs/export.md describes each line. `turnfold import turnfold FILE` converts the archive into
+    input records for another history. Exit code 4 if nothing is held of the user.
+
+    Example: turnfold export emma --history turnfold-demo > emma.jsonl
+    """
+    from streams.apps.archive import export as lines_of
+
+    count = 0
+    for line in lines_of(history, tenant, user_id):
+        sys.stdout.buffer.write(line)
+        count += 1
+    sys.stdout.buffer.flush()
+    if not count:
+        raise DataRefused(f"nothing of {user_id!r} (tenant {tenant}) is in this history")
 
 
 def _confirm(question: str) -> None:

@@ -5,13 +5,14 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from errno import EACCES, EISDIR, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM
+from errno import EACCES, EBADF, EISDIR, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM
 from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import click
 
+from schemas.dead_letters import REASONS
 from sinks.disk import TROUBLES, trouble
 from sinks.generation import find_tables, named
 from sinks.root import HistoryError
@@ -26,7 +27,19 @@ if TYPE_CHECKING:  # not loaded by a command that has no use for them
 P = ParamSpec("P")
 R = TypeVar("R")
 SETTINGS = {"help_option_names": ["-h", "--help"]}
-FOLDER = click.Path(path_type=Path)
+
+
+class _Path(click.Path):
+    """A path; an empty one is refused, for Python takes it for the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("is empty; give a path, or leave it out", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FOLDER = _Path(path_type=Path)
+REASON = click.Choice(REASONS)
 COMPRESSION = click.Choice(["none", "gzip", "snappy", "lz4", "zstd"])
 
 
@@ -99,12 +112,38 @@ retention = click.option("--retention-days", metavar="DAYS", type=_Days(), help=
 known_at = click.option("--known-at", metavar="TIME", help="Only what was known at this time.")
 
 
+class _Constant(click.ParamType):
+    """`NAME=VALUE`, checked: the pair."""
+
+    name = "constant"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from streams.folds.rules import parsed
+
+        if not isinstance(value, str):
+            return value
+        try:
+            return next(iter(parsed([value]).items()))
+        except ValueError as error:
+            output.note(f"turnfold: --set {error}")
+            raise click.exceptions.Exit(2) from None
+
+
+def constants(about: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """`--set`, any number of times: constants of the rules by name."""
+    return click.option(
+        "--set", "constants", type=_Constant(), multiple=True, metavar="CONSTANT=VALUE", help=about,
+        callback=lambda ctx, param, pairs: dict(pairs),
+    )  # fmt: skip
+
+
 MISTAKEN = (EACCES, EISDIR, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM)
 """Errors of the system that say that a path or its permissions are not what they should be."""
 EXTRAS = {
     "aiokafka": "kafka", "faust": "kafka", "mode": "kafka", "pydantic_settings": "kafka",
     "httpx": "llm", "tenacity": "llm", "prometheus_client": "serve", "aiohttp": "kafka",
     "uvicorn": "serve", "fastapi": "serve", "starlette": "serve", "httptools": "serve",
+    "numpy": "embeddings", "mcp": "mcp", "mcp_types": "mcp", "httpx2": "mcp",
 }  # fmt: skip
 """Modules that the core install leaves out, and what brings them."""
 
@@ -116,8 +155,7 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             result = function(*args, **kwargs)
-            if sys.stdout is not None:
-                sys.stdout.flush()  # at the end of Python it would be too late to say what fails
+            sys.stdout.flush()  # at the end of Python it would be too late to say what fails
             return result
         except (TurnfoldError, HistoryError) as error:
             output.note(f"turnfold: {error}")
@@ -153,9 +191,9 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _place_of(error: OSError) -> str:
-    """The file; what fails without a name is stdout, where there is no room for more."""
+    """The file; what fails without a name is stdout: no room for more, or closed."""
     if error.filename is None:
-        return "stdout" if error.errno in TROUBLES else type(error).__name__
+        return "stdout" if error.errno in (EBADF, *TROUBLES) else type(error).__name__
     names = [os.fspath(one) for one in (error.filename, error.filename2) if one is not None]
     return " to ".join(os.fsdecode(one) for one in names)
 

@@ -12,7 +12,7 @@ from streams.commands import options
 SHOWN = 1000  # rows of a table for people
 
 
-def _asked_at(as_of: str | None) -> int:
+def asked_at(as_of: str | None) -> int:
     """The time asked about, in microseconds; without one, now."""
     from streams import reading
 
@@ -27,7 +27,12 @@ def _now() -> int:
 @click.command()
 @options.argument("query", help="A SELECT over the tables and views.")
 @options.asked_history
-@click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table")
+@click.option(
+    "--format",
+    type=click.Choice(["table", "json", "csv"]),
+    default="table",
+    help="Form of the result. Default: table.",
+)
 @options.any_tenant
 @options.as_json
 @options.fails_in_a_line
@@ -54,7 +59,7 @@ def sql(query: str, history: Path, format: str, tenant: str | None, as_json: boo
 
 
 @click.command()
-@options.argument("session_id")
+@options.argument("session_id", help="Id of the session.")
 @options.asked_history
 @options.as_of
 @options.tenant
@@ -73,9 +78,11 @@ def session(session_id: str, history: Path, as_of: str | None, tenant: str, as_j
 
 
 @click.command()
-@options.argument("task_id")
+@options.argument("task_id", help="Id of the task.")
 @options.asked_history
-@click.option("--session", help="Session of the task.")
+@click.option(
+    "--session", help="Session of the task; needed if several sessions have a task of this id."
+)
 @options.tenant
 @options.as_json
 @options.fails_in_a_line
@@ -88,7 +95,7 @@ def task(task_id: str, history: Path, session: str | None, tenant: str, as_json:
 
 
 @click.command()
-@options.argument("user_id")
+@options.argument("user_id", help="Id of the user.")
 @options.asked_history
 @options.as_of
 @options.tenant
@@ -98,8 +105,7 @@ def user(user_id: str, history: Path, as_of: str | None, tenant: str, as_json: b
     """Show a user: profile, states, preferences and mood."""
     from streams import reading, text_output
 
-    moment = _asked_at(as_of)
-    found = reading.user(history, tenant, user_id, moment)
+    found = reading.user(history, tenant, user_id, reading.parse_moment(as_of))
     output.say_json(found) if as_json else text_output.user(found)
 
 
@@ -125,7 +131,7 @@ def state(
     """
     from streams import reading, text_output
 
-    moment = _asked_at(as_of)
+    moment = asked_at(as_of)
     found = reading.states(history, tenant, user, moment, reading.parse_moment(known_at))
     output.say_json(found) if as_json else text_output.states(found)
     if not found and not as_json:
@@ -133,16 +139,22 @@ def state(
 
 
 @click.command()
-@options.argument("entity_id")
+@options.argument(
+    "entity_id",
+    help="Id of a state, preference, session, session memory item, link or thread.",
+)
 @options.asked_history
 @options.tenant
 @options.as_json
 @options.fails_in_a_line
 def why(entity_id: str, history: Path, tenant: str, as_json: bool) -> None:
-    """Show the revisions of an entity, with their evidence."""
-    from streams import reading, text_output
+    """Show how an entity changed, why, and by what evidence.
 
-    found = reading.why(history, tenant, entity_id)
+    Example: turnfold why emma-home --history turnfold-demo
+    """
+    from streams import listing, text_output
+
+    found = listing.why(history, tenant, entity_id)
     output.say_json(found) if as_json else text_output.why(found)
 
 
@@ -154,7 +166,7 @@ def why(entity_id: str, history: Path, tenant: str, as_json: bool) -> None:
 @options.fails_in_a_line
 def timeline(key: str, history: Path, tenant: str, as_json: bool) -> None:
     """List the turns of a session or user in order."""
-    from streams import reading, text_output
+    from streams import listing, text_output
 
-    found = reading.timeline(history, tenant, key)
+    found = listing.timeline(history, tenant, key)
     output.say_json(found) if as_json else text_output.timeline(found)

@@ -11,9 +11,10 @@ import click
 from schemas.memory_kinds import SEARCHED
 from streams import output
 from streams.commands import options
+from streams.errors import UsageError
 
 if TYPE_CHECKING:
-    from streams.search import Hit, Page
+    from streams.search import Hit, Neighbour, Page
 
 
 @click.command()
@@ -28,13 +29,27 @@ if TYPE_CHECKING:
     metavar="KINDS",
     help=f"Comma-separated: {', '.join(SEARCHED)}. Default: all.",
 )
-@click.option("--from", "since", metavar="TIME", help="Only hits from this time on.")
+@click.option(
+    "--from",
+    "since",
+    metavar="TIME",
+    help="Only hits from this time on. A date means its beginning (UTC).",
+)
 @click.option(
     "--to", "until", metavar="TIME", help="Only hits up to this time. A date means its end (UTC)."
+)
+@click.option(
+    "--about",
+    metavar="PERIOD",
+    help="Only hits that name a date in this year, month or day, or between two: 2023-05, "
+    "2023-05-01..2023-05-14. Works without TEXT.",
 )
 @options.as_of
 @click.option("--limit", type=int, default=10, show_default=True, help="Hits per page: 1 to 100.")
 @click.option("--cursor", help="Cursor of the last page.")
+@click.option(
+    "--neighbours", type=int, default=0, help="Turns shown on each side of an event: 0 to 5."
+)
 @click.option("--rebuild", is_flag=True, help="Rebuild the index first. Works without TEXT.")
 @options.as_json
 @options.fails_in_a_line
@@ -47,9 +62,11 @@ def search(
     kinds: str | None,
     since: str | None,
     until: str | None,
+    about: str | None,
     as_of: str | None,
     limit: int,
     cursor: str | None,
+    neighbours: int,
     rebuild: bool,
     as_json: bool,
 ) -> None:
@@ -58,41 +75,70 @@ def search(
     Example: turnfold search "Where does Emma live?" --history turnfold-demo --user emma
     """
     from streams.reading import parse_moment
-    from streams.search import Query, update
+    from streams.search import Query, period, update
     from streams.search import search as find
 
-    if text is None and not rebuild:
+    named = period(about)
+    if text is None and not rebuild and named is None:
         raise click.UsageError("Missing argument 'TEXT'.")
     if rebuild:
         update(history, tenant, rebuild=True)
-    if text is None:
+    if text is None and named is None:
         return
+    if not text and named is None:
+        raise UsageError("text: is empty; give words to search for")
     query = Query(
-        text=text,
+        text=text or "",
         now=time.time_ns() // 1000,
         user_id=user,
         session_id=session,
-        kinds=tuple(kinds.split(",")) if kinds else SEARCHED,
+        kinds=SEARCHED if kinds is None else tuple(kinds.split(",")),
         since=parse_moment(f"{since}T00:00:00Z" if since and len(since) == 10 else since),
         until=parse_moment(until),
         as_of=parse_moment(as_of),
         limit=limit,
         cursor=cursor,
+        neighbours=neighbours,
+        about=named,
     )
     page = find(history, tenant, query)
+    if _is_embedded(history, tenant):  # this question's index may have been built just now
+        page = find(history, tenant, query)
     output.say_json(page) if as_json else _show(page)
 
 
+def _is_embedded(history: Path, tenant: str) -> bool:
+    """Whether vectors were made of what is new in the index."""
+    from streams.errors import Unreachable
+    from streams.search import embed
+
+    try:
+        return embed(history, tenant) > 0
+    except Unreachable as error:
+        output.note(f"words alone count: {error}")
+        return False
+
+
 def _show(page: Page) -> None:
+    from streams.text_output import about_of
+
     for hit in page.hits:
         of = " ".join(one for one in (hit.session_id, hit.user_id) if one)
         until = f" until {hit.valid_to[:10]}" if hit.valid_to else ""
-        output.say(f"{hit.score:.2f}  {hit.at[:16]}{until}  {hit.kind}  {of}  [{hit.id}]")
-        click.echo(f"    {_marked(hit)}")
+        dated = f"{hit.at[:16]}{until}{about_of(hit.about_start, hit.about_end)}"
+        output.say(f"{hit.score:.2f}  {dated}  {hit.kind}  {of}  [{hit.id}]")
+        lines = {0: f"    {_marked(hit)}"} | {turn.place: _line(turn) for turn in hit.neighbours}
+        for place in sorted(lines):
+            click.echo(lines[place])
     if not page.hits:
         output.note("nothing in this history is about that")
     if page.cursor:
         output.note(f"more: --cursor {page.cursor}")
+
+
+def _line(turn: Neighbour) -> str:
+    """A turn beside a hit, in one line."""
+    return f"    {turn.place:+} {' '.join(output.harmless(turn.text).split())}"
 
 
 def _marked(hit: Hit) -> str:

@@ -2,13 +2,14 @@
 
 import logging
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from streams import output
 from streams.commands import options
-from streams.extractors.naming import NAMES
+from streams.extractors.naming import MODEL, NAMES
 
 REQUESTS = "streams.serving.http.access"
 """Logs a line a request: of use to a program, a flood in a terminal."""
@@ -32,10 +33,16 @@ REQUESTS = "streams.serving.http.access"
 )
 @click.option("--keys", type=options.FOLDER, help="Key file, as `turnfold keys` makes it.")
 @click.option(
+    "--inspector/--no-inspector",
+    default=None,
+    help="Whether to serve the inspector's pages at /. Default: yes.",
+)
+@click.option(
     "--extractor",
-    type=click.Choice(NAMES),
-    help="How to find memory in turns (without Kafka). The choice is stored in the history. "
-    "Default: the stored choice, at first none.",
+    type=click.Choice([*NAMES, MODEL]),
+    help="How to find memory in turns (without Kafka). llm: rules at once, and a model in the "
+    "background, set by TURNFOLD_LLM_…. The choice is stored in the history. Default: the stored "
+    "choice, at first none.",
 )
 @options.retention
 @click.option("--app-id", metavar="NAME", help="App id of the workers. Default: turnfold.")
@@ -43,6 +50,19 @@ REQUESTS = "streams.serving.http.access"
     "--within",
     type=click.FloatRange(0, 60, min_open=True),
     help="Seconds to wait until a write is applied, before replying 202. Default: 2.",
+)
+@click.option(
+    "--local",
+    is_flag=True,
+    help="Serve programs of this account at any free port, with a new key; both are in "
+    "DIR/_local/server.json. Ends when no program has DIR/_local/held locked. `Turnfold.local` of "
+    "the Python client and `turnfold mcp` start such a server.",
+)
+@click.option(
+    "--mcp-forget",
+    is_flag=True,
+    help="Offer agents (MCP) the tool `forget`, which erases a user for good; it needs an admin's "
+    "key.",
 )
 @click.option("--verbose", is_flag=True, help="Log more, including every request.")
 @options.observed
@@ -54,26 +74,34 @@ def serve(
     host: str | None,
     port: int | None,
     keys: Path | None,
+    inspector: bool | None,
     extractor: str | None,
     retention_days: float | None,
     app_id: str | None,
     within: float | None,
+    local: bool,
+    mcp_forget: bool,
     verbose: bool,
     observing: options.Observing,
     as_json: bool,
 ) -> None:
     """Serve the HTTP API over a history or over Kafka workers. Runs until stopped.
 
+    At / a browser gets the inspector, which shows memory, its reasons and its past.
+
     Over a history the server is its only writer and folds what is posted as `run` would. `promote`,
-    `rollback`, `compact` and `forget` can be called meanwhile; the server replies 503 until they
-    end. A history that sinks write can be read. Every option can also come from the environment:
-    TURNFOLD_SERVE_PORT, …; so can the limits (docs/security.md, "Limits").
+    `rollback`, `compact` and `forget` can be called meanwhile; until they end, reads get 503, and
+    writes are stored and get 202. A history that sinks write can only be read.
+
+    Every option can also come from the environment: TURNFOLD_SERVE_PORT, …; so can the limits
+    (docs/security.md, "Limits").
 
     \b
     turnfold serve --history memory
     turnfold serve --bootstrap localhost:9092 --history memory --host 0.0.0.0 --keys keys.json
     """
     from streams.serving.http import serve as process
+    from streams.serving.http.local import LocalServer
     from streams.serving.http.settings import ServeSettings
 
     observing.begin("serve", verbose)
@@ -83,22 +111,28 @@ def serve(
         outages.watch(verbose)
     if not verbose and observing.log_format == "text":
         logging.getLogger(REQUESTS).setLevel(logging.WARNING)
-    told = ServeSettings.load(
-        host=host,
-        port=port,
-        keys=keys,
-        extractor=extractor,
-        retention_days=retention_days,
-        app_id=app_id,
-        within=within,
-    )
+    own = LocalServer.over(history, bootstrap, host, port, keys) if local else nullcontext()
+    with own as alone:
+        told = ServeSettings.load(
+            host=alone.host if alone else host,
+            port=alone.port if alone else port,
+            keys=alone.keys if alone else keys,
+            inspector=inspector,
+            extractor=extractor,
+            retention_days=retention_days,
+            app_id=app_id,
+            within=within,
+            mcp_forget=mcp_forget or None,
+        )
 
-    def say(url: str) -> None:
-        output.note(f"turnfold: {url} answers; Ctrl-C ends it")
-        if as_json:
-            output.say_json({"url": url}, indent=0)
-            sys.stdout.flush()
+        def say(url: str) -> None:
+            output.note(f"turnfold: {url} answers; Ctrl-C ends it")
+            if alone:
+                alone.tell(url)
+            if as_json:
+                output.say_json({"url": url}, indent=0)
+                sys.stdout.flush()
 
-    process.serve(
-        told, history, bootstrap, lambda ready: observing.answering(lambda: (), ready), say
-    )
+        process.serve(
+            told, history, bootstrap, lambda ready: observing.answering(lambda: (), ready), say
+        )

@@ -30,6 +30,10 @@ from streams.extractors.naming import NAMES
     help="How to find memory in turns; plans go to write-plans. The choice is stored. Default: the "
     "stored choice, at first none.",
 )
+@options.constants(
+    "Change a constant of docs/constants.md. A memory keeps its constants: always give all its "
+    "workers the same. Can be repeated."
+)
 @click.option(
     "--generation",
     metavar="NAME",
@@ -66,6 +70,7 @@ def worker(
     instance: str | None,
     retention_days: float | None,
     extractor: str | None,
+    constants: dict[str, Any],
     generation: str | None,
     max_records: int | None,
     compression: str | None,
@@ -97,6 +102,7 @@ def worker(
         instance=instance,
         retention_days=retention_days,
         extractor=extractor,
+        constants=constants or None,
         generation=generation,
         max_records=max_records,
         compression=compression,

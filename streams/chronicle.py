@@ -1,0 +1,233 @@
+"""What became of a session and of a person, for a reader who looks back: turns with what each of
+them changed, tasks, what has ended, moments of affect, levels of mastery.
+
+Every function takes the history's root and a tenant and returns plain JSON-ready values. What was
+recorded after `known_at` is left out; times are microseconds since 1970-01-01 UTC.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sinks.history import quoted
+from sinks.lookup import Lookup
+from streams.errors import DataRefused
+from streams.reading import FAR, rows
+
+Json = dict[str, Any]
+
+ENDED, MOMENTS, LESSONS, STEPS = 100, 1000, 500, 2000
+"""The newest that are told of each."""
+SPINE = (
+    "tenant", "event_id", "session_id", "user_id", "status", "occurred_at", "recorded_at",
+    "src_topic", "src_partition", "src_offset",
+)  # fmt: skip
+SAID = (*SPINE, "task_id", "source", "user_input", "agent_answer", "error", "intent", "topic")
+CHANGED = (
+    "tenant", "revision_id", "owner_id", "entity_type", "entity_id", "kind", "op", "after",
+    "reason", "evidence_event_ids", "plan_id", "seq", "recorded_at",
+)  # fmt: skip
+NOT_TOLD = ("affect", "link", "thread")
+"""Entities whose changes are told otherwise: the mood, and how turns belong together."""
+
+
+def session(
+    root: Path,
+    tenant: str,
+    session_id: str,
+    *,
+    size: int,
+    chunk: int | None = None,
+    turn: str | None = None,
+    as_of: int | None = None,
+    known_at: int | None = None,
+) -> Json:
+    """One chunk of a session's turns, so many in each, with what each changed: the chunk that has
+    `turn`, else `chunk`, else the first. Raises DataRefused for an unknown session."""
+    until, known = FAR if as_of is None else as_of, FAR if known_at is None else known_at
+    with Lookup(root, tenant) as about:
+        where = "session_id = ? AND epoch_us(occurred_at) <= ? AND epoch_us(recorded_at) <= ?"
+        given = (session_id, until, known)
+        about.load("events", where, *given, columns=SPINE)
+        db = about.define("event_current")
+        spine = rows(
+            db, "SELECT event_id, occurred_at FROM event_current ORDER BY occurred_at, event_id"
+        )
+        if not spine:
+            raise DataRefused(f"no session {session_id!r} in this history")
+        place = next((at for at, one in enumerate(spine) if one["event_id"] == turn), None)
+        number = place // size if place is not None else chunk or 0
+        number = min(number, (len(spine) - 1) // size)
+        shown = [one["event_id"] for one in spine[number * size : (number + 1) * size]]
+        listed = ", ".join(map(quoted, shown))
+        about.load("events", f"{where} AND event_id IN ({listed})", *given, columns=SAID)
+        sql = (
+            "SELECT event_id, occurred_at, recorded_at, user_id, task_id, source, status, "
+            "user_input, agent_answer, error, intent, topic FROM event_current "
+            "ORDER BY occurred_at, event_id"
+        )
+        turns = rows(about.define("event_current"), sql)
+        owners = {session_id, *(one["user_id"] for one in turns if one["user_id"])}
+        changes = _changes(about, owners, shown, known)
+        links, threads = _bonds(about, owners, listed, known)
+    for one in turns:
+        one["changes"] = changes.get(one["event_id"], [])
+        one["replies_to"] = links.get(one["event_id"])
+        one["threads"] = threads.get(one["event_id"], [])
+    return {"turn_count": len(spine), "size": size, "chunk": number, "turns": turns}
+
+
+def _changes(
+    about: Lookup, owners: Collection[str], events: list[str], known: int
+) -> dict[str, list[Json]]:
+    """By turn: the revisions that rest on it, each at the newest turn that it names here."""
+    about.load(
+        "revisions", f"owner_id IN ({', '.join(map(quoted, sorted(owners)))}) "
+        "AND epoch_us(recorded_at) <= ?", known, columns=CHANGED,
+    )  # fmt: skip
+    sql = (
+        'SELECT entity_type, entity_id, kind, op, reason, "after", plan_id, evidence_event_ids '
+        "FROM revisions WHERE list_has_any(evidence_event_ids, ?) "
+        f"AND entity_type NOT IN {NOT_TOLD} ORDER BY owner_id, seq"
+    )
+    wanted, found = set(events), defaultdict[str, list[Json]](list)
+    for row in rows(about.db, sql, events):
+        cited = row.pop("evidence_event_ids")
+        after = row.pop("after")
+        row["text"] = text_of(row["entity_type"], msgspec.json.decode(after) if after else None)
+        last = next(one for one in reversed(cited) if one in wanted)
+        found[last].append(row)
+    return found
+
+
+def text_of(entity_type: str, document: Any) -> str | None:
+    """What a document of memory says, in a line; None for what is gone."""
+    if not isinstance(document, dict):
+        return None if document is None else str(document)
+    if entity_type == "preference":
+        return f"{document['polarity']}: {document['subject']}"
+    for name in ("body_text", "decision", "content", "text", "status"):
+        if document.get(name):
+            return str(document[name])
+    return msgspec.json.encode(document).decode()
+
+
+def _bonds(
+    about: Lookup, owners: Collection[str], events: str, known: int
+) -> tuple[dict[str, Json], dict[str, list[str]]]:
+    """By turn: what it replies to, and its threads."""
+    whose = f"owner_id IN ({', '.join(map(quoted, sorted(owners)))}) AND epoch_us(recorded_at) <= ?"
+    about.load("links", whose, known)
+    about.load("threads", whose, known)
+    db = about.define("link_current", "thread_current")
+    replies = rows(
+        db,
+        "SELECT from_event_id, to_event_id, provisional FROM link_current "
+        f"WHERE label = 'reply_to' AND from_event_id IN ({events})",
+    )
+    threads = defaultdict[str, list[str]](list)
+    for row in rows(
+        db,
+        f"SELECT event_id, thread_key FROM thread_current WHERE event_id IN ({events}) ORDER BY 2",
+    ):
+        threads[row["event_id"]].append(row["thread_key"])
+    return {
+        one["from_event_id"]: {"event_id": one["to_event_id"], "provisional": one["provisional"]}
+        for one in replies
+    }, threads
+
+
+def tasks(root: Path, tenant: str, session_id: str, task_ids: Collection[str]) -> list[Json]:
+    """The documents of some tasks of a session (schemas.task.TaskDocument), by time."""
+    if not task_ids:
+        return []
+    with Lookup(root, tenant) as about:
+        listed = ", ".join(map(quoted, sorted(task_ids)))
+        about.load("tasks", f"session_id = ? AND task_id IN ({listed})", session_id)
+        found = rows(about.define("task_current"), "SELECT doc FROM task_current ORDER BY task_id")
+    return [msgspec.json.decode(one["doc"]) for one in found]
+
+
+# --- a person -----------------------------------------------------------------------------------
+
+
+def ended(
+    root: Path, tenant: str, user_id: str, as_of: int, known_at: int | None = None
+) -> list[Json]:
+    """What was true of a user and is no more, the last ended first. `followed`: another version of
+    the same state took its place."""
+    known = FAR if known_at is None else known_at
+    with Lookup(root, tenant) as about:
+        about.load("revisions", "owner_id = ? AND entity_type = 'state'", user_id)
+        sql = """
+WITH version AS (
+    SELECT *, CAST(state.valid_from AS TIMESTAMPTZ) AS begins,
+        CAST(state.valid_to AS TIMESTAMPTZ) AS ends
+    FROM state_revision WHERE epoch_us(learnt_at) <= ?
+    QUALIFY row_number() OVER (PARTITION BY state_id, state.valid_from ORDER BY seq DESC) = 1
+), bounded AS (
+    SELECT *, lead(begins) OVER (PARTITION BY state_id ORDER BY begins) AS next_begins
+    FROM version WHERE NOT gone
+)
+SELECT state_id, state.kind AS kind, state.body_text AS body_text, begins AS valid_from,
+    least(ends, next_begins) AS ended_at,
+    coalesce(next_begins <= coalesce(ends, next_begins), false) AS followed
+FROM bounded
+WHERE state.kind <> 'long_mood_state' AND epoch_us(least(ends, next_begins)) <= ?
+ORDER BY ended_at DESC, state_id LIMIT ?"""
+        return rows(about.define("state_revision"), sql, known, as_of, ENDED)
+
+
+def moments(
+    root: Path, tenant: str, user_id: str, as_of: int, known_at: int | None = None
+) -> list[Json]:
+    """A user's newest moments of affect, oldest first."""
+    known = FAR if known_at is None else known_at
+    with Lookup(root, tenant) as about:
+        about.load("affects", "user_id = ? AND epoch_us(recorded_at) <= ?", user_id, known)
+        sql = (
+            "SELECT occurred_at, event_id, session_id, v, a, d, text FROM affect_current "
+            "WHERE epoch_us(occurred_at) <= ? ORDER BY occurred_at DESC, event_id LIMIT ?"
+        )
+        return rows(about.define("affect_current"), sql, as_of, MOMENTS)[::-1]
+
+
+def mastery(
+    root: Path, tenant: str, user_id: str, as_of: int, known_at: int | None = None
+) -> list[Json]:
+    """A learner's scores by topic after each of the newest lessons, oldest first."""
+    known = FAR if known_at is None else known_at
+    with Lookup(root, tenant) as about:
+        about.load(
+            "profiles", "user_id = ? AND epoch_us(updated_at) <= ? AND epoch_us(recorded_at) <= ?",
+            user_id, as_of, known,
+        )  # fmt: skip
+        sql = (
+            "SELECT updated_at, last(doc ORDER BY recorded_at, src_offset) AS doc FROM profiles "
+            "GROUP BY updated_at ORDER BY updated_at DESC LIMIT ?"
+        )
+        found = rows(about.db, sql, LESSONS)[::-1]
+    told = [(one["updated_at"], msgspec.json.decode(one["doc"])) for one in found]
+    return [
+        {"at": at, "scores": document["mastery_score"]}
+        for at, document in told
+        if document.get("mastery_score")
+    ]
+
+
+def steps(root: Path, tenant: str, owners: Collection[str]) -> Json:
+    """The times at which something changed: `as_of` when it was said, `known_at` when it was
+    learnt; the newest of each, oldest first."""
+    with Lookup(root, tenant) as about:
+        about.load(
+            "revisions", f"owner_id IN ({', '.join(map(quoted, sorted(owners))) or 'NULL'})",
+            columns=("tenant", "occurred_at", "recorded_at"),
+        )  # fmt: skip
+        found = {}
+        for name, column in (("as_of", "occurred_at"), ("known_at", "recorded_at")):
+            sql = f"SELECT DISTINCT {column} AS at FROM revisions ORDER BY 1 DESC LIMIT ?"
+            found[name] = [one["at"] for one in rows(about.db, sql, STEPS)][::-1]
+    return found

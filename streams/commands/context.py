@@ -1,0 +1,72 @@
+"""The command `context`: what an agent should know of a user before it answers."""
+
+from pathlib import Path
+
+import click
+
+from streams import output
+from streams.commands import options
+from streams.commands.query_commands import asked_at
+
+
+@click.command()
+@options.argument("user_id", help="Id of the user.")
+@options.asked_history
+@click.option("--query", help="The user's question; turns about it are recalled.")
+@click.option("--session", help="Current session: what was decided in it is shown.")
+@click.option("--max-tokens", type=int, default=800, show_default=True, help="Token budget.")
+@click.option("--sections", help="Comma-separated sections. Default: all.")
+@click.option(
+    "--format",
+    type=click.Choice(["markdown", "text", "json"]),
+    default="markdown",
+    show_default=True,
+    help="Form of the text.",
+)
+@options.as_of
+@options.known_at
+@options.tenant
+@options.as_json
+@options.fails_in_a_line
+def context(
+    user_id: str,
+    history: Path,
+    query: str | None,
+    session: str | None,
+    max_tokens: int,
+    sections: str | None,
+    format: str,
+    as_of: str | None,
+    known_at: str | None,
+    tenant: str,
+    as_json: bool,
+) -> None:
+    """Print what an agent should know of a user.
+
+    The text is made for the agent's prompt, within a budget of tokens.
+
+    Example: turnfold context emma --history turnfold-demo --query "When is Nora's birthday?"
+    """
+    from streams import reading
+    from streams.context import SECTIONS, Question
+    from streams.context.gather import context as gather
+
+    question = Question(
+        user_id=user_id,
+        at=asked_at(as_of),
+        text=query,
+        session_id=session,
+        max_tokens=max_tokens,
+        known_at=reading.parse_moment(known_at),
+        sections=tuple(sections.split(",")) if sections else SECTIONS,
+        format=format,
+    )
+    found = gather(history, tenant, question)
+    if as_json:
+        output.say_json(found.document(question))
+        return
+    output.write(found.pack.text)
+    if not found.known:
+        output.note(f"nothing is known of user {user_id!r} in this history")
+    elif found.pack.left_out:
+        output.note(f"left out for want of room: {found.pack.left_out}; --max-tokens gives more")

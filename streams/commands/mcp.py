@@ -1,0 +1,70 @@
+"""The command `mcp`."""
+
+from pathlib import Path
+
+import click
+
+from streams.commands import options
+from streams.errors import UsageError
+from streams.extractors.naming import NAMES
+
+KEY = "TURNFOLD_KEY"
+
+
+@click.command()
+@click.option(
+    "--history",
+    envvar="TURNFOLD_HISTORY",
+    type=options.FOLDER,
+    help="Folder of the history; created if it does not exist. Starts a server over it, which "
+    "other programs of this account share.",
+)
+@click.option(
+    "--url", metavar="URL", help="Use this server instead, such as http://localhost:8400."
+)
+@click.option("--user", metavar="ID", help="User of calls that name none.")
+@click.option(
+    "--extractor",
+    type=click.Choice(NAMES),
+    help="How the server of --history finds memory in turns. Default: the stored choice, at first "
+    "rules.",
+)
+@click.option(
+    "--allow-forget",
+    is_flag=True,
+    help="Offer the tool `forget`, which erases a user for good. With --url it needs an admin's "
+    "key.",
+)
+@options.fails_in_a_line
+def mcp(
+    history: Path | None,
+    url: str | None,
+    user: str | None,
+    extractor: str | None,
+    allow_forget: bool,
+) -> None:
+    """Give an agent memory as tools (MCP) over stdin and stdout. Runs until stdin ends.
+
+    If the server of --url has keys, set the environment variable TURNFOLD_KEY to one. docs/mcp.md
+    has the lines to paste into a desktop client's settings.
+
+    \b
+    turnfold mcp --history ~/memory --user maya
+    TURNFOLD_KEY=ts_... turnfold mcp --url https://memory.example.org
+    """
+    import os
+
+    from streams.serving.mcp import over_stdio
+    from streams.serving.mcp.shared import Address, SharedServer
+
+    if (history is None) == (url is None):
+        raise UsageError("give --history DIR or --url URL, one of them")
+    if url is not None:
+        asked = Address(url.rstrip("/"), os.environ.get(KEY))
+        over_stdio.run(lambda: asked, user, allow_forget)
+        return
+    assert history is not None
+    shared = SharedServer(history, extractor)
+    with shared.held():
+        shared.address()
+        over_stdio.run(shared.address, user, allow_forget)
