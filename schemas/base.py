@@ -18,6 +18,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from schemas.faults import ID, TENANT, TEXT
 from schemas.time import DAY as DAY
 from schemas.time import EPOCH as EPOCH
 from schemas.time import HOUR as HOUR
@@ -41,13 +42,9 @@ def _whole(value: Any) -> Any:
 
 AsWhole = BeforeValidator(_whole)
 """Of an integer as JSON Schema means it: 1.0 is one. Its bounds stand before it."""
-Id = Annotated[
-    str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$")
-]
-Tenant = Annotated[
-    str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f-\x9f/]+$")
-]
-Label = Annotated[str, StringConstraints(max_length=256, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
+Id = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=ID)]
+Tenant = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=TENANT)]
+Label = Annotated[str, StringConstraints(max_length=256, pattern=TEXT)]
 UnsignedZero = AfterValidator(lambda value: value + 0.0)
 """-0.0 is 0.0: as text they would differ."""
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), UnsignedZero]
@@ -81,6 +78,6 @@ class Reply(BaseModel):
 class Vad(Wire):
     """Valence, arousal, dominance; each is a finite number; values outside -1..+1 are clamped."""
 
-    v: ClampedAxis
-    a: ClampedAxis
-    d: ClampedAxis
+    v: ClampedAxis = Field(description="Valence: -1 unpleasant, +1 pleasant.")
+    a: ClampedAxis = Field(description="Arousal: -1 calm, +1 excited.")
+    d: ClampedAxis = Field(description="Dominance: -1 powerless, +1 in control.")

@@ -4,9 +4,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from schemas.base import AsWhole, Confidence, Id, JsonObject, Label, Wire
+from schemas.base import AsWhole, Id, JsonObject, Wire
 from schemas.plans import (
     ContextUpdates,
+    EndUpdate,
     EventAnnotations,
     Extraction,
     Extractor,
@@ -18,179 +19,107 @@ from schemas.plans import (
     WritePlan,
 )
 from schemas.record import MAX_RECORD_BYTES, SCHEMA_VERSION, Affect, Record, Text
-
-ObservationType = Literal[
-    "preference", "constraint", "background", "capability_assumption", "decision"
-]
-
-
-class Claim(Wire):
-    """A claim about what a session is about (`subject`) or for (`object`)."""
-
-    content: Text
-    source: Literal["user", "agent"] = "agent"
-    confidence: Confidence = 0.5
-
-
-class Summary(Wire):
-    """What the agent found and decided in one task."""
-
-    content: Text = ""
-    key_findings: list[Text] = Field(default_factory=list, max_length=64)
-    final_decisions: list[Text] = Field(default_factory=list, max_length=64)
-
-
-class Metadata(Wire):
-    """The result of a lesson. `correct_rate` is a share, 0..1."""
-
-    difficulty: Literal["easy", "medium", "hard"] | None = None
-    correct_rate: Confidence | None = None
-
-
-class ArtifactsMetadata(Wire):
-    """Where the session's files are stored."""
-
-    workspace_root: Text | None = None
-    sandbox_id: Text | None = None
-
-
-class Observation(Wire):
-    """Something worth remembering; shown once its type's threshold is met (docs/rules.md)."""
-
-    type: ObservationType
-    content: Text = ""
-    explicit: bool = False
-    environment: bool = False
-    confidence: Confidence = 0.5
-    opposes: Text | None = None
-    decision: Text | None = None
-    rationale: Text | None = None
-    source: Literal["user", "joint", "agent"] | None = None
-    reversible: bool = True
-    supersedes: Text | None = None
-
-    @model_validator(mode="after")
-    def _says_something(self) -> "Observation":
-        if self.type == "decision":
-            if not (self.decision or self.content).strip():
-                raise ValueError("a decision needs `decision`")
-        elif not self.content.strip():
-            raise ValueError("an observation needs `content`")
-        return self
-
-
-class MemoryItemWrite(Wire):
-    """An item that `session_memory_delta` adds. It needs no threshold."""
-
-    id: Id
-    type: ObservationType
-    content: Text = ""
-    confidence: Confidence = 0.5
-    source: Literal["user", "joint", "agent"] | None = None
-    decision: Text | None = None
-    rationale: Text | None = None
-    reversible: bool = True
-    scope: Label | None = None
-
-
-class MemoryItemPatch(Wire):
-    """Fields of a session memory item to change; omitted fields keep their values."""
-
-    id: Id
-    content: Text | None = None
-    confidence: Confidence | None = None
-    source: Literal["user", "joint", "agent"] | None = None
-    decision: Text | None = None
-    rationale: Text | None = None
-    reversible: bool | None = None
-    scope: Label | None = None
-
-
-class SessionMemoryDelta(Wire):
-    """Direct writes to the session memory. Per id the latest turn's operation wins."""
-
-    add: list[MemoryItemWrite] = Field(default_factory=list, max_length=64)
-    update: list[MemoryItemPatch] = Field(default_factory=list, max_length=64)
-    delete: list[Id] = Field(default_factory=list, max_length=64)
-
-
-class Turn(Record):
-    """User input and answer: the unit of the event log. Key: tenant/session_id."""
-
-    type: Literal["turn"] = "turn"
-    event_id: Id
-    session_id: Id
-    user_id: Id | None = None
-    client_id: Id | None = None
-    task_id: Id | None = None
-    source: Label = "chat"
-    user_input: Text = ""
-    agent_answer: Text = ""
-    status: Literal["running", "done", "error"] = "done"
-    error: Text | None = None
-    intent: Label | list[Label] | None = None
-    topic: Label | None = None
-    artifact: Label | None = None
-    metadata: Metadata | None = None
-    image_summaries: list[Text] | None = Field(default=None, max_length=5)
-    summary: Summary | None = None
-    subject: Claim | None = None
-    object: Claim | None = None
-    session_status: Literal["active", "waiting_input", "closed"] | None = None
-    artifacts_metadata: ArtifactsMetadata | None = None
-    session_memory_delta: SessionMemoryDelta | None = None
-    observations: list[Observation] | None = Field(default=None, max_length=64)
-    affect: Affect | None = None
+from schemas.turn import (
+    Artifact,
+    ArtifactsMetadata,
+    Claim,
+    Intent,
+    MemoryItemPatch,
+    MemoryItemWrite,
+    Metadata,
+    Observation,
+    ObservationType,
+    SessionMemoryDelta,
+    Summary,
+    Topic,
+    Turn,
+)
 
 
 class Action(Wire):
     """What one step of the loop did; `output` may have any form."""
 
-    action_type: Literal["CALL_TOOL", "RE_PLAN", "REFLECT", "ANSWER", "CLARIFY"]
-    output: JsonObject = Field(default_factory=dict)
+    action_type: Literal["CALL_TOOL", "RE_PLAN", "REFLECT", "ANSWER", "CLARIFY"] = Field(
+        description="What the step did. ANSWER ends the task, CLARIFY asks the user.",
+    )
+    output: JsonObject = Field(
+        default_factory=dict,
+        description="Its output; `tool_calls` of CALL_TOOL, `plan` of RE_PLAN.",
+    )
 
 
 class PlanStep(Wire):
     """One step of a plan. Without a status a known step keeps its current one."""
 
-    step_id: Id
-    description: Text = ""
-    status: Literal["pending", "running", "done", "error"] | None = None
+    step_id: Id = Field(description="Id of the step, unique in its plan.")
+    description: Text = Field(default="", description="What is to be done.")
+    status: Literal["pending", "running", "done", "error"] | None = Field(
+        default=None,
+        description="Status of the step.",
+    )
 
 
 class Recursion(Record):
     """One step of an agent's loop. Key: tenant/session_id."""
 
     type: Literal["recursion"] = "recursion"
-    session_id: Id
-    task_id: Id
-    trace_id: Id
-    iteration_index: Annotated[int, Field(ge=0, le=1_000_000_000), AsWhole]
-    status: Literal["running", "done", "error"] = "done"
-    step_id: Id | None = None
-    observe: Text = ""
-    thought: Text = ""
-    action: Action
-    objective: Text | None = None
-    constraints: list[Text] | None = Field(default=None, max_length=100)
-    plan: list[PlanStep] | None = Field(default=None, max_length=1000)
-    short_term_memory_append: Text | list[Text] | None = None
-    max_iteration: Annotated[int, Field(ge=1, le=1_000_000), AsWhole] | None = None
-    error: Text | None = None
-    final: bool = False
+    session_id: Id = Field(description="Session of the task.")
+    task_id: Id = Field(description="Id of the task, unique in its session.")
+    trace_id: Id = Field(description="Id of the recursion, unique in its task.")
+    iteration_index: Annotated[int, Field(ge=0, le=1_000_000_000), AsWhole] = Field(
+        description="Position in the task.",
+    )
+    status: Literal["running", "done", "error"] = Field(
+        default="done",
+        description="`running` while it works; then `done` or `error`.",
+    )
+    step_id: Id | None = Field(default=None, description="Step of the plan that it works on.")
+    observe: Text = Field(default="", description="What the agent saw.")
+    thought: Text = Field(default="", description="What the agent thought.")
+    action: Action = Field(description="What the agent did.")
+    objective: Text | None = Field(default=None, description="New objective of the task.")
+    constraints: list[Text] | None = Field(
+        default=None,
+        max_length=100,
+        description="New constraints of the task, all of them.",
+    )
+    plan: list[PlanStep] | None = Field(
+        default=None,
+        max_length=1000,
+        description="New plan of the task, whole.",
+    )
+    short_term_memory_append: Text | list[Text] | None = Field(
+        default=None,
+        description="Texts for the task's short-term memory.",
+    )
+    max_iteration: Annotated[int, Field(ge=1, le=1_000_000), AsWhole] | None = Field(
+        default=None,
+        description="New limit of ended steps. Default of a task: 10.",
+    )
+    error: Text | None = Field(default=None, description="Why it failed.")
+    final: bool = Field(default=False, description="With status `error`: the task has failed.")
 
 
 class ToolResult(Record):
     """The result of a tool call, which is put into that call."""
 
     type: Literal["tool_result"] = "tool_result"
-    session_id: Id
-    task_id: Id
-    trace_id: Id
-    tool_call_id: Id | None = None
-    call_index: Annotated[int, Field(ge=0, le=10_000), AsWhole] | None = None
-    result: Any = None
-    success: bool
+    session_id: Id = Field(description="Session of the task.")
+    task_id: Id = Field(description="Task of the recursion.")
+    trace_id: Id = Field(description="Recursion that made the call.")
+    tool_call_id: Id | None = Field(
+        default=None,
+        description="`id` of the call. This or `call_index` is needed.",
+    )
+    call_index: Annotated[int, Field(ge=0, le=10_000), AsWhole] | None = Field(
+        default=None,
+        description="Position of the call in `output.tool_calls`, from 0.",
+    )
+    result: Any = Field(
+        default=None,
+        description="The result; anything but text is stored as compact JSON.",
+    )
+    success: bool = Field(description="Whether the call succeeded.")
 
     @model_validator(mode="after")
     def _names_its_call(self) -> "ToolResult":
@@ -200,17 +129,30 @@ class ToolResult(Record):
 
 
 class Signal(Record):
-    """An update of a session's context (scope session) or of a user's profile (scope user)."""
+    """An update of a session's context (scope session) or of a user's profile (scope user); or a
+    message of a session, kept as it was sent."""
 
     type: Literal["signal"] = "signal"
-    signal_id: Id
-    scope: Literal["session", "user"]
-    session_id: Id | None = None
-    user_id: Id | None = None
-    intent: Label | list[Label] | None = None
-    topic: Label | None = None
-    artifact: Label | None = None
-    metadata: Metadata | None = None
+    signal_id: Id = Field(description="Id of the signal, unique in its session or user.")
+    scope: Literal["session", "user"] = Field(description="What it updates.")
+    session_id: Id | None = Field(
+        default=None,
+        description="Session; needed if `scope` is `session`.",
+    )
+    user_id: Id | None = Field(default=None, description="User; needed if `scope` is `user`.")
+    intent: Intent = None
+    topic: Topic = None
+    artifact: Artifact = None
+    metadata: Metadata | None = Field(default=None, description="Result of a lesson.")
+    message: Text | None = Field(
+        default=None,
+        description="A message of the session, word for word, for `GET "
+        "/v1/sessions/{id}/messages`. Nothing is remembered of it.",
+    )
+    takes_back: Id | None = Field(
+        default=None,
+        description="Id of another signal of the session: its message is not listed any more.",
+    )
 
     @model_validator(mode="after")
     def _has_its_key(self) -> "Signal":
@@ -218,7 +160,14 @@ class Signal(Record):
             raise ValueError("a signal of scope session needs `session_id`")
         if self.scope == "user" and self.user_id is None:
             raise ValueError("a signal of scope user needs `user_id`")
+        if self.scope == "user" and (self.message is not None or self.takes_back is not None):
+            raise ValueError("`message` and `takes_back` need scope session")
         return self
+
+    @property
+    def keeps_a_message(self) -> bool:
+        """Whether it says something of the session's messages."""
+        return self.message is not None or self.takes_back is not None
 
 
 InputRecord = Annotated[
@@ -249,6 +198,7 @@ __all__ = [
     "ArtifactsMetadata",
     "Claim",
     "ContextUpdates",
+    "EndUpdate",
     "EventAnnotations",
     "Extraction",
     "Extractor",
@@ -258,6 +208,7 @@ __all__ = [
     "MemoryItemWrite",
     "Metadata",
     "Observation",
+    "ObservationType",
     "PlanAffect",
     "PlanStep",
     "PreferenceUpdate",

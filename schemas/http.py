@@ -3,29 +3,40 @@
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, RootModel, WithJsonSchema
+from pydantic import BeforeValidator, ConfigDict, Field, RootModel, WithJsonSchema, model_validator
 
-from schemas.base import Id, JsonObject, Label, Micros, Reply, Tenant, Wire
+from schemas.base import Confidence, Id, JsonObject, Label, Micros, Reply, Tenant, Wire
 from schemas.events import Metadata
 from schemas.memory_kinds import SEARCHED
 from schemas.record import Ended
 from schemas.time import DAY, EPOCH, parse_time
+from schemas.turn import Artifact, Topic
 
 Ending = Literal[Ended, "refused"]
 
 
 def _moment(value: Any) -> int:
+    return parse_time(value) if (day := _day(value)) is None else day + DAY - 1
+
+
+def _since(value: Any) -> int:
+    return parse_time(value) if (day := _day(value)) is None else day
+
+
+def _day(value: Any) -> int | None:
+    """The beginning of a date; None for any other text."""
     if isinstance(value, str) and len(value) == 10:
-        return (date.fromisoformat(value) - EPOCH.date()).days * DAY + DAY - 1
-    return parse_time(value)
+        return (date.fromisoformat(value) - EPOCH.date()).days * DAY
+    return None
 
 
-Moment = Annotated[
-    int,
-    BeforeValidator(_moment),
-    WithJsonSchema({"type": "string", "anyOf": [{"format": "date-time"}, {"format": "date"}]}),
-]
+_TIME_OR_DATE = WithJsonSchema(
+    {"type": "string", "anyOf": [{"format": "date-time"}, {"format": "date"}]}
+)
+Moment = Annotated[int, BeforeValidator(_moment), _TIME_OR_DATE]
 """A time to ask about, in microseconds: RFC 3339, or a date, which means its end (UTC)."""
+Since = Annotated[int, BeforeValidator(_since), _TIME_OR_DATE]
+"""The beginning of a period: as `Moment`, but a date means its beginning."""
 
 
 # --- bodies -----------------------------------------------------------------------------------
@@ -35,34 +46,81 @@ class Update(Wire):
     """Fields of both updates. `tenant` must be the key's own; `occurred_at` defaults to the time of
     the request."""
 
-    tenant: Tenant | None = None
-    signal_id: Id | None = None
-    occurred_at: Micros | None = None
+    tenant: Tenant | None = Field(default=None, description="Tenant; must be the key's own.")
+    signal_id: Id | None = Field(
+        default=None,
+        description="Id of the signal. Default: made from `Idempotency-Key`, else new.",
+    )
+    occurred_at: Micros | None = Field(
+        default=None,
+        description="When it happened. Default: the time of the request.",
+    )
+
+
+OneIntent = Annotated[Label | None, Field(description="What the user wants, such as `quiz`.")]
 
 
 class SessionUpdate(Update):
     """The body of `POST /memory/session/update`."""
 
-    session_id: Id
-    intent: Label | None = None
-    topic: Label | None = None
-    artifact: Label | None = None
+    session_id: Id = Field(description="The session.")
+    intent: OneIntent = None
+    topic: Topic = None
+    artifact: Artifact = None
 
 
 class UserEvent(Wire):
     """What the user has just done."""
 
-    intent: Label | None = None
-    topic: Label | None = None
-    artifact: Label | None = None
-    metadata: Metadata | None = None
+    intent: OneIntent = None
+    topic: Topic = None
+    artifact: Artifact = None
+    metadata: Metadata | None = Field(default=None, description="Result of a lesson.")
 
 
 class UserUpdate(Update):
     """The body of `POST /memory/user/update`."""
 
-    user_id: Id
-    event: UserEvent
+    user_id: Id = Field(description="The user.")
+    event: UserEvent = Field(
+        description="The activity: intent, topic, artifact, result of a lesson."
+    )
+
+
+class StateCorrection(Wire):
+    """The body of `PATCH /v1/states/{state_id}`: the fields to change, and why."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"minProperties": 2})
+
+    reason: Annotated[str, Field(min_length=1, max_length=2000)] = Field(
+        description="Why it is corrected; `why` shows it.",
+    )
+    body_text: Annotated[str, Field(min_length=1, max_length=10_000)] | None = Field(
+        default=None,
+        description="The fact, as a sentence.",
+    )
+    payload: JsonObject | None = Field(
+        default=None,
+        description="Structured details; they replace all the earlier ones.",
+    )
+    confidence: Confidence | None = Field(default=None, description="How sure, 0 to 1.")
+    entities: list[Label] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=64,
+        description="People, places and things that it is about.",
+    )
+    valid_from: Micros | None = Field(
+        default=None,
+        description="When it became true. A later one than before begins a new version.",
+    )
+    valid_to: Micros | None = Field(default=None, description="When it stops being true.")
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> "StateCorrection":
+        if not self.model_fields_set - {"reason"}:
+            raise ValueError("nothing to correct; give `body_text` or another field")
+        return self
 
 
 # --- replies ----------------------------------------------------------------------------------
@@ -71,28 +129,34 @@ class UserUpdate(Update):
 class ProblemError(Reply):
     """One fault: the field, the reason, and for several records the record's position, from 1."""
 
-    field: str
-    reason: str
-    position: int | None = None
+    field: str = Field(description="The field.")
+    reason: str = Field(description="What is wrong with it.")
+    position: int | None = Field(
+        default=None,
+        description="Of several records: which one, from 1; else null.",
+    )
 
 
 class ProblemDocument(Reply):
     """A problem document (RFC 9457). docs/http.md explains each `type`."""
 
-    type: str
-    title: str
-    status: int
-    detail: str
-    errors: list[ProblemError] | None = None
+    type: str = Field(description="Kind of problem, such as `/problems/invalid`.")
+    title: str = Field(description="Kind of problem in words.")
+    status: int = Field(description="HTTP status.")
+    detail: str = Field(description="What is wrong, and what to do.")
+    errors: list[ProblemError] | None = Field(
+        default=None,
+        description="The faults one by one, if there are several or a field is at fault.",
+    )
 
 
 class Accepted(Reply):
     """The record is stored; its outcome was not known in time. `look` is the URL that will show its
     effect."""
 
-    id: str
-    ending: Literal["accepted"]
-    look: str
+    id: str = Field(description="Id of the record.")
+    ending: Literal["accepted"] = Field(description="Stored; the outcome was not known in time.")
+    look: str = Field(description="URL that will show its effect.")
 
 
 class RecordResult(Reply):
@@ -102,159 +166,290 @@ class RecordResult(Reply):
     `accepted`: stored; its outcome was not known in time.
     """
 
-    position: int
-    id: str | None = None
-    ending: Ending
-    reason: str | None = None
-    field: str | None = None
-    detail: str | None = None
+    position: int = Field(description="Line of NDJSON, or element, from 1.")
+    id: str | None = Field(
+        default=None,
+        description="Id of the record; null if it could not be read.",
+    )
+    ending: Ending = Field(description="Outcome of the record.")
+    reason: str | None = Field(default=None, description="Code of the reason, if refused or dead.")
+    field: str | None = Field(default=None, description="Field at fault, if known.")
+    detail: str | None = Field(default=None, description="The reason in words, if refused or dead.")
 
 
 class RecordsReply(Reply):
     """Counts by outcome, and the result of each record; with `Prefer: return=minimal` only of
     records that are refused or dead."""
 
-    counts: dict[Ending, int]
-    results: list[RecordResult]
+    counts: dict[Ending, int] = Field(description="Number of records by outcome.")
+    results: list[RecordResult] = Field(description="The result of each record.")
 
 
 class StateThen(Reply):
     """A state as it was true at one time and known at another."""
 
-    owner_id: str
-    state_id: str
-    kind: str
-    body_text: str
-    payload: JsonObject
-    confidence: float
-    valid_from: Micros
-    valid_to: Micros | None
-    last_confirmed_at: Micros
-    status: str
-    evidence_event_ids: list[str]
-    updated_at: Micros
+    owner_id: str = Field(description="The user.")
+    state_id: str = Field(description="Id of the state, the same for all its versions.")
+    kind: str = Field(description="Kind of the state.")
+    body_text: str = Field(description="What held, as a sentence.")
+    payload: JsonObject = Field(description="Structured details.")
+    confidence: float = Field(description="0 to 1.")
+    valid_from: Micros = Field(description="When it became true.")
+    valid_to: Micros | None = Field(
+        description="When it stopped, or will stop, being true; null if no end is known.",
+    )
+    last_confirmed_at: Micros = Field(description="Time of the latest plan that wrote it.")
+    status: str = Field(
+        description="`active`, `done` (a finished task) or `closed` (`valid_to` is set).",
+    )
+    evidence_event_ids: list[str] = Field(
+        description="Events that it rests on, at most the 20 newest.",
+    )
+    updated_at: Micros = Field(description="Time of the plan that changed this version last.")
 
 
 class States(Reply):
     """A user's states. `next` is the cursor of the next page; null at the end."""
 
-    user_id: str
-    as_of: Micros
-    known_at: Micros | None
-    states: list[StateThen]
-    next: str | None
+    user_id: str = Field(description="The user.")
+    as_of: Micros = Field(description="Time at which the states are true.")
+    known_at: Micros | None = Field(description="Time up to which memory is used; null: all of it.")
+    states: list[StateThen] = Field(description="The states.")
+    next: str | None = Field(description="Cursor of the next page; null at the end.")
 
 
 class TimelineTurn(Reply):
     """A turn with its affect, if known."""
 
-    occurred_at: Micros
-    event_id: str
-    session_id: str
-    user_id: str | None
-    source: str
-    status: str
-    user_input: str
-    agent_answer: str
-    error: str | None
-    intent: str | None
-    topic: str | None
-    v: float | None
-    a: float | None
-    d: float | None
+    occurred_at: Micros = Field(description="When the user spoke.")
+    event_id: str = Field(description="Id of the turn.")
+    session_id: str = Field(description="Session of the turn.")
+    user_id: str | None = Field(description="User who spoke; null if the turn names none.")
+    source: str = Field(description="What kind of turn it is, such as `chat`.")
+    status: str = Field(description="`running`, `done` or `error`.")
+    user_input: str = Field(description="What the user said.")
+    agent_answer: str = Field(description="What the agent answered.")
+    error: str | None = Field(description="Why the turn failed; null if it did not.")
+    intent: str | None = Field(description="First intent; null if none.")
+    topic: str | None = Field(description="Topic; null if none.")
+    about_start: Micros | None = Field(
+        description="Start of the first date that the user names (docs/dates.md); null if none.",
+    )
+    about_end: Micros | None = Field(
+        description="Its end, which is no longer part of it; null if none.",
+    )
+    v: float | None = Field(description="Valence, -1 to +1; null if no feeling is known.")
+    a: float | None = Field(description="Arousal, -1 to +1; null if no feeling is known.")
+    d: float | None = Field(description="Dominance, -1 to +1; null if no feeling is known.")
 
 
 class Timeline(Reply):
     """The turns of a session in order."""
 
-    session_id: str
-    turns: list[TimelineTurn]
-    next: str | None
+    session_id: str = Field(description="The session.")
+    turns: list[TimelineTurn] = Field(description="Its turns, oldest first.")
+    next: str | None = Field(description="Cursor of the next page; null at the end.")
 
 
 class RevisionTold(Reply):
     """A change, with one of its evidence events."""
 
-    owner_id: str
-    entity_type: str
-    entity_id: str
-    kind: str | None
-    op: str
-    before: JsonObject | None
-    after: JsonObject | None
-    reason: str
-    occurred_at: Micros
-    recorded_at: Micros
-    seq: int
-    revision_id: str
-    plan_id: str | None
-    evidence_event_id: str | None
-    evidence_session_id: str | None
-    evidence_occurred_at: Micros | None
-    user_input: str | None
-    agent_answer: str | None
+    owner_id: str = Field(description="Whose memory changed: a session or a user.")
+    entity_type: str = Field(
+        description="`session`, `session_memory`, `state`, `preference`, `link` or `thread`.",
+    )
+    entity_id: str = Field(description="The entity.")
+    kind: str | None = Field(
+        description="Kind of a state, domain of a preference, and so on (docs/tables.md).",
+    )
+    op: str = Field(description="What happened, such as `insert`, `update`, `supersede`, `close`.")
+    before: JsonObject | None = Field(description="Value before; null if there was none.")
+    after: JsonObject | None = Field(description="Value after; null if it was removed.")
+    reason: str = Field(description="Why, in a few words.")
+    occurred_at: Micros = Field(description="Time of the record that made the change.")
+    recorded_at: Micros = Field(description="When Turnfold learnt it.")
+    seq: int = Field(description="Position among the owner's revisions.")
+    revision_id: str = Field(description="Id of the revision.")
+    plan_id: str | None = Field(
+        description="Write plan that made the change; null if another record did.",
+    )
+    evidence_event_id: str | None = Field(description="The evidence event; null if there is none.")
+    evidence_session_id: str | None = Field(description="Its session.")
+    evidence_occurred_at: Micros | None = Field(
+        description="When it happened; null if the event is unknown.",
+    )
+    user_input: str | None = Field(
+        description="What the user said in it; null if the event is unknown.",
+    )
+    agent_answer: str | None = Field(
+        description="What the agent answered; null if the event is unknown.",
+    )
 
 
 class Why(Reply):
     """The revisions of an entity, in order."""
 
-    entity_id: str
-    revisions: list[RevisionTold]
-    next: str | None
+    entity_id: str = Field(description="The entity.")
+    revisions: list[RevisionTold] = Field(
+        description="Its revisions in order, one for each evidence event.",
+    )
+    next: str | None = Field(description="Cursor of the next page; null at the end.")
+
+
+class SearchNeighbour(Reply):
+    """A turn of the hit's session, `place` turns after it; before it: negative."""
+
+    place: int = Field(description="Turns after the hit; negative: before it.")
+    id: str = Field(description="Id of the turn.")
+    user_id: str | None = Field(description="Its user; null if unknown.")
+    at: Micros = Field(description="When it was said.")
+    text: str = Field(description="Its text.")
 
 
 class SearchHit(Reply):
     """An event, state, preference or session memory item. `matches` are the matching parts of
-    `text`, as [start, end) in characters; `why` is what each signal adds to `score`."""
+    `text`, as [start, end) in characters; `why` is what each signal adds to `score`; `neighbours`
+    are the turns around an event, if asked for, oldest first."""
 
-    kind: Annotated[str, WithJsonSchema({"enum": list(SEARCHED), "type": "string"})]
-    id: str
-    session_id: str | None
-    user_id: str | None
-    at: Micros
-    valid_to: Micros | None
-    text: str
-    matches: list[tuple[int, int]]
-    score: float
-    why: dict[str, float]
+    kind: Annotated[str, WithJsonSchema({"enum": list(SEARCHED), "type": "string"})] = Field(
+        description="What was found.",
+    )
+    id: str = Field(description="Id of what was found.")
+    session_id: str | None = Field(description="Its session; null if it has none.")
+    user_id: str | None = Field(description="Its user; null if unknown.")
+    at: Micros = Field(description="When it was said, or became true.")
+    valid_to: Micros | None = Field(description="When a state stopped being true; else null.")
+    text: str = Field(description="The text that was found.")
+    matches: list[tuple[int, int]] = Field(
+        description="Matching parts of `text`, as [start, end) in characters.",
+    )
+    score: float = Field(description="Rank; greater is better. Comparable within one search only.")
+    why: dict[str, float] = Field(description="What each signal adds to `score`.")
+    neighbours: list[SearchNeighbour] | None = Field(
+        default=None,
+        description="Turns around an event, oldest first; null if not asked for.",
+    )
+    about_start: Micros | None = Field(
+        default=None,
+        description="Start of the date that it names, the first in `about`; missing if none.",
+    )
+    about_end: Micros | None = Field(
+        default=None,
+        description="Its end, which is no longer part of it; missing if none.",
+    )
 
 
 class SearchPage(Reply):
     """The best hits first."""
 
-    hits: list[SearchHit]
-    next: str | None
+    hits: list[SearchHit] = Field(description="The best hits first.")
+    next: str | None = Field(description="Cursor of the next page; null at the end.")
+
+
+class ListedUser(Reply):
+    """A user of whom something is stored."""
+
+    user_id: str = Field(description="Id of the user.")
+    last_active: Micros = Field(
+        description="Time of the latest turn; without turns, of the latest other record.",
+    )
+    turns: int = Field(description="Turns in which the user spoke.")
+    sessions: int = Field(description="Sessions in which the user spoke.")
+    states: int = Field(description="States that hold now, without the mood.")
+    preferences: int = Field(description="Preferences that hold now.")
+
+
+class UserList(Reply):
+    """Users, the last active first. `next` is the cursor of the next page; null at the end."""
+
+    users: list[ListedUser] = Field(description="The users, in the order asked for.")
+    next: str | None = Field(description="Cursor of the next page; null at the end.")
+
+
+class ListedSession(Reply):
+    """A session of which something is stored."""
+
+    session_id: str = Field(description="Id of the session.")
+    user_id: str | None = Field(
+        description="User of its earliest turn that names one; null if none does.",
+    )
+    users: int = Field(description="How many users spoke in it.")
+    started_at: Micros | None = Field(description="Time of the first turn; null without turns.")
+    last_active: Micros = Field(
+        description="Time of the latest turn; without turns, of the latest other record.",
+    )
+    turns: int = Field(description="Its turns.")
+    memory_items: int = Field(description="Items of session memory that hold now.")
+
+
+class SessionList(Reply):
+    """Sessions, the last active first. `next` is the cursor of the next page; null at the end."""
+
+    sessions: list[ListedSession] = Field(description="The sessions, in the order asked for.")
+    next: str | None = Field(description="Cursor of the next page; null at the end.")
+
+
+class ErasureReceipt(Reply):
+    """What was erased. It does not name the user."""
+
+    user_sha256: str = Field(description="SHA-256 of `TENANT/USER`, in hex.")
+    sessions: int = Field(description="Sessions that were erased whole.")
+    shared_sessions: int = Field(
+        description="Sessions of several users, folded again from what the others said.",
+    )
+    tables: dict[str, dict[str, int]] = Field(
+        description="Rows erased from each table (`erased`), and its version from then on.",
+    )
+    generations: JsonObject | None = Field(
+        default=None,
+        description="The tables of other generations of the memory, by name; null if none.",
+    )
+
+
+class Erasure(Reply):
+    """An erasure that was asked for. It does not name the user."""
+
+    id: str = Field(description="Id of the erasure.")
+    status: Literal["waiting", "done"] = Field(
+        description="`waiting`: it will be done; also after the server was killed.",
+    )
+    requested_at: Micros = Field(description="When it was first asked for.")
+    finished_at: Micros | None = Field(description="When it was done; null while it waits.")
+    receipt: ErasureReceipt | None = Field(description="What was erased; null while it waits.")
 
 
 class DeadLetter(Reply):
     """A record that could not be applied."""
 
-    id: str
-    reason: str
-    detail: str
-    key: str | None
-    bytes: int
-    recorded_at: Micros
+    id: str = Field(description="Id of the dead letter.")
+    reason: str = Field(description="Code of the reason.")
+    detail: str = Field(description="The reason in words.")
+    key: str | None = Field(description="Kafka key or owner; null if unknown.")
+    bytes: int = Field(description="Size of its content.")
+    recorded_at: Micros = Field(description="When the log took the record.")
 
 
 class DeadLetters(Reply):
     """Dead letters, oldest first."""
 
-    dead_letters: list[DeadLetter]
-    next: str | None
+    dead_letters: list[DeadLetter] = Field(description="Oldest first.")
+    next: str | None = Field(description="Cursor of the next page; null at the end.")
 
 
 class DeadLetterWhole(Reply):
     """A dead letter with its content: as text, or in base64 if it is not UTF-8."""
 
-    id: str
-    reason: str
-    detail: str
-    key: str | None
-    recorded_at: Micros
-    headers: str | None
-    text: str | None = None
-    base64: str | None = None
+    id: str = Field(description="Id of the dead letter.")
+    reason: str = Field(description="Code of the reason.")
+    detail: str = Field(description="The reason in words.")
+    key: str | None = Field(description="Kafka key or owner; null if unknown.")
+    recorded_at: Micros = Field(description="When the log took the record.")
+    headers: str | None = Field(description="Kafka headers as JSON; null if there are none.")
+    text: str | None = Field(default=None, description="Its content; null if it is not UTF-8.")
+    base64: str | None = Field(
+        default=None,
+        description="Its content in base64, if it is not UTF-8; else null.",
+    )
 
 
 class Health(Reply):
@@ -262,7 +457,9 @@ class Health(Reply):
     history."""
 
     status: Literal["ok"]
-    generation: str | None
+    generation: str | None = Field(
+        description="The generation that answers; null if none does or there is no history.",
+    )
 
 
 class Ready(Reply):
@@ -270,12 +467,16 @@ class Ready(Reply):
     `generation` is the one that answers; null if none does or the server has no history.
     `promoted` is a generation that was promoted and does not answer yet; usually null."""
 
-    ready: bool
-    about: str
-    done: int
-    total: int
-    generation: str | None
-    promoted: str | None
+    ready: bool = Field(description="Whether the server can answer.")
+    about: str = Field(description="What it waits for, in words.")
+    done: int = Field(description="Rows or bytes restored.")
+    total: int = Field(description="Rows or bytes to restore.")
+    generation: str | None = Field(
+        description="The generation that answers; null if none does or there is no history.",
+    )
+    promoted: str | None = Field(
+        description="A generation that was promoted and does not answer yet; usually null.",
+    )
 
 
 class EventStream(RootModel[str]):

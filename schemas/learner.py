@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from schemas.base import Micros, Reply
+from schemas.base import Confidence, Micros, Reply
 
 Mastery = Literal["weak", "medium", "strong"]
 Strength = Literal["weak", "medium", "strong"]
@@ -13,35 +13,79 @@ Strength = Literal["weak", "medium", "strong"]
 class LearnerPreferences(Reply):
     """What the learner uses most, and how clearly; null while there is too little to tell."""
 
-    preferred_artifact: Literal["quiz", "explanation", "notes", "flashcards"] | None = None
-    preferred_artifact_strength: Strength | None = None
-    difficulty_preference: Literal["easy", "medium", "hard"] | None = None
-    difficulty_preference_strength: Strength | None = None
+    preferred_artifact: Literal["quiz", "explanation", "notes", "flashcards"] | None = Field(
+        default=None,
+        description="What the learner uses most; null if it is not clear.",
+    )
+    preferred_artifact_strength: Strength | None = Field(
+        default=None,
+        description="How clearly; null if there is none.",
+    )
+    difficulty_preference: Literal["easy", "medium", "hard"] | None = Field(
+        default=None,
+        description="The difficulty that the learner chooses most; null if it is not clear.",
+    )
+    difficulty_preference_strength: Strength | None = Field(
+        default=None,
+        description="How clearly; null if there is none.",
+    )
 
 
 class LearnerHistory(Reply):
     """Counts of activities, and topics in order of first visit."""
 
-    quiz_sessions: int = Field(default=0, ge=0)
-    homework_help_count: int = Field(default=0, ge=0)
-    topics_visited: list[str] = Field(default_factory=list, max_length=500)
+    quiz_sessions: int = Field(default=0, ge=0, description="Number of quizzes.")
+    homework_help_count: int = Field(
+        default=0,
+        ge=0,
+        description="Number of questions about homework.",
+    )
+    topics_visited: list[str] = Field(
+        default_factory=list,
+        max_length=500,
+        description="Topics in order of first visit.",
+    )
 
 
 class UserLearningProfile(Reply):
-    """A user's learning profile. `mastery_score` is the number behind each level, 0..1."""
+    """A user's learning profile. `mastery_score` is the number behind each level, 0..1.
 
-    user_id: str
-    mastery: dict[str, Mastery] = Field(default_factory=dict)
-    mastery_score: dict[str, float] = Field(default_factory=dict)
-    preferences: LearnerPreferences
-    history: LearnerHistory
-    updated_at: Micros
+    `expected_correct` is the probability that the learner's next answer in a topic is right, by
+    topic; `expected_correct_elsewhere` in a topic without answers. It is null in documents written
+    before it was known.
+    """
+
+    user_id: str = Field(description="The user.")
+    mastery: dict[str, Mastery] = Field(default_factory=dict, description="Level by topic.")
+    mastery_score: dict[str, float] = Field(
+        default_factory=dict,
+        description="The number behind each level, 0 to 1, by topic.",
+    )
+    expected_correct: dict[str, Confidence] = Field(
+        default_factory=dict,
+        description="Probability that the next answer is right, by topic.",
+    )
+    expected_correct_elsewhere: Confidence | None = Field(
+        default=None,
+        description="The same for a topic without answers; null in documents of older versions.",
+    )
+    preferences: LearnerPreferences = Field(description="What the learner uses most.")
+    history: LearnerHistory = Field(description="Counts of activities.")
+    updated_at: Micros = Field(description="Time of the latest lesson.")
 
 
 class MemorySummary(Reply):
     """Mastery of the current topic. `known` is false if there is no answer on it yet."""
 
-    topic_hint: str | None = None
-    user_mastery_hint: Mastery = "weak"
-    known: bool = False
-    recent_behavior: str
+    topic_hint: str | None = Field(
+        default=None,
+        description="Current topic; null if there is none.",
+    )
+    user_mastery_hint: Mastery = Field(
+        default="weak",
+        description="The user's level in that topic; `weak` if unknown.",
+    )
+    known: bool = Field(default=False, description="Whether there is an answer on that topic.")
+    recent_behavior: str = Field(
+        description="The latest activity in words, in the language of the request.",
+    )

@@ -93,8 +93,8 @@ SESSION = MemoryKind(
     "session",
     key=("tenant", "session_id"),
     view="session_current",
-    about="The newest document of each session (`doc`: a SessionDocument), status as folded, "
-    "without expiry.",
+    about="The newest document of each session (`doc`: a SessionDocument), its status without "
+    "expiry.",
     table="sessions",
     topic=Published("sessions", "the session's document"),
 )
@@ -115,7 +115,8 @@ STATE = MemoryKind(
     "state",
     key=("tenant", "owner_id", "state_id"),
     view="state_current",
-    about="The latest version of each state, including closed ones.",
+    about="The version of each state with the latest `valid_from`, even if it has ended or begins "
+    "in the future.",
     compared=_STATE,
     counted_by="kind",
     evidence="evidence_event_ids",
@@ -133,7 +134,8 @@ MOOD = MemoryKind(
     "mood",
     key=("tenant", "owner_id"),
     view="mood_current",
-    about="The mood of each user as last folded: the state of kind `long_mood_state`.",
+    about="The mood of each user right after the last moment of affect: the state of kind "
+    "`long_mood_state`, its numbers in `payload`.",
     compared=_STATE,
     evidence="evidence_event_ids",
     topic=Published("moods", "the mood at its last moment; readers apply the decay"),
@@ -170,7 +172,7 @@ AFFECT = MemoryKind(
     "affect",
     key=("tenant", "user_id", "session_id", "event_id"),
     view="affect_current",
-    about="The moment of affect that counts for each event; a plan's beats a turn's.",
+    about="The moment of affect that counts for each event: a plan's beats a turn's.",
     compared=("v", "a", "d", "text", "labels", "confidence"),
     evidence="[event_id]",
 )
@@ -179,7 +181,7 @@ LINK = MemoryKind(
     key=("tenant", "owner_id", "session_id", "from_event_id", "to_event_id", "label",
          "provisional"),
     view="link_current",
-    about="Links that were put and not removed; a plan's `reply_to` replaces the provisional one.",
+    about="Links that hold. A plan's `reply_to` replaces the provisional one.",
     compared=("confidence",),
     counted_by="label",
     evidence="[from_event_id, to_event_id]",

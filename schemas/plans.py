@@ -13,24 +13,60 @@ Count = Annotated[int, Field(ge=0, le=2**53), AsWhole]
 class Extractor(Wire):
     """Who made a plan."""
 
-    name: Label
-    version: Label = ""
+    name: Label = Field(description="Name of the program, such as `rules`, `llm` or your own.")
+    version: Label = Field(default="", description="Its version.")
 
 
 class StateUpdate(Wire):
     """One change of the long-term state."""
 
-    op: Literal["upsert", "close", "mark_done"] = "upsert"
-    kind: Literal["fact", "relation", "task", "summary", "long_mood_state"] | None = None
-    state_id: Id | None = None
-    body_text: Text = ""
-    payload: JsonObject | None = None
-    confidence: Confidence | None = None
-    valid_from: Micros | None = None
-    valid_to: Micros | None = None
-    entities: list[Label] = Field(default_factory=list, max_length=64)
-    evidence_event_ids: list[Id] = Field(default_factory=list, max_length=64)
-    reason: Text = ""
+    op: Literal["upsert", "close", "mark_done"] = Field(
+        default="upsert",
+        description="`upsert` creates or corrects, `close` ends, `mark_done` finishes a task.",
+    )
+    kind: Literal["fact", "relation", "task", "summary", "long_mood_state"] | None = Field(
+        default=None,
+        description="Kind of state. Needed for `upsert`.",
+    )
+    state_id: Id | None = Field(
+        default=None,
+        description="Id of the state. Default for `upsert`: a new state; else needed.",
+    )
+    body_text: Text = Field(
+        default="",
+        description="What holds, as a sentence. Needed for a new state.",
+    )
+    payload: JsonObject | None = Field(
+        default=None,
+        description="Structured details; `category`, `family`, `slot`, `value`, `whose` are what "
+        "`ends` look at.",
+    )
+    confidence: Confidence | None = Field(
+        default=None,
+        description="How sure. Default: as before; for a new state 0.5.",
+    )
+    valid_from: Micros | None = Field(
+        default=None,
+        description="When it became true. A later one than before begins a new version. Default "
+        "for a new state: `about_start`, else the plan's time.",
+    )
+    valid_to: Micros | None = Field(
+        default=None,
+        description="When it stops being true. Default for `close`: `about_end`, else the plan's "
+        "time.",
+    )
+    entities: list[Label] = Field(
+        default_factory=list,
+        max_length=64,
+        description="People, places and things that it is about. Default: those of the "
+        "annotations.",
+    )
+    evidence_event_ids: list[Id] = Field(
+        default_factory=list,
+        max_length=64,
+        description="Events that it rests on; the plan's own event is added.",
+    )
+    reason: Text = Field(default="", description="Why, for `why`. Default: the extractor's name.")
 
     @model_validator(mode="after")
     def _is_whole(self) -> "StateUpdate":
@@ -53,26 +89,84 @@ class StateUpdate(Wire):
 class PreferenceUpdate(Wire):
     """One change of a like or dislike; unique by (domain, normalised subject, polarity)."""
 
-    op: Literal["upsert_candidate", "confirm", "revoke"]
-    domain: Label
-    polarity: Literal["like", "dislike"]
-    subject: Annotated[str, Field(min_length=1, max_length=512)]
-    confidence: Confidence = 0.5
-    note: Text | None = None
-    evidence_event_ids: list[Id] = Field(default_factory=list, max_length=64)
-    reason: Text = ""
+    op: Literal["upsert_candidate", "confirm", "revoke"] = Field(
+        description="`upsert_candidate`: seen; `confirm`: holds; `revoke`: no longer holds.",
+    )
+    domain: Label = Field(description="Field of life, such as `food`.")
+    polarity: Literal["like", "dislike"] = Field(
+        description="Whether the user likes or dislikes it.",
+    )
+    subject: Annotated[str, Field(min_length=1, max_length=512)] = Field(
+        description="What the user likes or dislikes.",
+    )
+    confidence: Confidence = Field(default=0.5, description="How sure.")
+    note: Text | None = Field(default=None, description="A remark, such as the user's sentence.")
+    evidence_event_ids: list[Id] = Field(
+        default_factory=list,
+        max_length=64,
+        description="Events that it rests on; the plan's own event is added.",
+    )
+    reason: Text = Field(default="", description="Why, for `why`. Default: the extractor's name.")
+
+
+class EndUpdate(Wire):
+    """What is over: closes the states and revokes the likes that it names, known or still to come.
+
+    `families`: of states the `payload.family` (without one `payload.category`) or `payload.slot`,
+    of preferences the polarity. `value`: words that what ends has in its value; empty: any value.
+    `whose`: the `payload.whose` of what ends; empty: the user's own. `at`: when it was over; the
+    plan's time if missing.
+    """
+
+    families: list[Id] = Field(
+        min_length=1,
+        max_length=16,
+        description="Families of what ends: a state's `payload.family`, `category` or `slot`, a "
+        "preference's polarity.",
+    )
+    value: Annotated[str, Field(max_length=512)] = Field(
+        default="",
+        description="Words that what ends has in its value. Default: any value.",
+    )
+    whose: Label = Field(
+        default="",
+        description="`payload.whose` of what ends. Default: the user's own.",
+    )
+    at: Micros | None = Field(
+        default=None,
+        description="When it was over. Default: the plan's time.",
+    )
+    evidence_event_ids: list[Id] = Field(
+        default_factory=list,
+        max_length=64,
+        description="Events that it rests on; the plan's own event is added.",
+    )
+    reason: Text = Field(default="", description="Why, for `why`. Default: the extractor's name.")
 
 
 class ThreadUpdate(Wire):
     """Puts an event into a thread, takes it out, or merges a whole thread into another."""
 
-    op: Literal["put", "remove", "merge_into"] = "put"
-    thread_key: Label
-    event_id: Id | None = None
-    into: Label | None = None
-    confidence: Confidence = 0.5
-    evidence_event_ids: list[Id] = Field(default_factory=list, max_length=64)
-    reason: Text = ""
+    op: Literal["put", "remove", "merge_into"] = Field(default="put", description="What to do.")
+    thread_key: Label = Field(description="Name of the thread.")
+    event_id: Id | None = Field(
+        default=None,
+        description="The event. Needed, except for `merge_into`.",
+    )
+    into: Label | None = Field(
+        default=None,
+        description="Thread that takes all events; needed for `merge_into`.",
+    )
+    confidence: Confidence = Field(
+        default=0.5,
+        description="How sure it is that the event belongs to the thread.",
+    )
+    evidence_event_ids: list[Id] = Field(
+        default_factory=list,
+        max_length=64,
+        description="Events that it rests on. Default: the event itself.",
+    )
+    reason: Text = Field(default="", description="Why, for `why`. Default: the extractor's name.")
 
     @model_validator(mode="after")
     def _is_whole(self) -> "ThreadUpdate":
@@ -89,35 +183,65 @@ class ThreadUpdate(Wire):
 class LinkUpdate(Wire):
     """Puts or removes a relation between two events."""
 
-    op: Literal["put", "remove"] = "put"
-    from_event_id: Id
-    to_event_id: Id
-    label: Literal["reply_to", "same_topic", "caused_by", "continuation"]
-    confidence: Confidence = 0.5
-    evidence_event_ids: list[Id] = Field(default_factory=list, max_length=64)
-    reason: Text = ""
+    op: Literal["put", "remove"] = Field(default="put", description="What to do.")
+    from_event_id: Id = Field(description="The later event, such as the reply.")
+    to_event_id: Id = Field(description="The event that it refers to.")
+    label: Literal["reply_to", "same_topic", "caused_by", "continuation"] = Field(
+        description="Kind of relation.",
+    )
+    confidence: Confidence = Field(default=0.5, description="How sure.")
+    evidence_event_ids: list[Id] = Field(
+        default_factory=list,
+        max_length=64,
+        description="Events that it rests on. Default: `from_event_id`.",
+    )
+    reason: Text = Field(default="", description="Why, for `why`. Default: the extractor's name.")
 
 
 class ContextUpdates(Wire):
     """Changes of threads and links."""
 
-    threads: list[ThreadUpdate] = Field(default_factory=list, max_length=200)
-    links: list[LinkUpdate] = Field(default_factory=list, max_length=200)
+    threads: list[ThreadUpdate] = Field(
+        default_factory=list,
+        max_length=200,
+        description="Changes of threads.",
+    )
+    links: list[LinkUpdate] = Field(
+        default_factory=list,
+        max_length=200,
+        description="Changes of links.",
+    )
 
 
 class EventAnnotations(Wire):
     """When the event happened and which entities it concerns."""
 
-    about_start: Micros | None = None
-    about_end: Micros | None = None
-    life_stage: Label | None = None
-    entities: list[Label] = Field(default_factory=list, max_length=64)
+    about_start: Micros | None = Field(
+        default=None,
+        description="When the event began. Default of `valid_from`.",
+    )
+    about_end: Micros | None = Field(
+        default=None,
+        description="When the event ended. Default of `valid_to` for `close`.",
+    )
+    life_stage: Label | None = Field(
+        default=None,
+        description="Stage of life that it belongs to. Stored only.",
+    )
+    entities: list[Label] = Field(
+        default_factory=list,
+        max_length=64,
+        description="People, places and things that it is about. Default of `entities`.",
+    )
 
 
 class PlanAffect(Affect):
     """A moment of affect in an event; by default in the plan's own event."""
 
-    event_id: Id | None = None
+    event_id: Id | None = Field(
+        default=None,
+        description="Event in which the feeling shows. Default: the plan's event.",
+    )
 
 
 class Extraction(Wire):
@@ -127,14 +251,21 @@ class Extraction(Wire):
     `extraction_failed`. `answer` is the model's last answer.
     """
 
-    event_ids: list[Id] = Field(default_factory=list, max_length=1000)
-    calls: Count = 0
-    prompt_tokens: Count = 0
-    completion_tokens: Count = 0
-    cost: Annotated[float, Field(ge=0, allow_inf_nan=False), UnsignedZero] = 0.0
-    made_at: Micros | None = None
-    error: Text | None = None
-    answer: Text | None = None
+    event_ids: list[Id] = Field(
+        default_factory=list,
+        max_length=1000,
+        description="Turns that the model read.",
+    )
+    calls: Count = Field(default=0, description="Calls of the model.")
+    prompt_tokens: Count = Field(default=0, description="Tokens sent.")
+    completion_tokens: Count = Field(default=0, description="Tokens received.")
+    cost: Annotated[float, Field(ge=0, allow_inf_nan=False), UnsignedZero] = Field(
+        default=0.0,
+        description="Cost, in the currency of the prices that were set.",
+    )
+    made_at: Micros | None = Field(default=None, description="When the plan was made.")
+    error: Text | None = Field(default=None, description="Why no plan could be made.")
+    answer: Text | None = Field(default=None, description="The model's last answer.")
 
 
 class WritePlan(Record):
@@ -144,17 +275,38 @@ class WritePlan(Record):
     """
 
     type: Literal["write_plan"] = "write_plan"
-    plan_id: Id
-    user_id: Id
-    session_id: Id | None = None
-    event_id: Id | None = None
-    extractor: Extractor
-    extraction: Extraction | None = None
-    state_updates: list[StateUpdate] = Field(default_factory=list, max_length=200)
-    preference_updates: list[PreferenceUpdate] = Field(default_factory=list, max_length=200)
-    event_affect: PlanAffect | None = None
-    context_updates: ContextUpdates | None = None
-    event_annotations: EventAnnotations | None = None
+    plan_id: Id = Field(description="Id of the plan, unique for its user.")
+    user_id: Id = Field(description="User whose memory it changes.")
+    session_id: Id | None = Field(
+        default=None,
+        description="Session of the events that it names. Default: any session of the user.",
+    )
+    event_id: Id | None = Field(
+        default=None,
+        description="Event that it was made from; added to all evidence.",
+    )
+    extractor: Extractor = Field(description="Who made it.")
+    extraction: Extraction | None = Field(default=None, description="How a model made it.")
+    state_updates: list[StateUpdate] = Field(
+        default_factory=list,
+        max_length=200,
+        description="Changes of states.",
+    )
+    preference_updates: list[PreferenceUpdate] = Field(
+        default_factory=list,
+        max_length=200,
+        description="Changes of preferences.",
+    )
+    ends: list[EndUpdate] = Field(default_factory=list, max_length=200, description="What is over.")
+    event_affect: PlanAffect | None = Field(default=None, description="A moment of affect.")
+    context_updates: ContextUpdates | None = Field(
+        default=None,
+        description="Changes of threads and links.",
+    )
+    event_annotations: EventAnnotations | None = Field(
+        default=None,
+        description="When it happened, and whom it concerns.",
+    )
 
     @model_validator(mode="after")
     def _affect_has_an_event(self) -> "WritePlan":

@@ -15,19 +15,34 @@ Ended = Literal["applied", "duplicate", "dead", "withheld", "accepted"]
 
 
 class Record(Wire):
-    """Fields of all input records. `recorded_at`: when the log took the record (broker time)."""
+    """Fields of all input records. `recorded_at`: when the log took the record."""
 
-    schema_version: Annotated[int, Field(ge=1, le=SCHEMA_VERSION), AsWhole] = 1
-    type: str
-    tenant: Tenant = "default"
-    occurred_at: Micros
-    recorded_at: Micros | None = None
+    schema_version: Annotated[int, Field(ge=1, le=SCHEMA_VERSION), AsWhole] = Field(
+        default=1,
+        description="2 for new records; 1 also allows the older names.",
+    )
+    type: str = Field(description="Type of the record.")
+    tenant: Tenant = Field(
+        default="default",
+        description="Tenant; everything of two tenants is separate.",
+    )
+    occurred_at: Micros = Field(
+        description="When it happened, by your platform's clock. Memory is ordered by it.",
+    )
+    recorded_at: Micros | None = Field(
+        default=None,
+        description="When your log took the record; default: `occurred_at`. Read from files "
+        "only: on Kafka it is the append time, over HTTP the time of arrival.",
+    )
 
 
 class Affect(Wire):
     """One moment of affect: text, labels and numbers."""
 
-    text: Text = ""
-    labels: list[Label] = Field(default_factory=list, max_length=6)
-    vad: Vad
-    confidence: ClampedConfidence = 0.5
+    text: Text = Field(default="", description="The feeling in words.")
+    labels: list[Label] = Field(default_factory=list, max_length=6, description="Such as `joy`.")
+    vad: Vad = Field(description="The feeling in numbers.")
+    confidence: ClampedConfidence = Field(
+        default=0.5,
+        description="0 to 1; other values are clamped. 0: does not change the mood.",
+    )

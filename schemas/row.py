@@ -8,6 +8,7 @@ import msgspec
 
 replace = msgspec.structs.replace
 asdict = msgspec.structs.asdict
+astuple = msgspec.structs.astuple
 set_derived = msgspec.structs.force_setattr
 """For a row's `__post_init__` alone: sets a field that is made of the others."""
 

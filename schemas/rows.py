@@ -1,4 +1,5 @@
-"""The rows of the history tables (docs/tables.md). The Delta columns are derived from these models.
+"""The rows of the history tables (docs/tables.md). The Delta columns are derived from these models,
+and the structs that the program fills in (`schemas/generated/history.py`, by scripts/generate).
 
 JSON text is `Json`, a dead letter's payload `bytes`; times are microseconds UTC. Every table
 also carries the columns of `Source`, which the runtime fills in.
@@ -16,183 +17,285 @@ Day = Annotated[int, Field(description="days since 1970-01-01: the UTC date of `
 
 
 class Source(Reply):
-    """Source of a row. For files `src_topic` is the path and `src_offset` the line, from 1."""
+    """Where a row comes from."""
 
-    tenant: str
-    recorded_at: Micros
-    src_topic: str
-    src_partition: int
-    src_offset: int
-    date: Day
+    tenant: str = Field(description="Tenant of the record.")
+    recorded_at: Micros = Field(
+        description="When the log took the record: the broker's append time; in a file the field, "
+        "else `occurred_at`."
+    )
+    src_topic: str = Field(description="Kafka topic, or the file's path.")
+    src_partition: int = Field(description="Kafka partition; 0 for files.")
+    src_offset: int = Field(description="Kafka offset, or the line number from 1.")
+    date: Day = Field(
+        description="UTC date of `occurred_at`; of a document that of `updated_at`; of a dead "
+        "letter without a time that of `recorded_at`."
+    )
 
 
 class EventRow(Reply):
-    event_id: str
-    session_id: str
-    user_id: str | None
-    client_id: str | None
-    task_id: str | None
-    source: str
-    occurred_at: Micros
-    user_input: str
-    agent_answer: str
-    status: str
-    error: str | None
-    intent: str | None
-    topic: str | None
-    artifact: str | None
-    difficulty: str | None
-    correct_rate: float | None
-    image_summaries: list[str]
-    metadata: Json | None
-    extra: Json | None
-    doc: Json
+    """Turns as they were sent. A turn that was `running` has a second row once it has ended."""
+
+    event_id: str = Field(description="Id of the turn, unique in its session.")
+    session_id: str = Field(description="Session of the turn.")
+    user_id: str | None = Field(description="User who spoke; null if the turn names none.")
+    client_id: str | None = Field(description="Device or window; null if the turn names none.")
+    task_id: str | None = Field(description="Task of the turn; null if it names none.")
+    source: str = Field(
+        description="What the platform says the turn is, such as `chat` or `notification`."
+    )
+    occurred_at: Micros = Field(description="When the user spoke.")
+    user_input: str = Field(description="What the user said; empty if nothing.")
+    agent_answer: str = Field(description="What the agent answered; empty while the turn runs.")
+    status: str = Field(description="`running`, `done` or `error`.")
+    error: str | None = Field(description="Why the turn failed; null if it did not.")
+    intent: str | None = Field(description="First intent; null if the turn has none.")
+    topic: str | None = Field(description="Topic; null if the turn has none.")
+    artifact: str | None = Field(
+        description="Artifact that was produced, such as `quiz`; null if none."
+    )
+    difficulty: str | None = Field(
+        description="Of a lesson: `easy`, `medium` or `hard`; else null."
+    )
+    correct_rate: float | None = Field(
+        description="Of a lesson: share of correct answers, 0 to 1; else null."
+    )
+    image_summaries: list[str] = Field(
+        description="Descriptions of images, at most 5; empty if none. The API never returns them."
+    )
+    metadata: Json | None = Field(description="The field `metadata`; null if the turn has none.")
+    extra: Json | None = Field(description="Fields that records.md does not list; null if none.")
+    doc: Json = Field(
+        description="The record as canonical JSON, without `recorded_at`, `schema_version` and "
+        "`image_summaries`."
+    )
 
 
 class RecursionRow(Reply):
-    session_id: str
-    task_id: str
-    trace_id: str
-    iteration_index: int
-    status: str
-    step_id: str | None
-    observe: str
-    thought: str
-    action_type: str
-    output: Json
-    error: str | None
-    occurred_at: Micros
-    doc: Json
+    """Recursions (steps of agents' loops) as they were sent; every version that was applied."""
+
+    session_id: str = Field(description="Session of the task.")
+    task_id: str = Field(description="Task of the recursion.")
+    trace_id: str = Field(description="Id of the recursion, unique in its task.")
+    iteration_index: int = Field(
+        description="Position in the task; ties are ordered by `trace_id`."
+    )
+    status: str = Field(description="`running`, `done` or `error`.")
+    step_id: str | None = Field(description="Step of the plan that it works on; null if none.")
+    observe: str = Field(description="What the agent saw.")
+    thought: str = Field(description="What the agent thought.")
+    action_type: str = Field(
+        description="`CALL_TOOL`, `RE_PLAN`, `REFLECT`, `ANSWER` or `CLARIFY`."
+    )
+    output: Json = Field(
+        description="Output of the action as it was sent; later results are in `tool_results`."
+    )
+    error: str | None = Field(description="Why it failed; null if it did not.")
+    occurred_at: Micros = Field(description="When it happened.")
+    doc: Json = Field(
+        description="The record as canonical JSON, without `recorded_at` and `schema_version`."
+    )
 
 
 class ToolResultRow(Reply):
-    session_id: str
-    task_id: str
-    trace_id: str
-    tool_call_id: str | None
-    call_index: int | None
-    success: bool
-    occurred_at: Micros
-    doc: Json
+    """Results of tool calls, also those that still wait for their recursion to end."""
+
+    session_id: str = Field(description="Session of the task.")
+    task_id: str = Field(description="Task of the recursion that made the call.")
+    trace_id: str = Field(description="Recursion that made the call.")
+    tool_call_id: str | None = Field(description="Id of the call; null if `call_index` is set.")
+    call_index: int | None = Field(
+        description="Position of the call in its recursion, from 0; null if `tool_call_id` is set."
+    )
+    success: bool = Field(description="Whether the call succeeded.")
+    occurred_at: Micros = Field(description="When the result came.")
+    doc: Json = Field(
+        description="The record as canonical JSON, without `recorded_at` and `schema_version`."
+    )
 
 
 class SignalRow(Reply):
-    signal_id: str
-    scope: str
-    session_id: str | None
-    user_id: str | None
-    occurred_at: Micros
-    doc: Json
+    """Signals: intents, topics and artifacts without a turn."""
+
+    signal_id: str = Field(description="Id of the signal, unique in its session or user.")
+    scope: str = Field(
+        description="`session`: updates a session's context. `user`: updates a user's profile."
+    )
+    session_id: str | None = Field(description="Session; may be null if `scope` is `user`.")
+    user_id: str | None = Field(description="User; may be null if `scope` is `session`.")
+    occurred_at: Micros = Field(description="When it happened.")
+    doc: Json = Field(
+        description="The record as canonical JSON, without `recorded_at` and `schema_version`."
+    )
 
 
 class TaskRow(Reply):
-    session_id: str
-    task_id: str
-    status: str
-    iteration: int
-    max_iteration: int
-    forced: bool
-    stalled: bool
-    updated_at: Micros
-    doc: Json
+    """Documents of tasks."""
+
+    session_id: str = Field(description="Session of the task.")
+    task_id: str = Field(description="Id of the task, unique in its session.")
+    status: str = Field(
+        description="`pending`, `running`, `waiting_input`, `completed` or `failed`."
+    )
+    iteration: int = Field(description="Recursions that have ended (done or error).")
+    max_iteration: int = Field(
+        description="Limit of `iteration`; the recursion that reaches it ends the task."
+    )
+    forced: bool = Field(description="Whether the limit ended the task.")
+    stalled: bool = Field(
+        description="Whether its last recursions repeat the same action with the same output."
+    )
+    updated_at: Micros = Field(description="Time of the latest record of the task.")
+    doc: Json = Field(description="The whole TaskDocument.")
 
 
 class SessionRow(Reply):
-    session_id: str
-    user_id: str | None
-    status: str
-    closed_reason: str | None
-    created_at: Micros
-    updated_at: Micros
-    doc: Json
+    """Documents of sessions."""
+
+    session_id: str = Field(description="Id of the session.")
+    user_id: str | None = Field(
+        description="User of the earliest turn that names one; null if none does."
+    )
+    status: str = Field(
+        description="`active`, `waiting_input` or `closed`, without expiry "
+        "(docs/tables.md, Status and expiry)."
+    )
+    closed_reason: str | None = Field(description="Why `status` is `closed`; else null.")
+    created_at: Micros = Field(description="Time of the earliest record of the session.")
+    updated_at: Micros = Field(description="Time of the latest record of the session.")
+    doc: Json = Field(description="The whole SessionDocument.")
 
 
 class ProfileRow(Reply):
-    user_id: str
-    updated_at: Micros
-    doc: Json
+    """Learning profiles of users."""
+
+    user_id: str = Field(description="The user.")
+    updated_at: Micros = Field(description="Time of the latest lesson.")
+    doc: Json = Field(description="The whole UserLearningProfile.")
 
 
 class RevisionRow(Reply):
-    """`seq` counts an owner's revisions as they were made: the order behind `known_at`."""
+    """Every change of memory. An owner's revisions by `seq` lead to the memory of any date."""
 
-    revision_id: str
-    owner_id: str
-    entity_type: str
-    entity_id: str
-    kind: str | None
-    op: str
-    before: Json | None
-    after: Json | None
-    reason: str
-    evidence_event_ids: list[str]
-    plan_id: str | None
-    ordinal: int
-    seq: int
-    occurred_at: Micros
+    revision_id: str = Field(description="Id of the revision.")
+    owner_id: str = Field(
+        description="Whose memory changed: a session for the entities `session`, `session_memory` "
+        "and provisional links, else a user."
+    )
+    entity_type: str = Field(
+        description="`session`, `session_memory`, `state`, `preference`, `link`, `thread` or "
+        "`affect`."
+    )
+    entity_id: str = Field(description="Id of the entity, such as a `state_id`.")
+    kind: str | None = Field(
+        description="Of a state its kind, of a preference its domain, of a session `status`, "
+        "`subject` or `object`, of an item its type, of a link its label, of a moment of affect "
+        "its session; null for threads."
+    )
+    op: str = Field(
+        description="What happened, such as `insert`, `update`, `supersede`, `close` "
+        "(docs/rules.md, Revisions)."
+    )
+    before: Json | None = Field(description="Value before; null if there was none.")
+    after: Json | None = Field(description="Value after; null if it was removed.")
+    reason: str = Field(description="Why, in a few words: the user's, a plan's or the rule's.")
+    evidence_event_ids: list[str] = Field(description="Events that it rests on; empty for tidying.")
+    plan_id: str | None = Field(
+        description="Write plan that made the change; null if a turn or another record did."
+    )
+    ordinal: int = Field(description="Position among the revisions of the same record, from 0.")
+    seq: int = Field(
+        description="Position among the owner's revisions, in the order in which they were made."
+    )
+    occurred_at: Micros = Field(description="Time of the record that made the change.")
 
 
 class AffectRow(Reply):
-    """`from_plan` (ours): of several moments of one event a plan's is shown, then the latest."""
+    """Moments of affect as they were sent; `affect_current` has the one that counts per event."""
 
-    event_id: str
-    user_id: str
-    session_id: str | None
-    v: float
-    a: float
-    d: float
-    text: str
-    labels: list[str]
-    confidence: float
-    from_plan: bool
-    occurred_at: Micros
+    event_id: str = Field(description="Event in which the feeling shows.")
+    user_id: str = Field(description="User who feels it.")
+    session_id: str | None = Field(description="Session of the event; null if its plan names none.")
+    v: float = Field(description="Valence, -1 (unpleasant) to +1 (pleasant).")
+    a: float = Field(description="Arousal, -1 (calm) to +1 (excited).")
+    d: float = Field(description="Dominance, -1 (powerless) to +1 (in control).")
+    text: str = Field(description="The feeling in words; may be empty.")
+    labels: list[str] = Field(description="Such as `joy`; at most 6.")
+    confidence: float = Field(description="0 to 1. A moment with 0 does not change the mood.")
+    from_plan: bool = Field(description="Whether a write plan says so; else the turn itself does.")
+    occurred_at: Micros = Field(description="Time of the turn or plan.")
 
 
 class LinkRow(Reply):
-    """`owner_id`: of a provisional link the session, of a plan's the user. `session_id`: in which
-    its event ids are unique; none where a plan named none."""
+    """Links put and removed. `link_current` shows those that hold."""
 
-    op: Literal["put", "remove"]
-    owner_id: str
-    from_event_id: str
-    to_event_id: str
-    label: str
-    confidence: float
-    provisional: bool
-    seq: int
-    occurred_at: Micros
-    session_id: str | None
+    op: Literal["put", "remove"] = Field(
+        description="`put`: the link holds from now on; `remove`: it no longer does."
+    )
+    owner_id: str = Field(
+        description="Of a provisional link its session, else the user of the plan."
+    )
+    from_event_id: str = Field(description="The later event, such as the reply.")
+    to_event_id: str = Field(description="The event that it refers to.")
+    label: str = Field(description="`reply_to`, `same_topic`, `caused_by` or `continuation`.")
+    confidence: float = Field(description="0 to 1; 0.5 if provisional.")
+    provisional: bool = Field(
+        description="True: assumed from the order of turns. False: a write plan says so."
+    )
+    seq: int = Field(description="Position among the owner's revisions and links.")
+    occurred_at: Micros = Field(description="Time of the event or plan.")
+    session_id: str | None = Field(
+        description="Session in which the event ids are unique; null if the plan names none."
+    )
 
 
 class ThreadRow(Reply):
-    """`owner_id`: the user. `session_id`: the event's, as far as its plan named it."""
+    """Events put into threads and taken out. `thread_current` shows those that belong to one."""
 
-    op: Literal["put", "remove"]
-    owner_id: str
-    event_id: str
-    thread_key: str
-    confidence: float
-    seq: int
-    occurred_at: Micros
-    session_id: str | None
+    op: Literal["put", "remove"] = Field(
+        description="`put`: the event belongs to the thread; `remove`: it no longer does."
+    )
+    owner_id: str = Field(description="User of the plan.")
+    event_id: str = Field(description="The event.")
+    thread_key: str = Field(description="Name of the thread.")
+    confidence: float = Field(description="0 to 1.")
+    seq: int = Field(description="Position among the owner's revisions and threads.")
+    occurred_at: Micros = Field(description="Time of the plan.")
+    session_id: str | None = Field(description="Session of the event; null if the plan names none.")
 
 
 class PlanRow(Reply):
-    plan_id: str
-    user_id: str
-    event_id: str | None
-    extractor_name: str
-    extractor_version: str
-    occurred_at: Micros
-    doc: Json
+    """Write plans that were applied."""
+
+    plan_id: str = Field(description="Id of the plan, unique for its user.")
+    user_id: str = Field(description="User whose memory it changes.")
+    event_id: str | None = Field(
+        description="Event it was made from; null if none, as for tidying."
+    )
+    extractor_name: str = Field(
+        description="Who made it, such as `rules`, `llm` or a program of yours."
+    )
+    extractor_version: str = Field(description="Version of the extractor; may be empty.")
+    occurred_at: Micros = Field(description="Time of the plan; usually that of its event.")
+    doc: Json = Field(
+        description="The record as canonical JSON, without `recorded_at` and `schema_version`."
+    )
 
 
 class DeadLetterRow(Reply):
-    reason: str
-    detail: str
-    payload: bytes
-    key: str | None
-    headers: Json | None
+    """Records that could not be applied, each with its reason and bytes."""
+
+    reason: str = Field(description="Code of the reason (docs/operations.md, Dead letters).")
+    detail: str = Field(description="The reason in words, with field and position.")
+    payload: bytes = Field(
+        description="The record's bytes without images; only hash and length if it may be withheld."
+    )
+    key: str | None = Field(
+        description="Kafka key; from a file the owner (`tenant/session_id`) if known; else null."
+    )
+    headers: Json | None = Field(
+        description="Kafka headers as [name, value] pairs; null for files and if there are none."
+    )
 
 
 TABLES: dict[str, type[Reply]] = {
@@ -217,7 +320,7 @@ RECORD_TABLES: dict[str, str] = {
     "signal": "signals",
     "write_plan": "plans",
 }
-"""Type of input record -> the table with a row for each that was applied; `doc` is the record."""
+"""Type of input record -> table with a row for each applied record; `doc` is the record."""
 SNAPSHOT_KEYS: dict[str, tuple[str, ...]] = {
     kind.table: kind.key for kind in MEMORY_KINDS if kind.table
 }

@@ -1,4 +1,4 @@
-"""Old names to today's, and the normal form of what is said (docs/records.md).
+"""Old names to today's, and the normal form of what a record says (docs/records.md).
 
 Works on the decoded JSON, before validation. Version 1 knew several names for the same thing, seed
 000's misspelt `angent_answer` among them; version 2 writes one. The old names stay readable in

@@ -16,9 +16,10 @@ PYTHON = "clients/python/turnfold_client"
 TYPESCRIPT = "clients/typescript/src"
 MADE = "Made by scripts/generate from schemas/generated/openapi.json."
 BLOCKING = (
-    ("import asyncio", "import time"),
+    ("import asyncio\nimport logging\nimport os", "import logging\nimport os\nimport time"),
+    ("in_thread", "in_place"),
     ("asyncio.sleep", "time.sleep"),
-    ("AsyncIterator, Callable", "Callable, Iterator"),
+    ("AsyncIterator, Callable, Mapping", "Callable, Iterator, Mapping"),
     ("async_sender", "sync_sender"),
     ("scripts/generate makes `sync_sender.py` from this file.",
      "Made by scripts/generate from `async_sender.py`."),

@@ -92,13 +92,19 @@ def _field(name: str, schema: Json, required: bool, named: Json) -> str:
         options.insert(0, f"default_factory={FACTORIES[schema['type']]}")
     declared = f"{name}: {_type(schema, named)}"
     if not options:
-        return declared
+        return declared if len(declared) <= WIDTH else _folded(declared)
     if len(options) == 1 and options[0].startswith("default="):
         return f"{declared} = {options[0].removeprefix('default=')}"
     line = f"{declared} = Field({', '.join(options)})"
     if len(line) <= WIDTH:
         return line
     return f"{declared} = Field(\n{_indented(', '.join(options))}\n)"
+
+
+def _folded(declared: str) -> str:
+    """A declaration whose type has too many parts for one line."""
+    head, _, parts = declared.removesuffix("]").partition("[")
+    return f"{head}[\n{textwrap.indent(textwrap.fill(parts, WIDTH - 4), '    ')}\n]"
 
 
 def _type(schema: Json, named: Json) -> str:

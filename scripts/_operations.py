@@ -6,6 +6,9 @@ from typing import Any, NamedTuple
 
 STREAM = "text/event-stream"
 
+NAMES = {"q": "query"}
+"""Parameters that have a plainer name in Python."""
+
 Json = dict[str, Any]
 
 
@@ -20,7 +23,7 @@ class Parameter(NamedTuple):
     @property
     def argument(self) -> str:
         """The name in Python."""
-        name = self.name.lower().replace("-", "_")
+        name = NAMES.get(self.name, self.name).lower().replace("-", "_")
         return f"{name}_" if name in ("from", "to") else name
 
     @property
