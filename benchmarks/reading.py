@@ -22,7 +22,7 @@ from benchmarks.common import median, spread
 from schemas.base import JsonObject
 from sinks.history import connect
 from sinks.maintenance import paths
-from streams import reading
+from streams import listing, reading
 
 PROGRAM = str(Path(sys.executable).with_name("turnfold"))
 TENANT = "default"
@@ -138,13 +138,13 @@ def _questions(history: Path) -> tuple[int, int, list[Question]]:
             Question(
                 f"why {state}",
                 ["why", state],
-                ask(reading.why, history, TENANT, state),
+                ask(listing.why, history, TENANT, state),
                 ("revisions", "entity_id", state),
             ),
             Question(
                 f"timeline {session}",
                 ["timeline", session],
-                ask(reading.timeline, history, TENANT, session),
+                ask(listing.timeline, history, TENANT, session),
                 ("events", "session_id", session),
             ),
             Question(

@@ -39,7 +39,7 @@ def folded(path: Path, turns: int) -> Store:
         sys.exit("needs the shared data: SGD is not beside the project")
     store = Store(path)
     said = enumerate(islice(sgd.records(source, repeat=20), turns), 1)
-    Applier(store).apply([(encode(one), ("sgd", 0, number)) for number, one in said])
+    Applier(store, Rules()).apply([(encode(one), ("sgd", 0, number)) for number, one in said])
     store.commit({})
     for tenant, key in list(store.entities("users")):
         store.erase("users", tenant, key)

@@ -19,7 +19,8 @@ from streams.broker import Broker
 from streams.files import local
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
-from streams.kafka.sink.sink import Sink, SinkOptions, owner
+from streams.kafka.sink.options import SinkOptions, owner
+from streams.kafka.sink.sink import Sink
 from streams.topology import HISTORY
 from tests.kafka.history import PARTITIONS, Message, messages, send
 

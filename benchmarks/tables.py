@@ -22,6 +22,7 @@ from aiokafka import AIOKafkaProducer
 from benchmarks import common
 from streams.apps.worker import WorkerSettings, prepare
 from streams.broker import Broker
+from streams.folds.rules import Rules
 from streams.kafka.agents.session_agent import SessionAgent
 from streams.kafka.client.names import changelog_name
 from streams.kafka.client.partitions import partition_of
@@ -106,7 +107,7 @@ def _line(name: str, runs: list[Run], idle: Run, more: int) -> tuple[Any, ...]:
 
 def real_rows() -> list[list[Row]]:
     """The rows of REAL sessions, each of TURNS turns."""
-    agent = SessionAgent(0, MemoryRows(), 1, None)  # every session is of its partition
+    agent = SessionAgent(0, MemoryRows(), 1, None, Rules())  # every session is of its partition
     changed: dict[bytes, list[Row]] = {}
     for key, value in agent.process(list(_records())).changelog:
         changed.setdefault(key.rpartition(b"\0")[0], []).append((key, value))
