@@ -18,6 +18,9 @@ import pytest
 from sinks.history import connect
 
 PROGRAM = str(Path(sys.executable).with_name("turnfold"))
+OBEYING = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] * (os.geteuid() == 0)
+"""Before a command: it obeys permissions, also if root runs the tests (setpriv is part of
+util-linux)."""
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
 COUNTS = ("read", *OUTCOMES, "sessions", "tasks", "users", "states", "revisions", "seconds")
 

@@ -16,10 +16,19 @@ REFLEXION = ("data", "reflexion", "hotpotqa_react_reflexion_trials_1-2.txt.gz")
 LEDGER = ("data", "corrections", "ledger.json")
 
 QUICK_WITH_A_BROKER = frozenset({
-    "test_agents", "test_fetching", "test_lag", "test_reference_worlds", "test_settings",
-    "test_topics",
+    "test_agents", "test_fetching", "test_lag", "test_settings", "test_topics",
 })  # fmt: skip
 """The modules of tests/kafka that run each time; the others are `long`."""
+LONG = frozenset({
+    "test_access", "test_access_limits", "test_api_openapi", "test_api_session_messages",
+    "test_embedded_memory",
+    "test_evaluate", "test_extractor_any_text", "test_extractor_loops", "test_folded_again",
+    "test_http_client", "test_importing", "test_laws", "test_local", "test_mcp",
+    "test_model_background", "test_reading_files", "test_recall", "test_retention_days",
+    "test_tracing",
+})  # fmt: skip
+"""Modules that take half of the time of all, tests/llm, and tests/inspector, which needs Chromium:
+`pytest` leaves them out."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -29,7 +38,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.parent.name
         if folder == "fault":
             item.add_marker(pytest.mark.fault)
-        elif folder == "kafka" and item.path.stem not in QUICK_WITH_A_BROKER:
+        elif (
+            (folder == "kafka" and item.path.stem not in QUICK_WITH_A_BROKER)
+            or folder in ("embedding", "inspector", "llm")
+            or item.path.stem in LONG
+        ):
             item.add_marker(pytest.mark.long)
 
 

@@ -56,7 +56,15 @@ BAD = {
     "bom": Bad(b"\xef\xbb\xbf" + text(turn("x")), "bad_json", "byte 0"),
     "nan": Bad(raw("x", '"metadata": {"correct_rate": NaN}'), "bad_json", "byte"),
     "infinity": Bad(raw("x", '"metadata": {"correct_rate": Infinity}'), "bad_json", "byte"),
-    "1e999": Bad(raw("x", '"metadata": {"correct_rate": 1e999}'), "bad_json", "out of range"),
+    "1e999": Bad(
+        raw("x", '"metadata": {"correct_rate": 1e999}'),
+        "bad_json",
+        "metadata.correct_rate: number out of range",
+    ),
+    "1e999 in a list": Bad(
+        raw("x", '"a": {"b c": [1, -1e999]}'), "bad_json", "a.….1: number out of range"
+    ),
+    "1e999 and broken json": Bad(b'{"a": 1e999, broken', "bad_json", "out of range"),
     "lone surrogate": Bad(text(turn("x", user_input="\ud800 and on")), "bad_json", ""),
     "lone surrogate at the end": Bad(text(turn("x", user_input="\ud800")), "bad_json", ""),
     "surrogate in an id": Bad(text(turn("x\ud800")), "bad_json", ""),
@@ -80,13 +88,24 @@ BAD = {
     "time as number": Bad(text(turn("x", occurred_at=5)), "invalid", "occurred_at: "),
     "id too long": Bad(text(turn("i" * 129)), "invalid", "event_id: "),
     "empty id": Bad(text(turn("")), "invalid", "event_id: "),
-    "nul in an id": Bad(text(turn("a\x00b")), "invalid", "event_id: "),
+    "nul in an id": Bad(
+        text(turn("a\x00b")), "invalid", "event_id: must not contain control characters"
+    ),
     "newline in an id": Bad(text(turn("x", session_id="a\nb")), "invalid", "session_id: "),
     "a version of the future": Bad(text(turn("x", schema_version=99)), "invalid", "schema_version"),
     "huge integer": Bad(
         text(STEP | {"iteration_index": 10**30, "action": {"action_type": "ANSWER"}}),
         "invalid",
         "iteration_index: ",
+    ),
+    "huge integer in an unknown field": Bad(
+        raw("x", '"colour": {"rgb": [1, 9' + "0" * 30 + "]}"), "invalid", "colour.rgb.1: an integer"
+    ),
+    "huge integer, perhaps withheld": Bad(
+        raw("x", '"meta_request": {"secret": 9' + "0" * 30 + "}"),
+        "invalid",
+        "a field: an integer",
+        kept=False,
     ),
     "unknown action": Bad(
         text(STEP | {"iteration_index": 1, "action": {"action_type": "DANCE"}}),
@@ -416,7 +435,7 @@ def test_rows_of_another_version_are_refused_and_the_history_stays(tmp_path: Pat
     assert rows(history, "SELECT event_id FROM events") == [("e1",)]
 
 
-def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     file = ndjson(tmp_path / "good.ndjson", [turn("e1")])
     closed = tmp_path / "closed"
     closed.mkdir()
@@ -426,7 +445,7 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     assert done.code in (1, 3) and str(history) in done.err
 
 
-def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     file = ndjson(tmp_path / "good.ndjson", [turn("e1")])
     file.chmod(0)
     done = turnfold("run", file, "--history", tmp_path / "history")

@@ -25,10 +25,12 @@ from tests.command import COUNTS, PROGRAM, environment, folded, ndjson, snapshot
 
 COMMANDS = (
     "run", "import", "demo", "sql", "session", "task", "user", "state", "why", "timeline",
-    "digest", "catalog", "compact", "forget", "topology", "schema", "dlq", "dlq list", "dlq show",
+    "digest", "catalog", "compact", "forget", "export", "topology", "schema", "dlq", "dlq list",
+    "dlq show",
     "dlq replay", "broker", "broker start", "broker stop", "broker status", "worker", "sink",
     "produce", "lag", "reset", "dev", "backfill", "diff", "promote", "rollback", "generations",
-    "generations list", "generations drop", "extract", "search", "serve", "keys",
+    "generations list", "generations drop", "extract", "search", "context", "evaluate", "serve",
+    "keys", "mcp",
 )  # fmt: skip
 GROUPS = ((), ("dlq",), ("broker",), ("generations",))
 HELP_SECONDS = 0.7
@@ -239,7 +241,7 @@ def test_digest_has_memory_log_and_tables(history: Path) -> None:
 def test_dlq_lists_and_shows(history: Path) -> None:
     (listed,) = answer("dlq", "list", "--history", history)
     assert {"id", "reason", "detail", "key", "bytes"} <= set(listed)
-    assert answer("dlq", "list", "--history", history, "--reason", "none such") == []
+    assert answer("dlq", "list", "--history", history, "--reason", "bad_row") == []
     shown = answer("dlq", "show", listed["id"], "--history", history)
     assert {"reason", "detail", "payload", "src_topic", "src_offset"} <= set(shown)
     assert len(shown["payload"].encode()) == listed["bytes"]
@@ -272,6 +274,7 @@ def test_catalog_is_opened_by_plain_duckdb(history: Path, tmp_path: Path) -> Non
     assert reasons > 1
 
 
+@pytest.mark.long
 def test_compact_keeps_memory_and_log(history: Path, tmp_path: Path) -> None:
     copy = tmp_path / "history"
     shutil.copytree(history, copy)
@@ -305,7 +308,7 @@ def test_forget_asks_first(history: Path, tmp_path: Path) -> None:
     "command",
     ["session none", "task none", "user none", "why none", "timeline none", "dlq show none"],
 )
-def test_what_is_not_there_is_said_in_a_line(history: Path, command: str) -> None:
+def test_what_is_not_there_is_reported_in_one_line(history: Path, command: str) -> None:
     done = turnfold(*command.split(), "--history", history)
     assert done.code == 4 and done.out == "" and "none" in done.err
     assert done.err.startswith("turnfold: ") and done.err.count("\n") == 1
@@ -338,7 +341,27 @@ def test_a_wrong_command_line_ends_with_2(history: Path, args: str) -> None:
     assert done.code == 2 and done.err and done.out == ""
 
 
-def test_an_unknown_import_format_is_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("dlq", "list", "--reason", "typo"), "fold_failed"),
+        (("dlq", "replay", "--reason", "typo"), "fold_failed"),
+        (("serve", "--keys", ""), "--keys': is empty; give a path"),
+        (("timeline", "emma", "--history", ""), "--history': is empty; give a path"),
+        (("sql", "SELECT 1; SELECT 2"), "2 queries given"),
+        (("search", ""), "text: is empty"),
+        (("search", "flat", "--kind", ""), "kinds: no kind ''"),
+        (("search", "flat", "--from", "2026-03-03", "--to", "2026-03-02"), "is after to"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_in_words(
+    history: Path, command: tuple[str, ...], said: str
+) -> None:
+    done = turnfold(*command, env=environment(TURNFOLD_HISTORY=str(history)))
+    assert (done.code, done.out) == (2, "") and said in done.err
+
+
+def test_an_unknown_import_format_is_reported(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("[]")
     done = turnfold("import", "no-such", tmp_path / "x.json")
     assert done.code in (2, 4) and "openai-chat" in done.err
@@ -472,7 +495,7 @@ def test_a_reader_that_leaves_is_no_fault(history: Path) -> None:
         assert b"Traceback" not in error and b"BrokenPipe" not in error, error.decode()
 
 
-def test_a_missing_history_is_said(tmp_path: Path) -> None:
+def test_a_missing_history_is_reported(tmp_path: Path) -> None:
     for command in ("digest", "dlq list", "state", "session x", "compact", "forget x --yes"):
         done = turnfold(*command.split(), "--history", tmp_path / "none")
         assert done.code == 3 and "no history here" in done.err, command

@@ -29,7 +29,7 @@ LICENSES = {
     "turnfold-client": ["LICENSE"],
 }
 EXPRESSIONS = {
-    "turnfold": "Apache-2.0 AND CC-BY-SA-4.0 AND MIT",
+    "turnfold": "Apache-2.0 AND CC-BY-SA-4.0 AND MIT AND 0BSD",
     "turnfold-client": "Apache-2.0",
 }
 APACHE_2 = "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30"
@@ -168,17 +168,34 @@ def imported(path: Path) -> set[str]:
     return {name.partition(".")[0] for name in (*plain, *(str(node.module) for node in relative))}
 
 
+OF_EXTRAS = {  # what a module of the client imports besides, and what installs it
+    "langchain": ("langchain_core", "langchain"),
+    "langgraph": ("langgraph", "langgraph"),
+    "store_items": ("langgraph", "langgraph"),
+    "llama_index": ("llama_index", "llama-index"),
+    "openai_agents": ("agents", "openai-agents"),
+    "tracing": ("opentelemetry", "tracing"),
+}
+
+
 def test_the_python_client_imports_what_it_declares() -> None:
-    files = sorted((ROOT / "clients" / "python").rglob("*.py"))
-    packages = {name for path in files for name in imported(path)} - sys.stdlib_module_names
-    assert packages == {"turnfold_client", "httpx", "pydantic", "pydantic_core"}
+    own = {"turnfold_client", "httpx", "pydantic", "pydantic_core"}
+    for path in sorted((ROOT / "clients" / "python").rglob("*.py")):
+        packages = imported(path) - sys.stdlib_module_names
+        assert packages <= own | set(OF_EXTRAS.get(path.stem, ())[:1]), path
+    extras = tomllib.loads((PROJECTS["turnfold-client"] / "pyproject.toml").read_text("utf-8"))
+    assert set(extras["project"]["optional-dependencies"]) == {one for _, one in OF_EXTRAS.values()}
     project = tomllib.loads((PROJECTS["turnfold-client"] / "pyproject.toml").read_text("utf-8"))
     declared = {re.split(r"[>=<]", line)[0] for line in project["project"]["dependencies"]}
     assert declared == {"httpx", "pydantic"}
 
 
 def test_the_typescript_client_imports_its_own_files_alone() -> None:
+    """But for `ai.ts`, the middleware of the package `ai`."""
     files = sorted((ROOT / "clients" / "typescript" / "src").glob("*.ts"))
+    middleware = (ROOT / "clients" / "typescript" / "src" / "ai.ts").read_text("utf-8")
+    assert set(re.findall(r'from "(\w.*?)"', middleware)) == {"ai"}
+    files = [path for path in files if path.name != "ai.ts"]
     sources = [
         name for path in files for name in re.findall(r'from "(.+?)"', path.read_text("utf-8"))
     ]

@@ -5,13 +5,17 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
+from pydantic import BaseModel
 
+from schemas.dead_letters import REASONS
 from schemas.events import RECORD_TYPES
+from schemas.rows import TABLES, Source
 from schemas.upcast import upcast
 from streams.cli import app
 
@@ -85,6 +89,14 @@ def test_the_commands_in_examples_exist(page: Path) -> None:
     assert [words for words in _commands(page) if _unknown(words)] == []
 
 
+def test_examples_of_commands_are_code() -> None:
+    """Outside of a block, Markdown joins their lines and takes `*` and `#` for itself."""
+    page = (ROOT / "docs" / "commands.md").read_text("utf-8")
+    outside = re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL).splitlines()
+    assert [line for line in outside if re.match(r"(Example: )?(turnfold|curl|\$) ?", line)] == []
+    assert page.count("```console") >= 6
+
+
 def test_a_command_that_does_not_exist_would_be_found() -> None:
     assert _unknown(["ruin", "x"]) == "ruin"
     assert _unknown(["run", "x", "--hist", "y"]) == "--hist"
@@ -97,3 +109,67 @@ def test_the_records_in_examples_are_records() -> None:
     assert records
     for record in records:
         RECORD_TYPES[record["type"]].model_validate(upcast(record))
+
+
+def test_the_table_of_dead_letters_has_every_reason() -> None:
+    page = (ROOT / "docs" / "operations.md").read_text("utf-8")
+    table = page.split("\n| reason | what is wrong ")[1].split("\n\n")[0].splitlines()[2:]
+    told = [one for row in table for one in re.findall("`([a-z0-9_]+)`", row.split("|")[1])]
+    assert sorted(told) == sorted(REASONS)
+
+
+def _commands_below(group: click.Group, path: str = "turnfold") -> Iterator[tuple[str, Any]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from _commands_below(command, f"{path} {name}")
+        else:
+            yield f"{path} {name}", command
+
+
+def test_every_argument_and_option_has_a_meaning() -> None:
+    every = list(_commands_below(app))
+    assert len(every) > 30
+    missing = [
+        f"{path} {one.name}"
+        for path, command in every
+        for one in command.params
+        if not getattr(one, "hidden", False) and not getattr(one, "help", None)
+    ]
+    assert missing == []
+
+
+def test_every_parameter_and_field_of_the_api_has_a_meaning() -> None:
+    api = json.loads((ROOT / "schemas" / "generated" / "openapi.json").read_text("utf-8"))
+    operations = [
+        (f"{method} {path}", told)
+        for path, methods in api["paths"].items()
+        for method, told in methods.items()
+    ]
+    missing = [
+        f"{where}: {one['name']}"
+        for where, told in operations
+        for one in told.get("parameters", [])
+        if not one.get("description")
+    ]
+    missing += [where for where, told in operations if not told.get("summary")]
+    for name, model in api["components"]["schemas"].items():
+        missing += [] if model.get("description") else [name]
+        missing += [
+            f"{name}.{field}"
+            for field, told in model.get("properties", {}).items()
+            if not told.get("description") and "const" not in told
+        ]
+    assert missing == []
+
+
+def test_every_field_of_records_and_tables_has_a_meaning() -> None:
+    models: list[type[BaseModel]] = [*RECORD_TYPES.values(), *TABLES.values(), Source]
+    missing = [
+        f"{model.__name__}.{name}"
+        for model in models
+        for name, field in model.model_fields.items()
+        if name != "type" and not field.description
+    ]
+    assert missing == []

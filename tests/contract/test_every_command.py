@@ -4,7 +4,7 @@
 `turnfold` fails a test that finds a traceback.
 """
 
-import os
+import shlex
 import shutil
 import signal
 import socket
@@ -12,6 +12,7 @@ import stat
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import pytest
 
 from streams import cli, sample
 from streams.files.store import Store
-from tests.command import PROGRAM, Done, environment, ndjson, start, turn, turnfold
+from tests.command import OBEYING, PROGRAM, Done, environment, ndjson, start, turn, turnfold
 
 pytestmark = pytest.mark.long
 
@@ -37,7 +38,9 @@ READERS: dict[str, tuple[str, ...]] = {
     "why": ("x",),
     "timeline": ("emma-move",),
     "search": ("Manchester",),
+    "context": ("emma",),
     "digest": (),
+    "export": ("emma",),
     "dlq list": (),
     "dlq show": ("a:0:1",),
     "generations list": (),
@@ -73,6 +76,7 @@ OVER_KAFKA: dict[str, tuple[str, ...]] = {
 ELSE = {
     "import", "catalog", "broker start", "broker stop", "broker status", "keys add", "keys list",
     "keys revoke", "topology", "schema",
+    "evaluate", "mcp",
 }  # fmt: skip
 
 
@@ -139,7 +143,7 @@ def test_a_file_or_a_strange_folder_in_place_of_a_history_is_exit_3(
 
 
 @pytest.mark.parametrize("command", ["run", "compact", "forget", "serve", "extract"])
-def test_rows_of_another_version_are_exit_3_and_the_way_out_is_said(
+def test_rows_of_another_version_are_exit_3_and_the_way_out_is_reported(
     command: str, history: Path, tmp_path: Path
 ) -> None:
     old = _old(history, tmp_path)
@@ -233,61 +237,119 @@ def test_ctrl_c_while_more_is_to_come_is_exit_130(command: tuple[str, ...], tmp_
 
 SAYING: dict[str, tuple[str, ...]] = {
     "sql": READERS["sql"], "session": READERS["session"], "user": READERS["user"],
-    "timeline": READERS["timeline"], "search": READERS["search"], "digest": (), "dlq list": (),
+    "timeline": READERS["timeline"], "search": READERS["search"], "context": READERS["context"],
+    "digest": (), "dlq list": (),
     "generations list": (), "diff": READERS["diff"], "compact": (),
 }  # fmt: skip
 
 
+NOWHERE = {"No space left on device": " > /dev/full", "Bad file descriptor": " >&-"}
+"""What is said of a stdout, and how a shell makes it so: a full disk, a closed stream."""
+
+
+@pytest.mark.parametrize("why", NOWHERE)
 @pytest.mark.parametrize("command", SAYING)
 @pytest.mark.parametrize("json", [(), ("--json",)])
-def test_a_stdout_without_room_is_exit_1_and_a_line(
-    command: str, json: tuple[str, ...], history: Path
+def test_a_stdout_that_takes_nothing_is_exit_1_and_a_line(
+    command: str, json: tuple[str, ...], history: Path, why: str
 ) -> None:
     json = ("--format", "json") if json and command == "sql" else json
-    done = _into_full(*command.split(), *SAYING[command], *json, "--history", str(history))
+    done = _into(why, *command.split(), *SAYING[command], *json, "--history", str(history))
     assert done.code == 1, done
     one_line(done)
-    assert "No space left on device" in done.err
+    assert done.err == f"turnfold: stdout: {why}\n"
 
 
+@pytest.mark.parametrize("why", NOWHERE)
 @pytest.mark.parametrize("given", [("topology",), ("schema",), ("--help",), ("--version",),
                                    ("run", "--help"), ("broker", "stop")])  # fmt: skip
-def test_what_needs_no_history_says_so_too(given: tuple[str, ...], tmp_path: Path) -> None:
-    done = _into_full(*given, env=environment(XDG_STATE_HOME=str(tmp_path)))
+def test_what_needs_no_history_says_so_too(
+    given: tuple[str, ...], tmp_path: Path, why: str
+) -> None:
+    done = _into(why, *given, env=environment(XDG_STATE_HOME=str(tmp_path)))
     assert done.code == 1, done
     one_line(done)
 
 
-def _into_full(*args: str, env: dict[str, str] | None = None) -> Done:
-    with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
-            [PROGRAM, *args], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE,
-            env=env or environment(), timeout=TOO_LONG, check=False,
-        )  # fmt: skip
+def _into(why: str, *args: str, env: dict[str, str] | None = None) -> Done:
+    done = subprocess.run(
+        f"exec {shlex.join([PROGRAM, *args])}{NOWHERE[why]}", shell=True, stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL, env=env or environment(), timeout=TOO_LONG, check=False,
+    )  # fmt: skip
     err = done.stderr.decode()
     assert "Traceback" not in err, err
     return Done(done.returncode, "", err)
 
 
-ROOT_OBEYS = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
-"""Root without the right to pass over permissions (setpriv is part of util-linux)."""
+@contextmanager
+def read_only(root: Path) -> Iterator[None]:
+    """A tree in which nothing can be written."""
+    modes = {path: path.stat().st_mode for path in [root, *root.rglob("*")]}
+    for path, mode in modes.items():
+        path.chmod(mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
+    try:
+        yield
+    finally:
+        for path, mode in modes.items():
+            path.chmod(mode)
+
+
+def as_owner(command: str, *options: str | Path) -> Done:
+    """A command that obeys permissions, whoever runs the tests."""
+    done = subprocess.run(
+        [*OBEYING, PROGRAM, *command.split(), *map(str, options)],
+        capture_output=True, text=True, env=environment(), timeout=TOO_LONG, check=False,
+    )  # fmt: skip
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_a_history_that_is_read_only_is_read(command: str, history: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "history"
+    shutil.copytree(history, copy)
+    given: tuple[str | Path, ...] = (*READERS[command], "--history", copy)
+    before = call(command, *given)  # it may make an index
+    with read_only(copy):
+        assert as_owner(command, *given) == before
+
+
+def test_a_search_says_what_a_read_only_index_lacks(history: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "history"
+    shutil.copytree(history, copy)
+    shutil.rmtree(copy / "_search", ignore_errors=True)
+    given = ("Manchester", "--history", copy)
+
+    def refused() -> str:
+        with read_only(copy):
+            done = as_owner("search", *given)
+        assert done.code == 1, done
+        one_line(done)
+        assert "cannot be written (Permission denied)" in done.err and "run the search" in done.err
+        return done.err
+
+    assert call("search", *given).code == 0
+    shutil.rmtree(copy / "_search")
+    (copy / "_search").mkdir()
+    assert "has no index of this tenant" in refused()
+    assert call("search", *given).code == 0
+    more = ndjson(tmp_path / "more.ndjson", [turn("m1", user_input="Manchester again")])
+    assert call("run", more, "--history", copy).code == 0
+    assert "lacks the newest records" in refused()
+    assert "m1" in call("search", *given).out
+    with read_only(copy):
+        assert "m1" in as_owner("search", *given).out
 
 
 @pytest.mark.parametrize("command", [*READERS, *WRITERS, *MAKERS])
 def test_a_folder_without_permission_is_exit_3(command: str, history: Path, tmp_path: Path) -> None:
-    obeys = ROOT_OBEYS if os.geteuid() == 0 else []  # others have no such right
     closed = tmp_path / "closed"
     shutil.copytree(history, closed / "history")
     closed.chmod(0)
     try:
-        done = subprocess.run(
-            [*obeys, PROGRAM, *command.split(), *(READERS | WRITERS | MAKERS)[command],
-             "--history", str(closed / "history")],
-            capture_output=True, text=True, env=environment(), timeout=TOO_LONG, check=False,
-        )  # fmt: skip
+        given = (READERS | WRITERS | MAKERS)[command]
+        said = as_owner(command, *given, "--history", closed / "history")
     finally:
         closed.chmod(stat.S_IRWXU)
-    said = Done(done.returncode, done.stdout, done.stderr)
     assert said.code == 3, said
     one_line(said)
     assert "Permission denied" in said.err

@@ -1,6 +1,7 @@
 """What commands print for people: on a terminal, into a pipe, and where there is nothing."""
 
 import fcntl
+import json
 import os
 import struct
 import subprocess
@@ -95,7 +96,7 @@ def test_what_users_send_does_not_steer_the_terminal(
     assert not {"\x1b", "\x07", "\x9b"} & set(shown)
 
 
-def test_a_file_that_was_read_before_is_said_to_be(tmp_path: Path) -> None:
+def test_a_file_that_was_read_before_is_reported_as_such(tmp_path: Path) -> None:
     file = ndjson(tmp_path / "one.ndjson", [turn("e")])
     folded(file, history=tmp_path / "h")
     again = turnfold("run", file, "--history", tmp_path / "h", "--extractor", "rules")
@@ -106,7 +107,7 @@ def test_a_file_that_was_read_before_is_said_to_be(tmp_path: Path) -> None:
     ("command", "said"),
     [
         ("state --user nobody", "nothing was held true of nobody"),
-        ("dlq list --reason none", "no dead letters"),
+        ("dlq list --reason bad_row", "no dead letters"),
         ("search zzzz", "nothing in this history is about that"),
     ],
 )
@@ -147,7 +148,41 @@ def test_a_decimal_is_a_number(history: Path) -> None:
     assert '"one": 1.5,' in out and '"many": 12345678901234567890.123' in out
 
 
-def test_a_full_disk_behind_stdout_is_said_in_a_line(history: Path) -> None:
-    command = f"exec {PROGRAM} sql 'SELECT 1' --history {history} > /dev/full"
+@pytest.mark.parametrize(
+    ("redirection", "why"),
+    [("> /dev/full", "No space left on device"), (">&-", "Bad file descriptor")],
+)
+def test_a_stdout_that_takes_nothing_is_reported_in_one_line(
+    history: Path, redirection: str, why: str
+) -> None:
+    command = f"exec {PROGRAM} sql 'SELECT 1' --history {history} {redirection}"
     done = subprocess.run(command, shell=True, capture_output=True, env=environment(), check=False)
-    assert done.returncode == 1 and done.stderr == b"turnfold: stdout: No space left on device\n"
+    assert (done.returncode, done.stderr.decode()) == (1, f"turnfold: stdout: {why}\n")
+
+
+def test_what_was_folded_stands_where_all_streams_are_closed(tmp_path: Path) -> None:
+    file, there = ndjson(tmp_path / "one.ndjson", [turn("e")]), tmp_path / "h"
+    command = f"exec {PROGRAM} run {file} --history {there} <&- >&- 2>&-"
+    assert subprocess.run(command, shell=True, env=environment(), check=False).returncode == 1
+    assert turnfold("timeline", "s", "--history", there).out.count("  s  e\n") == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("timeline", "s"), ("session", "s"), ("timeline", "s", "--json"),
+        ("sql", "SELECT * FROM events"), ("sql", "SELECT * FROM events", "--json"),
+        ("sql", "SELECT * FROM events", "--format", "csv"),
+    ],
+)  # fmt: skip
+def test_characters_that_the_terminal_lacks_are_escaped_as_in_json(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    said = "café 私 💥"
+    file = ndjson(tmp_path / "one.ndjson", [turn("e", user_input=said)])
+    folded(file, history=tmp_path / "h")
+    ascii_only = environment(PYTHONIOENCODING="ascii")
+    done = turnfold(*command, "--history", tmp_path / "h", env=ascii_only)
+    assert done.code == 0 and json.dumps(said)[1:-1] in done.out
+    if "--json" in command:
+        assert said in repr(done.json())

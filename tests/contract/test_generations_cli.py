@@ -142,7 +142,7 @@ def test_views_follow_a_generation_s_constants(tmp_path: Path) -> None:
     assert digest(history, "short")["log"] == digest(history)["log"]
 
 
-def test_rules_are_made_anew(tmp_path: Path) -> None:
+def test_rules_are_made_again(tmp_path: Path) -> None:
     history, file = tmp_path / "history", tmp_path / "said.ndjson"
     ndjson(file, [turn("e1", user_input="I live in York."), plan("p1", "likes tea", state="tea")])
     folded(file, history=history)
@@ -182,7 +182,7 @@ def test_what_comes_after_a_switch_is_extracted_as_the_live_generation_was(tmp_p
     assert rows(history, "SELECT extractor_name FROM plans") == []
 
 
-def test_a_replay_goes_on_extracting_as_its_source_did(tmp_path: Path) -> None:
+def test_a_replay_continues_extracting_as_its_source_did(tmp_path: Path) -> None:
     history = tmp_path / "history"
     folded(ndjson(tmp_path / "first.ndjson", [turn("e1", user_id="u")]), history=history)
     for words in (("ruled", "--extractor", "rules"), ("again",), ("third",)):
@@ -241,7 +241,7 @@ def test_constants_that_are_unknown_are_refused(history: Path) -> None:
     assert "nothing: no such constant" in said and "_generation.json" in said
 
 
-def test_a_constant_is_set_for_whoever_folds_and_reads(tmp_path: Path) -> None:
+def test_a_constant_is_set_for_folding_and_reading(tmp_path: Path) -> None:
     history = tmp_path / "history"
     file = tmp_path / "said.ndjson"
     said = [turn(f"e{n}", intent=f"i{n}", occurred_at=f"2026-01-0{n}T00:00:00Z") for n in (1, 2, 3)]
@@ -426,13 +426,13 @@ def test_a_date_that_is_none_is_refused(sample: Path) -> None:
     assert done.code == 2 and "2026-02-30" in done.err
 
 
-def test_the_live_generation_is_not_made_anew_nor_dropped(history: Path) -> None:
+def test_the_live_generation_is_not_made_again_nor_dropped(history: Path) -> None:
     answer("promote", "again", "--history", history)
     assert "is live" in refused("backfill", "--history", history, "--generation", "again")
     assert "is live" in refused("generations", "drop", "again", "--history", history)
 
 
-def test_what_run_wrote_is_not_made_anew(history: Path) -> None:
+def test_what_run_wrote_is_not_made_again(history: Path) -> None:
     answer("promote", "again", "--history", history)
     before = snapshot(history)
     for name in ("root", "live", "previous"):
@@ -464,7 +464,7 @@ def test_a_pointer_that_cannot_be_read_is_named(history: Path) -> None:
 
 
 def test_a_generation_that_is_written_is_left_alone(history: Path) -> None:
-    from streams.files.local import locked
+    from streams.files.access import locked
 
     with locked(history / "generations" / "again"):
         for words in (
@@ -477,7 +477,7 @@ def test_a_generation_that_is_written_is_left_alone(history: Path) -> None:
 
 
 def test_a_history_that_is_written_is_not_switched(history: Path) -> None:
-    from streams.files.local import locked
+    from streams.files.access import locked
 
     with locked(history):
         assert "another turnfold" in refused("promote", "again", "--history", history)

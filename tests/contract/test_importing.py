@@ -60,7 +60,7 @@ def test_the_others_are_imported_where_some_name_their_user(tmp_path: Path) -> N
     assert (done.code, users(done)) == (0, ["bo", "ann"])
 
 
-def test_times_that_are_missing_are_the_files_and_it_is_said(tmp_path: Path) -> None:
+def test_times_that_are_missing_are_the_files_and_it_is_reported(tmp_path: Path) -> None:
     file = chats(tmp_path, {"user_id": "u", "messages": SAID})
     done = imported(file)
     assert times(done) == ["2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"]

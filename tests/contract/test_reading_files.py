@@ -225,7 +225,7 @@ def test_nan_beside_what_json_has_no_word_for_is_refused_too(tmp_path: Path) -> 
     assert letters(tmp_path / "h") == [(1, "bad_json"), (2, "bad_json")]
 
 
-def test_a_time_that_has_no_room_is_said(tmp_path: Path) -> None:
+def test_a_time_that_has_no_room_is_reported(tmp_path: Path) -> None:
     columns = {"type": ["turn"], "occurred_at": pa.array([2**62], pa.timestamp("us", "UTC"))}
     pq.write_table(pa.table(columns), tmp_path / "far.parquet")
     done = turnfold("run", tmp_path / "far.parquet", "--history", tmp_path / "h")
@@ -238,7 +238,7 @@ def test_parquet_is_known_by_what_is_in_it(tmp_path: Path) -> None:
     bare = parquet(tmp_path / "turns", turn("e2"))
     assert folded(bare, history=tmp_path / "h")["applied"] == 1
     done = turnfold("run", "-", "--history", tmp_path / "h", input=bare.read_bytes())
-    assert done.code == 3 and "Parquet is no stream" in done.err
+    assert done.code == 3 and "Parquet cannot be read from a pipe" in done.err
 
 
 def test_of_damaged_parquet_what_came_before_is_kept(tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def test_of_damaged_parquet_what_came_before_is_kept(tmp_path: Path) -> None:
         (("import", "langgraph", "{folder}"), 3, "is a folder"),
     ],
 )
-def test_what_cannot_be_is_said_in_a_line(
+def test_what_cannot_be_is_reported_in_one_line(
     tmp_path: Path, args: tuple[str, ...], code: int, said: str
 ) -> None:
     file = ndjson(tmp_path / "turns.ndjson", [turn("e1")])
@@ -290,7 +290,7 @@ def test_what_cannot_be_is_said_in_a_line(
     assert not (tmp_path / "h").exists() and not (tmp_path / "s3:").exists()
 
 
-def test_a_name_that_is_not_utf8_is_said(tmp_path: Path) -> None:
+def test_a_name_that_is_not_utf8_is_reported(tmp_path: Path) -> None:
     file = os.fsencode(tmp_path) + b"/\xff.ndjson"
     with open(file, "wb") as out:  # noqa: PTH123 - pathlib has no name of bytes
         out.write(LINE)
@@ -306,13 +306,13 @@ def test_a_full_disk_is_not_the_input_s_fault(tmp_path: Path) -> None:
     assert done.returncode == 1 and done.stderr == b"turnfold: stdout: No space left on device\n"
 
 
-def test_a_closed_stdin_is_said(tmp_path: Path) -> None:
+def test_a_closed_stdin_is_reported(tmp_path: Path) -> None:
     command = f"exec {PROGRAM} run - --history {tmp_path}/h <&-"
     done = subprocess.run(command, shell=True, capture_output=True, env=environment(), check=False)
     assert done.returncode == 3 and b"stdin is closed" in done.stderr
 
 
-def test_a_lock_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+def test_a_lock_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     """As on a file system that is read-only."""
     file = ndjson(tmp_path / "turns.ndjson", [turn("e1")])
     folded(file, history=tmp_path / "h")
@@ -343,10 +343,23 @@ def test_a_hint_can_be_typed_as_it_stands(tmp_path: Path) -> None:
     assert said == f"1 record was refused: turnfold dlq list --history '{history}'"
 
 
-def test_nothing_to_read_is_not_nothing_new(tmp_path: Path) -> None:
-    (tmp_path / "empty.ndjson").touch()
-    done = turnfold("run", tmp_path / "empty.ndjson", "--history", tmp_path / "h")
+@pytest.mark.parametrize("kind", ["empty", "blank", "gzip", "parquet", "stdin"])
+def test_nothing_to_read_is_not_nothing_new(tmp_path: Path, kind: str) -> None:
+    file, blank = tmp_path / f"none.{kind}", b"\n  \n\n"
+    if kind == "parquet":
+        pq.write_table(pa.table({"type": pa.array([], pa.string())}), file)
+    else:
+        file.write_bytes({"empty": b"", "gzip": gzip.compress(blank)}.get(kind, blank))
+    read, sent = ("-", file.read_bytes()) if kind == "stdin" else (file, None)
+    done = turnfold("run", read, "--history", tmp_path / "h", input=sent)
     assert (done.code, done.err) == (0, "the input holds no record\n")
+
+
+def test_a_parquet_file_that_was_read_before_is_reported_as_such(tmp_path: Path) -> None:
+    file = parquet(tmp_path / "one.parquet", turn("e1"), turn("e2"))
+    assert "read_before" not in folded(file, history=tmp_path / "h")
+    again = turnfold("run", file, "--history", tmp_path / "h", "--json")
+    assert again.json()["read_before"] == 2 and again.err.startswith("nothing new: ")
 
 
 def test_a_conversation_that_cannot_be_imported_is_left_out_alone(tmp_path: Path) -> None:
@@ -379,7 +392,7 @@ def test_a_dead_letter_s_bytes_are_had_as_they_were(tmp_path: Path) -> None:
     assert subprocess.run(command, capture_output=True, check=True).stdout == line
 
 
-def test_of_a_file_written_anew_it_is_said_that_there_are_more(tmp_path: Path) -> None:
+def test_of_a_file_written_again_it_is_reported_that_there_are_more(tmp_path: Path) -> None:
     file, history = tmp_path / "bad.ndjson", tmp_path / "h"
     for day in ("2026-01-01", "2026-01-02"):
         wrong = turn(day, occurred_at=f"{day}T00:00:00Z", user_input=5)
@@ -395,5 +408,5 @@ def test_a_catalog_is_not_written_into_another_file(tmp_path: Path) -> None:
     folded(file, history=tmp_path / "h")
     before = file.read_bytes()
     done = turnfold("catalog", file, "--history", tmp_path / "h")
-    assert done.code == 3 and "no DuckDB database" in done.err
+    assert done.code == 3 and "is not a DuckDB database" in done.err
     assert file.read_bytes() == before

@@ -139,6 +139,19 @@ def test_every_path_of_code_that_a_page_names_exists() -> None:
     assert {name: found for name, found in gone.items() if found} == {}
 
 
+def test_every_rule_names_functions_of_the_folds_that_exist() -> None:
+    named = re.findall(r"→ ((?:`[\w./]+`,? ?)+)", text_of(ROOT / "docs" / "rules.md"))
+    functions = [name for part in named for name in re.findall(r"`(\w+\.\w+)`", part)]
+    gone = []
+    for name in functions:
+        module, function = name.split(".")
+        code = text_of(ROOT / "streams" / "folds" / f"{module}.py")
+        if not re.search(rf"^(?:def|class) {function}\b", code, re.MULTILINE):
+            gone.append(name)
+    assert gone == []
+    assert len(functions) > 60
+
+
 def test_every_file_with_a_test_of_a_law_stands_under_that_law() -> None:
     parts = re.split(r"^## (\d)\. ", text_of(ROOT / "docs" / "laws.md"), flags=re.MULTILINE)
     page = dict(zip(parts[1::2], parts[2::2], strict=True))

@@ -111,7 +111,7 @@ def test_one_wrong_date_makes_nobody_cold(tmp_path: Path) -> None:
 # --- one default, one meaning -----------------------------------------------------------------
 
 
-def test_sessions_stay_open_for_ever_unless_told_otherwise() -> None:
+def test_sessions_stay_open_for_ever_by_default() -> None:
     assert DEFAULT_DAYS == WorkerSettings().retention_days == 0
     assert retention_of(DEFAULT_DAYS) is retention_of(None) is WorkerSettings().retention is None
 

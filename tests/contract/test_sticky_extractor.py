@@ -49,7 +49,7 @@ def told(tmp_path: Path) -> Told:
     return Told(tmp_path)
 
 
-def test_a_run_goes_on_with_the_extractor_of_the_one_before_and_says_so(told: Told) -> None:
+def test_a_run_continues_with_the_extractor_of_the_one_before_and_says_so(told: Told) -> None:
     first = told.run("--extractor", "rules")
     assert first.err == "" and first.json()["extractor"] == "rules"
     again = told.run()
@@ -69,7 +69,7 @@ def test_none_ends_it_and_is_remembered(told: Told) -> None:
     assert told.plans() == ["e1"]
 
 
-def test_a_history_that_was_never_told_says_nothing(told: Told) -> None:
+def test_a_history_without_a_choice_says_nothing(told: Told) -> None:
     assert (told.run().err, told.run("--extractor", "none").err) == ("", "")
     assert not (told.history / FILE).exists()
     begun = told.run("--extractor", "rules")
@@ -78,7 +78,7 @@ def test_a_history_that_was_never_told_says_nothing(told: Told) -> None:
     assert told.plans() == ["e3"]
 
 
-def test_another_version_of_the_rules_is_said_once_and_plans_stay(told: Told) -> None:
+def test_another_version_of_the_rules_is_reported_once_and_plans_stay(told: Told) -> None:
     told.run("--extractor", "rules")
     file = told.history / FILE
     file.write_text(json.dumps(json.loads(file.read_text()) | {"version": "0"}))
@@ -99,7 +99,7 @@ def test_an_extractor_that_this_version_lacks_is_no_silence(told: Told) -> None:
     assert done.code == 3 and FILE in done.err
 
 
-def test_a_server_goes_on_with_it_and_remembers_what_it_is_told(told: Told) -> None:
+def test_a_server_continues_with_it_and_remembers_what_it_is_told(told: Told) -> None:
     told.run("--extractor", "rules")
     with serving("--history", told.history) as server:
         assert server.endings([turn("s1", user_input="I live in Lund.")]) == ["applied"]
@@ -125,7 +125,7 @@ def test_promote_brings_the_generations_own_choice(told: Told) -> None:
     assert names == {"root": "rules", "plain": "none", "again": "none"}
 
 
-def test_a_replay_goes_on_with_what_its_source_chose_later(told: Told) -> None:
+def test_a_replay_continues_with_what_its_source_chose_later(told: Told) -> None:
     told.run()
     told.ask("backfill", "--generation", "again")
     told.run("--extractor", "rules")

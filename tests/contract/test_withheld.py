@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from streams.folds.rows import Input
-from streams.importers import Skipped, convert
+from streams.importers.base import Skipped
+from streams.importers.convert import convert
 from streams.kafka.agents import routing, validation
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.outbox import Outbox

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from schemas.base import DAY, format_time, parse_time
-from schemas.rows import TABLES, Source
+from schemas.row import asdict
 from streams.folds import memory, preferences, states
 from streams.folds.rows import Effects, Input, Refused, UserSignal
 from streams.folds.rules import Rules
@@ -115,10 +115,9 @@ class Memory:
         return Effects("u", ("default", "users", "u"), read.record, Rules())
 
     def _keep(self, out: Effects) -> None:
-        for table, _, values in out.rows:
-            columns = [c for c in TABLES[table].model_fields if c not in Source.model_fields]
-            row = dict(zip(columns, values, strict=True))
+        for said in out.history:
+            row = asdict(said)
             for name in {"before", "after"} & row.keys():
                 row[name] = None if row[name] is None else json.loads(row[name])
-            self.history.append((table, row))
+            self.history.append((said.table, row))
         self.warnings += out.warnings

@@ -7,6 +7,8 @@ import json
 from typing import Any
 
 from schemas.base import HOUR, format_time, parse_time
+from schemas.generated.history import CausedRow, Link, Revision
+from schemas.row import asdict
 from schemas.session import SessionDocument
 from streams.folds import documents, session
 from streams.folds.expiry import expire
@@ -54,7 +56,7 @@ class Told:
         self.outcomes: list[str] = []
         self.warnings: list[str] = []
         self.signals: list[UserSignal] = []
-        self.history: list[tuple[str, tuple[Any, ...]]] = []
+        self.history: list[CausedRow] = []
         self.dead: list[str] = []
         self.say(*records)
 
@@ -76,7 +78,7 @@ class Told:
             return
         self.warnings += out.warnings
         self.signals += out.signals
-        self.history += [(table, values) for table, _, values in out.rows]
+        self.history += out.history
         self.dead += [late.reason for late in out.late]
 
     @property
@@ -91,8 +93,7 @@ class Told:
 
     def revisions(self, kind: str) -> list[Json]:
         """The revisions of `status`, `subject`, `reply_to` or a type of session memory."""
-        names = ("id", "owner", "entity", "entity_id", "kind", "op", "before", "after", "reason")
-        found = [dict(zip(names, row, strict=False)) for t, row in self.history if t == "revisions"]
+        found = [asdict(row) for row in self.history if isinstance(row, Revision)]
         return [one for one in found if one["kind"] == kind]
 
     def statuses(self) -> list[tuple[str, str]]:
@@ -102,5 +103,5 @@ class Told:
 
     def replies(self) -> dict[str, str]:
         """event -> the event it provisionally replies to; the newest link stands."""
-        links = (row for table, row in self.history if table == "links")
-        return {row[2]: row[3] for row in links}
+        links = (row for row in self.history if isinstance(row, Link))
+        return {row.from_event_id: row.to_event_id for row in links}

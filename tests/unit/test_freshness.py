@@ -44,7 +44,7 @@ def test_a_generation_that_is_behind_is_refused(history: Path) -> None:
     with pytest.raises(ConfigurationError) as refused:
         promote(history, "new")
     assert str(refused.value) == (
-        "generation 'new' is behind: it lacks 2 records that are in the live one for over 60 s, "
+        "generation 'new' is behind: it lacks 2 records that the live one has had for over 60 s, "
         "from turns/1 offset 5 on; let its workers and sink catch up (`turnfold lag` shows how "
         "far they are), or promote it with --behind"
     )
@@ -59,7 +59,7 @@ def test_it_may_be_wanted_all_the_same(history: Path) -> None:
     assert rollback(history, behind=True).current == "new"
 
 
-def test_what_came_just_now_is_waited_for_by_nobody(tmp_path: Path) -> None:
+def test_what_came_just_now_is_not_waited_for(tmp_path: Path) -> None:
     root = tmp_path / "h"
     read = [("turns", 0, offset, LONG_AGO) for offset in range(3)]
     now = int(time.time()) * SECOND

@@ -9,7 +9,9 @@ import pytest
 
 from schemas.events import RECORD_TYPES
 from schemas.upcast import upcast
-from streams.importers import ImportFault, Skipped, Told, chatgpt_export, convert
+from streams.importers import chatgpt_export
+from streams.importers.base import ImportFault, Skipped, Told
+from streams.importers.convert import convert
 
 Json = dict[str, Any]
 HIDDEN = {"is_visually_hidden_from_conversation": True}

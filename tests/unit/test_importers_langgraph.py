@@ -15,7 +15,8 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from schemas.events import RECORD_TYPES
 from schemas.upcast import upcast
-from streams.importers import ImportFault, NoUser, Skipped, Told, convert
+from streams.importers.base import ImportFault, NoUser, Skipped, Told
+from streams.importers.convert import convert
 
 CALL = {"name": "price", "args": {"sku": "A1"}, "id": "c1"}
 MESSAGES: list[BaseMessage] = [

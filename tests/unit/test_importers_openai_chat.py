@@ -10,7 +10,9 @@ import pytest
 from schemas.base import parse_time
 from schemas.events import RECORD_TYPES
 from schemas.upcast import upcast
-from streams.importers import ImportFault, NoUser, Skipped, Told, convert, openai_chat
+from streams.importers import openai_chat
+from streams.importers.base import ImportFault, NoUser, Skipped, Told
+from streams.importers.convert import convert
 
 Json = dict[str, Any]
 SYSTEM = {"role": "system", "content": "No purchases."}

@@ -13,7 +13,8 @@ import pytest
 from schemas.base import JsonObject, parse_time
 from schemas.events import RECORD_TYPES
 from schemas.upcast import upcast
-from streams.importers import Skipped, convert
+from streams.importers.base import Skipped
+from streams.importers.convert import convert
 from tests.acceptance import ledger, reflexion, sgd, tau_bench
 from tests.shared_data import shared
 

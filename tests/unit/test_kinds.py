@@ -17,6 +17,7 @@ from streams.kinds import ID_FIELDS, KINDS, MODELS, RecordKind, kind_of, kind_to
 from streams.pipeline.decode import IDS, decode
 from streams.topology import AGENTS, MEMORY_AGENT, SESSION_AGENT, TOPICS, USER_SIGNALS, topic_of
 from tests.property.world import Json, encode, plan, recursion, result, signal, turn
+from tests.unit.session_told import Told
 
 RECORDS: dict[str, Json] = {
     "turn": turn("e", 0),
@@ -92,7 +93,7 @@ def test_an_agent_sends_nothing_that_the_topology_does_not_say() -> None:
         with pytest.raises(ValueError, match="user-signals is no output of the memory agent"):
             send(USER_SIGNALS.name, b"default/u1", b"{}", origin)
     with pytest.raises(KeyError, match="events"):
-        users.rows([("events", 0, ())], "u1", origin)
+        users.rows(Told(turn("a", 0)).history, "u1", origin)
     assert (len(sessions.outputs), users.outputs) == (1, [])
 
 

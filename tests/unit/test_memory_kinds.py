@@ -16,9 +16,9 @@ from sinks.erasure import conditions, scope
 from sinks.history import connect
 from sinks.root import open_root
 from sinks.views import ABOUT, VIEWS
-from streams.folds import affect, graph, learner, memory, states
+from streams.folds import affect, ends, graph, learner, memory, states
 from streams.kinds import KINDS, REVISED_KINDS
-from streams.pipeline.entity import ROW_TYPES
+from streams.pipeline.entity import ROW_KINDS
 from streams.topology import MEMORY_AGENT, REVISED_TOPICS, TOPICS
 
 DOCUMENT_FIELDS = {
@@ -90,10 +90,12 @@ def test_the_newest_revision_of_a_kind_has_what_its_readers_ask_for(kind: Memory
 
 def test_revised_kinds_have_rows_of_their_own_and_a_topic() -> None:
     assert [item.kind for item in REVISED_KINDS] == list(REVISED)
-    others = {memory.User, states.State, graph.Member, affect.MoodRow, learner.Learner,
-              learner.Topic}  # fmt: skip
-    types = set(ROW_TYPES["users"].values())
-    assert types == others | {item.row for item in REVISED_KINDS}, "two have one letter"
+    others = {bytes, memory.User, states.State, graph.Member, affect.MoodRow, learner.Learner,
+              learner.Topic, ends.Ends}  # fmt: skip
+    types = {kind.letter: kind.type for kind in ROW_KINDS["users"]}
+    assert set(types.values()) == others | {item.rows.type for item in REVISED_KINDS}, (
+        "two have one letter"
+    )
     for item in REVISED_KINDS:
         topic = REVISED_TOPICS[item.kind.name]
         assert topic in TOPICS and topic in MEMORY_AGENT.outputs

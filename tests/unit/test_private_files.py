@@ -66,7 +66,7 @@ def test_keys_are_their_owners_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_another_account_may_read_where_that_is_said(tmp_path: Path) -> None:
+def test_another_account_may_read_where_that_is_set(tmp_path: Path) -> None:
     history = tmp_path / "history"
     done("run", CONVERSATIONS, "--history", history, env=environment(TURNFOLD_UMASK="027"))
     assert stat.S_IMODE(history.stat().st_mode) == 0o750

@@ -1,7 +1,8 @@
-"""What is read quickly is what is read slowly: the short cuts of `streams.reading`."""
+"""What is read quickly is what is read slowly: the short cuts of `reading`, `listing`."""
 
 import random
 from collections.abc import Callable
+from importlib.resources import as_file
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from schemas.time import HOUR, MINUTE, parse_time
 from sinks.history import connect, quoted, read
 from sinks.root import open_root
 from sinks.tables import SCHEMAS
-from streams import reading
+from streams import listing, reading
 from streams.errors import DataRefused
 from streams.files import local
 from streams.folds.rules import Rules
@@ -71,7 +72,7 @@ def test_why_of_everything_is_what_the_macro_says(history: Path) -> None:
         for one in slow:
             for name in ("before", "after"):
                 one[name] = None if one[name] is None else msgspec.json.decode(one[name])
-        assert reading.why(history, "default", entity_id) == slow
+        assert listing.why(history, "default", entity_id) == slow
 
 
 def test_states_of_one_user_are_theirs_among_all(history: Path) -> None:
@@ -152,7 +153,7 @@ def test_a_timeline_is_what_the_views_say(history: Path) -> None:
         assert len(keys) > 1
         for key in (one["k"] for one in keys):
             slow = asked(history, TURNS.format(f"e.{column} = {quoted(key)}"))
-            found = reading.timeline(history, "default", key, of_users=of_users)
+            found = listing.timeline(history, "default", key, of_users=of_users)
             assert as_shown(found, slow) == slow
 
 
@@ -193,18 +194,18 @@ def test_the_pages_of_a_timeline_are_all_of_it(talkative: Path, key: str, of_use
     theirs = f"(e.session_id = {quoted(key)} OR e.user_id = {quoted(key)})"
     slow = asked(talkative, TURNS.format(theirs))
     assert len(slow) == len(asked(talkative, f"SELECT 1 FROM event_current e WHERE {theirs}"))
-    whole = reading.timeline(talkative, "default", key, of_users=of_users)
+    whole = listing.timeline(talkative, "default", key, of_users=of_users)
     assert as_shown(whole, slow) == slow
     places = [(parse_time(one["occurred_at"]), one["event_id"]) for one in slow]
     size = len(slow) // 3
     for start in {1, size, len(slow) // 2, len(slow) - 1}:
         rest = [one for one, place in zip(whole, places, strict=True) if place > places[start - 1]]
-        page = reading.timeline(
+        page = listing.timeline(
             talkative, "default", key, of_users=of_users, after=places[start - 1], limit=size
         )
         assert page == rest[:size]
     with pytest.raises(DataRefused):
-        reading.timeline(talkative, "default", key, of_users=of_users, after=places[-1])
+        listing.timeline(talkative, "default", key, of_users=of_users, after=places[-1])
 
 
 def test_a_timeline_shows_the_row_that_stands_whoever_it_names(tmp_path: Path) -> None:
@@ -214,9 +215,9 @@ def test_a_timeline_shows_the_row_that_stands_whoever_it_names(tmp_path: Path) -
     running = row("events", **turn, user_id="u", status="running")
     write(root, events=[running, row("events", **turn, user_id="v", status="done")])
     with pytest.raises(DataRefused):
-        reading.timeline(root, "default", "u")
+        listing.timeline(root, "default", "u")
     for key in "vs":
-        assert [one["status"] for one in reading.timeline(root, "default", key)] == ["done"]
+        assert [one["status"] for one in listing.timeline(root, "default", key)] == ["done"]
 
 
 def test_a_user_is_what_the_views_say(history: Path) -> None:
@@ -239,13 +240,47 @@ def test_a_user_is_what_the_views_say(history: Path) -> None:
         assert [found["profile"]] == profiles
 
 
+def test_a_user_as_of_a_time_is_what_the_records_up_to_then_make(tmp_path: Path) -> None:
+    """The profile, too: that of now knows what came later."""
+    with as_file(CONVERSATIONS) as sample:
+        lines = sample.read_bytes().splitlines(keepends=True)
+    local.run([_file(tmp_path / "all.ndjson", lines)], tmp_path / "all")
+    records = [msgspec.json.decode(line) for line in lines if line.startswith(b"{")]
+    seen = 0
+    for day in ("2026-03-03", "2026-03-06", "2026-03-10"):
+        at = reading.parse_moment(day)
+        assert at is not None
+        early = [
+            msgspec.json.encode(record) + b"\n"
+            for record in records
+            if "occurred_at" in record and parse_time(record["occurred_at"]) <= at
+        ]
+        local.run([_file(tmp_path / f"{day}.ndjson", early)], tmp_path / day)
+        for owner in ("emma", "lin", "yui"):
+            then = reading.user(tmp_path / "all", "default", owner, at)
+            expected = reading.user(tmp_path / day, "default", owner)
+            now = reading.user(tmp_path / "all", "default", owner)
+            assert (then["profile"], then["preferences"]) == (
+                expected["profile"], expected["preferences"],
+            )  # fmt: skip
+            seen += then["profile"] != now["profile"]
+    assert seen > 4, "the sample goes on after these days"
+    before = reading.user(tmp_path / "all", "default", "lin", reading.parse_moment("2026-02-01"))
+    assert not any(before[name] for name in before if name != "user_id"), "known later"
+
+
+def _file(path: Path, lines: list[bytes]) -> str:
+    path.write_bytes(b"".join(lines))
+    return str(path)
+
+
 @pytest.mark.parametrize(
     "ask",
     [
         lambda root: reading.session(root, "default", "x", None, AT),
-        lambda root: reading.timeline(root, "default", "x"),
+        lambda root: listing.timeline(root, "default", "x"),
         lambda root: reading.user(root, "default", "x", AT),
-        lambda root: reading.why(root, "default", "x"),
+        lambda root: listing.why(root, "default", "x"),
     ],
     ids=["session", "timeline", "user", "why"],
 )

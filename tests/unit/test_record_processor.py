@@ -69,7 +69,7 @@ class Files:
 
     def __init__(self, extract: Extract | None = None) -> None:
         self.tables = Tables()
-        self.applier = Applier(self.tables, extract)
+        self.applier = Applier(self.tables, Rules(), extract)
         self.letters: list[Letter] = []
         self.given = 0
 
@@ -103,8 +103,8 @@ class Kafka:
     """Both agents, without a broker: signals and plans are messages from one to the other."""
 
     def __init__(self, extract: Extract | None = None) -> None:
-        self.sessions = SessionAgent(0, MemoryRows(), PARTITIONS, None)
-        self.users = MemoryAgent(0, MemoryRows(), PARTITIONS)
+        self.sessions = SessionAgent(0, MemoryRows(), PARTITIONS, None, Rules())
+        self.users = MemoryAgent(0, MemoryRows(), PARTITIONS, Rules())
         self.sessions.processor.extract = extract
         self.letters: list[Letter] = []
         self.hops: list[str] = []
@@ -272,7 +272,7 @@ def test_a_result_that_fits_no_call_keeps_what_it_wrote(shell: Callable[..., She
 
 
 @every_shell
-def test_a_waiting_result_that_fits_nothing_is_counted_anew(shell: Callable[..., Shell]) -> None:
+def test_a_waiting_result_that_fits_nothing_is_counted_again(shell: Callable[..., Shell]) -> None:
     running = shell()
     assert running.give(result("r", 0, "unknown")) == APPLIED
     assert running.give(call(1)) == APPLIED
@@ -289,7 +289,7 @@ def broken(*_: Any) -> Any:
 
 
 @every_tier
-def test_a_fold_that_raises_makes_a_dead_letter_and_the_stream_goes_on(
+def test_a_fold_that_raises_makes_a_dead_letter_and_the_stream_continues(
     shell: Callable[..., Shell], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running = shell()
@@ -328,7 +328,7 @@ class NoDisk(Tables):
 
 def test_a_store_that_cannot_be_read_is_no_records_fault() -> None:
     tables = NoDisk()
-    applier = Applier(tables)
+    applier = Applier(tables, Rules())
     with pytest.raises(StoreError):
         applier.apply([(encode(turn("e", 0, user_id="u1")), ("test", 0, 1))])
     with pytest.raises(StoreError):

@@ -242,6 +242,8 @@ def test_pages_follow_each_other(sample: Path) -> None:
         {"cursor": "WzFd"},
         {"cursor": HUGE},
         {"kinds": ("x",)},
+        {"kinds": ("",)},
+        {"kinds": ()},
     ],
 )
 def test_what_cannot_be_asked_is_refused(sample: Path, wrong: dict[str, Any]) -> None:
@@ -396,7 +398,7 @@ def test_a_killed_build_leaves_the_index_before(tmp_path: Path) -> None:
     assert not list((history / "_search").glob("*.making"))
 
 
-def test_a_broken_index_is_built_anew(tmp_path: Path) -> None:
+def test_a_broken_index_is_built_again(tmp_path: Path) -> None:
     history = run(tmp_path, "a", [turn("1", user_input="the heron")])
     update(history, "default").write_bytes(b"no database" * 1000)
     assert ids(history, "heron") == ["1"]
@@ -441,7 +443,7 @@ def test_without_an_index_nothing_is_built_unasked(tmp_path: Path) -> None:
     history = run(tmp_path, "a", [turn("1")])
     with pytest.raises(NotIndexed):
         search(history, "default", Query(text="say", now=NOW), update=False)
-    forget(history, "default")
+    forget(history, "default", "u")
     assert not (history / "_search").exists()
 
 
@@ -469,3 +471,65 @@ def test_the_command(sample: Path) -> None:
 def test_a_cursor_is_kept_whole() -> None:
     cursor = queries.Cursor(NOW, 1.25, 7)
     assert queries.decode(queries.encode(cursor)) == cursor
+
+
+# --- the turns around a hit -------------------------------------------------------------------
+
+
+def around(history: Path, text: str, count: int, **given: Any) -> list[tuple[int, str]]:
+    """The neighbours of the best hit: place and id."""
+    hit = asked(history, text, neighbours=count, kinds=("event",), **given)[0]
+    return [(one.place, one.id) for one in hit.neighbours]
+
+
+def talk(number: int, **more: Any) -> dict[str, Any]:
+    """A turn of minute `number` of a session of many."""
+    at = f"2026-01-01T{number // 60:02}:{number % 60:02}:00Z"
+    return turn(f"e{number:02}", occurred_at=at, user_input=f"word{number}", **more)
+
+
+def test_neighbours_are_the_turns_around_a_hit_in_time(tmp_path: Path) -> None:
+    """Also where one came late, and across the index's passages."""
+    late = 17
+    turns = [talk(number) for number in range(40) if number != late]
+    others = [turn(f"o{n}", session_id="other", user_input="elsewhere") for n in range(40)]
+    history = run(tmp_path, "a", [*turns, *others, talk(late)])
+    for number in (0, 1, 15, 16, 18, 31, 32, 39):
+        expected = [
+            (near - number, f"e{near:02}")
+            for near in range(number - 2, number + 3)
+            if near != number and 0 <= near < 40
+        ]
+        assert around(history, f"word{number}", 2) == expected
+
+
+def test_neighbours_keep_to_the_user_and_the_time_asked_about(tmp_path: Path) -> None:
+    turns = [talk(0), talk(1), talk(2), talk(3, user_id="v"), talk(4)]
+    history = run(tmp_path, "a", turns)
+    assert around(history, "word2", 1) == [(-1, "e01"), (1, "e03")]
+    assert around(history, "word2", 1, user_id="u") == [(-1, "e01"), (1, "e04")]
+    then = parse_time("2026-01-01T00:02:00Z")
+    assert around(history, "word2", 1, as_of=then) == [(-1, "e01")]
+
+
+def test_only_events_have_neighbours_and_a_long_one_is_cut(tmp_path: Path) -> None:
+    long = turn("e02", occurred_at="2026-01-01T00:02:00Z", user_input="x" * 5000)
+    history = run(
+        tmp_path, "a", [talk(1), long, state("p", "s", "word1 too", "2026-01-02T00:00:00Z")]
+    )
+    by_kind = {hit.kind: hit.neighbours for hit in asked(history, "word1", neighbours=1)}
+    assert by_kind["state"] == []
+    assert [one.text for one in by_kind["event"]] == ["x" * 600]
+    assert all(not hit.neighbours for hit in asked(history, "word1"))
+
+
+@pytest.mark.parametrize("count", [-1, 6])
+def test_too_many_neighbours_are_refused(sample: Path, count: int) -> None:
+    with pytest.raises(UsageError, match="neighbours"):
+        asked(sample, "cat", neighbours=count)
+
+
+def test_the_command_shows_neighbours_in_order(tmp_path: Path) -> None:
+    history = run(tmp_path, "a", [talk(number) for number in range(3)])
+    shown = turnfold("search", "word1", "--history", history, "--neighbours", "1").out
+    assert [line.strip() for line in shown.splitlines()[1:]] == ["-1 word0", "word1", "+1 word2"]

@@ -6,11 +6,13 @@ import pytest
 
 from streams.files import store as stores
 from streams.files.store import Store
-from streams.folds.session_state import Session
+from streams.folds.index import RUNS
+from streams.folds.session_state import HEADER, Session
 from streams.pipeline.entity import ENTITY, ROW, Entity, Where
 
 SESSIONS = 100
 TEXT = b"said" * 500
+TURNS, SAID = RUNS.key("turns"), RUNS.key("text")
 
 
 class Watched(Store):
@@ -32,9 +34,9 @@ def where(number: int) -> Where:
 def speak(store: Store, number: int, turn: int) -> None:
     """A turn of a session: its text, and how many it has had."""
     entity = store.entity(*where(number))
-    assert entity.get("i/turns") == (b"%d" % turn if turn else None)
-    entity.put("i/text", TEXT)
-    entity.put("i/turns", b"%d" % (turn + 1))
+    assert entity.get(TURNS) == (b"%d" % turn if turn else None)
+    entity.put(SAID, TEXT)
+    entity.put(TURNS, b"%d" % (turn + 1))
     store.keep(entity)
 
 
@@ -104,17 +106,17 @@ def test_an_entity_is_packed_as_it_is_on_disk(tmp_path: Path) -> None:
     store = Store(tmp_path)
     in_turn(store, 2)
     entity = store.entity(*where(0))
-    entity.put("h", Session(seq=7))
-    entity.put("i/gone", b"x")
+    entity.put(HEADER, Session(seq=7))
+    entity.put(RUNS.key("gone"), b"x")
     store.keep(entity)
-    entity.put("i/never", b"y")
+    entity.put(RUNS.key("never"), b"y")
     entity.rollback()
-    entity.delete("i/turns")
-    entity.delete("i/gone")
+    entity.delete(TURNS)
+    entity.delete(RUNS.key("gone"))
     store.keep(entity)
     store.commit({})
     on_disk = store.committed(*where(0))
-    assert on_disk.get("h") == Session(seq=7)
+    assert on_disk.get(HEADER) == Session(seq=7)
     at_hand = store.entity(*where(0))
     assert at_hand is not entity
     assert list(at_hand.scan("")) == list(on_disk.scan(""))

@@ -1,0 +1,195 @@
+"""What search ranks higher, and why."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.base import parse_time
+from streams.search import Hit, build
+from streams.search.months import Month, month_named
+from streams.search.store import Index, connected
+from tests.command import turn, turnfold
+from tests.unit.test_search import asked, ids, run, state
+
+
+def said(number: int, text: str, **more: Any) -> dict[str, Any]:
+    """A turn of a minute of its own."""
+    at = f"2026-01-01T{number // 60:02}:{number % 60:02}:00Z"
+    return turn(f"e{number}", **{"occurred_at": at, "user_input": text, **more})
+
+
+def best(history: Path, text: str, **given: Any) -> Hit:
+    return asked(history, text, **given)[0]
+
+
+# --- what stands around a turn ----------------------------------------------------------------
+
+
+def test_a_turn_is_lifted_by_those_beside_it_and_never_more_than_by_its_own(tmp_path: Path) -> None:
+    lines = ["the weather is fine", "my dog barks at the postman", "we called it Biscuit, a dog",
+             "nothing else happened", "the garden has roses"]  # fmt: skip
+    far = said(50, "a dog in another talk", session_id="far")
+    history = run(tmp_path, "a", [*(said(n, line) for n, line in enumerate(lines)), far])
+    hits = {hit.id: hit for hit in asked(history, "dog postman called")}
+    assert list(hits)[:2] == ["e1", "e2"] or list(hits)[:2] == ["e2", "e1"]
+    assert hits["e2"].why["near"] > 0 and "near" not in hits["e50"].why
+    assert all(hit.why.get("near", 0) <= hit.why["words"] + 1e-6 for hit in hits.values())
+
+
+def test_a_turn_of_another_passage_of_the_session_is_beside_it_too(tmp_path: Path) -> None:
+    """The index cuts a session into passages of sixteen."""
+    lines = [said(n, "filler") for n in range(15)]
+    lines += [said(15, "a giraffe"), said(16, "an okapi"), said(17, "okapi, okapi")]
+    history = run(tmp_path, "a", lines)
+    hits = {hit.id: hit for hit in asked(history, "giraffe okapi")}
+    assert hits["e16"].why["near"] > 0 and "near" not in hits["e17"].why
+
+
+@pytest.mark.parametrize("mark", ["?", "？"])
+@pytest.mark.parametrize("answer", ["", "The Wolves."])
+def test_the_turn_after_a_question_without_an_answer_is_its_reply(
+    tmp_path: Path, mark: str, answer: str
+) -> None:
+    lines = [
+        said(0, "Ann: hello"),
+        said(1, f"Bea: Which team did you sign with{mark}", agent_answer=answer),
+        said(2, "Ann: It was the Wolves!"),
+        said(3, "Bea: nice"),
+        said(4, "Ann: thanks"),
+    ]
+    hits = asked(run(tmp_path, "a", lines), "Which team did Ann sign with?")
+    assert hits[0].id == "e1"
+    assert [hit.id for hit in hits if "reply" in hit.why] == ([] if answer else ["e2"])
+    assert answer or hits[1].id == "e2"
+
+
+# --- who speaks -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prefixed", [True, False])
+def test_whom_the_question_names_is_who_speaks_not_who_is_spoken_to(
+    tmp_path: Path, prefixed: bool
+) -> None:
+    talk = [("Ann", "Hi Bea, I bought a violin."), ("Bea", "Hi Ann, I bought a violin."),
+            ("Ann", "Nice."), ("Bea", "Yes.")]  # fmt: skip
+    lines = [
+        said(n, f"{who}: {text}" if prefixed else text, user_id="u" if prefixed else f"talk-{who}")
+        for n, (who, text) in enumerate(talk)
+    ]
+    history = run(tmp_path, "a", lines)
+    assert best(history, "What did Ann buy? A violin?").id == "e0"
+    assert best(history, "What did Bea buy? A violin?").id == "e1"
+    assert best(history, "What did Bea buy? A violin?").why["speaker"] > 0
+
+
+# --- answers ----------------------------------------------------------------------------------
+
+
+def test_a_long_answer_counts_less_than_what_a_user_said(tmp_path: Path) -> None:
+    long = "You could try a violin. " + "There are many things that one could do here. " * 40
+    lines = [
+        said(0, "What could I learn?", agent_answer=long, session_id="a"),
+        said(1, "I play the violin.", agent_answer="Good.", session_id="b"),
+        *(said(n, "Thank you.", session_id=f"c{n}") for n in range(2, 9)),
+    ]
+    history = run(tmp_path, "a", lines)
+    assert ids(history, "violin")[:2] == ["e1", "e0"]
+
+
+def test_what_only_an_answer_says_is_found(tmp_path: Path) -> None:
+    history = run(tmp_path, "a", [said(0, "Which one?", agent_answer="The Stradivari.")])
+    (hit,) = asked(history, "stradivari")
+    assert hit.text == "Which one?\nThe Stradivari."
+    assert [hit.text[start:end] for start, end in hit.matches] == ["Stradivari"]
+
+
+# --- when -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "month"),
+    [
+        ("What did she do in July 2023?", Month(2023, 7)),
+        ("Where was he on 3 May?", Month(None, 5, 3)),
+        ("on the 3rd of May, 2022", Month(2022, 5, 3)),
+        ("on May 3rd", Month(None, 5, 3)),
+        ("May 3, 2022", Month(2022, 5, 3)),
+        ("What happened on 2026-03-14?", Month(2026, 3, 14)),
+        ("since August", Month(None, 8)),
+        ("in Sept 2021", None),
+        ("in Sep 2021", Month(2021, 9)),
+        ("2023年5月に何をした", Month(2023, 5)),
+        ("3月14日去了哪里", Month(None, 3, 14)),
+        ("May I ask where the march ends?", None),
+        ("2026-13-01 or 14月", None),
+        ("in 2023", None),
+    ],
+)
+def test_the_month_that_a_question_names(text: str, month: Month | None) -> None:
+    assert month_named(text) == month
+
+
+def test_what_was_said_in_the_named_month_is_lifted(tmp_path: Path) -> None:
+    lines = [
+        said(
+            n, "We went to the museum.", session_id=f"s{n}", occurred_at=f"2025-{n:02}-05T00:00:00Z"
+        )
+        for n in range(1, 13)
+    ]
+    history = run(tmp_path, "a", lines)
+    assert best(history, "Which museum was it in April?").id == "e4"
+    assert best(history, "Which museum was it in April 2025?").why["month"] > 0
+    assert all("month" not in hit.why for hit in asked(history, "museum in April 2024"))
+
+
+# --- what has ended ---------------------------------------------------------------------------
+
+
+def test_what_has_ended_ranks_below_what_stands_unless_it_is_asked_for(tmp_path: Path) -> None:
+    lines = [
+        state("p1", "old", "Lives in Oslo with two cats.", "2026-01-01T00:00:00Z",
+              valid_from="2026-01-01T00:00:00Z", valid_to="2026-02-01T00:00:00Z"),
+        state("p2", "new", "Lives with one dog in the town of Bergen by the sea.",
+              "2026-02-01T00:00:00Z"),
+    ]  # fmt: skip
+    history = run(tmp_path, "a", lines)
+    assert ids(history, "lives in Oslo or Bergen?", kinds=("state",)) == ["new", "old"]
+    assert best(history, "lives with cats", kinds=("state",), limit=2).why.get("closed", 0) <= 0
+    for text in ("where did she live before: Oslo?", "she used to live in Oslo", "以前 Oslo"):
+        hits = asked(history, text, kinds=("state",))
+        assert hits[0].id == "old" and "closed" not in hits[0].why
+    then = parse_time("2026-01-15T00:00:00Z")
+    assert ids(history, "lives in Oslo", kinds=("state",), as_of=then) == ["old"]
+
+
+# --- the order --------------------------------------------------------------------------------
+
+
+def test_parts_add_up_to_the_score_and_the_order_is_the_same_each_time(tmp_path: Path) -> None:
+    lines = [said(n, "the dog and the cat", session_id=f"s{n % 3}") for n in range(30)]
+    history = run(tmp_path, "a", lines)
+    hits = asked(history, "a dog with a cat", limit=100)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    for hit in hits:
+        assert hit.score == pytest.approx(sum(hit.why.values()), abs=1e-5)
+    assert ids(history, "a dog with a cat", limit=100) == [hit.id for hit in hits]
+
+
+# --- the file ---------------------------------------------------------------------------------
+
+
+def test_an_index_of_another_format_is_built_anew_and_said_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    history = run(tmp_path, "a", [said(0, "the heron")])
+    assert ids(history, "heron") == ["e0"]
+    path = build.current(history, "default")
+    assert path is not None
+    index = Index(connected(path))
+    index.note("format", 4)
+    index.close()
+    assert ids(history, "heron") == ["e0"]
+    assert "of format 4" in caplog.text and "building it anew" in caplog.text
+    assert not path.exists()
+    assert turnfold("search", "heron", "--history", history).err == ""

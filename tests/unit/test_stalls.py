@@ -1,0 +1,94 @@
+"""When a lane is said to be stalled: work to do and no progress, for as long as is patient."""
+
+from collections.abc import Callable
+from typing import cast
+
+import pytest
+from aiokafka.structs import TopicPartition
+
+from streams.kafka.transport import lane as lane_module
+from streams.kafka.transport import lanes as lanes_module
+from streams.kafka.transport.lane import Lane
+from streams.kafka.transport.lanes import GroupSource, Lanes
+from streams.kafka.transport.processing import LaneSettings
+from tests.kafka.counting_worker import plan, topics
+
+CLICKS = TopicPartition(topics("group")[0], 0)
+
+
+class Log:
+    """How far the broker's log goes beyond what was fetched, and when it last answered."""
+
+    def __init__(self) -> None:
+        self.ahead: dict[TopicPartition, int] = {}
+        self.silent: float | None = 0.0
+
+    def behind(self, at: TopicPartition) -> int:
+        return self.ahead.get(at, 0)
+
+    def heard(self, at: TopicPartition) -> float | None:
+        return self.silent
+
+
+class Watched:
+    """A lane that is ready, under a clock that `after` moves."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1_000.0
+        for module in (lane_module, lanes_module):
+            monkeypatch.setattr(module, "monotonic", lambda: self.now)
+        self.log = Log()
+        counting = plan("group")
+        self.lanes = Lanes("group", [counting], LaneSettings(stall_after=30.0))
+        self.lanes._source = cast(GroupSource, self.log)
+        self.lane = Lane(counting, 0, self.lanes)
+        self.lane.enter("ready")
+
+    def after(self, seconds: int) -> int:
+        """How many stalls were told when the seconds are over; it looks each second."""
+        for _ in range(seconds):
+            self.now += 1.0
+            self.lanes._look_at(self.lane)
+        return self.lanes.stalls
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
+    return Watched(monkeypatch)
+
+
+def comes(watched: Watched) -> None:
+    watched.log.ahead[CLICKS] = 2
+
+
+def is_fetched(watched: Watched) -> None:
+    watched.lane._gathering.records = 2
+
+
+def is_folded(watched: Watched) -> None:
+    watched.lane.enter("committing")
+
+
+@pytest.mark.parametrize("work", [comes, is_fetched, is_folded])
+@pytest.mark.parametrize("idle", [0, 29, 1_000])
+def test_the_time_without_work_is_not_counted(
+    watched: Watched, work: Callable[[Watched], None], idle: int
+) -> None:
+    assert watched.after(idle) == 0
+    work(watched)
+    assert watched.after(29) == 0
+    assert watched.after(3) == 1
+
+
+def test_a_stall_that_ended_begins_anew(watched: Watched) -> None:
+    comes(watched)
+    assert (watched.after(40), watched.lanes.stalled) == (1, 1)
+    watched.log.ahead.clear()
+    assert (watched.after(1), watched.lanes.stalled) == (1, 0)
+    comes(watched)
+    assert (watched.after(29), watched.lanes.stalled) == (1, 0)
+
+
+def test_a_broker_that_does_not_answer_is_a_stall_without_work(watched: Watched) -> None:
+    watched.log.silent = 31.0
+    assert watched.after(1) == 1
