@@ -12,19 +12,22 @@ from turnfold_client.errors import (
     ConflictError,
     ForbiddenError,
     InvalidError,
+    LocalServerError,
     NoHistoryError,
     NoRoomError,
     NotFoundError,
+    NotKeptError,
     NotReadyError,
     ReplyError,
     ServerError,
+    SpoolError,
     StatusError,
     TooLargeError,
     UnauthorizedError,
     UnreachableError,
 )
 from turnfold_client.events import SessionEvent
-from turnfold_client.models import SessionUpdate, UserEvent, UserUpdate
+from turnfold_client.models import SessionUpdate, StateCorrection, UserEvent, UserUpdate
 from turnfold_client.sync_client import Turnfold
 from turnfold_client.times import format_time, parse_time
 from turnfold_client.version import __version__
@@ -37,14 +40,18 @@ __all__ = [
     "ConflictError",
     "ForbiddenError",
     "InvalidError",
+    "LocalServerError",
     "NoHistoryError",
     "NoRoomError",
     "NotFoundError",
+    "NotKeptError",
     "NotReadyError",
     "ReplyError",
     "ServerError",
     "SessionEvent",
     "SessionUpdate",
+    "SpoolError",
+    "StateCorrection",
     "StatusError",
     "TooLargeError",
     "Turnfold",

@@ -147,8 +147,7 @@ class Attempts:
         if isinstance(outcome, httpx.TransportError):
             asked = None
             if not self._left:
-                about = f"{call.method} {call.path}: {outcome or type(outcome).__name__}"
-                raise errors.UnreachableError(about) from outcome
+                raise errors.UnreachableError(_unanswered(call, outcome)) from outcome
         elif outcome.status_code in RETRIED - call.gives.keys() and self._left:
             asked = retry_after(outcome)
         else:
@@ -156,6 +155,15 @@ class Attempts:
         self._left -= 1
         wait, self._wait = self._wait * random.uniform(0.5, 1), 2 * self._wait
         return min(wait if asked is None else asked, LONGEST_WAIT)
+
+
+def _unanswered(call: Call[Any], error: httpx.TransportError) -> str:
+    at = error.request.url
+    return (
+        f"{call.method} {call.path}: no answer from {at.scheme}://{at.netloc.decode()} "
+        f"({str(error) or type(error).__name__}): check the address, and that `turnfold serve` "
+        "runs there; then call again"
+    )
 
 
 def retry_after(response: httpx.Response) -> float | None:

@@ -2,6 +2,9 @@
 
 ClientError
   + UnreachableError         no answer in time
+  + LocalServerError         no server could be started (`Turnfold.local`)
+  + SpoolError               the spool cannot be read or written
+  + NotKeptError             an adapter cannot keep this as it is; says what to do
   + ReplyError               the answer is not Turnfold's, or of a newer version than this client
   + StatusError              a problem document (RFC 9457), in `problem`
       + BadRequestError      400  not JSON, no tenant
@@ -29,7 +32,19 @@ class ClientError(Exception):
 
 
 class UnreachableError(ClientError):
-    """No answer; `__cause__` is httpx's own error."""
+    """No answer; says what to do. `__cause__` is httpx's own error."""
+
+
+class LocalServerError(ClientError):
+    """No server could be started over a folder; says why, and what to do."""
+
+
+class SpoolError(ClientError):
+    """The spool cannot be read or written."""
+
+
+class NotKeptError(ClientError):
+    """What a framework's adapter cannot keep as it is; says why, and what to do."""
 
 
 class ReplyError(ClientError):

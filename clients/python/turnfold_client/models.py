@@ -63,6 +63,43 @@ class Claim(Open):
     confidence: Confidence = 0.5
 
 
+class ContextItem(Closed):
+    """One item of a pack. `cite` stands for `id` in the text; `/v1/states/{cite}/why` takes it.
+    `detail` is what the pack adds, such as a date; `answer` is what the agent said in a
+    recalled turn. `source`: whose words the item goes back to."""
+
+    section: Literal[
+        "identity", "constraints", "preferences", "facts", "tasks", "mood", "session", "turns"
+    ]
+    kind: Literal["state", "preference", "session_memory", "event"]
+    id: str
+    cite: str
+    text: str
+    detail: str = ""
+    answer: str = ""
+    source: Literal["user", "agent"]
+    said_by: list[str | None] = Field(default_factory=list)
+    session_id: str | None = None
+
+
+class ContextPack(Closed):
+    """What an agent should know of a user. `text` is ready for a prompt and `tokens` long, by a
+    count that is rather too high than too low. `known` is false if nothing is known of the
+    user. `left_out` counts the items that the budget did not hold. `missing` says what could
+    not be looked up, and why; usually it is empty."""
+
+    user_id: str
+    known: bool
+    as_of: Micros
+    known_at: Micros | None
+    max_tokens: Annotated[int, Field(ge=1)]
+    tokens: Annotated[int, Field(ge=0)]
+    left_out: Annotated[int, Field(ge=0)]
+    missing: list[str] = Field(default_factory=list)
+    text: str
+    items: list[ContextItem]
+
+
 class ThreadUpdate(Open):
     """Puts an event into a thread, takes it out, or merges a whole thread into another."""
 
@@ -153,6 +190,41 @@ class DeadLetters(Closed):
     next: str | None
 
 
+class EndUpdate(Open):
+    """What is over: closes the states and revokes the likes that it names, known or still to
+    come. `families`: of states the `payload.family` (without one `payload.category`) or
+    `payload.slot`, of preferences the polarity. `value`: words that what ends has in its value;
+    empty: any value. `whose`: the `payload.whose` of what ends; empty: the user's own. `at`:
+    when it was over; the plan's time if missing."""
+
+    families: Annotated[list[Id], Field(min_length=1, max_length=16)]
+    value: Annotated[str, Field(max_length=512)] = ""
+    whose: Label = ""
+    at: Micros | None = None
+    evidence_event_ids: Annotated[list[Id], Field(max_length=64)] = Field(default_factory=list)
+    reason: Text = ""
+
+
+class ErasureReceipt(Closed):
+    """What was erased. It does not name the user."""
+
+    user_sha256: str
+    sessions: int
+    shared_sessions: int
+    tables: dict[str, dict[str, int]]
+    generations: dict[str, Any] | None = None
+
+
+class Erasure(Closed):
+    """An erasure that was asked for. It does not name the user."""
+
+    id: str
+    status: Literal["waiting", "done"]
+    requested_at: Micros
+    finished_at: Micros | None
+    receipt: ErasureReceipt | None
+
+
 class EventAnnotations(Open):
     """When the event happened and which entities it concerns."""
 
@@ -197,6 +269,15 @@ class Health(Closed):
     generation: str | None
 
 
+class KeptMessage(Closed):
+    """A message of a session, as it was sent."""
+
+    id: str
+    at: Micros
+    user_id: str | None
+    original: str
+
+
 class LearnerHistory(Closed):
     """Counts of activities, and topics in order of first visit."""
 
@@ -212,6 +293,29 @@ class LearnerPreferences(Closed):
     preferred_artifact_strength: Literal["weak", "medium", "strong"] | None = None
     difficulty_preference: Literal["easy", "medium", "hard"] | None = None
     difficulty_preference_strength: Literal["weak", "medium", "strong"] | None = None
+
+
+class ListedSession(Closed):
+    """A session of which something is stored."""
+
+    session_id: str
+    user_id: str | None
+    users: int
+    started_at: Micros | None
+    last_active: Micros
+    turns: int
+    memory_items: int
+
+
+class ListedUser(Closed):
+    """A user of whom something is stored."""
+
+    user_id: str
+    last_active: Micros
+    turns: int
+    sessions: int
+    states: int
+    preferences: int
 
 
 class MemoryItemPatch(Open):
@@ -250,6 +354,48 @@ class MemorySummary(Closed):
     recent_behavior: str
 
 
+class MessagePart(Open):
+    """A part of a message's content. Of an image its description is kept, never its bytes."""
+
+    type: str
+    text: str | None = None
+    refusal: str | None = None
+    description: str | None = None
+
+
+class Message(Open):
+    """A message of OpenAI's chat API, or an item of its Responses API. Other fields are
+    ignored."""
+
+    role: Literal["user", "assistant", "system", "developer", "tool", "function"] | None = None
+    type: Literal["message", "function_call", "function_call_output", "reasoning"] | None = None
+    content: str | list[MessagePart] | None = None
+    tool_calls: list[dict[str, Any]] | None = None
+    tool_call_id: str | None = None
+    id: Id | None = None
+    created_at: str | float | None = None
+    original: Text | None = None
+    status: str | None = None
+
+
+class MessageTurn(Closed):
+    """A turn that the messages began, continued or ended."""
+
+    id: str
+    status: Literal["running", "done"]
+    ending: Literal["applied", "duplicate", "dead", "withheld", "accepted", "refused"]
+
+
+class MessagesReply(Closed):
+    """What became of the messages."""
+
+    session_id: str
+    message_ids: list[str]
+    turns: list[MessageTurn]
+    counts: dict[Literal["applied", "duplicate", "dead", "withheld", "accepted", "refused"], int]
+    left_out: dict[str, int]
+
+
 class Metadata(Open):
     """The result of a lesson. `correct_rate` is a share, 0..1."""
 
@@ -269,6 +415,20 @@ class MoodNow(Closed):
     shock_halflife_seconds: Annotated[float, Field(gt=0)]
     shock_severity: Confidence
     last_at: Micros | None
+
+
+class NewMessages(Closed):
+    """The body of `POST /v1/messages`."""
+
+    tenant: Tenant | None = None
+    user_id: Id
+    session_id: Id | None = None
+    messages: Annotated[list[Message], Field(min_length=1, max_length=1000)]
+    client_id: Id | None = None
+    intent: Label | None = None
+    topic: Label | None = None
+    artifact: Label | None = None
+    metadata: Metadata | None = None
 
 
 class Observation(Open):
@@ -435,9 +595,20 @@ class RevisionTold(Closed):
     agent_answer: str | None
 
 
+class SearchNeighbour(Closed):
+    """A turn of the hit's session, `place` turns after it; before it: negative."""
+
+    place: int
+    id: str
+    user_id: str | None
+    at: Micros
+    text: str
+
+
 class SearchHit(Closed):
     """An event, state, preference or session memory item. `matches` are the matching parts of
-    `text`, as [start, end) in characters; `why` is what each signal adds to `score`."""
+    `text`, as [start, end) in characters; `why` is what each signal adds to `score`;
+    `neighbours` are the turns around an event, if asked for, oldest first."""
 
     kind: Literal["event", "state", "preference", "session_memory"]
     id: str
@@ -449,6 +620,9 @@ class SearchHit(Closed):
     matches: list[tuple[int, int]]
     score: float
     why: dict[str, float]
+    neighbours: list[SearchNeighbour] | None = None
+    about_start: Micros | None = None
+    about_end: Micros | None = None
 
 
 class SearchPage(Closed):
@@ -505,12 +679,28 @@ class SessionDocument(Closed):
     context: SessionContext | None = None
 
 
+class SessionList(Closed):
+    """Sessions, the last active first. `next` is the cursor of the next page; null at the
+    end."""
+
+    sessions: list[ListedSession]
+    next: str | None
+
+
 class SessionMemoryDelta(Open):
     """Direct writes to the session memory. Per id the latest turn's operation wins."""
 
     add: Annotated[list[MemoryItemWrite], Field(max_length=64)] = Field(default_factory=list)
     update: Annotated[list[MemoryItemPatch], Field(max_length=64)] = Field(default_factory=list)
     delete: Annotated[list[Id], Field(max_length=64)] = Field(default_factory=list)
+
+
+class SessionMessages(Closed):
+    """Messages of a session in the order in which they came."""
+
+    session_id: str
+    messages: list[KeptMessage]
+    next: str | None
 
 
 class SessionUpdate(Open):
@@ -533,7 +723,8 @@ class ShortTermMemory(Closed):
 
 
 class Signal(Open):
-    """An update of a session's context (scope session) or of a user's profile (scope user)."""
+    """An update of a session's context (scope session) or of a user's profile (scope user); or
+    a message of a session, kept as it was sent."""
 
     schema_version: Annotated[int, Field(ge=1, le=2)] = 1
     type: Literal["signal"] = "signal"
@@ -548,6 +739,8 @@ class Signal(Open):
     topic: Label | None = None
     artifact: Label | None = None
     metadata: Metadata | None = None
+    message: Text | None = None
+    takes_back: Id | None = None
 
 
 class State(Closed):
@@ -565,6 +758,18 @@ class State(Closed):
     status: Literal["active", "done", "closed"]
     evidence_event_ids: list[str] = Field(default_factory=list)
     updated_at: Micros
+
+
+class StateCorrection(Closed):
+    """The body of `PATCH /v1/states/{state_id}`: the fields to change, and why."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=2000)]
+    body_text: Annotated[str, Field(min_length=1, max_length=10000)] | None = None
+    payload: dict[str, Any] | None = None
+    confidence: Confidence | None = None
+    entities: Annotated[list[Label], Field(min_length=1, max_length=64)] | None = None
+    valid_from: Micros | None = None
+    valid_to: Micros | None = None
 
 
 class StateThen(Closed):
@@ -674,6 +879,8 @@ class TimelineTurn(Closed):
     error: str | None
     intent: str | None
     topic: str | None
+    about_start: Micros | None
+    about_end: Micros | None
     v: float | None
     a: float | None
     d: float | None
@@ -738,11 +945,16 @@ class Turn(Open):
 
 
 class UserLearningProfile(Closed):
-    """A user's learning profile. `mastery_score` is the number behind each level, 0..1."""
+    """A user's learning profile. `mastery_score` is the number behind each level, 0..1.
+    `expected_correct` is the probability that the learner's next answer in a topic is right, by
+    topic; `expected_correct_elsewhere` in a topic without answers. It is null in documents
+    written before it was known."""
 
     user_id: str
     mastery: dict[str, Literal["weak", "medium", "strong"]] = Field(default_factory=dict)
     mastery_score: dict[str, float] = Field(default_factory=dict)
+    expected_correct: dict[str, Confidence] = Field(default_factory=dict)
+    expected_correct_elsewhere: Confidence | None = None
     preferences: LearnerPreferences
     history: LearnerHistory
     updated_at: Micros
@@ -765,6 +977,13 @@ class UserEvent(Open):
     topic: Label | None = None
     artifact: Label | None = None
     metadata: Metadata | None = None
+
+
+class UserList(Closed):
+    """Users, the last active first. `next` is the cursor of the next page; null at the end."""
+
+    users: list[ListedUser]
+    next: str | None
 
 
 class UserUpdate(Open):
@@ -804,6 +1023,7 @@ class WritePlan(Open):
     preference_updates: Annotated[list[PreferenceUpdate], Field(max_length=200)] = Field(
         default_factory=list
     )
+    ends: Annotated[list[EndUpdate], Field(max_length=200)] = Field(default_factory=list)
     event_affect: PlanAffect | None = None
     context_updates: ContextUpdates | None = None
     event_annotations: EventAnnotations | None = None

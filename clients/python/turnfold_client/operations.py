@@ -7,9 +7,11 @@ from turnfold_client.calls import (
 )
 from turnfold_client.events import SessionEvent
 from turnfold_client.models import (
-    Accepted, DeadLetterWhole, DeadLetters, EventStream, Health, MemorySummary, MoodNow, Ready,
-    RecordsReply, SearchPage, SessionContext, SessionDocument, SessionUpdate, States,
-    TaskDocument, Timeline, UserDocument, UserLearningProfile, UserUpdate, Why,
+    Accepted, ContextPack, DeadLetterWhole, DeadLetters, Erasure, EventStream, Health,
+    MemorySummary, MessagesReply, MoodNow, NewMessages, Ready, RecordsReply, SearchPage,
+    SessionContext, SessionDocument, SessionList, SessionMessages, SessionUpdate, State,
+    StateCorrection, States, TaskDocument, Timeline, UserDocument, UserLearningProfile,
+    UserList, UserUpdate, Why,
 )
 
 
@@ -18,7 +20,7 @@ def profile(user_id: str) -> Call[UserLearningProfile]:
     return Call("GET", f"/memory/user/{in_path(user_id)}", {200: UserLearningProfile})
 
 
-def context(session_id: str) -> Call[SessionContext]:
+def session_context(session_id: str) -> Call[SessionContext]:
     """GET /memory/session/{session_id}"""
     return Call("GET", f"/memory/session/{in_path(session_id)}", {200: SessionContext})
 
@@ -91,6 +93,50 @@ def post_records(
     )
 
 
+def post_messages(
+    body: NewMessages,
+    *,
+    prefer: str | None = None,
+    idempotency_key: str | None = None,
+) -> Call[MessagesReply]:
+    """POST /v1/messages"""
+    content = encoded(body)
+    return Call(
+        "POST",
+        "/v1/messages",
+        {200: MessagesReply, 202: MessagesReply},
+        headers={"Prefer": prefer, "Idempotency-Key": key(idempotency_key, content)},
+        content=content,
+    )
+
+
+def sessions(
+    *,
+    prefix: str | None = None,
+    user_id: str | None = None,
+    from_: Moment | None = None,
+    to_: Moment | None = None,
+    order: str | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[SessionList]:
+    """GET /v1/sessions"""
+    return Call(
+        "GET",
+        "/v1/sessions",
+        {200: SessionList},
+        query={
+            "prefix": prefix,
+            "user_id": user_id,
+            "from": moment(from_),
+            "to": moment(to_),
+            "order": order,
+            "limit": limit,
+            "cursor": cursor,
+        },
+    )
+
+
 def session(session_id: str, *, as_of: Moment | None = None) -> Call[SessionDocument]:
     """GET /v1/sessions/{session_id}"""
     return Call(
@@ -98,6 +144,22 @@ def session(session_id: str, *, as_of: Moment | None = None) -> Call[SessionDocu
         f"/v1/sessions/{in_path(session_id)}",
         {200: SessionDocument},
         query={"as_of": moment(as_of)},
+    )
+
+
+def session_messages(
+    session_id: str,
+    *,
+    order: str | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[SessionMessages]:
+    """GET /v1/sessions/{session_id}/messages"""
+    return Call(
+        "GET",
+        f"/v1/sessions/{in_path(session_id)}/messages",
+        {200: SessionMessages},
+        query={"order": order, "limit": limit, "cursor": cursor},
     )
 
 
@@ -136,9 +198,77 @@ def task(task_id: str, *, session_id: str | None = None) -> Call[TaskDocument]:
     )
 
 
+def users(
+    *,
+    prefix: str | None = None,
+    from_: Moment | None = None,
+    to_: Moment | None = None,
+    order: str | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[UserList]:
+    """GET /v1/users"""
+    return Call(
+        "GET",
+        "/v1/users",
+        {200: UserList},
+        query={
+            "prefix": prefix,
+            "from": moment(from_),
+            "to": moment(to_),
+            "order": order,
+            "limit": limit,
+            "cursor": cursor,
+        },
+    )
+
+
 def user(user_id: str) -> Call[UserDocument]:
     """GET /v1/users/{user_id}"""
     return Call("GET", f"/v1/users/{in_path(user_id)}", {200: UserDocument})
+
+
+def forget_user(user_id: str, *, prefer: str | None = None) -> Call[Erasure]:
+    """DELETE /v1/users/{user_id}"""
+    return Call(
+        "DELETE",
+        f"/v1/users/{in_path(user_id)}",
+        {200: Erasure, 202: Erasure},
+        headers={"Prefer": prefer},
+    )
+
+
+def erasure(erasure_id: str) -> Call[Erasure]:
+    """GET /v1/erasures/{erasure_id}"""
+    return Call("GET", f"/v1/erasures/{in_path(erasure_id)}", {200: Erasure})
+
+
+def context(
+    user_id: str,
+    *,
+    query: str | None = None,
+    session_id: str | None = None,
+    max_tokens: int | None = None,
+    as_of: Moment | None = None,
+    known_at: Moment | None = None,
+    sections: str | None = None,
+    format: str | None = None,
+) -> Call[ContextPack]:
+    """GET /v1/users/{user_id}/context"""
+    return Call(
+        "GET",
+        f"/v1/users/{in_path(user_id)}/context",
+        {200: ContextPack},
+        query={
+            "q": query,
+            "session_id": session_id,
+            "max_tokens": max_tokens,
+            "as_of": moment(as_of),
+            "known_at": moment(known_at),
+            "sections": sections,
+            "format": format,
+        },
+    )
 
 
 def states(
@@ -188,8 +318,46 @@ def why(
     )
 
 
+def correct_state(
+    state_id: str,
+    body: StateCorrection,
+    *,
+    user_id: str | None = None,
+    prefer: str | None = None,
+    idempotency_key: str | None = None,
+) -> Call[State | Accepted]:
+    """PATCH /v1/states/{state_id}"""
+    content = encoded(body)
+    return Call(
+        "PATCH",
+        f"/v1/states/{in_path(state_id)}",
+        {200: State, 202: Accepted},
+        query={"user_id": user_id},
+        headers={"Prefer": prefer, "Idempotency-Key": key(idempotency_key, content)},
+        content=content,
+    )
+
+
+def end_state(
+    state_id: str,
+    reason: str,
+    *,
+    at: Moment | None = None,
+    user_id: str | None = None,
+    prefer: str | None = None,
+) -> Call[State | Accepted]:
+    """DELETE /v1/states/{state_id}"""
+    return Call(
+        "DELETE",
+        f"/v1/states/{in_path(state_id)}",
+        {200: State, 202: Accepted},
+        query={"reason": reason, "at": moment(at), "user_id": user_id},
+        headers={"Prefer": prefer},
+    )
+
+
 def search(
-    q: str,
+    query: str,
     *,
     user_id: str | None = None,
     session_id: str | None = None,
@@ -199,6 +367,8 @@ def search(
     as_of: Moment | None = None,
     limit: int | None = None,
     cursor: str | None = None,
+    neighbours: int | None = None,
+    about: str | None = None,
 ) -> Call[SearchPage]:
     """GET /v1/search"""
     return Call(
@@ -206,7 +376,7 @@ def search(
         "/v1/search",
         {200: SearchPage},
         query={
-            "q": q,
+            "q": query,
             "user_id": user_id,
             "session_id": session_id,
             "kind": kind,
@@ -215,6 +385,8 @@ def search(
             "as_of": moment(as_of),
             "limit": limit,
             "cursor": cursor,
+            "neighbours": neighbours,
+            "about": about,
         },
     )
 

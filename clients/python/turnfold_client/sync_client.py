@@ -9,10 +9,12 @@ from turnfold_client.sync_sender import Sender
 from turnfold_client.calls import Moment, Records
 from turnfold_client.events import SessionEvent
 from turnfold_client.models import (
-    Accepted, DeadLetter, DeadLetterWhole, DeadLetters, Health, MemorySummary, MoodNow, Ready,
-    RecordsReply, RevisionTold, SearchHit, SearchPage, SessionContext, SessionDocument,
-    SessionUpdate, StateThen, States, TaskDocument, Timeline, TimelineTurn, UserDocument,
-    UserLearningProfile, UserUpdate, Why,
+    Accepted, ContextPack, DeadLetter, DeadLetterWhole, DeadLetters, Erasure, Health,
+    KeptMessage, ListedSession, ListedUser, MemorySummary, MessagesReply, MoodNow, NewMessages,
+    Ready, RecordsReply, RevisionTold, SearchHit, SearchPage, SessionContext, SessionDocument,
+    SessionList, SessionMessages, SessionUpdate, State, StateCorrection, StateThen, States,
+    TaskDocument, Timeline, TimelineTurn, UserDocument, UserLearningProfile, UserList,
+    UserUpdate, Why,
 )
 
 
@@ -23,9 +25,9 @@ class Turnfold(Sender):
         """A user's learning profile."""
         return self._send(operations.profile(user_id))
 
-    def context(self, session_id: str) -> SessionContext:
+    def session_context(self, session_id: str) -> SessionContext:
         """A session's context: what an agent needs before it answers."""
-        return self._send(operations.context(session_id))
+        return self._send(operations.session_context(session_id))
 
     def memory_summary(
         self,
@@ -84,6 +86,70 @@ class Turnfold(Sender):
             operations.post_records(records, prefer=prefer, idempotency_key=idempotency_key),
         )
 
+    def post_messages(
+        self,
+        body: NewMessages,
+        *,
+        prefer: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> MessagesReply:
+        """Adds messages of a conversation to memory: what the user said, what the assistant
+        answered, tool calls and their results. They become turns; an answer belongs to the turn
+        that waits for it. All of the request is stored, or nothing. 202: stored and not applied
+        yet."""
+        return self._send(
+            operations.post_messages(body, prefer=prefer, idempotency_key=idempotency_key),
+        )
+
+    def sessions(
+        self,
+        *,
+        prefix: str | None = None,
+        user_id: str | None = None,
+        from_: Moment | None = None,
+        to_: Moment | None = None,
+        order: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> SessionList:
+        """The sessions, with counts. What was written within the last second or two may be
+        missing."""
+        return self._send(
+            operations.sessions(
+                prefix=prefix,
+                user_id=user_id,
+                from_=from_,
+                to_=to_,
+                order=order,
+                limit=limit,
+                cursor=cursor,
+            ),
+        )
+
+    def iter_sessions(
+        self,
+        *,
+        prefix: str | None = None,
+        user_id: str | None = None,
+        from_: Moment | None = None,
+        to_: Moment | None = None,
+        order: str | None = None,
+        limit: int | None = None,
+    ) -> Iterator[ListedSession]:
+        """The items of all pages of `sessions`."""
+        return self._pages(
+            lambda cursor: operations.sessions(
+                prefix=prefix,
+                user_id=user_id,
+                from_=from_,
+                to_=to_,
+                order=order,
+                limit=limit,
+                cursor=cursor,
+            ),
+            lambda page: page.sessions,
+        )
+
     def session(
         self,
         session_id: str,
@@ -92,6 +158,39 @@ class Turnfold(Sender):
     ) -> SessionDocument:
         """A session with its conversations, memory and context, now or as of a time."""
         return self._send(operations.session(session_id, as_of=as_of))
+
+    def session_messages(
+        self,
+        session_id: str,
+        *,
+        order: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> SessionMessages:
+        """The messages of a session that were sent with `original`, word for word, in the order in
+        which they came. Every message that was answered with 200 is there; an unknown session has
+        none."""
+        return self._send(
+            operations.session_messages(session_id, order=order, limit=limit, cursor=cursor),
+        )
+
+    def iter_session_messages(
+        self,
+        session_id: str,
+        *,
+        order: str | None = None,
+        limit: int | None = None,
+    ) -> Iterator[KeptMessage]:
+        """The items of all pages of `session_messages`."""
+        return self._pages(
+            lambda cursor: operations.session_messages(
+                session_id,
+                order=order,
+                limit=limit,
+                cursor=cursor,
+            ),
+            lambda page: page.messages,
+        )
 
     def timeline(
         self,
@@ -130,9 +229,92 @@ class Turnfold(Sender):
         looked up in the history."""
         return self._send(operations.task(task_id, session_id=session_id))
 
+    def users(
+        self,
+        *,
+        prefix: str | None = None,
+        from_: Moment | None = None,
+        to_: Moment | None = None,
+        order: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> UserList:
+        """The users of whom something is stored, with counts. What was written within the last
+        second or two may be missing."""
+        return self._send(
+            operations.users(
+                prefix=prefix,
+                from_=from_,
+                to_=to_,
+                order=order,
+                limit=limit,
+                cursor=cursor,
+            ),
+        )
+
+    def iter_users(
+        self,
+        *,
+        prefix: str | None = None,
+        from_: Moment | None = None,
+        to_: Moment | None = None,
+        order: str | None = None,
+        limit: int | None = None,
+    ) -> Iterator[ListedUser]:
+        """The items of all pages of `users`."""
+        return self._pages(
+            lambda cursor: operations.users(
+                prefix=prefix,
+                from_=from_,
+                to_=to_,
+                order=order,
+                limit=limit,
+                cursor=cursor,
+            ),
+            lambda page: page.users,
+        )
+
     def user(self, user_id: str) -> UserDocument:
         """A user's profile, states, preferences and mood, now."""
         return self._send(operations.user(user_id))
+
+    def forget_user(self, user_id: str, *, prefer: str | None = None) -> Erasure:
+        """Erases a user for good from all tables, files and the search index, as `turnfold forget`
+        does. There is no confirmation. A request that was answered is carried out, even if the
+        server is killed. 202: the erasure is not done yet; `Location` names where to ask."""
+        return self._send(operations.forget_user(user_id, prefer=prefer))
+
+    def erasure(self, erasure_id: str) -> Erasure:
+        """An erasure: its status, and its receipt, which does not name the user."""
+        return self._send(operations.erasure(erasure_id))
+
+    def context(
+        self,
+        user_id: str,
+        *,
+        query: str | None = None,
+        session_id: str | None = None,
+        max_tokens: int | None = None,
+        as_of: Moment | None = None,
+        known_at: Moment | None = None,
+        sections: str | None = None,
+        format: str | None = None,
+    ) -> ContextPack:
+        """What an agent should know of a user before it answers, as text for a prompt: how to
+        address them, constraints, preferences, facts, open tasks, mood, what the session decided,
+        and turns about `q`. An unknown user has an empty pack."""
+        return self._send(
+            operations.context(
+                user_id,
+                query=query,
+                session_id=session_id,
+                max_tokens=max_tokens,
+                as_of=as_of,
+                known_at=known_at,
+                sections=sections,
+                format=format,
+            ),
+        )
 
     def states(
         self,
@@ -181,7 +363,7 @@ class Turnfold(Sender):
         cursor: str | None = None,
     ) -> Why:
         """The revisions of a state, preference, session, session memory item, link or thread, each
-        with the text of its evidence events."""
+        with the text of its evidence events. A cited turn that changed nothing has none."""
         return self._send(operations.why(state_id, limit=limit, cursor=cursor))
 
     def iter_why(
@@ -196,9 +378,45 @@ class Turnfold(Sender):
             lambda page: page.revisions,
         )
 
+    def correct_state(
+        self,
+        state_id: str,
+        body: StateCorrection,
+        *,
+        user_id: str | None = None,
+        prefer: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> State | Accepted:
+        """Corrects a state. Fields that the body omits stay as they are; a later `valid_from`
+        begins a new version. Returns the state once the correction has been applied."""
+        return self._send(
+            operations.correct_state(
+                state_id,
+                body,
+                user_id=user_id,
+                prefer=prefer,
+                idempotency_key=idempotency_key,
+            ),
+        )
+
+    def end_state(
+        self,
+        state_id: str,
+        reason: str,
+        *,
+        at: Moment | None = None,
+        user_id: str | None = None,
+        prefer: str | None = None,
+    ) -> State | Accepted:
+        """Ends a state: it was true until `at`. What it said stays in the history. Returns the
+        state once the end has been applied; a state that has ended stays as it is."""
+        return self._send(
+            operations.end_state(state_id, reason=reason, at=at, user_id=user_id, prefer=prefer),
+        )
+
     def search(
         self,
-        q: str,
+        query: str,
         *,
         user_id: str | None = None,
         session_id: str | None = None,
@@ -208,12 +426,14 @@ class Turnfold(Sender):
         as_of: Moment | None = None,
         limit: int | None = None,
         cursor: str | None = None,
+        neighbours: int | None = None,
+        about: str | None = None,
     ) -> SearchPage:
         """Searches events, states, preferences and session memory, best hits first. `matches` are
         the matching parts of a hit's text, as [start, end) in characters."""
         return self._send(
             operations.search(
-                q=q,
+                query=query,
                 user_id=user_id,
                 session_id=session_id,
                 kind=kind,
@@ -222,12 +442,14 @@ class Turnfold(Sender):
                 as_of=as_of,
                 limit=limit,
                 cursor=cursor,
+                neighbours=neighbours,
+                about=about,
             ),
         )
 
     def iter_search(
         self,
-        q: str,
+        query: str,
         *,
         user_id: str | None = None,
         session_id: str | None = None,
@@ -236,11 +458,13 @@ class Turnfold(Sender):
         to_: Moment | None = None,
         as_of: Moment | None = None,
         limit: int | None = None,
+        neighbours: int | None = None,
+        about: str | None = None,
     ) -> Iterator[SearchHit]:
         """The items of all pages of `search`."""
         return self._pages(
             lambda cursor: operations.search(
-                q=q,
+                query=query,
                 user_id=user_id,
                 session_id=session_id,
                 kind=kind,
@@ -249,6 +473,8 @@ class Turnfold(Sender):
                 as_of=as_of,
                 limit=limit,
                 cursor=cursor,
+                neighbours=neighbours,
+                about=about,
             ),
             lambda page: page.hits,
         )

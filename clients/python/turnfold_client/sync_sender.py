@@ -1,16 +1,30 @@
 """Sends calls with httpx. Made by scripts/generate from `async_sender.py`."""
 
+import logging
+import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Self, TypeVar
+from pathlib import Path
+from time import monotonic
+from typing import Any, Self, TypeVar
+from uuid import uuid4
 
 import httpx
 
 from turnfold_client.calls import Attempts, Call, Page
+from turnfold_client.errors import LocalServerError, StatusError
 from turnfold_client.events import Blocks, SessionEvent
+from turnfold_client.messages import AWAY, REFUSED, Messages, body, call
+from turnfold_client.models import MessagesReply
+from turnfold_client.spool import Entry, Spool, in_place
+from turnfold_client.tracing import sending
 from turnfold_client.version import __version__
 
+log = logging.getLogger(__name__)
+
+AGAIN = 5.0
+"""Seconds in which `add` does not try a server again that was away; `flush` does."""
 SILENCE = 45.0
 """Seconds without a byte after which a stream is broken; the server writes every 15."""
 
@@ -24,6 +38,7 @@ class Sender:
     `token`: a key made by `turnfold keys add`. `tenant`: needed with a key of all tenants.
     `timeout`: seconds for each step of a call; longer than a write may wait. `retries`: further
     attempts after no answer, 429 or 503. `transport`: one of httpx, to reach the server otherwise.
+    `spool`: a file in which requests of `add` wait while the server is away.
     """
 
     def __init__(
@@ -35,6 +50,7 @@ class Sender:
         timeout: float = 35.0,
         retries: int = 4,
         transport: httpx.BaseTransport | None = None,
+        spool: str | os.PathLike[str] | None = None,
     ) -> None:
         headers = {"User-Agent": f"turnfold-client/{__version__}"}
         if token is not None:
@@ -44,7 +60,33 @@ class Sender:
         self._http = httpx.Client(
             base_url=url, headers=headers, timeout=timeout, transport=transport
         )
-        self._timeout, self._retries = timeout, retries
+        self._timeout, self._retries, self._tenant = timeout, retries, tenant
+        self._spool = None if spool is None else Spool(spool)
+        self._away_until = 0.0
+
+    @classmethod
+    def local(
+        cls,
+        folder: str | os.PathLike[str],
+        *,
+        extractor: str | None = None,
+        timeout: float = 35.0,
+        retries: int = 4,
+    ) -> Self:
+        """A client of this machine's own server over a folder, which is made if there is none.
+
+        Programs of this account that name the same folder share one server: the first starts it,
+        as a process of its own, and it ends with the last, also if they are killed. It is the
+        `turnfold` of this Python or on PATH, else `uvx turnfold[serve]`. `extractor`: how a server
+        that is started here finds memory in turns; default: as the folder has it, `rules` in a new
+        one. Raises LocalServerError, here or at a call, where no server can be started.
+        """
+        if os.name != "posix":
+            raise LocalServerError("a local server needs Linux or macOS")
+        from turnfold_client.local_transport import LocalTransport
+
+        transport = LocalTransport(Path(folder), extractor)
+        return cls("http://local", timeout=timeout, retries=retries, transport=transport)
 
     def __enter__(self) -> Self:
         return self
@@ -56,20 +98,95 @@ class Sender:
         """Closes the connections."""
         self._http.close()
 
+    def add(
+        self,
+        messages: Messages,
+        *,
+        user_id: str,
+        session_id: str | None = None,
+        client_id: str | None = None,
+        intent: str | None = None,
+        topic: str | None = None,
+        artifact: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        prefer: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> MessagesReply | None:
+        """Adds messages of a conversation, as OpenAI's APIs write them. Each call has a key of its
+        own, so that its attempts count once, and the same words in another call count again. None:
+        the server is away, and the request waits in the spool."""
+        fields = {
+            "user_id": user_id,
+            "session_id": session_id,
+            "client_id": client_id,
+            "intent": intent,
+            "topic": topic,
+            "artifact": artifact,
+            "metadata": metadata,
+        }
+        content = body(messages, fields, is_timed=self._spool is not None)
+        key = idempotency_key or uuid4().hex
+        if self._spool is None:
+            return self._send(call(content, key, prefer))
+        in_place(self._spool.append, Entry(key, content))
+        if monotonic() < self._away_until:
+            return None
+        try:
+            reply = self._flush(self._spool, key)
+            if reply is None:  # another task has sent it: this is a duplicate, and has its reply
+                reply = self._send(call(content, key, prefer))
+            return reply
+        except AWAY:
+            self._away_until = monotonic() + AGAIN
+            return None
+
+    def flush(self) -> None:
+        """Sends what waits in the spool, the oldest first. Raises what stops it: the rest waits."""
+        if self._spool is not None:
+            self._away_until = 0.0
+            self._flush(self._spool)
+
+    def _flush(self, spool: Spool, own: str | None = None) -> MessagesReply | None:
+        """The reply to the request of a key, if it was among them. Raises what that was refused
+        for."""
+        found: MessagesReply | None = None
+        refusal: StatusError | None = None
+        while entries := in_place(spool.entries):
+            done: list[str] = []
+            try:
+                for entry in entries:
+                    try:
+                        reply = self._send(call(entry.body, entry.key))
+                        found = reply if entry.key == own else found
+                    except REFUSED as error:
+                        if entry.key == own:
+                            refusal = error
+                        else:
+                            in_place(spool.refuse, entry, str(error))
+                            log.warning("refused, and put aside: %s", error)
+                    done.append(entry.key)
+            finally:
+                in_place(spool.drop, done)
+        if refusal is not None:
+            raise refusal
+        return found
+
     def _send(self, call: Call[R]) -> R:
         attempts = Attempts(self._retries)
-        request = self._http.build_request(**call.request())
-        while True:
-            outcome: httpx.Response | httpx.TransportError
-            try:
-                outcome = self._http.send(request)
-            except httpx.TransportError as error:
-                outcome = error
-            wait = attempts.wait(call, outcome)
-            if wait is None:
-                assert isinstance(outcome, httpx.Response)
-                return call.reply(outcome)
-            time.sleep(wait)
+        with sending(call, self._http.base_url, self._tenant) as sent:
+            request = self._http.build_request(**call.request())
+            sent.carry(request.headers)
+            while True:
+                outcome: httpx.Response | httpx.TransportError
+                try:
+                    outcome = self._http.send(request)
+                except httpx.TransportError as error:
+                    outcome = error
+                wait = attempts.wait(call, outcome)
+                if wait is None:
+                    assert isinstance(outcome, httpx.Response)
+                    return sent.replied(call.reply(outcome))
+                time.sleep(wait)
 
     def _pages(
         self, call: Callable[[str | None], Call[P]], items: Callable[[P], list[R]]

@@ -3,10 +3,12 @@
 import { Sender, inPath } from "./sender.js";
 import type { Moment, Records, SessionEvent } from "./sender.js";
 import type {
-  Accepted, DeadLetter, DeadLetterWhole, DeadLetters, Health, MemorySummary, MoodNow, Ready,
+  Accepted, ContextPack, DeadLetter, DeadLetterWhole, DeadLetters, Erasure, Health, KeptMessage,
+  ListedSession, ListedUser, MemorySummary, MessagesReply, MoodNow, NewMessages, Ready,
   RecordsReply, RevisionTold, SearchHit, SearchPage, SessionContext, SessionDocument,
-  SessionUpdate, StateThen, States, TaskDocument, Timeline, TimelineTurn, UserDocument,
-  UserLearningProfile, UserUpdate, Why,
+  SessionList, SessionMessages, SessionUpdate, State, StateCorrection, StateThen, States,
+  TaskDocument, Timeline, TimelineTurn, UserDocument, UserLearningProfile, UserList, UserUpdate,
+  Why,
 } from "./types.js";
 
 /** A server's endpoints. Every method throws the errors of `errors.ts`. */
@@ -21,7 +23,7 @@ export class Turnfold extends Sender {
   }
 
   /** A session's context: what an agent needs before it answers. */
-  context(session_id: string): Promise<SessionContext> {
+  sessionContext(session_id: string): Promise<SessionContext> {
     return this.send({
       method: "GET",
       path: `/memory/session/${inPath(session_id)}`,
@@ -85,6 +87,40 @@ export class Turnfold extends Sender {
     });
   }
 
+  /**
+   * Adds messages of a conversation to memory: what the user said, what the assistant
+   * answered, tool calls and their results. They become turns; an answer belongs to the turn
+   * that waits for it. All of the request is stored, or nothing. 202: stored and not applied
+   * yet.
+   */
+  postMessages(body: NewMessages, options: { prefer?: string; idempotency_key?: string } = {}): Promise<MessagesReply> {
+    return this.send({
+      method: "POST",
+      path: `/v1/messages`,
+      gives: [200, 202],
+      headers: { Prefer: options.prefer, "Idempotency-Key": options.idempotency_key },
+      body,
+    });
+  }
+
+  /** The sessions, with counts. What was written within the last second or two may be missing. */
+  sessions(options: { prefix?: string; user_id?: string; from?: Moment; to?: Moment; order?: string; limit?: number; cursor?: string } = {}): Promise<SessionList> {
+    return this.send({
+      method: "GET",
+      path: `/v1/sessions`,
+      gives: [200],
+      query: { prefix: options.prefix, user_id: options.user_id, from: options.from, to: options.to, order: options.order, limit: options.limit, cursor: options.cursor },
+    });
+  }
+
+  /** The items of all pages of `sessions`. */
+  iterSessions(options: { prefix?: string; user_id?: string; from?: Moment; to?: Moment; order?: string; limit?: number; cursor?: string } = {}): AsyncGenerator<ListedSession> {
+    return this.pages(
+      (cursor) => this.sessions({ ...options, cursor }),
+      (page) => page.sessions,
+    );
+  }
+
   /** A session with its conversations, memory and context, now or as of a time. */
   session(session_id: string, options: { as_of?: Moment } = {}): Promise<SessionDocument> {
     return this.send({
@@ -93,6 +129,28 @@ export class Turnfold extends Sender {
       gives: [200],
       query: { as_of: options.as_of },
     });
+  }
+
+  /**
+   * The messages of a session that were sent with `original`, word for word, in the order in
+   * which they came. Every message that was answered with 200 is there; an unknown session has
+   * none.
+   */
+  sessionMessages(session_id: string, options: { order?: string; limit?: number; cursor?: string } = {}): Promise<SessionMessages> {
+    return this.send({
+      method: "GET",
+      path: `/v1/sessions/${inPath(session_id)}/messages`,
+      gives: [200],
+      query: { order: options.order, limit: options.limit, cursor: options.cursor },
+    });
+  }
+
+  /** The items of all pages of `sessionMessages`. */
+  iterSessionMessages(session_id: string, options: { order?: string; limit?: number; cursor?: string } = {}): AsyncGenerator<KeptMessage> {
+    return this.pages(
+      (cursor) => this.sessionMessages(session_id, { ...options, cursor }),
+      (page) => page.messages,
+    );
   }
 
   /** The turns of a session in order, from the history. */
@@ -139,12 +197,70 @@ export class Turnfold extends Sender {
     });
   }
 
+  /**
+   * The users of whom something is stored, with counts. What was written within the last
+   * second or two may be missing.
+   */
+  users(options: { prefix?: string; from?: Moment; to?: Moment; order?: string; limit?: number; cursor?: string } = {}): Promise<UserList> {
+    return this.send({
+      method: "GET",
+      path: `/v1/users`,
+      gives: [200],
+      query: { prefix: options.prefix, from: options.from, to: options.to, order: options.order, limit: options.limit, cursor: options.cursor },
+    });
+  }
+
+  /** The items of all pages of `users`. */
+  iterUsers(options: { prefix?: string; from?: Moment; to?: Moment; order?: string; limit?: number; cursor?: string } = {}): AsyncGenerator<ListedUser> {
+    return this.pages(
+      (cursor) => this.users({ ...options, cursor }),
+      (page) => page.users,
+    );
+  }
+
   /** A user's profile, states, preferences and mood, now. */
   user(user_id: string): Promise<UserDocument> {
     return this.send({
       method: "GET",
       path: `/v1/users/${inPath(user_id)}`,
       gives: [200],
+    });
+  }
+
+  /**
+   * Erases a user for good from all tables, files and the search index, as `turnfold forget`
+   * does. There is no confirmation. A request that was answered is carried out, even if the
+   * server is killed. 202: the erasure is not done yet; `Location` names where to ask.
+   */
+  forgetUser(user_id: string, options: { prefer?: string } = {}): Promise<Erasure> {
+    return this.send({
+      method: "DELETE",
+      path: `/v1/users/${inPath(user_id)}`,
+      gives: [200, 202],
+      headers: { Prefer: options.prefer },
+    });
+  }
+
+  /** An erasure: its status, and its receipt, which does not name the user. */
+  erasure(erasure_id: string): Promise<Erasure> {
+    return this.send({
+      method: "GET",
+      path: `/v1/erasures/${inPath(erasure_id)}`,
+      gives: [200],
+    });
+  }
+
+  /**
+   * What an agent should know of a user before it answers, as text for a prompt: how to
+   * address them, constraints, preferences, facts, open tasks, mood, what the session decided,
+   * and turns about `q`. An unknown user has an empty pack.
+   */
+  context(user_id: string, options: { q?: string; session_id?: string; max_tokens?: number; as_of?: Moment; known_at?: Moment; sections?: string; format?: string } = {}): Promise<ContextPack> {
+    return this.send({
+      method: "GET",
+      path: `/v1/users/${inPath(user_id)}/context`,
+      gives: [200],
+      query: { q: options.q, session_id: options.session_id, max_tokens: options.max_tokens, as_of: options.as_of, known_at: options.known_at, sections: options.sections, format: options.format },
     });
   }
 
@@ -181,7 +297,7 @@ export class Turnfold extends Sender {
 
   /**
    * The revisions of a state, preference, session, session memory item, link or thread, each
-   * with the text of its evidence events.
+   * with the text of its evidence events. A cited turn that changed nothing has none.
    */
   why(state_id: string, options: { limit?: number; cursor?: string } = {}): Promise<Why> {
     return this.send({
@@ -201,20 +317,49 @@ export class Turnfold extends Sender {
   }
 
   /**
+   * Corrects a state. Fields that the body omits stay as they are; a later `valid_from` begins
+   * a new version. Returns the state once the correction has been applied.
+   */
+  correctState(state_id: string, body: StateCorrection, options: { user_id?: string; prefer?: string; idempotency_key?: string } = {}): Promise<State | Accepted> {
+    return this.send({
+      method: "PATCH",
+      path: `/v1/states/${inPath(state_id)}`,
+      gives: [200, 202],
+      query: { user_id: options.user_id },
+      headers: { Prefer: options.prefer, "Idempotency-Key": options.idempotency_key },
+      body,
+    });
+  }
+
+  /**
+   * Ends a state: it was true until `at`. What it said stays in the history. Returns the state
+   * once the end has been applied; a state that has ended stays as it is.
+   */
+  endState(state_id: string, options: { reason: string; at?: Moment; user_id?: string; prefer?: string }): Promise<State | Accepted> {
+    return this.send({
+      method: "DELETE",
+      path: `/v1/states/${inPath(state_id)}`,
+      gives: [200, 202],
+      query: { reason: options.reason, at: options.at, user_id: options.user_id },
+      headers: { Prefer: options.prefer },
+    });
+  }
+
+  /**
    * Searches events, states, preferences and session memory, best hits first. `matches` are
    * the matching parts of a hit's text, as [start, end) in characters.
    */
-  search(options: { q: string; user_id?: string; session_id?: string; kind?: string; from?: Moment; to?: Moment; as_of?: Moment; limit?: number; cursor?: string }): Promise<SearchPage> {
+  search(options: { q: string; user_id?: string; session_id?: string; kind?: string; from?: Moment; to?: Moment; as_of?: Moment; limit?: number; cursor?: string; neighbours?: number; about?: string }): Promise<SearchPage> {
     return this.send({
       method: "GET",
       path: `/v1/search`,
       gives: [200],
-      query: { q: options.q, user_id: options.user_id, session_id: options.session_id, kind: options.kind, from: options.from, to: options.to, as_of: options.as_of, limit: options.limit, cursor: options.cursor },
+      query: { q: options.q, user_id: options.user_id, session_id: options.session_id, kind: options.kind, from: options.from, to: options.to, as_of: options.as_of, limit: options.limit, cursor: options.cursor, neighbours: options.neighbours, about: options.about },
     });
   }
 
   /** The items of all pages of `search`. */
-  iterSearch(options: { q: string; user_id?: string; session_id?: string; kind?: string; from?: Moment; to?: Moment; as_of?: Moment; limit?: number; cursor?: string }): AsyncGenerator<SearchHit> {
+  iterSearch(options: { q: string; user_id?: string; session_id?: string; kind?: string; from?: Moment; to?: Moment; as_of?: Moment; limit?: number; cursor?: string; neighbours?: number; about?: string }): AsyncGenerator<SearchHit> {
     return this.pages(
       (cursor) => this.search({ ...options, cursor }),
       (page) => page.hits,

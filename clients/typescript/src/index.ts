@@ -2,5 +2,5 @@
 
 export { Turnfold } from "./client.js";
 export * from "./errors.js";
-export type { InputRecord, Moment, Options, Records, SessionEvent } from "./sender.js";
+export type { Added, InputRecord, Moment, Options, Records, SessionEvent } from "./sender.js";
 export type * from "./types.js";

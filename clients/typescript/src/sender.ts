@@ -1,12 +1,21 @@
 /** Sends calls with `fetch`, retries them, reads pages and event streams. */
 
 import { StatusError, UnreachableError } from "./errors.js";
-import type { Recursion, SessionDocument, Signal, ToolResult, Turn, WritePlan } from "./types.js";
+import type {
+  Message, MessagesReply, NewMessages, Recursion, SessionDocument, Signal, ToolResult, Turn, WritePlan,
+} from "./types.js";
 
 /** RFC 3339, a Date, or a day (YYYY-MM-DD), which means its end (UTC). */
 export type Moment = string | Date;
 export type InputRecord = Turn | Recursion | ToolResult | Signal | WritePlan;
 export type Records = Iterable<InputRecord>;
+
+/** Messages as OpenAI's APIs write them, and what is said of them. */
+export interface Added extends Omit<NewMessages, "messages"> {
+  messages: Iterable<Message | object>;
+  prefer?: string;
+  idempotency_key?: string;
+}
 
 /** The new document of a session. `id`: pass it as `last_event_id` to continue after it. */
 export interface SessionEvent {
@@ -58,6 +67,20 @@ export class Sender {
     };
     this.#timeout = options.timeout ?? 35_000;
     this.#retries = options.retries ?? 4;
+  }
+
+  /**
+   * Adds messages of a conversation. Each call has a key of its own, so that its attempts count
+   * once, and the same words in another call count again.
+   */
+  add({ messages, prefer, idempotency_key, ...said }: Added): Promise<MessagesReply> {
+    return this.send({
+      method: "POST",
+      path: "/v1/messages",
+      gives: [200, 202],
+      headers: { Prefer: prefer, "Idempotency-Key": idempotency_key },
+      body: { ...said, messages: [...messages] },
+    });
   }
 
   protected async send<T>(call: Call): Promise<T> {
@@ -117,7 +140,7 @@ export class Sender {
         await response.body?.cancel();
       } catch (error) {
         if (error instanceof StatusError) throw error;
-        if (left === 0) throw new UnreachableError(`${request.method}: ${error}`, { cause: error });
+        if (left === 0) throw new UnreachableError(unanswered(request, error), { cause: error });
       }
       await sleep(Math.min(asked ?? wait * (0.5 + Math.random() / 2), LONGEST_WAIT));
       wait *= 2;
@@ -161,6 +184,14 @@ function seconds(text: string | null): number | undefined {
 
 function sleep(milliseconds: number): Promise<void> {
   return new Promise((done) => setTimeout(done, milliseconds));
+}
+
+function unanswered(request: Request, error: unknown): string {
+  const { origin, pathname } = new URL(request.url);
+  return (
+    `${request.method} ${pathname}: no answer from ${origin} (${error}): ` +
+    "check the address, and that `turnfold serve` runs there; then call again"
+  );
 }
 
 /** The fields of each block of an event stream, until it ends, breaks off or falls silent. */

@@ -1,0 +1,106 @@
+"""How much of what a careful reader notes an extractor stores, and how much else.
+
+What is stored and what was noted are the same in substance, as far as words can tell: both are of
+one user, both name an event in common as evidence, and at least half of the words of the shorter
+are in the other (stems, without stop words). A wording that shares no words is not recognised, so
+both figures are lower bounds: compare them between extractors, on the same set.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from sinks.history import connect
+from streams.evaluation.labels import Observation
+from streams.search.tokens import terms
+from streams.search.words import STOP
+
+ENOUGH = 0.5
+"""Of the words of the shorter: what has to be in the other."""
+STORED = """
+SELECT owner_id, state_id, 'state', body_text, evidence_event_ids FROM state_current
+WHERE tenant = $tenant AND kind <> 'long_mood_state' AND valid_to IS DISTINCT FROM valid_from
+UNION ALL
+SELECT owner_id, preference_id, 'preference', subject, evidence_event_ids FROM preference_current
+WHERE tenant = $tenant
+"""
+"""Without states that were never true: a model's plan leaves those of the rules so."""
+
+
+class Item(msgspec.Struct, frozen=True):
+    """A state or preference that was stored, closed ones included; `matches`: the lines of the
+    observations that say the same."""
+
+    tenant: str
+    user_id: str
+    id: str
+    kind: str
+    text: str
+    evidence: list[str]
+    matches: list[int]
+
+
+class Extracted(msgspec.Struct, frozen=True):
+    """Observations and items of their users: how many, and how many have a match among the others.
+
+    `precision` is the share of items, `recall` that of observations (0..1; None without any).
+    """
+
+    observations: int
+    observations_found: int
+    items: int
+    items_matching: int
+    precision: float | None
+    recall: float | None
+
+
+def match(history: Path, observations: Sequence[Observation]) -> list[Item]:
+    """What a history, or one generation's folder, stores of the users who were observed."""
+    by_user: dict[tuple[str, str | None], list[Observation]] = defaultdict(list)
+    for one in observations:
+        by_user[one.tenant, one.user_id].append(one)
+    items = []
+    with connect(history, views=["state_current", "preference_current"]) as db:
+        for tenant in sorted({tenant for tenant, _ in by_user}):
+            for row in sorted(db.execute(STORED, {"tenant": tenant}).fetchall()):
+                user, *_ = row
+                noted = by_user.get((tenant, user)) or by_user.get((tenant, None))
+                if noted is not None:
+                    items.append(_item(tenant, row, noted))
+    return items
+
+
+def extracted(observations: Sequence[Observation], items: Sequence[Item]) -> Extracted:
+    """The figures."""
+    found = {line for one in items for line in one.matches}
+    matching = sum(bool(one.matches) for one in items)
+    return Extracted(
+        len(observations),
+        len(found),
+        len(items),
+        matching,
+        matching / len(items) if items else None,
+        len(found) / len(observations) if observations else None,
+    )
+
+
+def _item(
+    tenant: str, row: tuple[str, str, str, str, list[str]], noted: Iterable[Observation]
+) -> Item:
+    user, key, kind, text, evidence = row
+    same = [one.line for one in noted if _same(text, evidence or [], one)]
+    return Item(tenant, user, key, kind, text, evidence or [], same)
+
+
+def _same(text: str, evidence: list[str], noted: Observation) -> bool:
+    if noted.evidence and set(evidence).isdisjoint(noted.evidence):
+        return False
+    stored, read = _words(text), _words(noted.text)
+    shorter = min(len(stored), len(read))
+    return shorter > 0 and len(stored & read) >= ENOUGH * shorter
+
+
+def _words(text: str) -> set[str]:
+    return {term for term in terms(text) if term not in STOP}

@@ -1,0 +1,131 @@
+"""Labelled sets: a file of input records, questions and observations, one JSON object a line.
+
+A line with `label` is a label; any other is an input record, as `turnfold run` reads it.
+"""
+
+import gzip
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+
+from schemas.time import parse_time
+from streams.errors import ConfigurationError, DataRefused
+
+Id = Annotated[str, msgspec.Meta(min_length=1)]
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class Label(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="label"
+):
+    """What both have: whose it is, and the ids of the events it can be told from.
+
+    `line` is its line in the file, from 1.
+    """
+
+    tenant: Id = "default"
+    user_id: Id | None = None
+    evidence: list[Id] = []
+    line: int = 0
+
+
+class Question(Label, tag="question", frozen=True):
+    """A question to memory; figures are shown for each `category`.
+
+    `answer`: one wording or several, any of which counts. `asked_at`: RFC 3339; default: the time
+    of the newest event of the tenant. Without `user_id` the whole tenant is searched.
+    """
+
+    question: Text
+    answer: Text | list[Text] | None = None
+    category: Text = "all"
+    asked_at: str | None = None
+
+    @property
+    def answers(self) -> list[str]:
+        """The wordings of the answer."""
+        return [self.answer] if isinstance(self.answer, str) else self.answer or []
+
+
+class Observation(Label, tag="observation", frozen=True):
+    """Something worth remembering of a user."""
+
+    text: Text
+
+
+class Labels(NamedTuple):
+    """The labels of a file, in its order, and how many input records it has."""
+
+    questions: list[Question]
+    observations: list[Observation]
+    records: int
+
+
+def read(file: Path, records: Path | None = None) -> Labels:
+    """Reads a labelled set; a `.gz` file is unpacked.
+
+    `records` is written with the input records alone, each in the line in which `file` has it.
+    Raises DataRefused with line and field, ConfigurationError for a file that cannot be read.
+    """
+    found = Labels([], [], 0)
+    with ExitStack() as files:
+        kept = files.enter_context(records.open("wb")) if records else None
+        count = 0
+        for number, line in _lines(file):
+            label = _label(file, number, line)
+            if label is None:
+                count += bool(line.strip())
+            elif isinstance(label, Question):
+                found.questions.append(label)
+            else:
+                found.observations.append(label)
+            if kept is not None:
+                kept.write(line.rstrip(b"\r\n") + b"\n" if label is None else b"\n")
+    if not found.questions and not found.observations:
+        raise DataRefused(f"{file}: no question and no observation (lines with `label`)")
+    return found._replace(records=count)
+
+
+def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
+    try:
+        packed = file.suffix == ".gz"
+        with gzip.open(file) if packed else file.open("rb") as lines:
+            yield from enumerate(lines, start=1)
+    except (OSError, EOFError) as error:
+        said = getattr(error, "strerror", None) or error
+        raise ConfigurationError(f"{file}: {said}") from error
+
+
+def _label(file: Path, number: int, line: bytes) -> Question | Observation | None:
+    """The label of a line; None for an input record or an empty line."""
+    if not line.strip():
+        return None
+    try:
+        value: Any = msgspec.json.decode(line)
+    except msgspec.DecodeError as error:
+        raise DataRefused(f"{file}: line {number}: not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise DataRefused(f"{file}: line {number}: not a JSON object")
+    if "label" not in value:
+        return None
+    if "line" in value:
+        raise DataRefused(f"{file}: line {number}: line: unknown field")
+    try:
+        label = msgspec.convert(value, Question | Observation)
+        if isinstance(label, Question) and label.asked_at is not None:
+            parse_time(label.asked_at)
+    except msgspec.ValidationError as error:
+        raise DataRefused(f"{file}: line {number}: {_reason(error)}") from None
+    except ValueError as error:
+        raise DataRefused(f"{file}: line {number}: asked_at: {error}") from None
+    return msgspec.structs.replace(label, line=number)
+
+
+def _reason(error: msgspec.ValidationError) -> str:
+    """`Expected `str`, got `int` - at `$.evidence[0]`` as `evidence[0]: expected …`."""
+    what, _, place = str(error).partition(" - at `$")
+    field = place.rstrip("`").lstrip(".")
+    return f"{field}: {what[0].lower()}{what[1:]}" if field else what[0].lower() + what[1:]
