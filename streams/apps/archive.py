@@ -23,29 +23,34 @@ _encode = msgspec.json.Encoder().encode
 
 WHOLE = "t.session_id IN (FROM whole_session)"
 _DOCUMENTS = {
-    "profile": ("profile_current", "t.user_id = {user}"),
-    "session": ("session_current", WHOLE),
-    "task": ("task_current", WHOLE),
+    "profile": ("profile_current", "t.user_id = {user}", "t.user_id"),
+    "session": ("session_current", WHOLE, "t.session_id"),
+    "task": ("task_current", WHOLE, "t.session_id, t.task_id"),
 }
-"""Kind of line -> view of documents, and which are the person's."""
+"""Kind of line -> view of documents, which are the person's, and their order."""
+_CAME = "t.recorded_at, t.src_topic, t.src_partition, t.src_offset"
+_CHANGED = f"{_CAME}, t.owner_id, t.seq"
 _ROWS = {
-    "state": ("state_current", "t.owner_id = {user}"),
-    "preference": ("preference_current", "t.owner_id = {user}"),
-    "mood": ("mood_current", "t.owner_id = {user}"),
+    "state": ("state_current", "t.owner_id = {user}", "t.state_id"),
+    "preference": ("preference_current", "t.owner_id = {user}", "t.preference_id"),
+    "mood": ("mood_current", "t.owner_id = {user}", "t.state_id"),
     "revision": (
         "revisions",
         f"(t.owner_id = {{user}} AND NOT {OF_SESSION}) "
         f"OR (t.owner_id IN (FROM whole_session) AND {OF_SESSION})",
+        f"{_CHANGED}, t.revision_id",
     ),
-    "affect": ("affects", "t.user_id = {user}"),
+    "affect": ("affects", "t.user_id = {user}", f"{_CAME}, t.event_id"),
     "link": (
         "links",
         "IF(coalesce(t.provisional, false), t.owner_id IN (FROM whole_session), "
         "t.owner_id = {user})",
+        _CHANGED,
     ),
-    "thread": ("threads", "t.owner_id = {user}"),
+    "thread": ("threads", "t.owner_id = {user}", _CHANGED),
 }
-"""Kind of line -> table or view, and which rows are the person's."""
+"""Kind of line -> table or view, which rows are the person's, and their order: two archives of a
+history that stays as it is have the same lines."""
 JSON = ("before", "after", "payload", "doc")
 """Columns that hold JSON."""
 
@@ -74,12 +79,13 @@ def _lines(db: DuckDBPyConnection, user_id: str) -> Iterator[bytes]:
     for record in _records(db, user_id):
         yield b'{"kind":"record","record":' + record + b"}"
     user = quoted(user_id)
-    for kind, (view, theirs) in _DOCUMENTS.items():
-        sql = f"SELECT doc FROM {view} t WHERE {theirs.format(user=user)}"
+    for kind, (view, theirs, order) in _DOCUMENTS.items():
+        sql = f"SELECT doc FROM {view} t WHERE {theirs.format(user=user)} ORDER BY {order}"
         for (document,) in db.execute(sql).fetchall():
             yield _encode({"kind": kind, "document": msgspec.Raw(document.encode())})
-    for kind, (view, theirs) in _ROWS.items():
-        for row in read(db, f"SELECT t.* FROM {view} t WHERE {theirs.format(user=user)}").objects():
+    for kind, (view, theirs, order) in _ROWS.items():
+        sql = f"SELECT t.* FROM {view} t WHERE {theirs.format(user=user)} ORDER BY {order}"
+        for row in read(db, sql).objects():
             yield _encode({"kind": kind, "row": _plain(row)})
 
 
