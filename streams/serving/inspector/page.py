@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import Response
 
+from streams.serving.flow import graph
 from streams.serving.http.refusal import Refusal
 from streams.serving.http.request_headers import language
 from streams.serving.inspector import assets, show
@@ -43,7 +44,9 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.globals |= {"asset": assets.address, "anchor": anchor}
+    made.globals |= {
+        "asset": assets.address, "anchor": anchor, "wide": graph.wide, "narrow": graph.narrow
+    }  # fmt: skip
     made.filters |= show.FILTERS
     return made
 

@@ -1,7 +1,14 @@
 """All views, once. Another one is a module with a `VIEW` of its own, and a line here."""
 
-from streams.serving.inspector import person, session, start, state
+from streams.serving.inspector import letter, person, pipeline, session, start, state
 from streams.serving.inspector.view import View
 
-VIEWS: tuple[View, ...] = (start.VIEW, person.VIEW, session.VIEW, state.VIEW)
+VIEWS: tuple[View, ...] = (
+    start.VIEW,
+    person.VIEW,
+    session.VIEW,
+    state.VIEW,
+    pipeline.VIEW,
+    letter.VIEW,
+)
 MENU: tuple[View, ...] = tuple(view for view in VIEWS if view.menu)
