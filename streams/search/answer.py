@@ -23,6 +23,7 @@ from streams.search.query import (
     MAX_NEIGHBOURS,
     Cursor,
     Hit,
+    Neighbour,
     Page,
     Query,
     Turn,
@@ -49,9 +50,11 @@ def search(
     that would take its time. Synchronous: for a thread. Raises UsageError, NotIndexed,
     HistoryError.
     """
-    query = _checked(query)
-    near = meaning.near(find_tables(root), tenant, query)
-    return answered(root, tenant, lambda db: _page(db, query, near), update=update, at_once=at_once)
+    query, folder = _checked(query), find_tables(root)
+    near = meaning.near(folder, tenant, query)
+    return answered(
+        folder, tenant, lambda db: _page(db, query, near), update=update, at_once=at_once
+    )
 
 
 def recall(
@@ -59,10 +62,10 @@ def recall(
 ) -> list[Turn]:
     """The turns of the best hits, which are events, and behind them those around each; else as
     `search`."""
-    query = _checked(query)
-    near = meaning.near(find_tables(root), tenant, query)
+    query, folder = _checked(query), find_tables(root)
+    near = meaning.near(folder, tenant, query)
     return answered(
-        root, tenant, lambda db: _turns(db, query, near), update=update, at_once=at_once
+        folder, tenant, lambda db: _turns(db, query, near), update=update, at_once=at_once
     )
 
 
@@ -71,7 +74,11 @@ def users(
 ) -> list[User]:
     """A page of a tenant's users; else as `search`."""
     return answered(
-        root, tenant, lambda db: owners.users(db, asked), update=update, at_once=at_once
+        find_tables(root),
+        tenant,
+        lambda db: owners.users(db, asked),
+        update=update,
+        at_once=at_once,
     )
 
 
@@ -80,24 +87,31 @@ def sessions(
 ) -> list[Session]:
     """A page of a tenant's sessions; else as `search`."""
     return answered(
-        root, tenant, lambda db: owners.sessions(db, asked), update=update, at_once=at_once
+        find_tables(root),
+        tenant,
+        lambda db: owners.sessions(db, asked),
+        update=update,
+        at_once=at_once,
     )
 
 
 def answered(
-    root: Path,
+    folder: Path,
     tenant: str,
     answer: Callable[[sqlite3.Connection], T],
     *,
     update: bool,
     at_once: bool,
 ) -> T:
-    """What an index answers, brought up to date before."""
-    folder = find_tables(root)
+    """What the index in a generation's folder answers, brought up to date before. One that lacks
+    nothing is opened once."""
     for attempt in range(ATTEMPTS):
         path = build.current(folder, tenant)
         try:
-            if update and (path is None or not build.lacks_nothing(folder, path)):
+            if update:
+                with build.whole(folder, path) as db:
+                    if db is not None:
+                        return answer(db)
                 path = build.update(folder, tenant, at_once=at_once)
             if path is None:
                 raise build.NotIndexed("nothing is indexed yet; try again in a while")
@@ -147,18 +161,20 @@ def _page(db: sqlite3.Connection, query: Query, near: Near | None) -> Page:
     more = len(found) > query.limit
     asked = {one.term for one in ranker.asked}
     cursor = encode(Cursor(query.now, shown[-1].score, shown[-1].number)) if more else None
-    return Page([_hit(db, query, one, asked) for one in shown], cursor)
+    beside = neighbours_of(db, query, [one.row for one in shown], ranker.candidates)
+    return Page([_hit(query, one, asked, beside.get(one.number, [])) for one in shown], cursor)
 
 
 def _turns(db: sqlite3.Connection, query: Query, near: Near | None) -> list[Turn]:
-    return turns_of(db, query, _ranker(db, query, near).found()[: query.limit])
+    ranker = _ranker(db, query, near)
+    return turns_of(db, query, ranker.found()[: query.limit], ranker.candidates)
 
 
 def _ranker(db: sqlite3.Connection, query: Query, near: Near | None) -> Ranker:
     return Ranker(db, query, notes(db), near)
 
 
-def _hit(db: sqlite3.Connection, query: Query, found: Found, asked: set[str]) -> Hit:
+def _hit(query: Query, found: Found, asked: set[str], beside: list[Neighbour]) -> Hit:
     row = found.row
     text, matches = _excerpt(row.text, asked)
     named = about.overlapping(about.read(row.about), query.about)
@@ -173,7 +189,7 @@ def _hit(db: sqlite3.Connection, query: Query, found: Found, asked: set[str]) ->
         matches,
         found.score,
         found.why,
-        neighbours_of(db, query, row),
+        beside,
         *(map(format_time, named) if named else ()),
     )
 

@@ -11,10 +11,10 @@ import logging
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from threading import Event
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from _duckdb import DuckDBPyConnection
 
@@ -77,8 +77,9 @@ def update(
 def _as_it_is(folder: Path, tenant: str, error: OSError) -> Path:
     """The index in a folder that cannot be written. Raises HistoryWriteError if it lacks rows."""
     at = current(folder, tenant)
-    if at is not None and lacks_nothing(folder, at):
-        return at
+    with whole(folder, at) as db:
+        if at is not None and db is not None:
+            return at
     lacks = "has no index of this tenant" if at is None else "its index lacks the newest records"
     raise HistoryWriteError(
         f"{folder / FOLDER}: cannot be written ({error.strerror}) and {lacks}: run the search once "
@@ -86,17 +87,23 @@ def _as_it_is(folder: Path, tenant: str, error: OSError) -> Path:
     )
 
 
-def lacks_nothing(folder: Path, path: Path) -> bool:
-    """Whether an index has all that the tables have now."""
-    try:
-        with READERS.reading(path) as db:
-            known = notes(db)
-    except sqlite3.Error:  # it is gone, or broken
-        return False
-    if known.get("format") != FORMAT:
-        return False
-    gained = {name: source.news(folder / name, known[name]) for name in source.TABLES}
-    return all(one is not None and one.version == known[name] for name, one in gained.items())
+@contextmanager
+def whole(folder: Path, path: Path | None) -> Iterator[sqlite3.Connection | None]:
+    """An index, open, that has all that the tables have now; None where it lacks something, is
+    broken, or there is none (any more)."""
+    with ExitStack() as opened:
+        try:
+            db = None if path is None else opened.enter_context(READERS.reading(path))
+            lacks = db is None or not _has_all(folder, notes(db))
+        except sqlite3.Error:
+            lacks = True
+        yield None if lacks else db
+
+
+def _has_all(folder: Path, known: dict[str, Any]) -> bool:
+    return known.get("format") == FORMAT and all(
+        source.is_newest(folder / name, known[name]) for name in source.TABLES
+    )
 
 
 def _updated(folder: Path, tenant: str, rebuild: bool, at_once: bool, ending: Event) -> Path:

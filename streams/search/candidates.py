@@ -19,6 +19,8 @@ thousand times, that costs less than its postings."""
 CANDIDATES = 300
 MOST_READ = 4 * CANDIDATES
 """Where filters leave few of the likeliest."""
+MOST_KEYS = 500
+"""Events that are read at once by their ids."""
 NEARBY = 0.8
 """What a term of a passage counts for a document that has it not."""
 
@@ -119,14 +121,32 @@ class Candidates:
         other = (self._preceding if at < 0 else self._following).get(passage)
         return None if other is None else other * STRETCH + at % STRETCH
 
-    def events(self, keys: list[str], citing: Row) -> list[Row]:
-        """Events that something cites, as far as the query allows them."""
-        marks = ", ".join("?" * len(keys))
-        sql = f"{ROW} WHERE doc.key IN ({marks}) AND doc.kind = 'event'"
-        found = [row for row in map(Row._make, self.db.execute(sql, keys)) if self._allowed(row)]
-        if citing.session is None:
-            return [row for row in found if row.user == citing.user]
-        return [row for row in found if row.session == citing.session]
+    def stretch_of(self, passage: int, most: int) -> Iterator[int]:
+        """A passage, and as many before and behind it in its session, as far as `link` knows."""
+        yield passage
+        for side in (self._preceding, self._following):
+            other = side.get(passage)
+            for _ in range(most):
+                if other is None:
+                    break
+                yield other
+                other = side.get(other)
+
+    def cited(self, citing: Iterable[Row]) -> Iterator[tuple[Row, list[Row]]]:
+        """Each row with the events that it cites, as far as the query allows them."""
+        keys = {row.number: (row.evidence or "").split("\n") for row in citing}
+        every = sorted({key for some in keys.values() for key in some})
+        found = defaultdict[str, list[Row]](list)
+        for start in range(0, len(every), MOST_KEYS):
+            some = every[start : start + MOST_KEYS]
+            marks = ", ".join("?" * len(some))
+            sql = f"{ROW} WHERE doc.key IN ({marks}) AND doc.kind = 'event'"
+            for row in map(Row._make, self.db.execute(sql, some)):
+                if self._allowed(row):
+                    found[row.key].append(row)
+        for row in citing:
+            cites = chain.from_iterable(found[key] for key in sorted(set(keys[row.number])))
+            yield row, [one for one in cites if _is_of(one, row)]
 
     def named(self, near: Near) -> list[Row]:
         """Documents by their names, in that order, as far as the query allows them."""
@@ -152,7 +172,8 @@ class Candidates:
                 known = self.db.execute(sql, [kind, name]).fetchone()
                 if known is None:
                     return None
-                theirs = docs_with(self.db, scope(kind[0], known[0]))
+                term = scope(kind[0], known[0])
+                theirs = docs_with(self.db, [term])[term]
                 if 2 * theirs < self.docs:
                     parts.append(f'"{scope(kind[0], known[0])}"')
                     self._scoped = min(self._scoped, theirs)
@@ -262,3 +283,10 @@ class Candidates:
         if query.as_of is None:
             return bool(row.newest)
         return row.since <= query.as_of < row.until
+
+
+def _is_of(event: Row, citing: Row) -> bool:
+    """Whether an event is of the session, or else the user, of what cites it."""
+    if citing.session is None:
+        return event.user == citing.user
+    return event.session == citing.session

@@ -1,18 +1,20 @@
 """The turns around an event that was found, as its session has them in time."""
 
 import sqlite3
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from schemas.time import format_time
-from streams.search.candidates import Row
+from streams.search.candidates import Candidates, Row
 from streams.search.query import EXCERPT, Neighbour, Query
 from streams.search.store import STRETCH
 
 PASSAGES = 2
 """Of a session, before and after the hit's own, in which its neighbours are looked for."""
-SQL = """
-SELECT doc.at, doc.id, u.name FROM doc LEFT JOIN name u ON u.no = doc.person
-WHERE doc.kind = 'event' AND doc.id BETWEEN ? AND ?
+SQL = f"""
+SELECT passage.no, doc.at, doc.id, u.name FROM passage
+CROSS JOIN doc ON doc.id BETWEEN passage.no * {STRETCH} AND passage.no * {STRETCH} + {STRETCH - 1}
+LEFT JOIN name u ON u.no = doc.person WHERE doc.kind = 'event' AND passage.no IN
 """
 TOLD = f"""
 SELECT doc.id, doc.key, u.name, doc.at, substr(doc.text, 1, {EXCERPT})
@@ -27,54 +29,72 @@ class Near(NamedTuple):
     number: int
 
 
-def neighbours_of(db: sqlite3.Connection, query: Query, hit: Row) -> list[Neighbour]:
-    """As many turns on each side as the query asks for, oldest first; none of what is no event."""
-    near = around(db, query, hit)
-    listed = ", ".join(str(one.number) for one in near)
-    told = {number: turn for number, *turn in db.execute(f"{TOLD} ({listed})")}
-    return [
-        Neighbour(one.place, key, user, format_time(at), text)
-        for one in near
-        for key, user, at, text in (told[one.number],)
-    ]
+def neighbours_of(
+    db: sqlite3.Connection, query: Query, hits: Sequence[Row], candidates: Candidates
+) -> dict[int, list[Neighbour]]:
+    """By hit: as many turns on each side as the query asks for, oldest first; none of what is no
+    event. All of them in two statements."""
+    near = around(db, query, hits, candidates)
+    listed = ", ".join({str(one.number) for some in near.values() for one in some})
+    told = {number: turn for number, *turn in db.execute(f"{TOLD} ({listed})")} if listed else {}
+    return {
+        hit: [
+            Neighbour(one.place, key, user, format_time(at), text)
+            for one in some
+            for key, user, at, text in (told[one.number],)
+        ]
+        for hit, some in near.items()
+    }
 
 
-def around(db: sqlite3.Connection, query: Query, hit: Row) -> list[Near]:
-    """The turns on both sides of a hit, oldest first.
+def around(
+    db: sqlite3.Connection, query: Query, hits: Sequence[Row], candidates: Candidates
+) -> dict[int, list[Near]]:
+    """By hit: the turns on both sides of it, oldest first.
 
     They are of the user and up to the time (`as_of`) that the query is narrowed to; `since` and
-    `until` narrow hits alone.
+    `until` narrow hits alone. `candidates` have found the hits, and know which passages follow each
+    other.
     """
-    if not query.neighbours or hit.kind != "event":
-        return []
-    turns = sorted(
-        (at, number)
-        for passage in _passages(db, hit.number // STRETCH)
-        for at, number, user in db.execute(SQL, _span(passage))
-        if number == hit.number or _allowed(query, user, at)
-    )
-    place = turns.index((hit.at, hit.number))
-    first = max(0, place - query.neighbours)
-    near = enumerate(turns[first : place + query.neighbours + 1], start=first)
-    return [Near(n - place, number) for n, (_, number) in near if n != place]
+    events = [hit for hit in hits if query.neighbours and hit.kind == "event"]
+    passages = {
+        hit.number: list(candidates.stretch_of(hit.number // STRETCH, PASSAGES)) for hit in events
+    }
+    turns = _turns(db, {one for some in passages.values() for one in some})
+    return {hit.number: _beside(query, hit, turns, passages[hit.number]) for hit in events}
 
 
-def _passages(db: sqlite3.Connection, passage: int) -> list[int]:
-    """A passage and those before and after it in its session."""
-    sql = "SELECT no FROM passage WHERE session = ? AND person IS NULL AND no"
-    (session,) = db.execute("SELECT session FROM passage WHERE no = ?", [passage]).fetchone()
-    found = [passage]
-    for side in ("< ? ORDER BY no DESC", "> ? ORDER BY no"):
-        near = db.execute(f"{sql} {side} LIMIT {PASSAGES}", [session, passage])
-        found += [no for (no,) in near]
+class _Turn(NamedTuple):
+    at: int
+    number: int
+    user: str | None
+
+
+def _turns(db: sqlite3.Connection, passages: Collection[int]) -> dict[int, list[_Turn]]:
+    """The turns of each passage."""
+    found: dict[int, list[_Turn]] = {passage: [] for passage in passages}
+    if found:
+        for passage, *turn in db.execute(f"{SQL} ({', '.join(map(str, passages))})"):
+            found[passage].append(_Turn(*turn))
     return found
 
 
-def _span(passage: int) -> tuple[int, int]:
-    return passage * STRETCH, (passage + 1) * STRETCH - 1
+def _beside(
+    query: Query, hit: Row, turns: dict[int, list[_Turn]], passages: Iterable[int]
+) -> list[Near]:
+    those = sorted(
+        (turn.at, turn.number)
+        for passage in passages
+        for turn in turns[passage]
+        if turn.number == hit.number or _allowed(query, turn)
+    )
+    place = those.index((hit.at, hit.number))
+    first = max(0, place - query.neighbours)
+    near = enumerate(those[first : place + query.neighbours + 1], start=first)
+    return [Near(n - place, number) for n, (_, number) in near if n != place]
 
 
-def _allowed(query: Query, user: str | None, at: int) -> bool:
-    if query.user_id is not None and user != query.user_id:
+def _allowed(query: Query, turn: _Turn) -> bool:
+    if query.user_id is not None and turn.user != query.user_id:
         return False
-    return query.as_of is None or at <= query.as_of
+    return query.as_of is None or turn.at <= query.as_of

@@ -5,7 +5,10 @@ Nothing in the text is ever a query language: what is asked are the terms that `
 
 import math
 import sqlite3
+from collections.abc import Sequence
 from typing import NamedTuple
+
+import msgspec
 
 from streams.search.tokens import CJK_RUN, Token, tokens
 from streams.search.words import STOP, STOP_EAST
@@ -15,8 +18,8 @@ MOST_TERMS = 24
 """Of a text: the rarest of its first terms."""
 FIRST_TERMS = 100
 DOCS = """
-SELECT coalesce((SELECT docs FROM common WHERE term = ?),
-                (SELECT doc FROM vocabulary WHERE term = ?), 0)
+SELECT value, coalesce((SELECT docs FROM common WHERE term = value),
+                       (SELECT doc FROM vocabulary WHERE term = value), 0) FROM json_each(?)
 """
 
 
@@ -32,11 +35,13 @@ class Asked(NamedTuple):
 
 def ask(db: sqlite3.Connection, text: str, total: int) -> list[Asked]:
     """The terms of a question, rarest first."""
+    told = _telling(text[:MOST_CHARACTERS])[:FIRST_TERMS]
+    known = docs_with(db, list(dict.fromkeys(token.term for token in told)))
     found: dict[str, Asked] = {}
-    for place, token in enumerate(_telling(text[:MOST_CHARACTERS])[:FIRST_TERMS]):
+    for place, token in enumerate(told):
         term, first = token.term, token.start == 0
         if term not in found:
-            docs = docs_with(db, term)
+            docs = known[term]
             weight = math.log(1 + (total - docs + 0.5) / (docs + 0.5))
             found[term] = Asked(term, max(weight, 0.01), docs, _is_name(token.raw, first), place)
     rarest = sorted(found.values(), key=lambda one: (one.docs == 0, one.docs, one.place))
@@ -61,6 +66,6 @@ def _is_name(raw: str, first: bool) -> bool:
     return any(one.isdigit() for one in raw) or (raw[0].isupper() and not first)
 
 
-def docs_with(db: sqlite3.Connection, term: str) -> int:
-    """How many documents have a term, as of the last count for common ones."""
-    return int(db.execute(DOCS, [term, term]).fetchone()[0])
+def docs_with(db: sqlite3.Connection, terms: Sequence[str]) -> dict[str, int]:
+    """How many documents have each term, as of the last count for common ones."""
+    return dict(db.execute(DOCS, [msgspec.json.encode(terms).decode()]).fetchall())

@@ -117,8 +117,8 @@ class Ranker:
     def _lift_evidence(self, rows: list[Row], scored: Scores) -> None:
         """What matches lifts the events it rests on, found or not."""
         citing = _strongest([row for row in rows if row.evidence], scored)
-        for row in citing:
-            for event in self.candidates.events((row.evidence or "").split("\n"), row):
+        for row, cited in self.candidates.cited(citing):
+            for event in cited:
                 if event.number not in scored:
                     rows.append(event)
                     scored[event.number] = self.own.parts(event)

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator
 
+from streams.search.candidates import Candidates
 from streams.search.neighbours import around
 from streams.search.query import Query, Turn
 from streams.search.rank import Found
@@ -14,10 +15,13 @@ FROM doc JOIN name s ON s.no = doc.owner LEFT JOIN name u ON u.no = doc.person W
 """
 
 
-def turns_of(db: sqlite3.Connection, query: Query, found: list[Found]) -> list[Turn]:
+def turns_of(
+    db: sqlite3.Connection, query: Query, found: list[Found], candidates: Candidates
+) -> list[Turn]:
     """The turns that were found, best first, and behind them those around each."""
-    beside = (near.number for one in found for near in around(db, query, one.row))
-    numbers = dict.fromkeys([*(one.number for one in found), *beside])
+    beside = around(db, query, [one.row for one in found], candidates)
+    numbers = dict.fromkeys(one.number for one in found)
+    numbers |= dict.fromkeys(near.number for some in beside.values() for near in some)
     told = dict(_told(db, list(numbers)))
     return [told[number] for number in numbers]
 

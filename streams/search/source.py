@@ -84,6 +84,14 @@ def news(table: Path, known: int) -> News | None:
     return None if merged_since else News(version, files, size)
 
 
+def is_newest(table: Path, known: int) -> bool:
+    """Whether a table has gained and lost nothing since a version. As every question asks, by a
+    look or two at its log."""
+    log = table / "_delta_log"
+    is_there = _commit(log, max(known, 0)).exists() or _latest(log) == known
+    return is_there and not _commit(log, known + 1).exists()
+
+
 def _commit(log: Path, version: int) -> Path:
     return log / f"{version:020}.json"
 

@@ -12,7 +12,7 @@ from schemas.time import format_time
 from streams.context import Item, items, pack
 from streams.context.items import LASTING, Held
 from streams.context.pack import SHARE
-from streams.context.render import HEADINGS, NOTICE, line
+from streams.context.render import HEADINGS, NOTICE, heading, line
 from streams.context.tokens import estimated
 from streams.search import Turn
 
@@ -99,6 +99,22 @@ def test_a_new_fact_adds_a_line_where_there_is_room(user: Any, turns: Any) -> No
     for known in before:
         assert known in added
     assert len(added) - len([one for one in before if one]) <= 8  # a heading, a line, blank ones
+
+
+@given(USERS, TURNS, DAYS, st.sampled_from(["fact", "task"]), st.sampled_from(["markdown", "text"]))
+def test_a_new_fact_changes_no_bytes_before_its_own_place(
+    user: Any, turns: Any, day: int, kind: str, format: str
+) -> None:
+    """Its place is its line, with the heading and the blank line above where its section is new."""
+    before = pack(items(user, None, turns), 100_000, format)
+    new = state("the new one", "Nobody has said this before 4711.", day, kind)
+    after = pack(items({**user, "states": [*user["states"], new]}, None, turns), 100_000, format)
+    (own,) = (item for item in after.items if item.id == new.id)
+    assert [item for item in after.items if item is not own] == before.items
+    begins = after.text.index(line(own))
+    if all(item.section != own.section for item in before.items):
+        begins = after.text.rindex(heading(own.section, format), 0, begins) - 1
+    assert not before.text or after.text[:begins] == before.text[:begins]
 
 
 @given(USERS, TURNS, st.sampled_from(["markdown", "text"]))
