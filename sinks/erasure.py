@@ -1,4 +1,7 @@
-"""Which rows of a history are one person's: the SQL behind `forget` (docs/laws.md)."""
+"""Which rows of a history are one person's, or one session's: the SQL behind erasing them
+(docs/laws.md)."""
+
+from collections.abc import Iterable
 
 import duckdb
 
@@ -26,6 +29,8 @@ CREATE TEMP TABLE whole_session AS
 INSERT INTO erased_event
     SELECT DISTINCT event_id, session_id, task_id FROM events
     WHERE session_id IN (FROM whole_session) AND user_id IS NULL;
+"""
+OF_BOTH = """
 CREATE TEMP TABLE every_session AS
     SELECT session_id FROM events UNION SELECT session_id FROM sessions;
 CREATE TEMP TABLE every_user AS
@@ -43,12 +48,36 @@ CREATE TEMP TABLE touched AS
     WHERE owner_id IN (FROM shared_session) AND list_has_any(evidence_event_ids, gone);
 """
 
+SESSION_SCOPE = """
+CREATE TEMP TABLE person AS SELECT NULL::VARCHAR AS user_id, {tenant} AS tenant;
+CREATE TEMP TABLE erased_event AS
+    SELECT DISTINCT event_id, session_id, task_id FROM events WHERE session_id = {session};
+CREATE TEMP TABLE whole_session AS SELECT {session} AS session_id;
+CREATE TEMP TABLE shared_session AS SELECT NULL::VARCHAR AS session_id WHERE false;
+"""
+HEARD = """
+CREATE TEMP TABLE heard AS
+    SELECT user_id FROM (
+        SELECT user_id FROM events WHERE session_id = {session}
+        UNION SELECT user_id FROM signals WHERE session_id = {session}
+        UNION SELECT user_id FROM plans t WHERE coalesce({plans}, false)
+    ) WHERE user_id IS NOT NULL;
+"""
+
 THEIRS = "(SELECT user_id FROM person)"
 WHOLE = "t.session_id IN (FROM whole_session)"
 TASK = "(t.session_id, t.task_id) IN (SELECT (session_id, task_id) FROM erased_task)"
 OF_SESSION = """(t.entity_type IN ('session', 'session_memory')
     OR (t.entity_type = 'link' AND t.plan_id IS NULL))"""
 """A session's own revisions: a link that no plan made is its, too."""
+MADE_OF_USERS = {
+    "revisions": f"t.owner_id IN (FROM heard) AND NOT {OF_SESSION}",
+    "affects": "t.user_id IN (FROM heard)",
+    "links": "t.owner_id IN (FROM heard) AND NOT coalesce(t.provisional, false)",
+    "threads": "t.owner_id IN (FROM heard)",
+    "profiles": "t.user_id IN (FROM heard)",
+}
+"""Table -> which rows folding a user's records makes (`streams.files.remaking`)."""
 
 NAMED = """coalesce(t.session_id,
     CASE WHEN t.owner_id IN (FROM every_session) AND t.owner_id NOT IN (FROM every_user)
@@ -119,7 +148,29 @@ def _by_columns(table: str) -> str:
 
 def scope(db: duckdb.DuckDBPyConnection, tenant: str, user_id: str) -> None:
     """Makes the tables the conditions speak of, from a connection limited to the tenant."""
-    db.execute(SCOPE.format(user=quoted(user_id), tenant=quoted(tenant)))
+    db.execute((SCOPE + OF_BOTH).format(user=quoted(user_id), tenant=quoted(tenant)))
+
+
+def scope_session(
+    db: duckdb.DuckDBPyConnection, tenant: str, session_id: str, users: Iterable[str] = ()
+) -> None:
+    """The same for one session, whoever spoke in it; and the table `heard`: of whom it gave memory
+    something, with the `users` that are known to be."""
+    db.execute((SESSION_SCOPE + OF_BOTH).format(session=quoted(session_id), tenant=quoted(tenant)))
+    db.execute(HEARD.format(session=quoted(session_id), plans=_of_plans()))
+    db.execute("INSERT INTO heard SELECT unnest(?::VARCHAR[]) EXCEPT FROM heard", [list(users)])
+
+
+def session_conditions(table: str) -> str:
+    """True for the rows `t` of a table that are the session's, and for those that memory made of
+    the users whom it heard: these are to be made again from what is left."""
+    theirs = _of_plans() if table == "plans" else conditions(table)
+    made = MADE_OF_USERS.get(table)
+    return f"({theirs}) OR ({made})" if made else theirs
+
+
+def _of_plans() -> str:
+    return f"({conditions('plans')}) OR {SESSION_OF['plans']} IN (FROM whole_session)"
 
 
 def conditions(table: str) -> str:

@@ -5,7 +5,7 @@ vacuum older versions cannot be read.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -15,7 +15,13 @@ import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
 from sinks.delta import WRITER, History
-from sinks.erasure import ERASED_LAST, conditions, scope
+from sinks.erasure import (
+    ERASED_LAST,
+    conditions,
+    scope,
+    scope_session,
+    session_conditions,
+)
 from sinks.generation import own
 from sinks.history import COMMIT_ORDER, connect, quoted, select
 from sinks.tables import STORED
@@ -121,16 +127,10 @@ def forget(root: str | Path, tenant: str, user_id: str) -> Forgotten:
     snapshots come back with the session's next turn or a rebuild. Killed half-way, the same call
     ends the work: what the scope is read from is erased last.
     """
-    erased: Report = {}
-    with History(root) as history, connect(own(root), tenant=tenant) as db:
+    with connect(own(root), tenant=tenant) as db:
         scope(db, tenant, user_id)
-        tables = history.tables()
-        for name in sorted(tables, key=lambda one: (ERASED_LAST.get(one, 0), one)):
-            count = _erase(db, name, tables[name], conditions(name), tenant)
-            erased[name] = {"erased": count, "delta_version": tables[name].version()}
+        erased = _erased(root, db, tenant, conditions)
         whole, shared = _sessions(db, tenant)
-        for table in tables.values():
-            vacuum(table, 0)
     person = hashlib.sha256(f"{tenant}/{user_id}".encode()).hexdigest()
     receipt = {
         "user_sha256": person,
@@ -139,6 +139,39 @@ def forget(root: str | Path, tenant: str, user_id: str) -> Forgotten:
         "tables": erased,
     }
     return Forgotten(receipt, whole, shared)
+
+
+def users_of(root: str | Path, tenant: str, session_id: str) -> list[str]:
+    """Those to whose memory a session has given something."""
+    with connect(own(root), tenant=tenant) as db:
+        scope_session(db, tenant, session_id)
+        return [user for (user,) in db.execute("FROM heard ORDER BY ALL").fetchall()]
+
+
+def forget_session(root: str | Path, tenant: str, session_id: str, users: list[str]) -> Report:
+    """Erases one session from every table, and all that memory has made of these users, which the
+    caller makes again from the records that are left. Killed half-way, the same call ends it."""
+    with connect(own(root), tenant=tenant) as db:
+        scope_session(db, tenant, session_id, users)
+        return _erased(root, db, tenant, session_conditions)
+
+
+def _erased(
+    root: str | Path,
+    db: duckdb.DuckDBPyConnection,
+    tenant: str,
+    theirs: Callable[[str], str],
+) -> Report:
+    """Rewrites the tables without the rows of a scope, then deletes the old files."""
+    erased: Report = {}
+    with History(root) as history:
+        tables = history.tables()
+        for name in sorted(tables, key=lambda one: (ERASED_LAST.get(one, 0), one)):
+            count = _erase(db, name, tables[name], theirs(name), tenant)
+            erased[name] = {"erased": count, "delta_version": tables[name].version()}
+        for table in tables.values():
+            vacuum(table, 0)
+    return erased
 
 
 def _erase(

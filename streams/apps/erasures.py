@@ -1,8 +1,9 @@
 """Erasures that a server was asked for: each is on disk before it is promised, and goes on after a
 kill.
 
-`_erasures/ID.json` in a history's folder says who is to be erased and, once that is done, the
-receipt in place of the name.
+`_erasures/ID.json` in a history's folder says which user or session is to be erased and, once that
+is done, the receipt in place of the name. A file that cannot be read is set aside: what it asked
+for is asked for again.
 """
 
 import logging
@@ -21,25 +22,32 @@ from streams.errors import TurnfoldError
 log = logging.getLogger(__name__)
 
 FOLDER = "_erasures"
+ASIDE = ".broken"
+"""In place of `.json`: a file that could not be read."""
 AGAIN = 2.0
 """Seconds until an erasure that could not be done is tried again."""
+INDEX_WITHIN = 5.0
+"""Seconds that one waits for an index of its tenant that is being built; then others go first."""
 END_WITHIN = 20.0
 """Seconds that one under way may take, once the server ends; a later start continues it."""
 
 
 class Erasure(msgspec.Struct, frozen=True):
-    """One erasure; times in microseconds. Once it is done (`finished_at`) it names nobody."""
+    """One erasure, of a user or of a session; times in microseconds. Once it is done
+    (`finished_at`) it names neither."""
 
     id: str
     tenant: str
     requested_at: int
     user_id: str | None = None
+    session_id: str | None = None
     finished_at: int | None = None
     receipt: dict[str, Any] | None = None
 
-    def of(self, tenant: str, user_id: str) -> bool:
-        """Whether it is still to erase this user."""
-        return (self.tenant, self.user_id) == (tenant, user_id)
+    @property
+    def whose(self) -> tuple[str, str | None, str | None]:
+        """What it is still to erase."""
+        return self.tenant, self.user_id, self.session_id
 
 
 class Erasures:
@@ -59,7 +67,14 @@ class Erasures:
     def start(self) -> None:
         """Continues what an earlier process was asked for. Raises OSError."""
         for file in sorted(self._folder.glob("*.json")):
-            found = _decode(file.read_bytes())
+            try:
+                found = _decode(file.read_bytes())
+            except msgspec.MsgspecError:  # its words may quote a name
+                aside = file.with_suffix(ASIDE)
+                file.replace(aside)
+                log.error("%s: cannot be read, so what it asked for is not done: ask for it again, "
+                          "then delete the file", aside)  # fmt: skip
+                continue
             if found.finished_at is None:
                 self._waiting[found.id] = found
         self._asked.set()
@@ -71,14 +86,16 @@ class Erasures:
         self._asked.set()
         self._thread.join(END_WITHIN)
 
-    def ask(self, tenant: str, user_id: str) -> Erasure:
-        """The erasure of a user, on disk; one that waits already is not asked for again. One under
-        way is: it leaves what came after it began. Raises OSError."""
+    def ask(
+        self, tenant: str, user_id: str | None = None, *, session_id: str | None = None
+    ) -> Erasure:
+        """The erasure of a user or of a session, on disk; one that waits already is not asked for
+        again. One under way is: it leaves what came after it began. Raises OSError."""
         with self._lock:
             for known in self._waiting.values():
-                if known.of(tenant, user_id) and known.id != self._under_way:
+                if known.whose == (tenant, user_id, session_id) and known.id != self._under_way:
                     return known
-            made = Erasure(uuid4().hex, tenant, time.time_ns() // 1000, user_id)
+            made = Erasure(uuid4().hex, tenant, time.time_ns() // 1000, user_id, session_id)
             self._folder.mkdir(exist_ok=True)
             self._write(made)
             self._waiting[made.id] = made
@@ -91,7 +108,7 @@ class Erasures:
         if known is None:
             try:
                 known = _decode((self._folder / f"{id}.json").read_bytes())
-            except FileNotFoundError:
+            except (FileNotFoundError, msgspec.MsgspecError):
                 return None
         return known if known.tenant == tenant else None
 
@@ -123,13 +140,12 @@ class Erasures:
 
     def _done(self, erasure: Erasure) -> bool:
         """Whether it is done now."""
-        from streams.apps import maintenance  # not needed before, and slow to load
-
         try:
-            assert erasure.user_id is not None, "it waits, so it names whom"
-            receipt = maintenance.forget(self._root, erasure.tenant, erasure.user_id)
+            receipt = _erased(self._root, erasure)
             now = time.time_ns() // 1000
-            ended = msgspec.structs.replace(erasure, user_id=None, finished_at=now, receipt=receipt)
+            ended = msgspec.structs.replace(
+                erasure, user_id=None, session_id=None, finished_at=now, receipt=receipt
+            )
             self._write(ended)
         except (TurnfoldError, HistoryError, OSError) as error:
             log.warning("erasure %s: %s; trying again", erasure.id, trouble(error) or str(error))
@@ -142,6 +158,17 @@ class Erasures:
             del self._waiting[erasure.id]
         log.info("erasure %s: done", erasure.id)
         return True
+
+
+def _erased(root: Path, erasure: Erasure) -> dict[str, Any]:
+    """Erases what it names; the receipt. Raises TurnfoldError, HistoryError, OSError."""
+    from streams.apps.forget_session import forget_session  # not needed before, and slow to load
+    from streams.apps.maintenance import forget
+
+    if erasure.session_id is not None:
+        return forget_session(root, erasure.tenant, erasure.session_id, INDEX_WITHIN)
+    assert erasure.user_id is not None, "it waits, so it names whom"
+    return forget(root, erasure.tenant, erasure.user_id, INDEX_WITHIN)
 
 
 _decode = msgspec.json.Decoder(Erasure).decode

@@ -6,7 +6,7 @@ tables are the workers'.
 
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from streams.folds.session_state import HEADER
 from streams.folds.task import TASKS
 from streams.pipeline.document_rows import session_row, task_row
 from streams.pipeline.entity import Entity
+from streams.search.store import FOREVER
 
 LAST_SEQ = """
     SELECT coalesce(max(seq), -1) FROM (
@@ -57,27 +58,49 @@ def compact(history: Path) -> dict[str, Any]:
         return dict(maintenance.compact(tables.root))
 
 
-def forget(history: Path, tenant: str, user_id: str) -> dict[str, Any]:
+def forget(
+    history: Path, tenant: str, user_id: str, index_within: float = FOREVER
+) -> dict[str, Any]:
     """Erases a person from Parquet files and from the fold's tables; the receipt.
 
-    A session that others took part in is folded again from what they said.
+    A session that others took part in is folded again from what they said. Raises NotIndexed,
+    nothing erased, where an index of the tenant is being built for longer than `index_within`.
     """
+
+    def one(folder: Path) -> dict[str, Any]:
+        receipt = (_forget_in_sinks if is_shared(folder) else _forget)(folder, tenant, user_id)
+        search.forget(folder, tenant, [user_id])
+        return receipt
+
     from streams import search  # not needed before, and slow to load
+
+    return in_every_generation(history, tenant, one, index_within)
+
+
+def in_every_generation(
+    history: Path,
+    tenant: str,
+    erase: Callable[[Path], dict[str, Any]],
+    index_within: float = FOREVER,
+) -> dict[str, Any]:
+    """Erases in each generation's folder, the live one last: its receipt, with the tables of the
+    others. No index of the tenant is built meanwhile."""
+    from streams import search
 
     root = find_root(history)
     asked_at = time.time_ns() // 1000
     held = alone(root) if is_shared(root) else locked(root, borrow=True)
-    with erasing(root, alone=True), held:
+    folders = [folder_of(root, name) for name in names(root)]
+    # waited for before anything is held: the others write on
+    with search.unbuilt(folders, tenant, index_within), erasing(root, alone=True), held:
         fold_left(root, asked_at)
         last = root if is_shared(root) else find(root, LIVE)
-        others = _forget_in_others(root, last, tenant, user_id)
-        receipt = (_forget_in_sinks if is_shared(last) else _forget)(last, tenant, user_id)
-        for name in names(root):
-            search.forget(folder_of(root, name), tenant, user_id)
+        others = _in_others(root, last, erase)
+        receipt = erase(last)
     return {**receipt, "generations": others} if others else receipt
 
 
-def _forget_in_others(root: Path, last: Path, tenant: str, user_id: str) -> dict[str, Any]:
+def _in_others(root: Path, last: Path, erase: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
     """The same in all generations but one: name -> its tables. One that has never been finished is
     dropped: its gathered records hold everybody, and `backfill` makes it again."""
     done: dict[str, Any] = {}
@@ -88,18 +111,18 @@ def _forget_in_others(root: Path, last: Path, tenant: str, user_id: str) -> dict
             continue
         if is_shared(folder):
             with alone(folder):
-                done[name] = _forget_in_sinks(folder, tenant, user_id)["tables"]
+                done[name] = erase(folder)["tables"]
             continue
         with nullcontext() if folder == root else locked(folder):
-            done[name] = _forget_aside(root, name, tenant, user_id)
+            done[name] = _aside(root, name, erase)
     return done
 
 
-def _forget_aside(root: Path, name: str, tenant: str, user_id: str) -> Any:
+def _aside(root: Path, name: str, erase: Callable[[Path], dict[str, Any]]) -> Any:
     folder = folder_of(root, name)
     made = load(folder)
     if made is None or made.stage == "complete":
-        return _forget(folder, tenant, user_id)["tables"]
+        return erase(folder)["tables"]
     if made.ended_at is not None:
         ways = "promote or rollback" if name == ROOT else "backfill, promote or rollback"
         drop = "" if name == ROOT else ", or drop it"
@@ -113,8 +136,7 @@ def _forget_aside(root: Path, name: str, tenant: str, user_id: str) -> Any:
 
 def _forget(folder: Path, tenant: str, user_id: str) -> dict[str, Any]:
     """In one generation; the receipt."""
-    if (folder / WORK).exists():  # of a pass that was killed as it had ended
-        shutil.rmtree(folder / WORK)
+    drop_work(folder)
     with opened(folder) as (store, _):
         known = {tuple(where) for where in store.value("forgetting") or ()}
         found = maintenance.sessions_of(folder, tenant, user_id)
@@ -140,6 +162,12 @@ def _forget(folder: Path, tenant: str, user_id: str) -> dict[str, Any]:
         store.commit({"forgetting": None})
         store.compact()  # the note named their sessions
     return done.receipt
+
+
+def drop_work(folder: Path) -> None:
+    """What a pass gathered that was killed as it had ended."""
+    if (folder / WORK).exists():
+        shutil.rmtree(folder / WORK)
 
 
 def _forget_in_sinks(root: Path, tenant: str, user_id: str) -> dict[str, Any]:

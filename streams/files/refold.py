@@ -85,7 +85,7 @@ def refold_user(
     rows = _Rows()
     user = rows.entity("users", tenant, user_id)
     processor = RecordProcessor(rows, _Nothing(user), rules)
-    for line, place in _of_user(root, tenant, user_id, until, known_at, turns):
+    for line, place in of_user(root, tenant, user_id, until, known_at, turns=turns):
         processor.process(decode_again(line, place), line, place)
     return user
 
@@ -95,10 +95,17 @@ def _session(table: str) -> str:
     return f"CASE WHEN {of_session(table)} THEN session_id END" if table in OF_SESSIONS else "NULL"
 
 
-def _of_user(
-    root: Path, tenant: str, user_id: str, until: int | None, known_at: int | None, turns: bool
+def of_user(
+    root: Path,
+    tenant: str,
+    user_id: str,
+    until: int | None = None,
+    known_at: int | None = None,
+    *,
+    turns: bool = True,
+    as_it_came: bool = False,
 ) -> Iterator[Given]:
-    """A session's records after the other's, then those of the user."""
+    """A session's records after the other's, then those of the user; or all `as_it_came`."""
     tables = [table for table in SAID if turns and names_user(table)]
     then = "epoch_us(occurred_at) <= $until AND epoch_us(recorded_at) <= $known"
     told = [
@@ -115,7 +122,7 @@ def _of_user(
     """
     sql = f"""
         SELECT {LINE} AS line, {PLACE} FROM ({" UNION ALL BY NAME ".join([*told, planned])})
-        ORDER BY session_id NULLS LAST, due, number, {ORDER}
+        ORDER BY {"" if as_it_came else "session_id NULLS LAST,"} due, number, {ORDER}
     """
     given = {"user": user_id, "until": _or_ever(until), "known": _or_ever(known_at)}
     with connect(root, tenant=tenant, views=(*tables, "plans", "revisions")) as db:

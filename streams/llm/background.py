@@ -27,7 +27,7 @@ from streams.llm.history import Undone, remembered, spent_since, with_texts
 from streams.llm.known import Remembered
 from streams.llm.maker import Extractor, extractor
 from streams.llm.settings import LlmSettings
-from streams.llm.spool import alone, fold_left, known
+from streams.llm.spool import alone, are_known, fold_left, known
 
 log = logging.getLogger(__name__)
 
@@ -212,6 +212,8 @@ class Background:
                 except BudgetSpent as error:
                     spent.append(error)
                     return
+            if record is None:
+                return
             ends.append(await self._post(record))
             self._done.update(map(_key, group.turns))
             self.turns += len(group.turns)
@@ -230,9 +232,15 @@ class Background:
         if spent:
             raise spent[0]
 
-    async def _made(self, asked: Extractor, group: Group, shown: Remembered) -> JsonObject:
-        """Waits for the endpoint, and for the hour's budget, as long as it takes."""
+    async def _made(self, asked: Extractor, group: Group, shown: Remembered) -> JsonObject | None:
+        """Waits for the endpoint, and for the hour's budget, as long as it takes. None, and the
+        model is told nothing, where the turns were erased since they were read."""
+        turn = group.turns[0]
+        where = (turn.tenant, turn.user_id, turn.session_id, turn.event_id)
         while True:
+            if not (await asyncio.to_thread(are_known, [where], self._root))[0]:
+                self.waiting -= 1
+                return None
             try:
                 return await asked.make(group, shown)
             except Unreachable as error:

@@ -7,7 +7,7 @@ left out. Once folded a file is removed: the history has it all, `forget` need n
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -115,12 +115,25 @@ def _record(line: bytes) -> JsonObject | None:
 
 
 def known(records: list[JsonObject], history: Path) -> list[bool]:
-    """Of each record whether its first turn is in the history: who was forgotten has none."""
-    if not records:
+    """Of each record whether its first turn is in the history: who was forgotten has none, nor has
+    a session that was."""
+    return are_known([_first_turn(one) for one in records], history)
+
+
+def _first_turn(record: JsonObject) -> tuple[str, str, str | None, str]:
+    event_id = record["extraction"]["event_ids"][0]
+    return record["tenant"], record["user_id"], record.get("session_id"), event_id
+
+
+def are_known(turns: Sequence[tuple[str, str, str | None, str]], history: Path) -> list[bool]:
+    """Of each turn (tenant, user, session if it is known, event) whether the history has it."""
+    if not turns:
         return []
-    wanted = [(one["tenant"], one["user_id"], one["extraction"]["event_ids"][0]) for one in records]
     with connect(history, views=["events"]) as db:
-        events = [event_id for *_, event_id in wanted]
-        sql = "SELECT tenant, user_id, event_id FROM events WHERE event_id IN (SELECT unnest(?))"
-        found = set(db.execute(sql, [events]).fetchall())
-    return [one in found for one in wanted]
+        sql = (
+            "SELECT tenant, user_id, session_id, event_id FROM events "
+            "WHERE event_id IN (SELECT unnest(?))"
+        )
+        rows = db.execute(sql, [[event_id for *_, event_id in turns]]).fetchall()
+    found = {*rows, *((tenant, user, None, event) for tenant, user, _, event in rows)}
+    return [one in found for one in turns]

@@ -35,6 +35,7 @@ OPERATIONS = {
     ("PATCH", "/v1/states/{state_id}"): Operation("update_memory", "correct"),
     ("DELETE", "/v1/states/{state_id}"): Operation("update_memory", "end"),
     ("DELETE", "/v1/users/{user_id}"): Operation("delete_memory", "forget"),
+    ("DELETE", "/v1/sessions/{session_id}"): Operation("delete_memory", "forget_session"),
 }
 """By method and route."""
 

@@ -5,11 +5,11 @@ time (docs/search.md).
 """
 
 from streams.search.answer import embed, recall, search, sessions, update, users
-from streams.search.build import NotIndexed, forget
+from streams.search.build import NotIndexed, forget, unbuilt
 from streams.search.owners import Listing, Session, User
 from streams.search.query import Hit, Kind, Neighbour, Page, Query, Turn, period
 
 __all__ = [
     "Hit", "Kind", "Listing", "Neighbour", "NotIndexed", "Page", "Query", "Session", "Turn", "User",
-    "embed", "forget", "period", "recall", "search", "sessions", "update", "users",
+    "embed", "forget", "period", "recall", "search", "sessions", "unbuilt", "update", "users",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ import hashlib
 import logging
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from threading import Event
@@ -122,16 +122,27 @@ def _updated(folder: Path, tenant: str, rebuild: bool, at_once: bool, ending: Ev
         return _built(folder, tenant, at, ending)
 
 
-def forget(folder: Path, tenant: str, user_id: str) -> None:
-    """Removes a tenant's index with all that it leaves on disk, and a person's vectors; the next
-    search makes the index again.
+@contextmanager
+def unbuilt(folders: Iterable[Path], tenant: str, within: float = FOREVER) -> Iterator[None]:
+    """Nobody builds the indexes of a tenant in these generations' folders. Raises NotIndexed where
+    somebody does, for so many seconds."""
+    with ExitStack() as stack:
+        for folder in folders:
+            folder.joinpath(FOLDER).mkdir(exist_ok=True)
+            if not stack.enter_context(_lock(folder, tenant, within)):
+                raise NotIndexed("an index of this tenant is being built; try again in a while")
+        yield
 
-    To be called when the tables have been erased from: what is built later holds nothing of it.
+
+def forget(folder: Path, tenant: str, users: Iterable[str], session_id: str | None = None) -> None:
+    """Removes a tenant's index with all that it leaves on disk, and the vectors of these users and
+    of a session; the next search makes the index again.
+
+    To be called within `unbuilt`, when the tables have been erased from: what is built later holds
+    nothing of it.
     """
-    if folder.joinpath(FOLDER).exists():
-        with _lock(folder, tenant, FOREVER):
-            _remove(folder, tenant)
-            vectors.forget(folder / FOLDER, tenant, user_id)
+    _remove(folder, tenant)
+    vectors.forget(folder / FOLDER, tenant, users, session_id)
 
 
 @contextmanager

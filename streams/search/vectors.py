@@ -6,7 +6,7 @@ of its text. What was forgotten is deleted, and overwritten, here as well.
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -139,13 +139,16 @@ def nearest(file: Path, vector: "Vector", user: str | None, most: int) -> list[t
         return found
 
 
-def forget(folder: Path, tenant: str, user: str) -> None:
-    """Deletes a person's vectors, and those of what sessions remember, which may be theirs. A file
-    that cannot be read goes as a whole: its vectors can be made again."""
+def forget(folder: Path, tenant: str, users: Iterable[str], session: str | None = None) -> None:
+    """Deletes some users' vectors, those of a session, and those of what sessions remember, which
+    may be theirs. A file that cannot be read goes as a whole: its vectors can be made again."""
+    gone = [("user", ""), *(("user", one) for one in users)]
+    gone += [] if session is None else [("session", session)]
     for file in folder.glob(f"vectors_{_short(tenant)}_*.sqlite"):
         try:
             with _opened(file) as db:
-                db.execute("DELETE FROM vector WHERE user = ? OR user = ''", [user])
+                for column, name in gone:
+                    db.execute(f"DELETE FROM vector WHERE {column} = ?", [name])
                 db.execute(f"PRAGMA user_version = {_erasures(db) + 1}")
             with closing(sqlite3.connect(file)) as db:
                 db.execute("VACUUM")

@@ -208,7 +208,7 @@ def test_vectors_of_texts_that_were_read_before_somebody_was_forgotten_are_not_k
     file, vector = vectors.file_of(tmp_path, "t", "m"), np.ones(2, np.float32)
     found = [Lacking(Named("event", "s", "ann", "e"), "text", b"")]
     before = vectors.erasures(file)
-    vectors.forget(tmp_path, "t", "ann")
+    vectors.forget(tmp_path, "t", ["ann"])
     assert not vectors.put(file, found, [vector], before)
     assert vectors.nearest(file, vector, None, 1) == []
     assert vectors.put(file, found, [vector], vectors.erasures(file))

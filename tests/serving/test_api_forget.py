@@ -10,7 +10,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from schemas.http import Erasure
+from schemas.managing import Erasure
 from streams.apps.erasures import Erasures
 from streams.files.access import erasing
 from tests.command import files_holding, folded, ndjson, turn, turnfold

@@ -259,3 +259,30 @@ def test_without_settings_it_is_refused_or_said(tmp_path: Path, sticky: bool) ->
     with plain("--history", history) as server:
         server.post([turn("e1", user_input="I live in Porto.")])
         assert states(server) == ["Lives in Porto."]
+
+
+def test_who_is_erased_while_turns_wait_for_the_model_is_not_told_to_it(tmp_path: Path) -> None:
+    """One request at a time: the other users' turns were read, and wait behind it."""
+
+    def slow(request: Request) -> Reply:
+        until(lambda: erased or len(asked.requests) > 1)
+        return model(request)
+
+    erased: list[str] = []
+    with Endpoint(slow) as asked:
+        history = tmp_path / "h"
+        first = {"CONCURRENCY": "1", "READ_SECONDS": "100"}
+        with serving(history, asked, "--extractor", "llm", **first) as server:
+            server.post([told(number, f"u{number}") for number in range(4)])
+            until(lambda: asked.requests)
+            (begun,) = [text for one in asked.requests for text in one.said]
+            for number in range(4):
+                if begun == f"fact: {number}":
+                    continue
+                reply = server.client.delete(f"/v1/users/u{number}", headers={"Prefer": "wait=60"})
+                assert reply.json()["status"] == "done", reply.text
+            erased.append("all but the first")
+            until(lambda: states(server, f"u{begun[-1]}") == [begun[-1]])
+            server.post([told(9, "last")])
+            until(lambda: states(server, "last") == ["9"])
+        assert [one.said for one in asked.requests] == [[begun], ["fact: 9"]]

@@ -90,15 +90,16 @@ def test_each_operation_has_a_span_in_client_and_server(traced: Traced) -> None:
         memory.correct_state(cited, StateCorrection(reason="she wrote", body_text="So."))
         memory.end_state(cited, "over")
         memory.forget_user("tess")
+        memory.forget_session("no-such-session", prefer="wait=60")
     found = spans(traced)
     named = [(one.name, (one.attributes or {})["turnfold.operation"]) for one in found]
     assert named == [
         ("upsert_memory", "add"), ("search_memory", "context"), ("search_memory", "search"),
         ("search_memory", "why"), ("update_memory", "correct"), ("update_memory", "end"),
-        ("delete_memory", "forget"),
+        ("delete_memory", "forget"), ("delete_memory", "forget_session"),
     ]  # fmt: skip
     counts = [(one.attributes or {}).get("gen_ai.memory.record.count") for one in found]
-    assert counts == [1, len(pack.items), len(hits), len(revisions), None, None, None]
+    assert counts == [1, len(pack.items), len(hits), len(revisions), None, None, None, None]
     url = traced.server.client.base_url
     for one in found:
         said = dict(one.attributes or {})
@@ -176,7 +177,7 @@ def test_what_is_no_operation_on_memory_has_no_span(traced: Traced) -> None:
 
 def test_client_and_server_call_the_same_requests_the_same() -> None:
     for (method, path), operation in OPERATIONS.items():
-        formatted = path.format(user_id="u%2F1", state_id="s%2F1")
+        formatted = path.format(user_id="u%2F1", state_id="s%2F1", session_id="c%2F1")
         known = tracing._operation(Call(method, formatted, {}))
         assert known is not None and known[0] == tuple(operation), (method, path)
         assert known[1] == ("s/1" if "{state_id}" in path else None)

@@ -159,6 +159,18 @@ class AsyncTurnfold(AsyncSender):
         """A session with its conversations, memory and context, now or as of a time."""
         return await self._send(operations.session(session_id, as_of=as_of))
 
+    async def forget_session(
+        self,
+        session_id: str,
+        *,
+        prefer: str | None = None,
+    ) -> Erasure:
+        """Erases a session for good, whoever spoke in it, with all that memory made of it. What its
+        users said elsewhere stays, and what memory holds of them is made again from that. A request
+        that was answered is carried out, even if the server is killed. 202: the erasure is not done
+        yet; `Location` names where to ask."""
+        return await self._send(operations.forget_session(session_id, prefer=prefer))
+
     async def session_messages(
         self,
         session_id: str,
@@ -285,7 +297,7 @@ class AsyncTurnfold(AsyncSender):
         return await self._send(operations.forget_user(user_id, prefer=prefer))
 
     async def erasure(self, erasure_id: str) -> Erasure:
-        """An erasure: its status, and its receipt, which does not name the user."""
+        """An erasure: its status, and its receipt, which names neither user nor session."""
         return await self._send(operations.erasure(erasure_id))
 
     async def context(

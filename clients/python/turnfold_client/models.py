@@ -206,17 +206,19 @@ class EndUpdate(Open):
 
 
 class ErasureReceipt(Closed):
-    """What was erased. It does not name the user."""
+    """What was erased. It names neither user nor session."""
 
-    user_sha256: str
-    sessions: int
-    shared_sessions: int
+    user_sha256: str | None = None
+    sessions: int | None = None
+    shared_sessions: int | None = None
+    session_sha256: str | None = None
+    users: int | None = None
     tables: dict[str, dict[str, int]]
     generations: dict[str, Any] | None = None
 
 
 class Erasure(Closed):
-    """An erasure that was asked for. It does not name the user."""
+    """An erasure that was asked for. It names neither user nor session."""
 
     id: str
     status: Literal["waiting", "done"]

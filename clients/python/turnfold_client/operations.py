@@ -147,6 +147,16 @@ def session(session_id: str, *, as_of: Moment | None = None) -> Call[SessionDocu
     )
 
 
+def forget_session(session_id: str, *, prefer: str | None = None) -> Call[Erasure]:
+    """DELETE /v1/sessions/{session_id}"""
+    return Call(
+        "DELETE",
+        f"/v1/sessions/{in_path(session_id)}",
+        {200: Erasure, 202: Erasure},
+        headers={"Prefer": prefer},
+    )
+
+
 def session_messages(
     session_id: str,
     *,

@@ -49,6 +49,7 @@ _OPERATIONS = [
     ("PATCH", _STATE, Operation("update_memory", "correct")),
     ("DELETE", _STATE, Operation("update_memory", "end")),
     ("DELETE", re.compile("/v1/users/[^/]+"), Operation("delete_memory", "forget")),
+    ("DELETE", re.compile("/v1/sessions/[^/]+"), Operation("delete_memory", "forget_session")),
 ]
 """By method and path; a group is the id of the record that it is about."""
 _LISTS = ("items", "hits", "revisions", "turns", "results")

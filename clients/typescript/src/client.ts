@@ -132,6 +132,21 @@ export class Turnfold extends Sender {
   }
 
   /**
+   * Erases a session for good, whoever spoke in it, with all that memory made of it. What its
+   * users said elsewhere stays, and what memory holds of them is made again from that. A
+   * request that was answered is carried out, even if the server is killed. 202: the erasure
+   * is not done yet; `Location` names where to ask.
+   */
+  forgetSession(session_id: string, options: { prefer?: string } = {}): Promise<Erasure> {
+    return this.send({
+      method: "DELETE",
+      path: `/v1/sessions/${inPath(session_id)}`,
+      gives: [200, 202],
+      headers: { Prefer: options.prefer },
+    });
+  }
+
+  /**
    * The messages of a session that were sent with `original`, word for word, in the order in
    * which they came. Every message that was answered with 200 is there; an unknown session has
    * none.
@@ -241,7 +256,7 @@ export class Turnfold extends Sender {
     });
   }
 
-  /** An erasure: its status, and its receipt, which does not name the user. */
+  /** An erasure: its status, and its receipt, which names neither user nor session. */
   erasure(erasure_id: string): Promise<Erasure> {
     return this.send({
       method: "GET",

@@ -222,7 +222,7 @@ export interface EndUpdate {
   [more: string]: unknown;
 }
 
-/** An erasure that was asked for. It does not name the user. */
+/** An erasure that was asked for. It names neither user nor session. */
 export interface Erasure {
   /** Id of the erasure. */
   id: string;
@@ -236,14 +236,21 @@ export interface Erasure {
   receipt: ErasureReceipt | null;
 }
 
-/** What was erased. It does not name the user. */
+/** What was erased. It names neither user nor session. */
 export interface ErasureReceipt {
-  /** SHA-256 of `TENANT/USER`, in hex. */
-  user_sha256: string;
-  /** Sessions that were erased whole. */
-  sessions: number;
-  /** Sessions of several users, folded again from what the others said. */
-  shared_sessions: number;
+  /** SHA-256 of `TENANT/USER`, in hex; null if a session was erased. */
+  user_sha256?: string | null;
+  /** Sessions that were erased with the user; null if a session was erased. */
+  sessions?: number | null;
+  /**
+   * Sessions of several users, folded again from what the others said; null if a session was
+   * erased.
+   */
+  shared_sessions?: number | null;
+  /** SHA-256 of `TENANT/SESSION`, in hex; null if a user was erased. */
+  session_sha256?: string | null;
+  /** Users whose memory was made again without the session; null if a user was erased. */
+  users?: number | null;
   /** Rows erased from each table (`erased`), and its version from then on. */
   tables: Record<string, Record<string, number>>;
   /** The tables of other generations of the memory, by name; null if none. */

@@ -28,8 +28,8 @@ API = ("/v1/", "/memory/", "/mcp", "/metrics", "/healthz", "/readyz", "/openapi.
 METRICS = "/metrics"
 ADMIN = (METRICS, "/v1/dead-letters", "/v1/erasures")
 """Where the paths begin that only an admin may ask for."""
-WHOLE = "/v1/users/"
-"""Where the paths begin under which only an admin may erase or export a whole person."""
+WHOLE = ("/v1/users/", "/v1/sessions/")
+"""Where the paths begin under which only an admin may erase, or export a whole person."""
 MCP = "/mcp"
 """Any key may call tools; what a tool asks needs the role that its request does."""
 READING = frozenset({"GET", "HEAD", "OPTIONS"})

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 
-from schemas import http
+from schemas import http, managing
 from schemas.base import JsonObject
 from schemas.context import ContextPack
 from schemas.learner import MemorySummary, UserLearningProfile
@@ -114,11 +114,15 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET", "/v1/sessions", routes_lists.sessions, "sessions",
-        {200: http.SessionList}, also=SOUGHT,
+        {200: managing.SessionList}, also=SOUGHT,
     ),
     Endpoint(
         "GET", "/v1/sessions/{session_id}", routes_reading.session, "sessions",
         {200: SessionDocument}, also=THEN,
+    ),
+    Endpoint(
+        "DELETE", "/v1/sessions/{session_id}", routes_erasure.forget_session, "sessions",
+        {200: managing.Erasure, 202: managing.Erasure}, also=(422, 429, 501, 503, 507),
     ),
     Endpoint(
         "GET", "/v1/sessions/{session_id}/messages", routes_session_messages.session_messages,
@@ -137,7 +141,7 @@ ENDPOINTS = (
         {200: TaskDocument}, also=THEN,
     ),
     Endpoint(
-        "GET", "/v1/users", routes_lists.users, "users", {200: http.UserList}, also=SOUGHT,
+        "GET", "/v1/users", routes_lists.users, "users", {200: managing.UserList}, also=SOUGHT,
     ),
     Endpoint(
         "GET", "/v1/users/{user_id}", routes_reading.user, "users",
@@ -145,11 +149,11 @@ ENDPOINTS = (
     ),
     Endpoint(
         "DELETE", "/v1/users/{user_id}", routes_erasure.forget_user, "users",
-        {200: http.Erasure, 202: http.Erasure}, also=(422, 429, 501, 503, 507),
+        {200: managing.Erasure, 202: managing.Erasure}, also=(422, 429, 501, 503, 507),
     ),
     Endpoint(
         "GET", "/v1/erasures/{erasure_id}", routes_erasure.erasure, "operations",
-        {200: http.Erasure}, also=THEN,
+        {200: managing.Erasure}, also=THEN,
     ),
     Endpoint(
         "GET", "/v1/users/{user_id}/context", routes_context.context, "users",

@@ -1,4 +1,5 @@
-"""`DELETE /v1/users/{user_id}`: what is held of a person is erased for good, with a receipt."""
+"""`DELETE /v1/users/{user_id}` and `/v1/sessions/{session_id}`: what is held of a person, or what
+was said in a session, is erased for good, with a receipt."""
 
 import asyncio
 from http import HTTPStatus
@@ -14,7 +15,14 @@ from streams.apps.erasures import Erasure, Erasures
 from streams.files.inbox import NoRoom
 from streams.serving.http import request_headers
 from streams.serving.http.problems import Problem, not_found
-from streams.serving.http.route import Serving, UserInPath, reply, serving, tenant_of
+from streams.serving.http.route import (
+    Serving,
+    SessionInPath,
+    UserInPath,
+    reply,
+    serving,
+    tenant_of,
+)
 
 LOOK_EVERY = 0.02
 ErasureInPath = Annotated[
@@ -26,31 +34,49 @@ async def forget_user(request: Request, user_id: UserInPath) -> Response:
     """Erases a user for good from all tables, files and the search index, as `turnfold forget`
     does. There is no confirmation. A request that was answered is carried out, even if the server
     is killed. 202: the erasure is not done yet; `Location` names where to ask."""
+    return await _asked(request, user_id=user_id)
+
+
+async def forget_session(request: Request, session_id: SessionInPath) -> Response:
+    """Erases a session for good, whoever spoke in it, with all that memory made of it. What its
+    users said elsewhere stays, and what memory holds of them is made again from that. A request
+    that was answered is carried out, even if the server is killed. 202: the erasure is not done
+    yet; `Location` names where to ask."""
+    return await _asked(request, session_id=session_id)
+
+
+async def _asked(
+    request: Request, *, user_id: str | None = None, session_id: str | None = None
+) -> Response:
     here, tenant = serving(request), tenant_of(request)
-    erasures = _erasures(here)
+    erasures = _erasures(here, "user" if session_id is None else "session")
     within = request_headers.preference(request, here.within).wait
     try:
-        asked = await asyncio.to_thread(erasures.ask, tenant, user_id)
+        asked = await asyncio.to_thread(erasures.ask, tenant, user_id, session_id=session_id)
     except OSError as error:
         raise NoRoom(f"the erasure cannot be noted ({error.strerror}); make room") from None
     return _told(await _ended(erasures, asked, within))
 
 
 async def erasure(request: Request, erasure_id: ErasureInPath) -> Response:
-    """An erasure: its status, and its receipt, which does not name the user."""
+    """An erasure: its status, and its receipt, which names neither user nor session."""
     found = _erasures(serving(request)).find(tenant_of(request), erasure_id)
     if found is None:
         raise not_found("erasure")
     return reply(_document(found))
 
 
-def _erasures(here: Serving) -> Erasures:
+INSTEAD = {
+    "user": "stop the sinks, run `turnfold forget USER --history DIR`, start them again; "
+    "docs/sink.md says what Kafka's topics still hold",
+    "session": "a single session cannot be erased there; `turnfold forget USER` erases a user",
+}
+
+
+def _erasures(here: Serving, what: str = "user") -> Erasures:
     """Raises Problem where this server cannot erase."""
     if here.backend.erasures is None:
-        detail = (
-            "workers and sinks hold this memory: stop the sinks, run `turnfold forget USER "
-            "--history DIR`, start them again; docs/sink.md says what Kafka's topics still hold"
-        )
+        detail = f"workers and sinks hold this memory: {INSTEAD[what]}"
         raise Problem(501, "Not erased here", detail)
     return here.backend.erasures
 

@@ -1,0 +1,102 @@
+"""A session that was erased is as if it had never been: memory is what it is without it."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sinks.digest import digest
+from streams.apps.forget_session import forget_session
+from streams.files.access import opened
+from streams.files.refold import refold_user
+from streams.folds.rules import Rules
+from tests.command import files_holding, rows
+from tests.property.strategies import events, write_plans
+from tests.property.test_folded_again import FEW, content, history_of
+from tests.property.world import Json, World
+
+SECRET = "Quillfeather"
+
+
+@st.composite
+def told(draw: st.DrawFn) -> list[Json]:
+    return draw(events()) + draw(write_plans(most=4))
+
+
+def of_session(gone: str, records: list[Json]) -> set[int]:
+    """Which records are the session's: those that name it, and plans that name but an event that
+    only it has."""
+    here = {one.get("event_id") for one in records if one["type"] == "turn" and is_of(one, gone)}
+    there = {one["event_id"] for one in records if one["type"] == "turn" and not is_of(one, gone)}
+    return {
+        id(one)
+        for one in records
+        if is_of(one, gone)
+        or (
+            one["type"] == "write_plan"
+            and one.get("session_id") is None
+            and one.get("event_id") in here - there
+        )
+    }
+
+
+def is_of(record: Json, session: str) -> bool:
+    return record.get("session_id") == session
+
+
+def applied(records: list[Json]) -> list[Json]:
+    made = World()
+    return [one for one in records if made.say(one) == ["applied"]]
+
+
+def both(records: list[Json], gone: str) -> tuple[list[Json], list[Json]]:
+    """Records that all apply, and those of them that are not the session's, which apply without
+    it, too."""
+    while True:
+        every = applied(records)
+        theirs = of_session(gone, every)
+        without = applied([one for one in every if id(one) not in theirs])
+        left = theirs | set(map(id, without))
+        if len(left) == len(records):
+            return every, without
+        records = [one for one in every if id(one) in left]
+
+
+@FEW
+@given(told(), st.sampled_from(("s1", "s2")))
+def test_memory_is_that_of_a_history_which_never_had_the_session(
+    records: list[Json], gone: str
+) -> None:
+    every, without = both(records, gone)
+    with history_of(every) as history, history_of(without) as never:
+        forget_session(history, "default", gone)
+        users = {one["user_id"] for one in without if one.get("user_id")}
+        with opened(history) as (store, _), opened(never) as (other, _):
+            for user in users:
+                mine, theirs = (one.entity("users", "default", user) for one in (store, other))
+                assert content(mine) == content(theirs), user
+                assert content(mine) == content(refold_user(history, "default", user, Rules())), (
+                    user
+                )
+        assert digest(history)["memory"] == digest(never)["memory"]
+        again = forget_session(history, "default", gone)
+        assert all(one["erased"] == 0 for one in again["tables"].values())
+        assert digest(history)["memory"] == digest(never)["memory"]
+
+
+def test_no_byte_of_the_session_stays_on_disk() -> None:
+    turn = {"type": "turn", "session_id": "gone", "user_id": "ada", "event_id": "e",
+            "occurred_at": "2026-03-01T09:00:00Z", "user_input": SECRET}  # fmt: skip
+    with history_of([turn, {**turn, "session_id": "stays", "user_input": "tea"}]) as history:
+        assert files_holding(history, SECRET)
+        forget_session(history, "default", "gone")
+        assert files_holding(history, SECRET) == []
+        assert rows(history, "SELECT session_id FROM events") == [("stays",)]
+
+
+def test_a_session_that_never_was_is_erased_with_zeros() -> None:
+    turn = {"type": "turn", "session_id": "stays", "user_id": "ada", "event_id": "e",
+            "occurred_at": "2026-03-01T09:00:00Z", "user_input": "tea"}  # fmt: skip
+    with history_of([turn]) as history:
+        before = digest(history)["memory"]
+        receipt = forget_session(history, "default", "nowhere")
+        assert receipt["users"] == 0
+        assert digest(history)["memory"] == before

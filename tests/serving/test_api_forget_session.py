@@ -1,0 +1,177 @@
+"""`DELETE /v1/sessions/{id}`: a session is erased with what memory made of it, also by a server
+that was killed."""
+
+import logging
+import time
+from pathlib import Path
+
+import pytest
+
+from sinks.digest import digest
+from streams.apps.erasures import Erasures
+from streams.search import unbuilt
+from tests.command import files_holding, folded, ndjson, turn
+from tests.serving.serving import Server, serving
+from tests.serving.test_api_forget import LATER, NOW, SECRET, done, said
+from tests.serving.test_api_memory import eventually, ok
+from tests.serving.test_mcp import key_of
+from tests.serving.tiers import TIERS
+
+RULES = ("--extractor", "rules")
+WITHIN = 60.0
+
+
+def lives(server: Server, session: str, user: str, city: str) -> None:
+    posted = server.endings([
+        turn(f"{session}-{user}", session_id=session, user_id=user, status="done",
+             user_input=f"I live in {city}.", agent_answer="Noted.")
+    ])  # fmt: skip
+    assert posted == ["applied"]
+
+
+def facts(server: Server, user: str) -> list[str]:
+    server.until("/readyz", 200, WITHIN)
+    found = server.client.get(f"/v1/users/{user}")
+    if found.status_code == 404:
+        return []
+    return [one["body_text"] for one in ok(found)["states"]]
+
+
+def test_what_a_session_said_leaves_memory_and_what_was_said_elsewhere_stays(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "history"
+    with serving("--history", folder, *RULES) as server:
+        lives(server, "first", "ada", "Leeds")
+        lives(server, "second", "ada", SECRET)
+        assert any(SECRET in one for one in facts(server, "ada"))
+        found = ok(server.client.delete("/v1/sessions/second", headers=NOW))
+        receipt = found["receipt"]
+        assert (found["status"], receipt["users"]) == ("done", 1)
+        assert receipt["tables"]["events"]["erased"] == 1
+        assert "second" not in str(found)
+        assert facts(server, "ada") == ["Lives in Leeds."]
+        assert server.session("second").status_code == 404
+        assert server.session("first").status_code == 200
+        assert ok(server.client.get(f"/v1/erasures/{found['id']}")) == found
+        again = ok(server.client.delete("/v1/sessions/second", headers=NOW))["receipt"]
+        assert all(one["erased"] == 0 for one in again["tables"].values())
+        server.until("/readyz", 200, WITHIN)
+        lives(server, "second", "ada", "Oslo")
+        assert server.session("second").status_code == 200, "what is posted later is new"
+    assert files_holding(folder, SECRET) == []
+
+
+def test_a_session_of_several_users_goes_for_all_of_them(tmp_path: Path) -> None:
+    folder = tmp_path / "history"
+    with serving("--history", folder, *RULES) as server:
+        lives(server, "both", "ada", SECRET)
+        lives(server, "both", "bo", SECRET)
+        lives(server, "own", "bo", "Leeds")
+        receipt = ok(server.client.delete("/v1/sessions/both", headers=NOW))["receipt"]
+        assert receipt["users"] == 2
+        assert facts(server, "ada") == []
+        assert facts(server, "bo") == ["Lives in Leeds."]
+        listed = eventually(
+            lambda: server.client.get("/v1/users").json(), lambda one: "users" in one, within=60
+        )
+        assert [one["user_id"] for one in listed["users"]] == ["bo"]
+    assert files_holding(folder, SECRET) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("pause", [0.0, 0.05, 0.2, 0.4, 0.7])
+def test_killed_half_way_the_session_is_gone_after_the_next_start(
+    tmp_path: Path, pause: float
+) -> None:
+    turns = [
+        turn(f"{session}-{number}", session_id=session, user_id=f"u{number}", status="done",
+             user_input=f"I live in {city}.", agent_answer="Noted.")
+        for session, city in (("own", "Leeds"), ("gone", SECRET))
+        for number in range(5)
+    ]  # fmt: skip
+    folder, never = tmp_path / "history", tmp_path / "never"
+    with serving("--history", folder, *RULES) as server:
+        assert set(server.endings(turns)) == {"applied"}
+        asked = server.client.delete("/v1/sessions/gone", headers=LATER)
+        assert asked.status_code in (200, 202)
+        time.sleep(pause)
+        server.process.kill()
+    with serving("--history", folder) as server:
+        done(server.client, asked.json())
+        for number in range(5):
+            assert facts(server, f"u{number}") == ["Lives in Leeds."]
+    assert files_holding(folder, SECRET) == []
+    with serving("--history", never, *RULES) as server:
+        assert set(server.endings(turns[:5])) == {"applied"}
+    assert digest(folder)["memory"] == digest(never)["memory"]
+
+
+def test_only_an_admin_erases_a_session_and_of_their_own_tenant(tmp_path: Path) -> None:
+    file = tmp_path / "keys.json"
+    keys = {role: key_of(file, role) for role in ("read", "write", "admin")}
+    other = key_of(file, "admin", "other")
+    with serving("--history", tmp_path / "history", "--keys", file) as server:
+
+        def by(key: str) -> dict[str, str]:
+            return {"Authorization": f"Bearer {key}", **NOW}
+
+        for key in (keys["write"], other):
+            assert server.post(said("s", "ada", SECRET), **by(key)).status_code == 200
+        for role in ("read", "write"):
+            refused = server.client.delete("/v1/sessions/s", headers=by(keys[role]))
+            assert refused.status_code == 403
+        ok(server.client.delete("/v1/sessions/s", headers=by(keys["admin"])))
+        server.until("/readyz", 200, WITHIN)
+        assert server.client.get("/v1/sessions/s", headers=by(other)).status_code == 200
+
+
+@pytest.mark.long
+def test_over_kafka_a_session_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    with TIERS["kafka"](tmp_path) as here, serving(*here.options) as server:
+        server.until("/readyz", 200, within=60)
+        reply = server.client.delete("/v1/sessions/s")
+        assert reply.status_code == 501
+        assert "turnfold forget USER" in reply.json()["detail"]
+
+
+def test_an_erasure_that_waits_for_an_index_holds_no_other_tenant(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    turns = [*said("s", "ada", SECRET), {**said("s", "bo", "tea", 1)[0], "tenant": "other"}]
+    folded(ndjson(tmp_path / "turns.ndjson", turns), history=history)
+    erasures = Erasures(history)
+    with unbuilt([history], "default"):
+        erasures.start()
+        try:
+            first = erasures.ask("default", "ada")
+            second = erasures.ask("other", session_id="s")
+            eventually(
+                lambda: erasures.find("other", second.id),
+                lambda one: one is not None and one.finished_at is not None,
+                within=60,
+            )
+            waiting = erasures.find("default", first.id)
+            assert waiting is not None and waiting.finished_at is None
+        finally:
+            erasures.close()
+
+
+def test_an_erasure_that_cannot_be_read_is_named_and_set_aside(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    history = tmp_path / "history"
+    folded(ndjson(tmp_path / "turns.ndjson", said("s", "ada", SECRET)), history=history)
+    broken = history / "_erasures" / f"{'a' * 32}.json"
+    broken.parent.mkdir()
+    broken.write_bytes(b'{"id": "a')
+    with serving("--history", history) as server:
+        server.until("/readyz", 200, WITHIN)
+        assert server.client.get(f"/v1/erasures/{'a' * 32}").status_code == 404
+        ok(server.client.delete("/v1/users/ada", headers=NOW))
+    assert broken.with_suffix(".broken").read_bytes() == b'{"id": "a'
+    again = Erasures(history)
+    broken.write_bytes(b"{}")
+    with caplog.at_level(logging.ERROR):
+        again.start()
+        again.close()
+    assert f"{'a' * 32}.broken" in caplog.text and "ask for it again" in caplog.text
