@@ -273,6 +273,12 @@ class RevisionTold(Reply):
     plan_id: str | None = Field(
         description="Write plan that made the change; null if another record did.",
     )
+    extractor_name: str | None = Field(
+        description="Extractor that made the plan; null without a plan.",
+    )
+    extractor_version: str | None = Field(
+        description="Its version; of a correction through the API the id of the key.",
+    )
     evidence_event_id: str | None = Field(description="The evidence event; null if there is none.")
     evidence_session_id: str | None = Field(description="Its session.")
     evidence_occurred_at: Micros | None = Field(

@@ -107,6 +107,8 @@ MEANINGS = {
     "state": "The version's document; if the version is gone, the one before.",
     "after_finish": "Whether its task had ended before it; the task's document leaves it out.",
     "depth": "0 for the event itself, 1 for the event it replies to, and so on.",
+    "extractor_name": "Extractor that made the plan; null without a plan.",
+    "extractor_version": "Its version; of a correction through the API the id of the key.",
     "evidence_event_id": "Event that the revision rests on; null if none.",
     "evidence_session_id": "Session of that event; null if the event is not in the history.",
     "evidence_occurred_at": "Time of that event.",

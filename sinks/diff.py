@@ -16,12 +16,14 @@ import msgspec
 from _duckdb import DuckDBPyConnection
 
 from schemas.memory_kinds import MEMORY_KINDS, OF_USERS, REVISED, STATE, MemoryKind
-from sinks.history import SETTINGS, define, quoted
+from sinks.history import SETTINGS, WATCH, define, quoted
 from sinks.root import HistoryError
 from sinks.views import MEMORY_VIEWS
 
 MEMORY_LIMIT = "1GB"
 SIDES = ("a", "b")
+UNTOLD: dict[str, str | None] = {"session_id": None, "text": None}
+"""Of an event that neither side has."""
 JSON_TEXT = ("doc", "payload")
 """Columns whose text is JSON."""
 RELATIONS = {
@@ -59,18 +61,27 @@ FROM {side}.revisions WHERE entity_type IN {kinds} GROUP BY ALL
 """
 
 
-def diff(one: Path, other: Path, *, samples: int, tenant: str | None = None) -> dict[str, Any]:
+def diff(
+    one: Path,
+    other: Path,
+    *,
+    samples: int,
+    tenant: str | None = None,
+    kind: str | None = None,
+) -> dict[str, Any]:
     """{"kinds": [{kind, added, gone, changed, same}], "samples": [{kind, change, key, before,
-    after, evidence: [{event_id, text}]}]}: what `other` has that `one` has not, and so on.
+    after, evidence: [{event_id, session_id, text}]}]}: what `other` has that `one` has not, and so
+    on.
 
-    Up to so many `samples` of each kind and change. Raises HistoryError.
+    Up to so many `samples` of each kind and change, or only of this `kind`. Raises HistoryError.
     """
     with both(one, other, VIEWS, tenant) as db:
         db.execute(CHANGES)
         _compare_revisions(db)
-        for kind in MEMORY_KINDS:
-            _compare(db, kind)
-        return {"kinds": _counts(db), "samples": [] if not samples else _samples(db, samples)}
+        for compared in MEMORY_KINDS:
+            _compare(db, compared)
+        found = _samples(db, samples, kind) if samples else []
+        return {"kinds": _counts(db), "samples": found}
 
 
 @contextmanager
@@ -79,6 +90,8 @@ def both(
 ) -> Iterator[DuckDBPyConnection]:
     """These views of both histories, in the schemas `a` and `b`. Raises HistoryError."""
     with TemporaryDirectory() as spilled, _duckdb.connect(f"{spilled}/diff.duckdb") as db:
+        if watch := WATCH.get():
+            watch(db)
         db.execute(SETTINGS)
         db.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
         db.execute(f"SET temp_directory = {quoted(spilled)}")
@@ -217,24 +230,28 @@ def _counts(db: DuckDBPyConnection) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in db.execute(sql).fetchall()]
 
 
-def _samples(db: DuckDBPyConnection, most: int) -> list[dict[str, Any]]:
+def _samples(db: DuckDBPyConnection, most: int, kind: str | None) -> list[dict[str, Any]]:
     """The first few of each kind and change by key, with what was said in their evidence."""
-    found = db.execute(f"""
+    found = db.execute(
+        f"""
         SELECT kind, change, key, before, after, evidence FROM changes
+        WHERE ?1 IS NULL OR kind = ?1
         QUALIFY row_number() OVER (
             PARTITION BY kind, change ORDER BY CAST(key AS VARCHAR)
         ) <= {most}
         ORDER BY kind, change, CAST(key AS VARCHAR)
-    """).fetchall()
+    """,
+        [kind],
+    ).fetchall()
     texts = _texts(db, {(_json(key)["tenant"], one) for *_, key, _, _, ids in found for one in ids})
     names = ("kind", "change", "key", "before", "after")
     return [
-        dict(zip(names, (kind, change, *map(_json, documents)), strict=True))
+        dict(zip(names, (own, change, *map(_json, documents)), strict=True))
         | {"evidence": [
-            {"event_id": one, "text": texts.get((_json(documents[0])["tenant"], one))}
+            {"event_id": one, **texts.get((_json(documents[0])["tenant"], one), UNTOLD)}
             for one in ids
         ]}
-        for kind, change, *documents, ids in found
+        for own, change, *documents, ids in found
     ]  # fmt: skip
 
 
@@ -242,14 +259,19 @@ def _json(text: str | None) -> Any:
     return None if text is None else msgspec.json.decode(text)
 
 
-def _texts(db: DuckDBPyConnection, wanted: set[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """(tenant, event id) -> what the user said there, else the answer."""
+def _texts(
+    db: DuckDBPyConnection, wanted: set[tuple[str, str]]
+) -> dict[tuple[str, str], dict[str, str | None]]:
+    """(tenant, event id) -> its session, and what the user said there, else the answer."""
     if not wanted:
         return {}
     ids = ", ".join(quoted(event_id) for _, event_id in sorted(wanted))
     said = " UNION ALL ".join(
-        f"SELECT tenant, event_id, coalesce(nullif(user_input, ''), agent_answer) "
+        f"SELECT tenant, event_id, session_id, coalesce(nullif(user_input, ''), agent_answer) "
         f"FROM {side}.events WHERE event_id IN ({ids})"
         for side in SIDES
     )
-    return {(tenant, one): text for tenant, one, text in db.execute(said).fetchall()}
+    return {
+        (tenant, one): {"session_id": session_id, "text": text}
+        for tenant, one, session_id, text in db.execute(said).fetchall()
+    }

@@ -250,7 +250,9 @@ WHY = f"""(entity_id) AS TABLE
 WITH revised AS (
     SELECT * FROM revisions r WHERE r.entity_id = entity_id
 ), planned AS (
-    SELECT p.tenant, p.user_id, p.plan_id, any_value(p.doc ->> '$.session_id') AS session_id
+    SELECT p.tenant, p.user_id, p.plan_id, any_value(p.doc ->> '$.session_id') AS session_id,
+        any_value(p.extractor_name) AS extractor_name,
+        any_value(p.extractor_version) AS extractor_version
     FROM plans p WHERE p.plan_id IN (SELECT r.plan_id FROM revised r)
     GROUP BY ALL
 ), revision AS (
@@ -259,7 +261,7 @@ WITH revised AS (
         WHEN r.entity_type IN ('session', 'session_memory') THEN r.owner_id
         WHEN r.entity_type = 'link' AND r.plan_id IS NULL THEN r.owner_id
         WHEN r.entity_type = 'affect' THEN coalesce(r.kind, p.session_id)
-        ELSE p.session_id END AS session_id
+        ELSE p.session_id END AS session_id, p.extractor_name, p.extractor_version
     FROM revised r LEFT JOIN planned p
         ON p.tenant = r.tenant AND p.user_id = r.owner_id AND p.plan_id = r.plan_id
 ), cited AS (
@@ -277,9 +279,9 @@ WITH revised AS (
     QUALIFY {nearest("m.tenant, m.revision_id, m.place")}
 )
 SELECT r.tenant, r.owner_id, r.entity_type, r.entity_id, r.kind, r.op, r."before", r."after",
-    r.reason, r.occurred_at, r.recorded_at, r.seq, r.revision_id, r.plan_id,
-    c.event_id AS evidence_event_id, f.evidence_session_id, f.evidence_occurred_at,
-    f.user_input, f.agent_answer
+    r.reason, r.occurred_at, r.recorded_at, r.seq, r.revision_id, r.plan_id, r.extractor_name,
+    r.extractor_version, c.event_id AS evidence_event_id, f.evidence_session_id,
+    f.evidence_occurred_at, f.user_input, f.agent_answer
 FROM revision r
 LEFT JOIN cited c ON c.tenant = r.tenant AND c.revision_id = r.revision_id
 LEFT JOIN found f ON f.tenant = c.tenant AND f.revision_id = c.revision_id AND f.place = c.place

@@ -22,8 +22,8 @@ TOLD = (
     "agent_answer", "status", "recorded_at", "src_topic", "src_partition", "src_offset",
 )  # fmt: skip
 """What `why` says of an event, and what tells which of its rows stands."""
-PLANNED = ("tenant", "user_id", "plan_id", "doc")
-"""What it says of the plan behind a revision: the session that it names."""
+PLANNED = ("tenant", "user_id", "plan_id", "extractor_name", "extractor_version", "doc")
+"""What it says of the plan behind a revision: who made it, and the session that it names."""
 SPOKEN = (*TOLD, "source", "error", "intent", "topic")
 """What `timeline` says of it."""
 IN_ORDER = "recorded_at, src_topic, src_partition, src_offset"

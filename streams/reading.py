@@ -6,7 +6,7 @@ Every function takes the history's root and a tenant and returns plain JSON-read
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,15 +114,46 @@ def _latest_turn(about: Lookup, session_id: str, since: int) -> int | None:
 def _session_as_of(
     root: Path, tenant: str, session_id: str, as_of: int, rules: Rules, known_at: int | None
 ) -> dict[str, Any]:
-    from streams.files.refold import refold
     from streams.folds import documents
+
+    entity = _session_rows(root, tenant, session_id, as_of, rules, known_at)
+    latest = documents.latest_turn(entity, rules)
+    return expire(documents.session(entity, rules), latest, as_of, rules)
+
+
+def _session_rows(
+    root: Path, tenant: str, session_id: str, as_of: int, rules: Rules, known_at: int | None
+) -> "Rows":
+    from streams.files.refold import refold
     from streams.folds.session_state import HEADER
 
     entity = refold(root, tenant, session_id, rules, as_of, known_at)
     if entity.get(HEADER) is None:
         raise DataRefused(f"session {session_id!r} has no events by {format_time(as_of)}")
+    return entity
+
+
+def session_then(
+    root: Path,
+    tenant: str,
+    session_id: str,
+    as_of: int,
+    known_at: int | None,
+    task_ids: Collection[str],
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """A session's document as of a time, as `session` gives it, and the documents of those of these
+    tasks that it had then."""
+    from streams.folds import documents, task
+
+    rules = rules_of(find_tables(root))
+    entity = _session_rows(root, tenant, session_id, as_of, rules, known_at)
     latest = documents.latest_turn(entity, rules)
-    return expire(documents.session(entity, rules), latest, as_of, rules)
+    tasks = [
+        task.document(entity, rules, one, latest)
+        for one in task_ids
+        if entity.get(task.TASKS.key(one)) is not None
+    ]
+    return expire(documents.session(entity, rules), latest, as_of, rules), tasks
 
 
 def task(root: Path, tenant: str, task_id: str, session_id: str | None) -> dict[str, Any]:

@@ -131,7 +131,9 @@ def why(found: list[dict[str, Any]]) -> None:
     for row in found:
         if row["revision_id"] != last:
             last = row["revision_id"]
-            say(f"{_minute(row['occurred_at'])}  {row['op']}: {row['reason']}")
+            by = " ".join(filter(None, (row["extractor_name"], row["extractor_version"])))
+            by = f"  (by {by})" if by else ""
+            say(f"{_minute(row['occurred_at'])}  {row['op']}: {row['reason']}{by}")
             say(f"    before: {_value(row['before'])}")
             say(f"    after:  {_value(row['after'])}")
         if row.get("user_input") or row.get("agent_answer"):

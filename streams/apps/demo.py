@@ -31,7 +31,7 @@ def show(history: Path) -> None:
 
     Raises UsageError for a folder that has another history.
     """
-    _check_ours(history)
+    check_ours(history)
     with as_file(CONVERSATIONS) as sample:
         counts = local.run([str(sample)], history, choose=lambda: _rules(history))
     _counts(counts, history)
@@ -44,8 +44,8 @@ def show(history: Path) -> None:
     _next(history)
 
 
-def _check_ours(history: Path) -> None:
-    """The sample's people do not come among somebody's own."""
+def check_ours(history: Path) -> None:
+    """The sample's people do not come among somebody's own. Raises UsageError."""
     if not is_marked(history):
         return
     with connect(history, views=["events"]) as db:

@@ -14,9 +14,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from importlib.resources import as_file
 from pathlib import Path
 from typing import Any
 
+from streams.apps.demo import check_ours
 from streams.apps.worker import WorkerSettings, prepare
 from streams.broker import Broker
 from streams.broker.ports import free
@@ -25,6 +27,7 @@ from streams.extractors.naming import MODEL
 from streams.files.extractor_choice import Choice, remembered
 from streams.kafka.client.outages import SILENT
 from streams.kafka.client.settings import KafkaSettings
+from streams.sample import CONVERSATIONS
 
 WATCH_EVERY = 0.2
 END_WITHIN = 40.0
@@ -76,6 +79,7 @@ def run(
     say: Say,
     bootstrap: str | None = None,
     extractor: str | None = None,
+    page: str | None = None,
 ) -> int:
     """Until SIGINT or SIGTERM, or until a part cannot go on; 0, or the exit code: that of the part,
     5 where it is the broker.
@@ -84,7 +88,12 @@ def run(
     API's port; it says its URL itself, for 0 is any. `bootstrap`: a broker that somebody else runs.
     `extractor`: how memory is found in turns; the history remembers it. A model is asked by a part
     of its own, so that turns do not wait for it. Raises ConfigurationError where it is not set.
+    `page`: of the inspector; the sample's records are sent, which it shows, and it is named. Raises
+    UsageError where the history is somebody's own.
     """
+    if page is not None:
+        check_ours(history)
+        http = http or free(1)[0]
     chosen = remembered(history, extractor)
     if chosen == MODEL:
         from streams.llm.settings import LlmSettings
@@ -115,8 +124,11 @@ def run(
             for name in sorted(commands.keys() & ports.keys(), reverse=True):
                 where = ports[name]
                 say(f"  metrics of the {name}: http://127.0.0.1:{where}/metrics")
+            if page is not None:
+                say(f"  the demo's people: http://127.0.0.1:{http}{page}")
             try:
-                return _Watch(parts, own, came, say).run()
+                with _sending(at) if page is not None else nullcontext():
+                    return _Watch(parts, own, came, say).run()
             finally:
                 _end(parts, own, came, say)
 
@@ -157,6 +169,24 @@ def _part(name: str, command: list[str], partitions: int, silent: bool) -> Part:
         )
 
     return Part(name, start, start())
+
+
+@contextmanager
+def _sending(bootstrap: str) -> Iterator[None]:
+    """The sample's records are sent meanwhile; sent again they change nothing."""
+    with as_file(CONVERSATIONS) as sample:
+        command = [sys.executable, "-m", "streams.cli", "produce", str(sample)]
+        sending = subprocess.Popen(
+            [*command, "--bootstrap", bootstrap],
+            start_new_session=True,
+            preexec_fn=tie,
+            stdout=subprocess.DEVNULL,
+        )
+        try:
+            yield
+        finally:
+            sending.terminate()
+            sending.wait()
 
 
 class _Watch:

@@ -42,6 +42,12 @@ from streams.extractors.naming import MODEL, NAMES
     "TURNFOLD_LLM_…. The choice is stored in the history. Default: the stored choice, at first "
     "none.",
 )
+@click.option(
+    "--demo",
+    is_flag=True,
+    help="Also send the records of `turnfold demo`, and print the address of the page that shows "
+    "them. Refused for a history that has others.",
+)
 @options.fails_in_a_line
 def dev(
     history: Path,
@@ -51,6 +57,7 @@ def dev(
     http: int,
     bootstrap: str | None,
     extractor: str | None,
+    demo: bool,
 ) -> None:
     """Run broker, worker, sink and HTTP API on this machine. Ctrl-C ends them all.
 
@@ -60,15 +67,18 @@ def dev(
 
     \b
     turnfold dev --history memory --port 9092
+    turnfold dev --history turnfold-demo-dev --demo
     turnfold produce turns.ndjson --bootstrap localhost:9092
     curl localhost:8400/memory/user/USER_ID
     """
     from streams.apps.dev import run
+    from streams.serving.inspector import tour
 
     if bootstrap is not None and (kafka is not None or port is not None):
         raise click.UsageError("--kafka and --port cannot be combined with --bootstrap")
     history = history.resolve()
     data = kafka or history.with_name(history.name + ".kafka")
-    code = run(history, data, port, partitions, http, output.note, bootstrap, extractor)
+    page = tour.FIRST if demo else None
+    code = run(history, data, port, partitions, http, output.note, bootstrap, extractor, page)
     if code:
         raise click.exceptions.Exit(code)

@@ -1,7 +1,10 @@
 """Commands that make memory: `run`, `import`, `demo`."""
 
+import logging
+import socket
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -14,6 +17,8 @@ from streams.commands.extract import ask, load_settings, said_of_failures
 from streams.errors import ConfigurationError, DataRefused, UsageError
 from streams.extractors.naming import MODEL, NAMES
 from streams.importers import FORMATS
+
+DEMO_PORT = 8400
 
 
 @click.command()
@@ -239,9 +244,54 @@ def _read(records: Iterator[Any], file: Path) -> Iterator[Any]:
     default="turnfold-demo",
     help="Folder of the demo's history.",
 )
+@click.option(
+    "--open",
+    "opens",
+    is_flag=True,
+    help="Then serve it, and open the inspector in a browser if there is one. Ctrl-C ends it.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    help="Port of the server, with --open. 0: any free port. Default: 8400, or any if taken.",
+)
 @options.fails_in_a_line
-def demo(history: Path) -> None:
-    """Fold sample conversations and show the resulting memory."""
+def demo(history: Path, opens: bool, port: int | None) -> None:
+    """Fold sample conversations and show the resulting memory.
+
+    Example: turnfold demo --open
+    """
     from streams.apps.demo import show
 
+    if not opens:
+        if port is not None:
+            raise UsageError("--port goes with --open")
+        show(history)
+        return
+    from streams.apps.browser import open_page
+    from streams.serving.http import serve as process
+    from streams.serving.http.settings import ServeSettings
+    from streams.serving.inspector.tour import FIRST
+
     show(history)
+    logging.getLogger("streams").setLevel(logging.ERROR)
+    told = ServeSettings.load(
+        host="127.0.0.1", port=_demo_port() if port is None else port, inspector=True
+    )
+
+    def say(url: str) -> None:
+        page = url + FIRST
+        shown = open_page(page)
+        output.say(f"\n{'opened' if shown else 'open'} {page}\nCtrl-C ends it")
+        sys.stdout.flush()
+
+    process.serve(told, history, None, lambda _: nullcontext(), say)
+
+
+def _demo_port() -> int:
+    """The usual one, which a browser that has ended the tour remembers; 0 where it is taken."""
+    try:
+        with socket.create_server(("127.0.0.1", DEMO_PORT)):
+            return DEMO_PORT
+    except OSError:
+        return 0

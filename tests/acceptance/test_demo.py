@@ -1,12 +1,17 @@
 """The sample that ships with the project, through the real command."""
 
 import json
+import signal
+import subprocess
+import time
+from functools import partial
 from pathlib import Path
 
+import httpx
 import pytest
 
 from streams.sample import CONVERSATIONS
-from tests.command import checked, files_holding, rows, turn, turnfold
+from tests.command import PROGRAM, checked, environment, files_holding, rows, turn, turnfold
 
 SECRET = "surprise party"
 BAD = "lin-algebra-1"
@@ -94,3 +99,63 @@ def test_a_folder_with_another_history_is_refused_and_left_as_it_is(tmp_path: Pa
     assert (refused.code, refused.out) == (2, "")
     assert "has a history of its own" in refused.err
     assert turnfold("user", "emma", "--history", tmp_path / "h").code == 4
+
+
+def test_the_demo_is_opened_in_a_browser_and_ctrl_c_leaves_nothing_running(tmp_path: Path) -> None:
+    """The browser is a program that writes down what it was to open."""
+    opened = tmp_path / "opened"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {opened}.part && mv {opened}.part {opened}\n')
+    browser.chmod(0o755)
+    command = [PROGRAM, "demo", "--open", "--port", "0", "--history", str(tmp_path / "h")]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        env=environment(BROWSER=f"{browser} %s"),
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+        start_new_session=True,
+        text=True,
+    ) as running:
+        try:
+            assert running.stdout
+            line = next(one for one in running.stdout if one.startswith("opened "))
+            page = line.split()[1]
+            deadline = time.monotonic() + 60
+            while not opened.exists():
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            assert opened.read_text().strip() == page
+            told = httpx.get(page, headers={"accept": "text/html"}, timeout=60).text
+            assert "data-tour" in told and "Emma lives in Ancoats" in told
+            running.send_signal(signal.SIGINT)
+            assert running.wait(60) == 0
+        finally:
+            running.kill()
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(page, timeout=5)
+    left = turnfold("why", "emma-home", "--history", tmp_path / "h")
+    assert left.code == 0 and "(by sample 1)" in left.out
+    assert turnfold("run", str(CONVERSATIONS), "--history", tmp_path / "h").code == 0, "no lock is left"
+
+
+def test_without_a_browser_the_address_is_printed(tmp_path: Path) -> None:
+    env = environment(PATH=str(tmp_path))
+    env.pop("BROWSER", None)
+    env.pop("DISPLAY", None)
+    env.pop("WAYLAND_DISPLAY", None)
+    command = [PROGRAM, "demo", "--open", "--port", "0", "--history", str(tmp_path / "h")]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        env=env,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+        text=True,
+    ) as running:
+        try:
+            assert running.stdout
+            line = next(one for one in running.stdout if one.startswith("open "))
+            assert "tour=1" in line
+            running.send_signal(signal.SIGINT)
+            assert running.wait(60) == 0
+        finally:
+            running.kill()

@@ -6,12 +6,13 @@ from contextlib import contextmanager
 from importlib.resources import files
 from typing import Any
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Request
+from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Request, expect
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SERIOUS = {"serious", "critical"}
-WAIT = 30_000
+WAIT = 60_000
 """Milliseconds that a busy machine gets for what takes a moment."""
+expect.set_options(timeout=WAIT)  # its own default is 5 s, whatever a page's is
 REPORTS = """
 addEventListener("securitypolicyviolation", (event) => {
   console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`);

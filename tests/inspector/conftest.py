@@ -3,15 +3,23 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
+from pathlib import Path
 
+import msgspec
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from streams.apps import maintenance
+from streams.apps.erasures import FOLDER, Erasure
 from streams.files import local
+from streams.files.manifest import Settings
+from streams.generations.rebuild import backfill
 from streams.sample import CONVERSATIONS
 from tests.inspector.browsing import launch, watched
 from tests.serving.serving import Server, serving
 
+ERASURE = "0" * 32
+"""The id of an erasure that the sample's history tells of."""
 Visit = Callable[..., AbstractContextManager[Page]]
 
 
@@ -27,12 +35,23 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server of the sample."""
+    """A server of the sample, with an erasure and the generation `plain`, which lacks the plans."""
     history = tmp_path_factory.mktemp("inspected") / "history"
     local.run([str(CONVERSATIONS)], history)
+    backfill(history, "plain", Settings(without=("sample",)))
+    _forget(history, "somebody")
     with serving("--history", history) as server:
         server.until("/v1/users", 200)
         yield server
+
+
+def _forget(history: Path, user_id: str) -> None:
+    """Has somebody erased, under an id that is known."""
+    receipt = maintenance.forget(history, "default", user_id)
+    done = Erasure(ERASURE, "default", 0, None, 1_000_000, receipt)
+    file = history / FOLDER / f"{ERASURE}.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(msgspec.json.encode(done))
 
 
 @pytest.fixture

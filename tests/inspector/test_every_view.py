@@ -7,19 +7,35 @@ from playwright.sync_api import Request
 
 from streams.serving.inspector.views import VIEWS
 from tests.inspector.browsing import barriers, overflows
-from tests.inspector.conftest import Visit
+from tests.inspector.conftest import ERASURE, Visit
 from tests.serving.serving import Server
 
 PAGES = {
-    "/": ("/", "/?q=Manchester", "/?q=zzzz&kind=state&status=now"),
+    "/": ("/", "/?q=Manchester", "/?q=zzzz&kind=state&status=now",
+          "/?as_of=2026-03-04", "/?as_of=2020-01-01&known_at=2020-01-01", "/?tour=5"),
     "/users/{user_id}": (
         "/users/emma", "/users/lin?q=%E6%9E%81%E9%99%90&max_tokens=100", "/users/nobody",
-        "/users/yui?as_of=2026-03-05&known_at=2026-03-05",
+        "/users/yui?as_of=2026-03-05&known_at=2026-03-05", "/users/emma?tour=1",
     ),
-    "/sessions/{session_id}": ("/sessions/emma-move", "/sessions/emma-trains?turn=emma-trains-1"),
+    "/sessions/{session_id}": ("/sessions/emma-move", "/sessions/emma-trains?turn=emma-trains-1",
+                               "/sessions/emma-trains?as_of=2026-03-11T08:31:00Z"),
     "/states/{state_id}": (
         "/states/emma-home", "/states/emma-nora-birthday?known_at=2026-03-05",
         "/states/emma-home?as_of=2020-01-01",
+    ),
+    "/states/{state_id}/change": (
+        "/states/emma-home/change", "/states/emma-home/change?do=end&reason=moved&at=2026-03-20",
+        "/states/emma-home/change?do=correct&reason=typo&body_text=Emma%20lives%20in%20Leeds.",
+        "/states/emma-home/change?do=correct&reason=none",
+    ),
+    "/users/{user_id}/forget": ("/users/emma/forget",),
+    "/erasures/{erasure_id}": (f"/erasures/{ERASURE}",),
+    "/generations": ("/generations",),
+    "/generations/{generation}": (
+        "/generations/plain", "/generations/plain?kind=state%2Ffact", "/generations/root",
+    ),
+    "/generations/{generation}/promote": (
+        "/generations/plain/promote", "/generations/live/promote",
     ),
 }  # fmt: skip
 """Addresses of each view, by its path: all kinds of what it may show."""
@@ -88,14 +104,15 @@ def test_the_keyboard_alone_reaches_every_control(visit: Visit, address: str) ->
         page.goto(address)
         page.evaluate("document.activeElement.blur()")
         wanted = page.locator(
-            "a[href]:visible, button:visible, input:visible, select:visible, summary:visible"
+            "a[href]:visible, button:visible, input:visible, select:visible, textarea:visible, "
+            "summary:visible"
         ).count()
         reached = set()
         for _ in range(4 * wanted + 20):  # a date has several parts
             page.keyboard.press("Tab")
             reached.add(
                 page.evaluate(
-                    "[...document.querySelectorAll('a,button,input,select,summary')]"
+                    "[...document.querySelectorAll('a,button,input,select,textarea,summary')]"
                     ".indexOf(document.activeElement)"
                 )
             )

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 from streams.files import local
 from streams.serving.http.keys import changed, make
 from tests.command import ndjson, turn
-from tests.inspector.browsing import expects, watched
+from tests.inspector.browsing import barriers, expects, watched
 from tests.inspector.conftest import Visit
 from tests.serving.serving import serving
 
@@ -224,3 +224,65 @@ def test_what_is_not_there_is_said_on_a_page(visit: Visit, path: str) -> None:
         page.goto(path)
         page.get_by_role("link", name="Back to people and sessions").click()
         page.wait_for_url("**/")
+
+
+def test_lists_head_and_tasks_obey_both_clocks(visit: Visit) -> None:
+    with visit() as page:
+        page.goto("/")
+        expect(page.locator("main")).to_contain_text("emma-trains")
+        page.goto("/?as_of=2026-03-05")
+        expect(page.locator("main")).to_contain_text("emma-move")
+        expect(page.locator("main")).not_to_contain_text("emma-trains")
+        page.goto("/?known_at=2026-03-05")
+        expect(page.locator("main")).not_to_contain_text("emma-trains")
+        page.goto("/users/emma?as_of=2026-03-05")
+        theirs = page.locator("section", has=page.locator("#theirs"))
+        expect(theirs).to_contain_text("emma-move")
+        expect(theirs).not_to_contain_text("emma-trains")
+        for clock in ("as_of", "known_at"):
+            page.goto(f"/sessions/emma-move?{clock}=2026-03-02T09:00:00Z")
+            assert page.locator(".turn").count() == 1
+            expect(page.locator(".head")).to_contain_text("turns 1")
+            latest = page.locator(".head time").last.get_attribute("datetime")
+            assert latest and latest < "2026-03-02T09:00"
+        page.goto("/sessions/emma-trains?as_of=2026-03-11T08:30:30Z")
+        steps = page.locator(".task .tree li").count()
+        page.goto("/sessions/emma-trains")
+        assert steps < page.locator(".task .tree li").count()
+
+
+def test_the_tour_leads_from_a_question_to_its_past_and_stays_ended(visit: Visit) -> None:
+    with visit() as page:
+        page.goto("/")
+        page.get_by_role("link", name="Take the tour").click()
+        tour = page.get_by_role("complementary", name="Tour")
+        seen = ("Ancoats", "Keys in hand", "Keys in hand", "Leeds", "Ancoats")
+        for number, text in enumerate(seen, 1):
+            expect(tour).to_contain_text(f"{number} of 5")
+            expect(page.locator("main")).to_contain_text(text)
+            assert barriers(page) == []
+            if number < len(seen):
+                tour.get_by_role("link", name="Next").click()
+        assert "tour=5" in page.url
+        tour.get_by_role("link", name="Done").click()
+        expect(tour).to_have_count(0)
+        page.goto("/users/emma?tour=2")
+        expect(page.locator("h1")).to_be_visible()
+        expect(tour).to_have_count(0)
+        page.goto("/")
+        page.get_by_role("link", name="Take the tour").click()
+        expect(tour).to_contain_text("1 of 5")
+        page.keyboard.press("Escape")
+        expect(tour).to_have_count(0)
+
+
+def test_the_tour_needs_no_scripts(visit: Visit) -> None:
+    with visit(java_script_enabled=False) as page:
+        page.goto("/users/emma?tour=4&as_of=2026-03-05")
+        tour = page.get_by_role("complementary", name="Tour")
+        tour.get_by_role("link", name="End the tour").click()
+        page.wait_for_url("**/users/emma*")
+        assert page.locator("[data-tour]").count() == 0
+        for wrong in ("0", "6", "x", "1.0"):
+            page.goto(f"/users/emma?tour={wrong}")
+            assert page.locator("[data-tour]").count() == 0

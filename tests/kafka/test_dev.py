@@ -9,7 +9,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -24,7 +25,8 @@ from tests.command import (
     turn,
     turnfold,
 )
-from tests.llm.endpoint import Endpoint, Reply, Request, completion
+from tests.llm.endpoint import Endpoint, Reply, completion
+from tests.llm.endpoint import Request as Prompt
 
 TOO_LONG = 60.0
 SQL = """SELECT (SELECT count(*) FROM session_current), (SELECT count(*) FROM events),
@@ -76,6 +78,38 @@ def test_dev_runs_all_parts_and_ctrl_c_ends_them(
     assert [pid for pid in children if Path(f"/proc/{pid}").exists()] == []
 
 
+def test_dev_shows_the_demo_and_refuses_to_mix_it_with_others(tmp_path: Path) -> None:
+    folded(ndjson(tmp_path / "own.ndjson", [turn("own")]), history=tmp_path / "own")
+    refused = turnfold("dev", "--history", tmp_path / "own", "--demo")
+    assert refused.code == 2 and "has a history of its own" in refused.err
+    with start("dev", "--history", tmp_path / "memory", "--http", "0", "--demo") as running:
+        try:
+            said = _await(running, rb"the demo's people: (\S+)")
+            page = re.search(r"the demo's people: (\S+)", said)
+            assert page
+            if "answers" not in said:
+                _await(running, rb"http://\S+ answers")
+            asked = Request(page[1], headers={"Accept": "text/html"})
+            deadline = time.monotonic() + 2 * TOO_LONG
+            while "Emma lives in Ancoats" not in _page(asked):
+                assert time.monotonic() < deadline
+                time.sleep(0.3)
+            assert "data-tour" in _page(asked)
+            running.send_signal(signal.SIGINT)
+            assert running.wait(TOO_LONG) == 0
+        finally:
+            running.kill()
+
+
+def _page(asked: Request) -> str:
+    try:
+        with urlopen(asked, timeout=TOO_LONG) as reply:
+            text: str = reply.read().decode()
+            return text
+    except (HTTPError, URLError):  # not ready yet
+        return ""
+
+
 def _is_there(history: Path, expected: list[tuple[Any, ...]]) -> bool:
     return (history / "events").exists() and rows(history, SQL) == expected
 
@@ -102,7 +136,7 @@ def test_dev_asks_a_model_beside_the_worker(tmp_path: Path) -> None:
     """The rules at once, then the model's plan in their place; the choice is remembered."""
     said = turn("e1", user_input="I live in Porto.")
 
-    def better(request: Request) -> Reply:
+    def better(request: Prompt) -> Reply:
         events = [one["event_id"] for one in request.data["turns"]]
         update = {"kind": "fact", "body_text": "Lives in Porto, Portugal.",
                   "evidence_event_ids": events}  # fmt: skip

@@ -590,6 +590,8 @@ class RevisionTold(Closed):
     seq: int
     revision_id: str
     plan_id: str | None
+    extractor_name: str | None
+    extractor_version: str | None
     evidence_event_id: str | None
     evidence_session_id: str | None
     evidence_occurred_at: Micros | None

@@ -835,6 +835,10 @@ export interface RevisionTold {
   revision_id: string;
   /** Write plan that made the change; null if another record did. */
   plan_id: string | null;
+  /** Extractor that made the plan; null without a plan. */
+  extractor_name: string | null;
+  /** Its version; of a correction through the API the id of the key. */
+  extractor_version: string | null;
   /** The evidence event; null if there is none. */
   evidence_event_id: string | null;
   /** Its session. */

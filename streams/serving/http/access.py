@@ -38,7 +38,7 @@ OWN_SITE = (b"same-origin", b"none")
 TENANT_HEADER = b"turnfold-tenant"
 """Where a key of all tenants names the one it means; of no use to other keys."""
 
-LOCAL = Caller("default", "admin", None)
+LOCAL = Caller("default", "admin", None, of_all=True)
 """Everybody, where no keys are set: the server then listens on this machine alone."""
 
 SECURITY_HEADERS: list[Header] = [
@@ -127,7 +127,7 @@ class Access:
             _check_same_machine(scope, hosts)
             return LOCAL
         if self._is_open(scope):
-            return LOCAL._replace(role="read")
+            return LOCAL._replace(role="read", of_all=False)
         caller = reply.caller = self._known(scope, self._keys)
         if not caller.may(needed(scope["method"], path)):
             raise _forbidden(f"the key's role is {caller.role}, and this needs more")

@@ -42,11 +42,13 @@ _log = getLogger(__name__)
 
 
 class Caller(NamedTuple):
-    """Whom a request comes from, as the key says; never as its body or query says."""
+    """Whom a request comes from, as the key says; never as its body or query says. `of_all`: the
+    key is one of all tenants, whichever of them the request is for."""
 
     tenant: str
     role: Role
     key_id: str | None
+    of_all: bool = False
 
     def may(self, needed: Role) -> bool:
         """Whether the role is enough."""
@@ -246,7 +248,7 @@ class Keys:
 def _index(keys: list[Key]) -> dict[bytes, _Known]:
     return {
         key.id.encode(): _Known(
-            Caller(key.tenant, key.role, key.id),
+            Caller(key.tenant, key.role, key.id, key.tenant == ALL),
             bytes.fromhex(key.sha256),
             float("inf") if key.expires_at is None else parse_time(key.expires_at) / SECOND,
         )

@@ -49,11 +49,15 @@ async def correct_state(
 ) -> Response:
     """Corrects a state. Fields that the body omits stay as they are; a later `valid_from` begins a
     new version. Returns the state once the correction has been applied."""
-    here, tenant = serving(request), tenant_of(request)
     change = said_in(await model_body(request, StateCorrection))
-    reason = change.pop("reason")
-    owner = user_id or await _owner(here, tenant, state_id)
-    held = await _held(here, tenant, owner, state_id)
+    return await corrected(request, state_id, change, change.pop("reason"), user_id)
+
+
+async def corrected(
+    request: Request, state_id: str, change: Json, reason: str, user_id: str | None = None
+) -> Response:
+    """`change`: the fields that become others, as `StateCorrection` has them."""
+    owner, held = await held_state(request, state_id, user_id)
     if all(held[name] == value for name, value in change.items()):
         return reply(held)
     update = {"op": "upsert", "kind": held["kind"], **change, "reason": reason}
@@ -69,14 +73,21 @@ async def end_state(
 ) -> Response:
     """Ends a state: it was true until `at`. What it said stays in the history. Returns the state
     once the end has been applied; a state that has ended stays as it is."""
-    here, tenant = serving(request), tenant_of(request)
-    owner = user_id or await _owner(here, tenant, state_id)
-    held = await _held(here, tenant, owner, state_id)
+    owner, held = await held_state(request, state_id, user_id)
     until = format_time(time.time_ns() // 1000 if at is None else at)
     if (held["valid_to"] is not None and at is None) or held["valid_to"] == until:
         return reply(held)
     update = {"op": "close", "valid_to": until, "reason": reason}
     return await _written(request, owner, state_id, update)
+
+
+async def held_state(
+    request: Request, state_id: str, user_id: str | None = None
+) -> tuple[str, Json]:
+    """A state's user and its newest version (schemas.memory.State). Raises Problem."""
+    here, tenant = serving(request), tenant_of(request)
+    owner = user_id or await _owner(here, tenant, state_id)
+    return owner, await _held(here, tenant, owner, state_id)
 
 
 async def _owner(here: Serving, tenant: str, state_id: str) -> str:

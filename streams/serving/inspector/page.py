@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from streams.serving.http.refusal import Refusal
 from streams.serving.http.request_headers import language
-from streams.serving.inspector import assets, show
+from streams.serving.inspector import assets, consent, show, tour
 from streams.serving.inspector.catalogue import Texts
 from streams.serving.inspector.links import CLOCKS, Links, anchor
 
@@ -43,16 +43,23 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.globals |= {"asset": assets.address, "anchor": anchor}
+    made.globals |= {
+        "asset": assets.address,
+        "anchor": anchor,
+        "tour_begins": tour.FIRST,
+        "is_told": tour.is_told,
+    }
     made.filters |= show.FILTERS
     return made
 
 
 def render(request: Request, template: str, status: int = HTTPStatus.OK, **given: Any) -> Response:
-    """A page; the two clocks are those of its answer."""
+    """A page; the two clocks are those of its answer. A form on it can do what `will` says there;
+    `otherwise`: it asked for something else than was said."""
     from streams.serving.inspector.views import MENU
 
     answer = given.get("answer") or {}
+    will = answer.get("will")
     spoken = language(request) or "en"
     shown = (
         _templates()
@@ -67,9 +74,12 @@ def render(request: Request, template: str, status: int = HTTPStatus.OK, **given
                 one for one in request.query_params.multi_items() if one[0] not in CLOCKS and one[1]
             ],
             here=address_of(request).partition("?")[0],
+            address=address_of(request),
+            consent=None if will is None else consent.token(request, will),
+            tour=tour.step(request.query_params.get(tour.TOUR)),
             origin=f"{request.url.scheme}://{request.url.netloc}",
             caller=request.scope["state"].get("caller"),
-            **{"view": None, "answer": answer, **given},
+            **{"view": None, "answer": answer, "otherwise": False, **given},
         )
     )
     return Response(shown, status, HEADERS, HTML)

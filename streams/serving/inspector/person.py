@@ -8,8 +8,9 @@ from typing import Any
 from starlette.requests import Request
 
 from schemas.time import format_time
-from streams import chronicle, reading
+from streams import chronicle, listing_then, reading
 from streams.context.question import MAX_TOKENS
+from streams.listing_then import LAST, Then
 from streams.serving.http import routes_context, routes_lists
 from streams.serving.http.route import AsOf, KnownAt, UserInPath, serving, tenant_of
 from streams.serving.http.routes_context import Budget, CurrentSession, QuestionText
@@ -40,6 +41,10 @@ async def person(
     missing += pack.pop("missing")
     at = time.time_ns() // 1000 if as_of is None else as_of
 
+    then = None
+    if as_of is not None or known_at is not None:
+        then = Then(at, LAST if known_at is None else known_at, limit=SESSIONS)
+
     def past(root: Path) -> dict[str, Any]:
         held = reading.known_of(root, tenant, user_id, at, known_at)
         return {
@@ -48,9 +53,10 @@ async def person(
             "moments": chronicle.moments(root, tenant, user_id, at, known_at),
             "mastery": chronicle.mastery(root, tenant, user_id, at, known_at),
             "steps": chronicle.steps(root, tenant, [user_id]),
+            **({"sessions": listing_then.sessions(root, tenant, then, user_id)} if then else {}),
         }
 
-    sessions = await told_if_there(
+    sessions = then is None and await told_if_there(
         routes_lists.sessions(request, user_id=user_id, limit=SESSIONS), missing
     )
     return {
@@ -60,8 +66,8 @@ async def person(
         "q": q,
         "session_id": session_id,
         "pack": pack,
-        **await here.past.ask("user", tenant, past),
         "sessions": sessions["sessions"] if sessions else [],
+        **await here.past.ask("user", tenant, past),
         "missing": missing,
     }
 

@@ -1,5 +1,6 @@
 """View: a session, read as a chat. Beside each turn what it changed; its task as a tree."""
 
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,7 +9,7 @@ from starlette.requests import Request
 
 from schemas.base import Id
 from schemas.time import format_time, parse_time
-from streams import chronicle
+from streams import chronicle, reading
 from streams.serving.http import routes_reading
 from streams.serving.http.route import AsOf, KnownAt, SessionInPath, serving, tenant_of
 from streams.serving.inspector.asking import Json, told
@@ -32,6 +33,9 @@ async def session(
 ) -> Json:
     """A session's turns in chunks, with what each changed, its tasks and its memory."""
     here, tenant = serving(request), tenant_of(request)
+    then = as_of
+    if then is None and known_at is not None:
+        then = time.time_ns() // 1000
 
     def past(root: Path) -> dict[str, Any]:
         found = chronicle.session(
@@ -39,22 +43,28 @@ async def session(
             known_at=known_at,
         )  # fmt: skip
         named = {one["task_id"] for one in found["turns"] if one["task_id"]}
-        tasks = chronicle.tasks(root, tenant, session_id, named)
+        if then is None:
+            tasks, document = chronicle.tasks(root, tenant, session_id, named), {}
+        else:
+            held, tasks = reading.session_then(root, tenant, session_id, then, known_at, named)
+            document = {"document": held}
         users = {one["user_id"] for one in found["turns"] if one["user_id"]}
         return {
             **found,
+            **document,
             "tasks": {one["global"]["task_id"]: one for one in tasks},
             "steps": chronicle.steps(root, tenant, [session_id, *users]),
         }
 
     found = await here.past.ask("session", tenant, past)
+    if then is None:
+        found["document"] = await told(routes_reading.session(request, session_id))
     for one in found["turns"]:
         one["before"] = _before(one)
     return {
         "as_of": None if as_of is None else format_time(as_of),
         "known_at": None if known_at is None else format_time(known_at),
         "session_id": session_id,
-        "document": await told(routes_reading.session(request, session_id, as_of=as_of)),
         **found,
         "missing": [],
     }

@@ -34,6 +34,15 @@ def number(value: float | int) -> str:
     return f"{value:.2f}"
 
 
+def size(count: int) -> str:
+    """Bytes, in the unit that keeps them short."""
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count} {unit}"
+        count = round(count / 1000)
+    return f"{number(count)} GB"
+
+
 def said(text: str) -> Markup:
     """What somebody said: never markup, its direction its own."""
     return Markup('<bdi dir="auto">{}</bdi>').format(text)
@@ -88,7 +97,7 @@ def place(steps: Sequence[str], at: str | None) -> int:
 
 
 FILTERS: dict[str, Any] = {
-    "moment": moment, "day": day, "number": number, "said": said, "marked": marked,
+    "moment": moment, "day": day, "number": number, "size": size, "said": said, "marked": marked,
     "signed": signed, "plain": plain, "called": called, "groupby_order": in_order, "topics": topics,
     "place": place,
 }  # fmt: skip

@@ -2,15 +2,19 @@
 that was said and is held."""
 
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Query
 from starlette.requests import Request
 
 from schemas.faults import one_of
-from schemas.time import format_time
-from streams.serving.http import routes_lists, routes_reading
-from streams.serving.http.route import AsOf, KnownAt
+from schemas.time import format_time, parse_time
+from streams import listing_then
+from streams.listing_then import LAST, Then
+from streams.serving.http import paging, routes_lists, routes_reading
+from streams.serving.http.route import AsOf, KnownAt, serving, tenant_of
 from streams.serving.http.routes_reading import (
     FromTime,
     PlaceCursor,
@@ -57,6 +61,18 @@ async def start(
             request, q, kind=kind, since=since, until=until, as_of=at, limit=HITS, cursor=cursor
         )
         return answer | {"found": await told_if_there(asked, missing)}
+    if as_of is not None or known_at is not None:
+        now = time.time_ns() // 1000
+        then = Then(
+            now if as_of is None else as_of, LAST if known_at is None else known_at,
+            -LAST if since is None else since, LAST if until is None else until,
+            limit=SHOWN + 1,
+        )  # fmt: skip
+        return answer | {
+            "found": None,
+            "people": await _listed(request, "users", listing_then.users, then, people),
+            "sessions": await _listed(request, "sessions", listing_then.sessions, then, sessions),
+        }
     users = routes_lists.users(request, since=since, until=until, limit=SHOWN, cursor=people)
     held = routes_lists.sessions(request, since=since, until=until, limit=SHOWN, cursor=sessions)
     return answer | {
@@ -64,6 +80,22 @@ async def start(
         "people": await told_if_there(users, missing),
         "sessions": await told_if_there(held, missing),
     }
+
+
+async def _listed(
+    request: Request,
+    name: str,
+    find: Callable[[Path, str, Then], list[Json]],
+    then: Then,
+    cursor: str | None,
+) -> Json:
+    """A page of a list, as the API has it."""
+    here, tenant = serving(request), tenant_of(request)
+    asked = then if cursor is None else then._replace(after=paging.after(cursor))
+    found = await here.past.ask(name, tenant, lambda root: find(root, tenant, asked))
+    last = found[SHOWN - 1] if len(found) > SHOWN else None
+    following = last and paging.write(parse_time(last["last_active"]), last[f"{name[:-1]}_id"])
+    return {name: found[:SHOWN], "next": following}
 
 
 def _text(at: int | None) -> str | None:

@@ -87,8 +87,8 @@ def _grouped(rows: list[Json]) -> list[Json]:
 def _revision(row: Json) -> Json:
     before = text_of(row["entity_type"], row["before"])
     after = text_of(row["entity_type"], row["after"])
-    named = ("revision_id", "op", "reason", "occurred_at", "recorded_at", "plan_id", "before",
-             "after")  # fmt: skip
+    named = ("revision_id", "op", "reason", "occurred_at", "recorded_at", "plan_id",
+             "extractor_name", "extractor_version", "before", "after")  # fmt: skip
     return {
         **{name: row[name] for name in named},
         "text": after,

@@ -1,29 +1,43 @@
-"""What a view is, and the two routes that it has: the page, and the same answer as JSON."""
+"""What a view is, and the routes that it has: the page, the same answer as JSON, and of a view that
+changes something the act itself.
+
+An act is asked for twice. The page says in `will` what would happen; the form on it carries the
+consent to exactly that (`consent`). What happens is what was said, or nothing.
+"""
 
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import Any, NamedTuple
+from urllib.parse import parse_qs
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
-from streams.serving.http.access import asks_for_a_page
+from streams.serving.http.access import asks_for_a_page, check_own_page
 from streams.serving.http.keys import Caller, Role
 from streams.serving.http.problems import Problem
 from streams.serving.http.route import JSON, Route, reply
 from streams.serving.http.routes_health import index
+from streams.serving.inspector import consent
+from streams.serving.inspector.links import CLOCKS
 from streams.serving.inspector.page import HTML, render
+from streams.serving.inspector.tour import TOUR
 
 Json = dict[str, Any]
 START = "/"
 TWIN = ".json"
+FOR_PAGES = frozenset({*CLOCKS, TOUR})
+"""Parameters that any page may have; a view that has no use for one does without."""
 
 
 class View(NamedTuple):
     """`ask` takes the request and, by name, parameters of path and query, as an endpoint of the API
     does; it answers JSON-ready values, or raises Problem. `template` shows them. `title` and
-    `about` are texts of the catalogue. `menu`: whether the menu lists it. `role`: who may see it.
+    `about` are texts of the catalogue. `menu`: whether the menu lists it. `role`: who may see it;
+    `of_all`: only with a key of all tenants. `act` takes the request and the answer, does what
+    `will` in it says, and answers the address to go on to.
     """
 
     path: str
@@ -33,22 +47,28 @@ class View(NamedTuple):
     about: str
     menu: bool = False
     role: Role = "read"
+    of_all: bool = False
+    act: Callable[[Request, Json], Awaitable[str]] | None = None
+
+    def open_to(self, caller: Caller) -> bool:
+        """Whether somebody may see it."""
+        return caller.may(self.role) and (caller.of_all or not self.of_all)
 
     @property
     def twin(self) -> str:
         """The path of the same answer as JSON."""
         return f"/index{TWIN}" if self.path == START else self.path + TWIN
 
-    def routes(self) -> tuple[Route, Route]:
+    def routes(self) -> list[Route]:
         """The twin first: the page's path fits the twin's, too."""
-        return _Twin(self), _Page(self)
+        return [_Twin(self), _Page(self), *([_Act(self)] if self.act else [])]
 
 
 class _Asked(Route):
-    """What both routes of a view have: the question."""
+    """What all routes of a view have: the question."""
 
-    def __init__(self, view: View, path: str, media: str) -> None:
-        super().__init__(path, view.ask, methods=["GET"], response_model=None)
+    def __init__(self, view: View, path: str, media: str, method: str = "GET") -> None:
+        super().__init__(path, view.ask, methods=[method], response_model=None)
         self._view = view
         self._media = media
         self._call = self._answered
@@ -56,13 +76,20 @@ class _Asked(Route):
     def _values(self, request: Request) -> Json:
         """A form sends fields that are empty, too: they say nothing. Raises Problem."""
         query: bytes = request.scope["query_string"]
-        said = b"&".join(one for one in query.split(b"&") if one.partition(b"=")[2])
+        useless = {name.encode() for name in FOR_PAGES - self._names}
+        told = (one.partition(b"=") for one in query.split(b"&"))
+        said = b"&".join(
+            b"=".join((name, value)) for name, _, value in told if value and name not in useless
+        )
         return super()._values(Request({**request.scope, "query_string": said}))
 
     async def _ask(self, request: Request, values: Json) -> Json:
         caller: Caller = request.scope["state"]["caller"]
         if not caller.may(self._view.role):
             detail = f"the key's role is {caller.role}, and this needs {self._view.role}"
+            raise Problem(403, "Forbidden", detail)
+        if not self._view.open_to(caller):
+            detail = "this is about all tenants, and the key is of one"
             raise Problem(403, "Forbidden", detail)
         return await self._view.ask(request, **values)
 
@@ -105,3 +132,22 @@ class _Page(_Asked):
     async def _answered(self, request: Request, **values: Any) -> Response:
         answer = await self._ask(request, values)
         return render(request, self._view.template, view=self._view, answer=answer)
+
+
+class _Act(_Asked):
+    """Does what the page has said, if the one who asks for it has read that: else says it again."""
+
+    def __init__(self, view: View) -> None:
+        super().__init__(view, view.path, HTML, "POST")
+
+    async def _answered(self, request: Request, **values: Any) -> Response:
+        check_own_page(request.scope)
+        answer = await self._ask(request, values)
+        form = parse_qs((await request.body()).decode("utf-8", "replace"))
+        if not consent.is_given(request, answer["will"], form.get(consent.FIELD, [""])[0]):
+            return render(
+                request, self._view.template, HTTPStatus.CONFLICT, view=self._view, answer=answer,
+                otherwise=True,
+            )  # fmt: skip
+        assert self._view.act is not None
+        return RedirectResponse(await self._view.act(request, answer), HTTPStatus.SEE_OTHER)

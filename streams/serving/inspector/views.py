@@ -1,7 +1,26 @@
 """All views, once. Another one is a module with a `VIEW` of its own, and a line here."""
 
-from streams.serving.inspector import person, session, start, state
+from streams.serving.inspector import (
+    change,
+    forget,
+    generations,
+    person,
+    session,
+    start,
+    state,
+)
 from streams.serving.inspector.view import View
 
-VIEWS: tuple[View, ...] = (start.VIEW, person.VIEW, session.VIEW, state.VIEW)
+VIEWS: tuple[View, ...] = (
+    start.VIEW,
+    person.VIEW,
+    session.VIEW,
+    state.VIEW,
+    change.VIEW,
+    forget.VIEW,
+    forget.RECEIPT,
+    generations.VIEW,
+    generations.DIFFERENCE,
+    generations.PROMOTE,
+)
 MENU: tuple[View, ...] = tuple(view for view in VIEWS if view.menu)

@@ -157,13 +157,17 @@ class HistoryQueries:
         except NotIndexed:
             raise indexing.not_indexed(tenant) from None
 
-    async def ask(self, what: str, tenant: str, question: Callable[[Path], T]) -> T:
-        """The answer; `what` names it in problems. Raises Problem, Busy, NotIndexed."""
+    async def ask(
+        self, what: str, tenant: str, question: Callable[[Path], T], *, seconds: float | None = None
+    ) -> T:
+        """The answer; `what` names it in problems. It may take so many `seconds`, as many as any
+        question by default. Raises Problem, Busy, NotIndexed."""
         if self._backend.history is None:
             raise no_history(what)
         watch = _Watch()
+        within = self._seconds if seconds is None else seconds
         try:
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout(within):
                 give_back = await self._turns.take(tenant)
                 try:
                     tables = self._backend.live.tables
@@ -176,7 +180,7 @@ class HistoryQueries:
                 return await asyncio.wrap_future(asked)
         except TimeoutError:
             watch.interrupt()
-            raise _too_slow(self._seconds) from None
+            raise _too_slow(within) from None
         except _duckdb.OutOfMemoryException:
             raise Problem(503, "Too slow", "the query needs too much memory; narrow it") from None
         except DataRefused:

@@ -57,3 +57,23 @@ document.addEventListener("keydown", (event) => {
     }
   }
 });
+
+// Who has ended the tour is not shown it again, until they begin it themselves.
+const ENDED = "turnfold.tour";
+const remembered = (value) => {
+  try {
+    if (value === undefined) return localStorage.getItem(ENDED);
+    if (value === null) localStorage.removeItem(ENDED);
+    else localStorage.setItem(ENDED, value);
+  } catch { /* a browser that keeps nothing shows it again */ }
+  return null;
+};
+const tour = document.querySelector("[data-tour]");
+if (tour && remembered()) tour.remove();
+document.addEventListener("click", (event) => {
+  if (event.target.closest("[data-tour-begin]")) remembered(null);
+  if (event.target.closest("[data-tour-end]")) remembered("ended");
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") document.querySelector("[data-tour-end]")?.click();
+});

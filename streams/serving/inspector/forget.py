@@ -1,0 +1,51 @@
+"""Views: a person is forgotten, and the receipt of it. The act is that of
+`DELETE /v1/users/{user_id}`."""
+
+from typing import Any
+
+from starlette.requests import Request
+
+from streams.serving.http import routes_erasure, routes_lists
+from streams.serving.http.problems import not_found
+from streams.serving.http.route import UserInPath
+from streams.serving.http.routes_erasure import ErasureInPath
+from streams.serving.inspector.asking import Json, told, told_if_there
+from streams.serving.inspector.links import part
+from streams.serving.inspector.view import View
+
+
+async def forget(request: Request, user_id: UserInPath) -> Json:
+    """What is held of a person, in numbers, and that all of it would go."""
+    missing: list[str] = []
+    asked = routes_lists.users(request, prefix=user_id, order="id", limit=1)
+    found: Json = await told_if_there(asked, missing) or {"users": []}
+    held: list[Any] = [one for one in found["users"] if one["user_id"] == user_id]
+    if not held and not missing:
+        raise not_found("user")
+    return {
+        "user_id": user_id,
+        "held": held[0] if held else None,
+        "will": {"forget": user_id},
+        "missing": missing,
+    }
+
+
+async def act(request: Request, answer: Json) -> str:
+    """Goes on to the receipt."""
+    erasure = await told(routes_erasure.forget_user(request, answer["user_id"]))
+    return f"/erasures/{part(erasure['id'])}"
+
+
+async def receipt(request: Request, erasure_id: ErasureInPath) -> Json:
+    """An erasure: whether it is done, and what was erased."""
+    return {**await told(routes_erasure.erasure(request, erasure_id)), "missing": []}
+
+
+VIEW = View(
+    "/users/{user_id}/forget", forget, "forget.html", "forget.title", "forget.about",
+    role="admin", act=act,
+)  # fmt: skip
+RECEIPT = View(
+    "/erasures/{erasure_id}", receipt, "erasure.html", "erasure.title", "erasure.about",
+    role="admin",
+)  # fmt: skip

@@ -1,0 +1,141 @@
+"""Views: the generations of a history; how one differs from the live one; which is to be live.
+
+Each is asked of the functions of the commands `generations list`, `diff`, `promote` and `rollback`.
+A generation has the memory of all tenants, so these views are for a key of all of them; the
+differences shown are those of the one tenant that it looks at.
+"""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import Path as InPath
+from fastapi import Query
+from starlette.requests import Request
+
+from schemas.time import format_time
+from sinks import diff as comparing
+from sinks.generation import LIVE, find, resolve
+from sinks.root import HistoryError, find_root, is_marked
+from streams.errors import TurnfoldError
+from streams.generations import switching
+from streams.serving.http.problems import Problem, no_history, not_found
+from streams.serving.http.route import serving, tenant_of
+from streams.serving.inspector.asking import Json
+from streams.serving.inspector.sampled import sampled
+from streams.serving.inspector.view import View
+
+SAMPLES, OF_ONE_KIND = 2, 50
+"""How many are shown of each kind and change, and of the kind that was chosen."""
+SECONDS = 60.0
+"""How long two generations may take to be compared."""
+CHANGES = ("added", "gone", "changed")
+
+Generation = Annotated[str, InPath(max_length=64, description="Name of the generation.")]
+Against = Annotated[str, Query(max_length=64, description="The generation it is compared with.")]
+Kind = Annotated[str | None, Query(max_length=200, description="Only this kind of memory.")]
+
+
+async def generations(request: Request) -> Json:
+    """All of them: how each was made, its size, which is live."""
+    root = _root(request)
+    found = await asyncio.to_thread(switching.listed, root) if is_marked(root) else []
+    return {"generations": [_timed(one) for one in found], "missing": []}
+
+
+async def difference(
+    request: Request, generation: Generation, against: Against = LIVE, kind: Kind = None
+) -> Json:
+    """What one has that the other has not, by kind, with samples."""
+    tenant, (root, name) = tenant_of(request), _named(request, generation)
+    _, other = _named(request, against)
+
+    def compared(_: Path) -> Json:
+        most = SAMPLES if kind is None else OF_ONE_KIND
+        return comparing.diff(
+            find(root, other), find(root, name), samples=most, tenant=tenant, kind=kind
+        )
+
+    here = serving(request)
+    found = await here.past.ask("generation", tenant, compared, seconds=SECONDS)
+    roles = {one["name"]: one["role"] for one in await asyncio.to_thread(switching.listed, root)}
+    return {
+        "generation": name,
+        "role": roles.get(name, ""),
+        "against": other,
+        "against_role": roles.get(other, ""),
+        "kind": kind,
+        "kinds": [{**one, "changes": sum(one[by] for by in CHANGES)} for one in found["kinds"]],
+        "samples": [sampled(one) for one in found["samples"]],
+        "missing": [],
+    }
+
+
+async def promote(request: Request, generation: Generation) -> Json:
+    """What would happen if it went live; of the live one nothing."""
+    root, name = _named(request, generation)
+    listed = await asyncio.to_thread(switching.listed, root)
+    found = {one["name"]: one for one in listed}
+    live = next(one for one in listed if one["role"] == "live")
+    chosen = found[name]
+    will = None
+    if chosen is not live:
+        will = {"live": name, "before": live["name"], "extractor": chosen["extractor"]}
+    return {
+        "generation": _timed(chosen),
+        "live": _timed(live),
+        "is_rollback": chosen["role"] == "previous",
+        "will": will,
+        "missing": [],
+    }
+
+
+async def act(request: Request, answer: Json) -> str:
+    """Goes on to the list, where it is live."""
+    try:
+        name = answer["will"]["live"]
+        await asyncio.to_thread(switching.promote, _root(request), name)
+    except (HistoryError, TurnfoldError) as error:
+        raise Problem(409, "Not promoted", str(error)) from None
+    return "/generations"
+
+
+def _root(request: Request) -> Path:
+    """The history's. Raises Problem where there is none."""
+    root = serving(request).backend.history
+    if root is None:
+        raise no_history("generations")
+    return root
+
+
+def _named(request: Request, name: str) -> tuple[Path, str]:
+    """The history's root, and a generation's own name. Raises Problem where it has none such."""
+    try:
+        root = find_root(_root(request))
+        found = resolve(root, name)
+        find(root, found)
+    except HistoryError:
+        raise not_found("generation") from None
+    return root, found
+
+
+def _timed(one: Json) -> Json:
+    times: dict[str, Any] = {
+        name: None if one[name] is None else format_time(one[name])
+        for name in ("started_at", "ended_at")
+    }
+    return {**one, **times}
+
+
+VIEW = View(
+    "/generations", generations, "generations.html", "generations.title", "generations.about",
+    menu=True, role="admin", of_all=True,
+)  # fmt: skip
+DIFFERENCE = View(
+    "/generations/{generation}", difference, "difference.html", "difference.title",
+    "difference.about", role="admin", of_all=True,
+)  # fmt: skip
+PROMOTE = View(
+    "/generations/{generation}/promote", promote, "promote.html", "promote.title",
+    "promote.about", role="admin", of_all=True, act=act,
+)  # fmt: skip

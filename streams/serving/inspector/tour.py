@@ -1,0 +1,63 @@
+"""The tour of the demo's story: five pages, from a question to its reason to its past.
+
+A step is an address with `tour=1` and so on; its words stand above the page. The people of the
+sample (`streams.sample`) are in it, so it is offered where they are.
+"""
+
+from typing import Any, NamedTuple
+
+from streams.serving.inspector.links import Links
+
+TOUR = "tour"
+QUESTION = "Where does Emma live?"
+PERSON, SESSION, STATE, TURN = "emma", "emma-move", "emma-home", "emma-move-6"
+BEFORE = "2026-03-05T23:59:59Z"
+"""When Emma still lived elsewhere."""
+
+
+class Step(NamedTuple):
+    """One of the tour's pages; `text` is a key of the catalogue."""
+
+    text: str
+    address: str
+
+
+def _step(number: int, text: str, address: str) -> Step:
+    path, mark, place = address.partition("#")
+    return Step(text, f"{path}{'&' if '?' in path else '?'}{TOUR}={number}{mark}{place}")
+
+
+_NOW, _THEN = Links(), Links(as_of=BEFORE, known_at=BEFORE)
+STEPS = tuple(
+    _step(number, *step)
+    for number, step in enumerate(
+        (
+            ("tour.question", _NOW.user(PERSON, q=QUESTION)),
+            ("tour.reason", _NOW.state(STATE)),
+            ("tour.turn", _NOW.session(SESSION, TURN)),
+            ("tour.past", _THEN.user(PERSON, q=QUESTION)),
+            ("tour.search", _NOW.to("/", q=QUESTION)),
+        ),
+        1,
+    )
+)
+FIRST = STEPS[0].address
+
+
+def step(said: str | None) -> dict[str, Any] | None:
+    """The step that a page's `tour` names, with its number and the next one's address; None: it is
+    none."""
+    if said is None or said not in map(str, range(1, len(STEPS) + 1)):
+        return None
+    at = int(said)
+    following = STEPS[at].address if at < len(STEPS) else None
+    return {"number": at, "of": len(STEPS), "text": STEPS[at - 1].text, "next": following}
+
+
+def is_told(answer: dict[str, Any]) -> bool:
+    """Whether the lists of the start page name the story's person and session."""
+    people = (answer.get("people") or {}).get("users", [])
+    held = (answer.get("sessions") or {}).get("sessions", [])
+    return any(one["user_id"] == PERSON for one in people) and any(
+        one["session_id"] == SESSION for one in held
+    )
