@@ -257,6 +257,17 @@ def dead_letters(
         return rows(db, sql, *given)
 
 
+def reasons(root: Path, tenant: str | None) -> list[dict[str, Any]]:
+    """How many dead letters there are of each `reason`, the most frequent first: `letters`, and
+    `last`, when the newest was recorded."""
+    with connect(root, tenant=tenant, views=["dead_letters"]) as db:
+        return rows(
+            db,
+            "SELECT reason, count(*) AS letters, max(recorded_at) AS last FROM dead_letters "
+            "GROUP BY reason ORDER BY letters DESC, reason",
+        )
+
+
 def dead_letter(root: Path, tenant: str | None, letter: str) -> dict[str, Any]:
     """One dead letter with its original bytes. `others`: how many more stand under this id, for a
     file that was written again has its lines twice."""

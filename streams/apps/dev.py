@@ -149,7 +149,16 @@ def _commands(
     return {
         **({"model": asking} if extractor == MODEL else {}),
         "worker": [*worker, *rules],
-        "serve": ["serve", *into, "--port", str(http), "--app-id", group],
+        "serve": [
+            "serve",
+            *into,
+            "--port",
+            str(http),
+            "--app-id",
+            group,
+            "--metrics-from",
+            f"127.0.0.1:{ports['worker']},127.0.0.1:{ports['sink']}",
+        ],
         "sink": ["sink", *into, "--roll-seconds", "1", "--metrics-port", ports["sink"]],
     }
 

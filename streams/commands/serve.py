@@ -64,6 +64,11 @@ REQUESTS = "streams.serving.http.access"
     help="Offer agents (MCP) the tool `forget`, which erases a user for good; it needs an admin's "
     "key.",
 )
+@click.option(
+    "--metrics-from",
+    metavar="HOST:PORT,…",
+    help="Metrics ports of workers and sinks, for the inspector's view of the pipeline.",
+)
 @click.option("--verbose", is_flag=True, help="Log more, including every request.")
 @options.observed
 @options.as_json
@@ -81,6 +86,7 @@ def serve(
     within: float | None,
     local: bool,
     mcp_forget: bool,
+    metrics_from: str | None,
     verbose: bool,
     observing: options.Observing,
     as_json: bool,
@@ -123,6 +129,7 @@ def serve(
             app_id=app_id,
             within=within,
             mcp_forget=mcp_forget or None,
+            metrics_from=metrics_from,
         )
 
         def say(url: str) -> None:

@@ -51,13 +51,15 @@ def watched(browser: Browser, url: str, **options: Any) -> Iterator[Page]:
         page.on("request", asked)
         yield page
         expected = getattr(page, "expected_status", ())
-        left = [one for one in wrong if not any(f"status of {code}" in one for code in expected)]
+        left = [one for one in wrong if not any(said in one for said in expected)]
         assert left == []
 
 
-def expects(page: Page, *statuses: int) -> None:
-    """Chromium reports pages that are refused on the console, too: with these it may."""
-    page.expected_status = statuses  # type: ignore[attr-defined]
+def expects(page: Page, *statuses: int, lost: bool = False) -> None:
+    """Chromium reports pages that are refused on the console, too: with these it may. `lost`: a
+    server that is not there as well."""
+    texts = [f"status of {code}" for code in statuses] + ["net::ERR_"] * lost
+    page.expected_status = texts  # type: ignore[attr-defined]
 
 
 def barriers(page: Page) -> list[str]:

@@ -5,6 +5,8 @@ import json
 import pytest
 from playwright.sync_api import Request
 
+from streams.sample import CONVERSATIONS
+from streams.serving.inspector.links import Links
 from streams.serving.inspector.views import VIEWS
 from tests.inspector.browsing import barriers, overflows
 from tests.inspector.conftest import ERASURE, Visit
@@ -37,6 +39,8 @@ PAGES = {
     "/generations/{generation}/promote": (
         "/generations/plain/promote", "/generations/live/promote",
     ),
+    "/pipeline": ("/pipeline", "/pipeline?reason=invalid&as_of=2026-03-05"),
+    "/letters/{letter_id}": (Links().letter(f"{CONVERSATIONS}:0:33"),),
 }  # fmt: skip
 """Addresses of each view, by its path: all kinds of what it may show."""
 ADDRESSES = [address for some in PAGES.values() for address in some]

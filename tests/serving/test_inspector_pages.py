@@ -12,8 +12,9 @@ import pytest
 
 from streams.serving.http.keys import Role, changed, make
 from streams.serving.inspector import assets, catalogue
-from streams.serving.inspector.catalogue import TEXTS, Text, Texts
+from streams.serving.inspector.catalogue import TEXTS, Texts
 from streams.serving.inspector.links import Links
+from streams.serving.inspector.text import Text
 from streams.serving.inspector.view import View
 from streams.serving.inspector.views import VIEWS
 from tests.serving.serving import Server, serving
@@ -32,7 +33,9 @@ def sources() -> str:
     """All templates and modules, without the catalogue's own."""
     found = list(files(PACKAGE).joinpath("templates").iterdir())
     found += [one for one in files(PACKAGE).iterdir() if one.name.endswith(".py")]
-    return "\n".join(one.read_text("utf-8") for one in found if one.name != "catalogue.py")
+    return "\n".join(
+        one.read_text("utf-8") for one in found if not one.name.startswith("catalogue")
+    )
 
 
 # --- texts --------------------------------------------------------------------------------------

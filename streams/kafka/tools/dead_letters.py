@@ -34,14 +34,17 @@ class Letter(NamedTuple):
         return f"{self.src_topic}:{self.src_partition}:{self.src_offset}"
 
 
-def of_history(history: Path, tenant: str | None = None) -> list[Letter]:
-    """All dead letters of a history, oldest first."""
+def of_history(history: Path, tenant: str | None = None, place: str | None = None) -> list[Letter]:
+    """All dead letters of a history, oldest first. `place`: of the others only those that were
+    replayed, which tell whether the letter of that place was refused again."""
     sql = (
         f"SELECT {', '.join(Letter._fields)} FROM dead_letters "
+        "WHERE ? IS NULL OR contains(coalesce(headers, ''), '_replay') "
+        "OR src_topic || ':' || src_partition || ':' || src_offset = ? "
         "ORDER BY recorded_at, src_topic, src_partition, src_offset"
     )
     with connect(history, tenant=tenant, views=["dead_letters"]) as db:
-        return [Letter(*row) for row in db.execute(sql).fetchall()]
+        return [Letter(*row) for row in db.execute(sql, [place, place]).fetchall()]
 
 
 async def of_topic(settings: KafkaSettings, tenant: str | None = None) -> list[Letter]:

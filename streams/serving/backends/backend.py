@@ -18,6 +18,7 @@ from streams.folds.rules import Rules
 from streams.observing.readiness import Readiness
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.live import Live
+from streams.serving.backends.observed import Observed
 
 Table = Literal["sessions", "users"]
 
@@ -94,6 +95,9 @@ class Backend(Protocol):
 
     def readiness(self) -> Readiness:
         """The truth, during a restore, too."""
+
+    def observed(self) -> Observed:
+        """What has flowed through it so far, of all tenants; costs no more than some look-ups."""
 
     async def failed(self) -> BaseException:
         """Why the tier cannot go on, once it cannot: what it waits for or tries again is none. A

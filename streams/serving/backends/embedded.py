@@ -31,6 +31,7 @@ from streams.serving.backends.backend import Busy, Found, NotReady, Prepare, Tab
 from streams.serving.backends.changes import Changes, Where
 from streams.serving.backends.ingest import FAILED, IngestThread
 from streams.serving.backends.live import NO_HISTORY, UNREADABLE, Live, promoted
+from streams.serving.backends.observed import FoldCounts, Observed
 
 if TYPE_CHECKING:
     from streams.llm.background import Background
@@ -111,6 +112,7 @@ class EmbeddedBackend:
         self.promoted: str | None = None
         self.model: Background | None = None
         """What asks the model, while it does."""
+        self._counts = FoldCounts()
         self._folder = IngestThread(self._root, self, extractor, retention)
         self._model = model
         self._posts: SimpleQueue[_Posted | None] = SimpleQueue()
@@ -288,6 +290,12 @@ class EmbeddedBackend:
         if not self._failed.done():
             self._failed.set_result(error)
 
+    def observed(self) -> Observed:
+        folder = self._folder
+        waiting = folder.inbox.end - folder.folded_to if folder.inbox else None
+        unwritten = folder.folded_to - folder.committed_to
+        return self._counts.observed(waiting, unwritten, folder.commit_seconds)
+
     def readiness(self) -> Readiness:
         about = f"ready; {self.model.about}" if self.model else "ready"
         return Readiness(self._store is not None, about if self._store else self._why)
@@ -389,6 +397,7 @@ class EmbeddedBackend:
         self, group: Group, outcomes: Sequence[Outcome], changed: list[Entity], rules: Rules
     ) -> None:
         ended = []
+        self._counts.add(group.first, outcomes)
         for offset, outcome in enumerate(outcomes, group.first):
             posted, place = self._waiting.pop(offset, (None, 0))
             if posted is None:

@@ -34,6 +34,8 @@ from streams.files.sources import Position
 from streams.files.store import Store
 from streams.folds.outcome import Outcome
 from streams.folds.rules import Rules
+from streams.observing.definitions import UPTO_MINUTES
+from streams.observing.histogram import Histogram
 from streams.pipeline.entity import Entity, Where
 
 log = logging.getLogger(__name__)
@@ -104,6 +106,8 @@ class IngestThread:
         """The offset up to which the tables have the log."""
         self.asks_model = False
         """Whether a model is asked beside this thread, where one was chosen."""
+        self.commit_seconds = Histogram(UPTO_MINUTES)
+        """How long the writing of each batch took."""
         self._told = told
         self._extractor = extractor
         self._said = ""
@@ -117,6 +121,11 @@ class IngestThread:
         self._asked = False
         self._shown = 0
         self._again: dict[Where, Entity] = {}
+
+    @property
+    def folded_to(self) -> int:
+        """The offset up to which the log is folded."""
+        return self._at
 
     def fold(self, started: Callable[[BaseException | None], None]) -> None:
         """Until `ending`. `started` hears once that the history is open, or why it cannot be."""
@@ -254,7 +263,11 @@ class IngestThread:
         self._cool(runner)
         runner.commit()
         self._committing = self._at
-        self._last_commit = time.monotonic()
+        self._last_commit = began = time.monotonic()
+        if runner.pending is not None:
+            runner.pending.add_done_callback(
+                lambda _: self.commit_seconds.observe(time.monotonic() - began)
+            )
         runner.applier.forget_touched()  # no run's counts: they would grow for ever
 
     def _cool(self, runner: Runner) -> None:

@@ -24,6 +24,7 @@ from streams.observing.readiness import Readiness
 from streams.serving.backends.backend import Found, NotReady, Prepare, Table, ended_of
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.live import Live, Pointer
+from streams.serving.backends.observed import Observed
 from streams.serving.backends.tenant_queue import TenantQueue
 
 log = logging.getLogger(__name__)
@@ -97,6 +98,9 @@ class HistoryBackend:
             "sinks write this history, so it can only be read here: produce to Kafka, or start "
             "`turnfold serve` with --bootstrap as well"
         )
+
+    def observed(self) -> Observed:
+        return Observed("history")
 
     async def failed(self) -> BaseException:
         return await ended_of([self._watching])

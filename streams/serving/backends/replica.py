@@ -29,6 +29,7 @@ from streams.observing.readiness import Readiness
 from streams.serving.backends.backend import Busy, Found, NotReady, Prepare, Table
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.live import NO_HISTORY, Live, check_readable, pinned, promoted
+from streams.serving.backends.observed import Observed
 from streams.serving.backends.promotion import Promotion
 from streams.serving.backends.replica_tables import TABLES, ReplicaTables
 from streams.serving.backends.writing import Message, NotAppended, Writing
@@ -164,6 +165,14 @@ class ReplicaBackend:
 
     async def failed(self) -> BaseException:
         return await asyncio.shield(self._failure)
+
+    @property
+    def kafka(self) -> KafkaSettings:
+        """How the broker is reached."""
+        return self._kafka
+
+    def observed(self) -> Observed:
+        return self._tables.observed()
 
     def readiness(self) -> Readiness:
         if self._failed is not None:

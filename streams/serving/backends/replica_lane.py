@@ -6,7 +6,7 @@ restoring ── all of it is read ──> ready ── another changelog in its
 import asyncio
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from aiokafka.structs import TopicPartition
 
@@ -94,6 +94,12 @@ class ReplicaLane:
         """What is in the rows, as their newest marker says."""
         marker = self.progress.standing.marker
         return Position(marker.offsets, marker.note.get("hops", {})) if marker else NOWHERE
+
+    @property
+    def note(self) -> Mapping[str, Any]:
+        """What the newest marker says beside positions: its lane's counters among it."""
+        marker = self.progress.standing.marker
+        return marker.note if marker else {}
 
     # --- reading ----------------------------------------------------------------------------------
 

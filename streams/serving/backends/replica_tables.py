@@ -17,6 +17,7 @@ from streams.serving.backends.backend import Found, NotReady, Table
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.following import Following
 from streams.serving.backends.live import Live
+from streams.serving.backends.observed import Observed, by_agent
 from streams.serving.backends.replica_lane import Position, ReplicaLane
 
 log = logging.getLogger(__name__)
@@ -138,6 +139,13 @@ class ReplicaTables:
         except NotReady as error:
             return Readiness(False, str(error))
         return Readiness(True, f"follows {len(lanes)} partitions")
+
+    def observed(self) -> Observed:
+        """What the workers' newest markers count, once all of them are known."""
+        lanes = list(self._following.lanes.values())
+        if not lanes or not all(lane.ready for lane in lanes):
+            return Observed("kafka")
+        return by_agent((AGENTS[lane.table].name, lane.note) for lane in lanes)
 
     # --- how far it has come ----------------------------------------------------------------------
 

@@ -14,6 +14,8 @@ from starlette.types import ASGIApp
 from streams.apps.request_metrics import Requests
 from streams.observing import traces
 from streams.serving.backends.backend import Backend
+from streams.serving.flow.replaying import Replays
+from streams.serving.flow.sampler import Sampler
 from streams.serving.http import routes_archive
 from streams.serving.http.access import LOCAL
 from streams.serving.http.endpoints import ENDPOINTS
@@ -47,15 +49,18 @@ def create_app(
     query_seconds: float = QUERY_SECONDS,
     mcp_forget: bool = False,
     inspected: bool = True,
+    metrics_from: tuple[str, ...] = (),
 ) -> FastAPI:
     """The API over a backend that the caller has entered. Without `keys` every client on this
     machine has full access. `inspected`: with the inspector's pages.
 
     `within`: seconds a write waits to be applied. `page`: most entries of a list. `records`: most
-    records of a request. `mcp_forget`: agents have the tool that erases. Before a server waits for
-    its connections to end, it calls `app.state.serving.streams.close()`.
+    records of a request. `mcp_forget`: agents have the tool that erases. `metrics_from`: where
+    workers and sinks tell their metrics (`HOST:PORT`). Before a server waits for its connections to
+    end, it calls `app.state.serving.close_streams()`.
     """
     past, streams = HistoryQueries(backend, query_seconds), SessionEventStreams()
+    flow = Sampler(backend, keys, metrics_from)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -64,6 +69,7 @@ def create_app(
         if tools is not None:
             await tools.close()
         streams.close()
+        flow.close()
         past.close()
 
     pages = Inspector(keys) if inspected else None
@@ -78,7 +84,11 @@ def create_app(
         telemetry={"tracing": traces.are_sent(), "metrics": False, "logs": False},
         lifespan=lifespan,
     )
-    app.state.serving = Serving(backend, past, streams, Sent(), Sessions(), within, page, records)
+    kafka: Any = getattr(backend, "kafka", None)
+    app.state.serving = Serving(
+        backend, past, streams, Sent(), Sessions(), within, page, records, flow,
+        None if kafka is None else Replays(kafka),
+    )  # fmt: skip
     app.router.routes += [endpoint.route() for endpoint in ENDPOINTS]
     app.router.routes += [Route("/openapi.json", openapi_json), Route("/metrics", metrics)]
     app.router.routes.append(

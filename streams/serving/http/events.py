@@ -19,6 +19,9 @@ AGAIN = 0.2
 HEARTBEAT_SECONDS = 15.0
 """A comment keeps the way open, and tells a client that has gone."""
 RETRY = b"retry: 1000\n\n"
+SIGNALS = 1.0
+"""Seconds from one signal to the next."""
+CHANGED = b"event: changed\ndata: {}\n\n"
 HEARTBEAT = b": \n\n"
 GONE = b"event: gone\ndata: {}\n\n"
 """The session's rows are no more: it was forgotten."""
@@ -56,6 +59,22 @@ class SessionEventStreams:
                         yield event
                     if not await self._changes(changed):
                         yield HEARTBEAT
+            finally:
+                self._awake.discard(changed)
+
+    async def signals(self, backend: Backend, tenant: str, session_id: str) -> AsyncIterator[bytes]:
+        """That a session has changed, and not how: once a second at most, for who then asks."""
+        with backend.changes.of(("sessions", tenant, session_id)) as changed:
+            self._awake.add(changed)
+            try:
+                yield RETRY
+                while not self._closing:
+                    if not await self._changes(changed):
+                        yield HEARTBEAT
+                    elif not self._closing:
+                        changed.clear()
+                        yield CHANGED
+                        await asyncio.sleep(SIGNALS)
             finally:
                 self._awake.discard(changed)
 

@@ -28,6 +28,8 @@ from schemas.http import Moment
 from streams.observing import traces
 from streams.observing.memory_spans import OPERATIONS, span
 from streams.serving.backends.backend import Backend, NotReady
+from streams.serving.flow.replaying import Replays
+from streams.serving.flow.sampler import Sampler
 from streams.serving.http.access import OPEN, READING
 from streams.serving.http.events import SessionEventStreams
 from streams.serving.http.problems import KNOWN, Fault, Problem, invalid, not_found, problem_of
@@ -84,6 +86,13 @@ class Serving(NamedTuple):
     within: float
     page: int
     records: int
+    flow: Sampler
+    replays: Replays | None
+
+    def close_streams(self) -> None:
+        """Ends all event streams: nobody would wait for their end."""
+        self.streams.close()
+        self.flow.close()
 
     def length(self, limit: int | None) -> int:
         """Of a page: as asked for, within the bound."""

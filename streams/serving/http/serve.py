@@ -23,6 +23,7 @@ from streams.files.extractor_choice import asks_model
 from streams.observing.readiness import Readiness
 from streams.pipeline.retention import retention_of
 from streams.serving.backends.backend import Backend
+from streams.serving.flow.sampler import addresses
 from streams.serving.http.app import create_app
 from streams.serving.http.connection import UVICORN, Connection, raise_file_limit
 from streams.serving.http.keys import Keys
@@ -126,6 +127,7 @@ async def _serve(
             query_seconds=settings.query_seconds,
             mcp_forget=settings.mcp_forget,
             inspected=settings.inspector,
+            metrics_from=addresses(settings.metrics_from),
         )
         gc_policy.set_for_server()
         server = _Server(
@@ -135,7 +137,7 @@ async def _serve(
 
         def end() -> None:
             server.should_exit = True
-            app.state.serving.streams.close()  # nobody would wait for their end
+            app.state.serving.close_streams()
 
         loop = asyncio.get_running_loop()
         for one in (signal.SIGTERM, signal.SIGINT):

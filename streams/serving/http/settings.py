@@ -30,6 +30,14 @@ class ServeSettings(Settings):
     inspector: Annotated[
         bool, Field(description="Serve the inspector's pages at `/` (docs/inspector.md).")
     ] = True
+    metrics_from: Annotated[
+        str,
+        Field(
+            pattern=r"^(\s*[^\s,/]+:\d+\s*(,|$))*$",
+            description="Metrics ports of workers and sinks, HOST:PORT with commas between them: "
+            "the inspector's pipeline then shows what they alone know.",
+        ),
+    ] = ""
     extractor: Annotated[
         str | None,
         AfterValidator(check_choice),

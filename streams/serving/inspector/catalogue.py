@@ -4,18 +4,11 @@ A text may hold `{name}`, which a page fills in. `tests/serving/test_inspector_p
 that lacks a language, that no page uses, or that a page uses and nobody has written.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from streams.folds.summary import Language
-
-
-class Text(NamedTuple):
-    """One text in each language."""
-
-    en: str
-    zh: str
-    ja: str
-
+from streams.serving.inspector.catalogue_pipeline import PIPELINE
+from streams.serving.inspector.text import Text
 
 TEXTS: dict[str, Text] = {
     # --- every page ---
@@ -231,6 +224,11 @@ TEXTS: dict[str, Text] = {
     "session.changed_nothing": Text("changed nothing", "没有改动", "変更なし"),
     "session.before": Text("What was known before it", "此前已知的内容", "この前に知っていたこと"),
     "session.earlier": Text("Earlier turns", "更早的对话", "前の発話"),
+    "session.live": Text(
+        "New turns appear here as they come.",
+        "新的对话会自动出现。",
+        "新しい発話は自動的に現れます。",
+    ),
     "session.later": Text("Later turns", "更晚的对话", "次の発話"),
     "task.task": Text("Task", "任务", "タスク"),
     "task.steps": Text("{n} of at most {of} steps", "{n} / 最多 {of} 步", "{n} / 最大 {of} 歩"),
@@ -481,6 +479,7 @@ TEXTS: dict[str, Text] = {
         "此时对它一无所知。请将时钟向后调。",
         "この時点では何も知られていません。時計を進めてください。",
     ),
+    **PIPELINE,
 }
 
 

@@ -11,7 +11,8 @@ from streams.pipeline.decode import TENANT
 from streams.serving.http.access import check_own_page
 from streams.serving.http.keys import ALL, Caller, Keys
 from streams.serving.http.refusal import Refusal
-from streams.serving.inspector import assets
+from streams.serving.http.route import Route as ApiRoute
+from streams.serving.inspector import assets, letter, pipeline, session
 from streams.serving.inspector.browsers import Browsers, cookie, written
 from streams.serving.inspector.page import address_of, refused, render
 from streams.serving.inspector.views import VIEWS
@@ -30,6 +31,9 @@ class Inspector:
         """Of all views, and of what they load."""
         return [
             *(route for view in VIEWS for route in view.routes()),
+            ApiRoute(pipeline.EVENTS, pipeline.events, include_in_schema=False),
+            ApiRoute(session.EVENTS, session.events, include_in_schema=False),
+            ApiRoute(letter.REPLAY, letter.replay, methods=["POST"], include_in_schema=False),
             Route(assets.PATH + "{name}", assets.asset),
             Route(SIGN_IN, self._sign_in, methods=["POST"]),
             Route(SIGN_OUT, self._sign_out, methods=["POST"]),

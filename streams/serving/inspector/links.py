@@ -35,6 +35,10 @@ class Links(NamedTuple):
         """The life of a state, a preference, or another thing that has revisions."""
         return self.to(f"/states/{part(entity_id)}", **query)
 
+    def letter(self, letter_id: str, **query: Any) -> str:
+        """A dead letter."""
+        return self.to(f"/letters/{part(letter_id)}", **query)
+
     def hit(self, hit: dict[str, Any]) -> str:
         """Where what a search has found is shown."""
         if hit["kind"] == "event" and hit["session_id"]:

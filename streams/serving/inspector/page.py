@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import Response
 
+from streams.serving.flow import graph
 from streams.serving.http.refusal import Refusal
 from streams.serving.http.request_headers import language
 from streams.serving.inspector import assets, consent, show, tour
@@ -46,6 +47,8 @@ def _templates() -> Environment:
     made.globals |= {
         "asset": assets.address,
         "anchor": anchor,
+        "wide": graph.wide,
+        "narrow": graph.narrow,
         "tour_begins": tour.FIRST,
         "is_told": tour.is_told,
     }

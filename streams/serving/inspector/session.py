@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import Query
 from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
 
 from schemas.base import Id
 from schemas.time import format_time, parse_time
@@ -15,6 +16,7 @@ from streams.serving.http.route import AsOf, KnownAt, SessionInPath, serving, te
 from streams.serving.inspector.asking import Json, told
 from streams.serving.inspector.view import View
 
+EVENTS = "/sessions/{session_id}/events"
 SIZE = 50
 """Turns of a chunk: what a page holds; it asks for others as they come into sight."""
 Chunk = Annotated[
@@ -68,6 +70,15 @@ async def session(
         **found,
         "missing": [],
     }
+
+
+async def events(request: Request, session_id: SessionInPath) -> Response:
+    """Server-sent events: `changed` whenever a commit changed the session."""
+    here, media = serving(request), "text/event-stream"
+    if request.method == "HEAD":
+        return Response(media_type=media)
+    stream = here.streams.signals(here.backend, tenant_of(request), session_id)
+    return StreamingResponse(stream, media_type=media)
 
 
 def _before(turn: Json) -> Json:

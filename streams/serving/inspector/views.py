@@ -4,7 +4,9 @@ from streams.serving.inspector import (
     change,
     forget,
     generations,
+    letter,
     person,
+    pipeline,
     session,
     start,
     state,
@@ -22,5 +24,7 @@ VIEWS: tuple[View, ...] = (
     generations.VIEW,
     generations.DIFFERENCE,
     generations.PROMOTE,
+    pipeline.VIEW,
+    letter.VIEW,
 )
 MENU: tuple[View, ...] = tuple(view for view in VIEWS if view.menu)

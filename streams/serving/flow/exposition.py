@@ -1,0 +1,71 @@
+"""Reads what parts of the Kafka tier say at their metrics ports, of it the families that are asked
+for (Prometheus's text format)."""
+
+import asyncio
+from collections.abc import Iterable
+from http.client import HTTPConnection, HTTPException
+from typing import NamedTuple
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from streams.observing import definitions as known
+from streams.observing.definitions import Metric
+
+WITHIN = 2.0
+"""Seconds that a port may take to answer."""
+MOST_BYTES = 2_000_000
+FAMILIES = (
+    known.LANES, known.STALLED, known.STALLS, known.RESTORE_PROGRESS, known.TRANSACTION_SECONDS,
+    known.SINK_ROWS, known.SINK_OLDEST, known.SINK_COMMIT_SECONDS,
+)  # fmt: skip
+_NAMES = tuple(one.name for one in FAMILIES)
+
+
+class Measured(NamedTuple):
+    """One sample of one port."""
+
+    name: str
+    labels: dict[str, str]
+    value: float
+
+
+class Unanswered(Exception):  # noqa: N818 - what it is
+    """A port that gives no metrics now."""
+
+
+async def read(address: str) -> list[Measured]:
+    """The samples of a port, `HOST:PORT`, of the families above. Raises Unanswered."""
+    return await asyncio.to_thread(_read, address)
+
+
+def _read(address: str) -> list[Measured]:
+    connection = HTTPConnection(address, timeout=WITHIN)
+    try:
+        connection.request("GET", "/metrics")
+        reply = connection.getresponse()
+        text = reply.read(MOST_BYTES).decode("utf-8", "replace")
+        if reply.status != 200:
+            raise Unanswered(f"{address} answers {reply.status}")
+        return list(parsed(text))
+    except (OSError, HTTPException, ValueError) as error:
+        raise Unanswered(f"{address}: {getattr(error, 'strerror', None) or error}") from None
+    finally:
+        connection.close()
+
+
+def parsed(text: str) -> Iterable[Measured]:
+    """The samples of a text. Raises ValueError for what is no such text."""
+    lines = "".join(f"{line}\n" for line in text.splitlines() if line.startswith(_NAMES))
+    for family in text_string_to_metric_families(lines):
+        for one in family.samples:
+            yield Measured(one.name, dict(one.labels), one.value)
+
+
+def of(found: Iterable[Measured], metric: Metric, end: str = "", **labels: str) -> list[Measured]:
+    """The samples of a metric with these labels; `end`: `_bucket` and its like."""
+    name = metric.name + end
+    return [
+        one
+        for one in found
+        if one.name == name and all(one.labels.get(key) == value for key, value in labels.items())
+    ]

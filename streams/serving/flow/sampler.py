@@ -1,0 +1,140 @@
+"""One sampler for all who watch: it looks once a second, while there is somebody, and each of them
+gets the newest frame. What a look costs does not grow with the records that flow, nor with the
+number of those who watch: a frame is made and encoded once.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from streams.serving.backends.backend import Backend
+from streams.serving.flow.frame import Frame, Frames
+from streams.serving.flow.parts import Broker, Ports
+from streams.serving.http.events import HEARTBEAT, HEARTBEAT_SECONDS, RETRY
+from streams.serving.http.keys import Caller, Keys
+
+log = logging.getLogger(__name__)
+
+EVERY = 1.0
+"""Seconds from one look to the next."""
+LINGERS = 20.0
+"""Seconds that it goes on after the last has left: a page opened again has rates at once."""
+FIRST_WITHIN = 2.0
+"""Seconds that a page waits for the first frame; it is made of what is there, so it comes soon."""
+
+
+class Sampler:
+    """Looks at a backend; `ports` are the addresses of workers' metrics.
+
+    `keys`: whose callers may see what is of all tenants.
+    """
+
+    def __init__(self, backend: Backend, keys: Keys | None, ports: tuple[str, ...] = ()) -> None:
+        self._backend = backend
+        self._keys = keys
+        kafka: Any = getattr(backend, "kafka", None)
+        self.broker = Broker(kafka) if kafka is not None else None
+        self._ports = Ports(ports)
+        self._frames = Frames(self.broker, self._ports)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._next: asyncio.Future[None] | None = None
+        self._frame: Frame | None = None
+        self._event = b""
+        self._watching = 0
+        self._wanted_until = 0.0
+        self._closing = False
+
+    def may(self, caller: Caller) -> bool:
+        """Whether a caller may see what is of all tenants together: who needs no key, and who has
+        one of all tenants."""
+        if self._keys is None or caller.key_id is None:
+            return self._keys is None
+        return self._keys.of_all(caller)
+
+    def close(self) -> None:
+        """Ends every stream, and looks no more."""
+        self._closing = True
+        for task in self._tasks:
+            task.cancel()
+        self._wake()
+
+    async def frame(self) -> Frame:
+        """The newest; the first of them is awaited."""
+        self._want()
+        if self._frame is None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FIRST_WITHIN):
+                    await self._changes()
+        return self._frame or self._look()
+
+    async def events(self) -> AsyncIterator[bytes]:
+        """Server-sent events: a frame now and whenever it has changed."""
+        self._watching += 1
+        try:
+            yield RETRY
+            sent, said = b"", time.monotonic()
+            while not self._closing:
+                self._want()
+                if self._event != sent:
+                    sent, said = self._event, time.monotonic()
+                    yield sent
+                elif time.monotonic() - said > HEARTBEAT_SECONDS:
+                    said = time.monotonic()
+                    yield HEARTBEAT
+                await self._changes()
+        finally:
+            self._watching -= 1
+
+    async def _changes(self) -> None:
+        """Until the next look was taken."""
+        if self._next is None:
+            self._next = asyncio.get_running_loop().create_future()
+        await asyncio.shield(self._next)
+
+    def _wake(self) -> None:
+        if self._next is not None and not self._next.done():
+            self._next.set_result(None)
+        self._next = None
+
+    def _want(self) -> None:
+        """Somebody looks: it begins, or goes on."""
+        self._wanted_until = time.monotonic() + LINGERS
+        if self._tasks or self._closing:
+            return
+        self._tasks = [asyncio.create_task(self._run()), asyncio.create_task(self._ports.run())]
+        if self.broker is not None:
+            self._tasks.append(asyncio.create_task(self.broker.run()))
+
+    async def _run(self) -> None:
+        try:
+            while self._watching or time.monotonic() < self._wanted_until:
+                self._look()
+                self._wake()
+                await asyncio.sleep(EVERY)
+        except Exception:
+            log.exception("the pipeline cannot be looked at")
+            await asyncio.sleep(EVERY)
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            self._tasks, self._frame, self._event = [], None, b""
+            self._frames = Frames(self.broker, self._ports)
+            self._wake()
+
+    def _look(self) -> Frame:
+        readiness = self._backend.readiness()
+        found = self._frames.take(self._backend.observed(), readiness.ready, readiness.about)
+        if found != self._frame:
+            self._frame = found
+            self._event = b"event: frame\ndata: %s\n\n" % msgspec.json.encode(found.plain())
+        return found
+
+
+def addresses(text: str) -> tuple[str, ...]:
+    """`HOST:PORT,HOST:PORT` as its parts."""
+    return tuple(one.strip() for one in text.split(",") if one.strip())

@@ -1,0 +1,81 @@
+"""View: the pipeline. The topology with what flows through it, and the dead letters by reason."""
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from schemas.time import format_time
+from streams import listing
+from streams.serving.flow import graph
+from streams.serving.http import routes_reading
+from streams.serving.http.keys import Caller
+from streams.serving.http.problems import Problem
+from streams.serving.http.route import AsOf, KnownAt, reply, serving, tenant_of
+from streams.serving.http.routes_reading import LetterCursor, ReasonInQuery
+from streams.serving.inspector.asking import Json, told_if_there
+from streams.serving.inspector.view import View
+
+PATH = "/pipeline"
+EVENTS = f"{PATH}/events"
+SHOWN = 20
+"""Dead letters of a page."""
+
+
+async def pipeline(
+    request: Request,
+    reason: ReasonInQuery = None,
+    cursor: LetterCursor = None,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+) -> Json:
+    """What flows now, whatever the clocks say; a tenant's dead letters. What is of all tenants
+    together (`live`) is for who may see all of them."""
+    here, missing = serving(request), list[str]()
+    caller: Caller = request.scope["state"]["caller"]
+    frame = await here.flow.frame() if here.flow.may(caller) else None
+    tier = here.backend.observed().tier
+    letters = routes_reading.dead_letters(request, reason, limit=SHOWN, cursor=cursor)
+    return {
+        "as_of": None if as_of is None else format_time(as_of),
+        "known_at": None if known_at is None else format_time(known_at),
+        "reason": reason,
+        "tier": tier,
+        "topology": {"nodes": [one._asdict() for one in graph.graph(tier).nodes],
+                     "arrows": graph.graph(tier).arrows},
+        "live": frame and frame.plain(),
+        "letters": await told_if_there(letters, missing),
+        "reasons": await told_if_there(_reasons(request), missing),
+        "missing": missing,
+    }  # fmt: skip
+
+
+async def _reasons(request: Request) -> Response:
+    tenant = tenant_of(request)
+
+    def count(root: Path) -> list[dict[str, Any]]:
+        return listing.reasons(root, tenant)
+
+    return reply({"reasons": await serving(request).past.ask("dead letter", tenant, count)})
+
+
+async def events(request: Request) -> Response:
+    """The same numbers as server-sent events, while they change. Raises Problem for a caller who
+    may not see what is of all tenants."""
+    here = serving(request)
+    caller: Caller = request.scope["state"]["caller"]
+    if not caller.may("admin") or not here.flow.may(caller):
+        detail = "the numbers are of all tenants: this needs an admin's key of all tenants"
+        raise Problem(403, "Forbidden", detail)
+    media = "text/event-stream"
+    if request.method == "HEAD":
+        return Response(media_type=media)
+    stream: Callable[[], AsyncIterator[bytes]] = here.flow.events
+    return StreamingResponse(stream(), media_type=media)
+
+
+VIEW = View(
+    PATH, pipeline, "pipeline.html", "pipeline.title", "pipeline.about", menu=True, role="admin"
+)
