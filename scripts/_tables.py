@@ -96,6 +96,9 @@ MODELS: dict[str, tuple[type[BaseModel], ...]] = {
     **{kind.view: (DOCUMENTS[kind.name],) for kind in MEMORY_KINDS if kind.revised},
     "why": (TABLES["revisions"],),
     "thread": (TABLES["threads"],),
+    "user_day": (TABLES["profiles"],),
+    "user_weeks": (TABLES["profiles"],),
+    "tool_calls": (TABLES["recursions"],),
 }
 """View or macro -> the models that describe its columns."""
 MEANINGS = {
@@ -106,6 +109,14 @@ MEANINGS = {
     "learnt_at": "When it was learnt: the latest `recorded_at` of this and earlier revisions.",
     "state": "The version's document; if the version is gone, the one before.",
     "after_finish": "Whether its task had ended before it; the task's document leaves it out.",
+    "turns": "Turns of that day that have ended.",
+    "failed_turns": "Those of them whose status is `error`.",
+    "weeks": "Their Mondays, in order.",
+    "call_index": "Position of the call in its recursion, from 0.",
+    "tool_call_id": "`id` of the call; null if it has none.",
+    "success": "Whether it succeeded; null if no result came.",
+    "name": "Tool that was called; null if the call names none.",
+    "answered_at": "Time of the result; null if none came.",
     "depth": "0 for the event itself, 1 for the event it replies to, and so on.",
     "extractor_name": "Extractor that made the plan; null without a plan.",
     "extractor_version": "Its version; of a correction through the API the id of the key.",

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterable
 
 from schemas.memory_kinds import MEMORY_KINDS, REVISED
+from sinks import analyst_views
 
 SNAPSHOT_KEYS = {
     kind.view: (kind.table, ", ".join(kind.key)) for kind in MEMORY_KINDS if kind.table
@@ -369,12 +370,14 @@ VIEWS: dict[str, str] = {
     "recursion_current": RECURSION_CURRENT,
     "state_revision": STATE_REVISION,
     **{kind.view: _OWN[kind.view] for kind in MEMORY_KINDS if kind.view and not kind.table},
+    **analyst_views.VIEWS,
 }
 MACROS: dict[str, str] = {
     "state_as_of": STATE_AS_OF,
     "why": WHY,
     "thread": THREAD,
     "reply_chain": REPLY_CHAIN,
+    **analyst_views.MACROS,
 }
 _ABOUT = {kind.view: kind.about for kind in MEMORY_KINDS if kind.view}
 ABOUT: dict[str, str] = {
@@ -383,6 +386,7 @@ ABOUT: dict[str, str] = {
     "recursion_current": "Each recursion once, in the version that counts.",
     "state_revision": "Each revision of a state, with its document as a struct.",
     **_ABOUT,
+    **analyst_views.ABOUT,
     "state_as_of": "The states true at `valid_at`, as known at `known_at` (both TIMESTAMPTZ). Both "
     "can be omitted or NULL: then the states that are true now, as far as is known now. A date "
     "without a time means its beginning here; in commands and URLs it means its end.",

@@ -441,7 +441,10 @@ def test_the_sql_command_refuses_with_2(history: Path, secret: Path, text: str) 
 
 def test_the_views_are_there_when_the_history_is_empty(empty: Path) -> None:
     views = [name for name in (*TABLES, *ALL_VIEWS) if name not in MACROS]
-    calls = {"state_as_of": "NULL, NULL", "why": "'x'", "thread": "'x'", "reply_chain": "'x'"}
+    calls = {
+        "state_as_of": "NULL, NULL", "why": "'x'", "thread": "'x'", "reply_chain": "'x'",
+        "tool_calls": "",
+    }  # fmt: skip
     assert set(calls) == set(MACROS)
     names = [*views, *(f"{name}({given})" for name, given in calls.items())]
     counted = " UNION ALL ".join(f"SELECT count(*) AS n FROM {name}" for name in names)

@@ -476,6 +476,30 @@ def test_a_query_reads_the_views(tmp_path: Path) -> None:
     assert [n for _, n in ordered] == [4, 3, 2, 1, 0]
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        'SELECT count(*) FROM "EVENTS"',
+        "SELECT count(*) FROM Event_Current",
+        "SELECT count(*) FROM query_table('ev' || 'ents')",
+        "SELECT count(*) FROM query('FROM ev' || 'ents')",
+        "SELECT count(*) FROM duckdb_views() WHERE view_name = 'ev' || 'ents'",
+        "SELECT count(*) FROM information_schema.tables WHERE table_name = 'events'",
+    ],
+)
+def test_a_query_finds_a_view_however_it_names_it(tmp_path: Path, sql: str) -> None:
+    root = tmp_path / "history"
+    write(root, events=[row("events", event_id="a", session_id="s")])
+    assert query(root, sql).rows == [(1,)]
+
+
+def test_a_view_that_does_not_exist_is_answered_with_the_nearest(tmp_path: Path) -> None:
+    root = tmp_path / "history"
+    write(root, events=[row("events", event_id="a", session_id="s")])
+    with pytest.raises(QueryError, match=r"(?s)event_curent does not exist.*event_current"):
+        query(root, "SELECT 1 FROM events JOIN event_curent USING (event_id)")
+
+
 def test_a_catalog_is_a_database_with_the_views(tmp_path: Path) -> None:
     root, file = tmp_path / "history", tmp_path / "memory.duckdb"
     write(root, events=[row("events", event_id="a", session_id="s")])
