@@ -25,6 +25,10 @@ MAX_SENTENCE = 240
 MAX_CLAUSE = 160
 MAX_VALUE = 90
 BLANK = "\ua66e"  # a letter that nobody writes
+LOOSE = frozenset(
+    ["event", "habit", "plan", "goal", "value", "like", "dislike", "decision", "study", "people"]
+)
+"""Families whose values may be any words, and so words that say nothing."""
 MARKS = " \t\r\n\"'„“”‘’«»「」『』《》()（）*_`-–—:：,，、.。!！~～…"
 
 _UNCLOSED = r"(?:[^\n]|\n(?![ \t]*\n))*+"  # to the end of the paragraph
@@ -117,6 +121,7 @@ class Language:
         asks: str,
         request: str,
         empty: str,
+        vague: str = "(?!)",
         key: Callable[[str, bool], str],
         fold: Callable[[str], str],
         tell: Callable[[str, dict[str, str]], str] = _tell,
@@ -139,6 +144,7 @@ class Language:
         self._request = re.compile(loops_atomic(request))
         self._booking = re.compile(booking)
         self._empty = re.compile(loops_atomic(empty))
+        self._vague = re.compile(loops_atomic(vague))
         self._patterns = [re.compile(spelled(rule.pattern + tail, words)) for rule in rules]
         self._wide = {n for n, rule in enumerate(rules) if self._split.search(rule.example[:-1])}
         self._by_cue = _rules_by_cue(rules)
@@ -236,7 +242,8 @@ class Language:
     def _finding(
         self, written: str, match: re.Match[str], rule: Rule, sentence: str
     ) -> Finding | None:
-        """None where the value is no value ("it", "the second one") or spans two clauses."""
+        """None where the value is no value ("it", "the second one"), says nothing ("had a big
+        moment") or spans two clauses."""
         parts = {
             name.rstrip("0123456789"): _trimmed(written[slice(*match.span(name))])
             for name, given in match.groupdict().items()
@@ -245,6 +252,8 @@ class Language:
         value = parts.get("value", "")
         said = self.fold(value)
         if rule.finds and (not 0 < len(value) <= MAX_VALUE or self._empty.fullmatch(said)):
+            return None
+        if rule.family in LOOSE and self._vague.fullmatch(said):
             return None
         if self._clause.search(said):
             return None

@@ -110,6 +110,40 @@ _EMPTY = (
     rf"{either(_ANAPHORA)}\b.*|the {either(_SHOWN)}\b.*|.* (?:one|ones|option)"
     r"|done|more|less|good|great|fine|well|.|.* (?:for|an?|the|to|of|with|and|or|that|which|my|our|as|from|by|few|some|while|when|new|like|wow|am|is|are|was|were|be)|.* (?:this|that|these|those|them|here|there)"
 )
+_LIGHT = (  # words that say nothing unless others stand beside them
+    "a", "an", "the", "some", "any", "my", "our", "own", "more", "most", "much", "many", "few",
+    "several", "another", "other", "others", "new", "first", "next", "in", "on", "at", "of", "for",
+    "to", "with", "and", "or", "from", "by", "about", "into", "out", "so", "very", "really",
+    "just", "also", "too", "again", "then", "on my way home", "on the way home", "all",
+    "go", "going", "went", "be", "being", "been", "have", "having", "had", "get", "getting", "got",
+    "make", "making", "made", "take", "taking", "took", "do", "doing", "did", "find", "finding",
+    "found", "try", "trying", "give", "giving", "gave", "keep", "keeping", "work", "working",
+    "hard", "play", "playing", "feel", "feeling", "start", "starting", "started", "create",
+    "creating", "bring", "bringing", "live", "living", "become", "becoming", "hope", "hoping",
+    "plan", "planning", "looking", "forward", "excited", "ready", "considering", "think",
+    "thinking", "want", "challenge", "reflect", "see", "seeing", "learn", "learning", "explore",
+    "exploring", "improve", "improving", "watch", "watching", "attended", "reach", "reaching",
+    "event", "events", "incident", "incidents", "experience", "experiences", "moment", "moments",
+    "milestone", "milestones", "issue", "issues", "problem", "problems", "thing", "things",
+    "stuff", "place", "places", "time", "times", "day", "days", "week", "weeks", "weekend",
+    "month", "months", "year", "years", "idea", "ideas", "impact", "difference", "change",
+    "changes", "progress", "balance", "opportunity", "opportunities", "chance", "chances",
+    "challenges", "goal", "goals", "plans", "dream", "dreams", "situation", "thoughts",
+    "life", "lives", "world", "future", "way", "ways", "people", "person", "someone", "everyone",
+    "something", "anything", "everything", "nothing", "lot", "lots", "bit", "bunch", "kind",
+    "kinds", "sort", "sorts", "part", "result", "results", "success", "best", "better", "myself",
+    "ourselves", "memories", "together", "good", "great", "nice", "big", "huge", "small", "little",
+    "bad", "rough", "tough", "real", "positive", "negative", "meaningful", "unexpected", "amazing",
+    "awesome", "wonderful", "lovely", "beautiful", "special", "memorable", "enjoyable", "fun",
+    "cool", "crazy", "wild", "wicked", "personal", "different", "certain", "whole", "various",
+    "interesting", "incredible", "fantastic", "super", "last", "yesterday", "today", "one", "two",
+)  # fmt: skip
+_VAGUE = (  # in a value of any words: nothing is said, or something that stands elsewhere
+    rf"(?:{either(_LIGHT)}(?!\w)[\s,'-]*)+"
+    r"|(?:(?:.* )?(?:\w{2,}ing|to|in|on|at|of|for|with|from|by|about|into|through|over|around|across|past|near|under|use|try|make|take|get) )?"
+    r"(?:this|that|these|those)(?! (?:in|who|with|around|close to|(?:mon|tues|wednes|thurs|fri|satur|sun)day|morning|afternoon|evening|week|weekend|month|year|spring|summer|autumn|fall|winter)\b)\b.*"
+    r"|(?!.* and ).*\b(?:him|them)\b.*|(?:\w+|go for) it|.*\bone(?: (?:of (?:my|our) own|with|myself|soon|too|at|for)\b.*)?"
+)
 _OPENINGS = (  # what may stand before a statement
     "ok", "okay", "well", "so", "and", "but", "also", "plus", "oh", "hi", "hi there", "hey",
     "hello", "actually", "ugh", "by the way", "btw", "fyi", "tbh", "imo", "honestly", "to be honest",
@@ -129,7 +163,7 @@ _OPENINGS = (  # what may stand before a statement
 _BOOKING = (
     r"\b(?:book(?:ing)? (?:an?|the|me|tickets?|it|for)|reserv\w+|tickets?|flights?|airlines?|economy|one[- ]?way|round[- ]?trip|"
     r"check(?:ing)?[- ](?:in|out)|depart\w*|appointments?|rent(?:al)? (?:an? )?cars?|(?:find|get|show) (?:me|us)|look(?:ing)? (?:for|up)|search\w*|"
-    r"hotels?|events?|restaurants?|salons?|movies? (?:at|in|near)|\d+ (?:people|persons?)|\d+:\d\d|\d ?[ap]m|\d(?:st|nd|rd|th)|leav(?:e|ing) (?:on|from|at|next|this))\b"
+    r"hotels?|(?:gift|credit) cards?|certificates?|checked bags?|business class|trip from|itinerary|cancellation|refund\w*|option \d|reservation ids?|events?|restaurants?|salons?|movies? (?:at|in|near)|\d+ (?:people|persons?)|\d+:\d\d|\d ?[ap]m|\d(?:st|nd|rd|th)|leav(?:e|ing) (?:on|from|at|next|this))\b"
 )
 _LEAD = (
     rf"[\s\W_]*(?:{either(_OPENINGS)}(?![\w'])|after (?:the|a|some|much|long|last) [\w ]{{3,30}}?"
@@ -149,10 +183,11 @@ ENGLISH = Language(
     clause=r"[;:()]\s*(?!\d)|\s[-–—]+\s|,(?!\d)\s*| but | and (?=i\b|i'|i?'?ve\b|my\b|we\b|our\b|please\b|don't\b|never\b|always\b)|(?<!'m)(?<! am)(?<!feel)(?<!was) so (?!far|much|many|that i can)| because | since (?=we|i\b|it|there|they|the)| although | though | while | which | except | whereas | and (?=(?:would|have|want|need|should|am|was|will|could|can|is|are|it|they|he|she|there|also|then|work|live|who|this|that|now|honestly|nothing)\b)| when (?=i\b|it\b|you\b|we\b)| especially ",
     foreign=either(_HEDGES)
     + r"|:(?<!note:)(?<!correction:)(?<!update:)(?<!fyi:)(?<!record:)(?<!clear:) (?:i|i'm|im|my)\b",
-    doubt=r"\?",
+    doubt=r"\?|\bnot (?:only|just|merely|simply|because|necessarily|unheard|uncommon)\b",
     asks=r"\s*(?:(?:hey|hi|please|ok|also|and|so),? )*(?:can|could|would|will) you (?:please )?(?:remind me to|add|put|call me|mark|cross)",
     request=_REQUEST,
     empty=_EMPTY,
+    vague=_VAGUE,
     key=_key,
     fold=_fold,
     tell=tell,

@@ -23,7 +23,7 @@ WORDS = {
     r"as of \w+|i mean|please),?\s+)*",
     "is": r"(?:is|are|was|has been|will be|=|:)",
     "day": r"(?:mon|tues|wednes|thurs|fri|satur|sun)day",
-    "when": r"(?:(?:by|before|until|till|due|no later than|first thing|on (?=\d|<d>|the \d))\b.+|tomorrow\b.*|tonight|today|soon|asap|.*\b(?:<d>|tomorrow|tonight|today|"
+    "when": r"(?:(?:by|before|until|till|due(?! to\b)|no later than|first thing|on (?=\d|<d>|the \d))\b.+|tomorrow\b.*|tonight|today|soon|asap|.*\b(?:<d>|tomorrow|tonight|today|"
     r"this (?:week|weekend|month|evening|afternoon)|next (?:week|month|year))\b.*)",
     "kin": r"(?:wife|husband|partner|girlfriend|boyfriend|fianc[eé]e?|son|daughter|mother|mom|mum|"
     r"father|dad|brother|sister|(?:eld|old|young)\w+ (?:son|daughter|brother|sister)|baby|dog|cat|"
@@ -47,12 +47,18 @@ WORDS = {
     r"tester|sysadmin|dba|novelist|poet|illustrator|animator|copywriter|marketer|blogger)"
     r"(?: .+)?",
 }
+_TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+WORDS["number"] = (
+    rf"(?:(?:{_TENS})(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?|ten|eleven|twelve|[a-z]+teen|one|two|three|four|five|six|"
+    r"seven|eight|nine|a hundred)"
+)
 WORDS["when"] = WORDS["when"].replace("<d>", WORDS["day"])
 
 _DIET = r"(?:vegan|vegetarian|pescatarian|celiac|coeliac|lactose[- ]intolerant|gluten[- ](?:free|"\
     r"intolerant)|diabetic|kosher|halal|teetotal|(?:color|colour)[- ]?blind|pregnant|dyslexic|"\
     r"hard of hearing|deaf|blind|keto|sober|asthmatic|claustrophobic|on a .+ diet)"  # fmt: skip
 WORDS["diet"] = _DIET
+WORDS["athand"] = r"\b(?:right now|at hand|handy|with me|on me|them|it|this|that)\b"  # passes
 WORDS["cannot"] = r"(?:can't|cannot|can not|can no longer|must not|mustn't|am not allowed to|"\
     r"am unable to|'m not allowed to|'m unable to|am not able to|'m not able to|may not)"  # fmt: skip
 WORDS["partner"] = r"(?:girlfriend|boyfriend|partner|wife|husband|fianc[eé]e?)"
