@@ -3,7 +3,6 @@
 It needs the group `adapters`: `.ci/run` asks for it by name, pytest alone does not."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from datetime import date
 from typing import Any, TypedDict, TypeVar
@@ -23,20 +22,12 @@ from langgraph.store.base import (
 )
 from langgraph.store.memory import InMemoryStore
 
+from tests.waiting import until
 from turnfold_client import InvalidError, NotFoundError, NotKeptError, Turnfold, UnreachableError
 from turnfold_client.langgraph import TurnfoldStore
 
 Fresh = Callable[[], str]
 R = TypeVar("R")
-
-
-def until(ask: Callable[[], R], holds: Callable[[R], Any]) -> R:
-    """The first answer that fits: search and `why` read the history, which follows."""
-    deadline = time.monotonic() + 60
-    while not holds(found := ask()):
-        assert time.monotonic() < deadline, found
-        time.sleep(0.1)
-    return found
 
 
 def reasons(memory: Turnfold, state_id: str) -> list[str]:

@@ -4,14 +4,18 @@
 `turnfold` fails a test that finds a traceback.
 """
 
+import fcntl
+import os
 import re
+import select
 import shlex
 import shutil
 import signal
 import socket
 import stat
 import subprocess
-import time
+import sys
+import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,12 +27,13 @@ import pytest
 from streams import cli, sample
 from streams.files.store import Store
 from tests.command import OBEYING, PROGRAM, Done, environment, ndjson, start, turn, turnfold
+from tests.waiting import until
 
 pytestmark = pytest.mark.long
 
 SAMPLE = str(Path(sample.__file__).with_name("conversations.ndjson"))
 MODEL = ("--model", "m", "--base-url", "http://127.0.0.1:1/v1")
-TOO_LONG = 60.0
+TOO_LONG = 120.0
 
 READERS: dict[str, tuple[str, ...]] = {
     "sql": ("SELECT 1",),
@@ -200,19 +205,20 @@ def test_a_broker_that_does_not_run_is_exit_5(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def mute() -> Iterator[str]:
-    """The address of who takes connections and says nothing."""
+def mute() -> Iterator[socket.socket]:
+    """Listens for connections and says nothing."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        yield f"127.0.0.1:{listening.getsockname()[1]}"
+        yield listening
 
 
 @pytest.mark.parametrize("command", OVER_KAFKA)
 def test_ctrl_c_while_a_broker_does_not_answer_is_exit_130(
-    command: str, tmp_path: Path, mute: str
+    command: str, tmp_path: Path, mute: socket.socket
 ) -> None:
-    process = start(*command.split(), *OVER_KAFKA[command], "--bootstrap", mute, cwd=tmp_path)
-    time.sleep(2.5)  # loaded, and waiting; some give up after 4.5 s
-    assert process.poll() is None, process.communicate()
+    at = f"127.0.0.1:{mute.getsockname()[1]}"
+    process = start(*command.split(), *OVER_KAFKA[command], "--bootstrap", at, cwd=tmp_path)
+    asked, _, _ = select.select([mute], [], [], TOO_LONG)
+    assert asked and process.poll() is None, process.communicate()
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=TOO_LONG)
     assert process.returncode == 130, err.decode()
@@ -227,11 +233,20 @@ def test_ctrl_c_while_more_is_to_come_is_exit_130(command: tuple[str, ...], tmp_
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
-    time.sleep(4)
+    assert process.stdin is not None
+    pipe = process.stdin.fileno()
+    os.write(pipe, b"\n")
+    until(lambda: unread(pipe) == 0)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=TOO_LONG)
     assert process.returncode == 130, err.decode()
     assert b"Traceback" not in err
+
+
+def unread(pipe: int) -> int:
+    """Bytes in a pipe that its reader has not taken."""
+    count = fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))
+    return int.from_bytes(count, sys.byteorder)
 
 
 # --- stdout and permissions -------------------------------------------------------------------

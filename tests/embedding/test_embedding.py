@@ -149,7 +149,7 @@ def test_who_is_forgotten_while_vectors_are_made_has_none_afterwards(
         assert time.monotonic() < deadline and searching.poll() is None
         time.sleep(0.05)
     assert turnfold("forget", "ann", "--history", history, "--yes").code == 0
-    _, error = searching.communicate(timeout=60)
+    _, error = searching.communicate(timeout=120)
     assert b"Traceback" not in error, error.decode()
     for file in (history / "_search").glob("vectors_*.sqlite"):
         with sqlite3.connect(file) as db:
@@ -235,7 +235,7 @@ def test_a_server_makes_vectors_behind_its_answers(endpoint: Endpoint, tmp_path:
                 time.sleep(0.2)
     finally:
         process.terminate()
-        _, error = process.communicate(timeout=30)
+        _, error = process.communicate(timeout=120)
     assert process.returncode == 0 and b"Traceback" not in error, error.decode()
 
 

@@ -19,7 +19,7 @@ NAMES = ("a", "b")
 SINK = "faults"
 """The group and the app id of both sinks."""
 ROLL = ("--roll-mb", "4", "--roll-seconds", "1")
-TOO_LONG = 60.0
+TOO_LONG = 120.0
 GOOD_REASONS = {
     FORGOTTEN: "forgotten by its group",
     "did not answer within": "the broker did not answer",

@@ -20,7 +20,7 @@ from tests.command import ndjson, start, turn, turnfold
 from tests.fault.disk import Disk, can_mount, small_disk
 from tests.kafka.history import messages, send
 
-TOO_LONG = 60.0
+TOO_LONG = 120.0
 NO_ROOM = "No space left on device" if can_mount() else "File too large"
 
 

@@ -22,7 +22,7 @@ from tests.kafka.counting_worker import topics
 
 PARTITIONS = 4
 KEYS = 500
-TOO_LONG = 60.0
+TOO_LONG = 120.0
 
 
 class Counting:
@@ -163,7 +163,7 @@ async def read_all(bootstrap: str, topic: str, least: Mapping[int, int] | None =
         at = [TopicPartition(topic, number) for number in sorted(numbers)]
         consumer.assign(at)
         ends = await consumer.end_offsets(at)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(TOO_LONG):
             while any(ends[at[number]] < offset for number, offset in (least or {}).items()):
                 await asyncio.sleep(0.02)
                 ends = await consumer.end_offsets(at)

@@ -28,7 +28,7 @@ from tests.command import (
 from tests.llm.endpoint import Endpoint, Reply, completion
 from tests.llm.endpoint import Request as Prompt
 
-TOO_LONG = 60.0
+TOO_LONG = 120.0
 SQL = """SELECT (SELECT count(*) FROM session_current), (SELECT count(*) FROM events),
                 (SELECT count(*) FROM state_current)"""
 SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")

@@ -16,7 +16,7 @@ from streams.broker import Broker
 from tests.command import start, turnfold
 
 SOON = 5.0
-TOO_LONG = 60.0
+TOO_LONG = 120.0
 SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
 
 

@@ -27,8 +27,9 @@ from streams.kafka.transport.marker import MARKER_KEY, Marker, Standing
 from streams.kafka.transport.processing import LaneSettings
 from tests.kafka.counting import read_all
 from tests.kafka.counting_worker import Counting, plan
+from tests.waiting import eventually
 
-LIMIT = 60.0
+LIMIT = 120.0
 numbers = count()
 
 Rows = dict[bytes, bytes]
@@ -136,12 +137,6 @@ def on_a_log(
         await test(log, Table(log))
 
     asyncio.run(run())
-
-
-async def eventually(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(LIMIT):
-        while not holds():
-            await asyncio.sleep(0.05)
 
 
 def test_a_restore_ends_behind_the_last_transactions_control_record(broker: Broker) -> None:

@@ -17,7 +17,7 @@ def health(bootstrap: str, group: str) -> tuple[int, str]:
     """Exit code and what it says, as a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "streams.kafka.transport.health", group],
-        capture_output=True, text=True, timeout=30,
+        capture_output=True, text=True, timeout=120,
         env={**os.environ, "TURNFOLD_KAFKA_BOOTSTRAP": bootstrap},
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr

@@ -68,7 +68,7 @@ class Observed:
     def ask(self, part: str, path: str) -> tuple[int, str]:
         """Status and body; 0 where nobody listens."""
         try:
-            with urlopen(f"http://127.0.0.1:{self.ports[part]}{path}", timeout=10) as answer:
+            with urlopen(f"http://127.0.0.1:{self.ports[part]}{path}", timeout=120) as answer:
                 return answer.status, answer.read().decode()
         except HTTPError as refused:
             return refused.code, refused.read().decode()
@@ -322,7 +322,7 @@ def test_one_trace_goes_from_a_request_to_the_history(observed: Observed) -> Non
     posted = turn("posted", session_id="s3", user_input="I live in Lisbon.")
     sent = {"Content-Type": "application/json", "traceparent": traceparent(POSTED)[1].decode()}
     request = Request(f"{observed.api}/v1/records", encode(posted), sent, method="POST")
-    with urlopen(request, timeout=30) as answer:
+    with urlopen(request, timeout=120) as answer:
         (result,) = json.load(answer)["results"]
     assert result["ending"] == "applied"
     served = ("turnfold-serve", "POST /v1/records")

@@ -17,7 +17,7 @@ from streams.observing.logs import OF_BROKER
 from tests.command import PROGRAM, environment, turn
 
 AWAY = 40.0  # seconds; a lane is called stalled after 30
-TOO_LONG = 90.0
+TOO_LONG = 120.0
 MOST_LINES = 5
 ONE, TWO = ("a", 1), ("b", 2)
 

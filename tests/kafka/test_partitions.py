@@ -33,8 +33,9 @@ from streams.kafka.transport.marker import MARKER_KEY, Marker, decode
 from streams.topology import AGENTS, TOPICS
 from tests.command import environment, rows, start, turn, turnfold
 from tests.kafka.working import APP, Working, message
+from tests.waiting import WITHIN
 
-TOO_LONG = 60.0
+TOO_LONG = 120.0
 encode = msgspec.json.Encoder().encode
 
 
@@ -64,7 +65,7 @@ def remember(working: Working) -> None:
     working.send(message(line) for line in lines(range(200)))
     working.await_done()
     worker.terminate()
-    assert worker.wait(30) == 0
+    assert worker.wait(WITHIN) == 0
 
 
 def refused(working: Working, *options: str) -> str:
@@ -234,7 +235,7 @@ def test_another_number_after_a_kill_is_refused_at_once_and_the_first_continues(
         env=environment(), timeout=TOO_LONG, check=False,
     )  # fmt: skip
     assert doomed.returncode == -signal.SIGKILL
-    done = turnfold("repartition", "--to", "5", "--bootstrap", working.bootstrap, timeout=30)
+    done = turnfold("repartition", "--to", "5", "--bootstrap", working.bootstrap)
     assert done.code == 3, done
     assert "first run `turnfold repartition --to 6`" in done.err
     assert turnfold("repartition", "--to", "6", "--bootstrap", working.bootstrap).code == 0
@@ -262,7 +263,7 @@ def test_it_waits_for_sinks_and_refuses_where_one_is_behind(
     working.send(message(line) for line in lines(range(500, 520)))
     working.await_done()
     worker.terminate()
-    assert worker.wait(30) == 0
+    assert worker.wait(WITHIN) == 0
     command = ("repartition", "--to", "6", "--bootstrap", working.bootstrap)
     done = turnfold(*command)
     assert done.code == 3
@@ -284,7 +285,7 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(working: Working) ->
     working.start()
     working.await_ready()
     working.workers[-1].terminate()
-    working.workers[-1].wait(30)
+    working.workers[-1].wait(WITHIN)
     same = turnfold("repartition", "--to", "4", *told).json()
     assert same["topics"] == []
 
@@ -308,7 +309,7 @@ def test_the_digest_is_the_same_and_what_is_sent_again_is_a_duplicate(
         counts = working.await_done()
         assert (counts["applied"], counts["duplicate"]) == (200, 200 * (times - 1))
         worker.terminate()
-        assert worker.wait(30) == 0
+        assert worker.wait(WITHIN) == 0
         assert turnfold(*sink).code == 0
         assert digest(history)["memory"] == before["memory"]
         before = digest(history)

@@ -15,6 +15,7 @@ from streams.broker import Broker, Security
 from tests.command import Done, environment, folded, turnfold
 from tests.kafka.conftest import PASSWORD, USER, Certificates
 from tests.kafka.working import Working
+from tests.waiting import WITHIN
 
 SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
 SECONDS = 60.0
@@ -105,7 +106,7 @@ def test_worker_produce_lag_sink_and_admin_come_in(way: Guarded) -> None:
         assert digest(history)["memory"] == digest(way.folder / "by-file")["memory"]
         way.run("dlq", "replay", "--history", history, "--json")
         working.workers[-1].terminate()
-        assert working.workers[-1].wait(30) == 0
+        assert working.workers[-1].wait(WITHIN) == 0
         assert PASSWORD not in working.log()
     finally:
         working.stop()

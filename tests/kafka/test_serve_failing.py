@@ -16,7 +16,7 @@ from streams.kafka.client.topics import check, create
 from streams.kafka.transport.marker import MARKER_KEY, Marker
 from tests.command import start
 
-TOO_LONG = 60.0
+TOO_LONG = 120.0
 
 
 async def _create(settings: KafkaSettings, group: str) -> None:

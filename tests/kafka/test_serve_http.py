@@ -18,7 +18,7 @@ from tests.kafka.working import Working
 
 SESSIONS = [f"s-{number}" for number in range(12)]
 USERS = [f"u-{number}" for number in range(6)]
-TOO_LONG = 60.0
+TOO_LONG = 120.0
 WAIT = {"Prefer": "wait=60"}
 
 

@@ -18,8 +18,8 @@ from sinks.generation import FILE
 from tests.command import PROGRAM, environment, turnfold
 from tests.kafka.working import Working
 from tests.serving.serving import Server, serving
+from tests.waiting import WITHIN, until
 
-WITHIN = 60.0
 USER = "ann"
 GENERATION = "turnfold-generation"
 PLAIN, RULES = "plain", "root"
@@ -68,12 +68,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         stack.enter_context(sinking(working, history, "--generation", PLAIN))
         place = Place(working, history)
         with serving(*place.options()) as server:
-            until(lambda: ready(server) and ready(server)["generation"] == RULES)
+            soon(lambda: ready(server) and ready(server)["generation"] == RULES)
             first = [said(0, "I live in Bergen.")]  # may be sent again until it is applied
-            until(lambda: server.post(first, Prefer="wait=30").status_code == 200)
-            until(lambda: facts(server.client) == ["Lives in Bergen."])
-            until(lambda: past_facts(server.client) == ["Lives in Bergen."])
-        until(lambda: (history / "generations" / PLAIN / "events" / "_delta_log").is_dir())
+            soon(lambda: server.post(first, Prefer="wait=30").status_code == 200)
+            soon(lambda: facts(server.client) == ["Lives in Bergen."])
+            soon(lambda: past_facts(server.client) == ["Lives in Bergen."])
+        soon(lambda: (history / "generations" / PLAIN / "events" / "_delta_log").is_dir())
         yield place
 
 
@@ -86,21 +86,14 @@ def said(number: int, text: str, session: str = "s-0") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def until(holds: Callable[[], Any], within: float = WITHIN) -> None:
-    deadline = time.monotonic() + within
-    while True:
+def soon(holds: Callable[[], Any]) -> None:
+    """Until it holds; a server that cannot be asked meanwhile is asked again."""
+
+    def ask() -> Any:
         with suppress(httpx.HTTPError, KeyError):
-            if holds():
-                return
-        assert time.monotonic() < deadline, said_last(holds)
-        time.sleep(0.1)
+            return holds()
 
-
-def said_last(holds: Callable[[], Any]) -> Any:
-    try:
-        return holds()
-    except (httpx.HTTPError, KeyError) as error:
-        return repr(error)
+    until(ask, every=0.1)
 
 
 def ready(server: Server) -> dict[str, Any]:
@@ -203,13 +196,13 @@ def test_readers_see_one_generation_in_each_reply_through_promote_and_rollback(
 ) -> None:
     """Neither an error nor an older document, and what was posted is read, while it goes over."""
     with serving(*place.options()) as server:
-        until(lambda: answers(server, RULES))
-        until(lambda: server.client.get("/v1/search?q=Bergen").json()["hits"])
+        soon(lambda: answers(server, RULES))
+        soon(lambda: server.client.get("/v1/search?q=Bergen").json()["hits"])
         over = threading.Event()
         threads: list[Any] = [Reader(server.url, over) for _ in range(3)]
         threads.append(Writer(server.url, over, 1000))
         threads[-1].start()
-        until(lambda: threads[-1].posted)
+        soon(lambda: threads[-1].posted)
         for thread in threads[:-1]:
             thread.start()
         try:
@@ -220,7 +213,7 @@ def test_readers_see_one_generation_in_each_reply_through_promote_and_rollback(
             ):  # fmt: skip
                 done = turnfold(*command, "--history", place.history)
                 assert done.code == 0, done.err
-                until(lambda generation=generation: answers(server, generation))  # type: ignore[misc]
+                soon(lambda generation=generation: answers(server, generation))  # type: ignore[misc]
                 time.sleep(1)
         finally:
             over.set()
@@ -238,7 +231,7 @@ def test_a_restart_answers_from_the_promoted_generation(place: Place) -> None:
     assert turnfold("promote", PLAIN, "--history", place.history).code == 0
     try:
         with serving(*place.options()) as server:
-            until(lambda: answers(server, PLAIN))
+            soon(lambda: answers(server, PLAIN))
             assert facts(server.client) == past_facts(server.client) == []
             assert server.client.get("/healthz").json()["generation"] == PLAIN
     finally:
@@ -247,7 +240,7 @@ def test_a_restart_answers_from_the_promoted_generation(place: Place) -> None:
 
 def test_an_app_id_with_a_generation_answers_from_that_one_alone(place: Place) -> None:
     with serving(*place.options(), "--app-id", f"turnfold.{PLAIN}") as server:
-        until(lambda: answers(server, PLAIN))
+        soon(lambda: answers(server, PLAIN))
         assert facts(server.client) == past_facts(server.client) == []
         assert turnfold("promote", PLAIN, "--history", place.history).code == 0
         assert turnfold("rollback", "--history", place.history).code == 0
@@ -261,17 +254,17 @@ def test_a_promoted_generation_that_cannot_be_read_leaves_the_old_one_answering(
     pointer = place.history / FILE
     before = pointer.read_bytes() if pointer.exists() else None
     with serving(*place.options()) as server:
-        until(lambda: answers(server, RULES))
+        soon(lambda: answers(server, RULES))
         for text in ("{", json.dumps({"current": "gone", "previous": "root"})):
             pointer.write_text(text)
-            until(lambda: "cannot be read" in ready(server)["about"])
+            soon(lambda: "cannot be read" in ready(server)["about"])
             assert ready(server)["ready"]
             assert ready(server)["generation"] == RULES
             assert facts(server.client) == past_facts(server.client) != []
         pointer.write_text(json.dumps({"current": PLAIN, "previous": "root"}))
-        until(lambda: answers(server, PLAIN))
+        soon(lambda: answers(server, PLAIN))
         pointer.write_text(json.dumps({"current": "root", "previous": None}))
-        until(lambda: answers(server, RULES))
+        soon(lambda: answers(server, RULES))
     if before is not None:
         pointer.write_bytes(before)
 
@@ -282,26 +275,26 @@ def test_a_generation_whose_worker_stands_still_is_awaited_unless_it_was_promote
     """It lacks what readers were shown: the old one answers on, and /readyz says why."""
     working = place.working
     with serving(*place.options()) as server:
-        until(lambda: answers(server, RULES))
+        soon(lambda: answers(server, RULES))
         stopped = working.workers[1]
         stopped.terminate()
         stopped.wait(WITHIN)
         assert server.endings([said(1, "I like herons.")]) == ["applied"]
         assert turnfold("promote", PLAIN, "--history", place.history).code == 0
-        until(lambda: "lack" in ready(server)["about"])
+        soon(lambda: "lack" in ready(server)["about"])
         found = ready(server)
         assert (found["ready"], found["generation"], found["promoted"]) == (True, RULES, PLAIN)
         assert server.session("s-0").headers[GENERATION] == RULES
         done = turnfold("promote", PLAIN, "--behind", "--history", place.history)
         assert done.code == 0, done.err
-        until(lambda: answers(server, PLAIN))
+        soon(lambda: answers(server, PLAIN))
         assert facts(server.client) == past_facts(server.client) == []
         reply = server.post([said(2, "Nobody folds this yet.")], Prefer="wait=0.2")
         assert reply.status_code == 202
 
         working.start("--generation", PLAIN, "--instance", PLAIN)
         working.workers[1] = working.workers.pop()
-        until(lambda: len(server.session("s-0").json()["conversations"]) == 3)
+        soon(lambda: len(server.session("s-0").json()["conversations"]) == 3)
         assert turnfold("rollback", "--history", place.history).code == 0
-        until(lambda: answers(server, RULES))
-        until(lambda: "herons" in server.session("s-0").text)
+        soon(lambda: answers(server, RULES))
+        soon(lambda: "herons" in server.session("s-0").text)

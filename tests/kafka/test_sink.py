@@ -37,7 +37,7 @@ from tests.kafka.history import Message, messages, send
 from tests.shared_data import shared
 
 TURNS = 2_000
-TOO_LONG = 90.0
+TOO_LONG = 120.0
 
 
 class Log:

@@ -1,22 +1,12 @@
 """Workers go on making plans as one of them was told once; each partition's marker keeps it."""
 
 import json
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.command import turn
 from tests.kafka.counting import PARTITIONS
 from tests.kafka.working import Working, alone, message
-
-WITHIN = 60.0
-
-
-def until(true: Callable[[], bool], working: Working) -> None:
-    deadline = time.monotonic() + WITHIN
-    while not true():
-        assert time.monotonic() < deadline, working.log()[-3000:]
-        time.sleep(0.2)
+from tests.waiting import until
 
 
 def say(working: Working, home: str, sessions: int = 8) -> None:
@@ -38,7 +28,7 @@ def test_a_worker_without_the_flag_continues_as_the_one_before(tmp_path: Path) -
     with alone(tmp_path) as working:
         working.start("--extractor", "rules")
         working.await_ready()
-        until(lambda: chosen(working) == PARTITIONS, working)  # before any record has come
+        until(lambda: chosen(working) == PARTITIONS, told=working.log)  # before any record has come
         working.kill()
 
         working.start()
@@ -49,7 +39,7 @@ def test_a_worker_without_the_flag_continues_as_the_one_before(tmp_path: Path) -
 
         working.start("--extractor", "none")
         working.await_log("memory is made by none from now on, until now by rules", PARTITIONS)
-        until(lambda: chosen(working) == 0, working)
+        until(lambda: chosen(working) == 0, told=working.log)
         working.kill()
 
         working.start()

@@ -24,6 +24,7 @@ from streams.kafka.transport.marker import MARKER_KEY, Standing
 from tests.fault.disk import can_mount, mounted
 from tests.kafka.counting import PARTITIONS, Counting, read_all
 from tests.kafka.counting_worker import plan
+from tests.waiting import WITHIN
 
 SMALL = ("--max-records", "50")
 
@@ -37,7 +38,7 @@ def end(counting: Counting, number: int = -1) -> dict[str, float]:
     """Ends a worker; its counters."""
     worker = counting.workers[number]
     worker.terminate()
-    assert worker.wait(20) == 0, counting.log(number)[-3000:]
+    assert worker.wait(WITHIN) == 0, counting.log(number)[-3000:]
     return counting.totals(number)
 
 

@@ -15,12 +15,13 @@ from streams.kafka.client.transaction import Transactions
 from streams.kafka.transport.processing import LaneSettings, Output
 from streams.kafka.transport.writer import TransactionFailed, Writer
 from tests.kafka.counting import Counting, read_all
+from tests.waiting import WITHIN
 
 
 def _end(counting: Counting) -> None:
     worker = counting.workers[-1]
     worker.terminate()
-    assert worker.wait(10) == 0
+    assert worker.wait(WITHIN) == 0
 
 
 def _fold(counting: Counting, count: int) -> None:
@@ -87,7 +88,7 @@ async def _set_back(counting: Counting) -> None:
 def test_a_lost_changelog_is_refused(counting: Counting) -> None:
     _fold(counting, 500)
     asyncio.run(_recreate(counting))
-    assert counting.start().wait(30) == 3
+    assert counting.start().wait(WITHIN) == 3
     assert "delete the group's offsets" in counting.log()
 
 
@@ -127,7 +128,7 @@ def test_a_lane_takes_no_more_than_it_can_hold(counting: Counting) -> None:
     worker = counting.start("--max-records", "20")
     counting.wait_done()
     worker.send_signal(signal.SIGTERM)
-    assert worker.wait(10) == 0
+    assert worker.wait(WITHIN) == 0
     assert counting.problems() == []
     totals = counting.totals()
     assert totals["paused"] > 0

@@ -24,6 +24,7 @@ from tests.command import environment, folded, ndjson, rows, turn, turnfold
 from tests.conftest import LEDGER, SGD
 from tests.kafka.working import APP, OUTCOMES, Working, message, produced
 from tests.shared_data import shared
+from tests.waiting import WITHIN
 
 KILLS = 3
 SECRET = "violet-giraffe"
@@ -131,7 +132,7 @@ def test_law_1_plans_and_what_corrects_them(working: Working, tmp_path: Path) ->
     working.send(message(line) for line in lines[: len(lines) // 2])
     working.await_done()
     worker.terminate()
-    assert worker.wait(20) == 0
+    assert worker.wait(WITHIN) == 0
     working.start()  # under no name of its own: it joins as a new member, and restores
     working.send(message(line) for line in lines[len(lines) // 2 :])
     working.await_done()
@@ -239,10 +240,10 @@ def test_a_worker_says_what_is_wrong_and_ends(working: Working) -> None:
     worker = working.start()
     working.await_ready()
     worker.terminate()
-    assert worker.wait(20) == 0
-    assert working.start("--partitions", "2").wait(30) == 3
+    assert worker.wait(WITHIN) == 0
+    assert working.start("--partitions", "2").wait(WITHIN) == 3
     assert "TURNFOLD_KAFKA_PARTITIONS (--partitions) is 2, but topic turns has 4" in working.log()
-    assert working.start("--app-id", "no/slash").wait(30) == 3
+    assert working.start("--app-id", "no/slash").wait(WITHIN) == 3
     assert "TURNFOLD_WORKER_APP_ID" in working.log()
 
 
@@ -250,11 +251,11 @@ def test_a_changelog_of_another_version_is_refused(working: Working) -> None:
     worker = working.start()
     working.await_ready()
     worker.terminate()
-    assert worker.wait(20) == 0
+    assert worker.wait(WITHIN) == 0
     marker = encode({"offsets": {"turns": 1}, "note": {}, "log": "of another version"})
     changelog = changelog_name(APP, SESSION_AGENT)
     produced(working.bootstrap, [(changelog, MARKER_KEY, marker, ())])
-    assert working.start().wait(30) == 3
+    assert working.start().wait(WITHIN) == 3
     assert "its rows have format 2" in working.log() and "another app id" in working.log()
 
 
@@ -264,7 +265,7 @@ def test_a_second_memory_is_begun_beside_that_of_the_old_name_only_if_told_to(
     worker = working.start("--app-id", "turnstone")
     working.await_ready()
     worker.terminate()
-    assert worker.wait(30) == 0
+    assert worker.wait(WITHIN) == 0
     worker = working.start()
     assert worker.wait(60) == 3
     assert "continue it with --app-id turnstone" in working.log()
@@ -282,4 +283,4 @@ def test_faust_s_own_command_starts_it_too(working: Working, tmp_path: Path) -> 
     working.send([message(GOOD)])
     assert working.await_done()["applied"] == 1
     worker.terminate()
-    assert worker.wait(30) == 0
+    assert worker.wait(WITHIN) == 0

@@ -21,8 +21,8 @@ from streams.pipeline.entity import COLD
 from streams.serving.backends.replica import ReplicaBackend
 from streams.topology import SESSION_AGENT
 from tests.command import folded, ndjson, rows, turn
-from tests.kafka.test_serve_replica import until
 from tests.kafka.working import APP, Working, message
+from tests.waiting import WITHIN, eventually
 
 NOW = time.time_ns() // 1000
 SESSIONS = 120
@@ -135,7 +135,7 @@ def test_a_worker_killed_while_sessions_become_cold(
     check_cold(working, False)
     assert ended(working, "sessions") == set()
     worker.terminate()
-    assert worker.wait(20) == 0
+    assert worker.wait(WITHIN) == 0
 
     chance, sent = random.Random(3), list(old())
     for kill in range(3):
@@ -182,7 +182,7 @@ def test_a_server_reads_a_session_past_its_retention_as_before(
         kafka = KafkaSettings.plain(working.bootstrap)
         for restored in (False, True):
             async with ReplicaBackend(kafka, APP, rows=made) as memory:
-                await until(lambda: memory.readiness().ready)
+                await eventually(lambda: memory.readiness().ready)
                 if not restored:
                     outcomes = await memory.submit([encode(one) for one in old()], 60)
                     assert {one.ending for one in outcomes} == {"applied"}

@@ -26,7 +26,7 @@ from tests.kafka.counting import PARTITIONS, read_all
 
 APP = "turnfold"
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
-TOO_LONG = 90.0
+TOO_LONG = 120.0
 
 Given = tuple[str, bytes | None, bytes | None, Sequence[tuple[str, bytes | None]]]
 """A message to send: topic, key, value, headers."""

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple, Self
 
 from streams.llm.settings import LlmSettings
 
+LONG = 600
+"""Seconds that nobody waits for: a test that did would fail."""
 SENT, RECEIVED = 700, 30
 """Tokens an answer says it took."""
 

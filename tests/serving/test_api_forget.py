@@ -15,10 +15,10 @@ from streams.apps.erasures import Erasures
 from streams.files.access import erasing
 from tests.command import files_holding, folded, ndjson, turn, turnfold
 from tests.serving.serving import Server, serving
-from tests.serving.test_api_memory import eventually, ok
-from tests.serving.test_local import until
+from tests.serving.test_api_memory import ok
 from tests.serving.test_mcp import key_of, reads
 from tests.serving.tiers import TIERS
+from tests.waiting import until
 
 NOW = {"Prefer": "wait=30"}
 LATER = {"Prefer": "respond-async"}
@@ -39,7 +39,7 @@ def done(client: httpx.Client, erasure: dict[str, Any], **headers: str) -> dict[
     def asked() -> dict[str, Any]:
         return dict(ok(client.get(f"/v1/erasures/{erasure['id']}", headers=headers)))
 
-    found = eventually(asked, lambda one: one["status"] == "done", within=60)
+    found = until(asked, lambda one: one["status"] == "done")
     Erasure.model_validate(found)
     return found
 
@@ -61,7 +61,7 @@ def test_a_person_is_erased_with_a_receipt_and_others_stay(tmp_path: Path) -> No
         assert server.session("own").status_code == 404
         (kept,) = ok(server.session("both"))["conversations"]
         assert kept["user_input"] == "I like tea."
-        users = eventually(
+        users = until(
             lambda: client.get("/v1/users").json(), lambda one: one.get("users") is not None
         )
         assert [one["user_id"] for one in users["users"]] == ["bo"]
@@ -99,14 +99,11 @@ def test_asked_for_again_while_it_is_under_way_it_is_done_once_more(tmp_path: Pa
     try:
         with erasing(history, alone=False):  # it has begun, and waits for this
             first = erasures.ask("default", "ada")
-            second = eventually(
-                lambda: erasures.ask("default", "ada"), lambda one: one.id != first.id, within=60
-            )
+            second = until(lambda: erasures.ask("default", "ada"), lambda one: one.id != first.id)
         for asked in (first, second):
-            ended = eventually(
+            ended = until(
                 partial(erasures.find, "default", asked.id),
                 lambda one: one is not None and one.finished_at is not None,
-                within=60,
             )
             assert ended is not None and ended.user_id is None and ended.receipt is not None
     finally:
@@ -175,7 +172,7 @@ def test_an_erasure_that_cannot_be_is_refused(sample: Server, id: str) -> None:
 @pytest.mark.long
 def test_over_kafka_it_says_what_to_do_instead(tmp_path: Path) -> None:
     with TIERS["kafka"](tmp_path) as here, serving(*here.options) as server:
-        server.until("/readyz", 200, within=60)
+        server.until("/readyz", 200)
         reply = server.client.delete("/v1/users/ada")
         assert reply.status_code == 501
         assert "turnfold forget" in reply.json()["detail"]

@@ -9,8 +9,9 @@ import pytest
 
 from schemas.managing import SessionList, UserList
 from tests.serving.serving import serving
-from tests.serving.test_api_memory import eventually, ok
+from tests.serving.test_api_memory import ok
 from tests.serving.tiers import TIERS
+from tests.waiting import until
 
 AT = "2026-03-01T09:30:00Z"
 
@@ -63,7 +64,7 @@ def test_users_and_sessions_with_their_counts(api: httpx.Client) -> None:
         plan(ada),
     ]
     ok(api.post("/v1/records", json=records, headers={"Prefer": "wait=30"}))
-    first, second = eventually(
+    first, second = until(
         lambda: users_of(api, mark),
         lambda found: len(found) == 2 and sum(one["states"] for one in found) == 1,
     )
@@ -89,7 +90,7 @@ def test_pages_lead_through_the_whole_list(api: httpx.Client, order: str) -> Non
     mark = f"pages-{uuid4()}"
     records = [turn(1 + number % 3, f"{mark}-{number}", f"{mark}-{number}") for number in range(7)]
     ok(api.post("/v1/records", json=records, headers={"Prefer": "wait=30"}))
-    eventually(lambda: users_of(api, mark), lambda found: len(found) == 7)
+    until(lambda: users_of(api, mark), lambda found: len(found) == 7)
     for path, name in (("/v1/users", "users"), ("/v1/sessions", "sessions")):
         query = {"prefix": mark, "order": order}
         whole = ok(api.get(path, params=query))
@@ -136,10 +137,11 @@ def test_a_server_that_knows_nobody_lists_nobody(tmp_path: Path) -> None:
 def test_both_tiers_list_the_same(tier: str, tmp_path: Path) -> None:
     records = [turn(1, "s1", "ada"), turn(2, "s1", "bo"), turn(3, "s2", "ada"), plan("ada")]
     with TIERS[tier](tmp_path) as here, serving(*here.options) as server:
-        server.until("/readyz", 200, within=60)
+        server.until("/readyz", 200)
         assert set(server.endings(records)) <= {"applied", "accepted"}
         here.settle()
-        found = eventually(
+        server.until("/readyz", 200)
+        found = until(
             lambda: users_of(server.client, ""),
             lambda found: sum(one["turns"] + one["states"] for one in found) == 4,
         )

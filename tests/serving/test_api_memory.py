@@ -1,10 +1,9 @@
 """The memory endpoints over real sockets: the published examples, and other requests."""
 
 import asyncio
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from uuid import uuid4
 
 import httpx
@@ -49,18 +48,6 @@ def fields(reply: httpx.Response, status: int = 422) -> list[str]:
     problem = ok(reply, status)
     assert problem["status"] == status and problem["type"].startswith("/problems/")
     return [one["field"] for one in problem.get("errors", [])]
-
-
-T = TypeVar("T")
-
-
-def eventually(ask: Callable[[], T], enough: Callable[[T], bool], within: float = 30.0) -> T:
-    """The history is written after the reply, in seconds: asks until there is enough."""
-    began = time.monotonic()
-    while not enough(found := ask()):
-        assert time.monotonic() - began < within, found
-        time.sleep(0.1)
-    return found
 
 
 def test_the_published_examples_request_by_request(tmp_path: Path) -> None:

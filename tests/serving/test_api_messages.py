@@ -36,7 +36,7 @@ def server(
         TIERS[request.param](tmp_path_factory.mktemp("messages")) as tier,
         serving("--within=60", *tier.options) as server,
     ):
-        server.until("/readyz", 200, within=60.0)
+        server.until("/readyz", 200)
         yield server
 
 

@@ -145,7 +145,7 @@ def test_whatever_stream_is_asked_for_the_answer_conforms(sample: Server) -> Non
     @example(case=operation.Case(path_parameters={"session_id": "emma-move"}))
     def ask(case: Case[Any]) -> None:
         asked = case.as_transport_kwargs(base_url=sample.url)
-        with requests.request(**asked, stream=True, timeout=30) as reply:
+        with requests.request(**asked, stream=True, timeout=120) as reply:
             if reply.status_code != 200:
                 case.validate_response(reply, checks=CONFORMING)
                 return

@@ -67,7 +67,7 @@ def test_a_question_without_end_is_interrupted(tmp_path: Path) -> None:
         slow = [past.ask("session", str(number), endless) for number in range(THREADS)]
         found = await asyncio.gather(*slow, return_exceptions=True)
         assert [one.status for one in found if isinstance(one, Problem)] == [503] * THREADS
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 60
         assert await past.ask("session", "a", quick) == 1, "the threads are free again"
 
     asking(HistoryQueries(HistoryBackend(root), 1.0), ask)
@@ -105,7 +105,7 @@ def test_a_tenant_that_asks_much_keeps_no_other_waiting(tmp_path: Path) -> None:
         assert await past.ask("session", "modest", quick) == 1, "behind one question of each"
         assert time.monotonic() - began < 2 * SECONDS
         await asyncio.gather(*greedy, also, return_exceptions=True)
-        async with asyncio.timeout(10):  # nothing is left of who is answered
+        async with asyncio.timeout(120):  # nothing is left of who is answered
             while past._turns._asked or past._turns._of:
                 await asyncio.sleep(0.01)
 
@@ -124,7 +124,7 @@ def test_an_index_is_built_beside_the_questions(
     go_on, events = threading.Event(), source.events
 
     def slowly(*given: Any) -> Iterator[list[Doc]]:
-        assert go_on.wait(30)
+        assert go_on.wait(120)
         yield from events(*given)
 
     monkeypatch.setattr(source, "events", slowly)
@@ -189,7 +189,7 @@ def test_who_waits_for_an_index_goes_before_who_does_not(
 
     def noted(_: Path, tenant: str, **__: Any) -> None:
         begun.set()
-        assert go_on.wait(30)
+        assert go_on.wait(120)
         built.append(tenant)
         build.update(root, tenant)
 

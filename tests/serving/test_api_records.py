@@ -16,7 +16,8 @@ from streams.serving.http import media
 from streams.serving.http.problems import Problem
 from tests.command import turn
 from tests.serving.serving import Server
-from tests.serving.test_api_memory import eventually, fields, ok
+from tests.serving.test_api_memory import fields, ok
+from tests.waiting import until
 
 NDJSON = {"content-type": "application/x-ndjson"}
 EVENT = {"content-type": "application/cloudevents+json"}
@@ -129,7 +130,7 @@ def test_law_3_each_record_has_one_ending(api: httpx.Client) -> None:
     ]
     assert reply["counts"] == {"applied": 1, "dead": 1, "withheld": 1, "refused": 7}
     key = f"default/{good['session_id']}"
-    (letter,) = eventually(lambda: [one for one in letters(api) if one["key"] == key], bool)
+    (letter,) = until(lambda: [one for one in letters(api) if one["key"] == key], bool)
     reasons = {one["reason"] for one in letters(api)}
     assert not reasons & {"bad_json", "unknown_type", "bad_utf8"}, "refused, not taken"
     whole = ok(api.get(f"/v1/dead-letters/{letter['id'].replace('/', '%2F')}"))

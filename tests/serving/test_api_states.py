@@ -19,7 +19,8 @@ from streams.serving.backends.embedded import EmbeddedBackend
 from streams.serving.http.app import create_app
 from streams.serving.http.endpoints import ENDPOINTS
 from tests.serving.serving import Server
-from tests.serving.test_api_memory import Lent, eventually, fields, ok
+from tests.serving.test_api_memory import Lent, fields, ok
+from tests.waiting import until
 
 AT = "2026-03-01T09:30:00Z"
 LATER = "2026-06-01T00:00:00Z"
@@ -53,7 +54,7 @@ def revisions(api: httpx.Client, state: str, count: int) -> list[dict[str, Any]]
         reply = api.get(f"/v1/states/{state}/why")
         return [] if reply.status_code == 404 else ok(reply)["revisions"]
 
-    return eventually(asked, lambda found: len(found) >= count)
+    return until(asked, lambda found: len(found) >= count)
 
 
 def body_of(api: httpx.Client, user: str) -> list[str]:

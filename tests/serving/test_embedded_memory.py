@@ -28,7 +28,7 @@ from streams.serving.backends.backend import Busy, NotReady
 from streams.serving.backends.embedded import EmbeddedBackend
 from tests.command import files_holding, rows, turn
 
-WITHIN = 20.0
+WITHIN = 120.0
 
 
 def encoded(*records: Any) -> list[bytes]:

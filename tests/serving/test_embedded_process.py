@@ -25,7 +25,7 @@ from tests.shared_data import shared
 pytestmark = pytest.mark.long
 
 CLIENTS = 3
-TOO_LONG = 60.0
+TOO_LONG = 120.0
 
 
 class Senders:
@@ -50,7 +50,7 @@ class Senders:
         return any(thread.is_alive() for thread in self._threads)
 
     def _send(self, records: list[Any]) -> None:
-        with httpx.Client(timeout=10) as client:
+        with httpx.Client(timeout=TOO_LONG) as client:
             self._send_by(client, records)
 
     def _send_by(self, client: httpx.Client, records: list[Any]) -> None:

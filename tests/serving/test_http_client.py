@@ -4,7 +4,6 @@ import asyncio
 import inspect
 import json
 import socket
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from datetime import UTC, date, datetime
@@ -18,6 +17,7 @@ import turnfold_client
 from tests.command import turn, turnfold
 from tests.serving.front import Front, fronting
 from tests.serving.serving import Server, serving
+from tests.waiting import until
 from turnfold_client import (
     AsyncTurnfold,
     SessionEvent,
@@ -60,14 +60,13 @@ class Both:
 
     def until(self, told: Callable[[Any], Any], name: str, *args: Any, **options: Any) -> Any:
         """Calls until the history, which is written within seconds of the rows, has told that."""
-        deadline = time.monotonic() + 30
-        while True:
+
+        def ask() -> Any:
             with suppress(errors.NotFoundError):
                 reply = self(name, *args, **options)
-                if told(reply):
-                    return reply
-            assert time.monotonic() < deadline, f"{name}{args} {options}: not in the history"
-            time.sleep(0.2)
+                return (reply,) if told(reply) else None
+
+        return until(ask, every=0.2, told=lambda: f"{name}{args} {options}: not in the history")[0]
 
     async def _later(self, client: AsyncTurnfold, name: str, *args: Any, **options: Any) -> Any:
         async with client:

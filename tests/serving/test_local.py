@@ -15,8 +15,7 @@ import socket
 import subprocess
 import sys
 import textwrap
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,10 +27,9 @@ import pytest
 from tests.building import ROOT, UV, installed, run
 from tests.command import OBEYING, PROGRAM, environment, turn, turnfold
 from tests.serving.serving import serving
+from tests.waiting import WITHIN, until
 from turnfold_client import AsyncTurnfold, LocalServerError, Turnfold
 from turnfold_client import local as local_server
-
-WITHIN = 120.0
 
 USES = """
     import os, sys
@@ -93,13 +91,6 @@ def programs(folder: Path, number: int) -> Iterator[list[Program]]:
                 assert stream
                 stream.close()
         until(lambda: not is_served(folder))
-
-
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WITHIN
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def is_served(folder: Path) -> bool:

@@ -19,7 +19,8 @@ from mcp_types import CallToolResult, TextContent
 
 from tests.command import PROGRAM, environment, files_holding, turn, turnfold
 from tests.serving.serving import Server, serving
-from tests.serving.test_local import is_served, told, until
+from tests.serving.test_local import is_served, told
+from tests.waiting import until
 from turnfold_client import Turnfold
 
 NAMES = ["context", "search", "remember", "why", "state_as_of"]

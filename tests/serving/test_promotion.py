@@ -11,13 +11,13 @@ import pytest
 
 from tests.command import ndjson, turn, turnfold
 from tests.serving.serving import Server, serving
+from tests.waiting import WITHIN, until
 
 pytestmark = pytest.mark.long
 
 GENERATION = "turnfold-generation"
 RULES, PLAIN = "root", "plain"
 PATHS = ("/v1/users/ann", "/v1/users/ann/states", "/v1/search?q=Bergen&kind=state")
-WITHIN = 30.0
 
 
 class Reader(threading.Thread):
@@ -49,14 +49,12 @@ class Reader(threading.Thread):
         self.seen[path, generation] += 1
 
 
-def until(server: Server, generation: str) -> None:
-    deadline = time.monotonic() + WITHIN
-    while True:
-        found = server.client.get("/readyz").json()
-        if found["ready"] and found["generation"] == generation:
-            return
-        assert time.monotonic() < deadline, found
-        time.sleep(0.05)
+def answers(server: Server, generation: str) -> None:
+    """Waits until it answers from that generation."""
+    until(
+        lambda: server.client.get("/readyz").json(),
+        lambda found: found["ready"] and found["generation"] == generation,
+    )
 
 
 @pytest.fixture
@@ -84,7 +82,7 @@ def test_each_reply_is_of_one_generation_through_promote_and_rollback(
         for folder in (history, history / "generations" / PLAIN):
             (folder / "_sink.json").write_text(json.dumps({"sink": "s", "cluster": "c"}))
     with serving("--history", history) as server:
-        until(server, RULES)
+        answers(server, RULES)
         over = threading.Event()
         readers = [Reader(server.url, over, written_by == "serve") for _ in range(3)]
         for reader in readers:
@@ -96,7 +94,7 @@ def test_each_reply_is_of_one_generation_through_promote_and_rollback(
                 time.sleep(1.5)
                 done = turnfold(*words, "--history", history)
                 assert done.code == 0, done.err
-                until(server, generation)
+                answers(server, generation)
             time.sleep(1)
         finally:
             over.set()

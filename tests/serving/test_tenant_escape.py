@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from http.client import HTTPConnection
 from itertools import cycle, islice
 from pathlib import Path
@@ -22,10 +23,11 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from streams.serving.http.keys import LOOK_SECONDS, Role, changed, make
+from streams.serving.http.keys import Role, changed, make
 from tests.command import PROGRAM, environment
 from tests.serving.tiers import TIERS, Tier
 from tests.serving.two_tenants import (
+    AIMED,
     HEADERS,
     HIDDEN,
     MARK,
@@ -39,6 +41,7 @@ from tests.serving.two_tenants import (
     records,
     turn,
 )
+from tests.waiting import until
 
 pytestmark = pytest.mark.long
 
@@ -74,7 +77,7 @@ def client(url: str, file: Path, tenant: str, role: Role) -> httpx.Client:
     token, key = make(tenant, role, None, "")
     with changed(file) as held:
         held.append(key)
-    return httpx.Client(base_url=url, headers={KEY: f"Bearer {token}"}, timeout=30)
+    return httpx.Client(base_url=url, headers={KEY: f"Bearer {token}"}, timeout=120)
 
 
 def post(asking: httpx.Client, given: list[dict[str, Any]]) -> dict[str, Any]:
@@ -113,7 +116,7 @@ def served(tier: Tier, folder: Path) -> Iterator[Serving]:
         assert process.stdout
         url = json.loads(process.stdout.readline())["url"]
         clients = [client(url, file, one, "admin") for one in (HIDDEN, PRYING, "*")]
-        until_ready(url)
+        until(lambda: httpx.get(f"{url}/readyz").status_code == 200)
         document = httpx.get(f"{url}/openapi.json").json()
         operations = [
             (method.upper(), path, operation.get("parameters", []))
@@ -121,27 +124,28 @@ def served(tier: Tier, folder: Path) -> Iterator[Serving]:
             for method, operation in methods.items()
         ]
         with clients[0] as hidden, clients[1] as prying, clients[2] as everyone:
+            for one in clients:  # it has seen the new keys
+                until(partial(one.get, "/v1/sessions/x"), lambda reply: reply.status_code != 401)
             own = records(MARK, SHARED, SHARED, "1") + records(MARK, THEIRS, THEIRS, "theirs-1")
+            own += records(MARK, AIMED, AIMED, "aimed-1")
             own.append(turn("event-named", f"{MARK}-session", f"{MARK}-user", MARK))  # for lists
             own += [kept(f"message-{session}", session, MARK) for session in (SHARED, THEIRS)]
-            assert post(hidden, own) == {"applied": 9, "dead": 2}
+            assert post(hidden, own) == {"applied": 12, "dead": 3}
             assert post(prying, records("plain", SHARED, SHARED, "1")) == {"applied": 3, "dead": 1}
-            tier.settle()
-            yield Serving(url, operations, hidden, prying, everyone, log, tier.settle)
+            settle = partial(settled, tier, url)
+            settle()
+            yield Serving(url, operations, hidden, prying, everyone, log, settle)
     finally:
         process.terminate()
-        assert process.wait(30) == 0, log.read_text()
+        assert process.wait(120) == 0, log.read_text()
         if process.stdout:
             process.stdout.close()
 
 
-def until_ready(url: str) -> None:
-    """And until it has seen the new keys."""
-    deadline = time.monotonic() + 60
-    while httpx.get(f"{url}/readyz").status_code != 200:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    time.sleep(2 * LOOK_SECONDS)
+def settled(tier: Tier, url: str) -> None:
+    """Waits until the history has all that was answered, and the server is there again."""
+    tier.settle()
+    until(lambda: httpx.get(f"{url}/readyz").status_code == 200)
 
 
 @pytest.fixture(scope="module")
@@ -159,11 +163,15 @@ def path_of(template: str, value: str) -> str:
 
 def ids_of(template: str) -> tuple[str, str, str]:
     """Ids that both tenants have, that `hidden` alone has, and that nobody has."""
-    if "{state_id}" in template:
-        return "state-1", "state-theirs-1", "state-nowhere-1"
-    if "{task_id}" in template:
-        return "task-1", "task-theirs-1", "task-nowhere-1"
-    return SHARED, THEIRS, NOWHERE
+    kind = kind_of(template)
+    return (
+        (f"{kind}1", f"{kind}theirs-1", f"{kind}nowhere-1") if kind else (SHARED, THEIRS, NOWHERE)
+    )
+
+
+def kind_of(template: str) -> str:
+    """What ids of states and tasks begin with."""
+    return next((one for one in ("state-", "task-") if f"{{{one[:-1]}_id}}" in template), "")
 
 
 def query_of(given: list[dict[str, Any]], value: str) -> dict[str, str]:
@@ -285,18 +293,23 @@ def test_another_tenants_cursor_shows_nothing(serving: Serving) -> None:
 
 
 def test_dead_letters_are_their_tenants_alone(serving: Serving) -> None:
-    listed = serving.hidden.get("/v1/dead-letters").json()["dead_letters"]
-    assert len(listed) == 2
-    for letter in listed:
-        path = path_of("/v1/dead-letters/{letter_id}", letter["id"])
+    def listed(asking: httpx.Client, **headers: str) -> set[str]:
+        found = asking.get("/v1/dead-letters", headers=headers).json()["dead_letters"]
+        return {one["id"] for one in found}
+
+    hidden = listed(serving.hidden)
+    assert len(hidden) == 3
+    for letter in hidden:
+        path = path_of("/v1/dead-letters/{letter_id}", letter)
         assert MARK in serving.hidden.get(path).text
         reply = serving.prying.get(path)
         check(reply)
         assert reply.status_code == 404
-    assert len(serving.prying.get("/v1/dead-letters").json()["dead_letters"]) == 1
-    for tenant, count in ((HIDDEN, 2), (PRYING, 1), ("default", 0)):
-        found = serving.everyone.get("/v1/dead-letters", headers={"Turnfold-Tenant": tenant})
-        assert len(found.json()["dead_letters"]) == count
+    prying = listed(serving.prying)  # one, and those of what was written here
+    assert prying and not prying & hidden
+    assert listed(serving.everyone, **{"Turnfold-Tenant": HIDDEN}) == hidden
+    assert not listed(serving.everyone, **{"Turnfold-Tenant": PRYING}) & hidden
+    assert not listed(serving.everyone, **{"Turnfold-Tenant": "default"})
 
 
 # --- elsewhere or nowhere ---------------------------------------------------------------------
@@ -344,7 +357,7 @@ def everything(serving: Serving, asking: httpx.Client) -> dict[str, str]:
     for path, given in serving.paths("GET"):
         if path in OPEN or path == STREAM or "as_of" in {one["name"] for one in given}:
             continue
-        for value in ids_of(path):
+        for value in (*ids_of(path), f"{kind_of(path)}{AIMED}"):
             mine = path_of(path, value)
             told = asking.get(mine, params=query_of(given, MARK)).text
             seen[mine] = NOW.sub("", told)
@@ -353,20 +366,20 @@ def everything(serving: Serving, asking: httpx.Client) -> dict[str, str]:
 
 def test_no_write_reaches_another_tenant(serving: Serving) -> None:
     def update(**more: Any) -> dict[str, Any]:
-        return {"session_id": THEIRS, "intent": "pried", **more}
+        return {"session_id": AIMED, "intent": "pried", **more}
 
     event = {"intent": "pried", "topic": "pried"}
     asked = {"role": "user", "content": "pried"}
     answer = {"role": "assistant", "content": "pried"}
-    chat = {"user_id": THEIRS, "session_id": THEIRS}
-    theirs = turn("pried-1", THEIRS, THEIRS, "pried")
+    chat = {"user_id": AIMED, "session_id": AIMED}
+    theirs = turn("pried-1", AIMED, AIMED, "pried")
     cloud = {"specversion": "1.0", "type": "turn", "source": HIDDEN, "subject": HIDDEN}
     bodies: dict[str, list[Any]] = {
         "/memory/session/update": [update(), update(tenant=HIDDEN), update(signal_id="event-1")],
         "/memory/user/update": [
-            {"user_id": THEIRS, "event": event},
-            {"user_id": THEIRS, "event": event, "tenant": HIDDEN},
-            {"user_id": THEIRS, "event": {**event, "tenant": HIDDEN}},
+            {"user_id": AIMED, "event": event},
+            {"user_id": AIMED, "event": event, "tenant": HIDDEN},
+            {"user_id": AIMED, "event": {**event, "tenant": HIDDEN}},
         ],
         "/v1/messages": [
             {**chat, "messages": [asked]},
@@ -389,7 +402,7 @@ def test_no_write_reaches_another_tenant(serving: Serving) -> None:
             theirs | {"type": ["turn"]},
             theirs | {"type": {}},
             theirs | {"type": None},
-            records("pried", THEIRS, THEIRS, "theirs-1"),
+            records("pried", AIMED, AIMED, "aimed-1"),
         ],
     }
     assert set(bodies) == {path for path, _ in serving.paths("POST")}
@@ -447,9 +460,9 @@ def test_an_event_stream_hears_nothing_of_another_tenant(serving: Serving) -> No
     path = path_of(STREAM, SHARED)
     listening = threading.Thread(target=lambda: heard.append(stream(serving.prying, path, 1.5)))
     listening.start()
-    time.sleep(0.5)
     for number in range(5):
         post(serving.hidden, [turn(f"heard-{number}", SHARED, SHARED, MARK)])
+        time.sleep(0.1)
     listening.join()
     ((status, told),) = heard
     assert (status, MARK in told) == (200, False)
@@ -478,13 +491,16 @@ def test_an_operator_sees_the_tenant_that_is_named(serving: Serving) -> None:
 
 
 def test_the_log_holds_no_text_id_or_token(serving: Serving) -> None:
-    said = serving.log.read_text("utf-8")
-    assert "GET /v1/sessions/{session_id}" in said
+    serving.prying.get(f"/v1/sessions/{THEIRS}")
+    said = until(
+        partial(serving.log.read_text, "utf-8"),
+        lambda said: "GET /v1/sessions/{session_id}" in said,
+    )
     tokens = [
         one.headers[KEY].rpartition("_")[2]
         for one in (serving.hidden, serving.prying, serving.everyone)
     ]
-    for secret in (MARK, SHARED, THEIRS, NOWHERE, "pried", "plain", *tokens):
+    for secret in (MARK, SHARED, THEIRS, AIMED, NOWHERE, "pried", "plain", *tokens):
         assert secret not in said
     assert "Traceback" not in said
 

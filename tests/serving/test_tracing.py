@@ -27,7 +27,7 @@ from turnfold_client.calls import Call
 from turnfold_client.errors import NotFoundError, UnreachableError
 
 SECRET = "Nora's birthday"
-ARRIVES_WITHIN = 60.0
+ARRIVES_WITHIN = 120.0
 
 
 class Traced(NamedTuple):

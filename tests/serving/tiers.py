@@ -5,12 +5,14 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from streams.files.access import locked
 from tests.command import turnfold
 from tests.kafka.working import one_worker
 
 
 class Tier(NamedTuple):
-    """`options` are of `serve`; `settle` returns when the history has all that was answered."""
+    """`options` are of `serve`; `settle` returns when the history has all that was answered;
+    the server may be busy for a moment after it."""
 
     options: list[str]
     settle: Callable[[], None]
@@ -18,8 +20,14 @@ class Tier(NamedTuple):
 
 @contextmanager
 def files(folder: Path) -> Iterator[Tier]:
-    """A history on this machine, which the server writes."""
-    yield Tier([f"--history={folder / 'memory'}"], lambda: None)
+    """A history on this machine, which the server writes; who borrows its lock finds all that was
+    posted in it."""
+
+    def settle() -> None:
+        with locked(folder / "memory", borrow=True):
+            pass
+
+    yield Tier([f"--history={folder / 'memory'}"], settle)
 
 
 @contextmanager

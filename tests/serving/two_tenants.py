@@ -6,6 +6,9 @@ from typing import Any
 MARK = "zqmarkedqz"
 HIDDEN, PRYING = "hidden", "prying"
 SHARED, THEIRS, NOWHERE = "shared-1", "theirs-1", "nowhere-1"
+AIMED = "aimed-1"
+"""As THEIRS, of `hidden` alone; what `prying` writes aims at it, and may make its own of that id:
+whoever reads THEIRS finds nothing, whatever was written before."""
 AT = "2026-03-01T09:30:00Z"
 
 TRICKS = [

@@ -46,7 +46,7 @@ def test_a_whole_history_is_its_owners_alone(tmp_path: Path) -> None:
         with serving("--history", history) as server:
             server.endings([turn("killed", session_id="s", user_id="ann")])
             server.process.send_signal(signal.SIGKILL)
-            server.process.wait(10)
+            server.process.wait(120)
     finally:
         os.umask(before)
     assert list(others_may(history)) == []

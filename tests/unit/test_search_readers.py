@@ -1,8 +1,7 @@
 """Connections to an index that are kept open: right answers, and nothing held that was removed."""
 
 import multiprocessing
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,9 +12,9 @@ from streams.files import local
 from streams.search import Query, forget, readers, search
 from streams.search.readers import MOST, READERS
 from tests.command import ndjson, turn
+from tests.waiting import WITHIN, until
 
 NOW = parse_time("2026-04-01T00:00:00Z")
-WITHIN = 60.0
 
 
 @pytest.fixture(autouse=True)
@@ -25,13 +24,6 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     until(lambda: not READERS._idle)
     yield
     until(lambda: not READERS._idle)
-
-
-def until(done: Callable[[], bool]) -> None:
-    ends = time.monotonic() + WITHIN
-    while not done():
-        assert time.monotonic() < ends
-        time.sleep(0.01)
 
 
 def said(folder: Path, *words: str) -> Path:
