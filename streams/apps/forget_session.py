@@ -6,6 +6,7 @@ all is done.
 """
 
 import hashlib
+import math
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from streams.files.manifest import rules_of
 from streams.files.remaking import remade
 from streams.files.store import Store
 from streams.folds.rules import Rules
-from streams.search.store import FOREVER
 
 NOTE = "forgetting_session"
 WRITER = "forget_session"
@@ -32,7 +32,7 @@ ROWS = 50_000
 
 
 def forget_session(
-    history: Path, tenant: str, session_id: str, index_within: float = FOREVER
+    history: Path, tenant: str, session_id: str, index_within: float = math.inf
 ) -> dict[str, Any]:
     """Erases a session, whoever spoke in it; the receipt.
 

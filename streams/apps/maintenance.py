@@ -4,6 +4,7 @@ A history is `turnfold run`'s, with the fold's tables beside it, or that of sink
 tables are the workers'.
 """
 
+import math
 import shutil
 import time
 from collections.abc import Callable, Iterable
@@ -35,7 +36,6 @@ from streams.folds.session_state import HEADER
 from streams.folds.task import TASKS
 from streams.pipeline.document_rows import session_row, task_row
 from streams.pipeline.entity import Entity
-from streams.search.store import FOREVER
 
 LAST_SEQ = """
     SELECT coalesce(max(seq), -1) FROM (
@@ -59,7 +59,7 @@ def compact(history: Path) -> dict[str, Any]:
 
 
 def forget(
-    history: Path, tenant: str, user_id: str, index_within: float = FOREVER
+    history: Path, tenant: str, user_id: str, index_within: float = math.inf
 ) -> dict[str, Any]:
     """Erases a person from Parquet files and from the fold's tables; the receipt.
 
@@ -81,7 +81,7 @@ def in_every_generation(
     history: Path,
     tenant: str,
     erase: Callable[[Path], dict[str, Any]],
-    index_within: float = FOREVER,
+    index_within: float = math.inf,
 ) -> dict[str, Any]:
     """Erases in each generation's folder, the live one last: its receipt, with the tables of the
     others. No index of the tenant is built meanwhile."""

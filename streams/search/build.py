@@ -8,6 +8,7 @@ leaves the one before. One process updates, others continue with what they find.
 import errno
 import hashlib
 import logging
+import math
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -108,7 +109,7 @@ def _has_all(folder: Path, known: dict[str, Any]) -> bool:
 
 def _updated(folder: Path, tenant: str, rebuild: bool, at_once: bool, ending: Event) -> Path:
     known = at_once or current(folder, tenant) is not None
-    with _lock(folder, tenant, FOREVER if rebuild else 0 if known else WAIT_FOR_FIRST) as ours:
+    with _lock(folder, tenant, math.inf if rebuild else 0 if known else WAIT_FOR_FIRST) as ours:
         at = current(folder, tenant)
         if at is None and (at_once or not ours):
             raise NotIndexed("the first index of this tenant is being built; try again in a while")
@@ -123,7 +124,7 @@ def _updated(folder: Path, tenant: str, rebuild: bool, at_once: bool, ending: Ev
 
 
 @contextmanager
-def unbuilt(folders: Iterable[Path], tenant: str, within: float = FOREVER) -> Iterator[None]:
+def unbuilt(folders: Iterable[Path], tenant: str, within: float = math.inf) -> Iterator[None]:
     """Nobody builds the indexes of a tenant in these generations' folders. Raises NotIndexed where
     somebody does, for so many seconds."""
     with ExitStack() as stack:

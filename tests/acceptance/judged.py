@@ -2,8 +2,9 @@
 
 A line of `judged/LANGUAGE.ndjson` is {text, part: tune or held, facts: ["families whose: words"],
 over?: ["whose words"], may?: [facts that count neither way], keep?: [what the plan says],
-missed?: true}. No facts and nothing over is junk: whatever is found in it is wrong. Failures of
-the part "tune" alone were looked at while rules were written: it alone has `keep` and `missed`.
+missed?: true, since?: the version of the rules before which it was written, if not the first}. No
+facts and nothing over is junk: whatever is found in it is wrong. Failures of the part "tune" alone
+were looked at while rules were written: it alone has `keep` and `missed`.
 `python -m tests.acceptance.judged` prints the table; `-v` lists what fails in the part "tune".
 """
 

@@ -135,7 +135,9 @@ def test_the_demo_is_opened_in_a_browser_and_ctrl_c_leaves_nothing_running(tmp_p
         httpx.get(page, timeout=5)
     left = turnfold("why", "emma-home", "--history", tmp_path / "h")
     assert left.code == 0 and "(by sample 1)" in left.out
-    assert turnfold("run", str(CONVERSATIONS), "--history", tmp_path / "h").code == 0, "no lock is left"
+    assert turnfold("run", str(CONVERSATIONS), "--history", tmp_path / "h").code == 0, (
+        "no lock is left"
+    )
 
 
 def test_without_a_browser_the_address_is_printed(tmp_path: Path) -> None:

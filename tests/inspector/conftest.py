@@ -48,7 +48,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def _forget(history: Path, user_id: str) -> None:
     """Has somebody erased, under an id that is known."""
     receipt = maintenance.forget(history, "default", user_id)
-    done = Erasure(ERASURE, "default", 0, None, 1_000_000, receipt)
+    done = Erasure(ERASURE, "default", 0, finished_at=1_000_000, receipt=receipt)
     file = history / FOLDER / f"{ERASURE}.json"
     file.parent.mkdir(exist_ok=True)
     file.write_bytes(msgspec.json.encode(done))

@@ -48,15 +48,15 @@ def test_a_person_is_erased_with_a_receipt_and_others_stay(tmp_path: Path) -> No
     folder = tmp_path / "history"
     with serving("--history", folder) as server:
         client = server.client
-        server.endings(said("own", "ada", SECRET) + said("both", "ada", SECRET))
+        server.endings(said("own", "wilma", SECRET) + said("both", "wilma", SECRET))
         server.endings([turn("b", session_id="both", user_id="bo", user_input="I like tea.")])
-        found = ok(client.delete("/v1/users/ada", headers=NOW))
+        found = ok(client.delete("/v1/users/wilma", headers=NOW))
         Erasure.model_validate(found)
         assert found["status"] == "done"
         receipt = found["receipt"]
         assert (receipt["sessions"], receipt["shared_sessions"]) == (1, 1)
         assert receipt["tables"]["events"]["erased"] == 6
-        assert "ada" not in str(found)
+        assert "wilma" not in str(found)
         server.until("/readyz", 200)
         assert server.session("own").status_code == 404
         (kept,) = ok(server.session("both"))["conversations"]
@@ -66,11 +66,11 @@ def test_a_person_is_erased_with_a_receipt_and_others_stay(tmp_path: Path) -> No
         )
         assert [one["user_id"] for one in users["users"]] == ["bo"]
         assert ok(client.get(f"/v1/erasures/{found['id']}")) == found
-        assert files_holding(folder, SECRET) == files_holding(folder, "ada-") == []
-        again = ok(client.delete("/v1/users/ada", headers=NOW))
+        assert files_holding(folder, SECRET) == files_holding(folder, "wilma") == []
+        again = ok(client.delete("/v1/users/wilma", headers=NOW))
         assert all(one["erased"] == 0 for one in again["receipt"]["tables"].values())
         server.until("/readyz", 200)
-        server.endings(said("later", "ada", "I am back."))
+        server.endings(said("later", "wilma", "I am back."))
         assert server.session("later").status_code == 200
 
 

@@ -13,9 +13,10 @@ from streams.search import unbuilt
 from tests.command import files_holding, folded, ndjson, turn
 from tests.serving.serving import Server, serving
 from tests.serving.test_api_forget import LATER, NOW, SECRET, done, said
-from tests.serving.test_api_memory import eventually, ok
+from tests.serving.test_api_memory import ok
 from tests.serving.test_mcp import key_of
 from tests.serving.tiers import TIERS
+from tests.waiting import until
 
 RULES = ("--extractor", "rules")
 WITHIN = 60.0
@@ -72,9 +73,7 @@ def test_a_session_of_several_users_goes_for_all_of_them(tmp_path: Path) -> None
         assert receipt["users"] == 2
         assert facts(server, "ada") == []
         assert facts(server, "bo") == ["Lives in Leeds."]
-        listed = eventually(
-            lambda: server.client.get("/v1/users").json(), lambda one: "users" in one, within=60
-        )
+        listed = until(lambda: server.client.get("/v1/users").json(), lambda one: "users" in one)
         assert [one["user_id"] for one in listed["users"]] == ["bo"]
     assert files_holding(folder, SECRET) == []
 
@@ -145,10 +144,9 @@ def test_an_erasure_that_waits_for_an_index_holds_no_other_tenant(tmp_path: Path
         try:
             first = erasures.ask("default", "ada")
             second = erasures.ask("other", session_id="s")
-            eventually(
+            until(
                 lambda: erasures.find("other", second.id),
                 lambda one: one is not None and one.finished_at is not None,
-                within=60,
             )
             waiting = erasures.find("default", first.id)
             assert waiting is not None and waiting.finished_at is None
