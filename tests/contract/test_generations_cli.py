@@ -119,7 +119,7 @@ def test_a_diff_says_what_changed_on_which_evidence(tmp_path: Path) -> None:
     assert changed["key"] == {"tenant": "default", "owner_id": "u", "state_id": "home"}
     assert changed["before"]["body_text"] == "lives in York"
     assert changed["after"]["body_text"] == "lives in Leeds"
-    assert changed["evidence"] == [{"event_id": "e1", "text": "I moved to York"}]
+    assert changed["evidence"] == [{"event_id": "e1", "session_id": "s", "text": "I moved to York"}]
     assert gone["change"] == "gone" and gone["after"] is None
     text = turnfold("diff", "live", "plain", "--history", history)
     assert "body_text: lives in York → lives in Leeds" in text.out

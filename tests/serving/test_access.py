@@ -90,8 +90,8 @@ def test_a_key_opens_its_own_tenant_in_its_role(
 ) -> None:
     for role in keys_module.ROLES:
         reply = client.get(SESSION, headers=bearer(tokens[role]))
-        tenant, said, key_id = reply.json()
-        assert (tenant, said) == ("acme", role)
+        tenant, said, key_id, of_all = reply.json()
+        assert (tenant, said, of_all) == ("acme", role, False)
         assert tokens[role].split("_")[1] == key_id
 
 
@@ -171,7 +171,7 @@ def test_a_key_of_all_tenants_names_one(client: httpx.Client, tokens: dict[str, 
 
 
 def test_health_needs_no_key(client: httpx.Client) -> None:
-    assert client.get("/healthz").json() == ["default", "read", None]
+    assert client.get("/healthz").json() == ["default", "read", None, False]
 
 
 # --- without keys -----------------------------------------------------------------------------
@@ -182,7 +182,7 @@ def test_health_needs_no_key(client: httpx.Client) -> None:
 )
 def test_without_keys_this_machine_may_all(open_server: Served, host: str) -> None:
     reply = httpx.get(open_server.url + SESSION, headers={"Host": host})
-    assert reply.json() == list(Caller("default", "admin", None))
+    assert reply.json() == list(Caller("default", "admin", None, of_all=True))
 
 
 @pytest.mark.parametrize(
