@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from sinks import panics
+from streams import configuration
 from streams.commands.options import SETTINGS, fails_in_a_line
 from streams.output import note, prepare
 from streams.private import keep_files_private
@@ -65,6 +66,7 @@ SECTIONS = {
         "keys": "keys:keys",
     },
     "Inspect": {
+        "config": "config:config",
         "topology": "describing:topology",
         "schema": "describing:schema",
     },
@@ -127,13 +129,22 @@ def _say_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     callback=_say_version,
     help="Print the version.",
 )
-def app() -> None:
+@click.option(
+    "--config",
+    envvar=configuration.VARIABLE,
+    metavar="FILE",
+    help=f"File of settings. Default: {configuration.FILE}, if the current folder has one.",
+)
+def app(config: str | None) -> None:
     """Turns the events of a chat platform into memory: what holds, why, and as of when."""
-    _begin()
+    _begin(config)
 
 
 @fails_in_a_line
-def _begin() -> None:
+def _begin(config: str | None) -> None:
+    found = configuration.find(config)
+    if found is not None:
+        configuration.apply(found)
     keep_files_private()
 
 

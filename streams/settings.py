@@ -1,4 +1,5 @@
-"""The base of all settings: from the environment or from arguments, wrong ones told by name."""
+"""The base of all settings: from arguments, the environment (in which `turnfold.toml` is read, see
+`configuration`) or defaults; wrong ones are told by name."""
 
 import logging
 import os
@@ -12,6 +13,7 @@ from pydantic import ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings
 
 from schemas.faults import reason
+from streams import configuration
 from streams.errors import ConfigurationError
 
 log = logging.getLogger(__name__)
@@ -35,9 +37,10 @@ class Settings(BaseSettings):
         """The environment's settings, with those given that are not None. Logs a warning of
         variables with the prefix that are no setting.
 
-        Raises ConfigurationError naming each setting that is wrong, and why.
+        Raises ConfigurationError naming each setting that is wrong, and why; also one that stands
+        in the file and is none.
         """
-        cls._warn_of_unknown()
+        cls._tell_unknown()
         try:
             return cls(**{name: value for name, value in given.items() if value is not None})
         except ValidationError as error:
@@ -49,12 +52,17 @@ class Settings(BaseSettings):
             raise ConfigurationError(f"{cls.about}: {wrong}") from None
 
     @classmethod
-    def _warn_of_unknown(cls) -> None:
+    def _tell_unknown(cls) -> None:
         prefix = cls.model_config["env_prefix"]
         known = [name.upper() for name in cls.model_fields]
         given = [name.upper() for name in os.environ]
         ours = [one.removeprefix(prefix) for one in given if one.startswith(prefix)]
         unknown = sorted(one for one in ours if one not in known)
+        for name in unknown:
+            if configuration.is_from_file(prefix + name):
+                place = configuration.name_of(prefix + name)
+                said = configuration.unknown(name.lower(), list(cls.model_fields))
+                raise ConfigurationError(f"{place}: {said}")
         if unknown:
             _warn(cls.about, tuple(_with_nearest(prefix, one, known) for one in unknown))
 
@@ -71,4 +79,4 @@ def _with_nearest(prefix: str, name: str, known: Sequence[str]) -> str:
 
 
 def _name(prefix: str, loc: tuple[int | str, ...]) -> str:
-    return f"{prefix}{str(loc[0]).upper()}" if loc else prefix + "*"
+    return configuration.name_of(f"{prefix}{str(loc[0]).upper()}") if loc else prefix + "*"

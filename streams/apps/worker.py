@@ -7,6 +7,7 @@ and takes its settings from the environment alone (TURNFOLD_KAFKA_…, TURNFOLD_
 """
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -47,7 +48,9 @@ OLD_APP_ID = "turnstone"
 
 
 def _constants(value: Any) -> Any:
-    """As the environment or `--set` give them."""
+    """As the environment, `turnfold.toml` (a table, as JSON) or `--set` give them."""
+    if isinstance(value, str) and value.startswith("{"):
+        value = json.loads(value)
     if isinstance(value, str):
         return parsed(filter(None, (text.strip() for text in value.split(","))))
     return checked(value) if isinstance(value, dict) else value

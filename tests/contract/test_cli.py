@@ -30,9 +30,9 @@ COMMANDS = (
     "dlq replay", "broker", "broker start", "broker stop", "broker status", "worker", "sink",
     "produce", "lag", "reset", "dev", "backfill", "diff", "promote", "rollback", "generations",
     "generations list", "generations drop", "extract", "search", "context", "evaluate", "serve",
-    "keys", "mcp",
+    "keys", "mcp", "config", "config show",
 )  # fmt: skip
-GROUPS = ((), ("dlq",), ("broker",), ("generations",))
+GROUPS = ((), ("dlq",), ("broker",), ("generations",), ("config",))
 HELP_SECONDS = 0.7
 
 

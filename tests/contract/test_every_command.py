@@ -82,7 +82,7 @@ OVER_KAFKA: dict[str, tuple[str, ...]] = {
 ELSE = {
     "import", "catalog", "broker start", "broker stop", "broker status", "keys add", "keys list",
     "keys revoke", "topology", "schema",
-    "evaluate", "mcp",
+    "evaluate", "mcp", "config show",
 }  # fmt: skip
 
 

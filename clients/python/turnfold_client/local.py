@@ -36,14 +36,16 @@ START_WITHIN = 300.0
 LOOK_EVERY = 0.02
 LOG_CHARACTERS = 1000
 """Of the log's end, in an error."""
-OTHER_SERVERS = (
+OTHER_SERVERS = {
     "TURNFOLD_HISTORY",
     "TURNFOLD_KAFKA_BOOTSTRAP",
     "TURNFOLD_SERVE_HOST",
     "TURNFOLD_SERVE_PORT",
     "TURNFOLD_SERVE_KEYS",
-)
+}
 """Settings of the environment that are not for this server."""
+NO_FILE = {"TURNFOLD_CONFIG": ""}
+"""Nor is a `turnfold.toml` in the current folder."""
 EXTRACTOR = "TURNFOLD_SERVE_EXTRACTOR"
 INSTALL = "pip install 'turnfold[serve]'"
 
@@ -199,7 +201,7 @@ class LocalServer:
             child = os.posix_spawn(
                 command[0],
                 command,
-                {name: value for name, value in os.environ.items() if name not in OTHER_SERVERS},
+                {name: os.environ[name] for name in os.environ.keys() - OTHER_SERVERS} | NO_FILE,
                 file_actions=[
                     (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
                     (os.POSIX_SPAWN_OPEN, 1, said, anew, 0o600),

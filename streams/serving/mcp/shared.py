@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from sinks import locks
 from sinks.root import LOCAL, check_root, is_marked
+from streams import configuration
 from streams.errors import ConfigurationError
 from streams.serving.http.local import HELD, TOLD
 
@@ -84,7 +85,8 @@ class SharedServer:
                 stdout=said,
                 stderr=said,
                 start_new_session=True,
-                env={name: value for name, value in os.environ.items() if name not in ELSEWHERE},
+                env={name: os.environ[name] for name in os.environ.keys() - ELSEWHERE}
+                | {configuration.VARIABLE: ""},  # what the file says is in the environment
             )
 
     def _told(self) -> Address | None:
@@ -113,11 +115,11 @@ class SharedServer:
         return text[-LOG_CHARACTERS:].strip() or "it said nothing"
 
 
-ELSEWHERE = (
+ELSEWHERE = {
     "TURNFOLD_HISTORY",
     "TURNFOLD_KAFKA_BOOTSTRAP",
     "TURNFOLD_SERVE_HOST",
     "TURNFOLD_SERVE_PORT",
     "TURNFOLD_SERVE_KEYS",
-)
+}
 """Settings of the environment that are for other servers."""

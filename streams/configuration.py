@@ -1,0 +1,139 @@
+"""The file `turnfold.toml`: settings of every command, each as if it stood in the environment.
+
+A table is a family of settings: `bootstrap` under `[kafka]` is TURNFOLD_KAFKA_BOOTSTRAP. What
+stands before the first table has no family: `history` is TURNFOLD_HISTORY. An option comes before
+its variable, a variable before the file, the file before the default. docs/configuration.md.
+"""
+
+import json
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from streams.errors import ConfigurationError
+
+FILE = "turnfold.toml"
+VARIABLE = "TURNFOLD_CONFIG"
+"""Names another file; empty: no file is read."""
+PREFIX = "TURNFOLD_"
+
+FAMILIES = {
+    "kafka": "streams.kafka.client.settings:KafkaSettings",
+    "worker": "streams.apps.worker:WorkerSettings",
+    "serve": "streams.serving.http.settings:ServeSettings",
+    "llm": "streams.llm.settings:LlmSettings",
+    "embed": "streams.search.embed_settings:EmbedSettings",
+}
+"""Name of a table -> module : class of its settings, which is loaded by who needs it."""
+COMMON = {
+    "history": "Folder of the history: default of `--history`.",
+    "metrics_port": "Port of /metrics, /healthz and /readyz, as [HOST:]PORT. Default: none.",
+    "log_format": "Format of logs: text or json.",
+    "traces": "Send traces by OTLP.",
+    "umask": "Which permissions new files lack, in octal. Default: 077, only this account reads.",
+    "maven": "Mirror of Maven Central, from which `broker` and `dev` fetch Kafka.",
+    "key": "Key of the server that `mcp --url` asks.",
+}
+"""Settings without a family -> meaning."""
+SECRETS = re.compile(r"_PASSWORD$|_API_KEY$|^TURNFOLD_KEY$")
+"""Variables whose values are never printed."""
+
+_origins: dict[str, str] = {}
+
+
+def variable(family: str, name: str) -> str:
+    """The environment variable of a setting; one without a family has an empty one."""
+    return PREFIX + "_".join(filter(None, (family, name))).upper()
+
+
+def name_of(variable: str) -> str:
+    """A setting as the user gave it: by its place in the file, or by its variable."""
+    return _origins.get(variable.upper(), variable)
+
+
+def is_from_file(variable: str) -> bool:
+    """Whether the value that the environment has now comes from the file."""
+    return variable.upper() in _origins
+
+
+def is_open_to_others(path: Path) -> bool:
+    """Whether other accounts than the owner's may read the file."""
+    return bool(path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
+
+
+def find(named: str | None) -> Path | None:
+    """The file to read: the one named, else the current folder's if it is there. None where
+    TURNFOLD_CONFIG is empty, which click takes for not set."""
+    if named is None and os.environ.get(VARIABLE) == "":
+        return None
+    if named is not None:
+        return Path(named)
+    here = Path(FILE)
+    return here if here.exists() else None
+
+
+def apply(path: Path) -> None:
+    """Puts the file's settings into the environment, where that has none of the same name. Child
+    processes inherit them.
+
+    Raises ConfigurationError: the file cannot be read, is not TOML (with line and column), or has
+    a table or value that is none of ours (with its name).
+    """
+    known = {name.upper() for name in os.environ}
+    for name, (place, text) in read(path).items():
+        if name not in known:
+            os.environ[name] = text
+            _origins[name] = f"{path}: {place}"
+
+
+def read(path: Path) -> dict[str, tuple[str, str]]:
+    """Variable -> its place in the file (`kafka.bootstrap`), and its value as text."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigurationError(f"{path}: {error.strerror or error}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigurationError(f"{path}: not TOML: {error}") from None
+    return {
+        variable(family, name): (f"{family}.{name}" if family else name, text)
+        for family, name, text in _settings(path, content)
+    }
+
+
+def _settings(path: Path, content: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    for key, value in content.items():
+        if key in FAMILIES:
+            if not isinstance(value, dict):
+                raise ConfigurationError(f"{path}: {key}: expected a table, [{key}]")
+            for name, one in value.items():
+                yield key, name, _text(f"{path}: {key}.{name}", one)
+        elif key in COMMON:
+            yield "", key, _text(f"{path}: {key}", value)
+        else:
+            raise ConfigurationError(f"{path}: {key}: {unknown(key, [*COMMON, *FAMILIES])}")
+
+
+def unknown(name: str, known: list[str]) -> str:
+    """What to say of a name that is no setting."""
+    close = get_close_matches(name, known, 1)
+    return "there is no such setting" + (f"; did you mean {close[0]}?" if close else "")
+
+
+def _text(place: str, value: Any) -> str:
+    """As the environment would have it: text as it is, else JSON."""
+    if isinstance(value, str):
+        if "\0" in value:
+            raise ConfigurationError(f"{place}: holds the character NUL")
+        return value
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        raise ConfigurationError(
+            f"{place}: {value} cannot be a setting; expected text, a number, true, false, a list "
+            "or a table of them"
+        ) from None

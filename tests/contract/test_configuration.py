@@ -1,0 +1,258 @@
+"""`turnfold.toml`, the environment and options: which counts, what a wrong one gets, what is shown
+(docs/configuration.md)."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from streams import cli, configuration
+from streams.commands.config import default_settings
+from streams.configuration import COMMON, FAMILIES, SECRETS
+from tests.command import Done, environment, ndjson, turn, turnfold
+
+ROOT = Path(__file__).parents[2]
+SECRET = "MARKED-5ecret"
+
+
+def written(folder: Path, text: str, name: str = "turnfold.toml") -> Path:
+    file = folder / name
+    file.write_text(text, "utf-8")
+    file.chmod(0o600)
+    return file
+
+
+def call(folder: Path, *words: str, **env: str) -> Done:
+    """A command in a process of its own."""
+    return turnfold(*words, cwd=folder, env=environment(**env))
+
+
+def config_show(folder: Path, *options: str, file: str | None = None, **env: str) -> Done:
+    """`config show` in this process, which has loaded all that it needs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(configuration, "_origins", {})
+        patch.setattr(os, "environ", environment(**env))
+        patch.setattr(cli, "keep_files_private", lambda: None)
+        named = ("--config", file) if file else ()
+        done = CliRunner().invoke(cli.app, [*named, "config", "show", *options])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return Done(done.exit_code, done.stdout, done.stderr)
+
+
+def shown(folder: Path, file: str | None = None, **env: str) -> dict[str, Any]:
+    done = config_show(folder, "--json", file=file, **env)
+    assert done.code == 0, done.err
+    found: dict[str, Any] = done.json()
+    return found
+
+
+def values(folder: Path, file: str | None = None, **env: str) -> dict[str, tuple[str, str]]:
+    found = shown(folder, file, **env)["settings"]
+    return {one["name"]: (one["value"], one["source"]) for one in found}
+
+
+def refused(done: Done, *said: str) -> None:
+    assert done.code == 3, (done.code, done.err)
+    assert "Traceback" not in done.err
+    for text in said:
+        assert text in done.err, done.err
+
+
+# --- which counts ------------------------------------------------------------------------------
+
+
+def test_an_option_comes_before_a_variable_and_a_variable_before_the_file(tmp_path: Path) -> None:
+    said = ndjson(tmp_path / "said.ndjson", [turn("e1")])
+    written(tmp_path, 'history = "of-the-file"\n')
+    for options, env, made in (
+        ((), {}, "of-the-file"),
+        ((), {"TURNFOLD_HISTORY": "of-a-variable"}, "of-a-variable"),
+        (("--history", "of-an-option"), {"TURNFOLD_HISTORY": "not-this"}, "of-an-option"),
+    ):
+        done = call(tmp_path, "run", said.name, *options, **env)
+        assert done.code == 0, done.err
+        assert (tmp_path / made).is_dir()
+    assert not (tmp_path / "not-this").exists()
+
+
+def test_each_value_says_where_it_comes_from(tmp_path: Path) -> None:
+    written(
+        tmp_path, '[kafka]\nbootstrap = "a:1,b:2"\npartitions = 8\n[serve]\ninspector = false\n'
+    )
+    assert values(tmp_path, TURNFOLD_KAFKA_PARTITIONS="2", TURNFOLD_LOG_FORMAT="json") == {
+        "log_format": ("json", "environment"),
+        "kafka.bootstrap": ("a:1,b:2", "turnfold.toml"),
+        "kafka.partitions": ("2", "environment"),
+        "serve.inspector": ("false", "turnfold.toml"),
+    }
+
+
+def test_another_file_can_be_named_and_none(tmp_path: Path) -> None:
+    written(tmp_path, "[kafka]\npartitions = 8\n")
+    other = written(tmp_path, "[kafka]\npartitions = 9\n", "other.toml")
+    assert values(tmp_path, str(other))["kafka.partitions"] == ("9", str(other))
+    assert values(tmp_path, TURNFOLD_CONFIG="other.toml")["kafka.partitions"] == ("9", "other.toml")
+    assert values(tmp_path, TURNFOLD_CONFIG="") == {}
+    refused(config_show(tmp_path, file="none.toml"), "none.toml: No such file")
+
+
+def test_every_setting_of_the_file_reaches_who_asks_for_it(tmp_path: Path) -> None:
+    """A text, a number, a truth value, a list and a table."""
+    written(
+        tmp_path,
+        '[llm]\nbase_url = "http://m/v1"\nmodel = "m"\nsources = ["chat", "reminder"]\n'
+        "price_input = 0.5\nbody = {seed = 1}\n[worker]\nconstants = {showings_needed = 2}\n"
+        "[serve]\nmcp_forget = true\n",
+    )
+    assert shown(tmp_path)["problems"] == []
+    code = (
+        "from pathlib import Path; from streams import configuration as c; "
+        "c.apply(Path('turnfold.toml')); from streams.llm.settings import LlmSettings as L; "
+        "from streams.apps.worker import WorkerSettings as W; "
+        "from streams.serving.http.settings import ServeSettings as S; l = L.load(); "
+        "print(l.sources, l.price_input, l.body, dict(W.load().constants), S.load().mcp_forget)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == ("('chat', 'reminder') 0.5 {'seed': 1} {'showings_needed': 2} True\n"), (
+        done.stderr
+    )
+
+
+# --- what is wrong -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[kafka\n", "turnfold.toml: not TOML: Expected ']' at the end of a table declaration"),
+        ("a = 1\n", "turnfold.toml: a: there is no such setting"),
+        ('histroy = "x"\n', "histroy: there is no such setting; did you mean history?"),
+        ("kafka = 1\n", "turnfold.toml: kafka: expected a table, [kafka]"),
+        ("[kafak]\nx = 1\n", "kafak: there is no such setting; did you mean kafka?"),
+        ("[llm]\nmodel = 2026-01-01\n", "llm.model: 2026-01-01 cannot be a setting"),
+        ("[llm]\nprice_input = nan\n", "llm.price_input: nan cannot be a setting"),
+        ('history = "a\\u0000b"\n', "history: holds the character NUL"),
+    ],
+)
+def test_a_wrong_file_is_refused_and_says_where(tmp_path: Path, text: str, said: str) -> None:
+    written(tmp_path, text)
+    done = config_show(tmp_path)
+    refused(done, said)
+    assert len(done.err.splitlines()) == 1 and not done.out
+
+
+def test_a_wrong_file_ends_every_command(tmp_path: Path) -> None:
+    written(tmp_path, "a = 1\n")
+    for words in (("topology",), ("digest", "--history", "h")):
+        done = call(tmp_path, *words)
+        refused(done, "turnfold: turnfold.toml: a: there is no such setting")
+        assert len(done.err.splitlines()) == 1 and not done.out
+
+
+def test_a_file_that_is_no_text_or_no_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "turnfold.toml").write_bytes(b"history = '\xff'\n")
+    refused(config_show(tmp_path), "turnfold.toml: not TOML", "0xff")
+    (tmp_path / "turnfold.toml").unlink()
+    (tmp_path / "turnfold.toml").mkdir()
+    refused(config_show(tmp_path), "turnfold.toml: Is a directory")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[kafka]\npartitions = 0\n", "turnfold.toml: kafka.partitions: Input should be greater"),
+        ("[kafka]\nbootstrp = 'x:1'\n", "kafka.bootstrp: there is no such setting; did you mean"),
+        ("[worker]\nconstants = {nothing = 1}\n", "nothing: no such constant"),
+        ("[worker]\nstore = 'rocksdb'\n", "store rocksdb needs data"),
+        ("[serve]\nport = 'x'\n", "turnfold.toml: serve.port: Input should be a valid integer"),
+        ("[llm]\nmodel = 'm'\n", "TURNFOLD_LLM_BASE_URL: Field required"),
+    ],
+)
+def test_a_wrong_setting_is_told_by_its_place_in_the_file(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    written(tmp_path, text)
+    refused(config_show(tmp_path), said)
+
+
+def test_a_command_that_uses_a_wrong_setting_names_its_place(tmp_path: Path) -> None:
+    written(tmp_path, "[kafka]\npartitions = 0\n")
+    refused(call(tmp_path, "lag"), "turnfold.toml: kafka.partitions")
+    assert call(tmp_path, "topology").code == 0, "which uses none of Kafka's settings"
+
+
+# --- secrets -----------------------------------------------------------------------------------
+
+
+def test_no_secret_is_printed(tmp_path: Path) -> None:
+    secrets = [one for one in default_settings() if SECRETS.search(one.variable)]
+    assert len(secrets) >= 5
+    env = {one.variable: SECRET for one in secrets} | {
+        "TURNFOLD_MAVEN": f"https://me:{SECRET}@mirror.example/maven"
+    }
+    for options in ((), ("--json",), ("--all",)):
+        done = config_show(tmp_path, *options, **env)
+        assert SECRET not in done.out + done.err
+        assert "***" in done.out and "***@mirror.example/maven" in done.out
+    written(tmp_path, f'[llm]\napi_key = "{SECRET}\\u0000"\n')
+    done = config_show(tmp_path)
+    refused(done, "llm.api_key: holds the character NUL")
+    assert SECRET not in done.out + done.err
+
+
+def test_a_file_with_a_secret_that_others_can_read_is_reported(tmp_path: Path) -> None:
+    file = written(tmp_path, f'key = "{SECRET}"\n')
+    assert config_show(tmp_path).code == 0
+    file.chmod(0o640)
+    refused(config_show(tmp_path), "chmod 600 turnfold.toml")
+
+
+def test_every_secret_setting_is_known_as_one() -> None:
+    for family, place in FAMILIES.items():
+        module, cls = place.split(":")
+        for name, field in getattr(import_module(module), cls).model_fields.items():
+            is_secret = "SecretStr" in str(field.annotation)
+            named = bool(SECRETS.search(configuration.variable(family, name)))
+            assert is_secret == named, f"{family}.{name}"
+
+
+# --- all of it ---------------------------------------------------------------------------------
+
+
+def test_every_variable_that_the_code_reads_is_a_setting() -> None:
+    known = {one.variable for one in default_settings()}
+    others = {"TURNFOLD_CONFIG", "TURNFOLD_OUTAGES_TOLD_BY"}  # which file; from dev to its parts
+    for folder in ("streams", "sinks", "schemas"):
+        for file in (ROOT / folder).rglob("*.py"):
+            for name in re.findall(r'"(TURNFOLD_[A-Z_]*[A-Z])"', file.read_text("utf-8")):
+                assert name in known | others, f"{file}: {name}"
+    assert len(known) == len(default_settings())
+
+
+def test_the_example_on_the_page_is_right(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "configuration.md").read_text("utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    file = written(tmp_path, example)
+    assert set(tomllib.loads(example)) <= {*COMMON, *FAMILIES}
+    env = {"TURNFOLD_KAFKA_SASL_PASSWORD": SECRET}
+    assert shown(tmp_path, **env)["problems"] == []
+    assert set(configuration.read(file)) <= {one.variable for one in default_settings()}
+
+
+def test_the_environment_of_the_tests_has_no_file() -> None:
+    """They would all obey it."""
+    assert not Path("turnfold.toml").exists() and "TURNFOLD_CONFIG" not in os.environ
