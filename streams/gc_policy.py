@@ -5,6 +5,7 @@ looks at all of them again and again to free nothing. The plain version is Pytho
 nothing that is read or written depends on them, only time and memory.
 """
 
+import atexit
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,7 +37,7 @@ def resume() -> None:
 
 def set_for_worker() -> None:
     """For the process's life. What was loaded until now is never looked at again."""
-    gc.freeze()
+    _freeze()
     gc.set_threshold(*WORKER)
 
 
@@ -44,5 +45,12 @@ def set_for_server() -> None:
     """For the process's life. What was loaded stays: each full collection would look at all of it,
     for some 40 ms."""
     gc.collect()
-    gc.freeze()
+    _freeze()
     gc.set_threshold(*SERVER)
+
+
+def _freeze() -> None:
+    """Until the process ends. Then Python frees the modules with all that they hold: from one that
+    is still frozen DuckDB writes forty lines of leaks to stderr, behind the last message."""
+    gc.freeze()
+    atexit.register(gc.unfreeze)

@@ -6,7 +6,6 @@ See docs/kafka-tier.md.
 and takes its settings from the environment alone (TURNFOLD_KAFKA_…, TURNFOLD_WORKER_…).
 """
 
-import asyncio
 import json
 import logging
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from sinks.generation import RESERVED
+from streams import event_loop
 from streams.errors import ConfigurationError
 from streams.extractors.naming import check_name
 from streams.folds.rules import Number, Rules, checked, parsed
@@ -185,7 +185,7 @@ def prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
         ConfigurationError: a topic is not as it should be, or the broker refuses us.
         Unreachable: no broker answers.
     """
-    return asyncio.run(_prepare(kafka, worker))
+    return event_loop.run(_prepare(kafka, worker))
 
 
 async def _prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:

@@ -1,11 +1,11 @@
 """Asks a broker real questions: how many nodes it knows, and who coordinates its groups."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient
 
+from streams import event_loop
 from streams.errors import TurnfoldError
 from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
@@ -33,6 +33,6 @@ def _asked(bootstrap: str, question: Callable[[AIOKafkaAdminClient], Awaitable[A
             return await question(admin)
 
     try:
-        return asyncio.run(ask())
+        return event_loop.run(ask())
     except TurnfoldError:
         return None

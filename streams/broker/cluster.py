@@ -11,13 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-from streams.broker import config, jars, java, ports
+from streams.broker import class_archive, config, jars, java, ports
 from streams.broker.admin import coordinates, nodes_known
 from streams.broker.config import Security
 from streams.broker.node import GRACE, SHORT_LIVED, Node
 from streams.errors import ConfigurationError, Unreachable
 
 READY_WITHIN = 90.0  # seconds; 2 to 4 on an idle machine
+TRAINED_WITHIN = 60.0  # seconds from SIGTERM until the classes are archived
 HEAP_MB = 320
 STATE = "broker.json"
 # The collector is Kafka's own choice; without a level log4j says nothing below ERROR.
@@ -57,14 +58,22 @@ class Broker:
 
         `keep`: the folder its data stays in (and is found again), None for a temporary one that
         `stop` removes. `port`: that of the first node's PLAINTEXT listener, None for a free one
-        (a kept folder: the one it had, if that is free). `short_lived`: starts in half the time
-        and never gets as fast, for tests. `tied`: it ends where this process is killed. `say`
-        hears of what takes long.
+        (a kept folder: the one it had, if that is free). `short_lived`: for tests, starts in a
+        third of the time and never gets as fast; a node that was killed is missed sooner. `tied`:
+        it ends where this process is killed. `say` hears of what takes long.
         Raises Unreachable (no Java, no jars, port taken, does not start, with the end of its log)
         or ConfigurationError (the folder is another cluster's, or its broker runs already).
         """
-        flags = (*JVM, *SHORT_LIVED) if short_lived else JVM
-        command = [str(java.find()), f"-Xmx{heap_mb}m", *flags, "-cp", jars.classpath(say)]
+        runtime, classpath = java.find(), jars.classpath(say)
+
+        def command_of(*flags: str) -> list[str]:
+            return [str(runtime), f"-Xmx{heap_mb}m", *JVM, *flags, "-cp", classpath]
+
+        def train(flag: str) -> None:
+            cls._train(command_of(*SHORT_LIVED, flag))
+
+        flags = (*SHORT_LIVED, *class_archive.flags(runtime, classpath, train)) * short_lived
+        command = command_of(*flags)
         folder = keep.resolve() if keep else Path(tempfile.mkdtemp(prefix="turnfold-broker-"))
         try:
             security = security or Security()
@@ -72,12 +81,20 @@ class Broker:
             for node in broker.nodes:
                 node.tied = tied
             say(f"starting Kafka {jars.VERSION}, nodes: {nodes}, folder: {folder}")
-            broker._launch(command, security)
+            broker._launch(command, security, short_lived)
         except BaseException:
             if not keep:
                 shutil.rmtree(folder, ignore_errors=True)
             raise
         return broker
+
+    @classmethod
+    def _train(cls, command: list[str]) -> None:
+        """Starts a broker and ends it well."""
+        with tempfile.TemporaryDirectory(prefix="turnfold-broker-") as folder:
+            broker = cls._made(Path(folder), 1, None, Security().listeners(), kept=True)
+            broker._launch(command, Security(), short_lived=True)
+            broker.stop(TRAINED_WITHIN)
 
     @classmethod
     def find(cls, folder: Path) -> Self:
@@ -112,13 +129,15 @@ class Broker:
             nodes[0].ports["PLAINTEXT"] = port
         return cls(folder, cluster_id, nodes, kept=kept)
 
-    def _launch(self, command: list[str], security: Security) -> None:
+    def _launch(self, command: list[str], security: Security, short_lived: bool) -> None:
         ports.check_free([port for node in self.nodes for port in node.ports.values()])
         every = [node.ports for node in self.nodes]
         for node in self.nodes:
             node.java = command
             node.folder.mkdir(parents=True, exist_ok=True)
-            text = config.server_properties(node.number, every, node.data, security)
+            text = config.server_properties(
+                node.number, every, node.data, security, short_lived=short_lived
+            )
             node.properties.touch(mode=0o600)  # it may hold passwords
             node.properties.write_text(text)
             node.format(self.cluster_id, security)

@@ -23,6 +23,9 @@ PROTOCOLS = {
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 SCRAM_MECHANISM = "SCRAM-SHA-512"
+SHORT_LIVED = {"broker.session.timeout.ms": 3_000, "broker.heartbeat.interval.ms": 500}
+"""A third of the defaults: a node that was killed is missed after the session, and is not let in
+again before."""
 LOGIN_TEXT = re.compile(r"[A-Za-z0-9._-]+")  # what needs no quoting in a JAAS line
 
 
@@ -59,7 +62,12 @@ class Security:
 
 
 def server_properties(
-    number: int, ports: Sequence[Mapping[str, int]], data: Path, security: Security
+    number: int,
+    ports: Sequence[Mapping[str, int]],
+    data: Path,
+    security: Security,
+    *,
+    short_lived: bool = False,
 ) -> str:
     """The settings of node `number` (from 1); `ports` are those of all nodes, by listener."""
     mine = ports[number - 1]
@@ -96,6 +104,7 @@ def server_properties(
         "group.initial.rebalance.delay.ms": 0,
         # 128 MB by default: more than a third of the heap
         "log.cleaner.dedupe.buffer.size": 16 * 1024 * 1024,
+        **(SHORT_LIVED if short_lived else {}),
         **_sasl(security),
         **_tls(security),
     }

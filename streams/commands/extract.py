@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from streams import output
+from streams import event_loop, output
 from streams.commands import options
 
 
@@ -83,7 +83,7 @@ def extract(
         observing.begin("extract")
         outages.watch()
         running = _stream(bootstrap, settings, group, history, latest, once)
-        counts = asyncio.run(_follow(running, observing))
+        counts = event_loop.run(_follow(running, observing))
     elif history is not None:
         counts = ask(history, settings, again)
     else:

@@ -1,13 +1,12 @@
 """Memory made again beside the live one: `backfill`, `diff`, `promote`, `rollback` and more."""
 
-import asyncio
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import click
 
-from streams import output
+from streams import event_loop, output
 from streams.commands import options
 from streams.errors import ConfigurationError, UsageError
 from streams.extractors.naming import NAMES, version_of
@@ -292,7 +291,7 @@ def generations_drop(
             if folder is not None:
                 mark_dropped(folder)
             if found:
-                asyncio.run(remove(settings, found))
+                event_loop.run(remove(settings, found))
             removed = {key: [one.name for one in some] for key, some in found._asdict().items()}
     if as_json:
         was_there = {} if folder is not None else {"was_there": False}
@@ -318,7 +317,7 @@ def _in_kafka(name: str, folder: Path, bootstrap: str | None, app_id: str) -> An
     settings = KafkaSettings.load(bootstrap=bootstrap)
     owner = owner_of(folder)
     groups = [f"{app_id}.{name}", f"{owner['sink']}.{name}"]
-    cluster, found = asyncio.run(find(settings, groups, topics_of(app_id, name)))
+    cluster, found = event_loop.run(find(settings, groups, topics_of(app_id, name)))
     if cluster != owner["cluster"]:
         raise ConfigurationError(
             f"{folder}: its rows are from the cluster {owner['cluster']}; {settings.bootstrap} is "

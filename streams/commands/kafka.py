@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from streams import output
+from streams import event_loop, output
 from streams.commands import options
 from streams.observing import logs
 
@@ -89,7 +89,7 @@ def sink(
         history = folder_of(open_root(history), generation)
         history.parent.mkdir(exist_ok=True)
     began = time.monotonic()
-    counts = asyncio.run(_sink(settings, history, wanted, constants, observing))
+    counts = event_loop.run(_sink(settings, history, wanted, constants, observing))
     _say_counts({**counts, "seconds": round(time.monotonic() - began, 3)}, as_json)
     if counts["misfits"]:
         output.note(
@@ -163,7 +163,7 @@ def produce(
     settings = KafkaSettings.load(bootstrap=bootstrap)
     packed = None if compression == "none" else compression
     with progress_bar() as progress:
-        counts = asyncio.run(
+        counts = event_loop.run(
             send(files, settings, compression=packed, progress=progress, say=output.note)
         )
     _say_counts(counts, as_json)
@@ -185,7 +185,7 @@ def lag(bootstrap: str | None, groups: tuple[str, ...], as_json: bool) -> None:
     from streams.kafka.client.settings import KafkaSettings
     from streams.kafka.tools.lag import lag as of
 
-    found = asyncio.run(of(KafkaSettings.load(bootstrap=bootstrap), groups))
+    found = event_loop.run(of(KafkaSettings.load(bootstrap=bootstrap), groups))
     rows = [one._asdict() for one in found]
     if as_json:
         output.say_json(rows)
@@ -223,11 +223,11 @@ def reset(
     told = WorkerSettings.load(app_id=app_id, generation=generation)
     settings = KafkaSettings.load(bootstrap=bootstrap)
     own = topics_of(told.app_id, told.generation)
-    _, found = asyncio.run(find(settings, [told.group], own))
+    _, found = event_loop.run(find(settings, [told.group], own))
     if yes:
         check_no_members(found)
         if found:
-            asyncio.run(remove(settings, found))
+            event_loop.run(remove(settings, found))
     if as_json:
         output.say_json({"removed": yes, **found.as_json()})
         return
@@ -300,18 +300,18 @@ def replay(
     outages.watch()
     settings = KafkaSettings.load(bootstrap=bootstrap)
     if from_topic:
-        every = asyncio.run(of_topic(settings, tenant))
+        every = event_loop.run(of_topic(settings, tenant))
     elif history is not None:
         every = of_history(history, tenant)
     else:
         raise click.UsageError("--history DIR or --from-topic is required")
     came_back: set[str] = set()
     if not (from_topic or dry_run):  # the history has them some seconds later
-        came_back = refused_again(asyncio.run(of_topic(settings, tenant)))
+        came_back = refused_again(event_loop.run(of_topic(settings, tenant)))
     found, passed = chosen(every, reasons, again, letters, came_back)
     counts = {"sent": 0, "too_large": 0, "withheld": 0}
     if found and not dry_run:
-        counts = asyncio.run(send(found, settings))
+        counts = event_loop.run(send(found, settings))
     _say_counts({"chosen": len(found), **counts, **dict(sorted(passed.items()))}, as_json)
 
 

@@ -1,11 +1,10 @@
 """The command `repartition`."""
 
-import asyncio
 from typing import Any
 
 import click
 
-from streams import output
+from streams import event_loop, output
 from streams.commands import options
 
 
@@ -48,7 +47,7 @@ def repartition(
 
     settings = KafkaSettings.load(bootstrap=bootstrap)
     worker = WorkerSettings.load(app_id=app_id, generation=generation)
-    done = asyncio.run(
+    done = event_loop.run(
         change(
             settings, worker.group, worker.generation, to, output.note,
             dry_run=dry_run, behind=behind,

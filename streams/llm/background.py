@@ -17,6 +17,7 @@ from typing import Protocol
 from schemas.base import JsonObject
 from sinks.generation import find_tables
 from sinks.root import HistoryError
+from streams import event_loop
 from streams.errors import ConfigurationError, TurnfoldError, Unreachable
 from streams.files.access import erasing
 from streams.files.extractor_choice import asks_model
@@ -99,7 +100,7 @@ class Background:
     # --- the thread -------------------------------------------------------------------------------
 
     def _in_thread(self) -> None:
-        asyncio.run(self._run())
+        event_loop.run(self._run())
 
     async def _run(self) -> None:
         work = asyncio.create_task(self._work())

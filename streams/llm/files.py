@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sinks.root import find_root, is_shared
+from streams import event_loop
 from streams.errors import ConfigurationError, Unreachable
 from streams.llm.budget import HOUR, Budget, BudgetSpent
 from streams.llm.groups import Debounce, Group, Owner, Turn
@@ -51,7 +52,7 @@ def extract(
         )
     began = time.monotonic()
     with spooling(root) as spool:
-        counts = asyncio.run(_extract(root, settings, spool, again, progress))
+        counts = event_loop.run(_extract(root, settings, spool, again, progress))
     return {**counts, "seconds": round(time.monotonic() - began, 3)}
 
 

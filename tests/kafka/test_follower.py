@@ -174,21 +174,56 @@ def test_a_transaction_that_was_aborted_is_passed_over(broker: Broker) -> None:
     on_a_log(broker, test)
 
 
-def test_who_follows_sees_a_transaction_whole_or_not_at_all(broker: Broker) -> None:
-    """Although the records come one by one."""
+@pytest.mark.parametrize("before", [0, 2], ids=["an empty log", "a log with a past"])
+def test_who_follows_sees_a_transaction_whole_or_not_at_all(broker: Broker, before: int) -> None:
+    """Although the records come one by one. What was there before makes the table whole step by
+    step: nobody reads it until then."""
 
     async def test(log: Log, table: Table) -> None:
-        seen: list[int] = []
+        async def commit(wave: int) -> None:
+            await log.commit({b"%d %d" % (number, wave): b"row" for number in range(5)})
+
+        for wave in range(before):
+            await commit(wave)
+        seen: list[tuple[bool, int]] = []
 
         def until() -> bool:
-            seen.append(len(table.rows))
-            return len(table.markers) == 3
+            seen.append((table.progress.restored, len(table.rows)))
+            return len(table.markers) == before + 3
 
         following = asyncio.create_task(table.follow(until, records=1))
-        for wave in (b"1", b"2", b"3"):
-            await log.commit({b"%d%s" % (number, wave): b"row" for number in range(5)})
+        await eventually(lambda: table.progress.restored)
+        for wave in range(before, before + 3):
+            await commit(wave)
         await following
-        assert set(seen) == {0, 5, 10, 15}
+        whole = [rows for restored, rows in seen if restored]
+        assert set(whole) == {5 * (before + wave) for wave in range(4)}
+        assert whole == sorted(whole)
+        in_parts = [rows for restored, rows in seen if not restored]
+        assert set(in_parts) - {0} == set(range(1, 5 * before + 1))
+
+    on_a_log(broker, test)
+
+
+def test_a_follower_that_comes_while_a_transaction_is_written_sees_no_part_of_it(
+    broker: Broker,
+) -> None:
+    async def test(log: Log, table: Table) -> None:
+        async with log.transaction() as transaction:
+            rows = {b"%d" % number: b"row" for number in range(5)}
+            await log.send(transaction, log.marked(rows))
+            seen: list[int] = []
+
+            def until() -> bool:
+                assert table.progress.restored, "nothing is committed yet"
+                seen.append(len(table.rows))
+                return bool(table.markers)
+
+            following = asyncio.create_task(table.follow(until, records=1))
+            await eventually(lambda: len(seen) > 3)
+            await transaction.commit()
+            await following
+        assert set(seen) == {0, 5}
 
     on_a_log(broker, test)
 

@@ -2,11 +2,12 @@
 
 import asyncio
 import json
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
@@ -18,6 +19,7 @@ from aiokafka.admin import NewPartitions
 
 from sinks.digest import digest
 from sinks.generation import folder_of
+from streams.broker import Broker
 from streams.kafka.agents.agents import changelogs
 from streams.kafka.client.admin import connected
 from streams.kafka.client.names import changelog_name
@@ -58,14 +60,36 @@ def every_topic() -> list[str]:
     return [*(topic.name for topic in TOPICS), *(one.name for one in changelogs(APP, 4))]
 
 
-def remember(working: Working) -> None:
-    """A memory of four partitions, and no worker."""
-    worker = working.start()
-    working.await_ready()
-    working.send(message(line) for line in lines(range(200)))
-    working.await_done()
-    worker.terminate()
-    assert worker.wait(WITHIN) == 0
+@pytest.fixture(scope="module")
+def past(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a broker with a memory of four partitions, which has ended."""
+    folder = tmp_path_factory.mktemp("past")
+    with Broker.start(keep=folder / "kafka", short_lived=True) as broker:
+        working = Working(broker, folder)
+        worker = working.start()
+        try:
+            working.await_ready()
+            working.send(message(line) for line in lines(range(200)))
+            working.await_done()
+            worker.terminate()
+            assert worker.wait(WITHIN) == 0
+        finally:
+            working.stop()
+    return folder / "kafka"
+
+
+@pytest.fixture
+def remembered(past: Path, tmp_path: Path) -> Iterator[Working]:
+    """A broker with that memory, of one's own, and no worker."""
+    shutil.copytree(past, tmp_path / "kafka")
+    with Broker.start(keep=tmp_path / "kafka", short_lived=True) as broker:
+        made = Working(broker, tmp_path)
+        made.sent = 200
+        try:
+            yield made
+        finally:
+            made.stop()
+            broker.kill()
 
 
 def refused(working: Working, *options: str) -> str:
@@ -79,39 +103,36 @@ def refused(working: Working, *options: str) -> str:
 # --- refusals ---------------------------------------------------------------------------------
 
 
-def test_one_grown_topic_is_named_with_both_numbers_and_the_way_out(working: Working) -> None:
-    remember(working)
-    counts = working.counts()
-    grow(working, 6, "turns")
-    said = refused(working)
+def test_one_grown_topic_is_named_with_both_numbers_and_the_way_out(remembered: Working) -> None:
+    counts = remembered.counts()
+    grow(remembered, 6, "turns")
+    said = refused(remembered)
     assert "was folded with 4 partitions, but topic turns has 6 now" in said
     assert "`turnfold repartition --to 6`" in said
     assert "TURNFOLD_KAFKA_PARTITIONS" not in said
-    assert "topic turns has 6 now" in refused(working, "--partitions", "6")
-    served = turnfold("serve", "--bootstrap", working.bootstrap, "--port", "0")
+    assert "topic turns has 6 now" in refused(remembered, "--partitions", "6")
+    served = turnfold("serve", "--bootstrap", remembered.bootstrap, "--port", "0")
     assert (served.code, "topic turns has 6 now" in served.err) == (3, True), served.err
-    produced = turnfold("produce", "-", "--bootstrap", working.bootstrap, input=lines([999])[0])
+    produced = turnfold("produce", "-", "--bootstrap", remembered.bootstrap, input=lines([999])[0])
     assert produced.code == 3 and "topic turns: expected 4 partitions" in produced.err
-    assert working.counts() == counts
+    assert remembered.counts() == counts
 
 
 def test_all_grown_and_the_setting_with_them_is_refused_by_what_the_markers_say(
-    working: Working,
+    remembered: Working,
 ) -> None:
-    remember(working)
-    counts = working.counts()
-    grow(working, 6, *every_topic())
-    said = refused(working, "--partitions", "6")
+    counts = remembered.counts()
+    grow(remembered, 6, *every_topic())
+    said = refused(remembered, "--partitions", "6")
     assert "was folded with 4 partitions, but topic turns has 6, topic recursions has 6" in said
     assert "`turnfold repartition --to 6`" in said
-    served = turnfold("serve", "--bootstrap", working.bootstrap, "--port", "0")
+    served = turnfold("serve", "--bootstrap", remembered.bootstrap, "--port", "0")
     assert (served.code, "was folded with 4" in served.err) == (3, True), served.err
-    assert working.counts() == counts
+    assert remembered.counts() == counts
 
 
-def test_another_setting_is_the_setting_s_fault(working: Working) -> None:
-    remember(working)
-    said = refused(working, "--partitions", "6")
+def test_another_setting_is_the_setting_s_fault(remembered: Working) -> None:
+    said = refused(remembered, "--partitions", "6")
     assert "TURNFOLD_KAFKA_PARTITIONS (--partitions) is 6" in said
     assert "set it to 4" in said
 
@@ -150,9 +171,8 @@ def test_topics_that_grow_under_an_idle_worker_stop_it_too(working: Working) -> 
     assert "topic recursions has 6 now" in working.log()
 
 
-def test_a_serve_that_runs_ends_when_there_are_more_partitions(working: Working) -> None:
-    remember(working)
-    server = start("serve", "--bootstrap", working.bootstrap, "--port", "0", "--json")
+def test_a_serve_that_runs_ends_when_there_are_more_partitions(remembered: Working) -> None:
+    server = start("serve", "--bootstrap", remembered.bootstrap, "--port", "0", "--json")
     try:
         assert server.stdout
         url = json.loads(server.stdout.readline())["url"]
@@ -160,7 +180,7 @@ def test_a_serve_that_runs_ends_when_there_are_more_partitions(working: Working)
         while httpx.get(f"{url}/readyz").status_code != 200:
             assert time.monotonic() < deadline
             time.sleep(0.1)
-        grow(working, 6, "turns")
+        grow(remembered, 6, "turns")
         _, error = server.communicate(timeout=TOO_LONG)
     finally:
         server.kill()
@@ -168,19 +188,20 @@ def test_a_serve_that_runs_ends_when_there_are_more_partitions(working: Working)
     assert "topic turns has 6 now" in error.decode().splitlines()[-1]
 
 
-def test_a_sink_that_runs_reads_the_partitions_that_come(working: Working, tmp_path: Path) -> None:
+def test_a_sink_that_runs_reads_the_partitions_that_come(
+    remembered: Working, tmp_path: Path
+) -> None:
     """Each message says by itself whose row it is: the sink goes on."""
-    remember(working)
     history = tmp_path / "history"
-    sink = start("sink", "--bootstrap", working.bootstrap, "--history", history,
+    sink = start("sink", "--bootstrap", remembered.bootstrap, "--history", history,
                  "--roll-seconds", "0.5")  # fmt: skip
     try:
         _await_events(history, 200, sink)  # one that starts while the number is changed is refused
-        done = turnfold("repartition", "--to", "6", "--bootstrap", working.bootstrap)
+        done = turnfold("repartition", "--to", "6", "--bootstrap", remembered.bootstrap)
         assert done.code == 0, done.err
-        working.start("--partitions", "6")
-        working.send(message(line) for line in lines(range(1_000, 1_200)))
-        working.await_done()
+        remembered.start("--partitions", "6")
+        remembered.send(message(line) for line in lines(range(1_000, 1_200)))
+        remembered.await_done()
         _await_events(history, 400, sink)
         sink.send_signal(signal.SIGTERM)
         _, error = sink.communicate(timeout=TOO_LONG)
@@ -202,21 +223,22 @@ def _events(history: Path) -> int:
     return int(done.json()[0]["n"]) if done.code == 0 else 0
 
 
-def test_nobody_starts_while_the_number_is_being_changed(working: Working, tmp_path: Path) -> None:
-    remember(working)
+def test_nobody_starts_while_the_number_is_being_changed(
+    remembered: Working, tmp_path: Path
+) -> None:
 
     async def begin() -> None:
-        async with connected(KafkaSettings.plain(working.bootstrap)) as admin:
+        async with connected(KafkaSettings.plain(remembered.bootstrap)) as admin:
             await create(admin, [spec(STATE, 1, compacted=True)])
 
     asyncio.run(begin())
-    assert "run the same command again; it continues" in refused(working)
+    assert "run the same command again; it continues" in refused(remembered)
     for command in (
         ("serve", "--port", "0"),
         ("sink", "--history", tmp_path / "history"),
         ("produce", "-"),
     ):
-        done = turnfold(*command, "--bootstrap", working.bootstrap)
+        done = turnfold(*command, "--bootstrap", remembered.bootstrap)
         assert done.code == 3, command
         assert "the number of partitions is being changed" in done.err
 
@@ -225,20 +247,19 @@ def test_nobody_starts_while_the_number_is_being_changed(working: Working, tmp_p
 
 
 def test_another_number_after_a_kill_is_refused_at_once_and_the_first_continues(
-    working: Working,
+    remembered: Working,
 ) -> None:
     """The killed call's transaction is open, and would be for a minute."""
-    remember(working)
     doomed = subprocess.run(
-        [sys.executable, "-m", "tests.fault.doomed_repartition", "--bootstrap", working.bootstrap,
-         "--to", "6", "--die-inside", "7"],
+        [sys.executable, "-m", "tests.fault.doomed_repartition", "--to", "6", "--die-inside", "7",
+         "--bootstrap", remembered.bootstrap],
         env=environment(), timeout=TOO_LONG, check=False,
     )  # fmt: skip
     assert doomed.returncode == -signal.SIGKILL
-    done = turnfold("repartition", "--to", "5", "--bootstrap", working.bootstrap)
+    done = turnfold("repartition", "--to", "5", "--bootstrap", remembered.bootstrap)
     assert done.code == 3, done
     assert "first run `turnfold repartition --to 6`" in done.err
-    assert turnfold("repartition", "--to", "6", "--bootstrap", working.bootstrap).code == 0
+    assert turnfold("repartition", "--to", "6", "--bootstrap", remembered.bootstrap).code == 0
 
 
 def test_it_refuses_while_a_worker_runs_and_leaves_it_at_work(working: Working) -> None:
@@ -253,60 +274,57 @@ def test_it_refuses_while_a_worker_runs_and_leaves_it_at_work(working: Working) 
 
 
 def test_it_waits_for_sinks_and_refuses_where_one_is_behind(
-    working: Working, tmp_path: Path
+    remembered: Working, tmp_path: Path
 ) -> None:
     """Else an older document of a session, out of another partition, might be written last."""
-    remember(working)
-    sink = ("sink", "--bootstrap", working.bootstrap, "--history", tmp_path / "h", "--once")
+    sink = ("sink", "--bootstrap", remembered.bootstrap, "--history", tmp_path / "h", "--once")
     assert turnfold(*sink).code == 0
-    worker = working.start()
-    working.send(message(line) for line in lines(range(500, 520)))
-    working.await_done()
+    worker = remembered.start()
+    remembered.send(message(line) for line in lines(range(500, 520)))
+    remembered.await_done()
     worker.terminate()
     assert worker.wait(WITHIN) == 0
-    command = ("repartition", "--to", "6", "--bootstrap", working.bootstrap)
+    command = ("repartition", "--to", "6", "--bootstrap", remembered.bootstrap)
     done = turnfold(*command)
     assert done.code == 3
     assert "sinks that are behind: group sink;" in done.err
-    assert turnfold("lag", "--bootstrap", working.bootstrap).code == 0
+    assert turnfold("lag", "--bootstrap", remembered.bootstrap).code == 0
     assert turnfold(*sink).code == 0
     assert turnfold(*command).code == 0
 
 
-def test_a_dry_run_says_what_would_be_done_and_does_nothing(working: Working) -> None:
-    remember(working)
-    told = ("--bootstrap", working.bootstrap, "--json")
+def test_a_dry_run_says_what_would_be_done_and_does_nothing(remembered: Working) -> None:
+    told = ("--bootstrap", remembered.bootstrap, "--json")
     done = turnfold("repartition", "--to", "6", "--dry-run", *told)
     assert done.code == 0, done.err
     said = done.json()
     assert (said["from"], said["to"], said["done"]) == (4, 6, False)
     turns = next(one for one in said["topics"] if one["topic"] == "turns")
     assert turns == {"topic": "turns", "from": 4, "to": 6, "offsets": 200}
-    working.start()
-    working.await_ready()
-    working.workers[-1].terminate()
-    working.workers[-1].wait(WITHIN)
+    remembered.start()
+    remembered.await_ready()
+    remembered.workers[-1].terminate()
+    remembered.workers[-1].wait(WITHIN)
     same = turnfold("repartition", "--to", "4", *told).json()
     assert same["topics"] == []
 
 
 def test_the_digest_is_the_same_and_what_is_sent_again_is_a_duplicate(
-    working: Working, tmp_path: Path
+    remembered: Working, tmp_path: Path
 ) -> None:
-    remember(working)
     history = tmp_path / "history"
-    sink = ("sink", "--bootstrap", working.bootstrap, "--history", history, "--once")
+    sink = ("sink", "--bootstrap", remembered.bootstrap, "--history", history, "--once")
     assert turnfold(*sink).code == 0
     before = digest(history)
     for to, times in ((6, 2), (3, 3)):
-        done = turnfold("repartition", "--to", str(to), "--bootstrap", working.bootstrap)
+        done = turnfold("repartition", "--to", str(to), "--bootstrap", remembered.bootstrap)
         assert done.code == 0, done.err
         assert f"has {to} partitions now" in done.out
         assert turnfold(*sink).code == 0
         assert digest(history) == before
-        worker = working.start("--partitions", str(to))
-        working.send(message(line) for line in lines(range(200)))
-        counts = working.await_done()
+        worker = remembered.start("--partitions", str(to))
+        remembered.send(message(line) for line in lines(range(200)))
+        counts = remembered.await_done()
         assert (counts["applied"], counts["duplicate"]) == (200, 200 * (times - 1))
         worker.terminate()
         assert worker.wait(WITHIN) == 0
@@ -315,21 +333,20 @@ def test_the_digest_is_the_same_and_what_is_sent_again_is_a_duplicate(
         before = digest(history)
 
 
-def test_lanes_read_on_behind_the_last_record_as_if_they_had_read_it(working: Working) -> None:
+def test_lanes_read_on_behind_the_last_record_as_if_they_had_read_it(remembered: Working) -> None:
     """Not at the topic's end, which is further: a generation, which has read the same records,
     would never be as far as the live memory."""
-    remember(working)
-    done = turnfold("repartition", "--to", "6", "--bootstrap", working.bootstrap)
+    done = turnfold("repartition", "--to", "6", "--bootstrap", remembered.bootstrap)
     assert done.code == 0, done.err
     for agent in AGENTS:
         markers = {
             one.partition: decode(one.value).offsets
-            for one in working.read(changelog_name(APP, agent))
+            for one in remembered.read(changelog_name(APP, agent))
             if one.key == MARKER_KEY
         }
         assert len(markers) == 6
         for source in agent.sources:
-            last = {one.partition: one.offset + 1 for one in working.read(source.name)}
+            last = {one.partition: one.offset + 1 for one in remembered.read(source.name)}
             offsets = {n: at[source.name] for n, at in markers.items() if source.name in at}
             assert offsets == last
 
@@ -338,9 +355,8 @@ MEANWHILE = ("fresh", "past", "pad", "back", "open", "tail", "drop")
 """Steps at which `turns` is there and takes records."""
 
 
-def test_what_producers_send_at_every_step_is_folded_once(working: Working) -> None:
+def test_what_producers_send_at_every_step_is_folded_once(remembered: Working) -> None:
     """Also among the copies, before the topic's first record and before lanes read on."""
-    remember(working)
     numbers = count(1_000)
     sent: list[str] = []
 
@@ -349,33 +365,32 @@ def test_what_producers_send_at_every_step_is_folded_once(working: Working) -> N
         if topic == "turns" and step in (*MEANWHILE, "copied"):
             some = lines(next(numbers) for _ in range(12))
             with ThreadPoolExecutor(1) as other:
-                other.submit(working.send, [message(line) for line in some]).result(TOO_LONG)
+                other.submit(remembered.send, [message(line) for line in some]).result(TOO_LONG)
             sent.append(step)
 
-    settings = KafkaSettings.plain(working.bootstrap)
+    settings = KafkaSettings.plain(remembered.bootstrap)
     done = asyncio.run(repartition(settings, APP, None, 6, observe=observe))
     assert done["done"] and {*MEANWHILE, "copied"} <= set(sent)
-    working.start("--partitions", "6")
-    counts = working.await_done()
+    remembered.start("--partitions", "6")
+    counts = remembered.await_done()
     assert counts["applied"] == counts["read"] == 200 + 12 * len(sent)
-    begins = min(one.offset for one in working.read("turns"))
+    begins = min(one.offset for one in remembered.read("turns"))
     assert begins >= 200 // 4, "a place of before is taken again"
 
 
 def test_a_generation_folds_the_moved_inputs_as_it_would_have_folded_the_first(
-    working: Working, tmp_path: Path
+    remembered: Working, tmp_path: Path
 ) -> None:
-    remember(working)
-    signals = working.counts()["hops"]
+    signals = remembered.counts()["hops"]
     assert signals > 0
     history = tmp_path / "history"
-    sink = ("sink", "--bootstrap", working.bootstrap, "--history", history, "--once")
+    sink = ("sink", "--bootstrap", remembered.bootstrap, "--history", history, "--once")
     assert turnfold(*sink).code == 0
-    done = turnfold("repartition", "--to", "3", "--bootstrap", working.bootstrap)
+    done = turnfold("repartition", "--to", "3", "--bootstrap", remembered.bootstrap)
     assert done.code == 0, done.err
     env = environment(TURNFOLD_KAFKA_PARTITIONS="3")
-    working.start("--partitions", "3", "--generation", "again")
-    working.await_counts(f"{APP}.again", read=200, hops=signals)
+    remembered.start("--partitions", "3", "--generation", "again")
+    remembered.await_counts(f"{APP}.again", read=200, hops=signals)
     assert turnfold(*sink, "--generation", "again", env=env).code == 0
     again = digest(folder_of(history, "again"))
     live = digest(history)
@@ -440,10 +455,9 @@ def test_hops_out_of_several_partitions_are_each_told_once_whatever_their_order(
     assert told(0, 7) is None  # said again after a torn transaction
 
 
-def test_markers_of_an_older_version_are_told_by_where_their_rows_lie(working: Working) -> None:
+def test_markers_of_an_older_version_are_told_by_where_their_rows_lie(remembered: Working) -> None:
     """A grown changelog whose markers do not say the number."""
-    remember(working)
-    settings = KafkaSettings.plain(working.bootstrap)
+    settings = KafkaSettings.plain(remembered.bootstrap)
     from aiokafka import AIOKafkaProducer
     from aiokafka.structs import TopicPartition
 

@@ -76,6 +76,18 @@ def test_several_transactions_at_once(lane: ReplicaLane) -> None:
     assert (seen(lane), seen(lane, "1")) == (b"c", b"B")
 
 
+def test_rows_before_the_restores_end_are_all_in_it_although_compaction_took_their_marker() -> None:
+    """What was read at once reaches beyond the end, into a transaction that is not all read."""
+    lane = opened(0, 7)
+    read(lane, [row(0, b"a"), row(1, b"b", b"i/1")], 2)
+    assert not lane.ready
+    read(lane, [row(4, b"A"), row(5, b"B", b"i/1"), row(7, b"next")], 8)  # 6 was the marker
+    assert lane.ready
+    assert (seen(lane), seen(lane, "1")) == (b"A", b"B")
+    read(lane, [marker(8, 3)], 10)
+    assert (seen(lane), seen(lane, "1")) == (b"next", b"B")
+
+
 def test_what_was_read_stays_as_it_was(lane: ReplicaLane) -> None:
     read(lane, [row(0, b"a"), marker(1, 1)], 3)
     before = lane.entity("default", "s-1")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.broker import config, jars, java, ports, process
+from streams.broker import class_archive, config, jars, java, ports, process
 from streams.broker.config import Security, server_properties
 from streams.errors import ConfigurationError, Unreachable
 
@@ -207,6 +207,44 @@ def test_a_process_is_known_by_its_command_line_not_its_number_alone(tmp_path: P
     process.send(sleeper.pid, signal.SIGTERM)
 
 
+# --- the classes' archive ---------------------------------------------------------------------
+
+
+def test_classes_are_archived_once_for_a_java_and_its_jars(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    jars.cache_folder().mkdir(parents=True)
+    trained: list[Path] = []
+
+    def train(flag: str) -> None:
+        name, _, path = flag.partition("=")
+        assert name == "-XX:ArchiveClassesAtExit"
+        trained.append(Path(path))
+        Path(path).write_text("classes")
+
+    some_java = Path(sys.executable)
+    (told,) = class_archive.flags(some_java, "a.jar", train)
+    archive = Path(told.removeprefix("-XX:SharedArchiveFile="))
+    assert archive.read_text() == "classes"
+    assert class_archive.flags(some_java, "a.jar", train) == (told,)
+    assert len(trained) == 1
+    assert class_archive.flags(some_java, "b.jar", train) != (told,)
+    assert len(trained) == 2
+    assert not any(path.parent.exists() for path in trained)
+
+
+def test_a_java_that_archives_nothing_is_asked_once_and_runs_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    jars.cache_folder().mkdir(parents=True)
+    asked: list[str] = []
+    for _ in range(2):
+        assert class_archive.flags(Path(sys.executable), "a.jar", asked.append) == ()
+    assert len(asked) == 1
+
+
 # --- server.properties ------------------------------------------------------------------------
 
 
@@ -221,6 +259,14 @@ def test_all_nodes_know_all_controllers() -> None:
     assert third["listeners"] == "PLAINTEXT://127.0.0.1:13,CONTROLLER://127.0.0.1:23"
     assert third["advertised.listeners"] == "PLAINTEXT://127.0.0.1:13"
     assert third["default.replication.factor"] == "3" and third["min.insync.replicas"] == "2"
+
+
+def test_a_node_that_is_not_short_lived_keeps_kafkas_own_session() -> None:
+    every = [{"PLAINTEXT": 10, "CONTROLLER": 20}]
+    kept = settings_of(server_properties(1, every, Path("data"), Security()))
+    short = settings_of(server_properties(1, every, Path("data"), Security(), short_lived=True))
+    assert "broker.session.timeout.ms" not in kept
+    assert short == kept | {name: str(value) for name, value in config.SHORT_LIVED.items()}
 
 
 def test_every_listener_is_on_the_loopback() -> None:

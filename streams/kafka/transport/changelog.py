@@ -47,8 +47,9 @@ class Chunk(NamedTuple):
 
 class Progress:
     """`standing`: what the table has. `position`: the next offset to read. `first`, `end`: where
-    the restore began and ends. `restored`: it has ended; from then on a row waits for the marker of
-    its transaction, since half a transaction is no state that a worker ever had."""
+    the restore began and ends, both between two transactions. `restored`: it has ended. From then
+    on the table has each transaction whole or not at all: the rows before `end` are all in it, and
+    a later row waits for its marker. Before that it may have a part of one, and nobody reads it."""
 
     def __init__(self, at: TopicPartition, standing: Standing | None = None) -> None:
         self.at = at
@@ -148,11 +149,13 @@ class Progress:
         self._unproven = 0
 
     def _whole(self, records: Sequence[RawRecord]) -> int:
-        """How many are of whole transactions. During a restore all are: compaction has taken the
-        markers of old ones, and nobody reads the rows yet."""
-        if not self.restored and records and records[-1].offset < self.end:
-            return len(records)
-        return max((n for n, one in enumerate(records, 1) if one.key == MARKER_KEY), default=0)
+        """How many the table takes: up to the last marker, and during a restore at least up to its
+        end. That is the end of a transaction, but compaction may have taken the marker."""
+        end = 0 if self.restored else self.end
+        for number in range(len(records), 0, -1):
+            if (one := records[number - 1]).key == MARKER_KEY or one.offset < end:
+                return number
+        return 0
 
     def _reached(self) -> None:
         if self._unproven and self.position >= self._unproven:

@@ -6,13 +6,13 @@ For the health checks of containers: it asks the broker, not the process. Exit c
 3 wrong settings.
 """
 
-import asyncio
 import socket
 import sys
 
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import NoError, for_code
 
+from streams import event_loop
 from streams.errors import TurnfoldError, Unreachable
 from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
@@ -63,7 +63,7 @@ def main() -> int:
         sys.stderr.write("usage: python -m streams.kafka.transport.health GROUP\n")
         return 2
     try:
-        members = asyncio.run(check(KafkaSettings.load(), sys.argv[1]))
+        members = event_loop.run(check(KafkaSettings.load(), sys.argv[1]))
     except TurnfoldError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code

@@ -6,7 +6,7 @@ import os
 import signal
 from contextlib import AbstractAsyncContextManager, nullcontext
 
-from streams import gc_policy
+from streams import event_loop, gc_policy
 from streams.errors import TurnfoldError
 from streams.kafka.transport.app import App
 
@@ -20,7 +20,7 @@ def run(app: App, beside: AbstractAsyncContextManager[object] | None = None) -> 
     would. SIGTERM stops it; SIGINT also takes a worker with static membership out of its group.
     `beside` lasts as long as the app."""
     gc_policy.set_for_worker()
-    return asyncio.run(_run(app, beside or nullcontext()))
+    return event_loop.run(_run(app, beside or nullcontext()))
 
 
 async def _run(app: App, beside: AbstractAsyncContextManager[object]) -> int:

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streams import event_loop
 from streams.errors import DataRefused, Unreachable
 from streams.serving.backends.backend import NotReady
 from streams.serving.past.history_queries import HistoryQueries
@@ -76,4 +77,4 @@ class Replays:
                 counts = await replay(to_send[:1], self._settings)
                 return next(name for name, count in counts.items() if count)
 
-        return asyncio.run(send())
+        return event_loop.run(send())

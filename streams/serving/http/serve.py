@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from sinks.root import check_root, is_marked, is_shared
-from streams import gc_policy
+from streams import event_loop, gc_policy
 from streams.apps.metric_samples import of_model
 from streams.apps.metrics import asked
 from streams.errors import ConfigurationError, TurnfoldError, UsageError
@@ -61,9 +61,9 @@ def serve(
     raise_file_limit()
     sys.setswitchinterval(SWITCH_SECONDS)
     with _listening(settings.host, settings.port) as listening:
-        runner = asyncio.Runner(loop_factory=_loop_factory())
-        with runner:
-            runner.run(_serve(settings, backend, keys, listening, beside, say))
+        event_loop.run(
+            _serve(settings, backend, keys, listening, beside, say), loop_factory=_loop_factory()
+        )
 
 
 def backend_of(settings: ServeSettings, history: Path | None, bootstrap: str | None) -> Entered:

@@ -8,6 +8,7 @@ import httpx2
 import msgspec
 from mcp.server.stdio import stdio_server
 
+from streams import event_loop
 from streams.errors import TurnfoldError
 from streams.serving.mcp.server import Context, Reply, server
 from streams.serving.mcp.shared import Address
@@ -24,7 +25,7 @@ AGAIN = (429, 503)
 def run(address: Callable[[], Address], user: str | None, forget: bool) -> None:
     """Answers until stdin ends. `address` may wait, and is asked again when the server is lost.
     `forget`: whether users can be erased."""
-    asyncio.run(_run(address, user, forget))
+    event_loop.run(_run(address, user, forget))
 
 
 async def _run(address: Callable[[], Address], user: str | None, forget: bool) -> None:
