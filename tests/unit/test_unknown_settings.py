@@ -56,7 +56,7 @@ def test_every_setting_is_known(
     for name in settings.model_fields:
         monkeypatch.setenv(f"{prefix}{name.upper()}", "")
     monkeypatch.setenv(f"{prefix}NO_SUCH", "")
-    settings._warn_of_unknown()
+    settings._tell_unknown()
     (message,) = caplog.messages
     assert message.split("setting: ")[1].split()[0] == f"{prefix}NO_SUCH"
     assert message.count(prefix) == 1 + message.count("did you mean")
