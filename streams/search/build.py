@@ -21,10 +21,10 @@ from _duckdb import DuckDBPyConnection
 
 from sinks.locks import taken
 from sinks.root import HistoryError, HistoryWriteError
-from streams.search import source, vectors
+from streams.search import revising, source, vectors
 from streams.search.readers import READERS
-from streams.search.source import Change, News
-from streams.search.store import FOREVER, FORMAT, Doc, Index, connected, notes
+from streams.search.source import News
+from streams.search.store import FORMAT, Doc, Index, connected, notes
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -216,8 +216,7 @@ def _add(
         _add_events(index, docs)
     revisions = found["revisions"].files
     for changes in _until(ending, source.changes(db, revisions, tenant)):
-        for change in changes:
-            _apply(index, change)
+        revising.apply(index, changes)
     for members in _until(ending, source.threads(db, revisions, tenant)):
         for event, thread, held in members:
             index.put_into(thread, event) if held else index.take_from(thread, event)
@@ -256,26 +255,6 @@ def _add_events(index: Index, docs: list[Doc]) -> None:
         elif doc.seq > known.seq:
             fresh[where] = doc
     index.add(fresh.values())
-
-
-def _apply(index: Index, change: Change) -> None:
-    """One revision. Of a state, a version is known by its valid_from; of the rest, each new text
-    is one, true until the next."""
-    doc, gone = change
-    owner = index.owner(doc)
-    known = index.versions(doc.kind, owner, doc.key)
-    if any(one.seq >= doc.seq for one in known):
-        return  # read before
-    if doc.kind == "state":
-        same = [one for one in known if one.since == doc.since]
-    else:
-        same = [one for one in known[-1:] if one.ends == FOREVER and (gone or one.text == doc.text)]
-        doc = doc._replace(since=same[0].since) if same and not gone else doc
-    if not gone:
-        index.replace(same[0].number, doc) if same else index.add([doc])
-    for one in same if gone else ():
-        index.drop(one.number) if doc.kind == "state" else index.end(one.number, doc.at)
-    index.bound(doc.kind, owner, doc.key)
 
 
 def _number(path: Path) -> int:

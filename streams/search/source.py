@@ -146,7 +146,8 @@ def changes(db: DuckDBPyConnection, files: list[str], tenant: str) -> Iterator[l
         'coalesce("after", "before"), '
         f""""after" IS NULL{ENDED} """
         f"FROM ({select('revisions', files, tenant=tenant)}) "
-        f"WHERE entity_type IN {(*HELD,)} AND kind IS DISTINCT FROM 'long_mood_state' ORDER BY seq"
+        f"WHERE entity_type IN {(*HELD,)} AND kind IS DISTINCT FROM 'long_mood_state' "
+        "ORDER BY owner_id, seq"  # what is written together lies together in the index
     )
     for rows in _batches(db, sql):
         yield [_change(row) for row in rows]
