@@ -35,6 +35,7 @@ WAIT_FOR_FIRST = 5
 LITTLE = 1_000_000
 """Bytes of new files, a second's work or two: a question does not wait for more."""
 READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
+SUFFIX = ".sqlite"
 GROWTH = 1.2
 """Of the documents: then it is counted again how common a term is."""
 
@@ -47,8 +48,14 @@ class NotIndexed(HistoryError):  # noqa: N818 - a state, not a fault
 
 def current(folder: Path, tenant: str) -> Path | None:
     """The newest whole index of a tenant, if there is one."""
-    found = folder.joinpath(FOLDER).glob(f"{_hash(tenant)}.*.sqlite")
-    return max(found, key=_number, default=None)
+    at, begins = folder / FOLDER, f"{_hash(tenant)}."
+    try:
+        with os.scandir(at) as files:
+            named = [one.name for one in files if one.name.startswith(begins)]
+    except OSError:
+        return None
+    whole = [name for name in named if name.endswith(SUFFIX)]
+    return at / max(whole, key=_number) if whole else None
 
 
 def update(
@@ -103,7 +110,7 @@ def whole(folder: Path, path: Path | None) -> Iterator[sqlite3.Connection | None
 
 def _has_all(folder: Path, known: dict[str, Any]) -> bool:
     return known.get("format") == FORMAT and all(
-        source.is_newest(folder / name, known[name]) for name in source.TABLES
+        source.is_newest(f"{folder}/{name}", known[name]) for name in source.TABLES
     )
 
 
@@ -183,8 +190,8 @@ def _added_to(folder: Path, tenant: str, path: Path, most: int | None, ending: E
 
 
 def _built(folder: Path, tenant: str, before: Path | None, ending: Event) -> Path:
-    number = _number(before) + 1 if before else 0
-    path = folder / FOLDER / f"{_hash(tenant)}.{number}.sqlite"
+    number = _number(before.name) + 1 if before else 0
+    path = folder / FOLDER / f"{_hash(tenant)}.{number}{SUFFIX}"
     making = path.with_suffix(".making")
     _remove(folder, tenant, but=before)  # what a killed build left
     with source.opened() as db, closing(Index.create(making)) as index:
@@ -257,8 +264,8 @@ def _add_events(index: Index, docs: list[Doc]) -> None:
     index.add(fresh.values())
 
 
-def _number(path: Path) -> int:
-    return int(path.name.split(".")[1])
+def _number(name: str) -> int:
+    return int(name.split(".")[1])
 
 
 def _hash(tenant: str) -> str:
