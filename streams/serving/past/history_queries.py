@@ -43,7 +43,7 @@ from streams.serving.past.lane import Lane
 
 THREADS, WAITING = 3, 16
 """Of questions to the tables."""
-LOOKUP_THREADS, LOOKUPS_WAITING = 4, 500
+LOOKUP_THREADS, LOOKUPS_WAITING = 3, 500
 """Of look-ups: a second or two of them may gather while the index is brought up to date."""
 SETTINGS = "SET threads = 1; SET memory_limit = '512MB'; SET temp_directory = ''"
 """Of each question: the server has other things to do, and nothing is left on disk."""
