@@ -16,7 +16,7 @@ Key = tuple[str, int | None, str]
 
 @dataclass(slots=True)
 class _Version:
-    """One document: `doc` is what it becomes, None: its text stays. `stored`: it was there before."""
+    """One document. `doc` is what it becomes; None: its text stays. `stored`: it was there."""
 
     number: int
     since: int

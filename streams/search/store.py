@@ -98,8 +98,8 @@ class Doc(NamedTuple):
 
 
 class New(NamedTuple):
-    """A document that is not there yet, with the number that `Index.place` gave it. It is held up to
-    `ends`, shown up to `until`; `newest`: no other version has come after it."""
+    """A document that is not there yet, with the number that `Index.place` gave it. It is held up
+    to `ends`, shown up to `until`; `newest`: no other version has come after it."""
 
     number: int
     doc: Doc

@@ -7,7 +7,7 @@ from contextlib import suppress
 from logging import getLogger
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import _duckdb
 from _duckdb import DuckDBPyConnection
