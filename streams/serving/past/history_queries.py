@@ -52,7 +52,7 @@ T = TypeVar("T")
 _log = getLogger(__name__)
 
 
-class _Watch:
+class Watch:
     """The connections one question opens, to be interrupted when its time is over."""
 
     def __init__(self) -> None:
@@ -175,7 +175,7 @@ class HistoryQueries:
         """The answer, on a lane. Raises Problem, Busy, NotIndexed."""
         if self._backend.history is None:
             raise no_history(what)
-        watch = _Watch()
+        watch = Watch()
         within = self._seconds if seconds is None else seconds
         try:
             async with asyncio.timeout(within):
@@ -184,7 +184,7 @@ class HistoryQueries:
                 )
         except TimeoutError:
             watch.interrupt()
-            raise _too_slow(within) from None
+            raise too_slow(within) from None
         except _duckdb.OutOfMemoryException:
             raise Problem(503, "Too slow", "the query needs too much memory; narrow it") from None
         except DataRefused:
@@ -213,7 +213,7 @@ class HistoryQueries:
         return tables
 
 
-def _run(question: Callable[[Path], T], root: Path, watch: _Watch) -> T:
+def _run(question: Callable[[Path], T], root: Path, watch: Watch) -> T:
     token = history.WATCH.set(watch.opened)
     try:
         return question(root)
@@ -223,6 +223,7 @@ def _run(question: Callable[[Path], T], root: Path, watch: _Watch) -> T:
         history.WATCH.reset(token)
 
 
-def _too_slow(seconds: float) -> Problem:
+def too_slow(seconds: float) -> Problem:
+    """What is answered where the history takes longer."""
     detail = f"the history did not answer in {seconds:g} s; ask for less, or later"
     return Problem(503, "Too slow", detail, retry_after(5))
