@@ -1,9 +1,17 @@
 """`GET /v1/users/{id}/export`: what the command `export` writes, by an admin's key."""
 
+import asyncio
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
-from tests.command import turn, turnfold
+import pytest
+from starlette.types import Message
+
+from sinks.history import connect
+from streams.serving.http import routes_archive
+from streams.serving.past.history_queries import Watch
+from tests.command import folded, ndjson, turn, turnfold
 from tests.serving.serving import serving
 from tests.serving.test_mcp import key_of
 from tests.waiting import until
@@ -44,3 +52,51 @@ def test_an_admin_gets_what_the_command_writes(tmp_path: Path) -> None:
             unknown = client.get(f"/v1/users/{user}/export", headers=by(key))
             assert unknown.status_code == 404
         assert client.get("/v1/users/u/export").status_code == 401
+
+
+def test_an_archive_whose_reader_stands_still_gives_its_room_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it takes one line of a real history; who reads takes nothing of it."""
+    folded(ndjson(tmp_path / "a.ndjson", [turn("e1")]), history=tmp_path / "h")
+
+    async def read() -> None:
+        watch = Watch(routes_archive.SETTINGS)
+        pieces = routes_archive._pieces(tmp_path / "h", "default", "u")
+        first = await routes_archive._next(pieces, watch)
+        assert first is not None
+
+        async def never(_: Message) -> None:
+            await asyncio.sleep(60)
+
+        monkeypatch.setattr(routes_archive, "PIECE_SECONDS", 0.3)
+        with pytest.raises(TimeoutError):
+            archive = routes_archive.Archive(routes_archive._sent(first, pieces, watch))
+            await archive.stream_response(never)
+
+    for _ in range(routes_archive.AT_ONCE + 1):
+        asyncio.run(read())
+        monkeypatch.undo()
+
+
+def test_a_history_that_stands_still_is_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folded(ndjson(tmp_path / "a.ndjson", [turn("e1")]), history=tmp_path / "h")
+    monkeypatch.setattr(routes_archive, "PIECE_SECONDS", 0.3)
+    ended: list[str] = []
+
+    def endlessly() -> Iterator[bytes]:
+        try:
+            with connect(tmp_path / "h", views=["events"]) as db:
+                db.execute("SELECT count(*) FROM range(10_000_000_000_000)").fetchall()
+            yield b""
+        finally:
+            ended.append("it was interrupted")
+
+    async def ask() -> None:
+        with pytest.raises(TimeoutError):
+            await routes_archive._next(endlessly(), Watch(routes_archive.SETTINGS))
+
+    asyncio.run(ask())  # waits for the thread
+    assert ended

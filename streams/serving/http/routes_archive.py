@@ -8,6 +8,7 @@ from threading import BoundedSemaphore
 import _duckdb
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Message, Send
 
 from sinks import history
 from sinks.root import HistoryError
@@ -22,8 +23,11 @@ AT_ONCE = 2
 PIECE = 256_000
 """Bytes that are sent at once, at least."""
 PIECE_SECONDS = 60.0
-"""In which the history has to give the next piece: an archive that stands still keeps its room from
-others."""
+"""In which the history has to give the next piece, and the reader to take it: an archive that
+stands still keeps its room from others."""
+SETTINGS = "SET threads = 1"
+"""Of the question: the server has other things to do. It may be large, so its memory is not
+bounded."""
 _room = BoundedSemaphore(AT_ONCE)
 
 
@@ -32,7 +36,7 @@ async def export(request: Request, user_id: UserInPath) -> Response:
     tables = serving(request).backend.live.tables
     if tables is None:
         raise no_history("export")
-    watch = Watch()
+    watch = Watch(SETTINGS)
     pieces = _pieces(tables, tenant_of(request), user_id)
     try:
         first = await _next(pieces, watch)
@@ -46,11 +50,22 @@ async def export(request: Request, user_id: UserInPath) -> Response:
     if request.method == "HEAD":
         return Response(media_type=MEDIA)
     name = {"content-disposition": 'attachment; filename="turnfold-export.jsonl"'}
-    return StreamingResponse(_sent(first, pieces, watch), media_type=MEDIA, headers=name)
+    return Archive(_sent(first, pieces, watch), media_type=MEDIA, headers=name)
+
+
+class Archive(StreamingResponse):
+    """Broken off where its reader, or the history, stands still: an archive without its end is no
+    whole one."""
+
+    async def stream_response(self, send: Send) -> None:
+        async def within(message: Message) -> None:
+            async with asyncio.timeout(PIECE_SECONDS):
+                await send(message)
+
+        await super().stream_response(within)
 
 
 async def _sent(first: bytes, pieces: Iterator[bytes], watch: Watch) -> AsyncIterator[bytes]:
-    """Broken off where the history stands still: an archive without its end is no whole one."""
     piece: bytes | None = first
     while piece is not None:
         yield piece

@@ -53,15 +53,17 @@ _log = getLogger(__name__)
 
 
 class Watch:
-    """The connections one question opens, to be interrupted when its time is over."""
+    """The connections one question opens, under these settings, to be interrupted when its time is
+    over."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: str = SETTINGS) -> None:
+        self._settings = settings
         self._lock = Lock()
         self._opened: list[DuckDBPyConnection] = []
         self._over = False
 
     def opened(self, connection: DuckDBPyConnection) -> None:
-        connection.execute(SETTINGS)
+        connection.execute(self._settings)
         with self._lock:
             if self._over:
                 raise TimeoutError
