@@ -103,9 +103,12 @@ const slowly = () =>
       stream: simulateReadableStream({ chunks, initialDelayInMs: 0, chunkDelayInMs: 150 }),
     }),
   });
-for await (const text of streamText({ model: remembering(slowly(), "ai-7"), prompt: "And?" }).textStream) {
-  if (text) break;
-}
+const { stream } = await remembering(slowly(), "ai-7").doStream({
+  prompt: [{ role: "user", content: [{ type: "text", text: "And?" }] }],
+});
+const reader = stream.getReader();
+while ((await reader.read()).value?.type !== "text-delta");
+await reader.cancel();
 const abort = new AbortController();
 const aborted = streamText({ model: remembering(slowly(), "ai-8"), prompt: "And?", abortSignal: abort.signal });
 for await (const text of aborted.textStream) if (text) abort.abort();
