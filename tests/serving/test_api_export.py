@@ -3,7 +3,9 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from starlette.types import Message
@@ -15,6 +17,7 @@ from tests.command import folded, ndjson, turn, turnfold
 from tests.serving.serving import serving
 from tests.serving.test_mcp import key_of
 from tests.waiting import until
+from turnfold_client import AsyncTurnfold, Turnfold, errors
 
 
 def test_an_admin_gets_what_the_command_writes(tmp_path: Path) -> None:
@@ -100,3 +103,42 @@ def test_a_history_that_stands_still_is_interrupted(
 
     asyncio.run(ask())  # waits for the thread
     assert ended
+
+
+def test_the_clients_give_its_lines(tmp_path: Path) -> None:
+    with serving("--history", tmp_path / "h", "--extractor", "rules") as server:
+        assert server.endings([turn("e1", user_input="I live in Leeds.")]) == ["applied"]
+        until(lambda: server.client.get("/v1/users/u/export").status_code, lambda one: one == 200)
+        with Turnfold(server.url) as client:
+            lines = list(client.export_user("u"))
+            with pytest.raises(errors.NotFoundError):
+                list(client.export_user("nobody"))
+
+        async def read() -> list[bytes]:
+            async with AsyncTurnfold(server.url) as client:
+                return [line async for line in client.export_user("u")]
+
+        assert asyncio.run(read())[1:] == lines[1:]
+    assert json.loads(lines[-1]) == {"kind": "end", "lines": len(lines)}
+
+
+@pytest.mark.parametrize("length", [None, 1_000])
+def test_the_clients_say_that_an_export_broke_off(length: int | None) -> None:
+    """Between two lines, or as the server goes away."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            if length is not None:
+                self.send_header("Content-Length", str(length))
+            self.end_headers()
+            self.wfile.write(b'{"kind":"header"}\n')
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        with Turnfold(f"http://127.0.0.1:{server.server_port}") as client:
+            lines = client.export_user("u")
+            assert next(lines) == b'{"kind":"header"}\n'
+            with pytest.raises(errors.ReplyError, match="broke off"):
+                next(lines)
+        server.shutdown()
