@@ -184,6 +184,9 @@ class HistoryQueries:
                 return await lane.ask(
                     tenant, lambda root: _run(question, root, watch), self._live_tables
                 )
+        except asyncio.CancelledError:  # nobody waits for it any more
+            watch.interrupt()
+            raise
         except TimeoutError:
             watch.interrupt()
             raise too_slow(within) from None
