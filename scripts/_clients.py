@@ -31,6 +31,7 @@ BLOCKING = (
     ("aclose", "close"),
     ("aread", "read"),
     ("aiter_text", "iter_text"),
+    ("aiter_bytes", "iter_bytes"),
     (f"for event in blocks.feed(text):\n{32 * ' '}yield event", "yield from blocks.feed(text)"),
     ("__aenter__", "__enter__"),
     ("__aexit__", "__exit__"),

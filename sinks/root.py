@@ -68,7 +68,7 @@ def replace(file: Path, text: str, *, mode: int | None = None) -> None:
 
 def is_marked(folder: Path) -> bool:
     """Whether a folder is a history, or a generation of one."""
-    return any((folder / name).exists() for name in MARKERS)
+    return any(os.access(f"{folder}/{name}", os.F_OK) for name in MARKERS)
 
 
 def marker_of(folder: Path) -> Path:

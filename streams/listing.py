@@ -102,11 +102,22 @@ def _load_turns(about: Lookup, key: str, of_users: bool) -> None:
 # --- messages ---------------------------------------------------------------------------------
 
 
+Came = tuple[int, str, int, int]
+"""When a record came, in microseconds, and its topic, partition and offset."""
+
+
+class Message(NamedTuple):
+    """A message as it was sent (schemas.messages.KeptMessage), and its place among all."""
+
+    came: Came
+    document: dict[str, Any]
+
+
 class Messages(NamedTuple):
     """A session's messages that are kept as they were sent, and how many signals say so: each kept
     one or took one back."""
 
-    messages: list[dict[str, Any]]
+    messages: list[Message]
     signals: int
 
 
@@ -118,9 +129,11 @@ class _Signal(msgspec.Struct):
 
 
 def messages(root: Path, tenant: str, session_id: str) -> Messages:
-    """In the order in which they came (schemas.messages.KeptMessage)."""
+    """In the order in which they came."""
     sql = (
-        "SELECT signal_id AS id, occurred_at AS at, user_id, doc FROM signals "
+        "SELECT signal_id AS id, occurred_at AS at, user_id, doc, "
+        "[epoch_us(recorded_at)::VARCHAR, src_topic, src_partition::VARCHAR, src_offset::VARCHAR] "
+        "AS came FROM signals "
         f"QUALIFY row_number() OVER (PARTITION BY signal_id ORDER BY {IN_ORDER}) = 1 "
         f"ORDER BY {IN_ORDER}"
     )
@@ -131,11 +144,15 @@ def messages(root: Path, tenant: str, session_id: str) -> Messages:
     said = [one for one in said if one[1].message is not None or one[1].takes_back is not None]
     gone = {signal.takes_back for _, signal in said}
     kept = [
-        {**row, "original": signal.message}
+        Message(_came(*row.pop("came")), {**row, "original": signal.message})
         for row, signal in said
         if signal.message is not None and row["id"] not in gone
     ]
     return Messages(kept, len(said))
+
+
+def _came(recorded_at: str, topic: str, partition: str, offset: str) -> Came:
+    return int(recorded_at), topic, int(partition), int(offset)
 
 
 # --- revisions --------------------------------------------------------------------------------

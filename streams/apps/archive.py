@@ -14,12 +14,19 @@ from _duckdb import DuckDBPyConnection
 
 from schemas.time import format_time
 from sinks.erasure import OF_SESSION, conditions, scope
-from sinks.history import connect, quoted, read
+from sinks.history import columns, connect, quoted, read
 from streams.files.stored_records import LINE, OFFSET, PLACE, SAID, more, plan_order
 
 FORMAT, VERSION = "turnfold", 1
 BATCH = 1_000
 _encode = msgspec.json.Encoder().encode
+
+OTHERS_TASK = """
+CREATE TEMP TABLE others_task AS
+    SELECT DISTINCT session_id, coalesce(task_id, event_id) AS task_id FROM events
+    WHERE session_id IN (FROM shared_session) AND user_id IS DISTINCT FROM {user};
+"""
+"""Tasks on which others, or nobody who is named, spoke as well: a step does not say whose it is."""
 
 WHOLE = "t.session_id IN (FROM whole_session)"
 _DOCUMENTS = {
@@ -63,6 +70,7 @@ def export(root: Path, tenant: str, user_id: str) -> Iterator[bytes]:
     """
     with connect(root, tenant=tenant) as db:
         scope(db, tenant, user_id)
+        db.execute(OTHERS_TASK.format(user=quoted(user_id)))
         head = {"kind": "header", "format": FORMAT, "version": VERSION, "tenant": tenant,
                 "user_id": user_id, "exported_at": format_time(time.time_ns() // 1000)}  # fmt: skip
         count = 0
@@ -94,7 +102,7 @@ def _records(db: DuckDBPyConnection, user_id: str) -> Iterator[bytes]:
     applied: folded so, they make the person's memory again."""
     union = " UNION ALL BY NAME ".join(
         f"SELECT recorded_at, {PLACE}, doc, {more(table)} AS more FROM {table} t "
-        f"WHERE {conditions(table)}"
+        f"WHERE {_theirs(table)}"
         for table in SAID
     )
     said = f"SELECT {LINE} FROM ({union}) ORDER BY recorded_at, src_topic, src_partition, {OFFSET}"
@@ -110,6 +118,14 @@ def _records(db: DuckDBPyConnection, user_id: str) -> Iterator[bytes]:
         while rows := found.fetchmany(BATCH):
             for (line,) in rows:
                 yield bytes(line)
+
+
+def _theirs(table: str) -> str:
+    """SQL that is true for the rows `t` of a table that are handed out to a person."""
+    if "task_id" not in columns(table) or "user_id" in columns(table):
+        return conditions(table)
+    shared = "(t.session_id, t.task_id) IN (SELECT (session_id, task_id) FROM others_task)"
+    return f"({conditions(table)}) AND NOT {shared}"
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:

@@ -237,8 +237,9 @@ class _Bare(dict[str, str]):
     another. Signs within a word count: C++ is not C, 1.5 is not 15."""
 
     def __missing__(self, text: str) -> str:
-        folded = text.lower() if text.isascii() else _folded(text)
-        made = self[text] = " ".join([word.strip(_MARKS) or word for word in folded.split()])
+        plain = text.isascii()
+        folded, marks = (text.lower(), _ASCII_MARKS) if plain else (_folded(text), _MARKS)
+        made = self[text] = " ".join([word.strip(marks) or word for word in folded.split()])
         return made
 
 
@@ -248,6 +249,7 @@ def _folded(text: str) -> str:
 
 _MARKS = ".,;:!?\"'()“”„‟«»‘’…。、「」『』؟،؛।"
 """Marks around a word, as far as NFKC leaves them."""
+_ASCII_MARKS = "".join(one for one in _MARKS if one.isascii())
 
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn"}

@@ -21,10 +21,10 @@ from _duckdb import DuckDBPyConnection
 
 from sinks.locks import taken
 from sinks.root import HistoryError, HistoryWriteError
-from streams.search import source, vectors
+from streams.search import revising, source, vectors
 from streams.search.readers import READERS
-from streams.search.source import Change, News
-from streams.search.store import FOREVER, FORMAT, Doc, Index, connected, notes
+from streams.search.source import News
+from streams.search.store import FORMAT, Doc, Index, connected, notes
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -35,6 +35,7 @@ WAIT_FOR_FIRST = 5
 LITTLE = 1_000_000
 """Bytes of new files, a second's work or two: a question does not wait for more."""
 READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
+SUFFIX = ".sqlite"
 GROWTH = 1.2
 """Of the documents: then it is counted again how common a term is."""
 
@@ -47,8 +48,14 @@ class NotIndexed(HistoryError):  # noqa: N818 - a state, not a fault
 
 def current(folder: Path, tenant: str) -> Path | None:
     """The newest whole index of a tenant, if there is one."""
-    found = folder.joinpath(FOLDER).glob(f"{_hash(tenant)}.*.sqlite")
-    return max(found, key=_number, default=None)
+    at, begins = folder / FOLDER, f"{_hash(tenant)}."
+    try:
+        with os.scandir(at) as files:
+            named = [one.name for one in files if one.name.startswith(begins)]
+    except OSError:
+        return None
+    whole = [name for name in named if name.endswith(SUFFIX)]
+    return at / max(whole, key=_number) if whole else None
 
 
 def update(
@@ -103,7 +110,7 @@ def whole(folder: Path, path: Path | None) -> Iterator[sqlite3.Connection | None
 
 def _has_all(folder: Path, known: dict[str, Any]) -> bool:
     return known.get("format") == FORMAT and all(
-        source.is_newest(folder / name, known[name]) for name in source.TABLES
+        source.is_newest(f"{folder}/{name}", known[name]) for name in source.TABLES
     )
 
 
@@ -183,8 +190,8 @@ def _added_to(folder: Path, tenant: str, path: Path, most: int | None, ending: E
 
 
 def _built(folder: Path, tenant: str, before: Path | None, ending: Event) -> Path:
-    number = _number(before) + 1 if before else 0
-    path = folder / FOLDER / f"{_hash(tenant)}.{number}.sqlite"
+    number = _number(before.name) + 1 if before else 0
+    path = folder / FOLDER / f"{_hash(tenant)}.{number}{SUFFIX}"
     making = path.with_suffix(".making")
     _remove(folder, tenant, but=before)  # what a killed build left
     with source.opened() as db, closing(Index.create(making)) as index:
@@ -216,8 +223,7 @@ def _add(
         _add_events(index, docs)
     revisions = found["revisions"].files
     for changes in _until(ending, source.changes(db, revisions, tenant)):
-        for change in changes:
-            _apply(index, change)
+        revising.apply(index, changes)
     for members in _until(ending, source.threads(db, revisions, tenant)):
         for event, thread, held in members:
             index.put_into(thread, event) if held else index.take_from(thread, event)
@@ -258,28 +264,8 @@ def _add_events(index: Index, docs: list[Doc]) -> None:
     index.add(fresh.values())
 
 
-def _apply(index: Index, change: Change) -> None:
-    """One revision. Of a state, a version is known by its valid_from; of the rest, each new text
-    is one, true until the next."""
-    doc, gone = change
-    owner = index.owner(doc)
-    known = index.versions(doc.kind, owner, doc.key)
-    if any(one.seq >= doc.seq for one in known):
-        return  # read before
-    if doc.kind == "state":
-        same = [one for one in known if one.since == doc.since]
-    else:
-        same = [one for one in known[-1:] if one.ends == FOREVER and (gone or one.text == doc.text)]
-        doc = doc._replace(since=same[0].since) if same and not gone else doc
-    if not gone:
-        index.replace(same[0].number, doc) if same else index.add([doc])
-    for one in same if gone else ():
-        index.drop(one.number) if doc.kind == "state" else index.end(one.number, doc.at)
-    index.bound(doc.kind, owner, doc.key)
-
-
-def _number(path: Path) -> int:
-    return int(path.name.split(".")[1])
+def _number(name: str) -> int:
+    return int(name.split(".")[1])
 
 
 def _hash(tenant: str) -> str:

@@ -225,11 +225,15 @@ class Candidates:
             "(SELECT rowid FROM term WHERE term MATCH ? AND rowid BETWEEN ? AND ?)"
         )
         words = [(1 << bit, f" {one.term} ") for bit, one in enumerate(self.asked)]
-        masks = (
-            (number, sum(bit for bit, word in words if word in terms))
-            for number, terms in self.db.execute(sql, [scope, low, high])
-        )
-        return {number: mask for number, mask in masks if mask}
+        masks: dict[int, int] = {}
+        for number, terms in self.db.execute(sql, [scope, low, high]):
+            mask = 0
+            for bit, word in words:
+                if word in terms:
+                    mask |= bit
+            if mask:
+                masks[number] = mask
+        return masks
 
     def _span(self) -> tuple[int, int]:
         """The first and last number that a document of the time asked about can have."""

@@ -97,6 +97,17 @@ class Doc(NamedTuple):
     about: tuple[Span, ...] = ()
 
 
+class New(NamedTuple):
+    """A document that is not there yet, with the number that `Index.place` gave it. It is held up
+    to `ends`, shown up to `until`; `newest`: no other version has come after it."""
+
+    number: int
+    doc: Doc
+    ends: int
+    until: int
+    newest: bool
+
+
 class Placed(NamedTuple):
     """A document with its number: its row, its terms, and the turn to count, if it is one."""
 
@@ -165,8 +176,17 @@ class Index:
 
     def add(self, docs: Iterable[Doc]) -> None:
         """Adds documents that are not there yet."""
+        self.write([New(self.place(doc), doc, doc.ends, doc.ends, True) for doc in docs])
+
+    def place(self, doc: Doc) -> int:
+        """The number of a document that is not there yet, and will be once it is written."""
+        session, person = self._names(doc)
+        return self._next(session, None if session is not None else person, doc)
+
+    def write(self, fresh: Iterable[New]) -> None:
+        """Writes documents that have got their numbers."""
         # FTS5 takes rising numbers at once
-        placed = sorted(map(self._placed, docs), key=lambda one: one.number)
+        placed = [self._placed(one) for one in sorted(fresh, key=lambda one: one.number)]
         self.db.executemany(
             f"INSERT INTO doc VALUES ({', '.join('?' * 19)})", (one.row for one in placed)
         )
@@ -178,13 +198,13 @@ class Index:
             ((one.number, one.terms) for one in placed),
         )
 
-    def _placed(self, doc: Doc) -> "Placed":
+    def _placed(self, new: New) -> "Placed":
+        number, doc, ends, until, newest = new
         session, person = self._names(doc)
         owner = session if session is not None else person
-        number = self._next(session, None if session is not None else person, doc)
         said, answered = terms_of(doc)
         row = (
-            number, doc.kind, owner, doc.key, person, doc.at, doc.since, doc.ends, doc.ends, 1,
+            number, doc.kind, owner, doc.key, person, doc.at, doc.since, ends, until, int(newest),
             doc.seq, len(said), *_parts(doc), doc.text, joined(said, answered),
             "\n".join(doc.evidence) or None, about.written(doc.about),
         )  # fmt: skip
@@ -248,10 +268,15 @@ class Index:
         )
         listed = [number, _stored(said + answered, doc.kind, session, person, doc.about)]
         self.db.execute("INSERT INTO term (rowid, terms) VALUES (?, ?)", listed)
-        sql = "UPDATE passage SET earliest = min(earliest, ?1, ?2), latest = max(latest, ?1) "
-        self.db.execute(f"{sql} WHERE no = ?3", (doc.at, doc.since, number // STRETCH))
+        self.widen([(number, doc)])
         if doc.kind == "event" and session is not None:
             self._replaced.add(session)
+
+    def widen(self, told: Iterable[tuple[int, Doc]]) -> None:
+        """The passages of these numbers have the times of documents that took others' places."""
+        sql = "UPDATE passage SET earliest = min(earliest, ?1, ?2), latest = max(latest, ?1) "
+        given = ((doc.at, doc.since, number // STRETCH) for number, doc in told)
+        self.db.executemany(f"{sql} WHERE no = ?3", given)
 
     def touch(self, kind: str, id: str, at: int) -> None:
         """Notes a record of a session or user that is no turn."""
@@ -277,14 +302,10 @@ class Index:
         )
         return list(map(Version._make, self.db.execute(sql, [key, kind, owner])))
 
-    def bound(self, kind: Kind, owner: int | None, key: str) -> None:
-        """Ends each version where the next begins."""
-        known = self.versions(kind, owner, key)
-        for one, following in zip(known, [*known[1:], None], strict=True):
-            until = one.ends if following is None else min(one.ends, following.since)
-            newest = following is None and (kind == "state" or one.ends == FOREVER)
-            sql = "UPDATE doc SET until = ?, newest = ? WHERE id = ?"
-            self.db.execute(sql, [until, newest, one.number])
+    def bound(self, bounds: Iterable[tuple[int, int, bool]]) -> None:
+        """Notes until when documents are shown, and whether they are the newest versions."""
+        sql = "UPDATE doc SET until = ?2, newest = ?3 WHERE id = ?1"
+        self.db.executemany(sql, bounds)
 
     def end(self, number: int, at: int) -> None:
         """It is held no more."""

@@ -137,6 +137,31 @@ def test_of_a_shared_session_a_person_gets_their_own_turns_alone(tmp_path: Path)
     assert list(export(history, "other", "ada")) == []
 
 
+def test_steps_of_a_task_that_others_spoke_on_are_left_out(tmp_path: Path) -> None:
+    """A step says of which task it is, and not for whom it was taken."""
+    history = tmp_path / "history"
+
+    def step(number: int, task: str, text: str) -> Json:
+        return {
+            "type": "recursion", "session_id": "both", "iteration_index": 0, "task_id": task,
+            "trace_id": f"r{number}", "occurred_at": "2026-03-02T09:00:00Z",
+            "action": {"action_type": "REFLECT", "output": {"answer": text}},
+        }  # fmt: skip
+
+    records = [
+        turn("1", session_id="both", user_id="ada", task_id="own"),
+        turn("2", session_id="both", user_id="ada", task_id="shared"),
+        turn("3", session_id="both", user_id="bo", task_id="shared"),
+        step(1, "own", "about ada"),
+        step(2, "shared", "Quillfeather"),
+    ]
+    fold(tmp_path / "all.ndjson", records, history)
+    with connect(history) as db:
+        assert db.execute("SELECT count(*) FROM recursions").fetchone() == (2,)
+    text = b"".join(export(history, "default", "ada")).decode()
+    assert "about ada" in text and "Quillfeather" not in text
+
+
 def test_the_commands_lead_from_one_history_to_another(tmp_path: Path) -> None:
     history = tmp_path / "history"
     records = [turn("1", user_input="I live in Ghent."), turn("2", user_input="I love tea.")]

@@ -239,6 +239,32 @@ def test_a_server_makes_vectors_behind_its_answers(endpoint: Endpoint, tmp_path:
     assert process.returncode == 0 and b"Traceback" not in error, error.decode()
 
 
+def test_a_server_ends_while_the_endpoint_does_not_answer(
+    endpoint: Endpoint, tmp_path: Path
+) -> None:
+    endpoint.pause = 60.0
+    process = subprocess.Popen(
+        [PROGRAM, "serve", "--port", "0", "--json", "--history", str(tmp_path / "h")],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=environment(**endpoint.environment(SECONDS="60")),
+    )  # fmt: skip
+    try:
+        server = Server(process, url_of(process))
+        with server.client:
+            assert server.endings([turn("e1", user_input="My cat sleeps.")]) == ["applied"]
+            deadline = time.monotonic() + 60
+            while not endpoint.asked:
+                server.client.get("/v1/users")  # brings the index up to date
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+        began = time.monotonic()
+    finally:
+        process.terminate()
+        _, error = process.communicate(timeout=120)
+    assert process.returncode == 0 and b"Traceback" not in error, error.decode()
+    assert time.monotonic() - began < 30, "less than the endpoint takes"
+
+
 def _by_meaning(server: Server) -> bool:
     reply = server.client.get("/v1/search", params={"q": "feline", "user_id": "ann"})
     if reply.status_code == 503:  # the index is being built

@@ -1,12 +1,23 @@
 """`GET /v1/users/{id}/export`: what the command `export` writes, by an admin's key."""
 
+import asyncio
 import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
-from tests.command import turn, turnfold
+import pytest
+from starlette.types import Message
+
+from sinks.history import connect
+from streams.serving.http import routes_archive
+from streams.serving.past.history_queries import Watch
+from tests.command import folded, ndjson, turn, turnfold
 from tests.serving.serving import serving
 from tests.serving.test_mcp import key_of
 from tests.waiting import until
+from turnfold_client import AsyncTurnfold, Turnfold, errors
 
 
 def test_an_admin_gets_what_the_command_writes(tmp_path: Path) -> None:
@@ -44,3 +55,90 @@ def test_an_admin_gets_what_the_command_writes(tmp_path: Path) -> None:
             unknown = client.get(f"/v1/users/{user}/export", headers=by(key))
             assert unknown.status_code == 404
         assert client.get("/v1/users/u/export").status_code == 401
+
+
+def test_an_archive_whose_reader_stands_still_gives_its_room_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it takes one line of a real history; who reads takes nothing of it."""
+    folded(ndjson(tmp_path / "a.ndjson", [turn("e1")]), history=tmp_path / "h")
+
+    async def read() -> None:
+        watch = Watch(routes_archive.SETTINGS)
+        pieces = routes_archive._pieces(tmp_path / "h", "default", "u")
+        first = await routes_archive._next(pieces, watch)
+        assert first is not None
+
+        async def never(_: Message) -> None:
+            await asyncio.sleep(60)
+
+        monkeypatch.setattr(routes_archive, "PIECE_SECONDS", 0.3)
+        with pytest.raises(TimeoutError):
+            archive = routes_archive.Archive(routes_archive._sent(first, pieces, watch))
+            await archive.stream_response(never)
+
+    for _ in range(routes_archive.AT_ONCE + 1):
+        asyncio.run(read())
+        monkeypatch.undo()
+
+
+def test_a_history_that_stands_still_is_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folded(ndjson(tmp_path / "a.ndjson", [turn("e1")]), history=tmp_path / "h")
+    monkeypatch.setattr(routes_archive, "PIECE_SECONDS", 0.3)
+    ended: list[str] = []
+
+    def endlessly() -> Iterator[bytes]:
+        try:
+            with connect(tmp_path / "h", views=["events"]) as db:
+                db.execute("SELECT count(*) FROM range(10_000_000_000_000)").fetchall()
+            yield b""
+        finally:
+            ended.append("it was interrupted")
+
+    async def ask() -> None:
+        with pytest.raises(TimeoutError):
+            await routes_archive._next(endlessly(), Watch(routes_archive.SETTINGS))
+
+    asyncio.run(ask())  # waits for the thread
+    assert ended
+
+
+def test_the_clients_give_its_lines(tmp_path: Path) -> None:
+    with serving("--history", tmp_path / "h", "--extractor", "rules") as server:
+        assert server.endings([turn("e1", user_input="I live in Leeds.")]) == ["applied"]
+        until(lambda: server.client.get("/v1/users/u/export").status_code, lambda one: one == 200)
+        with Turnfold(server.url) as client:
+            lines = list(client.export_user("u"))
+            with pytest.raises(errors.NotFoundError):
+                list(client.export_user("nobody"))
+
+        async def read() -> list[bytes]:
+            async with AsyncTurnfold(server.url) as client:
+                return [line async for line in client.export_user("u")]
+
+        assert asyncio.run(read())[1:] == lines[1:]
+    assert json.loads(lines[-1]) == {"kind": "end", "lines": len(lines)}
+
+
+@pytest.mark.parametrize("length", [None, 1_000])
+def test_the_clients_say_that_an_export_broke_off(length: int | None) -> None:
+    """Between two lines, or as the server goes away."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            if length is not None:
+                self.send_header("Content-Length", str(length))
+            self.end_headers()
+            self.wfile.write(b'{"kind":"header"}\n')
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        with Turnfold(f"http://127.0.0.1:{server.server_port}") as client:
+            lines = client.export_user("u")
+            assert next(lines) == b'{"kind":"header"}\n'
+            with pytest.raises(errors.ReplyError, match="broke off"):
+                next(lines)
+        server.shutdown()

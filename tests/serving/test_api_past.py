@@ -15,15 +15,21 @@ from sinks.history import connect
 from streams import reading
 from streams.files import local
 from streams.kafka.client.settings import KafkaSettings
-from streams.search import Query, build, source
+from streams.search import Listing, Query, build, source
 from streams.search.store import Doc
 from streams.serving.backends.backend import Busy
 from streams.serving.backends.readonly import HistoryBackend
 from streams.serving.backends.replica import ReplicaBackend
 from streams.serving.http.keys import ALL, changed, make
 from streams.serving.http.problems import Problem
-from streams.serving.past import indexing
-from streams.serving.past.history_queries import THREADS, WAITING, HistoryQueries
+from streams.serving.past import history_queries, indexing
+from streams.serving.past.history_queries import (
+    LOOKUP_THREADS,
+    LOOKUPS_WAITING,
+    THREADS,
+    WAITING,
+    HistoryQueries,
+)
 from tests.command import ndjson, turn
 from tests.serving.serving import serving
 
@@ -106,13 +112,61 @@ def test_a_tenant_that_asks_much_keeps_no_other_waiting(tmp_path: Path) -> None:
         assert time.monotonic() - began < 2 * SECONDS
         await asyncio.gather(*greedy, also, return_exceptions=True)
         async with asyncio.timeout(120):  # nothing is left of who is answered
-            while past._turns._asked or past._turns._of:
+            while past._tables.turns._asked or past._tables.turns._of:
                 await asyncio.sleep(0.01)
 
     asking(HistoryQueries(HistoryBackend(root), SECONDS), ask)
 
 
 # --- search -----------------------------------------------------------------------------------
+
+
+def test_look_ups_wait_for_no_question_to_the_tables(tmp_path: Path) -> None:
+    """As many questions without end as a tenant may have, and its searches are answered; so are as
+    many at a time as come in a second or two."""
+    root = history(tmp_path / "h", turn("e1", user_input="the heron"))
+    heron = Query(text="heron", now=0)
+
+    async def ask(past: HistoryQueries) -> None:
+        await past.search("default", heron)
+        endlessly = [
+            asyncio.ensure_future(past.ask("session", "default", endless))
+            for _ in range(THREADS - 1 + WAITING)
+        ]
+        await asyncio.sleep(0.1)
+        with pytest.raises(Busy):
+            await past.ask("session", "default", quick)
+        found = await asyncio.gather(*(past.search("default", heron) for _ in range(400)))
+        assert {hit.id for page in found for hit in page.hits} == {"e1"}
+        assert not any(one.done() for one in endlessly)
+        for one in endlessly:
+            one.cancel()
+        await asyncio.gather(*endlessly, return_exceptions=True)
+
+    asking(HistoryQueries(HistoryBackend(root), 60.0), ask)
+
+
+def test_too_many_look_ups_are_sent_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = history(tmp_path / "h", turn("e1", user_input="the heron"))
+    go_on = threading.Event()
+
+    def slowly(*_: Any, **__: Any) -> list[Any]:
+        assert go_on.wait(60)
+        return []
+
+    monkeypatch.setattr(history_queries, "users", slowly)
+
+    async def ask(past: HistoryQueries) -> list[Any]:
+        every = LOOKUP_THREADS - 1 + LOOKUPS_WAITING + 3
+        listing = Listing(now=0, limit=1)
+        asked = [asyncio.ensure_future(past.users("default", listing)) for _ in range(every)]
+        await asyncio.sleep(0.1)
+        assert await past.ask("session", "default", quick) == 1, "the tables are another lane"
+        go_on.set()
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    found = asking(HistoryQueries(HistoryBackend(root), 60.0), ask)
+    assert sum(isinstance(one, Busy) for one in found) == 3
 
 
 def test_an_index_is_built_beside_the_questions(
@@ -233,7 +287,7 @@ def test_what_much_was_added_to_is_brought_up_to_date_beside_the_questions(
         assert len((await past.search("default", heron)).hits) == 3
 
     asking(HistoryQueries(HistoryBackend(root), 10.0), ask)
-    assert threads == ["index", "history", "index"]
+    assert threads == ["index", "lookup", "index"]
 
 
 def test_a_server_that_ends_waits_for_no_index(

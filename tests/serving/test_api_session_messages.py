@@ -6,6 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 import httpx
+import pytest
 
 from tests.command import turnfold
 from tests.serving.serving import Server, serving
@@ -93,16 +94,39 @@ def test_a_message_is_taken_back_once(sample: Server) -> None:
     assert originals(api, session) == ORIGINALS[1:2]
 
 
-def test_pages_have_every_message_once(api: httpx.Client) -> None:
+@pytest.mark.parametrize("order", ["oldest", "newest"])
+def test_pages_have_every_message_once(api: httpx.Client, order: str) -> None:
+    """Whatever comes between two pages."""
     session = uuid4().hex
-    every = [{"original": str(number)} for number in range(25)]
-    add(api, session, *every)
-    found, cursor = [], "0"
-    while cursor:
-        page = api.get(f"/v1/sessions/{session}/messages", params={"limit": 4, "cursor": cursor})
-        found += [one["original"] for one in page.json()["messages"]]
-        cursor = page.json()["next"]
-    assert found == [str(number) for number in range(25)]
+    every = [str(number) for number in range(25)]
+    add(api, session, *({"original": one} for one in every))
+    found: list[str] = []
+    asked: dict[str, Any] = {"limit": 4, "order": order}
+    while not found or asked["cursor"]:
+        page = api.get(f"/v1/sessions/{session}/messages", params=asked).json()
+        found += [one["original"] for one in page["messages"]]
+        asked["cursor"] = page["next"]
+        if len(found) == 8:
+            add(api, session, {"original": "later"})
+    assert found == ([*every, "later"] if order == "oldest" else every[::-1])
+
+
+def test_pages_skip_nothing_where_messages_are_taken_back(sample: Server) -> None:
+    """The last one of a page, and one before it."""
+    api, session = sample.client, uuid4().hex
+    add(api, session, *({"original": str(number)} for number in range(6)))
+    path = f"/v1/sessions/{session}/messages"
+    page = api.get(path, params={"limit": 3}).json()
+    for one in page["messages"][1:]:
+        taken = {
+            "type": "signal", "scope": "session", "session_id": session, "user_id": session,
+            "signal_id": f"takes-back-{one['id']}", "occurred_at": one["at"],
+            "takes_back": one["id"],
+        }  # fmt: skip
+        assert sample.endings([taken]) == ["applied"]
+    rest = api.get(path, params={"limit": 3, "cursor": page["next"]}).json()
+    assert [one["original"] for one in rest["messages"]] == ["3", "4", "5"]
+    assert rest["next"] is None
 
 
 def test_what_is_not_a_message_is_refused(api: httpx.Client) -> None:

@@ -192,6 +192,7 @@ def test_what_is_new_is_added_once(remembered: dict[str, Any]) -> None:
         [["Are you there?", "Yes.", "done"]],
     ]
     assert remembered["streamed"] == "In Leeds."
+    assert remembered["cut"] == ["In ", "In ", "In "], "streams that were broken off"
     assert "weather" in remembered["task"] and "degrees" in remembered["task"]
 
 

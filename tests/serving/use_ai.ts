@@ -96,6 +96,49 @@ for await (const text of streamText({ model: remembering(streaming, "ai-4"), pro
   streamed += text;
 }
 
+// streams that are broken off: by who reads, by the signal, by an error
+const slowly = () =>
+  new MockLanguageModelV4({
+    doStream: async () => ({
+      stream: simulateReadableStream({ chunks, initialDelayInMs: 0, chunkDelayInMs: 150 }),
+    }),
+  });
+const { stream } = await remembering(slowly(), "ai-7").doStream({
+  prompt: [{ role: "user", content: [{ type: "text", text: "And?" }] }],
+});
+const reader = stream.getReader();
+while ((await reader.read()).value?.type !== "text-delta");
+await reader.cancel();
+const abort = new AbortController();
+const aborted = streamText({ model: remembering(slowly(), "ai-8"), prompt: "And?", abortSignal: abort.signal });
+for await (const text of aborted.textStream) if (text) abort.abort();
+const breaks = new MockLanguageModelV4({
+  doStream: async () => {
+    const left = chunks.slice(0, 3);
+    return {
+      stream: new ReadableStream<Part>({
+        pull(controller) {
+          const part = left.shift();
+          if (part === undefined) controller.error(new Error("the line is broken"));
+          else controller.enqueue(part);
+        },
+      }),
+    };
+  },
+});
+const broken = streamText({ model: remembering(breaks, "ai-9"), prompt: "And?", maxRetries: 0, onError() {} });
+await broken.consumeStream();
+const answers = async (session: string): Promise<string> => {
+  for (let left = 100; left > 0; left--) {
+    const { conversations } = await turnfold.session(session);
+    const answer = conversations?.at(-1)?.agent_answer;
+    if (answer) return answer;
+    await new Promise((again) => setTimeout(again, 50));
+  }
+  return "none";
+};
+const cut = [await answers("ai-7"), await answers("ai-8"), await answers("ai-9")];
+
 // without a context; and a server that is away
 const plain = scripted(says("Yes."));
 await generateText({ model: remembering(plain, "ai-5", { max_tokens: 0 }), prompt: "Are you there?" });
@@ -117,6 +160,7 @@ process.stdout.write(JSON.stringify({
   chats: [await turns("ai-1"), await turns("ai-2"), await turns("ai-3"), await turns("ai-4"), await turns("ai-5")],
   task: JSON.stringify(task),
   streamed,
+  cut,
   plain: systems(plain, 0),
   thrown: thrown instanceof UnreachableError || String(thrown),
   errors,

@@ -12,8 +12,8 @@ from uuid import uuid4
 
 import httpx
 
-from turnfold_client.calls import Attempts, Call, Page
-from turnfold_client.errors import LocalServerError, StatusError
+from turnfold_client.calls import Attempts, Call, Page, in_path
+from turnfold_client.errors import LocalServerError, ReplyError, StatusError
 from turnfold_client.events import Blocks, SessionEvent
 from turnfold_client.messages import AWAY, REFUSED, Messages, body, call
 from turnfold_client.models import MessagesReply
@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 AGAIN = 5.0
 """Seconds in which `add` does not try a server again that was away; `flush` does."""
+PIECE = 90.0
+"""Seconds without a byte after which an export is broken; the server gives up after 60."""
 SILENCE = 45.0
 """Seconds without a byte after which a stream is broken; the server writes every 15."""
 
@@ -187,6 +189,34 @@ class AsyncSender:
                     assert isinstance(outcome, httpx.Response)
                     return sent.replied(call.reply(outcome))
                 await asyncio.sleep(wait)
+
+    async def export_user(self, user_id: str) -> AsyncIterator[bytes]:
+        """Everything that is held of a user, line by line: write them to a file, and `turnfold
+        import turnfold` reads it. Raises ReplyError where it breaks off: then it is not whole."""
+        call: Call[None] = Call("GET", f"/v1/users/{in_path(user_id)}/export", {200: None})
+        attempts, timeout = Attempts(self._retries), httpx.Timeout(self._timeout, read=PIECE)
+        line = b""
+        while True:
+            try:
+                async with self._http.stream(**call.request(), timeout=timeout) as response:
+                    if response.status_code == 200:
+                        rest = b""
+                        async for piece in response.aiter_bytes():
+                            *whole, rest = (rest + piece).split(b"\n")
+                            for line in whole:
+                                yield line + b"\n"
+                        if not line.startswith(b'{"kind":"end",'):
+                            raise ReplyError("the export broke off; what came is not whole")
+                        return
+                    await response.aread()
+                    wait = attempts.wait(call, response)
+                    if wait is None:
+                        call.reply(response)
+            except httpx.TransportError as error:
+                if line:
+                    raise ReplyError("the export broke off; what came is not whole") from error
+                wait = attempts.wait(call, error)
+            await asyncio.sleep(wait or 0.0)
 
     async def _pages(
         self, call: Callable[[str | None], Call[P]], items: Callable[[P], list[R]]

@@ -73,18 +73,46 @@ export function turnfoldMemory(turnfold: Turnfold, options: MemoryOptions): Lang
     async wrapStream({ doStream, params }) {
       await add(asked(params.prompt));
       const result = await doStream();
-      const content: Content = [];
-      const told = new TransformStream<StreamPart, StreamPart>({
-        transform(part, controller) {
-          if (part.type === "text-delta") content.push({ type: "text", text: part.delta });
-          if (part.type === "tool-call") content.push(part);
-          controller.enqueue(part);
-        },
-        flush: () => add(answered(content)),
-      });
-      return { ...result, stream: result.stream.pipeThrough(told) };
+      return { ...result, stream: heard(result.stream, params.abortSignal, (content) => add(answered(content))) };
     },
   };
+}
+
+/**
+ * The same stream; `tell` hears once what was said, at its end or where it is broken off: by the
+ * signal, by an error, or by who reads it.
+ */
+function heard(
+  stream: ReadableStream<StreamPart>,
+  signal: AbortSignal | undefined,
+  tell: (content: Content) => Promise<void>,
+): ReadableStream<StreamPart> {
+  const reader = stream.getReader();
+  const content: Content = [];
+  let told: Promise<void> | undefined;
+  const end = () => (told ??= tell(content));
+  const brokenOff = () => end().catch(() => undefined); // why it was broken off is thrown
+  signal?.addEventListener("abort", () => void brokenOff(), { once: true });
+  return new ReadableStream<StreamPart>({
+    async pull(controller) {
+      const { done, value } = await reader.read().catch(async (error: unknown) => {
+        await brokenOff();
+        throw error;
+      });
+      if (done) {
+        await end();
+        controller.close();
+        return;
+      }
+      if (value.type === "text-delta") content.push({ type: "text", text: value.delta });
+      if (value.type === "tool-call") content.push(value);
+      controller.enqueue(value);
+    },
+    async cancel(reason) {
+      await reader.cancel(reason);
+      await brokenOff();
+    },
+  }, { highWaterMark: 0 });
 }
 
 /** What the user says last. */

@@ -7,12 +7,13 @@ valid: `12` (a place in a list), `1772355000000000:e1` (a time and an id).
 from collections.abc import Sequence
 from typing import Any
 
+from streams.listing import Came
 from streams.reading import FAR
 
 OFFSET = r"^[0-9]{1,15}$"
 PLACE = r"^-?[0-9]{1,18}:[^\x00-\x1f\x7f]{1,128}$"
 LETTER_PLACE = r"^-?[0-9]{1,18}:[^\x00-\x1f\x7f]{1,1900}:-?[0-9]{1,18}:-?[0-9]{1,18}$"
-"""Of a dead letter: its time, topic, partition and offset."""
+"""Of a dead letter or a kept message: its time, topic, partition and offset."""
 
 Place = tuple[int, str]
 START: Place = (-FAR, "")
@@ -30,6 +31,13 @@ def after(cursor: str | None) -> Place:
 def write(at: int, name: str) -> str:
     """The cursor of what is behind a time and an id."""
     return f"{at}:{name}"
+
+
+def came(cursor: str) -> Came:
+    """The record behind a cursor that is as `LETTER_PLACE` says."""
+    at, _, rest = cursor.partition(":")
+    topic, partition, offset = rest.rsplit(":", 2)
+    return int(at), topic, int(partition), int(offset)
 
 
 def window(

@@ -5,19 +5,29 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from threading import BoundedSemaphore
 
+import _duckdb
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Message, Send
 
+from sinks import history
 from sinks.root import HistoryError
 from streams.serving.backends.backend import Busy
 from streams.serving.http.problems import Problem, no_history, not_found, retry_after
 from streams.serving.http.route import UserInPath, serving, tenant_of
+from streams.serving.past.history_queries import Watch, too_slow
 
 MEDIA = "application/x-ndjson"
 AT_ONCE = 2
 """Archives that are written at a time, of all tenants together."""
 PIECE = 256_000
 """Bytes that are sent at once, at least."""
+PIECE_SECONDS = 60.0
+"""In which the history has to give the next piece, and the reader to take it: an archive that
+stands still keeps its room from others."""
+SETTINGS = "SET threads = 1"
+"""Of the question: the server has other things to do. It may be large, so its memory is not
+bounded."""
 _room = BoundedSemaphore(AT_ONCE)
 
 
@@ -26,9 +36,12 @@ async def export(request: Request, user_id: UserInPath) -> Response:
     tables = serving(request).backend.live.tables
     if tables is None:
         raise no_history("export")
+    watch = Watch(SETTINGS)
     pieces = _pieces(tables, tenant_of(request), user_id)
     try:
-        first = await asyncio.to_thread(next, pieces, None)
+        first = await _next(pieces, watch)
+    except TimeoutError:
+        raise too_slow(PIECE_SECONDS) from None
     except HistoryError:
         detail = "the history cannot be read now; the server's log says why"
         raise Problem(503, "Not ready", detail, retry_after(5)) from None
@@ -37,18 +50,43 @@ async def export(request: Request, user_id: UserInPath) -> Response:
     if request.method == "HEAD":
         return Response(media_type=MEDIA)
     name = {"content-disposition": 'attachment; filename="turnfold-export.jsonl"'}
-    return StreamingResponse(_sent(first, pieces), media_type=MEDIA, headers=name)
+    return Archive(_sent(first, pieces, watch), media_type=MEDIA, headers=name)
 
 
-async def _sent(first: bytes, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+class Archive(StreamingResponse):
+    """Broken off where its reader, or the history, stands still: an archive without its end is no
+    whole one."""
+
+    async def stream_response(self, send: Send) -> None:
+        async def within(message: Message) -> None:
+            async with asyncio.timeout(PIECE_SECONDS):
+                await send(message)
+
+        await super().stream_response(within)
+
+
+async def _sent(first: bytes, pieces: Iterator[bytes], watch: Watch) -> AsyncIterator[bytes]:
     piece: bytes | None = first
     while piece is not None:
         yield piece
-        piece = await asyncio.to_thread(next, pieces, None)
+        piece = await _next(pieces, watch)
+
+
+async def _next(pieces: Iterator[bytes], watch: Watch) -> bytes | None:
+    """Raises TimeoutError; the question is then interrupted."""
+    token = history.WATCH.set(watch.opened)
+    try:
+        async with asyncio.timeout(PIECE_SECONDS):
+            return await asyncio.to_thread(next, pieces, None)
+    except BaseException:  # who waited has gone, too
+        watch.interrupt()
+        raise
+    finally:
+        history.WATCH.reset(token)
 
 
 def _pieces(tables: Path, tenant: str, user_id: str) -> Iterator[bytes]:
-    """Has its room until it ends, or is dropped. Raises Busy."""
+    """Has its room until it ends, or is dropped. Raises Busy, TimeoutError."""
     from streams.apps.archive import export as lines_of  # not needed before
 
     if not _room.acquire(blocking=False):
@@ -62,5 +100,7 @@ def _pieces(tables: Path, tenant: str, user_id: str) -> Iterator[bytes]:
                 gathered.clear()
         if gathered:
             yield bytes(gathered)
+    except _duckdb.InterruptException:
+        raise TimeoutError from None
     finally:
         _room.release()

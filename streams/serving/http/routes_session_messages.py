@@ -2,7 +2,7 @@
 
 import asyncio
 from time import monotonic
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Query
 from starlette.requests import Request
@@ -21,8 +21,8 @@ Order = Annotated[
     str,
     Query(pattern="^(oldest|newest)$", description="Which come first: `oldest` or `newest`."),
 ]
-OffsetCursor = Annotated[
-    str | None, Query(pattern=paging.OFFSET, description="`next` of the previous page.")
+MessageCursor = Annotated[
+    str | None, Query(pattern=paging.LETTER_PLACE, description="`next` of the previous page.")
 ]
 
 
@@ -31,7 +31,7 @@ async def session_messages(
     session_id: SessionInPath,
     order: Order = "oldest",
     limit: Limit = None,
-    cursor: OffsetCursor = None,
+    cursor: MessageCursor = None,
 ) -> Response:
     """The messages of a session that were sent with `original`, word for word, in the order in
     which they came. Every message that was answered with 200 is there; an unknown session has
@@ -50,6 +50,20 @@ async def session_messages(
             raise NotReady("the history does not have the newest messages yet")
         await asyncio.sleep(look)
         look = min(2 * look, LAST_LOOK)
-    messages = kept.messages if order == "oldest" else kept.messages[::-1]
-    page, following = paging.window(messages, here.length(limit), cursor)
+    page, following = _page(kept.messages, order == "newest", here.length(limit), cursor)
     return reply({"session_id": session_id, "messages": page, "next": following})
+
+
+def _page(
+    messages: list[listing.Message], newest: bool, limit: int, cursor: str | None
+) -> tuple[list[dict[str, Any]], str | None]:
+    """Those behind the last one of the page before, whether that is still there or not, and
+    whatever came meanwhile."""
+    if newest:
+        messages = messages[::-1]
+    if cursor is not None:
+        last = paging.came(cursor)
+        messages = [one for one in messages if (one.came < last if newest else one.came > last)]
+    page = messages[:limit]
+    following = ":".join(map(str, page[-1].came)) if len(messages) > limit else None
+    return [one.document for one in page], following

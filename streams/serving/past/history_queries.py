@@ -1,14 +1,13 @@
-"""Questions to the history: in threads of their own, few at once, each within a time, and no
-tenant's before those of the others."""
+"""Questions to the history, in two lanes, each within a time: those to its tables, which may take
+seconds, and look-ups in its search index, which take milliseconds and wait for none of them."""
 
 import asyncio
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from logging import getLogger
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import _duckdb
 from _duckdb import DuckDBPyConnection
@@ -31,7 +30,6 @@ from streams.search import (
 )
 from streams.serving.backends.backend import Backend, NotReady
 from streams.serving.backends.live import Live
-from streams.serving.backends.tenant_queue import TenantQueue
 from streams.serving.http.problems import (
     Fault,
     Problem,
@@ -41,10 +39,12 @@ from streams.serving.http.problems import (
     retry_after,
 )
 from streams.serving.past.indexing import Indexing
+from streams.serving.past.lane import Lane
 
-THREADS = 3
-WAITING = 16
-"""Questions of a tenant that wait for a thread; more are sent away."""
+THREADS, WAITING = 3, 16
+"""Of questions to the tables."""
+LOOKUP_THREADS, LOOKUPS_WAITING = 3, 500
+"""Of look-ups: a second or two of them may gather while the index is brought up to date."""
 SETTINGS = "SET threads = 1; SET memory_limit = '512MB'; SET temp_directory = ''"
 """Of each question: the server has other things to do, and nothing is left on disk."""
 
@@ -52,16 +52,18 @@ T = TypeVar("T")
 _log = getLogger(__name__)
 
 
-class _Watch:
-    """The connections one question opens, to be interrupted when its time is over."""
+class Watch:
+    """The connections one question opens, under these settings, to be interrupted when its time is
+    over."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: str = SETTINGS) -> None:
+        self._settings = settings
         self._lock = Lock()
         self._opened: list[DuckDBPyConnection] = []
         self._over = False
 
     def opened(self, connection: DuckDBPyConnection) -> None:
-        connection.execute(SETTINGS)
+        connection.execute(self._settings)
         with self._lock:
             if self._over:
                 raise TimeoutError
@@ -82,8 +84,8 @@ class HistoryQueries:
     def __init__(self, backend: Backend, seconds: float) -> None:
         self._backend = backend
         self._seconds = seconds
-        self._threads = ThreadPoolExecutor(THREADS, "history")
-        self._turns = TenantQueue(THREADS, WAITING)
+        self._tables = Lane("history", THREADS, WAITING)
+        self._lookups = Lane("lookup", LOOKUP_THREADS, LOOKUPS_WAITING)
         self._indexes: dict[Path, Indexing] = {}  # of each generation that has answered
         backend.preparing.append(self._prepare)
 
@@ -150,37 +152,44 @@ class HistoryQueries:
 
         with suppress(NotIndexed):
             if not indexing.is_at(tenant):
-                return await self.ask(what, tenant, found)
+                return await self._asked(self._lookups, what, tenant, found)
         await indexing.wait(tenant)
         try:
-            return await self.ask(what, tenant, as_built)
+            return await self._asked(self._lookups, what, tenant, as_built)
         except NotIndexed:
             raise indexing.not_indexed(tenant) from None
 
     async def ask(
         self, what: str, tenant: str, question: Callable[[Path], T], *, seconds: float | None = None
     ) -> T:
-        """The answer; `what` names it in problems. It may take so many `seconds`, as many as any
-        question by default. Raises Problem, Busy, NotIndexed."""
+        """The tables' answer; `what` names it in problems. It may take so many `seconds`, as many
+        as any question by default. Raises Problem, Busy."""
+        return await self._asked(self._tables, what, tenant, question, seconds)
+
+    async def _asked(
+        self,
+        lane: Lane,
+        what: str,
+        tenant: str,
+        question: Callable[[Path], T],
+        seconds: float | None = None,
+    ) -> T:
+        """The answer, on a lane. Raises Problem, Busy, NotIndexed."""
         if self._backend.history is None:
             raise no_history(what)
-        watch = _Watch()
+        watch = Watch()
         within = self._seconds if seconds is None else seconds
         try:
             async with asyncio.timeout(within):
-                give_back = await self._turns.take(tenant)
-                try:
-                    tables = self._backend.live.tables
-                    assert tables is not None, "there is a history"
-                    asked = self._threads.submit(_run, question, tables, watch)
-                except BaseException:
-                    give_back()
-                    raise
-                _when_ended(asked, give_back)
-                return await asyncio.wrap_future(asked)
+                return await lane.ask(
+                    tenant, lambda root: _run(question, root, watch), self._live_tables
+                )
+        except asyncio.CancelledError:  # nobody waits for it any more
+            watch.interrupt()
+            raise
         except TimeoutError:
             watch.interrupt()
-            raise _too_slow(within) from None
+            raise too_slow(within) from None
         except _duckdb.OutOfMemoryException:
             raise Problem(503, "Too slow", "the query needs too much memory; narrow it") from None
         except DataRefused:
@@ -200,21 +209,16 @@ class HistoryQueries:
         """Questions that wait are dropped, those under way left to end."""
         for index in self._indexes.values():
             index.close()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._tables.close()
+        self._lookups.close()
+
+    def _live_tables(self) -> Path:
+        tables = self._backend.live.tables
+        assert tables is not None, "there is a history"
+        return tables
 
 
-def _when_ended(asked: Future[Any], call: Callable[[], None]) -> None:
-    """Calls on this loop once the thread is free, which may be long after nobody waits."""
-    loop = asyncio.get_running_loop()
-
-    def told(_: Future[Any]) -> None:
-        with suppress(RuntimeError):  # the server has ended
-            loop.call_soon_threadsafe(call)
-
-    asked.add_done_callback(told)
-
-
-def _run(question: Callable[[Path], Any], root: Path, watch: _Watch) -> Any:
+def _run(question: Callable[[Path], T], root: Path, watch: Watch) -> T:
     token = history.WATCH.set(watch.opened)
     try:
         return question(root)
@@ -224,6 +228,7 @@ def _run(question: Callable[[Path], Any], root: Path, watch: _Watch) -> Any:
         history.WATCH.reset(token)
 
 
-def _too_slow(seconds: float) -> Problem:
+def too_slow(seconds: float) -> Problem:
+    """What is answered where the history takes longer."""
     detail = f"the history did not answer in {seconds:g} s; ask for less, or later"
     return Problem(503, "Too slow", detail, retry_after(5))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from logging import getLogger
 from pathlib import Path
-from threading import Event, Lock
+from threading import Event, Lock, Thread
 
 import _duckdb
 
@@ -32,7 +32,7 @@ class Indexing:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._thread = ThreadPoolExecutor(1, "index")
-        self._embedding = ThreadPoolExecutor(1, "embed")
+        self._embedding = False  # whether a thread does
         self._to_embed: set[str] = set()
         self._ending = Event()
         self._under_way: dict[str, Future[None]] = {}
@@ -124,16 +124,27 @@ class Indexing:
                 return
 
     def _embed_later(self, tenant: str) -> None:
-        """Vectors are made in a thread of their own: no search waits for an endpoint."""
+        """Vectors are made in a thread of their own: no search waits for an endpoint. Nor does the
+        process, when it ends: it is a daemon, and what it had made is on disk."""
         with self._lock:
-            if embedder() is None or tenant in self._to_embed:
+            if embedder() is None:
                 return
             self._to_embed.add(tenant)
-        self._embedding.submit(self._embed, tenant)
+            if self._embedding:
+                return
+            self._embedding = True
+        Thread(target=self._embed_all, name="embed", daemon=True).start()
+
+    def _embed_all(self) -> None:
+        while True:
+            with self._lock:  # what is indexed from now on is of the next time
+                if not self._to_embed or self._ending.is_set():
+                    self._embedding = False
+                    return
+                tenant = self._to_embed.pop()
+            self._embed(tenant)
 
     def _embed(self, tenant: str) -> None:
-        with self._lock:
-            self._to_embed.discard(tenant)  # what is indexed from now on is of the next time
         try:
             embed(self._root, tenant, ending=self._ending)
         except (Unreachable, HistoryError, OSError, sqlite3.Error) as error:
@@ -145,4 +156,3 @@ class Indexing:
         """What is being built is given up at the next batch; a start begins it again."""
         self._ending.set()
         self._thread.shutdown(wait=False, cancel_futures=True)
-        self._embedding.shutdown(wait=False, cancel_futures=True)
