@@ -1,6 +1,6 @@
 """Chat sentences judged by hand before the rules of their language were written.
 
-A line of `judged/LANGUAGE.ndjson` is {text, part: tune or held, facts: ["families whose: words"],
+A line of `judged/LANGUAGE.ndjson` is {text, part: tune, held or blind, facts: ["families whose: words"],
 over?: ["whose words"], may?: [facts that count neither way], keep?: [what the plan says],
 missed?: true, since?: the version of the rules before which it was written, if not the first}. No
 facts and nothing over is junk: whatever is found in it is wrong. Failures of the part "tune" alone
