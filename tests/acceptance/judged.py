@@ -5,7 +5,8 @@ facts: ["families whose: words"],
 over?: ["whose words"], may?: [facts that count neither way], keep?: [what the plan says],
 missed?: true, since?: the version of the rules before which it was written, if not the first}. No
 facts and nothing over is junk: whatever is found in it is wrong. The part "tune" was looked at
-while rules were written: it alone has `keep` and `missed`. The part "held" was not, until version 7: its
+while rules were written: it alone has `keep` and `missed`. The part "held" was not, until
+version 7: its
 failures were read before that, and mended by kind. The part "blind" was written before version 7,
 and measured once, after it; whoever changes rules because of it has to say so here.
 `python -m tests.acceptance.judged` prints the table; `-v` lists what fails in the part "tune".
