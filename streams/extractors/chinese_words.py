@@ -22,7 +22,7 @@ _FOLDED = (  # traditional and simplified: the characters of the rules below
     "區区 萬万 億亿 塊块 積积 儲储 貸贷 債债 夢梦 願愿 備备 競竞 撿捡 隻只 窩窝 輛辆 輪轮 艘艘 飛飞 鏡镜 鋪铺 廠厂 險险 銷销 創创 "
     "啟启 啓启 僱雇 裁裁 簽签 約约 錄录 屆届 當当 贏赢 奪夺 冠冠 亞亚 軍军 輸输 針针 確确 徵征 錶表 顆颗 盃杯 櫃柜 烏乌 塗涂 戶户 "
     "臟脏 髒脏 廳厅 館馆 銀银 託托 產产 懶懒 墊垫 徹彻 適适 熬熬 癒愈 蹟迹 湊凑 攢攒 陽阳 週周 歸归 "
-    "憂忧 慘惨 嘆叹 滿满 輕轻 鬆松 樓楼 鄰邻 屆届 領领 隊队 營营 園园 護护 醫医 藥药 導导 遊游 戲戏 譯译"
+    "憂忧 慘惨 嘆叹 滿满 輕轻 鬆松 樓楼 鄰邻 屆届 領领 隊队 營营 園园 護护 醫医 藥药 導导 慣惯 遊游 戲戏 譯译"
 )  # fmt: skip
 _SIMPLIFIED = str.maketrans({pair[0]: pair[1] for pair in _FOLDED.split() if pair[0] != pair[1]})
 

@@ -3,7 +3,7 @@ keep of each, and what nobody would.
 
 A line of `judged/en.ndjson` is {text, keep: [sentences about the user, likes as "like: subject"],
 over?: [words of what ends]}; nothing to keep is junk. The format of the other languages stands
-in `judged.py`: half of their items were held out while the rules were written. All sentences are
+in `judged.py`: some of their items were held out while the rules were written. All sentences are
 our own.
 """
 
@@ -18,16 +18,20 @@ from tests.acceptance.utterances import turn
 JUDGED = items("en")
 CALM = (0.1, 0.2, 0.3, 0.5)
 HELD = {  # recall, precision, items without a fact that may give something
-    "zh": (0.85, 0.86, 2),
-    "ja": (0.85, 0.88, 0),
+    "zh": (0.9, 0.95, 0),
+    "ja": (0.9, 0.95, 0),
     "de": (0.95, 0.95, 0),
     "fr": (0.95, 0.95, 0),
     "es": (0.9, 0.95, 0),
 }
-HELD_SINCE_6 = {"zh": (0.9, 0.75, 2), "ja": (0.9, 0.75, 2)} | dict.fromkeys(
-    ("de", "fr", "es"), (0.9, 0.95, 0)
-)
-"""The same, of the items that were written before version 6 of the rules."""
+BLIND = {  # the same; what version 7 had when it was measured, so that it gets no worse
+    "zh": (0.89, 0.97, 0),
+    "ja": (0.88, 0.94, 1),
+    "de": (0.93, 1.0, 0),
+    "fr": (1.0, 0.93, 1),
+    "es": (0.73, 0.91, 1),
+}
+LEAST = {"tune": (48, 90), "held": (48, 90), "blind": (35, 70)}
 TUNED = [one for language in HELD for one in items(language) if one["part"] == "tune"]
 FIRST_PERSON = re.compile(
     r"我|咱|私|僕|俺|うちの|\b(?:ich|mein|meine|mich|je|mon|ma|moi|yo|mi|me)\b", re.IGNORECASE
@@ -57,22 +61,23 @@ def test_a_tuned_item_gives_what_it_gave_or_is_marked_as_missed(judged: Judged) 
     assert "event_affect" not in plan
 
 
-@pytest.mark.parametrize("since", [1, 6])
+@pytest.mark.parametrize(("part", "bounds"), [("held", HELD), ("blind", BLIND)])
 @pytest.mark.parametrize("language", HELD)
-def test_the_held_part_keeps_its_figures(language: str, since: int) -> None:
-    recall, precision, junk = (HELD_SINCE_6 if since == 6 else HELD)[language]
-    held = (one for one in items(language) if one["part"] == "held")
-    counts = total(one for one in held if one.get("since", 1) == since)
+def test_a_part_keeps_its_figures(
+    language: str, part: str, bounds: dict[str, tuple[float, float, int]]
+) -> None:
+    recall, precision, junk = bounds[language]
+    counts = total(one for one in items(language) if one["part"] == part)
     assert counts.recall >= recall, counts
     assert counts.precision >= precision, counts
     assert counts.junk <= junk, counts
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_both_parts_are_half_without_facts(language: str) -> None:
+def test_all_parts_are_half_without_facts(language: str) -> None:
     for part in PARTS:
         counts = [score(one) for one in items(language) if one["part"] == part]
-        assert len(counts) >= (90 if language in ("zh", "ja") else 48)
+        assert len(counts) >= LEAST[part][language in ("zh", "ja")]
         assert 0.4 < sum(one.silent for one in counts) / len(counts) < 0.6
 
 
