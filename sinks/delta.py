@@ -7,7 +7,6 @@ recognised after a crash. One writer per history: the caller holds the lock.
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -21,18 +20,23 @@ from deltalake import (
     WriterProperties,
     write_deltalake,
 )
-from deltalake.exceptions import DeltaError
+from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from schemas.rows import SNAPSHOT_KEYS, TABLES
 from sinks import panics
 from sinks.disk import trouble
 from sinks.history import LATER
-from sinks.root import HistoryError, HistoryWriteError, is_url, open_root
+from sinks.locations import Location, is_url, location_of
+from sinks.object_store import delta_options
+from sinks.root import HistoryError, HistoryWriteError, open_root
+from sinks.store_errors import refused
 from sinks.tables import COMMIT_ORDER, STORED
 
 OPEN_FOR = 50
 """Versions: a handle takes in again what each commit since it was opened has said, at every commit.
 One that is opened again reads a checkpoint instead, and is six times as fast after 800."""
+OPEN_FOR_IN_STORES = 10
+"""In an object store what each of these commits has said is a request."""
 CONFIGURATION = {
     "delta.checkpointInterval": str(OPEN_FOR),
     # a crash may need the version before the last: only `compact` cuts the log
@@ -65,7 +69,7 @@ WRITER = WriterProperties(
     compression_level=1,
     column_properties={name: _column(name) for name in (*SELDOM_REPEATED, *ASKED_FOR)},
 )
-DECORATION = re.compile("\x1b\\[[0-9;]*m|↳")
+DECORATION = re.compile("\x1b\\[[0-9;]*m|↳|<\\?xml.*", re.DOTALL)
 PLACES = "commit_order"
 """The app whose version a table's own versions are counted from in `commit_order`: it may hold
 files of another table, and what it writes later is newer."""
@@ -76,13 +80,15 @@ UNWRITTEN = -1
 class History:
     """The tables of one history, open for writing.
 
-    A table exists once it has rows. `root` is a folder, or the URL of an object store with the
-    `storage_options` of deltalake; only a folder has a marker.
+    A table exists once it has rows.
     """
 
-    def __init__(self, root: str | Path, storage_options: dict[str, str] | None = None) -> None:
-        self.root = str(root).rstrip("/") if is_url(root) else str(open_root(root))
-        self.storage_options = storage_options
+    def __init__(self, root: str | Location) -> None:
+        self.at = open_root(location_of(root))
+        self.root = str(self.at)
+        self.storage_options = delta_options() if is_url(self.at) else None
+        self._open_for = OPEN_FOR_IN_STORES if is_url(self.at) else OPEN_FOR
+        self.configuration = CONFIGURATION | {"delta.checkpointInterval": str(self._open_for)}
         self._open: dict[str, tuple[DeltaTable, int]] = {}  # and the version it was opened at
 
     def __enter__(self) -> Self:
@@ -103,13 +109,14 @@ class History:
             raise HistoryError(f"no table {name!r}; there are {', '.join(TABLES)}")
         if name in self._open:
             known, opened_at = self._open[name]
-            if known.version() - opened_at < OPEN_FOR:
+            if known.version() - opened_at < self._open_for:
                 return known
         uri = f"{self.root}/{name}"
-        with _refusals(name):
-            if not DeltaTable.is_deltatable(uri, self.storage_options):
+        with self._refusals(name):
+            try:  # `is_deltatable` would keep Python's lock while a store does not answer
+                opened = DeltaTable(uri, storage_options=self.storage_options)
+            except TableNotFoundError:
                 return None
-            opened = DeltaTable(uri, storage_options=self.storage_options)
         self._open[name] = opened, opened.version()
         return opened
 
@@ -139,7 +146,7 @@ class History:
                 mode="append",
                 schema_mode="merge" if table in LATER else None,  # it may lack a column
                 partition_by=None if delta else ["date"],
-                configuration=None if delta else CONFIGURATION,
+                configuration=None if delta else self.configuration,
                 storage_options=None if delta else self.storage_options,
                 writer_properties=WRITER,
                 commit_properties=_commit(app_id, version),
@@ -209,25 +216,37 @@ class History:
     def writing(self, table: str) -> Iterator[None]:
         """Errors in the block are HistoryWriteErrors; what the handle knows goes with them."""
         try:
-            with panics.left_out(), _refusals(table):
+            with panics.left_out(), self._refusals(table):
                 yield
         except BaseException:
             self._open.pop(table, None)  # what the handle knows may be wrong now
             raise
 
+    @contextmanager
+    def _refusals(self, table: str) -> Iterator[None]:
+        """Failures of disk, permission or store as errors of ours."""
+        try:
+            yield
+        except BaseException as error:
+            if not isinstance(error, (DeltaError, OSError)) and not panics.is_panic(error):
+                raise
+            if is_url(self.at) and (fault := refused(error, f"{self.root}/{table}")) is not None:
+                raise fault from None
+            raise HistoryWriteError(f"{table}: {_said(error)}") from error
 
-@contextmanager
-def _refusals(table: str) -> Iterator[None]:
-    """Failures of disk, permission or store as errors of ours."""
-    try:
-        yield
-    except BaseException as error:
-        if not isinstance(error, (DeltaError, OSError)) and not panics.is_panic(error):
-            raise
-        text = trouble(error) or in_a_line(error)
-        if "oncurrent" in text:
-            text += "; another writer is at work on this history: end one of them"
-        raise HistoryWriteError(f"{table}: {text}") from error
+
+def _said(error: BaseException) -> str:
+    """The writer's words in one line, and what to do."""
+    text = trouble(error) or in_a_line(error)
+    if "oncurrent" in text:
+        text += "; another writer is at work on this history: end one of them"
+    return text
+
+
+def was_overtaken(error: HistoryWriteError) -> bool:
+    """Whether another writer was faster: what was to be written has to be looked at again."""
+    text = str(error)
+    return any(sign in text for sign in ("oncurrent", "already exists", "etadata changed"))
 
 
 def in_a_line(error: BaseException) -> str:

@@ -7,7 +7,6 @@ by a hash an entity: only those of entities whose revisions differ are decoded.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -17,7 +16,9 @@ from _duckdb import DuckDBPyConnection
 
 from schemas.memory_kinds import MEMORY_KINDS, OF_USERS, REVISED, STATE, MemoryKind
 from sinks.history import SETTINGS, WATCH, define, quoted
+from sinks.locations import Location
 from sinks.root import HistoryError
+from sinks.store_errors import of_duckdb
 from sinks.views import MEMORY_VIEWS
 
 MEMORY_LIMIT = "1GB"
@@ -62,8 +63,8 @@ FROM {side}.revisions WHERE entity_type IN {kinds} GROUP BY ALL
 
 
 def diff(
-    one: Path,
-    other: Path,
+    one: Location,
+    other: Location,
     *,
     samples: int,
     tenant: str | None = None,
@@ -86,7 +87,7 @@ def diff(
 
 @contextmanager
 def both(
-    one: Path, other: Path, views: Sequence[str], tenant: str | None = None
+    one: Location, other: Location, views: Sequence[str], tenant: str | None = None
 ) -> Iterator[DuckDBPyConnection]:
     """These views of both histories, in the schemas `a` and `b`. Raises HistoryError."""
     with TemporaryDirectory() as spilled, _duckdb.connect(f"{spilled}/diff.duckdb") as db:
@@ -103,6 +104,8 @@ def both(
             db.execute("SET schema = 'main'")
             yield db
         except _duckdb.Error as error:
+            if (failure := of_duckdb(error)) is not None:
+                raise failure from None
             raise HistoryError(f"{one}, {other}: {error}") from error
 
 

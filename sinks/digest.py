@@ -5,7 +5,6 @@ in their own order, so neither the order of arrival nor the memory at hand matte
 """
 
 import hashlib
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -13,6 +12,7 @@ import duckdb
 
 from schemas.task_limits import MAX_ITERATION
 from sinks.history import connect, quoted, table_names
+from sinks.locations import Location
 from sinks.views import MEMORY_VIEWS, SNAPSHOT_KEYS
 
 SOURCE = frozenset({"recorded_at", "date", "src_topic", "src_partition", "src_offset"})
@@ -24,7 +24,7 @@ NARROW = 3  # hex digits: rows are sorted in 4,096 parts, one at a time
 
 
 def digest(
-    root: str | Path, tenant: str | None = None, max_iteration: int = MAX_ITERATION
+    root: Location, tenant: str | None = None, max_iteration: int = MAX_ITERATION
 ) -> dict[str, Any]:
     """{"memory": hex, "log": hex, "tables": {table or view: hex}}.
 

@@ -12,7 +12,9 @@ from urllib.parse import unquote
 
 import _duckdb
 
-from sinks.root import HistoryError
+from sinks.errors import HistoryError
+from sinks.locations import Location
+from sinks.object_store import ObjectPath
 
 READER_VERSION = 1
 """Of the protocol: from 2 on columns may have other names, from 3 on rows may be struck out."""
@@ -22,11 +24,15 @@ class _BeyondUsError(Exception):
     """The log is more than this module reads."""
 
 
-def data_files(db: _duckdb.DuckDBPyConnection, table: Path) -> list[str]:
+def data_files(db: _duckdb.DuckDBPyConnection, table: Location) -> list[str]:
     """The files of a table's newest version, sorted; none for a table without rows.
 
     Raises HistoryError where there is a log that cannot be read.
     """
+    if isinstance(table, ObjectPath):
+        from sinks import object_files
+
+        return object_files.data_files(db, table)
     log = table / "_delta_log"
     if next(log.glob("[0-9]*"), None) is None:  # not even its first commit: a disk may be full
         return []

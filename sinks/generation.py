@@ -12,14 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from sinks.root import (
-    HistoryError,
-    HistoryWriteError,
-    check_is_path,
-    find_root,
-    is_marked,
-    replace,
-)
+from sinks.locations import Location, P, location_of
+from sinks.root import HistoryError, HistoryWriteError, find_root, is_marked, replace
 
 FOLDER = "generations"
 FILE = "generation.json"
@@ -42,7 +36,7 @@ class Pointer(NamedTuple):
     behind: bool = False
 
 
-def pointer(root: Path) -> Pointer:
+def pointer(root: Location) -> Pointer:
     """Which generation is live. Raises HistoryError where the file says nothing of use."""
     try:
         found = Pointer(**json.loads((root / FILE).read_text(encoding="utf-8")))
@@ -56,10 +50,10 @@ def pointer(root: Path) -> Pointer:
     return found
 
 
-def stamp(root: str | Path) -> Stamp:
+def stamp(root: Location) -> Stamp:
     """Changes when another generation goes live: cheap enough for a server to ask each time."""
     try:
-        found = (Path(root) / FILE).stat()
+        found = (root / FILE).stat()
     except FileNotFoundError:
         return 0, 0
     return found.st_ino, found.st_mtime_ns
@@ -85,10 +79,11 @@ def _said(to: Pointer) -> dict[str, str | bool | None]:
     return said
 
 
-def names(root: Path) -> list[str]:
+def names(root: Location) -> list[str]:
     """All generations, `root` first."""
-    found = (path for path in (root / FOLDER).glob("*") if NAME.fullmatch(path.name))
-    return [ROOT, *sorted(path.name for path in found if is_marked(path))]
+    folder = root / FOLDER
+    found = folder.iterdir() if folder.is_dir() else ()
+    return [ROOT, *sorted(one.name for one in found if NAME.fullmatch(one.name) and is_marked(one))]
 
 
 def remove(root: Path, folder: Path) -> None:
@@ -111,7 +106,7 @@ def _erase(folder: Path) -> None:
             shutil.rmtree(folder)
 
 
-def folder_of(root: Path, name: str) -> Path:
+def folder_of(root: P, name: str) -> P:
     """Where a generation's tables lie, whether it exists or not.
 
     Raises HistoryError for an invalid name.
@@ -126,7 +121,7 @@ def folder_of(root: Path, name: str) -> Path:
     return root / FOLDER / name
 
 
-def resolve(root: Path, name: str) -> str:
+def resolve(root: Location, name: str) -> str:
     """A generation's own name: `live` is the live one, `previous` the one before.
 
     Raises HistoryError where none was before.
@@ -140,7 +135,7 @@ def resolve(root: Path, name: str) -> str:
     return known
 
 
-def find(root: Path, name: str) -> Path:
+def find(root: P, name: str) -> P:
     """An existing generation's folder; `live` and `previous` as `resolve` says.
 
     Raises HistoryError where there is none of that name.
@@ -155,31 +150,29 @@ def find(root: Path, name: str) -> Path:
     return folder
 
 
-def own(folder: str | Path) -> Path:
+def own(folder: P) -> P:
     """A path that means the tables in this very folder, whichever generation is live."""
-    at = Path(folder)
-    return at / FOLDER / ROOT if (at / FILE).exists() else at
+    return folder / FOLDER / ROOT if (folder / FILE).exists() else folder
 
 
-def named(path: str | Path, name: str | None) -> Path:
+def named(path: P, name: str | None) -> P:
     """A path that means this generation wherever a history is asked for; None: the live one.
 
     Raises HistoryError where there is no such history or generation.
     """
     if name is None:
-        return Path(path)
+        return path
     root = find_root(path)
     return root / FOLDER / ROOT if name == ROOT else find(root, name)
 
 
-def find_tables(path: str | Path) -> Path:
+def find_tables(path: P) -> P:
     """The folder whose tables answer for a path: a history's live generation, or the generation
     that the path itself names (`DIR/generations/NAME`, for `root` too).
 
     Raises HistoryError where there is no history.
     """
-    check_is_path(path)
-    given = Path(path).absolute()
+    given = location_of(path)
     if given.parent.name == FOLDER and given.name == ROOT:
         return find_root(given.parent.parent)
     root = find_root(given)

@@ -21,9 +21,12 @@ from _duckdb import DuckDBPyConnection, Statement, StatementType
 
 import schemas
 from schemas.task_limits import MAX_ITERATION
+from sinks import explain
+from sinks.errors import HistoryError
 from sinks.files import data_files
 from sinks.generation import find_tables
-from sinks.root import HistoryError
+from sinks.locations import Location
+from sinks.store_errors import of_duckdb
 from sinks.views import ALL_VIEWS, MACROS, SNAPSHOT_KEYS, VIEWS, needs
 
 GENERATED = Path(schemas.__file__).parent / "generated"
@@ -94,24 +97,28 @@ def table_names() -> list[str]:
 
 
 def connect(
-    root: str | Path,
+    root: Location,
     *,
     tenant: str | None = None,
     views: Iterable[str] | None = None,
     locked: bool = False,
+    profiled: bool = False,
     max_iteration: int = MAX_ITERATION,
 ) -> DuckDBPyConnection:
     """The history as it is now; with `tenant` only that tenant's rows, in macros too.
 
     `views` names the tables, views and macros that are wanted (default all): fewer open faster.
     `locked` is for SQL of others: it reads nothing but this history's files. A tenant's filter
-    is a convenience there, not a wall: the files hold all tenants. `max_iteration`: the limit of
+    is a convenience there, not a wall: the files hold all tenants. `profiled`: `sinks.explain` can
+    say what a query has read. `max_iteration`: the limit of
     tasks that say none, where the generation was folded under another than the default.
     Raises HistoryError where there is no history.
     """
     folder = find_tables(root)
     connection = begin()
     define(connection, folder, views, tenant=tenant, max_iteration=max_iteration)
+    if profiled:
+        connection.execute(explain.PROFILE)
     if locked:
         _lock(connection, folder)
     return connection
@@ -128,7 +135,7 @@ def begin() -> DuckDBPyConnection:
 
 def define(
     connection: DuckDBPyConnection,
-    folder: Path,
+    folder: Location,
     views: Iterable[str] | None = None,
     *,
     tenant: str | None = None,
@@ -193,6 +200,8 @@ class Result(NamedTuple):
 
     names: list[str]
     rows: list[tuple[Any, ...]]
+    reading: explain.Reading | None = None
+    """What was read for it, where that was asked for."""
 
     def objects(self) -> list[dict[str, Any]]:
         """The rows by name."""
@@ -200,20 +209,25 @@ class Result(NamedTuple):
 
 
 def query(
-    root: str | Path, sql: str, tenant: str | None = None, max_iteration: int = MAX_ITERATION
+    root: Location,
+    sql: str,
+    tenant: str | None = None,
+    max_iteration: int = MAX_ITERATION,
+    *,
+    profiled: bool = False,
 ) -> Result:
     """Answers one query of somebody else's making; several are refused.
 
     Anything that is not a query is refused before it runs: COPY could write over the history.
-    `max_iteration`: as `connect` has it. Raises QueryError, HistoryError.
+    `max_iteration`, `profiled`: as `connect` has it. Raises QueryError, HistoryError.
     """
     views = _asked_for(sql)
     try:
-        return _answer(root, sql, tenant, max_iteration, views)
+        return _answer(root, sql, tenant, max_iteration, views, profiled)
     except QueryError as error:
         if views is None or not isinstance(error.__cause__, _duckdb.CatalogException):
             raise
-        return _answer(root, sql, tenant, max_iteration, None)  # a name made of pieces
+        return _answer(root, sql, tenant, max_iteration, None, profiled)  # a name made of pieces
 
 
 def _asked_for(sql: str) -> list[str] | None:
@@ -226,10 +240,20 @@ def _asked_for(sql: str) -> list[str] | None:
 
 
 def _answer(
-    root: str | Path, sql: str, tenant: str | None, max_iteration: int, views: list[str] | None
+    root: Location,
+    sql: str,
+    tenant: str | None,
+    max_iteration: int,
+    views: list[str] | None,
+    profiled: bool,
 ) -> Result:
     with connect(
-        root, tenant=tenant, views=views, locked=True, max_iteration=max_iteration
+        root,
+        tenant=tenant,
+        views=views,
+        locked=True,
+        profiled=profiled,
+        max_iteration=max_iteration,
     ) as connection:
         try:
             statements = connection.extract_statements(sql)
@@ -241,10 +265,13 @@ def _answer(
                 raise QueryError(f"{len(statements)} queries given; `sql` answers one at a time")
             sql = _bare(statements[0].query)
             if statements[0].type == StatementType.EXPLAIN:
-                answer = connection.execute(sql)
-                return Result([name for name, *_ in answer.description or ()], answer.fetchall())
-            return read(connection, sql)
+                told = connection.execute(sql)
+                return Result([name for name, *_ in told.description or ()], told.fetchall())
+            answer = read(connection, sql)
+            return answer._replace(reading=explain.reading(connection)) if profiled else answer
         except _duckdb.Error as error:
+            if (failure := of_duckdb(error)) is not None:
+                raise failure from None
             raise QueryError(_as_asked(str(error))) from error
 
 
@@ -297,7 +324,7 @@ def _wire(column: str, kind: str) -> str:
 
 
 def catalog(
-    root: str | Path,
+    root: Location,
     file: str | Path,
     tenant: str | None = None,
     max_iteration: int = MAX_ITERATION,
@@ -341,7 +368,7 @@ def _check_is_query(statement: Statement) -> None:
     raise QueryError(f"{kind.name} is not a query; `sql` takes SELECT, SHOW, DESCRIBE, EXPLAIN")
 
 
-def _lock(connection: DuckDBPyConnection, folder: Path) -> None:
+def _lock(connection: DuckDBPyConnection, folder: Location) -> None:
     connection.execute(f"SET allowed_directories = [{quoted(str(folder) + '/')}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")

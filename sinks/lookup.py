@@ -5,7 +5,6 @@ several times. Here those rows lie in memory, and the views and macros stand on 
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Self
 
 from _duckdb import DuckDBPyConnection
@@ -13,6 +12,7 @@ from _duckdb import DuckDBPyConnection
 from sinks.files import data_files
 from sinks.generation import find_tables
 from sinks.history import begin, define, select
+from sinks.locations import Location
 from sinks.views import SNAPSHOT_KEYS
 
 SNAPSHOTS = frozenset(table for table, _ in SNAPSHOT_KEYS.values())
@@ -25,7 +25,7 @@ class Lookup:
     their windows are partitioned, and nothing else.
     """
 
-    def __init__(self, root: str | Path, tenant: str) -> None:
+    def __init__(self, root: Location, tenant: str) -> None:
         self._folder = find_tables(root)
         self._tenant = tenant
         self._loaded: set[str] = set()

@@ -10,10 +10,11 @@ from __future__ import annotations  # pyarrow-stubs: as in sinks.tables
 
 import json
 import logging
-import os
+import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import IO, NamedTuple
@@ -22,9 +23,11 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from sinks import locks
-from sinks.delta import CONFIGURATION, UNWRITTEN, WRITER, History, in_commit_order, written
+from sinks.delta import UNWRITTEN, WRITER, History, in_commit_order, was_overtaken, written
 from sinks.forgotten import Forgotten
-from sinks.root import OWNER, HistoryError, HistoryWriteError, is_url
+from sinks.locations import Location, create, is_url
+from sinks.root import OWNER, HistoryError, HistoryWriteError
+from sinks.store_errors import PATIENCE, PAUSE, patiently
 from sinks.tables import SCHEMAS, STORED
 
 log = logging.getLogger(__name__)
@@ -53,18 +56,18 @@ class SharedHistory(History):
 
     def __init__(
         self,
-        root: str | Path,
+        root: str | Location,
         owner: Mapping[str, str],
-        storage_options: dict[str, str] | None = None,
     ) -> None:
-        super().__init__(root, storage_options)
+        super().__init__(root)
         self._patience: dict[str, float] = {}
+        self._patience_of_store = PATIENCE if is_url(self.at) else 0.0
         self._guard: IO[str] | None = None
         self._forgotten: Forgotten | None = None
-        if not is_url(root):
-            _claim(Path(self.root), owner)
-            self._guard = _guard(Path(self.root))
-            self._forgotten = Forgotten(Path(self.root))  # nobody is, while the guard is held
+        _claim(self.at, owner)
+        if isinstance(self.at, Path):
+            self._guard = _guard(self.at)
+            self._forgotten = Forgotten(self.at)  # nobody is, while the guard is held
 
     def __exit__(
         self,
@@ -89,7 +92,7 @@ class SharedHistory(History):
 
     def positions(self, app_ids: Iterable[str]) -> dict[str, int]:
         """App -> the last offset up to which every table has its rows; without the unwritten."""
-        tables = [self._newest(name) for name in SCHEMAS]
+        tables = [patiently(partial(self._newest, name)) for name in SCHEMAS]
         found = {
             app: max([written(table, app + WHOLE) for table in tables if table] or [UNWRITTEN])
             for app in app_ids
@@ -140,18 +143,22 @@ class SharedHistory(History):
         upto: Mapping[str, int],
         whole: Mapping[str, int],
     ) -> int:
+        began = time.monotonic()
         for attempt in range(ATTEMPTS):
             with self._locked(table):
-                delta = self._made(table)
-                new = [one for piece in pieces if (one := _unwritten(piece, delta)) is not None]
-                if not new:
-                    return 0
-                transactions = _transactions({one.app_id for one in new}, delta, upto, whole)
                 try:
+                    delta = self._made(table)
+                    new = [one for piece in pieces if (one := _unwritten(piece, delta)) is not None]
+                    if not new:
+                        return 0
+                    transactions = _transactions({one.app_id for one in new}, delta, upto, whole)
                     self._append(table, delta, [one.rows for one in new], transactions)
                 except HistoryWriteError as error:
-                    if attempt == ATTEMPTS - 1 or not _was_overtaken(error):
+                    passing = error.may_pass and time.monotonic() - began < self._patience_of_store
+                    if attempt == ATTEMPTS - 1 or not (passing or was_overtaken(error)):
                         raise
+                    if passing:
+                        time.sleep(PAUSE)
                     log.info("%s; looking again", error)
                     continue
                 return sum(len(one.offsets) for one in new)
@@ -187,7 +194,7 @@ class SharedHistory(History):
                     STORED[table],
                     mode="ignore",
                     partition_by=["date"],
-                    configuration=CONFIGURATION,
+                    configuration=self.configuration,
                     storage_options=self.storage_options,
                 )
             delta = self._newest(table)
@@ -249,14 +256,16 @@ def _transactions(
     return made
 
 
-def _was_overtaken(error: HistoryWriteError) -> bool:
-    text = str(error)
-    return any(sign in text for sign in ("oncurrent", "already exists", "etadata changed"))
-
-
 @contextmanager
-def alone(root: Path) -> Iterator[None]:
-    """The history of sinks that are not running, for one process. Raises HistoryError."""
+def alone(root: Location) -> Iterator[None]:
+    """The history of sinks that are not running, for one process. Raises HistoryError.
+
+    An object store has no lock that ends with its process: there sinks may be running, and what is
+    done must bear that (docs/decisions.md).
+    """
+    if not isinstance(root, Path):
+        yield
+        return
     refusal = (
         f"{root}: a sink is writing this history; end all its sinks (Ctrl-C or SIGTERM), call this "
         "again, then start them: they go on where they ended"
@@ -274,7 +283,7 @@ def _guard(root: Path) -> IO[str]:
     return lock
 
 
-def _claim(root: Path, owner: Mapping[str, str]) -> None:
+def _claim(root: Location, owner: Mapping[str, str]) -> None:
     """Notes whose history this is; refuses one that is somebody else's."""
     if (root / "_store").exists():
         raise HistoryError(
@@ -291,14 +300,14 @@ def _claim(root: Path, owner: Mapping[str, str]) -> None:
         raise HistoryError(f"{root}: another sink's history: {wrong}; name its own folder")
 
 
-def owner_of(root: Path) -> dict[str, str]:
+def owner_of(root: Location) -> dict[str, str]:
     """Whose history it is: `sink` and `cluster`. Raises HistoryError where it is no sink's."""
     if (found := _owner(root)) is None:
         raise HistoryError(f"{root / OWNER}: no such file; no sink writes this history")
     return found
 
 
-def _owner(root: Path) -> dict[str, str] | None:
+def _owner(root: Location) -> dict[str, str] | None:
     try:
         noted: dict[str, str] = json.loads((root / OWNER).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -306,15 +315,10 @@ def _owner(root: Path) -> dict[str, str] | None:
     return noted
 
 
-def _note_owner(root: Path, owner: dict[str, str]) -> dict[str, str]:
+def _note_owner(root: Location, owner: dict[str, str]) -> dict[str, str]:
     """Whose it is from now on: this owner's, or that of who was faster."""
-    fresh = root / f".{OWNER}-{os.getpid()}"
     try:
-        fresh.write_text(json.dumps(owner) + "\n", encoding="utf-8")
-        with suppress(FileExistsError):
-            os.link(fresh, root / OWNER)
+        create(root / OWNER, json.dumps(owner) + "\n")
     except OSError as error:
         raise HistoryWriteError(f"{root / OWNER}: {error.strerror or error}") from error
-    finally:
-        fresh.unlink(missing_ok=True)
     return _owner(root) or owner

@@ -7,12 +7,12 @@ recorded after `known_at` is left out; times are microseconds since 1970-01-01 U
 
 from collections import defaultdict
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from sinks.history import quoted
+from sinks.locations import Location
 from sinks.lookup import Lookup
 from streams.errors import DataRefused
 from streams.reading import FAR, rows
@@ -35,7 +35,7 @@ NOT_TOLD = ("affect", "link", "thread")
 
 
 def session(
-    root: Path,
+    root: Location,
     tenant: str,
     session_id: str,
     *,
@@ -140,7 +140,7 @@ def _bonds(
     }, threads
 
 
-def tasks(root: Path, tenant: str, session_id: str, task_ids: Collection[str]) -> list[Json]:
+def tasks(root: Location, tenant: str, session_id: str, task_ids: Collection[str]) -> list[Json]:
     """The documents of some tasks of a session (schemas.task.TaskDocument), by time."""
     if not task_ids:
         return []
@@ -155,7 +155,7 @@ def tasks(root: Path, tenant: str, session_id: str, task_ids: Collection[str]) -
 
 
 def ended(
-    root: Path, tenant: str, user_id: str, as_of: int, known_at: int | None = None
+    root: Location, tenant: str, user_id: str, as_of: int, known_at: int | None = None
 ) -> list[Json]:
     """What was true of a user and is no more, the last ended first. `followed`: another version of
     the same state took its place."""
@@ -182,7 +182,7 @@ ORDER BY ended_at DESC, state_id LIMIT ?"""
 
 
 def moments(
-    root: Path, tenant: str, user_id: str, as_of: int, known_at: int | None = None
+    root: Location, tenant: str, user_id: str, as_of: int, known_at: int | None = None
 ) -> list[Json]:
     """A user's newest moments of affect, oldest first."""
     known = FAR if known_at is None else known_at
@@ -196,7 +196,7 @@ def moments(
 
 
 def mastery(
-    root: Path, tenant: str, user_id: str, as_of: int, known_at: int | None = None
+    root: Location, tenant: str, user_id: str, as_of: int, known_at: int | None = None
 ) -> list[Json]:
     """A learner's scores by topic after each of the newest lessons, oldest first."""
     known = FAR if known_at is None else known_at
@@ -218,7 +218,7 @@ def mastery(
     ]
 
 
-def steps(root: Path, tenant: str, owners: Collection[str]) -> Json:
+def steps(root: Location, tenant: str, owners: Collection[str]) -> Json:
     """The times at which something changed: `as_of` when it was said, `known_at` when it was
     learnt; the newest of each, oldest first."""
     with Lookup(root, tenant) as about:

@@ -3,7 +3,6 @@
 Every function takes the history's root and a tenant and returns plain JSON-ready values.
 """
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -12,6 +11,7 @@ from _duckdb import DuckDBPyConnection
 from schemas.citation import DIGITS, Citation
 from schemas.time import format_time, parse_time
 from sinks.history import connect, quoted
+from sinks.locations import Location
 from sinks.lookup import Lookup
 from streams.errors import DataRefused, UsageError
 from streams.reading import FAR, rows, the_one
@@ -40,7 +40,7 @@ class ChangedNothing(DataRefused):
 
 
 def timeline(
-    root: Path,
+    root: Location,
     tenant: str,
     key: str,
     *,
@@ -128,7 +128,7 @@ class _Signal(msgspec.Struct):
     takes_back: str | None = None
 
 
-def messages(root: Path, tenant: str, session_id: str) -> Messages:
+def messages(root: Location, tenant: str, session_id: str) -> Messages:
     """In the order in which they came."""
     sql = (
         "SELECT signal_id AS id, occurred_at AS at, user_id, doc, "
@@ -163,7 +163,7 @@ def _listed(db: DuckDBPyConnection, sql: str) -> str:
     return ", ".join(quoted(one) for (one,) in db.execute(sql).fetchall()) or "NULL"
 
 
-def why(root: Path, tenant: str, entity_id: str) -> list[dict[str, Any]]:
+def why(root: Location, tenant: str, entity_id: str) -> list[dict[str, Any]]:
     """The revisions of an entity with the text of their evidence.
 
     A citation of a context pack stands for the id it was made of; that of a turn for all that the
@@ -192,7 +192,7 @@ def why(root: Path, tenant: str, entity_id: str) -> list[dict[str, Any]]:
     return found
 
 
-def user_of_state(root: Path, tenant: str, state_id: str) -> str:
+def user_of_state(root: Location, tenant: str, state_id: str) -> str:
     """Whose state it is. Raises DataRefused where no revision tells of it."""
     with Lookup(root, tenant) as about:
         about.load("revisions", "entity_id = ? AND entity_type = 'state'", state_id)
@@ -249,7 +249,7 @@ def _only(db: DuckDBPyConnection, sql: str, citation: Citation) -> str:
 
 
 def dead_letters(
-    root: Path,
+    root: Location,
     tenant: str | None,
     reason: str | None,
     *,
@@ -274,7 +274,7 @@ def dead_letters(
         return rows(db, sql, *given)
 
 
-def reasons(root: Path, tenant: str | None) -> list[dict[str, Any]]:
+def reasons(root: Location, tenant: str | None) -> list[dict[str, Any]]:
     """How many dead letters there are of each `reason`, the most frequent first: `letters`, and
     `last`, when the newest was recorded."""
     with connect(root, tenant=tenant, views=["dead_letters"]) as db:
@@ -285,7 +285,7 @@ def reasons(root: Path, tenant: str | None) -> list[dict[str, Any]]:
         )
 
 
-def dead_letter(root: Path, tenant: str | None, letter: str) -> dict[str, Any]:
+def dead_letter(root: Location, tenant: str | None, letter: str) -> dict[str, Any]:
     """One dead letter with its original bytes. `others`: how many more stand under this id, for a
     file that was written again has its lines twice."""
     with connect(root, tenant=tenant, views=["dead_letters"]) as db:

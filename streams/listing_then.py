@@ -5,11 +5,11 @@ Here the log's narrow columns are read: who had spoken by then, and of those tha
 much. Times are microseconds since 1970-01-01 UTC.
 """
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from schemas.time import parse_time
 from sinks.history import quoted
+from sinks.locations import Location
 from sinks.lookup import Lookup
 from streams.reading import rows
 
@@ -36,7 +36,7 @@ class Then(NamedTuple):
         return f"epoch_us(occurred_at) <= {self.as_of} AND epoch_us(recorded_at) <= {self.known_at}"
 
 
-def users(root: Path, tenant: str, asked: Then) -> list[Json]:
+def users(root: Location, tenant: str, asked: Then) -> list[Json]:
     """The last active first: {user_id, last_active, turns, sessions, states}."""
     planned = f"SELECT user_id, NULL, occurred_at FROM plans WHERE {asked.sql}"
     with Lookup(root, tenant) as about:
@@ -57,7 +57,7 @@ def users(root: Path, tenant: str, asked: Then) -> list[Json]:
     ]
 
 
-def sessions(root: Path, tenant: str, asked: Then, user_id: str | None = None) -> list[Json]:
+def sessions(root: Location, tenant: str, asked: Then, user_id: str | None = None) -> list[Json]:
     """The last active first: {session_id, user_id, last_active, turns}; `user_id` is the first who
     spoke in it. With one, only those in which this user had spoken."""
     spoke = _spoke("session_id", asked)

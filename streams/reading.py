@@ -8,7 +8,6 @@ Every function takes the history's root and a tenant and returns plain JSON-read
 import time
 from collections.abc import Collection, Sequence
 from datetime import date, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,6 +17,7 @@ from schemas.memory_kinds import OF_USERS, REVISED, Listed
 from schemas.time import DAY, EPOCH, format_time, parse_time
 from sinks.generation import find_tables
 from sinks.history import connect, read
+from sinks.locations import Location
 from sinks.lookup import Lookup
 from streams.errors import DataRefused, UsageError
 from streams.files.manifest import rules_of
@@ -71,7 +71,7 @@ def _document(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def session(
-    root: Path,
+    root: Location,
     tenant: str,
     session_id: str,
     as_of: int | None,
@@ -112,7 +112,7 @@ def _latest_turn(about: Lookup, session_id: str, since: int) -> int | None:
 
 
 def _session_as_of(
-    root: Path, tenant: str, session_id: str, as_of: int, rules: Rules, known_at: int | None
+    root: Location, tenant: str, session_id: str, as_of: int, rules: Rules, known_at: int | None
 ) -> dict[str, Any]:
     from streams.folds import documents
 
@@ -122,7 +122,7 @@ def _session_as_of(
 
 
 def _session_rows(
-    root: Path, tenant: str, session_id: str, as_of: int, rules: Rules, known_at: int | None
+    root: Location, tenant: str, session_id: str, as_of: int, rules: Rules, known_at: int | None
 ) -> "Rows":
     from streams.files.refold import refold
     from streams.folds.session_state import HEADER
@@ -134,7 +134,7 @@ def _session_rows(
 
 
 def session_then(
-    root: Path,
+    root: Location,
     tenant: str,
     session_id: str,
     as_of: int,
@@ -156,7 +156,7 @@ def session_then(
     return expire(documents.session(entity, rules), latest, as_of, rules), tasks
 
 
-def task(root: Path, tenant: str, task_id: str, session_id: str | None) -> dict[str, Any]:
+def task(root: Location, tenant: str, task_id: str, session_id: str | None) -> dict[str, Any]:
     """The task's document."""
     with connect(root, tenant=tenant, views=["task_current"]) as db:
         sql = "SELECT session_id, doc FROM task_current WHERE tenant = ? AND task_id = ?"
@@ -173,7 +173,7 @@ def task(root: Path, tenant: str, task_id: str, session_id: str | None) -> dict[
 
 
 def states(
-    root: Path, tenant: str, owner: str | None, as_of: int, known_at: int | None
+    root: Location, tenant: str, owner: str | None, as_of: int, known_at: int | None
 ) -> list[dict[str, Any]]:
     """What was true at a time, of a user or of all, as known at another."""
     with Lookup(root, tenant) as about:
@@ -206,7 +206,7 @@ def _state(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "payload": msgspec.json.decode(payload) if isinstance(payload, str) else payload}
 
 
-def user(root: Path, tenant: str, user_id: str, as_of: int | None = None) -> dict[str, Any]:
+def user(root: Location, tenant: str, user_id: str, as_of: int | None = None) -> dict[str, Any]:
     """Everything known of a user: profile, states, other lists of memory, mood. As of a past time
     they are folded again from the records up to then; of a user who came later, nothing is known.
     """
@@ -237,7 +237,7 @@ def user(root: Path, tenant: str, user_id: str, as_of: int | None = None) -> dic
 
 
 def known_of(
-    root: Path, tenant: str, user_id: str, at: int, known_at: int | None
+    root: Location, tenant: str, user_id: str, at: int, known_at: int | None
 ) -> dict[str, Any]:
     """What stood of a user at a time, as known at another: `states` with the mood's among them, and
     the other lists of memory. Empty lists for an unknown user."""
@@ -246,7 +246,13 @@ def known_of(
 
 
 def _folded(
-    root: Path, tenant: str, user_id: str, as_of: int, known_at: int | None = None, *, turns: bool
+    root: Location,
+    tenant: str,
+    user_id: str,
+    as_of: int,
+    known_at: int | None = None,
+    *,
+    turns: bool,
 ) -> "Rows":
     """A user's rows as the records up to a time make them, without what was recorded later than
     `known_at`; without `turns` what plans alone make.

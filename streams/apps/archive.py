@@ -6,7 +6,6 @@ a person gets their own turns and what was answered to them, never what the othe
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,6 +14,7 @@ from _duckdb import DuckDBPyConnection
 from schemas.time import format_time
 from sinks.erasure import OF_SESSION, conditions, scope
 from sinks.history import columns, connect, quoted, read
+from sinks.locations import Location
 from streams.files.stored_records import LINE, OFFSET, PLACE, SAID, more, plan_order
 
 FORMAT, VERSION = "turnfold", 1
@@ -62,7 +62,7 @@ JSON = ("before", "after", "payload", "doc")
 """Columns that hold JSON."""
 
 
-def export(root: Path, tenant: str, user_id: str) -> Iterator[bytes]:
+def export(root: Location, tenant: str, user_id: str) -> Iterator[bytes]:
     """The archive, line by line: a header, the records that were folded, what memory made of them,
     and an end with the number of lines. Nothing at all for a user of whom nothing is held.
 

@@ -21,6 +21,7 @@ from sinks.delta import History
 from sinks.forgotten import Forgotten, Unfinished
 from sinks.generation import LIVE, ROOT, find, folder_of, names, own, remove, remove_leftovers
 from sinks.history import connect
+from sinks.locations import Location
 from sinks.root import find_root, is_shared
 from sinks.shared import alone
 from sinks.tables import to_arrow
@@ -48,14 +49,14 @@ LAST_RECORDED = "SELECT max(epoch_us(recorded_at)) FROM ({}) WHERE session_id = 
 ELSEWHERE = "Kafka's topics and the workers' tables still hold them: docs/sink.md says until when"
 
 
-def compact(history: Path) -> dict[str, Any]:
+def compact(history: Location) -> dict[str, Any]:
     """Merges small files; table -> what was done. Raises HistoryError where there is none."""
     root = find_root(history)
-    if is_shared(root):
+    if is_shared(root) or not isinstance(root, Path):
         with alone(root):
             return dict(maintenance.compact(root))
     with writing(root, borrow=True) as (_, tables):
-        return dict(maintenance.compact(tables.root))
+        return dict(maintenance.compact(tables.at))
 
 
 def forget(

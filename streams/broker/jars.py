@@ -1,6 +1,6 @@
-"""Kafka's jars: a pinned list with checksums, fetched once into the user's cache.
+"""A Java program's jars: a pinned list with checksums, fetched once into the user's cache.
 
-The list is `kafka-VERSION.sha256` beside this file, written by scripts/kafka-jars. jgo is the
+Kafka's list is `kafka-VERSION.sha256` beside this file, written by scripts/kafka-jars. jgo is the
 Maven client; TURNFOLD_MAVEN names another repository than Maven Central, such as a mirror.
 """
 
@@ -15,6 +15,7 @@ from pathlib import Path
 from streams.errors import Unreachable
 
 VERSION = "4.1.2"  # 4.2 to 4.4 lose the end of a transaction (docs/operations.md)
+KAFKA = Path(__file__).parent / f"kafka-{VERSION}.sha256"
 PARALLEL = 8
 TRIES = 3
 
@@ -33,10 +34,9 @@ class Jar:
         return f"{self.artifact}-{self.version}.jar"
 
 
-def pinned() -> tuple[Jar, ...]:
-    """The jars of VERSION; each line of the list is `sha256  group:artifact:version`."""
-    lines = (Path(__file__).parent / f"kafka-{VERSION}.sha256").read_text().splitlines()
-    return tuple(_jar(*line.split()) for line in lines)
+def pinned(listed: Path = KAFKA) -> tuple[Jar, ...]:
+    """The jars of a list; each line of it is `sha256  group:artifact:version`."""
+    return tuple(_jar(*line.split()) for line in listed.read_text().splitlines())
 
 
 def _jar(sha256: str, name: str) -> Jar:
@@ -44,23 +44,24 @@ def _jar(sha256: str, name: str) -> Jar:
     return Jar(group, artifact, version, sha256)
 
 
-def cache_folder() -> Path:
-    """Where the jars are kept: $XDG_CACHE_HOME/turnfold/kafka-VERSION."""
+def cache_folder(listed: Path = KAFKA) -> Path:
+    """Where the jars are kept: $XDG_CACHE_HOME/turnfold/kafka-VERSION, by the list's name."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "turnfold" / f"kafka-{VERSION}"
+    return Path(home) / "turnfold" / listed.stem
 
 
-def classpath(say: Callable[[str], None] = lambda _: None) -> str:
+def classpath(say: Callable[[str], None] = lambda _: None, listed: Path = KAFKA) -> str:
     """Every jar, fetched where it is missing or damaged; `say` hears of what takes long.
 
     Raises Unreachable where a jar cannot be fetched or is not the pinned one.
     """
-    folder = cache_folder()
+    folder = cache_folder(listed)
     folder.mkdir(parents=True, exist_ok=True)
-    jars = pinned()
+    jars = pinned(listed)
     missing = [jar for jar in jars if not is_intact(folder / jar.file_name, jar)]
     if missing:
-        say(f"fetching {len(missing)} of Kafka {VERSION}'s {len(jars)} jars into {folder}")
+        program = listed.stem.capitalize().replace("-", " ")
+        say(f"fetching {len(missing)} of {program}'s {len(jars)} jars into {folder}")
         fetch(missing, folder)
     return os.pathsep.join(str(folder / jar.file_name) for jar in jars)
 
@@ -101,7 +102,7 @@ def _fetch(jar: Jar, partial: Path, folder: Path) -> None:
                 artifact.cached_path.unlink(missing_ok=True)  # jgo would take half a file as whole
             if not left:
                 raise Unreachable(
-                    f"{jar.file_name}: cannot be fetched: {error}. Kafka's jars come from Maven "
+                    f"{jar.file_name}: cannot be fetched: {error}. Jars come from Maven "
                     "Central; behind a proxy set HTTPS_PROXY, for a mirror TURNFOLD_MAVEN"
                 ) from error
     if not is_intact(path, jar):

@@ -11,7 +11,7 @@ from streams.commands.query_commands import asked_at
 
 @click.command()
 @options.argument("user_id", help="Id of the user.")
-@options.asked_history
+@options.asked_folder
 @click.option("--query", help="The user's question; turns about it are recalled.")
 @click.option("--session", help="Current session: what was decided in it is shown.")
 @click.option("--max-tokens", type=int, default=800, show_default=True, help="Token budget.")

@@ -2,10 +2,10 @@
 
 import sys
 from base64 import b64encode
-from pathlib import Path
 
 import click
 
+from sinks.locations import Location
 from streams import output
 from streams.commands import options
 from streams.commands.kafka import replay
@@ -24,7 +24,7 @@ def dlq() -> None:
 @options.any_tenant
 @options.as_json
 @options.fails_in_a_line
-def dlq_list(history: Path, reason: str | None, tenant: str | None, as_json: bool) -> None:
+def dlq_list(history: Location, reason: str | None, tenant: str | None, as_json: bool) -> None:
     """List dead letters: where they were read and what was wrong."""
     from streams import listing
 
@@ -44,7 +44,7 @@ def dlq_list(history: Path, reason: str | None, tenant: str | None, as_json: boo
 @click.option("--raw", is_flag=True, help="Print only the stored bytes.")
 @options.as_json
 @options.fails_in_a_line
-def dlq_show(letter: str, history: Path, tenant: str | None, raw: bool, as_json: bool) -> None:
+def dlq_show(letter: str, history: Location, tenant: str | None, raw: bool, as_json: bool) -> None:
     """Show one dead letter with its stored content.
 
     In JSON, `payload` is text with escapes for bytes that are no UTF-8; `payload_base64` has the

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from sinks.locations import Location, is_url, location_of
 from streams import event_loop, output
 from streams.commands import options
 from streams.errors import ConfigurationError, UsageError
@@ -89,10 +90,15 @@ def backfill(
 
 
 @click.command()
-@options.argument("a", help="A generation of --history (live: the current one), or a folder.")
-@options.argument("b", help="The generation or folder to compare with A.")
+@options.argument(
+    "a", help="A generation of --history (live: the current one), or a folder or URL."
+)
+@options.argument("b", help="The generation, folder or URL to compare with A.")
 @click.option(
-    "--history", envvar="TURNFOLD_HISTORY", type=options.FOLDER, help="Folder of the history."
+    "--history",
+    envvar="TURNFOLD_HISTORY",
+    type=options.LOCATION,
+    help="Folder of the history, or its URL.",
 )
 @click.option(
     "--samples",
@@ -131,11 +137,13 @@ def diff(
 CHANGES = ("added", "gone", "changed")
 
 
-def _side(name: str, history: Path | None) -> Path:
-    """The folder that a name, or a path, means."""
+def _side(name: str, history: Location | None) -> Location:
+    """The place that a name, a path or a URL means."""
     from sinks.generation import find, find_tables
     from sinks.root import HistoryError, find_root
 
+    if is_url(name):
+        return find_tables(location_of(name))
     if history is not None:
         try:
             return find(find_root(history), name)
@@ -144,7 +152,7 @@ def _side(name: str, history: Path | None) -> Path:
                 raise
     elif not Path(name).is_dir():
         raise UsageError(f"{name}: no such folder; to name a generation give --history, too")
-    return find_tables(name)
+    return find_tables(Path(name))
 
 
 def _say_diff(found: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from sinks.locations import Location
 from streams import event_loop, output
 from streams.commands import options
 from streams.observing import logs
@@ -16,7 +17,7 @@ from streams.observing import logs
 
 @click.command()
 @options.bootstrap
-@options.history
+@options.located_history
 @click.option(
     "--name", default="sink", help="Name that all sinks of a history share. Default: sink."
 )
@@ -49,7 +50,7 @@ from streams.observing import logs
 @options.fails_in_a_line
 def sink(
     bootstrap: str | None,
-    history: Path,
+    history: Location,
     name: str,
     instance: str | None,
     roll_mb: float,
@@ -86,6 +87,11 @@ def sink(
     if generation is not None:
         if generation in RESERVED:
             raise click.UsageError(f"--generation {generation}: reserved; choose another name")
+        if not isinstance(history, Path):
+            raise click.UsageError(
+                "--generation: a generation in an object store cannot be promoted yet; sink "
+                "this one into a folder (docs/object-stores.md)"
+            )
         history = folder_of(open_root(history), generation)
         history.parent.mkdir(exist_ok=True)
     began = time.monotonic()
@@ -101,7 +107,7 @@ def sink(
 
 async def _sink(
     settings: Any,
-    history: Path,
+    history: Location,
     wanted: Any,
     constants: dict[str, Any],
     observing: options.Observing,
@@ -253,7 +259,10 @@ def reset(
 @options.argument("letters", nargs=-1, help="Ids as `dlq list` shows them. Default: all.")
 @options.bootstrap
 @click.option(
-    "--history", envvar="TURNFOLD_HISTORY", type=options.FOLDER, help="Folder of the history."
+    "--history",
+    envvar="TURNFOLD_HISTORY",
+    type=options.LOCATION,
+    help="Folder of the history, or its URL.",
 )
 @click.option("--from-topic", is_flag=True, help="Read the letters from the topic dead-letters.")
 @click.option(
@@ -272,7 +281,7 @@ def reset(
 def replay(
     letters: tuple[str, ...],
     bootstrap: str | None,
-    history: Path | None,
+    history: Location | None,
     from_topic: bool,
     reasons: tuple[str, ...],
     tenant: str | None,

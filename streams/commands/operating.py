@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from sinks.locations import Location
 from streams import output
 from streams.commands import options
 from streams.errors import DataRefused
@@ -15,7 +16,7 @@ from streams.errors import DataRefused
 @options.any_tenant
 @options.as_json
 @options.fails_in_a_line
-def digest(history: Path, tenant: str | None, as_json: bool) -> None:
+def digest(history: Location, tenant: str | None, as_json: bool) -> None:
     """Print a hash of the memory and one of the log.
 
     To compare histories: equal memory has equal hashes, whichever way it was made.
@@ -32,7 +33,7 @@ def digest(history: Path, tenant: str | None, as_json: bool) -> None:
 
 @click.command()
 @options.argument("file", type=options.FOLDER, help="DuckDB file to write.")
-@options.asked_history
+@options.asked_folder
 @options.any_tenant
 @options.as_json
 @options.fails_in_a_line
@@ -48,10 +49,10 @@ def catalog(file: Path, history: Path, tenant: str | None, as_json: bool) -> Non
 
 
 @click.command()
-@options.history
+@options.located_history
 @options.as_json
 @options.fails_in_a_line
-def compact(history: Path, as_json: bool) -> None:
+def compact(history: Location, as_json: bool) -> None:
     """Merge small files into larger ones.
 
     Of session, task and profile documents only the newest per key and day is kept. Run it daily if
@@ -94,7 +95,7 @@ def forget(user_id: str, history: Path, tenant: str, yes: bool, as_json: bool) -
 @options.asked_history
 @options.tenant
 @options.fails_in_a_line
-def export(user_id: str, history: Path, tenant: str) -> None:
+def export(user_id: str, history: Location, tenant: str) -> None:
     """Write all that is held of a user, as JSON lines.
 
     Of a session with other users, only this user's turns and their answers are included.

@@ -15,9 +15,11 @@ import click
 from schemas.dead_letters import REASONS
 from sinks.disk import TROUBLES, trouble
 from sinks.generation import find_tables, named
+from sinks.locations import Location, is_url, location_of
 from sinks.root import HistoryError
+from sinks.store_errors import of_duckdb
 from streams import output
-from streams.errors import TurnfoldError
+from streams.errors import ConfigurationError, TurnfoldError
 from streams.observing import logs
 from streams.pipeline.retention import ABOUT, MEANING, check_days
 
@@ -30,15 +32,33 @@ SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
 class _Path(click.Path):
-    """A path; an empty one is refused, for Python takes it for the current folder."""
+    """A path; an empty one is refused, for Python takes it for the current folder. `in_stores`: it
+    may be the URL of an object store, too."""
+
+    def __init__(self, *, in_stores: bool = False) -> None:
+        super().__init__(path_type=Path)
+        self._in_stores = in_stores
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
             self.fail("is empty; give a path, or leave it out", param, ctx)
-        return super().convert(value, param, ctx)
+        if not is_url(value):
+            return super().convert(value, param, ctx)
+        try:
+            if self._in_stores:
+                return location_of(value)
+            raise ConfigurationError(IN_FOLDERS.format(ctx.command.name if ctx else "this"))
+        except (HistoryError, ConfigurationError) as error:
+            output.note(f"turnfold: {error}")
+            raise click.exceptions.Exit(error.exit_code) from None
 
 
-FOLDER = _Path(path_type=Path)
+IN_FOLDERS = (
+    "{} does not work on an object store yet; copy the history into a folder and name that one. "
+    "docs/object-stores.md lists what does: sink, compact, diff and the commands that read"
+)
+FOLDER = _Path()
+LOCATION = _Path(in_stores=True)
 REASON = click.Choice(REASONS)
 COMPRESSION = click.Choice(["none", "gzip", "snappy", "lz4", "zstd"])
 
@@ -78,6 +98,13 @@ history = click.option(
     required=True,
     type=FOLDER,
     help="Folder of the history.",
+)
+located_history = click.option(
+    "--history",
+    envvar="TURNFOLD_HISTORY",
+    required=True,
+    type=LOCATION,
+    help="Folder of the history, or its URL in an object store (s3://BUCKET/PREFIX).",
 )
 _generation = click.option(
     "--generation", metavar="NAME", help="Generation to read. Default: the live one."
@@ -144,6 +171,7 @@ EXTRAS = {
     "httpx": "llm", "tenacity": "llm", "prometheus_client": "serve", "aiohttp": "kafka",
     "uvicorn": "serve", "fastapi": "serve", "starlette": "serve", "httptools": "serve",
     "numpy": "embeddings", "mcp": "mcp", "mcp_types": "mcp", "httpx2": "mcp",
+    "obstore": "object-stores", "fsspec": "object-stores",
 }  # fmt: skip
 """Modules that the core install leaves out, and what brings them."""
 
@@ -178,6 +206,9 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
                 _give_up_stdout()
             raise click.exceptions.Exit(3 if error.errno in MISTAKEN else 1) from None
         except Exception as error:
+            if (failure := of_duckdb(error)) is not None:
+                output.note(f"turnfold: {failure}")
+                raise click.exceptions.Exit(failure.exit_code) from None
             said = trouble(error)  # DuckDB's and others' errors name no number
             if said is None:
                 raise
@@ -246,19 +277,26 @@ def observed(function: Callable[..., R]) -> Callable[..., R]:
 def asked_history(function: Callable[..., R]) -> Callable[..., R]:
     """`--history` and `--generation` of a command that reads: its `history` means what they say.
     Refused where the generation has constants that this version does not know."""
+    return located_history(_generation(_asked(function)))
 
+
+def asked_folder(function: Callable[..., R]) -> Callable[..., R]:
+    """The same, of a command that reads folders only."""
+    return history(_generation(_asked(function)))
+
+
+def _asked(function: Callable[..., R]) -> Callable[..., R]:
     @fails_in_a_line
     @functools.wraps(function)
-    def wrapped(history: Path, generation: str | None, **given: Any) -> R:
+    def wrapped(history: Location, generation: str | None, **given: Any) -> R:
         asked = named(history, generation)
         rules_of(asked)
         return function(history=asked, **given)
 
-    with_both: Callable[..., R] = history(_generation(wrapped))
-    return with_both
+    return wrapped
 
 
-def rules_of(asked: Path) -> "Rules":
+def rules_of(asked: Location) -> "Rules":
     """The rules of the generation that answers for a path. Raises HistoryError,
     ConfigurationError."""
     from streams.files import manifest

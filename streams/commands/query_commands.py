@@ -2,10 +2,10 @@
 
 import sys
 import time
-from pathlib import Path
 
 import click
 
+from sinks.locations import Location
 from streams import output
 from streams.commands import options
 
@@ -33,18 +33,28 @@ def _now() -> int:
     default="table",
     help="Form of the result. Default: table.",
 )
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Run the query and print what it has read, instead of its result.",
+)
 @options.any_tenant
 @options.as_json
 @options.fails_in_a_line
-def sql(query: str, history: Path, format: str, tenant: str | None, as_json: bool) -> None:
+def sql(
+    query: str, history: Location, format: str, explain: bool, tenant: str | None, as_json: bool
+) -> None:
     """Query the history in SQL (DuckDB), read-only.
 
     Example: turnfold sql --history memory "SELECT intent, count(*) FROM events GROUP BY ALL"
     """
     from sinks.history import query as ask
 
-    found = ask(history, query, tenant, options.rules_of(history).max_iteration)
-    if as_json or format == "json":
+    rules = options.rules_of(history)
+    found = ask(history, query, tenant, rules.max_iteration, profiled=explain)
+    if found.reading is not None:
+        _say_read(found.reading._asdict() | {"rows": len(found.rows)}, as_json or format == "json")
+    elif as_json or format == "json":
         output.say_json(found.objects())
     elif format == "csv":
         import csv
@@ -58,6 +68,17 @@ def sql(query: str, history: Path, format: str, tenant: str | None, as_json: boo
             output.note(f"the first {SHOWN:,} of {len(found.rows):,} rows; --format csv gives all")
 
 
+def _say_read(read: dict[str, int], as_json: bool) -> None:
+    if as_json:
+        output.say_json(read)
+        return
+    output.say(f"files        {read['files']:,} of {read['of']:,}")
+    output.say(f"bytes read   {read['bytes']:,}")
+    if read["requests"]:
+        output.say(f"requests     {read['requests']:,}")
+    output.say(f"rows found   {read['rows']:,}")
+
+
 @click.command()
 @options.argument("session_id", help="Id of the session.")
 @options.asked_history
@@ -65,7 +86,9 @@ def sql(query: str, history: Path, format: str, tenant: str | None, as_json: boo
 @options.tenant
 @options.as_json
 @options.fails_in_a_line
-def session(session_id: str, history: Path, as_of: str | None, tenant: str, as_json: bool) -> None:
+def session(
+    session_id: str, history: Location, as_of: str | None, tenant: str, as_json: bool
+) -> None:
     """Show a session: document and context, now or as of a time.
 
     Example: turnfold session emma-move --history turnfold-demo --as-of 2026-03-05
@@ -86,7 +109,7 @@ def session(session_id: str, history: Path, as_of: str | None, tenant: str, as_j
 @options.tenant
 @options.as_json
 @options.fails_in_a_line
-def task(task_id: str, history: Path, session: str | None, tenant: str, as_json: bool) -> None:
+def task(task_id: str, history: Location, session: str | None, tenant: str, as_json: bool) -> None:
     """Show a task: plan, recursions, tool results and status."""
     from streams import reading, text_output
 
@@ -101,7 +124,7 @@ def task(task_id: str, history: Path, session: str | None, tenant: str, as_json:
 @options.tenant
 @options.as_json
 @options.fails_in_a_line
-def user(user_id: str, history: Path, as_of: str | None, tenant: str, as_json: bool) -> None:
+def user(user_id: str, history: Location, as_of: str | None, tenant: str, as_json: bool) -> None:
     """Show a user: profile, states, preferences and mood."""
     from streams import reading, text_output
 
@@ -118,7 +141,7 @@ def user(user_id: str, history: Path, as_of: str | None, tenant: str, as_json: b
 @options.as_json
 @options.fails_in_a_line
 def state(
-    history: Path,
+    history: Location,
     user: str | None,
     as_of: str | None,
     known_at: str | None,
@@ -147,7 +170,7 @@ def state(
 @options.tenant
 @options.as_json
 @options.fails_in_a_line
-def why(entity_id: str, history: Path, tenant: str, as_json: bool) -> None:
+def why(entity_id: str, history: Location, tenant: str, as_json: bool) -> None:
     """Show how an entity changed, why, and by what evidence.
 
     Example: turnfold why emma-home --history turnfold-demo
@@ -164,7 +187,7 @@ def why(entity_id: str, history: Path, tenant: str, as_json: bool) -> None:
 @options.tenant
 @options.as_json
 @options.fails_in_a_line
-def timeline(key: str, history: Path, tenant: str, as_json: bool) -> None:
+def timeline(key: str, history: Location, tenant: str, as_json: bool) -> None:
     """List the turns of a session or user in order."""
     from streams import listing, text_output
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @options.argument("text", required=False, help="Words to search for, in any language.")
-@options.asked_history
+@options.asked_folder
 @options.tenant
 @click.option("--user", help="Only this user's events and states.")
 @click.option("--session", help="Only this session.")

@@ -2,12 +2,11 @@
 
 import time
 from datetime import date
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from sinks.root import replace
+from sinks.locations import Location, replace
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.extractors.naming import OURS
 from streams.folds.rules import Rules
@@ -100,7 +99,7 @@ class Generation(msgspec.Struct, kw_only=True):
         return self.settings.extractor or self.run_extractor
 
 
-def load(folder: Path) -> Generation | None:
+def load(folder: Location) -> Generation | None:
     """What a folder's generation says of itself; None where `backfill` has not made it.
 
     Raises ConfigurationError for a file that cannot be read.
@@ -122,7 +121,7 @@ def load(folder: Path) -> Generation | None:
     return found
 
 
-def rules_of(folder: Path) -> Rules:
+def rules_of(folder: Location) -> Rules:
     """The rules that a generation is folded and read under; the defaults where none are named.
 
     Raises ConfigurationError for constants that this version does not know or allow.
@@ -136,7 +135,7 @@ def rules_of(folder: Path) -> Rules:
         ) from None
 
 
-def note_constants(folder: Path, name: str, rules: Rules, *, is_new: bool) -> None:
+def note_constants(folder: Location, name: str, rules: Rules, *, is_new: bool) -> None:
     """Notes the constants that workers fold under, in the folder of a generation that a sink
     writes: its readers use them. Raises ConfigurationError where it `is_new` no more and has
     others."""
@@ -154,7 +153,7 @@ def note_constants(folder: Path, name: str, rules: Rules, *, is_new: bool) -> No
                             ended_at=now))  # fmt: skip
 
 
-def save(folder: Path, generation: Generation) -> None:
+def save(folder: Location, generation: Generation) -> None:
     """Replaces the file in one step; on disk when it returns. Raises TurnfoldError."""
     text = msgspec.json.format(msgspec.json.encode(generation).decode())
     try:

@@ -6,11 +6,11 @@ duplicate, in the same order as far as the history shows it.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from schemas.events import Turn
 from sinks.history import connect, quoted
+from sinks.locations import Location
 from streams.files.applier import Place
 from streams.files.stored_records import (
     LINE,
@@ -34,7 +34,7 @@ ORDER = f"recorded_at, src_topic, src_partition, {OFFSET}"
 
 
 def refold(
-    root: Path,
+    root: Location,
     tenant: str,
     session_id: str,
     rules: Rules,
@@ -51,7 +51,7 @@ def refold(
 
 
 def _of_session(
-    root: Path, tenant: str, session_id: str, until: int | None, known_at: int | None
+    root: Location, tenant: str, session_id: str, until: int | None, known_at: int | None
 ) -> Iterator[Given]:
     union = " UNION ALL BY NAME ".join(
         f"SELECT recorded_at, {PLACE}, doc, {more(table)} AS more FROM {table} "
@@ -68,7 +68,7 @@ def _of_session(
 
 
 def refold_user(
-    root: Path,
+    root: Location,
     tenant: str,
     user_id: str,
     rules: Rules,
@@ -96,7 +96,7 @@ def _session(table: str) -> str:
 
 
 def of_user(
-    root: Path,
+    root: Location,
     tenant: str,
     user_id: str,
     until: int | None = None,

@@ -43,7 +43,7 @@ PROCESSES = AT_ONCE
 
 
 def backfill(
-    history: str | Path, name: str, settings: Settings, progress: Progress | None = None
+    history: Path, name: str, settings: Settings, progress: Progress | None = None
 ) -> Generation:
     """Makes a generation out of the live one, continues with it, or reads on what came since.
 

@@ -60,7 +60,7 @@ class Switched(NamedTuple):
 
 
 def promote(
-    history: str | Path, name: str, progress: Progress | None = None, *, behind: bool = False
+    history: Path, name: str, progress: Progress | None = None, *, behind: bool = False
 ) -> Switched:
     """Makes a generation live. Raises HistoryError, ConfigurationError; nothing is switched then.
 
@@ -133,9 +133,7 @@ def _check_fresh(live: Path, folder: Path, name: str) -> None:
         )
 
 
-def rollback(
-    history: str | Path, progress: Progress | None = None, *, behind: bool = False
-) -> Switched:
+def rollback(history: Path, progress: Progress | None = None, *, behind: bool = False) -> Switched:
     """Makes the generation live that was before, with what has come since. Raises as `promote`."""
     root = find_root(history)
     at = pointer(root)
@@ -203,14 +201,14 @@ def _take_positions(live: Store, store: Store) -> None:
     store.write_values(positions)
 
 
-def drop(history: str | Path, name: str) -> None:
+def drop(history: Path, name: str) -> None:
     """Removes a generation that is not live. Raises HistoryError, ConfigurationError."""
     with dropping(history, name):
         pass
 
 
 @contextmanager
-def dropping(history: str | Path, name: str) -> Iterator[Path | None]:
+def dropping(history: Path, name: str) -> Iterator[Path | None]:
     """Removes a generation that is not live, when the block has removed what it has elsewhere:
     if that fails it stays, and the same call continues. None in a history of sinks without
     such a generation: a killed call may have left something elsewhere.
@@ -238,7 +236,7 @@ def mark_dropped(folder: Path) -> None:
     (folder / DROPPED).touch()
 
 
-def listed(history: str | Path) -> list[dict[str, Any]]:
+def listed(history: Path) -> list[dict[str, Any]]:
     """All generations with what they were made with, and their bytes on disk: `own_bytes` would
     be free if it were dropped, `shared_bytes` not."""
     root = find_root(history)

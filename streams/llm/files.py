@@ -33,7 +33,7 @@ Progress = Callable[[str, int, int, int], None]
 
 
 def extract(
-    history: str | Path,
+    history: Path,
     settings: LlmSettings,
     *,
     again: bool = False,

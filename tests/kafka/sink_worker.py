@@ -6,8 +6,8 @@ import logging
 import os
 import signal
 from collections import Counter
-from pathlib import Path
 
+from sinks.locations import Location, location_of
 from sinks.shared import SharedHistory
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.sink.options import SinkOptions, owner
@@ -17,7 +17,7 @@ from streams.kafka.sink.sink import Sink
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--bootstrap", required=True)
-    parser.add_argument("--history", type=Path, required=True)
+    parser.add_argument("--history", type=location_of, required=True)
     parser.add_argument("--name", required=True)
     parser.add_argument("--instance")
     parser.add_argument("--roll-bytes", type=int, default=200_000)
@@ -40,7 +40,7 @@ def main() -> None:
     asyncio.run(_run(KafkaSettings.plain(given.bootstrap), given.history, options))
 
 
-async def _run(settings: KafkaSettings, history: Path, options: SinkOptions) -> None:
+async def _run(settings: KafkaSettings, history: Location, options: SinkOptions) -> None:
     whose = await owner(settings, options)
     with SharedHistory(history, whose) as tables:
         sink = Sink(settings, tables, options)

@@ -19,6 +19,7 @@ from aiokafka import AIOKafkaProducer
 from sinks.delta import History
 from sinks.digest import digest
 from sinks.history import connect
+from sinks.locations import Location
 from sinks.root import HistoryError
 from sinks.shared import SharedHistory
 from streams.broker import Broker
@@ -64,7 +65,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Log]:
         yield Log(broker, tmp_path_factory.mktemp("log"))
 
 
-def run(settings: KafkaSettings, history: Path, **options: Any) -> SinkCounts:
+def run(settings: KafkaSettings, history: Location, **options: Any) -> SinkCounts:
     """A sink in this process, until it has written what there is."""
 
     async def inside() -> SinkCounts:
@@ -80,8 +81,11 @@ def run(settings: KafkaSettings, history: Path, **options: Any) -> SinkCounts:
 class Process:
     """A sink in a process of its own."""
 
-    def __init__(self, broker: Broker, history: Path, name: str, *more: str) -> None:
-        self._file = history.parent / f"{uuid4()}.out"
+    def __init__(
+        self, broker: Broker, history: Location, name: str, *more: str, said: Path | None = None
+    ) -> None:
+        folder = said or Path(str(history)).parent
+        self._file = folder / f"{uuid4()}.out"
         with self._file.open("wb") as out:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "tests.kafka.sink_worker", "--bootstrap", broker.bootstrap,
@@ -109,13 +113,13 @@ class Process:
         self.process.wait()
 
 
-def count(history: Path, table: str) -> int:
+def count(history: Location, table: str) -> int:
     with connect(history, views=[table]) as db:
         (found,) = db.execute(f"SELECT count(*) FROM {table}").fetchall()
     return int(found[0])
 
 
-def wait_until_read(log: Log, history: Path) -> None:
+def wait_until_read(log: Log, history: Location) -> None:
     """Until the tables have all that is append-only."""
     tables = {"events", "revisions", "links", "affects"}
     headers = [dict(one.headers)["table"].decode() for one in log.messages]

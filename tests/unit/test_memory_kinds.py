@@ -34,7 +34,7 @@ every_kind = pytest.mark.parametrize("kind", MEMORY_KINDS, ids=lambda kind: kind
 def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DuckDBPyConnection]:
     """A history without rows."""
     folder: Path = tmp_path_factory.mktemp("empty")
-    with connect(open_root(str(folder / "history"))) as found:
+    with connect(open_root(folder / "history")) as found:
         yield found
 
 

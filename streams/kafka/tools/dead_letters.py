@@ -1,12 +1,12 @@
 """Dead letters, out of a history or straight from their topic."""
 
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 from aiokafka.errors import KafkaError
 
 from sinks.history import connect
+from sinks.locations import Location
 from streams.errors import Unreachable
 from streams.kafka.client.aiokafka_internals import KafkaConsumer
 from streams.kafka.client.settings import KafkaSettings
@@ -34,7 +34,9 @@ class Letter(NamedTuple):
         return f"{self.src_topic}:{self.src_partition}:{self.src_offset}"
 
 
-def of_history(history: Path, tenant: str | None = None, place: str | None = None) -> list[Letter]:
+def of_history(
+    history: Location, tenant: str | None = None, place: str | None = None
+) -> list[Letter]:
     """All dead letters of a history, oldest first. `place`: of the others only those that were
     replayed, which tell whether the letter of that place was refused again."""
     sql = (

@@ -92,7 +92,7 @@ class EmbeddedBackend:
 
     def __init__(
         self,
-        root: str | Path,
+        root: Path,
         extractor: str | None = None,
         retention: int | None = None,
         model: "LlmSettings | None" = None,

@@ -1,0 +1,125 @@
+"""A real S3 server on the loopback: S3Proxy, from Maven Central, over a temporary folder.
+
+    with S3Server.start(folder) as server:
+        os.environ.update(server.environ())
+
+Its jars are listed with their checksums beside this file, written by scripts/s3proxy-jars.
+"""
+
+import os
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
+
+from streams.broker import jars, java, ports
+from streams.broker.config import HOST
+from streams.broker.process import spawn
+
+JARS = Path(__file__).parent / "s3proxy-4.1.0.sha256"
+KEY, SECRET = "TURNFOLDTESTKEY00001", "turnfold-test-secret"
+BUCKET = "memory"
+STARTS_WITHIN = 60.0
+ENDS_WITHIN = 20.0
+LOGGING = """
+<configuration><appender name="out" class="ch.qos.logback.core.ConsoleAppender">
+<encoder><pattern>%d %-5level %logger{20} %msg%n</pattern></encoder></appender>
+<root level="warn"><appender-ref ref="out"/></root></configuration>
+"""
+NAMES = (
+    "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT", "AWS_ALLOW_HTTP", "AWS_REGION",
+    "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_EC2_METADATA_DISABLED",
+)  # fmt: skip
+
+
+class S3Server:
+    """One running server; `folder` has a folder for each bucket."""
+
+    def __init__(self, folder: Path, port: int, process: subprocess.Popen[bytes]) -> None:
+        self.folder = folder
+        self.port = port
+        self._process = process
+
+    @classmethod
+    def start(cls, folder: Path, say: Callable[[str], None] = lambda _: None) -> Self:
+        """A server that answers, with the bucket BUCKET."""
+        buckets = folder / "buckets"
+        (buckets / BUCKET).mkdir(parents=True)
+        (port,) = ports.free(1)
+        settings = {
+            "s3proxy.endpoint": f"http://{HOST}:{port}",
+            "s3proxy.authorization": "aws-v2-or-v4",
+            "s3proxy.identity": KEY,
+            "s3proxy.credential": SECRET,
+            "jclouds.provider": "filesystem-nio2",
+            "jclouds.filesystem.basedir": str(buckets),
+        }
+        properties, logging = folder / "s3proxy.properties", folder / "logback.xml"
+        properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        logging.write_text(LOGGING)
+        command = [
+            str(java.find()), "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+            f"-Dlogback.configurationFile={logging}", "-cp", jars.classpath(say, JARS),
+            "org.gaul.s3proxy.Main", "--properties", str(properties),
+        ]  # fmt: skip
+        log = folder / "s3proxy.log"
+        server = cls(buckets, port, spawn(command, log, tied=True))
+        deadline = time.monotonic() + STARTS_WITHIN
+        while not server._answers():
+            if time.monotonic() > deadline or server._process.poll() is not None:
+                server.stop()
+                raise AssertionError(f"S3Proxy does not start:\n{log.read_text()[-3000:]}")
+            time.sleep(0.05)
+        return server
+
+    def _answers(self) -> bool:
+        try:
+            urllib.request.urlopen(f"http://{HOST}:{self.port}/", timeout=5).close()
+        except urllib.error.HTTPError as error:
+            error.close()
+            return True
+        except OSError:
+            return False
+        return True
+
+    def stop(self) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(ENDS_WITHIN)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def environ(self, port: int | None = None) -> dict[str, str]:
+        """What a client needs, as an operator sets it; `port`: of a proxy in front."""
+        return {
+            "AWS_ENDPOINT_URL_S3": f"http://{HOST}:{port or self.port}",
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": KEY,
+            "AWS_SECRET_ACCESS_KEY": SECRET,
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+
+    def url(self, prefix: str) -> str:
+        """A history's place in the bucket."""
+        return f"s3://{BUCKET}/{prefix}"
+
+    def objects(self, prefix: str) -> list[str]:
+        """The keys below a prefix, as they lie on disk."""
+        found = (self.folder / BUCKET / prefix).rglob("*")
+        return sorted(str(one.relative_to(self.folder / BUCKET)) for one in found if one.is_file())
+
+
+def without_settings() -> dict[str, str]:
+    """This process's environment without any of an object store."""
+    return {name: value for name, value in os.environ.items() if name not in NAMES}

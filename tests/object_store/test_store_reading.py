@@ -1,0 +1,230 @@
+"""A history in a bucket, asked by the commands: the same answers, and never a write."""
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import _duckdb
+import pytest
+
+from sinks import maintenance
+from sinks.history import connect
+from sinks.maintenance import compact
+from sinks.object_store import ObjectPath
+from sinks.shared import Piece, SharedHistory
+from sinks.tables import to_arrow
+from tests.command import environment, turnfold
+from tests.object_store.s3_server import S3Server
+from tests.unit.test_shared_history import OWNER, piece
+
+pytestmark = pytest.mark.long
+
+ASKED = (
+    ("sql", "SELECT event_id, occurred_at, user_input FROM event_current ORDER BY ALL"),
+    ("sql", "SHOW TABLES"),
+    ("session", "emma-move"),
+    ("session", "emma-move", "--as-of", "2026-03-05"),
+    ("user", "emma", "--as-of", "2026-03-05"),
+    ("state", "--user", "emma"),
+    ("why", "emma-home"),
+    ("timeline", "emma"),
+    ("digest",),
+    ("dlq", "list"),
+)
+NOT_YET: tuple[tuple[str, ...], ...] = (
+    ("run", "-"),
+    ("serve",),
+    ("search", "Emma"),
+    ("context", "emma"),
+    ("catalog", "memory.duckdb"),
+    ("forget", "emma", "--yes"),
+    ("backfill", "--generation", "new"),
+    ("promote", "new"),
+    ("rollback",),
+    ("generations", "list"),
+    ("extract",),
+    ("mcp",),
+    ("dev",),
+)
+WRITES = (
+    "COPY (SELECT 1) TO '{url}/evil.csv'",
+    "COPY (SELECT 1) TO '{url}/events/evil.parquet' (FORMAT parquet)",
+    "ATTACH '{url}/evil.duckdb'",
+    "EXPORT DATABASE '{url}/evil'",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "CREATE SECRET (TYPE s3, KEY_ID 'a', SECRET 'b')",
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("demo") / "h"
+    done = turnfold("demo", "--history", root)
+    assert done.code == 0, done.err
+    return root
+
+
+@pytest.fixture(scope="module")
+def copied(s3: S3Server, folder: Path) -> str:
+    """The same history in the bucket, each file put there."""
+    import obstore
+    from obstore.store import S3Store
+
+    prefix, given = f"copied/{uuid4()}", s3.environ()
+    store = S3Store(
+        "memory",
+        endpoint=given["AWS_ENDPOINT_URL_S3"],
+        access_key_id=given["AWS_ACCESS_KEY_ID"],
+        secret_access_key=given["AWS_SECRET_ACCESS_KEY"],
+        region="us-east-1",
+        client_options={"allow_http": True},
+    )
+    for file in folder.rglob("*"):
+        inside = file.relative_to(folder)
+        if file.is_file() and not inside.parts[0].startswith(("_store", "_search")):
+            obstore.put(store, f"{prefix}/{inside}", file.read_bytes())
+    return s3.url(prefix)
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=" ".join)
+def test_a_bucket_answers_what_the_folder_answers(
+    asked: tuple[str, ...], folder: Path, copied: str, settings: dict[str, str]
+) -> None:
+    json = () if asked[0] == "export" else ("--json",)
+    here = turnfold(*asked, "--history", folder, *json)
+    there = turnfold(*asked, "--history", copied, *json, env=environment(**settings))
+    assert (there.code, there.out) == (here.code, here.out), there.err
+    assert here.code == 0, here.err
+
+
+def test_an_export_and_a_comparison_read_the_bucket(
+    folder: Path, copied: str, settings: dict[str, str]
+) -> None:
+    env = environment(**settings)
+    done = turnfold("export", "emma", "--history", copied, env=env)
+    here = turnfold("export", "emma", "--history", folder)
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[1:] == here.out.splitlines()[1:]  # the first has the time
+    done = turnfold("diff", str(folder), copied, "--json", "--fail-on-change", env=env)
+    assert done.code == 0, done.err
+    assert all(row["same"] for row in done.json()["kinds"] if sum(map(int, [row["same"]])))
+
+
+@pytest.mark.parametrize("asked", NOT_YET, ids=" ".join)
+def test_a_command_that_does_not_work_there_says_so(
+    asked: tuple[str, ...], copied: str, settings: dict[str, str], tmp_path: Path
+) -> None:
+    done = turnfold(
+        *asked, "--history", copied, env=environment(**settings), cwd=tmp_path, input=b""
+    )
+    assert done.code == 3
+    assert len(done.err.splitlines()) == 1
+    assert "does not work on an object store yet" in done.err
+    assert "docs/object-stores.md" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("sql", WRITES)
+def test_sql_writes_nothing_into_the_bucket(
+    sql: str, copied: str, settings: dict[str, str], s3: S3Server
+) -> None:
+    """Neither by the command, nor by a connection that somebody forgot to check or to lock."""
+    root = ObjectPath(copied)
+    before = s3.objects(root.key)
+    done = turnfold("sql", sql.format(url=copied), "--history", copied, env=environment(**settings))
+    assert done.code == 2, done.err
+    for locked in (True, False):
+        with (
+            connect(root, views=["events"], locked=locked) as db,
+            pytest.raises((_duckdb.Error, OSError)),
+        ):
+            db.execute(sql.format(url=copied))
+            raise OSError("was not refused") if "SECRET" not in sql else OSError
+    assert s3.objects(root.key) == before
+
+
+def test_other_prefixes_of_the_bucket_are_not_read_by_sql(
+    copied: str, root: ObjectPath, settings: dict[str, str]
+) -> None:
+    (root / "secret.csv").write_text("a,b\n1,2\n")
+    sql = f"SELECT * FROM read_csv('{root}/secret.csv')"
+    done = turnfold("sql", sql, "--history", copied, env=environment(**settings))
+    assert done.code == 2
+    assert "1" not in done.out
+
+
+def test_explain_shows_that_days_and_owners_are_pruned(root: ObjectPath) -> None:
+    """5 days of 20,000 moments each, whose texts cannot be compressed."""
+    with SharedHistory(root, OWNER) as history:
+        for day in range(1, 6):
+            moments = [moment(day, at) for at in range(day * 20_000, (day + 1) * 20_000)]
+            offsets = [row[-2] for row in moments]
+            some = Piece("a", offsets, to_arrow("affects", moments))
+            history.write({"affects": [some]}, {"a": offsets[-1]}, {})
+    whole = read("SELECT * FROM affects", root)
+    one = read("SELECT * FROM affects WHERE date = '1970-01-04'", root)
+    where = "date = '1970-01-04' AND user_id = 'u3'"
+    owner = read(f"SELECT user_id, v FROM affects WHERE {where}", root)
+    assert (whole["files"], whole["of"], whole["rows"]) == (5, 5, 100_000)
+    assert (one["files"], one["of"], one["rows"]) == (1, 5, 20_000)
+    assert (owner["files"], owner["rows"]) == (1, 20_000)
+    # the first file is opened too, to learn the columns
+    assert 0 < owner["bytes"] <= one["bytes"] < whole["bytes"] / 2
+
+
+def moment(day: int, at: int) -> tuple[Any, ...]:
+    text = sha256(b"%d" % at).hexdigest()
+    return (f"e{at}", f"u{day}", None, 0.0, 0.0, 0.0, text, (), 1.0, False, at, "default", at,
+            "history", 0, at, day)  # fmt: skip
+
+
+def read(sql: str, root: ObjectPath) -> Any:
+    done = turnfold("sql", sql, "--explain", "--json", "--history", str(root))
+    assert done.code == 0, done.err
+    return done.json()
+
+
+def test_compact_merges_files_while_a_sink_is_open(root: ObjectPath, s3: S3Server) -> None:
+    with SharedHistory(root, OWNER) as history:
+        for at in range(8):
+            history.write({"threads": [piece([at])]}, {"a": at}, {})
+        report = compact(root)
+        assert report["threads"]["files_before"] == 8
+        assert report["threads"]["files_after"] == 1
+        assert history.write({"threads": [piece([8])]}, {"a": 8}, {}) == 1
+        assert history.positions(["a"]) == {"a": 8}
+    with connect(root, views=["threads"]) as db:
+        found = db.execute("SELECT src_offset FROM threads ORDER BY ALL").fetchall()
+    assert found == [(at,) for at in range(9)]
+    names = [one for one in s3.objects(root.key) if one.endswith(".parquet") and "date=" in one]
+    assert len(names) == 10  # the old ones stay for a week: somebody may be reading them
+
+
+def test_compact_loses_nothing_that_a_sink_writes_meanwhile(
+    root: ObjectPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its reading of the documents and its commit a sink adds one, twice."""
+    with SharedHistory(root, OWNER) as history:
+        history.write({"profiles": [profiles([1, 2])]}, {"a": 2}, {})
+        later = [3, 4]
+        rewrite = maintenance._rewrite
+
+        def overtaken(*given: Any) -> None:
+            if later:
+                at = later.pop(0)
+                history.write({"profiles": [profiles([at])]}, {"a": at}, {})
+            rewrite(*given)
+
+        monkeypatch.setattr(maintenance, "_rewrite", overtaken)
+        report = compact(root)
+    assert report["profiles"]["rows_dropped"] == 3
+    with connect(root, views=["profiles"]) as db:
+        found = db.execute("SELECT user_id, src_offset FROM profiles ORDER BY ALL").fetchall()
+    assert found == [("u", 4)]
+
+
+def profiles(offsets: list[int]) -> Piece:
+    rows = [("u", at, "{}", "default", at, "history", 0, at, 1) for at in offsets]
+    return Piece("a", offsets, to_arrow("profiles", rows))
