@@ -5,12 +5,14 @@ A table's files are only added to, but for `compact`, `forget` and a rebuilt gen
 read once is brought up to date from the files that came since, or read again where any went.
 """
 
+import atexit
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from threading import Lock, Timer
+from typing import NamedTuple
 
 from _duckdb import DuckDBPyConnection
 
@@ -27,11 +29,21 @@ KEPT: ContextVar["Kept | None"] = ContextVar("KEPT", default=None)
 """What a `Lookup` of the same history takes its rows from."""
 
 
-class Kept:
-    """A tenant's rows that fit the conditions of `tables`, in a database in memory. A condition is
-    SQL without parameters."""
+class Part(NamedTuple):
+    """Rows of a table that fit a condition (SQL without parameters), with these columns or all."""
 
-    def __init__(self, folder: Path, tenant: str, tables: Mapping[str, str]) -> None:
+    where: str
+    columns: tuple[str, ...] | None = None
+
+
+Tables = Mapping[str, tuple[Part, ...]]
+"""What is kept of each table; a column that a part does not have is NULL in it."""
+
+
+class Kept:
+    """A tenant's rows in a database in memory."""
+
+    def __init__(self, folder: Path, tenant: str, tables: Tables) -> None:
         self.where = folder, tenant
         self.tables = tables
         self.db = begin()
@@ -43,21 +55,33 @@ class Kept:
         """Brings the rows up to date."""
         with self._lock:
             told(self.db)
-            for table, where in self.tables.items():
-                self._refresh(table, where)
+            for table, parts in self.tables.items():
+                self._refresh(table, parts)
 
-    def _refresh(self, table: str, where: str) -> None:
+    def _refresh(self, table: str, parts: tuple[Part, ...]) -> None:
         folder, tenant = self.where
         known, files = self._files.get(table), data_files(self.db, folder / table)
         if known == files:
             return
         if known is not None and set(known) <= set(files):
-            new, begins = sorted(set(files) - set(known)), f"INSERT INTO main.{table}"
+            new, begins = sorted(set(files) - set(known)), f"INSERT INTO main.{table} BY NAME"
         else:
             new, begins = files, f"CREATE OR REPLACE TABLE main.{table} AS"
-        rows = select(table, new, tenant=tenant, more=table in SNAPSHOTS)
-        self.db.execute(f"{begins} {rows} AND ({where})")
+        more = table in SNAPSHOTS
+        rows = " UNION ALL BY NAME ".join(
+            f"({select(table, new, tenant=tenant, more=more, only=one.columns)} AND ({one.where}))"
+            for one in parts
+        )
+        self.db.execute(f"{begins} {rows}")
         self._files[table] = files
+
+    def has(self, table: str, wanted: Sequence[str] | None) -> bool:
+        """Whether a table is kept with these columns, or with all."""
+        names = [one.columns for one in self.tables.get(table, ())]
+        if not names or None in names:
+            return bool(names)
+        held = {name for some in names for name in some or ()}
+        return wanted is not None and held.issuperset(wanted)
 
     def cursor(self) -> DuckDBPyConnection:
         """A connection to the rows, with a schema of its own for what one question makes."""
@@ -81,9 +105,7 @@ _lock = Lock()
 
 
 @contextmanager
-def kept(
-    root: str | Path, tenant: str, owner: str, tables: Callable[[], Mapping[str, str]]
-) -> Iterator[None]:
+def kept(root: str | Path, tenant: str, owner: str, tables: Tables) -> Iterator[None]:
     """Lookups of a history, meanwhile and in this thread, take an owner's rows from memory."""
     folder = find_tables(root)
     key = folder, tenant, owner
@@ -92,15 +114,9 @@ def kept(
         if found is not None:
             _all.move_to_end(key)
     if found is None:
-        found = Kept(folder, tenant, tables())
-        timer = Timer(SECONDS, forget, [key])
-        timer.daemon = True
-        timer.start()
+        found = Kept(folder, tenant, tables)
     found.refresh()
-    with _lock:
-        _all[key] = found
-        while len(_all) > MOST:
-            _all.popitem(last=False)
+    _keep(key, found)
     token = KEPT.set(found)
     try:
         yield
@@ -108,8 +124,29 @@ def kept(
         KEPT.reset(token)
 
 
+def _keep(key: tuple[Path, str, str], found: Kept) -> None:
+    with _lock:
+        if key in _all:
+            return
+        _all[key] = found
+        while len(_all) > MOST:
+            _all.popitem(last=False)
+    timer = Timer(SECONDS, forget, [key])
+    timer.daemon = True  # the process may end before
+    timer.start()
+
+
+def owners() -> list[tuple[Path, str, str]]:
+    """Of whom something is kept: folder, tenant, owner."""
+    with _lock:
+        return list(_all)
+
+
 def forget(key: tuple[Path, str, str] | None = None) -> None:
     """Lets go of an owner's rows, or of all."""
     with _lock:
         for one in [key] if key else list(_all):
             _all.pop(one, None)
+
+
+atexit.register(forget)

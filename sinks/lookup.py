@@ -46,7 +46,7 @@ class Lookup:
         self, table: str, where: str, *given: Any, columns: Sequence[str] | None = None
     ) -> None:
         """Reads the rows that fit a condition (SQL with `?`), with these columns or all."""
-        if self._kept and table in self._kept.tables:
+        if self._kept and self._kept.has(table, columns):
             rows = f"SELECT {_listed(columns)} FROM main.{table} WHERE true"
         else:
             rows = self._in_files(table, columns)
