@@ -17,7 +17,8 @@ from tests.inspector.browsing import expects, watched
 from tests.serving.serving import Server, serving
 
 IDS = (
-    "../../etc/passwd", "a%2Fb", "100% sure", "x.json", "?q=1#top", "a&b=c;d \\", "smile 😀 é\u0301 中文",
+    "../../etc/passwd", "a%2Fb", "100% sure", "x.json", "?q=1#top", "a&b=c;d \\",
+    "smile 😀 é\u0301 中文",
     "\u202egnp.exe \u2066iso\u2069", "<script>alert(1)</script>",
     "'\"><img src=x onerror=alert(1)>",
     "</style><style>*{display:none} {{7*7}}", "x" * 128, "//evil.example", "events",
