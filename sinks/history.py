@@ -128,9 +128,14 @@ def begin() -> DuckDBPyConnection:
     """A database in memory with nothing in it yet; `WATCH` is told."""
     connection = _duckdb.connect()
     connection.execute(SETTINGS)
+    told(connection)
+    return connection
+
+
+def told(connection: DuckDBPyConnection) -> None:
+    """Tells `WATCH` of a connection on which a question is asked."""
     if watch := WATCH.get():
         watch(connection)
-    return connection
 
 
 def define(

@@ -380,6 +380,7 @@ MACROS: dict[str, str] = {
     **analyst_views.MACROS,
 }
 _ABOUT = {kind.view: kind.about for kind in MEMORY_KINDS if kind.view}
+SNAPSHOTS = frozenset(table for table, _ in SNAPSHOT_KEYS.values())
 ABOUT: dict[str, str] = {
     **{view: _ABOUT[view] for view in SNAPSHOT_KEYS},
     "event_current": "Each turn once, in its final form.",

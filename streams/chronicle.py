@@ -7,19 +7,21 @@ recorded after `known_at` is left out; times are microseconds since 1970-01-01 U
 
 from collections import defaultdict
 from collections.abc import Collection
+from contextlib import AbstractContextManager
 from typing import Any
 
 import msgspec
 
 from sinks.history import quoted
+from sinks.kept import Part, kept
 from sinks.locations import Location
 from sinks.lookup import Lookup
 from streams.errors import DataRefused
-from streams.reading import FAR, rows
+from streams.reading import FAR, HELD, load_revisions, rows
 
 Json = dict[str, Any]
 
-ENDED, MOMENTS, LESSONS, STEPS = 100, 1000, 500, 2000
+ENDED, MOMENTS, LESSONS, STEPS, SESSIONS = 100, 300, 300, 2000, 20
 """The newest that are told of each."""
 SPINE = (
     "tenant", "event_id", "session_id", "user_id", "status", "occurred_at", "recorded_at",
@@ -30,8 +32,25 @@ CHANGED = (
     "tenant", "revision_id", "owner_id", "entity_type", "entity_id", "kind", "op", "after",
     "reason", "evidence_event_ids", "plan_id", "seq", "recorded_at",
 )  # fmt: skip
+LASTING = (*HELD, "kind", "op", "plan_id")
+"""Of revisions, what tells what a user's memory was like at any time; `before`, half of their text,
+counts only of what is gone."""
+SPOKEN = ("tenant", "event_id", "session_id", "user_id", "occurred_at", "recorded_at")
 NOT_TOLD = ("affect", "link", "thread")
 """Entities whose changes are told otherwise: the mood, and how turns belong together."""
+
+
+def of_user(root: Location, tenant: str, user_id: str) -> AbstractContextManager[None]:
+    """Whatever is asked of a user meanwhile is asked of memory, once it has been read."""
+    whose, user = f"owner_id = {quoted(user_id)}", Part(f"user_id = {quoted(user_id)}")
+    return kept(root, tenant, f"user {user_id}", {
+        "revisions": (
+            Part(f'{whose} AND "after" IS NOT NULL', LASTING),
+            Part(f'{whose} AND "after" IS NULL', (*LASTING, "before")),
+        ),
+        "events": (user._replace(columns=SPOKEN),),
+        "affects": (user,), "profiles": (user,), "plans": (user,),
+    })  # fmt: skip
 
 
 def session(
@@ -154,6 +173,23 @@ def tasks(root: Location, tenant: str, session_id: str, task_ids: Collection[str
 # --- a person -----------------------------------------------------------------------------------
 
 
+def sessions(
+    root: Location, tenant: str, user_id: str, as_of: int, known_at: int | None = None
+) -> list[Json]:
+    """The sessions in which a user had spoken, the last one first: `turns` are theirs."""
+    known = FAR if known_at is None else known_at
+    with Lookup(root, tenant) as about:
+        about.load(
+            "events", "user_id = ? AND epoch_us(occurred_at) <= ? AND epoch_us(recorded_at) <= ?",
+            user_id, as_of, known, columns=SPOKEN,
+        )  # fmt: skip
+        sql = (
+            "SELECT session_id, count(DISTINCT event_id) AS turns, max(occurred_at) AS last_active "
+            "FROM events WHERE session_id IS NOT NULL GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT ?"
+        )
+        return rows(about.db, sql, SESSIONS)
+
+
 def ended(
     root: Location, tenant: str, user_id: str, as_of: int, known_at: int | None = None
 ) -> list[Json]:
@@ -161,7 +197,7 @@ def ended(
     the same state took its place."""
     known = FAR if known_at is None else known_at
     with Lookup(root, tenant) as about:
-        about.load("revisions", "owner_id = ? AND entity_type = 'state'", user_id)
+        load_revisions(about, "owner_id = ? AND entity_type = 'state'", user_id)
         sql = """
 WITH version AS (
     SELECT *, CAST(state.valid_from AS TIMESTAMPTZ) AS begins,

@@ -11,7 +11,7 @@ from schemas.time import parse_time
 from sinks.history import quoted
 from sinks.locations import Location
 from sinks.lookup import Lookup
-from streams.reading import rows
+from streams.reading import load_revisions, rows
 
 Json = dict[str, Any]
 
@@ -57,15 +57,10 @@ def users(root: Location, tenant: str, asked: Then) -> list[Json]:
     ]
 
 
-def sessions(root: Location, tenant: str, asked: Then, user_id: str | None = None) -> list[Json]:
+def sessions(root: Location, tenant: str, asked: Then) -> list[Json]:
     """The last active first: {session_id, user_id, last_active, turns}; `user_id` is the first who
-    spoke in it. With one, only those in which this user had spoken."""
+    spoke in it."""
     spoke = _spoke("session_id", asked)
-    if user_id is not None:
-        spoke += (
-            f" AND session_id IN (SELECT session_id FROM events WHERE {asked.sql} "
-            f"AND user_id = {quoted(user_id)})"
-        )
     with Lookup(root, tenant) as about:
         about.define("events")
         page = _page(about, asked, spoke)
@@ -116,12 +111,10 @@ def _counts(
 
 def _states(about: Lookup, asked: Then, page: dict[str, str]) -> dict[str, int]:
     """How many states of each user held, the mood not among them."""
-    about.load("revisions", f"owner_id IN ({_listed(page)}) AND entity_type = 'state'")
+    mood = "kind IS DISTINCT FROM 'long_mood_state'"  # most revisions may be its own
+    load_revisions(about, f"owner_id IN ({_listed(page)}) AND entity_type = 'state' AND {mood}")
     at, known = (f"make_timestamptz({one})" for one in (asked.as_of, asked.known_at))
-    sql = (
-        f"SELECT owner_id, count(*) AS n FROM state_as_of({at}, {known}) "
-        "WHERE kind <> 'long_mood_state' GROUP BY 1"
-    )
+    sql = f"SELECT owner_id, count(*) AS n FROM state_as_of({at}, {known}) GROUP BY 1"
     return {one["owner_id"]: one["n"] for one in rows(about.define("state_as_of"), sql)}
 
 

@@ -178,16 +178,16 @@ def states(
     """What was true at a time, of a user or of all, as known at another."""
     with Lookup(root, tenant) as about:
         if owner is not None:
-            _load_revisions(about, "owner_id = ? AND entity_type = 'state'", owner)
+            load_revisions(about, "owner_id = ? AND entity_type = 'state'", owner)
         return _states(about.define("state_as_of"), as_of, known_at)
 
 
-def _load_revisions(about: Lookup, where: str, owner: str) -> None:
-    """A user's revisions. `before` is half of their text, and counts only of what is gone: it is
+def load_revisions(about: Lookup, where: str, *given: str) -> None:
+    """Revisions of users. `before` is half of their text, and counts only of what is gone: it is
     read where there is such a one."""
-    about.load("revisions", where, owner, columns=HELD)
+    about.load("revisions", where, *given, columns=HELD)
     if about.db.execute('SELECT 1 FROM revisions WHERE "after" IS NULL LIMIT 1').fetchall():
-        about.load("revisions", where, owner, columns=(*HELD, "before"))
+        about.load("revisions", where, *given, columns=(*HELD, "before"))
     else:
         about.db.execute('ALTER TABLE revisions ADD COLUMN "before" VARCHAR')
 
@@ -196,7 +196,7 @@ def _states(db: DuckDBPyConnection, as_of: int, known_at: int | None) -> list[di
     known = "NULL" if known_at is None else f"make_timestamptz({known_at})"
     sql = (
         f"SELECT * FROM state_as_of(make_timestamptz({as_of}), {known}) "
-        "ORDER BY owner_id, kind, valid_from"
+        "ORDER BY owner_id, kind, valid_from, state_id"
     )
     return tasks_then(db, [_state(row) for row in rows(db, sql)], as_of, known_at)
 
@@ -213,7 +213,7 @@ def user(root: Location, tenant: str, user_id: str, as_of: int | None = None) ->
     at = time.time_ns() // 1000 if as_of is None else as_of
     with Lookup(root, tenant) as about:
         about.load("profiles", "user_id = ?", user_id)
-        _load_revisions(about, f"owner_id = ? AND entity_type IN {OF_USERS}", user_id)
+        load_revisions(about, f"owner_id = ? AND entity_type IN {OF_USERS}", user_id)
         db = about.define("profile_current", *LISTED, "state_as_of")
         profile = [_document(row) for row in rows(db, "SELECT doc FROM profile_current")]
         lists = {listed.name: _list(db, view, listed) for view, listed in LISTED.items()}

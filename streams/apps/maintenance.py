@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from schemas.generated.history import Session, Source, Task, stored
 from schemas.row import replace
-from sinks import maintenance
+from sinks import kept, maintenance
 from sinks.delta import History
 from sinks.forgotten import Forgotten, Unfinished
 from sinks.generation import LIVE, ROOT, find, folder_of, names, own, remove, remove_leftovers
@@ -98,6 +98,7 @@ def in_every_generation(
         last = root if is_shared(root) else find(root, LIVE)
         others = _in_others(root, last, erase)
         receipt = erase(last)
+    kept.forget()
     return {**receipt, "generations": others} if others else receipt
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from schemas.events import Turn
 from sinks.history import connect, quoted
 from sinks.locations import Location
+from sinks.lookup import Lookup
 from streams.files.applier import Place
 from streams.files.stored_records import (
     LINE,
@@ -30,6 +31,8 @@ from streams.pipeline.entity import Entity
 from streams.pipeline.ports import Signalled
 from streams.pipeline.processor import RecordProcessor
 
+MADE = ("tenant", "owner_id", "plan_id", "seq")
+"""What tells in which order plans were applied."""
 ORDER = f"recorded_at, src_topic, src_partition, {OFFSET}"
 
 
@@ -125,7 +128,10 @@ def of_user(
         ORDER BY {"" if as_it_came else "session_id NULLS LAST,"} due, number, {ORDER}
     """
     given = {"user": user_id, "until": _or_ever(until), "known": _or_ever(known_at)}
-    with connect(root, tenant=tenant, views=(*tables, "plans", "revisions")) as db:
+    with Lookup(root, tenant) as about:
+        about.load("plans", "user_id = ?", user_id)
+        about.load("revisions", "owner_id = ? AND plan_id IS NOT NULL", user_id, columns=MADE)
+        db = about.define(*tables)
         for line, *place in db.execute(sql, given).fetchall():
             yield line, tuple(place)
 

@@ -74,7 +74,14 @@ async def context(
         format=format,
     )
     past = as_of is not None or known_at is not None
-    user, session = await (_then if past else _now)(here, tenant, question)
+    user, session = await (_then if past else now)(here, tenant, question)
+    return reply(await packed(here, tenant, question, user, session))
+
+
+async def packed(
+    here: Serving, tenant: str, question: Question, user: Json | None, session: Json | None
+) -> Json:
+    """The pack of what a user and a session remember, with the turns that it is about."""
     missing: list[str] = []
     turns = await _recalled(here, tenant, question, missing)
     pack = gather.made(question, user, session, turns)
@@ -82,11 +89,11 @@ async def context(
     memory_spans.found(
         len(pack.items), lambda: [{"id": one.id, "content": one.text} for one in pack.items]
     )
-    return reply({**made.document(question), "missing": missing})
+    return {**made.document(question), "missing": missing}
 
 
-async def _now(here: Serving, tenant: str, question: Question) -> tuple[Json | None, Json | None]:
-    """The user's and the session's documents, out of the tier's rows."""
+async def now(here: Serving, tenant: str, question: Question) -> tuple[Json | None, Json | None]:
+    """The user's and the session's documents, out of the tier's rows. Raises Problem."""
     held = await here.backend.rows("users", tenant, question.user_id)
     user = documents.remembered(*held, question.at)
     session = None

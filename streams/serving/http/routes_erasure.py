@@ -49,7 +49,7 @@ async def _asked(
     request: Request, *, user_id: str | None = None, session_id: str | None = None
 ) -> Response:
     here, tenant = serving(request), tenant_of(request)
-    erasures = _erasures(here, "user" if session_id is None else "session")
+    erasures = erasures_of(here, "user" if session_id is None else "session")
     within = request_headers.preference(request, here.within).wait
     try:
         asked = await asyncio.to_thread(erasures.ask, tenant, user_id, session_id=session_id)
@@ -60,7 +60,7 @@ async def _asked(
 
 async def erasure(request: Request, erasure_id: ErasureInPath) -> Response:
     """An erasure: its status, and its receipt, which names neither user nor session."""
-    found = _erasures(serving(request)).find(tenant_of(request), erasure_id)
+    found = erasures_of(serving(request)).find(tenant_of(request), erasure_id)
     if found is None:
         raise not_found("erasure")
     return reply(_document(found))
@@ -73,8 +73,8 @@ INSTEAD = {
 }
 
 
-def _erasures(here: Serving, what: str = "user") -> Erasures:
-    """Raises Problem where this server cannot erase."""
+def erasures_of(here: Serving, what: str = "user") -> Erasures:
+    """What erases here. Raises Problem where this server cannot erase."""
     if here.backend.erasures is None:
         detail = f"workers and sinks hold this memory: {INSTEAD[what]}"
         raise Problem(501, "Not erased here", detail)

@@ -223,6 +223,9 @@ TEXTS: dict[str, Text] = {
     "session.changed": Text("What this turn changed", "本轮的改动", "この発話が変えたこと"),
     "session.changed_nothing": Text("changed nothing", "没有改动", "変更なし"),
     "session.before": Text("What was known before it", "此前已知的内容", "この前に知っていたこと"),
+    "pause.days": Text("{n} days later", "{n} 天后", "{n} 日後"),
+    "pause.hours": Text("{n} hours later", "{n} 小时后", "{n} 時間後"),
+    "kind.session": Text("Session", "会话", "セッション"),
     "session.earlier": Text("Earlier turns", "更早的对话", "前の発話"),
     "session.live": Text(
         "New turns appear here as they come.",
@@ -390,7 +393,7 @@ TEXTS: dict[str, Text] = {
     "difference.gone": Text("gone", "消失", "消失"),
     "difference.changed": Text("changed", "改变", "変更"),
     "difference.same": Text("same", "相同", "同じ"),
-    "difference.fields": Text("{n} fields", "{n} 个字段", "{n} 項目"),
+    "difference.fields": Text("Fields: {n}", "字段：{n}", "項目：{n}"),
     "difference.none": Text("They remember the same.", "两者记忆相同。", "両者の記憶は同じです。"),
     "promote.title": Text("Promote a generation", "启用世代", "世代を現行にする"),
     "promote.about": Text(

@@ -1,13 +1,14 @@
 """Views: a person is forgotten, and the receipt of it. The act is that of
 `DELETE /v1/users/{user_id}`."""
 
+from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
 
+from streams import listing
 from streams.serving.http import routes_erasure, routes_lists
-from streams.serving.http.problems import not_found
-from streams.serving.http.route import UserInPath
+from streams.serving.http.route import UserInPath, serving, tenant_of
 from streams.serving.http.routes_erasure import ErasureInPath
 from streams.serving.inspector.asking import Json, told, told_if_there
 from streams.serving.inspector.links import part
@@ -15,13 +16,19 @@ from streams.serving.inspector.view import View
 
 
 async def forget(request: Request, user_id: UserInPath) -> Json:
-    """What is held of a person, in numbers, and that all of it would go."""
+    """What is held of a person, in numbers, and that all of it would go. Raises Problem where this
+    server cannot erase, or knows nobody of that id."""
     missing: list[str] = []
+    routes_erasure.erasures_of(serving(request))
     asked = routes_lists.users(request, prefix=user_id, order="id", limit=1)
     found: Json = await told_if_there(asked, missing) or {"users": []}
     held: list[Any] = [one for one in found["users"] if one["user_id"] == user_id]
-    if not held and not missing:
-        raise not_found("user")
+    if not held:  # the list may be on its way
+
+        def timeline(root: Path) -> list[Json]:
+            return listing.timeline(root, tenant_of(request), user_id, limit=1)
+
+        await serving(request).past.ask("user", tenant_of(request), timeline)
     return {
         "user_id": user_id,
         "held": held[0] if held else None,

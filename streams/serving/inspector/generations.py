@@ -29,6 +29,7 @@ SAMPLES, OF_ONE_KIND = 2, 50
 """How many are shown of each kind and change, and of the kind that was chosen."""
 SECONDS = 60.0
 """How long two generations may take to be compared."""
+HELD = ("state", "preference", "session_memory", "mood", "affect")
 CHANGES = ("added", "gone", "changed")
 
 Generation = Annotated[str, InPath(max_length=64, description="Name of the generation.")]
@@ -65,8 +66,11 @@ async def difference(
         "against": other,
         "against_role": roles.get(other, ""),
         "kind": kind,
-        "kinds": [{**one, "changes": sum(one[by] for by in CHANGES)} for one in found["kinds"]],
-        "samples": [sampled(one) for one in found["samples"]],
+        "kinds": [
+            {**one, "changes": sum(one[by] for by in CHANGES)}
+            for one in sorted(found["kinds"], key=_first_what_is_held)
+        ],
+        "samples": [sampled(one) for one in sorted(found["samples"], key=_first_what_is_held)],
         "missing": [],
     }
 
@@ -98,6 +102,12 @@ async def act(request: Request, answer: Json) -> str:
     except (HistoryError, TurnfoldError) as error:
         raise Problem(409, "Not promoted", str(error)) from None
     return "/generations"
+
+
+def _first_what_is_held(one: Json) -> tuple[bool, int]:
+    """What an agent is handed comes before how turns belong together; else the order stays."""
+    family = one["kind"].partition("/")[0]
+    return family not in HELD, HELD.index(family) if family in HELD else 0
 
 
 def _root(request: Request) -> Path:

@@ -3,21 +3,18 @@ preferences; mood and mastery over time."""
 
 import time
 from pathlib import Path
-from typing import Any
 
 from starlette.requests import Request
 
 from schemas.time import format_time
-from streams import chronicle, listing_then, reading
-from streams.context.question import MAX_TOKENS
-from streams.listing_then import LAST, Then
-from streams.serving.http import routes_context, routes_lists
+from streams import chronicle
+from streams.context import gather
+from streams.context.question import MAX_TOKENS, Question
+from streams.serving.http import routes_context
 from streams.serving.http.route import AsOf, KnownAt, UserInPath, serving, tenant_of
 from streams.serving.http.routes_context import Budget, CurrentSession, QuestionText
-from streams.serving.inspector.asking import Json, told, told_if_there
+from streams.serving.inspector.asking import Json
 from streams.serving.inspector.view import View
-
-SESSIONS = 20
 
 
 async def person(
@@ -31,34 +28,32 @@ async def person(
 ) -> Json:
     """What is known of a user: the context pack, and what it came from."""
     here, tenant = serving(request), tenant_of(request)
-    missing: list[str] = []
-    pack = await told(
-        routes_context.context(
-            request, user_id, q=q, session_id=session_id, max_tokens=max_tokens, as_of=as_of,
-            known_at=known_at,
-        )
-    )  # fmt: skip
-    missing += pack.pop("missing")
     at = time.time_ns() // 1000 if as_of is None else as_of
+    question = Question(
+        user_id=user_id, at=at, text=q, session_id=session_id, max_tokens=max_tokens,
+        known_at=known_at,
+    )  # fmt: skip
+    is_now = as_of is None and known_at is None
 
-    then = None
-    if as_of is not None or known_at is not None:
-        then = Then(at, LAST if known_at is None else known_at, limit=SESSIONS)
+    def past(root: Path) -> Json:
+        with chronicle.of_user(root, tenant, user_id):
+            told = {
+                "ended": chronicle.ended(root, tenant, user_id, at, known_at),
+                "moments": chronicle.moments(root, tenant, user_id, at, known_at),
+                "mastery": chronicle.mastery(root, tenant, user_id, at, known_at),
+                "sessions": chronicle.sessions(root, tenant, user_id, at, known_at),
+                "steps": chronicle.steps(root, tenant, [user_id]),
+            }
+            user = None if is_now else gather.user_then(root, tenant, question)
+        session = None if is_now else gather.session_then(root, tenant, question)
+        return told | {"remembered": (user, session)}
 
-    def past(root: Path) -> dict[str, Any]:
-        held = reading.known_of(root, tenant, user_id, at, known_at)
-        return {
-            "preferences": held["preferences"],
-            "ended": chronicle.ended(root, tenant, user_id, at, known_at),
-            "moments": chronicle.moments(root, tenant, user_id, at, known_at),
-            "mastery": chronicle.mastery(root, tenant, user_id, at, known_at),
-            "steps": chronicle.steps(root, tenant, [user_id]),
-            **({"sessions": listing_then.sessions(root, tenant, then, user_id)} if then else {}),
-        }
-
-    sessions = then is None and await told_if_there(
-        routes_lists.sessions(request, user_id=user_id, limit=SESSIONS), missing
-    )
+    found = await here.past.ask("user", tenant, past)
+    user, session = found.pop("remembered")
+    if is_now:
+        user, session = await routes_context.now(here, tenant, question)
+    pack = await routes_context.packed(here, tenant, question, user, session)
+    missing = pack.pop("missing")
     return {
         "as_of": None if as_of is None else format_time(as_of),
         "known_at": pack["known_at"],
@@ -66,8 +61,8 @@ async def person(
         "q": q,
         "session_id": session_id,
         "pack": pack,
-        "sessions": sessions["sessions"] if sessions else [],
-        **await here.past.ask("user", tenant, past),
+        "preferences": user["preferences"] if user else [],
+        **found,
         "missing": missing,
     }
 

@@ -8,6 +8,8 @@ from typing import Any
 import msgspec
 from markupsafe import Markup, escape
 
+from schemas.time import SECOND, parse_time
+
 
 def moment(at: str | None) -> Markup:
     """A time, to the minute; exact in the element's `datetime`."""
@@ -58,6 +60,15 @@ def marked(text: str, matches: Iterable[Sequence[int]]) -> Markup:
     return Markup('<bdi dir="auto">{}</bdi>').format(Markup("").join(parts))
 
 
+PAUSES = (("days", 86_400), ("hours", 3_600))
+
+
+def pause(at: str, before: str) -> tuple[str, int] | None:
+    """How long it was quiet before, in the greatest unit; None: less than an hour."""
+    seconds = (parse_time(at) - parse_time(before)) // SECOND
+    return next(((unit, seconds // each) for unit, each in PAUSES if seconds >= each), None)
+
+
 def signed(value: float) -> str:
     """A number with its sign, two digits."""
     return f"{value:+.2f}".replace("-", "\N{MINUS SIGN}")
@@ -99,5 +110,5 @@ def place(steps: Sequence[str], at: str | None) -> int:
 FILTERS: dict[str, Any] = {
     "moment": moment, "day": day, "number": number, "size": size, "said": said, "marked": marked,
     "signed": signed, "plain": plain, "called": called, "groupby_order": in_order, "topics": topics,
-    "place": place,
+    "place": place, "pause": pause,
 }  # fmt: skip

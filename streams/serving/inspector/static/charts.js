@@ -27,7 +27,8 @@ const draw = (figure) => {
     height: 190,
     tzDate: (at) => uPlot.tzDate(new Date(at * 1000), "UTC"),
     scales: { y: { range: figure.dataset.chart === "mood" ? [-1, 1] : [0, 1] } },
-    axes: [{ ...axis }, { ...axis, size: 36 }],
+    axes: [{ ...axis, values: (_self, at) => at.map((one) => new Date(one * 1000).toISOString().slice(5, 10)) }, { ...axis, size: 36 }],
+    legend: { live: false },
     cursor: { drag: { x: false, y: false } },
     series: [{}, ...data.slice(1).map((_, at) => ({
       label: names[at],
