@@ -355,3 +355,21 @@ def test_a_history_that_is_gone_is_not_an_empty_one(tmp_path: Path) -> None:
     with pytest.raises(Problem) as told:
         asking(HistoryQueries(memory, 1.0), lambda past: past.ask("session", "a", quick))
     assert told.value.status == 503 and str(tmp_path).encode() not in told.value.body
+
+
+@pytest.mark.long
+def test_a_fact_that_memory_shows_has_its_reason_at_once(tmp_path: Path) -> None:
+    """Although the tables are written once a second."""
+    with serving("--history", tmp_path / "history", "--extractor", "rules") as server:
+        for number in range(12):
+            user = {"user_id": f"u{number}", "session_id": f"s{number}"}
+            said = [
+                {"role": "user", "content": "I live in Leeds."},
+                {"role": "assistant", "content": "Noted."},
+            ]
+            added = server.client.post("/v1/messages", json=user | {"messages": said})
+            assert added.status_code == 200, added.text
+            (home,) = server.client.get(f"/v1/users/u{number}").json()["states"]
+            why = server.client.get(f"/v1/states/{home['state_id']}/why")
+            assert why.status_code == 200, why.text
+        assert server.client.get("/v1/states/nothing/why").status_code == 404

@@ -10,6 +10,7 @@ import pytest
 
 from tests.command import turnfold
 from tests.serving.serving import Server, serving
+from tests.waiting import until
 
 ORIGINALS = ['{"a": 2.0, "b": null}', " two  spaces\n", '{"role":"系统"}', "x", "{}", "last"]
 
@@ -158,6 +159,8 @@ def test_a_person_who_is_forgotten_leaves_no_message(tmp_path: Path) -> None:
         assert len(kept(server.client, "shared")) == 2 and len(kept(server.client, "own")) == 1
         done = turnfold("forget", "maya", "--yes", "--history", history)
         assert done.code == 0, done.err
+        # the command lends the history back when it has ended
+        until(lambda: server.client.get("/v1/sessions/shared/messages").status_code, 200 .__eq__)
         left = kept(server.client, "shared")
         assert [one["user_id"] for one in left] == ["noor"]
         assert kept(server.client, "own") == []

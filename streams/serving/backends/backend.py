@@ -93,6 +93,10 @@ class Backend(Protocol):
         Raises NotReady, Busy, NoRoom.
         """
 
+    async def written(self, tenant: str, within: float) -> bool:
+        """Waits so many seconds at most until what `rows` shows of a tenant now is in the history's
+        tables. False where there was nothing to wait for."""
+
     def readiness(self) -> Readiness:
         """The truth, during a restore, too."""
 

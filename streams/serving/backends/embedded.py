@@ -9,7 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
@@ -53,6 +53,8 @@ CACHED_BYTES = 32_000_000
 """All of them, as they are on disk; decoded they take some five times as much."""
 LARGE_BYTES = 100_000
 """A larger one is read again each time."""
+LOOK_EVERY = 0.02
+"""Seconds between two looks at whether rows are written."""
 LOOP_WITHIN = 5.0
 """Seconds in which the event loop lets go of a store that is about to be closed."""
 
@@ -281,6 +283,20 @@ class EmbeddedBackend:
         if posted.done.done():
             posted.done.result()
         return list(posted.outcomes)
+
+    async def written(self, tenant: str, within: float) -> bool:
+        shown = self._batch
+
+        def is_waiting() -> bool:
+            unwritten = self._folded.items()
+            return any(where[1] == tenant and batch <= shown for where, (_, batch) in unwritten)
+
+        was_waiting = is_waiting()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while is_waiting():
+                    await asyncio.sleep(LOOK_EVERY)
+        return was_waiting
 
     async def failed(self) -> BaseException:
         return await asyncio.shield(self._failed)

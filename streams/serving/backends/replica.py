@@ -171,6 +171,9 @@ class ReplicaBackend:
         """How the broker is reached."""
         return self._kafka
 
+    async def written(self, tenant: str, within: float) -> bool:
+        return False  # others write the tables
+
     def observed(self) -> Observed:
         return self._tables.observed()
 

@@ -45,6 +45,8 @@ THREADS, WAITING = 3, 16
 """Of questions to the tables."""
 LOOKUP_THREADS, LOOKUPS_WAITING = 3, 500
 """Of look-ups: a second or two of them may gather while the index is brought up to date."""
+WRITTEN_WITHIN = 5.0
+"""Seconds until the tables have what was folded; usually one."""
 SETTINGS = "SET threads = 1; SET memory_limit = '512MB'; SET temp_directory = ''"
 """Of each question: the server has other things to do, and nothing is left on disk."""
 
@@ -163,7 +165,13 @@ class HistoryQueries:
         self, what: str, tenant: str, question: Callable[[Path], T], *, seconds: float | None = None
     ) -> T:
         """The tables' answer; `what` names it in problems. It may take so many `seconds`, as many
-        as any question by default. Raises Problem, Busy."""
+        as any question by default. What is not there is looked for once more when the tables have
+        what memory has. Raises Problem, Busy."""
+        try:
+            return await self._asked(self._tables, what, tenant, question, seconds)
+        except Problem as problem:
+            if problem.status != 404 or not await self._backend.written(tenant, WRITTEN_WITHIN):
+                raise
         return await self._asked(self._tables, what, tenant, question, seconds)
 
     async def _asked(
