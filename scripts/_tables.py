@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -186,7 +187,7 @@ def parts(table: Table) -> list[str]:
 def _views(table: Table) -> list[str]:
     """The views and macros, with the columns that DuckDB sees in an empty history."""
     made = [VIEWS_INTRO]
-    with TemporaryDirectory() as folder, connect(open_root(f"{folder}/history")) as db:
+    with TemporaryDirectory() as folder, connect(open_root(Path(folder) / "history")) as db:
         for name, about in ABOUT.items():
             called = MACROS.get(name, "").partition(" AS TABLE")[0]
             asked = re.sub(r"\w+( := NULL)?", "NULL", called)

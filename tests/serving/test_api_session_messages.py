@@ -160,7 +160,7 @@ def test_a_person_who_is_forgotten_leaves_no_message(tmp_path: Path) -> None:
         done = turnfold("forget", "maya", "--yes", "--history", history)
         assert done.code == 0, done.err
         # the command lends the history back when it has ended
-        until(lambda: server.client.get("/v1/sessions/shared/messages").status_code, 200 .__eq__)
+        until(lambda: server.client.get("/v1/sessions/shared/messages").status_code, (200).__eq__)
         left = kept(server.client, "shared")
         assert [one["user_id"] for one in left] == ["noor"]
         assert kept(server.client, "own") == []
