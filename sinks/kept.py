@@ -101,6 +101,7 @@ class Kept:
 
 
 _all: OrderedDict[tuple[Location, str, str], Kept] = OrderedDict()
+_timers: dict[tuple[Location, str, str], Timer] = {}
 _lock = Lock()
 
 
@@ -128,12 +129,21 @@ def _keep(key: tuple[Location, str, str], found: Kept) -> None:
     with _lock:
         if key in _all:
             return
-        _all[key] = found
-        while len(_all) > MOST:
-            _all.popitem(last=False)
-    timer = Timer(SECONDS, forget, [key])
-    timer.daemon = True  # the process may end before
-    timer.start()
+        while len(_all) >= MOST:
+            _drop(next(iter(_all)))
+        timer = Timer(SECONDS, forget, [key])
+        timer.daemon = True
+        timer.start()
+        _all[key], _timers[key] = found, timer
+
+
+def _drop(key: tuple[Location, str, str]) -> Timer | None:
+    """Its timer is stopped, and returned."""
+    _all.pop(key, None)
+    timer = _timers.pop(key, None)
+    if timer is not None:
+        timer.cancel()
+    return timer
 
 
 def owners() -> list[tuple[Location, str, str]]:
@@ -146,7 +156,17 @@ def forget(key: tuple[Location, str, str] | None = None) -> None:
     """Lets go of an owner's rows, or of all."""
     with _lock:
         for one in [key] if key else list(_all):
-            _all.pop(one, None)
+            _drop(one)
 
 
-atexit.register(forget)
+def _end() -> None:
+    """Before Python ends. From a thread that is still there it would not free DuckDB, which then
+    writes of leaks to stderr."""
+    with _lock:
+        timers = [_drop(one) for one in list(_all)]
+    for timer in timers:
+        if timer is not None:
+            timer.join(1.0)
+
+
+atexit.register(_end)

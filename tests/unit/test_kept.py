@@ -1,5 +1,7 @@
 """What is kept of an owner in memory answers as the files do, also after they have changed."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
@@ -104,3 +106,17 @@ def test_few_owners_are_kept(history: Path) -> None:
         with chronicle.of_user(history, TENANT, f"user-{number}"):
             pass
     assert len(kept.owners()) == kept.MOST
+
+
+def test_a_process_that_keeps_rows_ends_without_a_word(history: Path) -> None:
+    """As a server does, which has frozen what it loaded."""
+    code = (
+        "import sys; from pathlib import Path; from streams import chronicle, gc_policy; "
+        "gc_policy.set_for_server(); history = Path(sys.argv[1])\n"
+        "with chronicle.of_user(history, 'default', 'emma'): pass\n"
+        "from sinks import kept; assert kept.owners()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(history)], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
