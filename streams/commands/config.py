@@ -68,7 +68,7 @@ def show(every: bool, as_json: bool) -> None:
         if rows:
             output.table(rows, ["setting", "value", "from"])
         else:
-            output.say(f"every setting has its default; put others into {configuration.FILE}")
+            output.say(f"nothing is set: all have their defaults; set them in {configuration.FILE}")
     for family, extra in missing.items():
         output.note(f"turnfold: [{family}] is not shown: it needs the extra {extra!r}")
     for problem in problems:
