@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from streams.errors import ConfigurationError
 
@@ -22,14 +22,23 @@ VARIABLE = "TURNFOLD_CONFIG"
 """Names another file; empty: no file is read."""
 PREFIX = "TURNFOLD_"
 
+
+class Family(NamedTuple):
+    """Settings that stand under one name: `settings` is the module : class that who needs them
+    loads, `extra` what installs it."""
+
+    settings: str
+    extra: str
+
+
 FAMILIES = {
-    "kafka": "streams.kafka.client.settings:KafkaSettings",
-    "worker": "streams.apps.worker:WorkerSettings",
-    "serve": "streams.serving.http.settings:ServeSettings",
-    "llm": "streams.llm.settings:LlmSettings",
-    "embed": "streams.search.embed_settings:EmbedSettings",
+    "kafka": Family("streams.kafka.client.settings:KafkaSettings", "kafka"),
+    "worker": Family("streams.apps.worker:WorkerSettings", "kafka"),
+    "serve": Family("streams.serving.http.settings:ServeSettings", "serve"),
+    "llm": Family("streams.llm.settings:LlmSettings", "llm"),
+    "embed": Family("streams.search.embed_settings:EmbedSettings", "embeddings"),
 }
-"""Name of a table -> module : class of its settings, which is loaded by who needs it."""
+"""By the name of their table."""
 COMMON = {
     "history": "Folder of the history: default of `--history`.",
     "metrics_port": "Port of /metrics, /healthz and /readyz, as [HOST:]PORT. Default: none.",
@@ -69,12 +78,10 @@ def is_open_to_others(path: Path) -> bool:
 def find(named: str | None) -> Path | None:
     """The file to read: the one named, else the current folder's if it is there. None where
     TURNFOLD_CONFIG is empty, which click takes for not set."""
-    if named is None and os.environ.get(VARIABLE) == "":
-        return None
     if named is not None:
         return Path(named)
     here = Path(FILE)
-    return here if here.exists() else None
+    return here if os.environ.get(VARIABLE) != "" and here.exists() else None
 
 
 def apply(path: Path) -> None:

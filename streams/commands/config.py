@@ -50,10 +50,11 @@ def show(every: bool, as_json: bool) -> None:
     turnfold config show --all --json
     """
     file = configuration.find(click.get_current_context().find_root().params["config"])
-    settings = [_as_set(one) for one in default_settings()]
+    given = {name.upper(): value for name, value in os.environ.items()}
+    settings = [_as_set(one, given.get(one.variable)) for one in default_settings()]
     shown = [one for one in settings if every or one.source != DEFAULT]
     problems = list(_problems(file, settings))
-    missing = dict(_missing())
+    missing = {name: one.extra for name, one in FAMILIES.items() if not _class(name)}
     if as_json:
         output.say_json(
             {
@@ -104,9 +105,8 @@ def _variable(name: str) -> str:
     return configuration.variable(family, setting)
 
 
-def _as_set(setting: Setting) -> Setting:
-    """As the environment, into which the file was read, has it."""
-    given = {key.upper(): value for key, value in os.environ.items()}.get(setting.variable)
+def _as_set(setting: Setting, given: str | None) -> Setting:
+    """As the environment, into which the file was read, gives it."""
     if given is None:
         return setting
     place = configuration.name_of(setting.variable)
@@ -122,18 +122,13 @@ def _plain(value: Any) -> str:
 
 def _class(family: str) -> Any:
     """The class of a family's settings; None: its extra is not installed."""
-    module, name = FAMILIES[family].split(":")
+    module, name = FAMILIES[family].settings.split(":")
     try:
         return getattr(import_module(module), name)
-    except ModuleNotFoundError:
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in options.EXTRAS:
+            raise
         return None
-
-
-def _missing() -> Iterator[tuple[str, str]]:
-    extras = {"kafka": "kafka", "worker": "kafka", "serve": "serve", "llm": "llm"}
-    yield from (
-        (family, extras.get(family, "embeddings")) for family in FAMILIES if not _class(family)
-    )
 
 
 def _problems(file: Path | None, settings: list[Setting]) -> Iterator[str]:

@@ -222,8 +222,8 @@ def test_a_file_with_a_secret_that_others_can_read_is_reported(tmp_path: Path) -
 
 
 def test_every_secret_setting_is_known_as_one() -> None:
-    for family, place in FAMILIES.items():
-        module, cls = place.split(":")
+    for family, declared in FAMILIES.items():
+        module, cls = declared.settings.split(":")
         for name, field in getattr(import_module(module), cls).model_fields.items():
             is_secret = "SecretStr" in str(field.annotation)
             named = bool(SECRETS.search(configuration.variable(family, name)))
