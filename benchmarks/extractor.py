@@ -34,7 +34,7 @@ def main() -> None:
             _row(
                 f"utterances, {language}", common.in_process(spoken, language, given.repeat).answer
             )
-            for language in rules.LANGUAGES
+            for language in sorted({one.language for one in utterances()})
         ),
     ]
     head = ("turns", "plans", "extract, CPU µs a turn", "spread", "bare loop: one dict a turn")

@@ -4,7 +4,7 @@
 
 import re
 
-from streams.extractors.engine import Rule
+from streams.extractors.rule import Rule
 
 _JOB = "work|job|employer"
 _DID = "like|habit|diet|goal|plan|study|task|decision|limit|background"
@@ -52,6 +52,12 @@ RULES = (
     Rule("end", "取消|放弃|不打算|不准备|不想", r"<me>(?:已经|决定|现在|最后|还是|终于)*(?:取消了?|放弃了?|不打算|不准备|不想(?=[^，,。]+了))(?!再|说|提|等|听|管|聊)<value>(?:了|的计划|的打算)", "我不打算考公了。", "考公", ends="task|goal|decision|plan|background"),
     Rule("end", "放弃", r"<me>(?:已经|决定|最后|还是|终于)*放弃了?(?!吧|你|他|这|治)<value>", "我放弃了考研。", "考研", ends="task|goal|decision|plan|study|habit"),
 )  # fmt: skip
+
+UNDONE = (
+    r"(?<!没)(?<!没有)(?<!未)(?<!不)(?:找到了|找(?:了)?回)|(?<!没)(?<!没有)(?<!不)(?:又|自己|就|已经)?回来了|和好|复合了|复婚|失而复得|[，,。]\s*(?:但是?|不过|可是|后来|现在|结果|最后|我|他|她|它)*又(?:重新|开始|抽上|喝上|吃上|买回)|"
+    r"(?:游戏|梦|剧|小说|电影)[里中]|暂时|反悔|没(?:忍|坚持|戒)住"
+)
+"""What takes an end back, or says that it is none."""
 
 _NOISE = re.compile(
     r"^(?:我的?|我们的?|家里的?|那|这|一|[辆台只部把条]|旧|老|原来的?|之前的?)+(?=..)|(?:的)$"

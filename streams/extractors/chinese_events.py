@@ -2,7 +2,7 @@
 
 # ruff: noqa: E501 - a rule is one line, however long
 
-from streams.extractors.engine import Rule
+from streams.extractors.rule import Rule
 
 _ABOUT = "用户{value}。"
 _WHO = r"(?:<me>|我们(?:俩|全家|一家)?|咱们?|我(?:和|跟|陪|带)(?:我)?<close>|全家)?"

@@ -2,7 +2,7 @@
 
 # ruff: noqa: E501 - a rule is one line, however long
 
-from streams.extractors.engine import Rule
+from streams.extractors.rule import Rule
 
 _ABOUT = "用户{value}。"
 _WITH = "用户和{value}。"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from schemas.base import JsonObject, format_time
 from schemas.time import DAY
 from streams.dates import Span, resolve
-from streams.extractors.engine import Finding
+from streams.extractors.rule import Finding
 
 WEEK = 7 * DAY
 _OF_A_TIME = frozenset(["event", "plan", "goal", "task", "task_done", "decision"])
@@ -16,7 +16,7 @@ _BEGINS = frozenset(["event", "home", "study", "diet", "habit", "health"])
 not among them: an end that was told meanwhile would close it."""
 _BEGAN = re.compile(  # of what is said to have begun on a date, or to have been since then
     r"\b(?:since|moved|started|began|joined|became|got|bought|adopted|married|enrolled|switched|"
-    r"took up|hired|signed up)\b|搬|开始|開始|起|以来|加入|入职|买了|领养|结婚|换了|"
+    r"took up|hired|signed up|diagnosed)\b|搬|开始|開始|起|以来|加入|入职|买了|领养|结婚|换了|"
     r"から|引っ越|始め|入社|入学|買い|買った|結婚|転職|になりました|になった",
     re.IGNORECASE,
 )

@@ -4,18 +4,37 @@
 
 import re
 
+from streams.extractors import english_ahead as ahead
 from streams.extractors import english_corrections as corrections
+from streams.extractors import english_daily as daily
 from streams.extractors import english_ends as ends
 from streams.extractors import english_events as events
 from streams.extractors import english_feelings as feelings
 from streams.extractors import english_life as life
 from streams.extractors import english_likes as likes
 from streams.extractors import english_limits as limits
+from streams.extractors import english_matters as matters
+from streams.extractors import english_retracted as retracted
+from streams.extractors import english_slots as slots
 from streams.extractors import english_tasks as tasks
+from streams.extractors import english_traits as traits
+from streams.extractors.clauses import Clauses
 from streams.extractors.engine import Language
+from streams.extractors.english_bookings import BOOKING
+from streams.extractors.english_deeds import PARTS as DEEDS
+from streams.extractors.english_empty import EMPTY, VAGUE
+from streams.extractors.english_errands import PARTS as ERRANDS
+from streams.extractors.english_foreign import FOREIGN
+from streams.extractors.english_lists import LISTS
+from streams.extractors.english_matters import PARTS as MATTERS
+from streams.extractors.english_pursuits import PARTS as PURSUITS
+from streams.extractors.english_requests import REQUEST, SHOWN
 from streams.extractors.english_tell import tell
 from streams.extractors.english_words import WORDS
+from streams.extractors.english_worth import worth
+from streams.extractors.guards import Guards
 from streams.extractors.patterns import either
+from streams.extractors.values import Values
 
 RULES = (
     *corrections.RULES,
@@ -23,31 +42,40 @@ RULES = (
     *likes.RULES,
     *limits.RULES,
     *life.RULES,
+    *traits.RULES,
+    *ahead.RULES,
     *tasks.RULES,
+    *daily.RULES,
     *events.RULES,
+    *matters.RULES,
     *feelings.RULES,
 )
 """Tried in this order; the first that fits a clause wins."""
 
+NAMED = {
+    **LISTS,
+    **WORDS,
+    **DEEDS,
+    **PURSUITS,
+    **ERRANDS,
+    **MATTERS,
+    **traits.PARTS,
+    **ahead.PARTS,
+    **daily.PARTS,
+}
+"""What `<name>` in a pattern stands for."""
+
 _EMOJI = "\u2600-\u27bf\U0001f300-\U0001faff\ufe0f\u200d"
-_HEDGES = (
-    " if ", "if i ", "if you ", "if we ", "if it ", "unless", "suppose", "supposing", "imagine",
-    "pretend", "assume", "assuming", "hypothetical", "in case", "whether", "wish", "maybe",
-    "perhaps", " might ", "not sure", "i guess", "wonder ", "wondering", "someday", "one day", "probably",
-    "possibly", " said", " say ", " says", "saying", " told ", " tells ", " asked ", " asks ",
-    "thinks", " claim", "wrote", " writes", "according to", " heard", "you said", "you mention",
-    "you told", "you think", "you know", "you remember", "you noted", "you listed", "you showed",
-    "apparently", "when i was", "when i turned", "when i first", "as a kid", "as a child", "as a teenager", "back then", "back when",
-    "would have", "wouldn't have", " lol", "lmao", "kidding", "the song", "the movie", "the book",
-    "the film", "the line ", "not that", "it's not like", "don't you", "yeah right", "oh sure",
-    "lyrics", "supposedly", "i think ", "i thought",
-)  # fmt: skip
+
+
+_TICK = re.compile(r"(?<=\w)`(?=(?:s|m|ve|re|ll|d|t)\b)")  # "I`m"
 
 
 def _fold(text: str) -> str:
     low = text.lower()
     low = low if len(low) == len(text) else text
-    return low.replace("\u2019", "'") if "\u2019" in low else low
+    low = low.replace("\u2019", "'") if "\u2019" in low else low
+    return _TICK.sub("'", low) if "`" in low else low
 
 
 _NOT_KEY = re.compile(
@@ -62,88 +90,6 @@ def _key(task: str, done: bool) -> str:
     return " ".join(words if done else words[1:] or words)
 
 
-_TEXTS = (
-    r"(?:story|poem|monolog|dialog|song|scene|essay|letter|e-?mail|tweet|script|character|speech|joke"
-    r"|haiku|limerick|post|bio|message|review|caption|sentence|play|chapter|reply|ad\b|slogan|"
-    r"conversation|lyrics|toast|sketch|novel|diary|quote)"
-)
-_LABOURS = (
-    "translat", "proofread", "proof-read", "rewrite", "rephrase", "paraphras", "summarise",
-    "summarize", "role-play", "roleplay", "role play", "pretend", "act as a", "act as my",
-    "act as if", "act like", "grammar", "how do you say", "how do i say", "in character",
-    "example sentence", "the sentence", "the phrase", "following text", "following sentence",
-    "following paragraph", "following email", "following message", "play the role",
-    "play the part", "you are a ", "you are an ", "you are now", "you're my ", "you're a ",
-    "you're an ", "be my ", "from the perspective", "subtitle", "in this scenario", "my character", "the quote",
-)  # fmt: skip
-_WRITE = (
-    "write",
-    "compose",
-    "draft",
-    "create",
-    "make up",
-    "tell",
-    "finish",
-    "continue",
-    "generate",
-)
-_REQUEST = (
-    rf"\b(?:{either(_LABOURS)}|what does .{{1,80}} mean|{either(_WRITE)} (?:me )?"
-    rf"(?:an?|the|some|this|my|our|two|three|\d+) (?:\w+ ){{0,3}}?{_TEXTS})|🙄|🙃| /s\b"
-)
-_ANAPHORA = (  # what begins so points at something else
-    "i", "we", "okay", "ok", "right now", "it", "that", "this", "these", "those", "them", "him",
-    "her", "you", "your", "his", "their", "its", "me", "us", "one", "what", "how", "when", "where",
-    "who", "why", "both", "either", "neither", "all", "everything", "nothing", "something",
-    "anything", "any", "to know", "to see", "to hear", "to ask", "to think", "to get", "to have",
-    "to book", "to find", "to be", "to go", "to say", "to make", "to do", "knowing", "being able",
-    "here", "there", "same", "another", "each", "some", "so", "none", "either way", "help",
-    "on one", "on my own", "up", "out", "to",
-)  # fmt: skip
-_SHOWN = (
-    "first", "second", "third", "last", "next", "other", "one", "idea", "way", "sound", "look",
-    "option", "answer", "result", "new", "same", "latest", "suggestion", "response", "example",
-    "previous", "above", "plan", "design", "name", "title", "tone", "style", "ending", "part",
-    "fact", "color scheme",
-)  # fmt: skip
-_EMPTY = (
-    rf"{either(_ANAPHORA)}\b.*|the {either(_SHOWN)}\b.*|.* (?:one|ones|option)"
-    r"|done|more|less|good|great|fine|well|.|.* (?:for|an?|the|to|of|with|and|or|that|which|my|our|as|from|by|few|some|while|when|new|like|wow|am|is|are|was|were|be)|.* (?:this|that|these|those|them|here|there)"
-)
-_LIGHT = (  # words that say nothing unless others stand beside them
-    "a", "an", "the", "some", "any", "my", "our", "own", "more", "most", "much", "many", "few",
-    "several", "another", "other", "others", "new", "first", "next", "in", "on", "at", "of", "for",
-    "to", "with", "and", "or", "from", "by", "about", "into", "out", "so", "very", "really",
-    "just", "also", "too", "again", "then", "on my way home", "on the way home", "all",
-    "go", "going", "went", "be", "being", "been", "have", "having", "had", "get", "getting", "got",
-    "make", "making", "made", "take", "taking", "took", "do", "doing", "did", "find", "finding",
-    "found", "try", "trying", "give", "giving", "gave", "keep", "keeping", "work", "working",
-    "hard", "play", "playing", "feel", "feeling", "start", "starting", "started", "create",
-    "creating", "bring", "bringing", "live", "living", "become", "becoming", "hope", "hoping",
-    "plan", "planning", "looking", "forward", "excited", "ready", "considering", "think",
-    "thinking", "want", "challenge", "reflect", "see", "seeing", "learn", "learning", "explore",
-    "exploring", "improve", "improving", "watch", "watching", "attended", "reach", "reaching",
-    "event", "events", "incident", "incidents", "experience", "experiences", "moment", "moments",
-    "milestone", "milestones", "issue", "issues", "problem", "problems", "thing", "things",
-    "stuff", "place", "places", "time", "times", "day", "days", "week", "weeks", "weekend",
-    "month", "months", "year", "years", "idea", "ideas", "impact", "difference", "change",
-    "changes", "progress", "balance", "opportunity", "opportunities", "chance", "chances",
-    "challenges", "goal", "goals", "plans", "dream", "dreams", "situation", "thoughts",
-    "life", "lives", "world", "future", "way", "ways", "people", "person", "someone", "everyone",
-    "something", "anything", "everything", "nothing", "lot", "lots", "bit", "bunch", "kind",
-    "kinds", "sort", "sorts", "part", "result", "results", "success", "best", "better", "myself",
-    "ourselves", "memories", "together", "good", "great", "nice", "big", "huge", "small", "little",
-    "bad", "rough", "tough", "real", "positive", "negative", "meaningful", "unexpected", "amazing",
-    "awesome", "wonderful", "lovely", "beautiful", "special", "memorable", "enjoyable", "fun",
-    "cool", "crazy", "wild", "wicked", "personal", "different", "certain", "whole", "various",
-    "interesting", "incredible", "fantastic", "super", "last", "yesterday", "today", "one", "two",
-)  # fmt: skip
-_VAGUE = (  # in a value of any words: nothing is said, or something that stands elsewhere
-    rf"(?:{either(_LIGHT)}(?!\w)[\s,'-]*)+"
-    r"|(?:(?:.* )?(?:\w{2,}ing|to|in|on|at|of|for|with|from|by|about|into|through|over|around|across|past|near|under|use|try|make|take|get) )?"
-    r"(?:this|that|these|those)(?! (?:in|who|with|around|close to|(?:mon|tues|wednes|thurs|fri|satur|sun)day|morning|afternoon|evening|week|weekend|month|year|spring|summer|autumn|fall|winter)\b)\b.*"
-    r"|(?!.* and ).*\b(?:him|them)\b.*|(?:\w+|go for) it|.*\bone(?: (?:of (?:my|our) own|with|myself|soon|too|at|for)\b.*)?"
-)
 _OPENINGS = (  # what may stand before a statement
     "ok", "okay", "well", "so", "and", "but", "also", "plus", "oh", "hi", "hi there", "hey",
     "hello", "actually", "ugh", "by the way", "btw", "fyi", "tbh", "imo", "honestly", "to be honest",
@@ -159,38 +105,80 @@ _OPENINGS = (  # what may stand before a statement
     "let me correct myself", "scratch that", "small correction", "one more thing", "first",
     "today", "yesterday", "this morning", "this week", "as a rule", "as of today", "as of now",
     "important", "ps", "p.s", "next topic",
+    "especially", "yup", "wow", "cool", "nice", "awesome", "haha", "guess what",
+    "on another note", "on a different note", "in the meantime", "oh yeah", "yeah,", "big news",
+    "great news", "omg", "man", "woah", "i wanted to let you know", "i wanted to let you know that",
+    "i just wanted to let you know", "i just wanted to let you know that", "wanted to let you know",
+    "just wanted to let you know", "i wanted to tell you", "i wanted to tell you that",
 )  # fmt: skip
-_BOOKING = (
-    r"\b(?:book(?:ing)? (?:an?|the|me|tickets?|it|for)|reserv\w+|tickets?|flights?|airlines?|economy|one[- ]?way|round[- ]?trip|"
-    r"check(?:ing)?[- ](?:in|out)|depart\w*|appointments?|rent(?:al)? (?:an? )?cars?|(?:find|get|show) (?:me|us)|look(?:ing)? (?:for|up)|search\w*|"
-    r"hotels?|(?:gift|credit) cards?|certificates?|checked bags?|business class|trip from|itinerary|cancellation|refund\w*|option \d|reservation ids?|events?|restaurants?|salons?|movies? (?:at|in|near)|\d+ (?:people|persons?)|\d+:\d\d|\d ?[ap]m|\d(?:st|nd|rd|th)|leav(?:e|ing) (?:on|from|at|next|this))\b"
-)
 _LEAD = (
-    rf"[\s\W_]*(?:{either(_OPENINGS)}(?![\w'])|after (?:the|a|some|much|long|last) [\w ]{{3,30}}?"
+    rf"[\s\W_]*(?:{either(_OPENINGS)}(?![\w'])|after (?=(?:i|we)\b)|after (?:the|a|some|much|long|last) [\w ]{{3,30}}?"
     r"(?=,? (?:i|we)\b))[\s,:;.!…-]*"
 )
 
+_SINCE_WHEN = (  # at the end of a statement: "since then", "in 2019", "for two years"
+    r"already|since then|for now|for a while|(?:last|this) (?:year|month|week|summer|spring|autumn|fall|winter)|"
+    r"in \d{4}|recently|(?:a|two|three|\d+|a few) (?:days?|weeks?|months?|years?) ago|"
+    r"for (?:\w+ ){1,2}(?:years|months)|at the moment|right now|currently|nowadays|now|these days|lately"
+)
+_FILLERS = (  # the same: "a lot", "to be honest"
+    r"a lot|very much|so much|too|as well|anyway|though|actually|by the way|btw|in general|the most|"
+    r"more than anything|please|instead|again|of course|honestly|tbh|okay|ok|thanks|thank you|overall|coming up|"
+    r"to be honest|originally|normally|especially|at all|ever|lol|haha"
+)
+_ASIDE = (  # the same: how it was
+    r"and (?:had|have|we had) (?:such |so )?(?:an? |much )?(?:(?:really |super )?(?:great|good|amazing|awesome|lovely|wonderful|nice) )*(?:fun|time|blast|day)\b.*|"
+    r"and the [\w-]+ (?:is|are|was|were) .*|and (?:loved|enjoyed) (?:it|every)\b.*"
+)
+_NEXT = (  # after "and": a clause of its own
+    r"i\b|i'|i?'?ve\b|my\b|we\b|our\b|please\b|don't\b|never\b|always\b|(?:would|have|want|need|should|am|was|"
+    r"will|could|can|is|are|it|they|he|she|there|also|then|work|live|speak|moved|grew|used to|who|this|that|now|honestly|nothing|use)\b"
+)
+_CLAUSE = (
+    r"[;:()]\s*(?!\d)|\s[-–—]+\s|(?<=\w)[-–—]+\s|(?<!\d)[–—](?!\d)|,(?!\d)\s*| but | because | 'cause | cuz | as (?=it\b|they\b|we\b|i\b)| although | though | while | which | except |"
+    r" whereas | especially | since (?=we|i\b|it|there|they|the)| when (?=i\b|it\b|you\b|we\b)|"
+    r"(?<!'m)(?<! am)(?<!feel)(?<!was)(?<!'s)(?<! is)(?<! are) so (?!far|much|many|that i can)"
+    rf"| and (?={_NEXT})"
+)
+
+_NOBODY = r"You|She|He|They|It|Yesterday|Today|Tomorrow|Work|Life|Well|So|But|Yes|Yeah|Oh|Okay|Ok|Hey|Hi|Hello|Thanks|Wow|Sure|Cool|Great|Nice|Guess"
+_COMPANY = (
+    r"(?:^\s*|[,.!?:–-]\s+)(?P<company>(?:[Mm]y|[Oo]ur) (?![\w ]*\b(?:is|are|was|were|has|have|had|do|does|did)\b)[\w ]{2,25}?|"
+    rf"(?!(?:{_NOBODY})\b)[A-Z]\w+(?: [A-Z]\w+)?) and $"
+)
+"""Who did something with the user, before "I": "Samantha and I moved in together"."""
+
 ENGLISH = Language(
     RULES,
-    words=WORDS,
+    words=NAMED,
     border=r"\b",
     lead=_LEAD,
-    tail=r"(?:,? (?:nowadays|now|these days|a lot|very much|so much|too|as well|lately|anyway|though|actually|"
-    r"by the way|btw|at the moment|right now|currently|in general|the most|more than anything|please|"
-    r"instead|again|already|since then|of course|honestly|tbh|okay|ok|thanks|thank you|"
-    r"for now|for a while|(?:last|this) (?:year|month|week|summer|spring|autumn|fall|winter)|in \d{4}|recently|(?:a|two|three|\d+|a few) (?:days?|weeks?|months?|years?) ago|for (?:\w+ ){1,2}(?:years|months)|overall|to be honest|originally|normally|especially|at all|ever|lol|haha))*",
-    sentence=rf"(?<![ .][a-z])[.!?]+(?=[\s\"')]|$)|\n+|…|[{_EMOJI}]+\s*",
-    clause=r"[;:()]\s*(?!\d)|\s[-–—]+\s|,(?!\d)\s*| but | and (?=i\b|i'|i?'?ve\b|my\b|we\b|our\b|please\b|don't\b|never\b|always\b)|(?<!'m)(?<! am)(?<!feel)(?<!was) so (?!far|much|many|that i can)| because | since (?=we|i\b|it|there|they|the)| although | though | while | which | except | whereas | and (?=(?:would|have|want|need|should|am|was|will|could|can|is|are|it|they|he|she|there|also|then|work|live|who|this|that|now|honestly|nothing)\b)| when (?=i\b|it\b|you\b|we\b)| especially ",
-    foreign=either(_HEDGES)
-    + r"|:(?<!note:)(?<!correction:)(?<!update:)(?<!fyi:)(?<!record:)(?<!clear:) (?:i|i'm|im|my)\b",
-    doubt=r"\?|\bnot (?:only|just|merely|simply|because|necessarily|unheard|uncommon)\b",
-    asks=r"\s*(?:(?:hey|hi|please|ok|also|and|so),? )*(?:can|could|would|will) you (?:please )?(?:remind me to|add|put|call me|mark|cross)",
-    request=_REQUEST,
-    empty=_EMPTY,
-    vague=_VAGUE,
+    tail=rf"(?:,? (?:{_FILLERS}|{_SINCE_WHEN}))*(?: (?:{_ASIDE}))?",
+    clauses=Clauses(
+        sentence=rf"(?=[.!?])(?:(?<![ .][a-z])(?<!\bst)(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bmrs)(?<!\bprof)|(?=\.\s+(?:i|we|my|our)\b|\.\s*$))[.!?]+(?=[\s\"')]|$)|\n+|…|[{_EMOJI}]+\s*",
+        clause=_CLAUSE,
+    ),
+    guards=Guards(
+        foreign=FOREIGN,
+        doubt=r"\?|\bnot (?:only|just|merely|simply|because|necessarily|unheard|uncommon)\b",
+        asks=r"\s*(?:(?:hey|hi|please|ok|also|and|so),? )*(?:can|could|would|will) you (?:please )?(?:remind me to|add|put|call me|mark|cross)",
+        request=REQUEST,
+        shown=SHOWN,
+        revoked=retracted.REVOKED,
+        undone=retracted.UNDONE,
+        once=retracted.ONCE,
+    ),
+    values=Values(
+        empty=EMPTY,
+        vague=VAGUE,
+        fits=slots.fits,
+        worth=worth,
+    ),
     key=_key,
     fold=_fold,
     tell=tell,
-    booking=_BOOKING,
+    booking=BOOKING,
+    company=_COMPANY,
+    goes_on=rf"(?:{_LEAD})*(?:i|we)(?:'m|'re|'ve)?\b(?!.*\b(?:to|would|will|can|could|should|must|if|you|he|she|they|it|{LISTS['kin']})\b)(?!.*'(?:ll|d)\b).*\b(?:and|but)\s+",
     head=ends.head,
 )

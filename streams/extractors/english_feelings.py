@@ -2,7 +2,7 @@
 
 # ruff: noqa: E501 - a rule is one line, however long
 
-from streams.extractors.engine import Rule
+from streams.extractors.rule import Rule
 
 RULES = (
     Rule("feeling", "happy|glad|thrilled|delighted|excited|overjoyed|joyful|over the moon|grateful|cheerful", r"(?:<am>|i feel|i'm feeling|i am feeling|i was) (?:<adverb>|so |super |incredibly |extremely |over )*(?:happy|glad|thrilled|delighted|excited|overjoyed|joyful|over the moon|grateful|cheerful)\b<own>", "I'm so happy today!", "", slot="joy"),

@@ -21,15 +21,16 @@ _FIRST = (  # a word that every sentence about oneself has one of
     "nos ", "nuestr", "odio", "detest", "prefiero", "estoy", "nací", "naci ", "crecí", "creci ",
     "puedes", "dimit", "renunc", "adoro", "padezco", "sufro", "ya no", "deje ", "dejé ", "perdí",
     "he de", "he di", "he re", "he pe", "he ab", "llám", "llam", "nunca", "aborrezco",
+    "vengo", "hoy en d",
     *(f"me {verb}" for verb in ("ll", "gu", "enc", "fas", "apa", "mud", "he ", "chi", "fli", "des",
                                 "han ", "cri")),
-    *(f"no {verb}" for verb in ("me ", "com", "beb", "tom", "sop", "agu", "viv")),
+    *(f"no {verb}" for verb in ("me ", "com", "beb", "tom", "sop", "agu", "viv", "tol", "pue")),
 )  # fmt: skip
 _COMMON = {
     "en": "a all any the please thanks thank help find yes yeah okay ok book make need want like good get give show looking go going see how when where who which there here their them then than some time one two day i i'm i've my me you is are was were am to of and that have has had it for an in this with at be do did what not on he she they your our we can will would if no as but so or from about just ma mon",
     "de": "ich bin mein meine meinen meinem meiner mich mir wir sind unser unsere der die das dem den und ist nicht kein keine keinen ein eine einen habe haben hat zu war mit im auf für nach bei seit aus als gegen heiße heisse heißt wohne wohnen arbeite mag gern gerne liebe esse trinke nenn name aber auch mehr studiere letzte letzten liebsten vertrage sehr du kannst gegen",
     "fr": "je j m n d l c qu moi mon ma mes nous notre le la les et est un une de des du au aux que pas ne ai suis à chez comme pour avec en depuis plus aime adore déteste habite vis viens travaille appelle préféré préférée nom tu peux s dans ans fils fille",
-    "es": "yo soy me mi mis nos nuestro nuestra el la los las y es un una de que en no con por para al del a como desde hace vivo vivimos trabajo tengo tenemos gusta gustan encanta encantan llamo llama nombre ya odio prefiero estudio estoy he dejado dejé nací crecí resido soporto bebo tomo llámame llamame puedes mudé mudamos se dos favorito favorita cerca dimitido dimití",
+    "es": "yo soy me mi mis nos nuestro nuestra el la los las y es un una de que en no con por para al del a como desde hace vivo vivimos trabajo tengo tenemos gusta gustan encanta encantan llamo llama nombre ya odio prefiero estudio estoy he dejado dejé nací crecí resido soporto bebo tomo llámame llamame puedes mudé mudamos se dos favorito favorita cerca dimitido dimití vengo tolero puedo beber comer hoy día ahora actualmente",
 }  # fmt: skip
 _SPEAKS: dict[str, tuple[str, ...]] = {}
 for _name, _words in _COMMON.items():

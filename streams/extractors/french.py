@@ -8,8 +8,12 @@ The text is matched without accents (`european.bare`), so the patterns have none
 import re
 from functools import partial
 
-from streams.extractors.engine import Language, Rule
+from streams.extractors.clauses import Clauses
+from streams.extractors.engine import Language
 from streams.extractors.european import ANY, NAME, SENTENCE, bare, fold, task_key, told, without
+from streams.extractors.guards import Guards
+from streams.extractors.rule import Rule
+from streams.extractors.values import Values
 
 _DID = "habit|hobby|like|diet|goal|plan|study|health|task|decision|event"
 _JOB = "work|job|employer"
@@ -46,7 +50,7 @@ RULES = (
     Rule("background", "j'ai demissionne|j'ai quitte|j'ai perdu|j'ai ete", r"j'(?P<value>(?P<old>)ai (?:demissionne|(?:quitte|perdu) (?:mon|le) (?:travail|emploi|poste|boulot|job)|ete (?:licenciee?|viree?)))(?: <when>)?", "J'ai démissionné.", "ai démissionné", "{value}.", family="event", ends=_JOB),
     Rule("end", "j'ai arrete|j'ai abandonne", r"j'ai (?:arrete|abandonne) (?!mon (?:travail|emploi))(?!(?:le|la|les|l'|mon|ma|mes) .*\b(?:devant|dans|sur|chez|en|au|a|pour)\b)(?!(?:la|ma) (?:voiture|machine|conversation|discussion)\b)<art><value>", "J'ai arrêté de fumer.", "fumer", ends=_DID),
     Rule("end", "je ne suis", r"je ne suis plus (?:une? )?(?!(?:<ly>)<mood>(?: .*)?$)<value>", "Je ne suis plus végétarien.", "végétarien", ends="diet|health|limit|work|job|study|partner|identity"),
-    Rule("end", "je n'aime plus", r"je n'aime plus (?:<ly>)<art><value>", "Je n'aime plus le jazz.", "jazz", ends="like|favourite|hobby|habit"),
+    Rule("end", "je n'aime plus", r"je n'aime plus (?:<ly>)(?!(?:vivre|exister|rien|personne|la vie|etre|ma vie)\b)<art><value>", "Je n'aime plus le jazz.", "jazz", ends="like|favourite|hobby|habit"),
     Rule("end", "je ne|je n'", r"je (?:ne (?:mange|bois|joue|pratique|lis|prends|regarde|conduis|collectionne|fais)|n'(?:etudie|apprends|ecoute|utilise|ai)) plus (?:au |a la |aux )?(?!<mood>(?: .*)?$)<art><value>|je ne (?P<value2>fume|bois|conduis) plus", "Je ne bois plus de café.", "café", ends=f"{_DID}|pet|household|possession"),
     # --- likes ----------------------------------------------------------------------------------
     Rule("preference", "mon|ma|mes|notre", r"(?:mon|ma|mes|notre) (?P<topic>\w+) prefere(?:e|s|es)? (?:est|sont|c'est|reste) (?!(?:deja|encore|toujours|bientot|fini|complet|ferme|occupe|prise?|parti|epuise|casse|la|ici)\w{0,2}(?: \w+e?s?)?$)<art><value>", "Ma couleur préférée est le turquoise.", "turquoise", "Préférence ({topic}) : {value}.", "favourite {topic}", "like", family="favourite"),
@@ -84,13 +88,19 @@ FRENCH = Language(
     border=r"\b",
     lead=r"[\s\W_]*(?:(?:bonjour|bonsoir|salut|coucou|alors|oui|non|et|mais|au fait|ok|merci|en fait|pour info|note que|sache que|malheureusement|heureusement|car|personnellement|moi,|la semaine derniere|le mois dernier|l'annee derniere|hier|aujourd'hui|franchement|honnetement)(?![\w'])[\s,:;.!…-]*)",
     tail=r"(?:,? (?:depuis [\w' ]{2,30}|le mois dernier|la semaine derniere|l'annee derniere|cette annee|maintenant|aussi|en ce moment|actuellement|il y a [\w' ]{2,30}|s'il (?:te|vous) plait|merci|par-dessus tout|plus que tout|d'ailleurs))*",
-    sentence=SENTENCE,
-    clause=r"[;:()]\s*(?!\d)|\s[-–—]+\s|,(?!\d)\s*| mais | parce que | car | et (?=(?:je|j'|nous|mon|ma|mes|notre|on)\b)",
-    foreign=r"\b(?:dans (?:ce|cette|le|un|une) (?:jeu|histoire|scene|film|piece|roman|reve|role)\b|dans ma tete|pour (?:un jour|la journee)\b|si (?:j'|je|nous|tu|on)|peut-etre|je crois|je pense|je suppose|(?:me|te) dit|dit qu|disent|pense qu|pensent|on dit|trouve qu|pretend|imagin\w+|supposons|j'aimerais|je voudrais|avant,? j|autrefois|quand j'etais|enfant, j|selon|parait|je ne sais pas|a l'epoque|j'ai reve|il semble|apparemment|d'apres)",
-    doubt=r"\?",
-    asks=r"(?!)",
-    request=r"\b(?:tradui[st]\w*|corrige\w*|reformul\w*|jeu de role|que (?:veut dire|signifie)|comment dit-on|grammaire|resum\w+|fais comme si|tu es (?:une? |maintenant)|(?:ecris|ecrivez|redige|redigez|raconte|invente|compose)\w*(?:-moi)? (?:une?|le|la|des) (?:\w+ ){0,3}?(?:lettre|histoire|texte|poeme|mail|e-mail|courriel|discours|message|scene|dialogue|chanson|roman|conte|tweet))",
-    empty=r"(?:ca|cela|ceci|lui|elle|il|eux|toi|vous|moi|nous|tout|rien|ici|la|oui|non|bien|mal|plus|pas|tot|tard|.|.* (?:ca|et|ou|de|du|des|le|la|les|un|une|a|pour|avec|en))",
+    clauses=Clauses(
+        sentence=SENTENCE,
+        clause=r"[;:()]\s*(?!\d)|\s[-–—]+\s|,(?!\d)\s*| mais | parce que | car | et (?=(?:je|j'|nous|mon|ma|mes|notre|on)\b)",
+    ),
+    guards=Guards(
+        foreign=r"\b(?:dans (?:ce|cette|le|un|une) (?:jeu|histoire|scene|film|piece|roman|reve|role)\b|dans ma tete|pour (?:un jour|la journee)\b|si (?:j'|je|nous|tu|on)|peut-etre|je crois|je pense|je suppose|(?:me|te) dit|dit qu|disent|pense qu|pensent|on dit|trouve qu|pretend|imagin\w+|supposons|j'aimerais|je voudrais|avant,? j|autrefois|quand j'etais|enfant, j|selon|parait|je ne sais pas|a l'epoque|j'ai reve|il semble|apparemment|d'apres)",
+        doubt=r"\?",
+        asks=r"(?!)",
+        request=r"\b(?:tradui[st]\w*|corrige\w*|reformul\w*|jeu de role|que (?:veut dire|signifie)|comment dit-on|grammaire|resum\w+|fais comme si|tu es (?:une? |maintenant)|(?:ecris|ecrivez|redige|redigez|raconte|invente|compose)\w*(?:-moi)? (?:une?|le|la|des) (?:\w+ ){0,3}?(?:lettre|histoire|texte|poeme|mail|e-mail|courriel|discours|message|scene|dialogue|chanson|roman|conte|tweet))",
+    ),
+    values=Values(
+        empty=r"(?:ca|cela|ceci|lui|elle|il|eux|toi|vous|moi|nous|tout|rien|ici|la|oui|non|bien|mal|plus|pas|tot|tard|.|.* (?:ca|et|ou|de|du|des|le|la|les|un|une|a|pour|avec|en))",
+    ),
     key=task_key,
     fold=bare,
     label=fold,

@@ -5,8 +5,12 @@
 import re
 from functools import partial
 
-from streams.extractors.engine import Language, Rule
+from streams.extractors.clauses import Clauses
+from streams.extractors.engine import Language
 from streams.extractors.european import ANY, NAME, SENTENCE, fold, task_key, told, without
+from streams.extractors.guards import Guards
+from streams.extractors.rule import Rule
+from streams.extractors.values import Values
 
 _DID = "habit|hobby|like|diet|goal|plan|study|health|task|decision|event"
 _JOB = "work|job|employer"
@@ -65,7 +69,7 @@ RULES = (
     # --- people ---------------------------------------------------------------------------------
     Rule("background", "mein|meine|unser|unsere", r"<my> (?P<value>(?P<whose><kin>) (?:ist (?:<ly>)(?:allergisch (?:gegen|auf) <any>|gegen <any> allergisch|<diet>)|hat (?:<ly>)<ill>|verträgt (?:<ly>)keine?n? <any>))", "Meine Tochter ist gegen Haselnüsse allergisch.", "Tochter ist gegen Haselnüsse allergisch", "{value}.", family="health"),
     Rule("background", "mein|meine|unser|unsere", r"<my> (?P<topic>(?P<whose><kin>)) hei(?:ß|ss)t <value>", "Mein Bruder heißt Emil.", "Emil", "{topic} heißt {value}.", "{topic}'s name", family="people"),
-    Rule("background", "mein|meine|unser|unsere", r"<my> (?P<value>(?P<whose><kin>) (?:(?:arbeitet|wohnt|lebt|studiert|spricht)(?! <passing>)(?: <any>)?|kommt aus <whence><any>|ist (?:<ly>)(?:\d+(?: jahre?\b.*)?|eine? (?!(?:halbe|viertel|ganze|gute|stunde|minute|bisschen|wenig|schatz|engel|schlimm\w*|gro(?:ß|ss)\w*|echte\w*|typisch\w*|held\w*)\b)\w+(?: (?:aus|bei|an|in|im) <any>)?|<post>(?: <any>)?)|wird \d+(?: <any>)?))", "Meine Frau arbeitet als Ärztin.", "Frau arbeitet als Ärztin", "{value}.", family="people"),
+    Rule("background", "mein|meine|unser|unsere", r"<my> (?P<value>(?P<whose><kin>) (?:(?:arbeitet|wohnt|lebt|studiert|spricht)(?! <passing>)(?: <any>)?|kommt aus <whence><any>|ist (?:<ly>)(?:(?:eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf)(?: jahre alt)?|\d+(?: jahre?\b.*)?|eine? (?!(?:halbe|viertel|ganze|gute|stunde|minute|bisschen|wenig|schatz|engel|schlimm\w*|gro(?:ß|ss)\w*|echte\w*|typisch\w*|held\w*)\b)\w+(?: (?:aus|bei|an|in|im) <any>)?|<post>(?: <any>)?)|wird \d+(?: <any>)?))", "Meine Frau arbeitet als Ärztin.", "Frau arbeitet als Ärztin", "{value}.", family="people"),
     Rule("background", "habe|haben", r"<i> haben? (?:<ly>)(?P<value><num> (?:\w+ )??(?:kind(?:er)?|söhne|sohn|töchter|tochter|<pet>|brüder|bruder|schwestern?|geschwister|enkel|zwillinge)<named>)", "Ich habe zwei Kinder.", "zwei Kinder", "Hat {value}.", family="household"),
     Rule("background", "bin", r"ich bin (?:<ly>)(?P<value>verheiratet|ledig|single|geschieden|verwitwet|verlobt|getrennt)", "Ich bin verheiratet.", "verheiratet", "Ist {value}.", "relationship status", family="partner"),
     # --- who somebody is ------------------------------------------------------------------------
@@ -75,6 +79,7 @@ RULES = (
     Rule("background", "komme|stamme|bin|geboren|aufgewachsen", r"(?:ich (?:komme|stamme) (?:<ly>)aus <whence><value>|ich bin (?:<ly>)in (?P<value2><any>) (?:geboren|aufgewachsen)(?: und aufgewachsen)?|(?:geboren|aufgewachsen) (?:und aufgewachsen )?bin ich in (?P<value3><any>))", "Ich komme ursprünglich aus Kiel.", "Kiel", "Kommt aus {value}.", "origin", family="origin"),
     Rule("background", "arbeite", r"ich arbeite (?!<passing>.* (?:im|in|an)\b)(?:<ly>)(?P<value>(?:als (?!(?:erst|letzt|nächst|einzig)\w*\b|wär|ob\b)|(?:bei|beim) |(?:im|in) (?!(?:\w+ )*(?:garten|keller|hof|wald|freien|haus|bett|zug|moment|stillen|stehen|sitzen|liegen|dunkeln|hintergrund|urlaub|team|gedanken|zimmer|wohnzimmer|ruhe|eile)\b)|für (?!(?:zwei|drei|vier|nichts|umsonst|morgen|heute|\w+ (?:prüfung|klausur|test|projekt))\b)|an (?=(?:der|einer|einem|dem) (?:\w+ )*\w*(?:schule|universität|uni|klinik|institut|theater|gymnasium|akademie|oper|fakultät|kasse|rezeption|tankstelle|berufsschule)\b))(?!(?:ihm|ihr|dir|mir|mich|dich|das|dem projekt|dein\w*|eue?r\w*)\b)<any>)", "Ich arbeite als Krankenpflegerin in einer Klinik.", "als Krankenpflegerin in einer Klinik", "Arbeitet {value}.", "work", family="work"),
     Rule("background", "bin|beruf", r"(?:ich bin (?!heute\b|gerade\b)(?:<ly>)(?:von beruf )?(?:eine? )?(?P<value>(?:<trait> ){0,2}?<post>(?: <any>)?)|mein beruf ist (?P<value2><any>)|von beruf bin ich (?P<value3><any>))", "Ich bin Lehrer an einer Grundschule.", "Lehrer an einer Grundschule", "Ist {value}.", "job", family="work"),
+    Rule("background", "lerne ", r"ich lerne (?:<ly>|seit [\w ]{2,20}? |jetzt |gerade )*(?P<value>(?:spanisch|französisch|italienisch|englisch|japanisch|chinesisch|koreanisch|portugiesisch|russisch|türkisch|arabisch|polnisch|niederländisch|schwedisch|norwegisch|dänisch|latein|gitarre|klavier|geige|cello|schlagzeug|saxophon|gebärdensprache|programmieren|schwimmen|nähen)(?! mehr))(?: .+)?", "Ich lerne Spanisch für eine Reise.", "Spanisch", "Lernt {value}.", family="study"),
     Rule("background", "studiere", r"ich studiere (?!(?:(?!an |in |auf )\w+ ){0,2}(?:der|die|das|den|deine?n?|eure?n?)\b)(?:<ly>)(?!(?:der|die|das|den|dem|dein\w*|eue?r\w*|ihre?n?|dies\w*|mein\w*|eine?n?)\b)<value>", "Ich studiere Biologie in Tübingen.", "Biologie in Tübingen", "Studiert {value}.", "study", family="study"),
     Rule("background", "bin", r"ich bin (?P<value>\d{1,3}) jahre alt", "Ich bin 34 Jahre alt.", "34", "Ist {value} Jahre alt.", "age", family="age"),
 )  # fmt: skip
@@ -88,13 +93,20 @@ GERMAN = Language(
     border=r"\b",
     lead=r"[\s\W_]*(?:(?:hallo|hi|hey|guten (?:tag|morgen|abend)|servus|moin|also|ja|nein|übrigens|und|aber|ok|okay|danke|ehrlich gesagt|zur info|nur zur info|ach|leider|außerdem|bitte|merk dir|wichtig|hinweis)(?![\w'])[\s,:;.!…-]*)",
     tail=r"(?:,? (?:übrigens|zurzeit|derzeit|momentan|aktuell|bitte|danke|halt|eben|sehr gerne?|am meisten|über alles|auch|jetzt|seit [\w ]{2,30}))*",
-    sentence=SENTENCE,
-    clause=r"[;:()]\s*(?!\d)|\s[-–—]+\s|,(?!\d)\s*| aber | weil | obwohl | denn | und (?=(?:ich|wir|mein|meine|unser|unsere|bin|habe|arbeite|wohne|lebe|suche|brauche|möchte|mag|komme)\b)",
-    foreign=r"\b(?:in (?:dies\w+|der|einem?r?) (?:szene|spiel|rolle|geschichte|stück|film|roman|traum)|im (?:spiel|film|stück|roman|traum)|für (?:einen|den) (?:tag|abend)|wenn|falls|ob|angenommen|vielleicht|eventuell|wahrscheinlich|möchte|möchten|würde|würden|hätte|wäre|könnte|sollte|sagt|sagte|sagen|meint|meinte|behauptet|findet|glaubt|glaube|denke|vermute|gehört|früher|damals|als kind|stell dir|laut|angeblich|geträumt|schrieb|scheint)\b",
-    doubt=r"\?",
-    asks=r"(?!)",
-    request=r"\b(?:übersetz\w*|korrigier\w*|formulier\w*|umformulier\w*|rollenspiel|was (?:bedeutet|heißt)|wie sagt man|grammatik|zusammenfass\w*|tu so als|du bist (?:ein|jetzt)|(?:schreib|verfass|entwirf|erzähl|erfind)\w* (?:mir |uns |bitte )*(?:eine?\w*|den|die|das) (?:\w+ ){0,3}?(?:brief|geschichte|text|gedicht|e?-?mail|bewerbung|rede|nachricht|szene|dialog|lied|roman|märchen|post|tweet))",
-    empty=r"(?:es|das|dies\w*|ihn|sie|ihm|ihr|ihnen|dich|euch|uns|mich|dir|er|alles|nichts|etwas|so|nicht|hier|dort|da|jetzt|mehr|nicht mehr|gern|sehr|viel|wenig|zu viel|.|(?:dein|deine|deinen|euer|eure|ihre|ihren|diese|diesen|dieses|jene|solche)\b.*|.* (?:und|oder|der|die|das|den|dem|ein|eine|von|mit|für|zu))",
+    clauses=Clauses(
+        sentence=SENTENCE,
+        clause=r"[;:()]\s*(?!\d)|\s[-–—]+\s|,(?!\d)\s*| aber | weil | obwohl | denn | und (?=(?:ich|wir|mein|meine|unser|unsere|bin|habe|arbeite|wohne|lebe|suche|brauche|möchte|mag|komme|er|sie|es|wir|hat|ist|seine?|ihre?|heute|jetzt)\b)",
+    ),
+    guards=Guards(
+        foreign=r"\b(?:in (?:dies\w+|der|einem?r?) (?:szene|spiel|rolle|geschichte|stück|film|roman|traum)|im (?:spiel|film|stück|roman|traum)|für (?:einen|den) (?:tag|abend)|wenn|falls|ob|angenommen|vielleicht|eventuell|wahrscheinlich|möchte|möchten|würde|würden|hätte|wäre|könnte|sollte|sagt|sagte|sagen|meint|meinte|behauptet|findet|glaubt|glaube|denke|vermute|gehört|früher|damals|als kind|stell dir|laut|angeblich|geträumt|schrieb|scheint)\b",
+        doubt=r"\?",
+        asks=r"(?!)",
+        request=r"\b(?:übersetz\w*|korrigier\w*|formulier\w*|umformulier\w*|rollenspiel|was (?:bedeutet|heißt)|wie sagt man|grammatik|zusammenfass\w*|tu so als|du bist (?:ein|jetzt)|(?:schreib|verfass|entwirf|erzähl|erfind)\w* (?:mir |uns |bitte )*(?:eine?\w*|den|die|das) (?:\w+ ){0,3}?(?:brief|geschichte|text|gedicht|e?-?mail|bewerbung|rede|nachricht|szene|dialog|lied|roman|märchen|post|tweet))",
+        undone=r"wieder(?:gefunden|aufgetaucht|bekommen)|wieder (?:gefunden|da|zusammen|aufgetaucht|angefangen|zurück)\b|zurückgekommen|im (?:video)?spiel\b|für die fastenzeit",
+    ),
+    values=Values(
+        empty=r"(?:.*\b(?:erste|zweite|dritte|vierte|fünfte|letzte|linke|rechte|obere|untere|andere)[nrsm]? (?:entwurf|version|variante|option|vorschlag|bild|farbe|design|logo|text|titel|satz|fassung|antwort|möglichkeit)\b.*|(?:option|variante|version|vorschlag|entwurf|antwort) (?:[a-h]|\d+|eins|zwei|drei)\b.*|es|das|dies\w*|ihn|sie|ihm|ihr|ihnen|dich|euch|uns|mich|dir|er|alles|nichts|etwas|so|nicht|hier|dort|da|jetzt|mehr|nicht mehr|gern|sehr|viel|wenig|zu viel|.|(?:dein|deine|deinen|euer|eure|ihre|ihren|diese|diesen|dieses|jene|solche)\b.*|.* (?:und|oder|der|die|das|den|dem|ein|eine|von|mit|für|zu))",
+    ),
     key=task_key,
     fold=fold,
     tell=told,

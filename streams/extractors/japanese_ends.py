@@ -4,7 +4,7 @@
 
 import re
 
-from streams.extractors.engine import Rule
+from streams.extractors.rule import Rule
 
 _DID = "like|habit|diet|goal|plan|study|task|decision|limit|background"
 _HAD = "possession|pet|household"
@@ -51,6 +51,12 @@ RULES = (
     Rule("end", "飽き|冷め|興味がなくな|興味なくな|興味をなく", r"<me>(?:もう|最近|すっかり|、)*<value>(?:に|への?)(?:は)?(?:もう|すっかり|完全に|、)*(?:飽きました|飽きた|飽きちゃった|熱が冷めました|冷めた|興味(?:が|を)?(?:なくなりました|なくなった|なくしました|なくした))", "もう編み物に飽きちゃった。", "編み物", ends="like|habit|plan"),
     Rule("end", "嫌いじゃな|苦手じゃな|苦手では|嫌いでは", r"<me>(?:もう|今は)<value>(?:は|が)?(?:もう)?(?:嫌い|苦手)(?:じゃ|では)(?:ない|ありません|なくなりました|なくなった)", "もうパクチーは苦手じゃないです。", "パクチー", ends="dislike"),
 )  # fmt: skip
+
+UNDONE = (
+    r"見つか(?:った|りました|って|り、)|(?:戻って|帰って)(?:きた|来た|きました|来ました|きて)|よりを戻し|復縁|仲直り|再開し|また(?:始め|飲み始め|吸い始め|飼い始め|食べ始め)|"
+    r"(?:ゲーム|夢|ドラマ|小説|映画)(?:の中|内)?で|一時的|(?:今日|今夜|今週|一日|一晩)だけ"
+)
+"""What takes an end back, or says that it is none."""
 
 _NOISE = re.compile(
     r"^(?:(?:私|僕|俺|うち)の|古い|昔の|ずっと乗っていた|愛用の)+(?=.)|(?:断ち|通い|の夢|の計画|旅行|制限|生活|の勉強)$"

@@ -2,7 +2,7 @@
 
 # ruff: noqa: E501 - a rule is one line, however long
 
-from streams.extractors.engine import Rule
+from streams.extractors.rule import Rule
 
 _ABOUT = "ユーザーは{value}。"
 _ON = "ユーザーは{topic}{value}。"

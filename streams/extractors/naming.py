@@ -17,19 +17,22 @@ OURS = tuple(MODULES)
 """Those whose plans are made again in a generation, not replayed."""
 NAMES = ("none", *OURS)
 MODEL = "llm"
-"""What a run asks when all is folded; turns are not extracted by it while they are folded."""
-
-
-def check_name(name: str | None) -> str | None:
-    """The name as it is, for settings. Raises ValueError for one that is not among `NAMES`."""
-    if name is not None and name not in NAMES:
-        raise ValueError(f"unknown extractor {name!r}: use one of {', '.join(NAMES)}")
-    return name
+"""What is asked when turns are folded; they are not extracted by it while they are."""
 
 
 def check_choice(name: str | None) -> str | None:
-    """The same where a model may be asked, too."""
-    return name if name == MODEL else check_name(name)
+    """The name as it is, for settings. Raises ValueError for one that there is not."""
+    if name is not None and name not in (*NAMES, MODEL):
+        raise ValueError(f"unknown extractor {name!r}: use one of {', '.join((*NAMES, MODEL))}")
+    return name
+
+
+def in_process(name: str) -> str:
+    """What extracts while turns are folded. Where a model is asked afterwards, the rules come
+    first: its plans replace theirs."""
+    if name == MODEL:
+        return OURS[0]
+    return name if name in NAMES else NAMES[0]
 
 
 def named(name: str) -> Extract | None:

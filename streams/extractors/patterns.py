@@ -22,6 +22,16 @@ def either(texts: Iterable[str]) -> str:
     return f"(?:{'|'.join(made)}){'?' if ends else ''}"
 
 
+def words(listed: str) -> str:
+    """A pattern of any of some texts, with ", " between them."""
+    return either(listed.split(", "))
+
+
+def any_of(*patterns: str) -> str:
+    """A pattern that matches whatever one of some patterns does; the first that does wins."""
+    return f"(?:{'|'.join(patterns)})"
+
+
 def spelled(pattern: str, words: dict[str, str]) -> str:
     """The pattern with its `<words>` written out, and groups numbered so that no two are alike."""
     while (written := _WORD.sub(lambda match: words[match[1]], pattern)) != pattern:

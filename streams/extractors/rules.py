@@ -14,18 +14,19 @@ from schemas.base import JsonObject, format_time
 from streams.extractors.chinese import CHINESE
 from streams.extractors.dating import Dates
 from streams.extractors.engine import MAX_TEXT as MAX_TEXT
-from streams.extractors.engine import Finding, Language
+from streams.extractors.engine import Language
 from streams.extractors.english import ENGLISH
 from streams.extractors.european import code_of
 from streams.extractors.french import FRENCH
 from streams.extractors.german import GERMAN
 from streams.extractors.japanese import JAPANESE
+from streams.extractors.rule import Finding
 from streams.extractors.spanish import SPANISH
 from streams.folds.ids import make_id, normalise
 from streams.folds.quoting import quoted
 
 NAME = "rules"
-VERSION = "7"
+VERSION = "10"
 """Another one wherever the plan of some turn differs."""
 OWN_WORDS = "chat"  # the one source in which a user speaks
 DOMAIN = "general"
@@ -46,6 +47,8 @@ TOPICS = {  # one name for what people of all languages speak of
     **dict.fromkeys(("音楽", "音乐", "音樂", "musik", "musique", "música"), "music"),
     **dict.fromkeys(("本", "书", "書", "buch", "livre", "libro"), "book"),
 }
+SHARED = frozenset(["event", "decision", "plan", "goal", "habit", "home"])
+"""Families of what people do together: their text says with whom."""
 STATE_KINDS = {"task": "task", "task_done": "task"}  # all else is a fact
 
 Estimate = Callable[[str], tuple[float, float, float, float] | None]
@@ -203,7 +206,12 @@ def _unslotted(found: Finding) -> tuple[str, str]:
 
 def _parts(found: Finding) -> dict[str, str]:
     """What a rule's `says` may name."""
-    return {"value": found.value, "old": found.old or "", "topic": found.topic}
+    return {
+        "value": found.value,
+        "old": found.old or "",
+        "topic": found.topic,
+        "company": found.company if found.rule.family in SHARED else "",
+    }
 
 
 def _ends(turn: Turn, found: Finding, language: Language, dates: Dates) -> Iterator[JsonObject]:

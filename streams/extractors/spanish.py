@@ -8,8 +8,12 @@ The text is matched without accents (`european.bare`), so the patterns have none
 import re
 from functools import partial
 
-from streams.extractors.engine import Language, Rule
+from streams.extractors.clauses import Clauses
+from streams.extractors.engine import Language
 from streams.extractors.european import ANY, NAME, SENTENCE, bare, fold, task_key, told, without
+from streams.extractors.guards import Guards
+from streams.extractors.rule import Rule
+from streams.extractors.values import Values
 
 _DID = "habit|hobby|like|diet|goal|plan|study|health|task|decision|event"
 _JOB = "work|job|employer"
@@ -33,6 +37,8 @@ WORDS = {
     "unreal": r"(?:\w+(?:cion|ciones|idad|idades|ismo|ismos)|lunes|martes|miercoles|jueves|viernes|sabados?|domingos?|reuni[oó]n(?:es)?|gente|personas|preguntas?|mentiras?|excusas|ruido|estres|trabajo|criticas?|jefes?|tonterias?|estupidez)\b",
     "mood": r"(?:cansad[oa]|segur[oa]|enfadad[oa]|triste|content[oa]|feliz|disponible|libre|aqui|alli|ahi|list[oa]|de acuerdo|en|interesad[oa]|preocupad[oa]|nervios[oa]|sol[oa]|hambre|sed|sueño|frio|calor|miedo|ganas|tiempo|prisa|dudas?|fuerzas|paciencia|nada|que)\b",
     "places": r"(?:habana|paz|coruña|rioja|mancha|costa|sierra|capital|pampa|zona|provincia|ciudad|region|norte|sur|este|oeste|isla|islas|salvador|palmas|angeles|cairo|estados unidos|peru|pueblo|patagonia|campo|pais|republica|india|argentina|serena|plata|alpujarra|bierzo|barrio)",
+    "age": r"(?:\d{1,3}|(?:un|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce|trece|catorce|quince|dieci\w+|veint\w+|treinta|cuarenta|cincuenta|sesenta|setenta|ochenta|noventa)(?: y \w+)?)",
+    "food": r"(?:lactosa|gluten|leche|lacteos|fructosa|azucar|trigo|huevos?|marisco|picante|alcohol|cafeina|soja|frutos secos|cacahuetes?|polen|penicilina|aspirina|ibuprofeno)",
     "num": r"(?:una?|dos|tres|cuatro|cinco|seis|\d+)",
     "part": r"(?:el mes pasado|la semana pasada|el año pasado|ayer|hace poco|hace \w+ \w+|recientemente|en \w+)",
 }
@@ -48,29 +54,30 @@ RULES = (
     Rule("end", "ya no", r"ya no (?:(?:como|bebo|tomo|juego|toco|practico|estudio|leo|veo|tengo|colecciono|uso|hago) (?:a la |a los |a las |a )?(?!<mood>)<art><value>|(?P<value2>fumo|bebo|conduzco))", "Ya no bebo café.", "café", ends=f"{_DID}|pet|household|possession"),
     # --- likes ----------------------------------------------------------------------------------
     Rule("preference", "mi|mis", r"(?:mi|mis) (?P<topic>\w+) (?:favorit|preferid)[oa]s? (?:es|son|sigue siendo) <art><value>", "Mi color favorito es el turquesa.", "turquesa", "Preferencia ({topic}): {value}.", "favourite {topic}", "like", family="favourite"),
-    Rule("preference", "no me|odio|detesto|aborrezco|no soporto|no aguanto", r"(?:no me (?:gustan?|agradan?) (?:<ly>)|(?:odio|detesto|aborrezco) |no (?:soporto|aguanto) )<own>(?!(?:nada |tanto |mucho )?(?:esto|eso|aquello|est[ea]|es[ea]|nada|como|cuando|que)\b)(?!.*\b(?:\w+[aeiou]r(?:lo|la|los|las|te|telo|selo)|(?:que|cuando|como|si) te|te lo|lo que)\b)<art><own><value>", "No me gusta el cilantro.", "cilantro", _DISLIKES, polarity="dislike", family="dislike"),
-    Rule("preference", "me gusta|me encanta|me fascina|me apasiona|me chifla|me flipa|me gustan|me encantan|me fascinan|me apasionan|prefiero|adoro|soy", r"(?:me (?:gustan?|encantan?|fascinan?|apasionan?|chiflan?|flipan?)|prefiero|adoro|soy (?:muy |una? gran )?(?:fan|aficionad[oa]) (?:de|a)) (?:<ly>)<own>(?!(?:\w+[aei]r|\w+[aei]rse)$)(?!.*\b(?:\w+[aeiou]r(?:lo|la|los|las|te|telo|selo)|(?:que|cuando|como|si) te|te lo|lo que)\b)<art><own><value>", "Me encantan las películas antiguas.", "películas antiguas", _LIKES, polarity="like", family="like"),
+    Rule("preference", "no me|odio|detesto|aborrezco|no soporto|no aguanto|no tolero", r"(?:no me (?:gustan?|agradan?) (?:<ly>)|(?:odio|detesto|aborrezco) |no (?:soporto|aguanto|tolero(?! (?:bien )?<art><food>)) )<own>(?!(?:nada |tanto |mucho )?(?:esto|eso|aquello|est[ea]|es[ea]|nada|como|cuando|que)\b)(?!.*\b(?:\w+[aeiou]r(?:lo|la|los|las|te|telo|selo)|(?:que|cuando|como|si) te|te lo|lo que)\b)<art><own><value>", "No me gusta el cilantro.", "cilantro", _DISLIKES, polarity="dislike", family="dislike"),
+    Rule("preference", "me gusta|me encanta|me fascina|me apasiona|me chifla|me flipa|me gustan|me encantan|me fascinan|me apasionan|prefiero|adoro|soy", r"(?:me (?:gustan?|encantan?|fascinan?|apasionan?|chiflan?|flipan?)|prefiero(?! (?:el|la|los|las|lo) (?:de|del|que|primer\w*|segund\w*|tercer\w*|ultim\w*|otr\w*)\b)|adoro|soy (?:muy |una? gran )?(?:fan|aficionad[oa]) (?:de|a)) (?:<ly>)<own>(?!(?:\w+[aei]r|\w+[aei]rse)$)(?!.*\b(?:\w+[aeiou]r(?:lo|la|los|las|te|telo|selo)|(?:que|cuando|como|si) te|te lo|lo que)\b)<art><own><value>", "Me encantan las películas antiguas.", "películas antiguas", _LIKES, polarity="like", family="like"),
     # --- diet, health ---------------------------------------------------------------------------
     Rule("constraint", "soy", r"soy (?:<ly>)(?P<value><diet>)", "Soy vegetariana.", "vegetariana", "Es {value}.", family="diet"),
     Rule("constraint", "no como|nunca como", r"(?:no|nunca) como (?P<value>(?!(?:nada|antes|despues|asi|mucho|tanto|en|hasta|con|hoy|ayer|ahora|todavia|aun|mañana|mas|de|desde|por|porque|esta|este|ese|esa|solo|sola)\b)<any>)", "No como carne.", "carne", "No come {value}.", family="diet"),
     Rule("constraint", "no bebo|nunca bebo|no tomo|nunca tomo", r"(?:no|nunca) (?:bebo|tomo) (?P<value>(?!(?:nada|mucho|tanto|en|hasta|decisiones|partido|parte|nota|notas|hoy|ayer|ahora|mas|de|del|el|la|los|las|un|una|esta|este|ese|esa|por|a)\b)<any>)", "No bebo alcohol.", "alcohol", "No bebe {value}.", family="diet"),
     Rule("constraint", "soy", r"soy (?:<ly>)(?P<value>(?:alergic[oa]|intolerante) (?:al|a) (?!(?:\w+ ){0,2}<unreal>|(?:tu|tus|su|sus|es[ae]s?|est[ae]s?)\b)<any>)", "Soy alérgico a los cacahuetes.", "alérgico a los cacahuetes", "Es {value}.", family="health"),
+    Rule("constraint", "no tolero|no puedo tomar|no puedo comer|no puedo beber", r"no (?:tolero(?: bien)?|puedo (?:tomar|comer|beber)) (?P<value><art><food>(?: <any>)?)", "No tolero la lactosa.", "la lactosa", "No tolera {value}.", family="health"),
     Rule("background", "tengo|padezco|sufro", r"(?:tengo|padezco(?: de)?|sufro de) (?P<value><ill>)", "Tengo asma.", "asma", "Tiene {value}.", family="health"),
     # --- people ---------------------------------------------------------------------------------
     Rule("background", "mi|mis|nuestro|nuestra", r"<my> (?P<value>(?P<whose><kin>) (?:es (?:<ly>)(?:(?:alergic[oa]|intolerante) <any>|<diet>)|tiene (?:<ill>)))", "Mi hija es alérgica a las avellanas.", "hija es alérgica a las avellanas", "{value}.", family="health"),
     Rule("background", "mi|mis|nuestro|nuestra", r"<my> (?P<topic>(?P<whose><kin>)) se llaman? <value>", "Mi hermano se llama Lucas.", "Lucas", "{topic} se llama {value}.", "{topic}'s name", family="people"),
-    Rule("background", "mi|mis|nuestro|nuestra", r"<my> (?P<value>(?P<whose><kin>) (?:trabaja|vive(?! en <nowhere>)|estudia|habla|tiene \d+ años|es (?:<ly>)(?:de (?!(?:la|el|los|las|pocas?|muchas?|un|una)\b(?! <places>\b))|<post>)) ?(?:<any>)?)", "Mi mujer trabaja como abogada.", "mujer trabaja como abogada", "{value}.", family="people"),
+    Rule("background", "mi|mis|nuestro|nuestra", r"<my> (?P<value>(?P<whose><kin>) (?:trabaja|vive(?! en <nowhere>)|estudia|habla|tiene (?:ya |solo )?<age> (?:años|meses)|es (?:<ly>)(?:de (?!(?:la|el|los|las|pocas?|muchas?|un|una)\b(?! <places>\b))|<post>)) ?(?:<any>)?)", "Mi mujer trabaja como abogada.", "mujer trabaja como abogada", "{value}.", family="people"),
     Rule("background", "tengo|tenemos", r"(?:tengo|tenemos) (?P<value><num> (?:hij[oa]s?|perr[oa]s?|gat[oa]s?|herman[oa]s?|niñ[oa]s?|gemel[oa]s|melliz[oa]s|niet[oa]s?|conejos?|caballos?)<named>)", "Tengo dos hijos.", "dos hijos", "Tiene {value}.", family="household"),
     Rule("background", "estoy|soy", r"(?:estoy|soy) (?:<ly>)(?P<value>casad[oa]|solter[oa]|divorciad[oa]|viud[oa]|prometid[oa]|separad[oa])", "Estoy casado.", "casado", "Está {value}.", "relationship status", family="partner"),
     # --- who somebody is ------------------------------------------------------------------------
     Rule("background", "me llamo|mi nombre|llamarme|llamame|llamenme", r"(?:me llamo <name>|mi nombre (?:completo )?es <name>|(?:puedes|podeis|pueden|puede) llamarme <name>|llam[ae]n?me (?!(?:loc[oa]|tont[oa]|ingenu[oa]|antiguad[oa]|anticuad[oa]|rar[oa]|exagerad[oa]|pesad[oa]|como)\b)<name>)", "Me llamo Lucía.", "Lucía", "Se llama {value}.", "name", family="name"),
     Rule("background", "vivo|vivimos|resido|residimos", r"(?:vivo|vivimos|resido|residimos) (?:<ly>)en (?!<nowhere>|(?:mi|tu|su)\b)<value>", "Vivo en Valencia.", "Valencia", "Vive en {value}.", "home", family="home"),
     Rule("background", "mude|mudamos|mudado", r"(?:me mude|nos mudamos|(?:me he|nos hemos) mudado) (?:<part> )?a <value>", "Nos mudamos a Bilbao el mes pasado.", "Bilbao", "Vive en {value}.", "home", family="home"),
-    Rule("background", "soy|vengo|provengo|naci|creci|me crie", r"(?:(?:soy|provengo) (?:<ly>)(?:originari[oa] )?de (?!(?:la|el|los|las|un|una|pocas?|pocos?|much[oa]s?|mi|tu|su|es[oae]s?)\b(?! (?:\w+ )?<places>\b))(?!(?:letras|ciencias|aqui|fiar|acuerdo|\w+[aei]r|buen\w* (?!aires)|mal\w* |carne|palabra|costumbres)\b)<value>|(?:naci(?: y creci)?|creci|me crie) en (?P<value2><any>))", "Soy de Sevilla.", "Sevilla", "Es de {value}.", "origin", family="origin"),
-    Rule("background", "trabajo", r"trabajo (?:<ly>)(?P<value>(?:como|de|en|para|con) (?!(?:ello|eso|esto|casa|ti|usted|tu|tus|este|esta|ese|esa|sol a sol|mas|menos|balde|pie|noche|equipo|silencio|el (?:jardin|salon|tren|coche)|la (?:cocina|cama|terraza))\b)<any>)", "Trabajo como enfermera en una clínica.", "como enfermera en una clínica", "Trabaja {value}.", "work", family="work"),
+    Rule("background", "soy|vengo|provengo|naci|creci|me crie", r"(?:(?:soy|provengo|vengo(?! de (?:\w+[aei]r|casa|clase|compras|vacaciones|fiesta|viaje|trabajo|paseo|camino|lejos|fuera|cena|visita|noche|madrugada|parte|nuevo|donde|ver)\b)) (?:<ly>)(?:originari[oa] )?de (?!(?:la|el|los|las|un|una|pocas?|pocos?|much[oa]s?|mi|tu|su|es[oae]s?)\b(?! (?:\w+ )?<places>\b))(?!(?:letras|ciencias|aqui|fiar|acuerdo|\w+[aei]r|buen\w* (?!aires)|mal\w* |carne|palabra|costumbres)\b)<value>|(?:naci(?: y creci)?|creci|me crie) en (?P<value2><any>))", "Soy de Sevilla.", "Sevilla", "Es de {value}.", "origin", family="origin"),
+    Rule("background", "trabajo", r"trabajo (?:<ly>)(?P<value>(?:como|de|en|para|con) (?!(?:ello|eso|esto|casa|ti|usted|tu|tus|este|esta|ese|esa|sol a sol|mas|menos|balde|pie|noche|equipo|silencio|el (?:jardin|salon|tren|coche)|la (?:cocina|cama|terraza)|(?:el|la|los|las|un|una) (?:\w+ )?(?:diapositivas?|paginas?|partes?|presentacion|informe|codigo|version|capitulos?|seccion|traduccion|propuesta|texto|correo|documento|tema|asunto|idea|tarea|borrador|respuesta|solucion|problema))\b)<any>)", "Trabajo como enfermera en una clínica.", "como enfermera en una clínica", "Trabaja {value}.", "work", family="work"),
     Rule("background", "soy", r"soy (?:<ly>)(?:una? )?(?P<value><post>(?: <any>)?)", "Soy profesor de música.", "profesor de música", "Es {value}.", "job", family="work"),
     Rule("background", "estudio", r"estudio (?:<ly>)(?!(?:mañana|hoy|mucho|en casa|para|(?:el|la|los|las|un|una|tu|tus|su|este|esta|mi)\b(?! (?:carrera|grado|licenciatura|master|ultimo|primer|segundo|tercer|bachillerato|secundaria|oposicion)))\b)<value>", "Estudio biología en Salamanca.", "biología en Salamanca", "Estudia {value}.", "study", family="study"),
-    Rule("background", "tengo", r"tengo (?P<value>\d{1,3} años)", "Tengo 34 años.", "34 años", "Tiene {value}.", "age", family="age"),
+    Rule("background", "tengo", r"tengo (?:ya )?(?P<value><age> años)", "Tengo 34 años.", "34 años", "Tiene {value}.", "age", family="age"),
 )  # fmt: skip
 
 _ARTICLES = re.compile(r"^(?:el|la|los|las|una?|al|de|mi|mis)\s+")
@@ -80,15 +87,21 @@ SPANISH = Language(
     RULES,
     words=WORDS,
     border=r"\b",
-    lead=r"[\s\W_]*(?:(?:hola|buenas|buenos dias|buenas tardes|bueno|si|no,|y|pero|por cierto|vale|ok|gracias|en realidad|para que sepas|ten en cuenta que|recuerda que|desgraciadamente|por suerte|porque|personalmente|la semana pasada|el mes pasado|el año pasado|ayer|hoy|la verdad|sinceramente|yo)(?!\w)[\s,:;.!…-]*)",
+    lead=r"[\s\W_]*(?:(?:hola|buenas|buenos dias|buenas tardes|bueno|si|no,|y|pero|por cierto|vale|ok|gracias|en realidad|para que sepas|ten en cuenta que|recuerda que|desgraciadamente|por suerte|porque|personalmente|la semana pasada|el mes pasado|el año pasado|ayer|la verdad|sinceramente|yo|ahora(?: mismo)?|actualmente|hoy en dia|hoy por hoy|hoy|de momento|en este momento|desde hace (?:\w+ )?(?:años?|meses|semanas)|desde (?:enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|\d{4})|el pasado \w+)(?!\w)[\s,:;.!…-]*)",
     tail=r"(?:,? (?:desde [\w ]{2,30}|el mes pasado|la semana pasada|el año pasado|este año|ahora|tambien|de momento|actualmente|hace [\w ]{2,30}|por favor|gracias|sobre todo|por cierto))*",
-    sentence=SENTENCE + r"|[¡¿]+",
-    clause=r"[;:()]\s*(?!\d)|\s[-–—]+\s|,(?!\d)\s*| pero | porque | ya que | aunque | y (?=(?:yo|soy|vivo|trabajo|tengo|me|mi|mis|nos|no|necesito|busco|quiero|estoy)\b)",
-    foreign=r"\b(?:en (?:est[ae]|ese|esa|la|el|un|una) (?:historia|juego|escena|pelicula|obra|novela|sueño|papel)|por (?:un|una) (?:dia|tarde|noche)|si (?:viviera|fuera|tuviera|yo|me|trabajara)|quizas?|tal vez|a lo mejor|creo que|pienso que|supongo|dice que|dicen que|dijo que|cree que|piensa que|opina que|imagin\w+|supongamos|me gustaria|quisiera|antes (?:vivia|trabajaba|era|me)|de niñ[oa]|cuando era|segun|al parecer|por lo visto|no se si|en aquella epoca|soñe)\b",
-    doubt=r"\?",
-    asks=r"(?!)",
-    request=r"\b(?:traduc\w*|corrig\w*|reformul\w*|juego de rol|que significa|como se dice|gramatica|resum\w+|finge que|eres (?:una? |ahora)|(?:escribe|escribeme|redacta|redactame|cuenta|cuentame|inventa|compon)\w* (?:una?|el|la|unos) (?:\w+ ){0,3}?(?:carta|historia|texto|poema|correo|email|e-mail|discurso|mensaje|escena|dialogo|cancion|novela|cuento|tuit))",
-    empty=r"(?:eso|esto|ello|lo|el|ella|ellos|ellas|ti|usted|nosotros|todo|nada|algo|aqui|alli|ahi|asi|bien|mal|mas|si|no|mucho|.|.* (?:y|o|de|del|el|la|los|las|un|una|a|para|con|en))",
+    clauses=Clauses(
+        sentence=SENTENCE + r"|[¡¿]+",
+        clause=r"[;:()]\s*(?!\d)|\s[-–—]+\s|,(?!\d)\s*| pero | porque | ya que | aunque | y (?=(?:yo|soy|vivo|trabajo|tengo|me|mi|mis|nos|no|necesito|busco|quiero|estoy)\b)",
+    ),
+    guards=Guards(
+        foreign=r"\b(?:en (?:est[ae]|ese|esa|la|el|un|una) (?:historia|juego|escena|pelicula|obra|novela|sueño|papel)|por (?:un|una) (?:dia|tarde|noche)|si (?:viviera|fuera|tuviera|yo|me|trabajara)|quizas?|tal vez|a lo mejor|creo que|pienso que|supongo|dice que|dicen que|dijo que|cree que|piensa que|opina que|imagin\w+|supongamos|me gustaria|quisiera|antes (?:vivia|trabajaba|era|me)|de niñ[oa]|cuando era|segun|al parecer|por lo visto|no se si|en aquella epoca|soñe)\b",
+        doubt=r"\?",
+        asks=r"(?!)",
+        request=r"\b(?:traduc\w*|corrig\w*|reformul\w*|juego de rol|que significa|como se dice|gramatica|resum\w+|finge que|eres (?:una? |ahora)|(?:escribe|escribeme|redacta|redactame|cuenta|cuentame|inventa|compon)\w* (?:una?|el|la|unos) (?:\w+ ){0,3}?(?:carta|historia|texto|poema|correo|email|e-mail|discurso|mensaje|escena|dialogo|cancion|novela|cuento|tuit))",
+    ),
+    values=Values(
+        empty=r"(?:eso|esto|ello|lo|el|ella|ellos|ellas|ti|usted|nosotros|todo|nada|algo|aqui|alli|ahi|asi|bien|mal|mas|si|no|mucho|.|.* (?:y|o|de|del|el|la|los|las|un|una|a|para|con|en))",
+    ),
     key=task_key,
     fold=bare,
     label=fold,

@@ -5,10 +5,18 @@ facts: ["families whose: words"],
 over?: ["whose words"], may?: [facts that count neither way], keep?: [what the plan says],
 missed?: true, since?: the version of the rules before which it was written, if not the first}. No
 facts and nothing over is junk: whatever is found in it is wrong. The part "tune" was looked at
-while rules were written: it alone has `keep` and `missed`. The part "held" was not, until
-version 7: its
-failures were read before that, and mended by kind. The part "blind" was written before version 7,
-and measured once, after it; whoever changes rules because of it has to say so here.
+while rules were written: it alone has `keep` and `missed`. The part "held" was not, until version
+7: its failures were read before that, and mended by kind. The part "blind" was written before
+version 7, and measured once, after it; whoever changes rules because of it has to say so here.
+Version 8 mended the kinds of those that docs/extractors.md named as wrong (Spanish, Japanese,
+French), so that their figures are no longer those of unseen sentences.
+`judged/asked.ndjson` (English users who ask for something) has the parts "tune" and "blind" only;
+"blind" was measured before anybody looked at what fails in it, and then mended by kind.
+`judged/registers.ndjson` are turns of six registers (support, a coding assistant, a companion,
+bookings, a health coach, a tutor) and of other languages, with the parts "tune" and "blind",
+written before version 10. There a family `any` and a person `*` agree with whatever was stored,
+and so does an end `*`.
+`kept_back.ndjson` and `bookings.ndjson` judge what was stored of others' texts, by their turns.
 `python -m tests.acceptance.judged` prints the table; `-v` lists what fails in the part "tune".
 """
 
@@ -106,8 +114,8 @@ def agrees(one: Said, fact: str) -> bool:
     kinds, _, words = fact.partition(": ")
     families, _, whose = kinds.partition(" ")
     return (
-        one.family in families.split("|")
-        and (one.whose == whose or (one.family == "pet" and not whose))
+        (families == "any" or one.family in families.split("|"))
+        and (one.whose == whose or whose == "*" or (one.family == "pet" and not whose))
         and all(word in one.text for word in words.split())
         and len(one.text) <= LONGEST[max(one.text) < "\u3000"]
     )
@@ -115,6 +123,8 @@ def agrees(one: Said, fact: str) -> bool:
 
 def ended(value: str, judged: str) -> bool:
     """Whether an end says what was judged to be over: the words, or that it names none."""
+    if judged == "*":
+        return True
     return all(word in value for word in judged.lower().split()) if judged else value == ""
 
 

@@ -1,0 +1,53 @@
+"""Where cues stand in a text, and which rules have them. Most turns hold none: one search."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from streams.extractors.patterns import either
+from streams.extractors.rule import Rule
+
+Hits = list[tuple[int, tuple[int, ...]]]
+"""Where a cue stands, and the numbers of the rules that have it, in the order of the text."""
+
+
+class Cues:
+    """The cues of the rules of one language."""
+
+    def __init__(self, rules: tuple[Rule, ...], border: str) -> None:
+        self._rules = _rules_by_cue(rules)
+        self._search = re.compile(border + either(self._rules))
+
+    def hits(self, said: str) -> Hits:
+        """All cues of a text; they may overlap."""
+        return list(self._hits(said))
+
+    def _hits(self, said: str) -> Iterator[tuple[int, tuple[int, ...]]]:
+        match = self._search.search(said)
+        while match:
+            yield match.start(), self._rules[match[0]]
+            match = self._search.search(said, match.start() + 1)
+
+    def opening(self, clause: str) -> set[int]:
+        """The rules of the cue that a clause begins with."""
+        cue = self._search.match(clause)
+        return set(self._rules[cue[0]]) if cue else set()
+
+
+def rules_in(hits: Hits, start: int, end: int) -> set[int]:
+    """The numbers of the rules that have a cue between two places."""
+    near = hits[bisect_left(hits, (start,)) : bisect_left(hits, (end,))]
+    return {number for _, numbers in near for number in numbers}
+
+
+def _rules_by_cue(rules: tuple[Rule, ...]) -> dict[str, tuple[int, ...]]:
+    """The numbers of the rules of each cue, with those of the cues it begins with: a search finds
+    the longest one only."""
+    own: dict[str, list[int]] = {}
+    for number, rule in enumerate(rules):
+        for cue in rule.cues.split("|"):
+            own.setdefault(cue, []).append(number)
+    return {
+        cue: tuple(sorted({n for other in own if cue.startswith(other) for n in own[other]}))
+        for cue in own
+    }

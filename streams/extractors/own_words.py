@@ -1,0 +1,31 @@
+"""Which of the text is the user's own: no quotation, no code, nothing that a colon shows."""
+
+import re
+
+BLANK = "\ua66e"  # a letter that nobody writes
+
+_UNCLOSED = r"(?:[^\n]|\n(?![ \t]*\n))*+"  # to the end of the paragraph
+_QUOTED = re.compile(
+    r"```.*?(?:```|\Z)|^[ \t]*(?:>|\|).*?$|`[^`\n]+`"
+    r"|(?<![:\w/])//[^\n]*|/\*.*?(?:\*/|\Z)|<!--.*?(?:-->|\Z)"  # comments of code
+    r"|(?:^[ \t]*|;[ \t]*)--[ \t][^\n]*|(?:^|(?<=\s))#+[ \t][^\n]*"
+    # a mark between a space and a letter opens, and so does not close what is open
+    rf"|\"(?:(?:[^\"]|(?<=\s)\"(?=\w))*+\"|{_UNCLOSED})"
+    + "".join(
+        rf"|{one}(?:[^{end}]*+{end}|{_UNCLOSED})"
+        for one, end in ("„“", "“”", "«»", "»«", "「」", "『』", "《》")
+    )
+    + r"|(?<![\w'])'(?:[^'\n]|(?<=\w)'(?=\w))++'(?!\w)",
+    re.DOTALL | re.MULTILINE,
+)
+_INTRODUCED = re.compile(r"[:：][ \t]*\n")  # a line that ends so shows what follows it
+_MAY_QUOTE = re.compile(r"[`\"„“«»「『《>'|#]|//|/\*|<!--|--[ \t]")
+
+
+def own_words(said: str) -> str:
+    """The text with quotations and code blanked, as long as it was, up to a line that shows what
+    follows it."""
+    if _MAY_QUOTE.search(said):
+        said = _QUOTED.sub(lambda match: BLANK * len(match[0]), said)
+    shown = _INTRODUCED.search(said)
+    return said[: shown.start()] if shown else said

@@ -1,0 +1,60 @@
+"""What a value is: not "it" or "the second one", of its rule's kind, and worth keeping."""
+
+import re
+from collections.abc import Callable
+
+from streams.extractors.patterns import loops_atomic
+from streams.extractors.rule import LOOSE, Rule
+
+MAX_VALUE = 120
+MARKS = " \t\r\n\"'„“”‘’«»「」『』《》()（）*_`-–—:：,，、.。!！~～…"
+
+
+def _fits_any(takes: str, value: str, said: str) -> bool:
+    return True
+
+
+def _any_is_worth(family: str, value: str, folded: str) -> bool:
+    return True
+
+
+class Values:
+    """How values of one language are judged.
+
+    `empty`: of no value whatever its family; `vague`: of no value that may be any words; `fits`:
+    what a rule takes, a value, its clause -> whether it is of that kind; `worth`: a family, a
+    value, the same folded -> whether it says something alone.
+    """
+
+    def __init__(
+        self,
+        empty: str,
+        vague: str = "(?!)",
+        *,
+        fits: Callable[[str, str, str], bool] = _fits_any,
+        worth: Callable[[str, str, str], bool] = _any_is_worth,
+    ) -> None:
+        self._empty = re.compile(loops_atomic(empty))
+        self._vague = re.compile(loops_atomic(vague))
+        self._fits = fits
+        self._worth = worth
+
+    def takes(self, rule: Rule, value: str, folded: str, clause: str, *, explained: bool) -> bool:
+        """Whether a rule may keep a value of a clause; `explained`: a reason stands beside it."""
+        if rule.finds and (not 0 < len(value) <= MAX_VALUE or self._empty.fullmatch(folded)):
+            return False
+        if rule.family in LOOSE and self._vague.fullmatch(folded):
+            return False
+        if not (rule.ends or explained) and not self._worth(rule.family, value, folded):
+            return False
+        return self._fits(rule.takes or rule.slot, value, clause)
+
+
+def trimmed(text: str) -> str:
+    """Without marks around it, but for a quotation that ends with it."""
+    short = text.strip(MARKS)
+    if '"' in short:
+        for whole in (f'"{short}"', f'{short}"', f'"{short}'):
+            if whole in text and whole.count('"') % 2 == 0:
+                return whole
+    return short
