@@ -33,6 +33,7 @@ class StateSaid(StateUpdate):
 
     body_text: Sentence = ""
     payload: None = None
+    unchanged_since: None = None
     evidence_event_ids: Evidence
     reason: Brief = ""
 
@@ -41,6 +42,7 @@ class PreferenceSaid(PreferenceUpdate):
     model_config = _ONLY
 
     note: Sentence | None = None
+    unchanged_since: None = None
     evidence_event_ids: Evidence
     reason: Brief = ""
 

@@ -8,11 +8,11 @@ it is made; the next ones of the same users are asked when the tables have it.
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Sequence
-from contextlib import closing, suppress
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, closing, suppress
 from pathlib import Path
 from threading import Thread
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from schemas.base import JsonObject
 from sinks.generation import find_tables
@@ -29,6 +29,7 @@ from streams.llm.known import Remembered
 from streams.llm.maker import Extractor, extractor
 from streams.llm.settings import LlmSettings
 from streams.llm.spool import alone, are_known, fold_left, known
+from streams.llm.standing import ASKED, Standing, going
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +43,10 @@ REFUSED_AGAIN = 60.0
 """The same, where the endpoint refuses the key or the model."""
 TICK = 0.05
 
+NEVER = (-1, 0.0)
+
 Key = tuple[str, str, str]
+T = TypeVar("T")
 
 
 class Log(Protocol):
@@ -73,10 +77,11 @@ class Background:
         self._root = root
         self._settings = settings
         self._log = log_of_server
-        self._about = "is about to be asked"
+        self._waits: str | None = None  # why, while it waits for the hour's budget
+        self._standing = Standing("is about to be asked", lambda: going(self.asked, self._waits))
         self._tables: Path | None = None
         self._since = 0
-        self._looked: tuple[int, float] = (-1, 0.0)
+        self._looked = NEVER  # where the tables stood, and when
         self._done: set[Key] = set()
         self._open: float | None = None  # when the oldest group that gathers is idle
         self._ending = False
@@ -94,8 +99,7 @@ class Background:
     def about(self) -> str:
         """How it stands, in a few words."""
         waiting = f", {self.waiting} groups wait" if self.waiting else ""
-        down = self.asked is not None and self.asked.breaker != "closed"
-        return f"the model {'does not answer' if down else self._about}{waiting}"
+        return f"the model {self._standing.words}{waiting}"
 
     # --- the thread -------------------------------------------------------------------------------
 
@@ -105,48 +109,58 @@ class Background:
     async def _run(self) -> None:
         work = asyncio.create_task(self._work())
         while not self._ending and not work.done():
+            self._standing.tell()
             await asyncio.sleep(TICK)
         work.cancel()
         with suppress(asyncio.CancelledError):
             await work
 
     async def _work(self) -> None:
+        """Until the run's budget is used up. What was found out about the endpoint, and the counts,
+        last as long as the server."""
+        async with AsyncExitStack() as held:
+            await self._patiently(lambda: self._claim(held))
+            await self._patiently(self._begin)
+            opened = extractor(self._settings, self.budget, timed=False, patient=True)
+            asked = self.asked = await held.enter_async_context(opened)
+            try:
+                while True:
+                    await self._patiently(lambda: self._look(asked), REFUSED_AGAIN)
+            except BudgetSpent as spent:
+                self._standing.become(f"is asked no more by this server: {spent}")
+
+    async def _patiently(self, step: Callable[[], Awaitable[T]], refused: float = AGAIN) -> T:
+        """What a step comes to, tried until it does; what has to be asked about is then looked for
+        again, whether something new came or not. Raises BudgetSpent."""
         while True:
             try:
-                await self._session()
-            except BudgetSpent as spent:
-                self._about = f"is asked no more by this server: {spent}"
-                log.warning("%s", self._about)
-                return
+                return await step()
             except ConfigurationError as error:
-                self._tell(f"is not asked: {error}")
-                await asyncio.sleep(REFUSED_AGAIN if self.asked else AGAIN)
+                self._standing.become(f"is not asked: {error}")
+                pause = refused
             except (TurnfoldError, HistoryError) as error:
-                self._tell(f"waits: {error}")
-                await asyncio.sleep(AGAIN)
+                self._standing.become(f"waits: {error}")
+                pause = AGAIN
+            except BudgetSpent:
+                raise
             except Exception:
                 log.exception("the model is not asked; tries again")
-                await asyncio.sleep(AGAIN)
+                pause = AGAIN
+            self._looked = NEVER
+            await asyncio.sleep(pause)
 
-    def _tell(self, about: str) -> None:
-        if about != self._about:
-            log.warning("the model %s", about)
-        self._about = about
+    async def _claim(self, held: AsyncExitStack) -> None:
+        held.enter_context(alone(self._root))
 
-    async def _session(self) -> None:
-        """Raises ConfigurationError, BudgetSpent; what a killed server left in its log, and a
-        killed `extract` in its spool, is in the tables before the model is asked."""
-        with alone(self._root):
-            await asyncio.to_thread(fold_left, self._root)
-            while self._log.end is None:
-                await asyncio.sleep(TICK)
-            await self._in_tables(self._log.end)
-            for spent in await asyncio.to_thread(spent_since, self._root, time.time() - HOUR):
-                self.budget.recall(*spent)
-            async with extractor(self._settings, self.budget, timed=False, patient=True) as asked:
-                self.asked = asked
-                while True:
-                    await self._look(asked)
+    async def _begin(self) -> None:
+        """What a killed server left in its log, and a killed `extract` in its spool, is in the
+        tables before the model is asked, and what the hour has cost is known, once."""
+        await asyncio.to_thread(fold_left, self._root)
+        while self._log.end is None:
+            await asyncio.sleep(TICK)
+        await self._in_tables(self._log.end)
+        for spent in await asyncio.to_thread(spent_since, self._root, time.time() - HOUR):
+            self.budget.recall(*spent)
 
     async def _in_tables(self, offset: int) -> None:
         while self._log.committed < offset:
@@ -161,11 +175,12 @@ class Background:
         await asyncio.sleep(max(0.0, self._looked[1] + LOOK_EVERY - time.monotonic()))
         self._looked = stands, time.monotonic()
         if not await asyncio.to_thread(asks_model, self._root):
-            self._about, self._open = "is not asked: another extractor was chosen", None
+            self._standing.become("is not asked: another extractor was chosen")
+            self._open = None
             return
         groups, since, more = await asyncio.to_thread(self._found, asked)
         self.waiting = len(groups)
-        self._about = "is asked"
+        self._standing.become(ASKED)
         for wave in waves(groups, self._settings.concurrency * WAVE):
             await self._ask(asked, wave)
         self.waiting, self._since = 0, since  # not before all of them are settled
@@ -244,13 +259,14 @@ class Background:
                 return None
             try:
                 return await asked.make(group, shown)
-            except Unreachable as error:
-                self._tell(f"does not answer: {error}")
+            except Unreachable:
+                pass  # `asked` says why
             except BudgetSpent as spent:
                 if spent.seconds is None:
                     raise
-                self._tell(f"waits: {spent}")
+                self._waits = str(spent)
                 await asyncio.sleep(spent.seconds)
+                self._waits = None
 
     async def _post(self, record: JsonObject) -> int:
         """Not of somebody who was forgotten meanwhile: `forget` waits for this, or this for it.

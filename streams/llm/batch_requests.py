@@ -4,16 +4,17 @@ import asyncio
 import logging
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import NamedTuple
 
 from _duckdb import IOException
 
 from schemas.base import JsonObject
+from sinks.locations import Location
 from streams.errors import Unreachable
 from streams.llm.budget import BudgetSpent
+from streams.llm.found_by_rules import with_rules
 from streams.llm.groups import Group, Owner
-from streams.llm.history import remembered
+from streams.llm.history import remembered, with_results
 from streams.llm.known import Remembered
 from streams.llm.maker import NOTHING, Extractor
 from streams.llm.part import Part
@@ -32,24 +33,29 @@ class Job(NamedTuple):
 
 class Asking:
     """What is asked and what came of it. `waiting` counts groups; `failure` ends the extractor,
-    `spent` says that the run's budget is used up. `patient`: waits for an endpoint that is away."""
+    `spent` says that the run's budget is used up. `patient`: waits for an endpoint that is away.
+    `waits`: why it waits for the hour's budget, while it does.
+    `rules_first`: rules have found memory in these turns, and a plan takes its place."""
 
     def __init__(
         self,
         asked: Extractor,
         concurrency: int,
-        history: Path | None,
+        history: Location | None,
         is_ours: Callable[[Part], bool],
         patient: bool = True,
+        rules_first: bool = False,
     ) -> None:
         self.waiting = 0
         self.failure: Exception | None = None
         self.spent: str | None = None
+        self.waits: str | None = None
         self._asked = asked
         self._limit = asyncio.Semaphore(concurrency)
         self._history = history
         self._is_ours = is_ours
         self._patient = patient
+        self._rules_first = rules_first
         self._queues: defaultdict[Owner, deque[Job]] = defaultdict(deque)
         self._tasks: set[asyncio.Task[None]] = set()
         self._finished: list[tuple[Job, JsonObject]] = []
@@ -103,7 +109,7 @@ class Asking:
         """Waits for the hour's budget, and if patient for the endpoint, as long as it takes."""
         while True:
             try:
-                return await self._asked.make(group, await self._remembered(group))
+                return await self._asked.make(*await self._told(group))
             except Unreachable as error:
                 if not self._patient:
                     raise
@@ -112,16 +118,23 @@ class Asking:
                 if spent.seconds is None:
                     raise
                 log.warning("%s; goes on in %.0f s", spent, spent.seconds)
+                self.waits = str(spent)
                 await asyncio.sleep(spent.seconds)
+                self.waits = None
 
-    async def _remembered(self, group: Group) -> Remembered:
+    async def _told(self, group: Group) -> tuple[Group, Remembered]:
+        """The group with what the history has of its tools, and what is remembered."""
+        group, found = await asyncio.to_thread(self._read, group)
+        return group, with_rules(found, group) if self._rules_first else found
+
+    def _read(self, group: Group) -> tuple[Group, Remembered]:
         if self._history is None:
-            return NOTHING
+            return group, NOTHING
         for left in reversed(range(READ_AGAIN)):
             try:
-                (found,) = await asyncio.to_thread(remembered, self._history, [group])
-                return found
+                (found,) = remembered(self._history, [group])
+                return with_results(self._history, group), found
             except IOException:  # a file was merged into another meanwhile
                 if not left:
                     raise
-        return NOTHING
+        return group, NOTHING

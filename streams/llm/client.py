@@ -5,7 +5,7 @@ Retry-After; a circuit breaker guards all attempts. A request then ends in one o
 
 Reply               answered
 Rejected            the endpoint refuses this request: it answers others, or else the PROBE
-ConfigurationError  401, 403, 404, a redirect, or another 4xx to the PROBE as well: exit code 3
+ConfigurationError  401 to 404, a redirect, or another 4xx to the PROBE as well: exit code 3
 Unreachable         the endpoint answers no request any more: exit code 5
 BudgetSpent         the request was not sent
 """
@@ -22,6 +22,7 @@ from tenacity import (
     wait_random_exponential,
 )
 
+from schemas.time import format_time
 from streams.errors import ConfigurationError, Unreachable
 from streams.llm.breaker import Breaker
 from streams.llm.budget import Budget
@@ -40,6 +41,7 @@ PROBE: list[Message] = [
     {"role": "user", "content": '{"turns": []}'},
 ]
 """A harmless request: an endpoint that answers it rejects others for what they contain."""
+MICROS = 1_000_000
 MISFITS = 2
 """Answers of another shape before the first of the right one: then JSON is asked for in another
 way, because the endpoint accepts a schema and does not keep to it."""
@@ -47,10 +49,12 @@ way, because the endpoint accepts a schema and does not keep to it."""
 
 class Client:
     """An open connection. `patient`: wait for an endpoint that is down without limit. `retries`
-    counts attempts that ended in Transient."""
+    counts attempts that ended in Transient. `away`: why no request is answered now, if none is, as
+    ": REASON" or " until TIME: REASON"."""
 
     def __init__(self, settings: LlmSettings, budget: Budget, *, patient: bool) -> None:
         self.retries = 0
+        self.away: str | None = None
         self._settings = settings
         self._endpoint = Endpoint(settings)
         self._budget = budget
@@ -87,6 +91,7 @@ class Client:
         except Transient as error:
             if await self._answers_others(error, answered_before):
                 raise Rejected(f"{error}, in every attempt") from None
+            self.away = self.away or f": {error}"
             raise Unreachable(
                 f"the model at {self._settings.base_url} does not answer: {error}"
             ) from None
@@ -108,27 +113,30 @@ class Client:
             return False
         if self._answered > answered_before and self._breaker.opened < OPENINGS:
             return True
-        return error.may_be_the_request and await self._answers_probe()
+        return error.may_be_the_request and await self._probed() is None
 
-    async def _answers_probe(self) -> bool:
-        """Whether the PROBE is answered, in this dialect or a simpler one, which is then kept."""
+    async def _probed(self) -> Rejected | Transient | None:
+        """What is wrong with the PROBE. None where it is answered, in this dialect or a simpler
+        one, which is then kept."""
         await self._hold()
+        fault: Rejected | None = None
         for dialect in [self._dialect] if self._settled else self._dialect.all_simpler():
             reserved, reply = self._reserve(PROBE), None
             try:
                 reply = await self._endpoint.call(PROBE, dialect)
-            except Rejected:
+            except Rejected as refused:
+                fault = refused
                 continue
-            except Transient:
-                return False
+            except Transient as error:
+                return error
             finally:
                 self._settle(reserved, reply)
             if not self._settled:
                 self._dialect, self._settled = dialect, True
+            self._succeeded()
             self._answered += 1
-            self._breaker.succeeded()
-            return True
-        return False
+            return None
+        return fault
 
     def _pause(self, state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
@@ -144,14 +152,19 @@ class Client:
             self._take_note(error)
             raise
         except (ConfigurationError, Rejected):
-            self._breaker.succeeded()
+            self._succeeded()
             raise
         except BaseException:
             self._breaker.gave_up()
             raise
-        self._breaker.succeeded()
+        self._succeeded()
         self._answered += 1
         return reply
+
+    def _succeeded(self) -> None:
+        """The endpoint is there, whatever it said."""
+        self._breaker.succeeded()
+        self.away = None
 
     @property
     def breaker(self) -> str:
@@ -164,6 +177,11 @@ class Client:
         if error.after is not None:
             self._not_before = max(self._not_before, time.monotonic() + error.after)
         self._breaker.succeeded() if error.alive else self._breaker.failed()
+        if self._asks_long(error):
+            again = int((time.time() + (error.after or 0)) * MICROS)
+            self.away = f" until {format_time(again)}: {error}"
+        elif self._breaker.state != "closed":
+            self.away = f": {error}"
 
     async def _hold(self) -> None:
         """Waits until the time that the endpoint named."""
@@ -183,19 +201,20 @@ class Client:
 
     async def _in_dialect(self, messages: list[Message]) -> Reply:
         """Asks in the dialect of the endpoint. Until one was answered a refusal that names a
-        parameter changes the dialect; of any other the PROBE tells what was refused."""
+        parameter changes the dialect. Of any other the PROBE tells what was refused, unless another
+        request was answered meanwhile."""
         while True:
-            tried = self._dialect
+            tried, answered_before = self._dialect, self._answered
             try:
                 reply = await self._endpoint.call(messages, tried)
             except Rejected as refused:
                 if self._dialect != tried:  # another request has found it meanwhile
                     continue
-                if self._settled:
-                    raise
-                other = tried.without(refused.said)
+                other = None if self._settled else tried.without(refused.said)
                 if other is None:
-                    other = await self._found_by_probe(refused)
+                    if self._answered == answered_before:
+                        await self._blame(refused)
+                    other = self._dialect
                     if other == tried:
                         raise
                 log.info("%s: %s; asks in another way", self._settings.model, refused)
@@ -204,10 +223,15 @@ class Client:
                 self._settled = self._settled or self._dialect == tried
                 return reply
 
-    async def _found_by_probe(self, refused: Rejected) -> Dialect:
-        if await self._answers_probe():
-            return self._dialect
-        raise ConfigurationError(f"the model at {self._settings.base_url}: {refused}") from None
+    async def _blame(self, refused: Rejected) -> None:
+        """Returns where the PROBE is answered: then it was the request. Raises ConfigurationError
+        where that is refused, too, as none would be taken (no money is left, the model has gone);
+        Transient where it is not answered."""
+        answer = await self._probed()
+        if isinstance(answer, Transient):
+            raise answer from None
+        if answer is not None:
+            raise ConfigurationError(f"the model at {self._settings.base_url}: {refused}") from None
 
     def judged(self, reply: Reply, fits: bool) -> None:
         """Whether an answer had the shape that was asked for, which not every endpoint sees to."""

@@ -3,7 +3,7 @@
 Reply           its text may still be nonsense, which is judged elsewhere
 Transient       429, 5xx, timeouts, broken connections, half an answer: for another attempt
 Rejected        another 4xx: this request is what the endpoint cannot take, or none like it
-ConfigurationError  401, 403, 404, a redirect
+ConfigurationError  401, 402, 403, 404, a redirect
 """
 
 import asyncio
@@ -24,7 +24,8 @@ from streams.llm.settings import PREFIX, LlmSettings
 PATH = "/chat/completions"
 PASSING = frozenset({408, 409, 425, 429})
 """4xx that are a matter of time; besides them 5xx."""
-SETTLED = frozenset({401, 403, 404, 405})
+PAY = 402
+SETTLED = frozenset({401, PAY, 403, 404, 405})
 """4xx that no other request would change."""
 LONGEST_WAIT = 3600.0
 """Seconds that a Retry-After is believed; then it is asked again."""
@@ -78,7 +79,8 @@ class Endpoint:
 
     def __init__(self, settings: LlmSettings) -> None:
         self._settings = told = settings
-        timeout = httpx.Timeout(told.read_seconds, connect=told.connect_seconds)
+        # who waits for a connection of ours to be free waits for no endpoint
+        timeout = httpx.Timeout(told.read_seconds, connect=told.connect_seconds, pool=None)
         limits = httpx.Limits(max_connections=told.concurrency)
         headers = {"Content-Type": "application/json", "User-Agent": "turnfold"}
         if told.api_key:
@@ -127,6 +129,8 @@ class Endpoint:
         text = self._settings.redacted(text)[:SHOWN]
         if status in PASSING or status >= 500:
             return Transient(text, _retry_after(response), status=status)
+        if status == PAY:
+            return ConfigurationError(f"{text}; the account at {PREFIX}BASE_URL has no money left")
         if status in (401, 403):
             return ConfigurationError(f"{text}; is {PREFIX}API_KEY right for {PREFIX}BASE_URL?")
         if status in SETTLED or status < 400:

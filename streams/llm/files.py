@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from sinks.locations import Location
 from sinks.root import find_root, is_shared
 from streams import event_loop
 from streams.errors import ConfigurationError, Unreachable
@@ -33,7 +34,7 @@ Progress = Callable[[str, int, int, int], None]
 
 
 def extract(
-    history: Path,
+    history: Location,
     settings: LlmSettings,
     *,
     again: bool = False,
@@ -45,7 +46,7 @@ def extract(
     failed. `stopped` says why it ended before all was done. Raises ConfigurationError, Unreachable.
     """
     root = find_root(history)
-    if is_shared(root):
+    if is_shared(root) or not isinstance(root, Path):
         raise ConfigurationError(
             f"{root}: a sink writes this history; `turnfold extract --bootstrap ADDRESS --history "
             f"{root}` sends plans through Kafka"

@@ -5,7 +5,6 @@ A turn is extracted when a plan, or a dead letter, of the same model and prompt 
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
 
 import msgspec
 from _duckdb import DuckDBPyConnection
@@ -13,11 +12,15 @@ from _duckdb import DuckDBPyConnection
 from schemas.memory_kinds import OF_USERS, REVISED, MemoryKind, Prompted
 from schemas.time import format_time
 from sinks.history import connect, document_type, read
+from sinks.locations import Location
 from sinks.views import STANDING_EVENT
 from streams.extractors.naming import OURS
 from streams.llm.groups import Group, Turn
 from streams.llm.known import REPLACED, Remembered, Row
 from streams.llm.plans import Author
+
+Key = tuple[str, str, str]
+"""A turn: tenant, session, event."""
 
 AT_ONCE = 10_000
 
@@ -82,6 +85,24 @@ FROM turns t SEMI JOIN wanted w ON w.tenant = t.tenant AND w.session_id = t.sess
 WHERE (r.doc -> '$.result') IS NOT NULL
 ORDER BY r.occurred_at, r.src_offset
 """
+LEARNT_OF_USERS = f"""
+-- of the users of `wanted`: what a model said of turns counts as learnt when the last of these was
+-- recorded, however late it was asked; so the next turns' request shows it
+CREATE TABLE revisions AS
+WITH told AS (
+    SELECT tenant, user_id AS owner_id, plan_id, doc ->> '$.session_id' AS session_id,
+        unnest(from_json(doc -> '$.extraction.event_ids', '["VARCHAR"]')) AS event_id
+    FROM (SELECT tenant, user_id, plan_id, CAST(doc AS JSON) AS doc FROM plans) p
+    SEMI JOIN wanted w ON w.tenant = p.tenant AND w.owner_id = p.user_id
+), said AS (
+    SELECT tenant, t.owner_id, t.plan_id, max(e.recorded_at) AS told_at
+    FROM told t JOIN events e USING (tenant, session_id, event_id) GROUP BY ALL
+)
+SELECT r.* REPLACE (coalesce(least(r.recorded_at, told_at), r.recorded_at) AS recorded_at)
+FROM all_revisions r SEMI JOIN wanted USING (tenant, owner_id)
+    LEFT JOIN said USING (tenant, owner_id, plan_id)
+WHERE entity_type IN {OF_USERS}
+"""
 BY_RULES = f"""
 -- what rules made of the turns of each group, as far as nobody has changed it since
 WITH newest AS (
@@ -132,7 +153,7 @@ class Undone:
 
     def __init__(
         self,
-        root: Path,
+        root: Location,
         author: Author,
         sources: Collection[str],
         *,
@@ -158,7 +179,7 @@ class Undone:
         self._db.close()
 
 
-def spent_since(root: Path, since: float) -> list[tuple[float, int, float]]:
+def spent_since(root: Location, since: float) -> list[tuple[float, int, float]]:
     """When (Unix seconds) how many tokens and how much cost: what models made since a time."""
     with connect(root, views=["plans", "dead_letters"]) as db:
         begin = format_time(0)  # a plan is recorded with its turns, which may be old
@@ -166,15 +187,13 @@ def spent_since(root: Path, since: float) -> list[tuple[float, int, float]]:
         return db.execute(SPENT, [since]).fetchall()
 
 
-def with_texts(root: Path, groups: Sequence[Group]) -> list[Group]:
+def with_texts(root: Location, groups: Sequence[Group]) -> list[Group]:
     """The same groups, their turns with what was said; without those erased meanwhile."""
     keys = [_key(turn) for one in groups for turn in one.turns]
     with connect(root, views=["events", "tool_results"]) as db:
         _wanted(db, "tenant, session_id, event_id", keys)
         found = db.execute(TEXTS).fetchall()
-        results: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-        for *key, result in db.execute(RESULTS).fetchall():
-            results[key[0], key[1], key[2]].append(result)
+        results = _results(db)
     said = {(tenant, session, event): texts for tenant, session, event, *texts in found}
     told = [
         [
@@ -187,7 +206,24 @@ def with_texts(root: Path, groups: Sequence[Group]) -> list[Group]:
     return [Group(tuple(turns)) for turns in told if turns]
 
 
-def _key(turn: Turn) -> tuple[str, str, str]:
+def with_results(root: Location, group: Group) -> Group:
+    """The same group; what tools said in its turns' tasks, as far as the history has it."""
+    with connect(root, views=["events", "tool_results"]) as db:
+        _wanted(db, "tenant, session_id, event_id", list(map(_key, group.turns)))
+        results = _results(db)
+    told = (turn._replace(tool_results=tuple(results[_key(turn)])) for turn in group.turns)
+    return Group(tuple(told))
+
+
+def _results(db: DuckDBPyConnection) -> dict[Key, list[str]]:
+    """By turn of `wanted`, in order."""
+    results: dict[Key, list[str]] = defaultdict(list)
+    for *key, result in db.execute(RESULTS).fetchall():
+        results[key[0], key[1], key[2]].append(result)
+    return results
+
+
+def _key(turn: Turn) -> Key:
     return turn.tenant, turn.session_id, turn.event_id
 
 
@@ -195,11 +231,11 @@ def _told(turn: Turn, user_input: str, agent_answer: str) -> Turn:
     return turn._replace(user_input=user_input, agent_answer=agent_answer)
 
 
-def remembered(root: Path, groups: Sequence[Group]) -> list[Remembered]:
+def remembered(root: Location, groups: Sequence[Group]) -> list[Remembered]:
     """What was true at each group's time, as far as was known when its last turn was recorded."""
     if not groups:
         return []
-    with connect(root, views=["state_as_of", "plans"]) as db:
+    with connect(root, views=["state_as_of", "plans", "events"]) as db:
         wanted = [
             (str(number), *one.owner, format_time(one.known_at))
             for number, one in enumerate(groups)
@@ -207,10 +243,7 @@ def remembered(root: Path, groups: Sequence[Group]) -> list[Remembered]:
         _wanted(db, "number, tenant, owner_id, known_at", wanted)
         # the views read `revisions`: of these users alone, each file is gone through once
         db.execute("ALTER VIEW revisions RENAME TO all_revisions")
-        db.execute(
-            "CREATE TABLE revisions AS FROM all_revisions SEMI JOIN wanted "
-            f"USING (tenant, owner_id) WHERE entity_type IN {OF_USERS}"
-        )
+        db.execute(LEARNT_OF_USERS)
         found: list[Remembered] = [{"states": _states(db, one)} for one in groups]
         for kind in REVISED:
             if kind.prompted:

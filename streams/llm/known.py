@@ -58,19 +58,19 @@ def choose(remembered: Remembered, said: str, most: int, most_bytes: int) -> Kno
     """What to show of lists given newest first: so many of each, of so many bytes."""
     wanted = _words(said)
     replaced = tuple(remembered.get(REPLACED, ()))
-    gone = set(map(_identity, replaced))
+    gone = set(map(identity, replaced))
     shown, left_out = {}, {}
     for name, kind in PROMPTED.items():
         if name not in remembered:
             continue
-        rows = [row for row in remembered[name] if _identity(row) not in gone]
+        rows = [row for row in remembered[name] if identity(row) not in gone]
         ranked = _ranked(rows, kind.text, wanted)
         shown[name] = tuple(_bounded(ranked, kind.fields, most, most_bytes))
         left_out[name] = len(rows) - len(shown[name])
     return Known(shown, left_out, replaced)
 
 
-def _identity(row: Row) -> tuple[str, ...]:
+def identity(row: Row) -> tuple[str, ...]:
     """What a version of a state, or a preference, is known by."""
     if "state_id" in row:
         return row["state_id"], str(row["valid_from"])

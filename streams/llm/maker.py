@@ -37,6 +37,9 @@ class Extractor:
         self.author = author
         self.counts: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
+        self.failed_in_row = 0
+        """Groups without a plan since the last one with a plan."""
+        self.last_failure = ""
         self.cost = 0.0
         self._settings = settings
         self._client = client
@@ -81,8 +84,10 @@ class Extractor:
     def _failed(self, error: str, group: Group, replies: list[Reply]) -> JsonObject:
         self.counts["groups"] += 1
         self.counts["failed"] += 1
+        self.failed_in_row += 1
         text = replies[-1].text if replies else ""
         error = self._settings.redacted(error)
+        self.last_failure = _in_a_line(error[:SHOWN])
         if len(self.errors) < MOST_ERRORS:
             self.errors[error[:SHOWN]] += 1
         return plans.failure(error, text, group, self.author, self._usage(replies))
@@ -103,6 +108,7 @@ class Extractor:
             self._client.judged(reply, fits=not isinstance(fault, Misfit))
             raise
         self._client.judged(reply, fits=True)
+        self.failed_in_row = 0
         self.counts["groups"] += 1
         self.counts["repaired"] += len(replies) > 1
         return record
@@ -125,6 +131,11 @@ class Extractor:
         return self._client.retries
 
     @property
+    def away(self) -> str | None:
+        """Why no request is answered now, if none is; it begins with ":" or "until …:"."""
+        return self._client.away
+
+    @property
     def breaker(self) -> str:
         """The circuit breaker's state."""
         return self._client.breaker
@@ -137,7 +148,11 @@ class Extractor:
     @property
     def why_failed(self) -> str | None:
         """What was wrong most often, in a line."""
-        return " ".join(self.errors.most_common(1)[0][0].split()) if self.errors else None
+        return _in_a_line(self.errors.most_common(1)[0][0]) if self.errors else None
+
+
+def _in_a_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 @asynccontextmanager

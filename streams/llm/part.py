@@ -1,6 +1,8 @@
 """A partition of `turns`, as long as it is ours: what gathers, and how far it is settled."""
 
 import logging
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,13 +23,25 @@ REPEATS = 50_000
 
 @dataclass(slots=True, eq=False)
 class Part:
-    """`told`: the offset and metadata that the group knows."""
+    """`told`: the offset and metadata that the group knows. `ahead`: records that were fetched, and
+    that a worker has not folded yet."""
 
     at: TopicPartition
     reach: Reach
     debounce: Debounce
     told: tuple[int, str] = (-1, "")
+    ahead: deque[Any] = field(default_factory=deque)
     _seen: dict[tuple[str, str, str], None] = field(default_factory=dict)
+
+    def folded(self, end: int | None) -> Iterator[Any]:
+        """Takes the records before an offset, or all, out of those `ahead`."""
+        while self.ahead and (end is None or self.ahead[0].offset < end):
+            yield self.ahead.popleft()
+
+    @property
+    def unsettled(self) -> int:
+        """Offsets that were fetched and are not settled."""
+        return self.reach.next - self.reach.committed + len(self.ahead)
 
     def is_repeat(self, turn: Turn) -> bool:
         """Whether this turn was read before."""

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from schemas.base import JsonObject, format_time
 from streams.dates import resolve
-from streams.folds.ids import make_id
+from streams.folds.ids import make_id, normalise
 from streams.folds.quoting import quoted
 from streams.llm.answers import Answer, StateSaid, without_nulls
 from streams.llm.groups import Group
@@ -116,13 +116,19 @@ def _record(group: Group, author: Author, usage: Usage) -> JsonObject:
 
 
 def _read(text: str) -> Answer:
+    """Every field of the answer has to be there, as the schema says: a plan takes the place of what
+    rules found, so an object that says nothing must not be taken for "nothing to remember"."""
     decoded = _decoded(text)
     if not isinstance(decoded, dict):
         raise Misfit("expected one JSON object")
+    faults = [f"{name}: Field required" for name in Answer.model_fields if name not in decoded]
     try:
-        return Answer.model_validate(without_nulls(decoded))
+        answer = Answer.model_validate(without_nulls(decoded))
     except ValidationError as error:
-        raise Misfit(explain(error)) from None
+        faults.append(explain(error))
+    if faults:
+        raise Misfit("; ".join(faults))
+    return answer
 
 
 def _decoded(text: str) -> Any:
@@ -159,12 +165,15 @@ def _give_dates(updates: JsonObject, group: Group) -> None:
 
 def _replace(updates: JsonObject, known: Known, author: Author) -> None:
     """What rules made of these turns was never so: their states are left without a moment, their
-    preferences revoked. Each update makes what it takes back, where another version of the rules
-    has not: a plan that is folded again under it is not refused."""
+    preferences revoked. What others changed or confirmed since stays, whenever the plan comes, and
+    what another version of the rules has not made does not refuse it."""
     for row in known.replaced:
+        if _is_repeated(row, updates):
+            continue
         evidence = {
             "evidence_event_ids": row["evidence_event_ids"],
             "reason": f"replaced by {author.name}",
+            "unchanged_since": row["updated_at"],
         }
         if row["entity"] == "state":
             said = {name: row[name] for name in ("state_id", "kind", "body_text", "valid_from")}
@@ -172,8 +181,28 @@ def _replace(updates: JsonObject, known: Known, author: Author) -> None:
             updates.setdefault("state_updates", []).append(update)
         else:
             said = {name: row[name] for name in ("domain", "polarity", "subject", "confidence")}
-            twice = [{"op": op, **said, **evidence} for op in ("upsert_candidate", "revoke")]
-            updates["preference_updates"] = [*twice, *updates.get("preference_updates", ())]
+            revoked = {"op": "revoke", **said, **evidence}
+            updates["preference_updates"] = [revoked, *updates.get("preference_updates", ())]
+
+
+def _is_repeated(row: JsonObject, updates: JsonObject) -> bool:
+    """Whether the model says the same as rules did, of the same time: then theirs stays, with its
+    id and with what they know of it besides, and the model's word confirms it."""
+    if row["entity"] == "preference":
+        likes = updates.get("preference_updates", ())
+        return any(one.get("op") == "confirm" and like_key(one) == like_key(row) for one in likes)
+    for update in updates.get("state_updates", ()):
+        if _says(update) == _says(row) and "state_id" not in update and "valid_to" not in update:
+            update["state_id"] = row["state_id"]
+            update["unchanged_since"] = row["updated_at"]
+            update["payload"] = {**(row.get("payload") or {}), **update.get("payload", {})}
+            return True
+    return False
+
+
+def _says(state: JsonObject) -> tuple[str, str, str]:
+    text = normalise(state.get("body_text", "")).rstrip(".。")
+    return state["kind"], text, str(state.get("valid_from"))
 
 
 def _give_reasons(updates: JsonObject, group: Group) -> None:

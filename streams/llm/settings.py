@@ -81,6 +81,8 @@ class LlmSettings(Settings):
             raise ValueError("expected http://HOST/v1 or https://HOST/v1")
         if url.username or url.password:
             raise ValueError(f"put the key into {PREFIX}API_KEY, not into the address")
+        if url.query or url.fragment:  # a path is put behind it; and a key in it would be shown
+            raise ValueError(f"leave out what follows ? or #; a key goes into {PREFIX}API_KEY")
         return value.rstrip("/").removesuffix("/chat/completions")
 
     @field_validator("api_key")

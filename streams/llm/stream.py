@@ -10,7 +10,6 @@ import logging
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -18,9 +17,11 @@ from aiokafka.abc import ConsumerRebalanceListener
 from aiokafka.errors import KafkaError
 from aiokafka.structs import OffsetAndMetadata, TopicPartition
 
+from sinks.locations import Location
 from streams.errors import Unreachable
 from streams.kafka.agents.encoding import key_of, to_json
-from streams.kafka.client.admin import connected
+from streams.kafka.client import denials
+from streams.kafka.client.admin import connected, lost
 from streams.kafka.client.aiokafka_internals import KafkaConsumer, KafkaProducer, start_or_stop
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.source import ConsumerSource
@@ -41,6 +42,8 @@ POLL_RECORDS = 500
 SESSION_MS = 10_000
 AHEAD = 16
 """Groups that may wait for each request at a time; then nothing more is read."""
+ASK_EVERY = 1.0
+"""Seconds between two questions how far a worker has folded, where something waits for it."""
 TELL_EVERY = 5.0  # seconds between commits where no plan is written
 TRANSACTION_MS = 10_000
 PAUSE = 1.0  # seconds, before it begins again
@@ -50,29 +53,41 @@ PAUSE = 1.0  # seconds, before it begins again
 class StreamOptions:
     """`group`: the consumer group, by default named after model and prompt. `history`: a sink's, to
     show what is remembered. `latest`: a new group begins with what comes from now on. `once`: end
-    when all that is there is extracted, or where the endpoint does not answer."""
+    when all that is there is extracted, or where the endpoint does not answer. `worker`: the group
+    of workers whose rules come first: a turn is asked about when they have committed it, so their
+    plan lies before the model's, which takes its place."""
 
     group: str | None = None
-    history: Path | None = None
+    history: Location | None = None
     latest: bool = False
     once: bool = False
+    worker: str | None = None
 
 
 class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
     """One member of an extractor's group. `run` returns after `stop`, or at the end with `once`.
-    `turns` were read; `asked` counts what was asked about, once it runs."""
+    `turns` were read; `asked` counts what was asked about, once it runs. `budget`: what others of
+    this process may have spent from; by default its own."""
 
-    def __init__(self, kafka: KafkaSettings, settings: LlmSettings, options: StreamOptions) -> None:
+    def __init__(
+        self,
+        kafka: KafkaSettings,
+        settings: LlmSettings,
+        options: StreamOptions,
+        budget: Budget | None = None,
+    ) -> None:
         self.options = options
         self.group = options.group or f"{settings.extractor}-{VERSION}"
         self.turns = 0
         self.asked: Extractor | None = None
-        self.budget = Budget(settings)
+        self.budget = budget or Budget(settings)
         self._kafka = kafka
         self._settings = settings
         self._held: dict[TopicPartition, Part] = {}
         self._writing = asyncio.Lock()
         self._told_at = 0.0
+        self._folded: dict[TopicPartition, int] = {}
+        self._folded_at = 0.0
         self._failure: Exception | None = None
         self._broken: Exception | None = None  # ends this session, and another one begins
         self._began = False
@@ -92,15 +107,26 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         """Groups that wait for their request."""
         return self._asking.waiting if self.asked is not None else 0
 
+    @property
+    def waits(self) -> str | None:
+        """Why it waits for the budget of the hour, while it does."""
+        return self._asking.waits if self.asked is not None else None
+
+    @property
+    def lag(self) -> int:
+        """Offsets of turns that are not settled, read or not."""
+        return sum(
+            part.unsettled + self._source.behind(at) for at, part in list(self._held.items())
+        )
+
     async def run(self) -> dict[str, Any]:
         """The counts. Raises TurnfoldError; ConfigurationError where the endpoint refuses us."""
-        await ensure_topics(self._kafka)
+        await ensure_topics(self._kafka, topics=(TURNS, WRITE_PLANS))
         if self.options.history is None:
             log.info("without --history the model is not shown what is remembered")
         async with extractor(
             self._settings, self.budget, timed=False, patient=not self.options.once
         ) as asked:
-            self.asked = asked
             while not await self._session(asked):
                 await asyncio.sleep(PAUSE)
         if failure := self._asking.failure or self._failure:
@@ -116,7 +142,10 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         """From joining the group to leaving it; False where Kafka fails in between."""
         told, history = self._settings, self.options.history
         patient = not self.options.once
-        self._asking = Asking(asked, told.concurrency, history, self._is_ours, patient)
+        self._asking = Asking(
+            asked, told.concurrency, history, self._is_ours, patient, bool(self.options.worker)
+        )
+        self.asked = asked
         self._broken = None
         try:
             await self._start()
@@ -128,6 +157,8 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         try:
             await self._loop()
         except (KafkaError, Unreachable) as error:
+            if (refused := denials.of(error)) is not None:
+                raise refused from error
             log.warning(
                 "Kafka: %s; begins anew from what is committed", error or repr(error),
                 extra=OF_BROKER,
@@ -160,7 +191,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
                 (self._consumer.start, self._consumer.stop),
             )
         except KafkaError as error:
-            raise Unreachable(f"Kafka: {self._kafka.bootstrap}: {error!r}") from None
+            raise lost(self._kafka, error) from None
 
     async def _end(self) -> None:
         """What is under way is abandoned; only where the budget is used up it is waited for."""
@@ -187,7 +218,10 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             found = await self._consumer.getmany(timeout_ms=POLL_MS, max_records=POLL_RECORDS)
             for at, records in found.items():
                 if (part := self._held.get(at)) is not None:
-                    self._take(part, records)
+                    part.ahead.extend(records)
+            await self._look_at_worker()
+            for part in self._held.values():
+                self._take(part)
             self._close_idle(found)
             await self._write()
             if self.options.once and not found and self._is_done():
@@ -197,10 +231,24 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         """Reads on where there is room."""
         full = self._asking.waiting > AHEAD * self._settings.concurrency
         for at, part in self._held.items():
-            (self._source.pause if full or part.reach.is_full else self._source.resume)([at])
+            pauses = full or part.reach.is_full or part.ahead
+            (self._source.pause if pauses else self._source.resume)([at])
 
-    def _take(self, part: Part, records: Iterable[Any]) -> None:
-        for record in records:
+    async def _look_at_worker(self) -> None:
+        """How far the worker has folded, where a turn waits for that."""
+        waits = any(part.ahead for part in self._held.values())
+        if self.options.worker is None or not waits:
+            return
+        if time.monotonic() - self._folded_at < ASK_EVERY:
+            return
+        async with connected(self._kafka) as admin:
+            commits = await admin.list_consumer_group_offsets(self.options.worker)
+        self._folded = {at: one.offset for at, one in commits.items()}
+        self._folded_at = time.monotonic()
+
+    def _take(self, part: Part) -> None:
+        end = None if self.options.worker is None else self._folded.get(part.at, 0)
+        for record in part.folded(end):
             if not part.reach.read(record.offset):
                 continue
             turn = turn_of(record, self._kafka.partitions, self._settings)
@@ -214,7 +262,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         """By the wall clock, once a partition is read to its end; before that by its own time."""
         now = time.time_ns() // 1000
         for at, part in self._held.items():
-            at_end = at not in found and not self._source.behind(at)
+            at_end = at not in found and not part.ahead and not self._source.behind(at)
             if part.reach.is_full or (at_end and self.options.once):
                 self._asking.put(part, part.debounce.flush())
             elif at_end:
@@ -224,9 +272,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         """Whether nothing is left of what there is."""
         if not self._asking.is_idle or not self._held:
             return False
-        return not any(
-            part.reach.waiting or self._source.behind(at) for at, part in self._held.items()
-        )
+        return not any(part.unsettled or self._source.behind(at) for at, part in self._held.items())
 
     # --- writing ------------------------------------------------------------------------------
 

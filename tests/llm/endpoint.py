@@ -82,12 +82,26 @@ def completion(text: str, finish_reason: str = "stop", **message: Any) -> Reply:
     return Reply(200, json.dumps({"choices": [choice], "usage": usage}).encode())
 
 
+NOTHING_SAID: dict[str, Any] = {
+    "state_updates": [],
+    "preference_updates": [],
+    "event_affect": None,
+    "context_updates": None,
+    "event_annotations": None,
+}
+
+
+def whole(**said: Any) -> str:
+    """A model's answer with every field that the schema requires."""
+    return json.dumps({**NOTHING_SAID, **said})
+
+
 def half(text: str) -> Reply:
     """A Content-Length longer than what comes."""
-    whole = completion(text)
-    whole.headers["Content-Length"] = str(len(whole.body))
-    whole.body = whole.body[: len(whole.body) // 2]
-    return whole
+    cut = completion(text)
+    cut.headers["Content-Length"] = str(len(cut.body))
+    cut.body = cut.body[: len(cut.body) // 2]
+    return cut
 
 
 def error(status: int, message: str = "not today", **headers: str) -> Reply:
@@ -109,7 +123,7 @@ def facts(request: Request) -> dict[str, Any]:
         for turn in request.data["turns"]
         if turn["user_input"].startswith("fact: ")
     ]
-    return {"state_updates": updates, "preference_updates": [], "event_affect": None}
+    return {**NOTHING_SAID, "state_updates": updates}
 
 
 def model(request: Request) -> Reply:

@@ -37,11 +37,12 @@ from tests.llm.endpoint import (
     half,
     in_turn,
     model,
+    whole,
 )
 
 Start = Callable[..., Endpoint]
 GROUP = Group((Turn("default", "s", "u", "e1", 0, 0, user_input="fact: has a cat"),))
-WHOLE = json.dumps({"state_updates": []})
+WHOLE = whole()
 
 
 def group(number: int) -> Group:
@@ -224,11 +225,13 @@ def test_what_is_asked(endpoint: Start) -> None:
 WRONG = {
     "not JSON": completion("Here is what I found:"),
     "another shape": completion('{"facts": ["has a cat"]}'),
-    "another user's event": completion(json.dumps({"state_updates": [
-        {"kind": "fact", "body_text": "x", "evidence_event_ids": ["of-bob"]}]})),
-    "an unknown state": completion(json.dumps({"state_updates": [
-        {"op": "close", "state_id": "of-bob", "evidence_event_ids": ["e1"]}]})),
-    "another user": completion('{"user_id": "bob", "state_updates": []}'),
+    "another user's event": completion(whole(state_updates=[
+        {"kind": "fact", "body_text": "x", "evidence_event_ids": ["of-bob"]}])),
+    "an unknown state": completion(whole(state_updates=[
+        {"op": "close", "state_id": "of-bob", "evidence_event_ids": ["e1"]}])),
+    "another user": completion(whole(user_id="bob")),
+    "no field": completion("{}"),
+    "a field is missing": completion('{"state_updates": [], "preference_updates": []}'),
     "cut off": completion('{"state_updates": [', finish_reason="length"),
     "refused": completion("", refusal="I cannot"),
     "huge": completion("x" * 2_000_000),
@@ -285,7 +288,7 @@ def test_who_comes_back_continues_with_the_first_answer(endpoint: Start) -> None
     asked = endpoint(in_turn(NONSENSE, error(503), error(503), error(503)))
 
     async def inside() -> Any:
-        told = asked.settings(attempts=2)
+        told = asked.settings(attempts=2, read_seconds=30.0, total_seconds=60.0)
         async with extractor(told, Budget(told), timed=True, patient=True) as asking:
             with pytest.raises(Unreachable):
                 await asking.make(GROUP, NOTHING)
@@ -320,16 +323,42 @@ def test_a_request_that_breaks_the_endpoint_does_not_stop_the_others(endpoint: S
     assert found["extraction"]["calls"] == 0
 
 
-def test_a_400_after_answers_is_about_this_request(endpoint: Start) -> None:
-    asked = endpoint(in_turn(model, then=lambda _: error(400, "context length exceeded")))
+def after_an_answer(asked: Endpoint, patient: bool = False) -> Any:
+    """What a second request comes to."""
 
     async def inside() -> Any:
-        told = asked.settings()
-        async with extractor(told, Budget(told), timed=True, patient=False) as asking:
+        told = asked.settings(attempts=2)
+        async with extractor(told, Budget(told), timed=True, patient=patient) as asking:
             await asking.make(group(1), NOTHING)
             return await asking.make(group(2), NOTHING)
 
-    assert "context length exceeded" in asyncio.run(inside())["extraction"]["error"]
+    return asyncio.run(inside())
+
+
+def test_a_400_after_answers_is_about_this_request_if_a_harmless_one_is_answered(
+    endpoint: Start,
+) -> None:
+    def too_long(request: Request) -> Reply:
+        return error(400, "context length exceeded") if request.said else model(request)
+
+    record = after_an_answer(endpoint(in_turn(model, then=too_long)))
+    assert "context length exceeded" in record["extraction"]["error"]
+
+
+@pytest.mark.parametrize("patient", [True, False])
+@pytest.mark.parametrize("status", [400, 402, 403, 422])
+def test_what_refuses_every_request_after_answers_is_no_fault_of_a_turn(
+    endpoint: Start, status: int, patient: bool
+) -> None:
+    """No money is left: a dead letter would never be asked about again."""
+    asked = endpoint(in_turn(model, then=lambda _: error(status, "insufficient balance")))
+    with pytest.raises(ConfigurationError, match=f"HTTP {status} .*insufficient balance"):
+        after_an_answer(asked, patient)
+
+
+def test_a_400_and_then_no_answer_to_the_harmless_request_is_tried_again(endpoint: Start) -> None:
+    asked = endpoint(in_turn(model, error(400, "overloaded"), error(503)))
+    assert is_plan(after_an_answer(asked))
 
 
 @pytest.mark.parametrize("patient", [True, False])
@@ -377,7 +406,7 @@ def test_states_given_are_shown_and_may_be_changed(endpoint: Start) -> None:
             "valid_from": "2025-01-01T00:00:00Z", "last_confirmed_at": "2025-01-01T00:00:00Z",
             "status": "active"}  # fmt: skip
     update = {"op": "close", "state_id": "home", "evidence_event_ids": ["e1"]}
-    asked = endpoint(lambda _: completion(json.dumps({"state_updates": [update]})))
+    asked = endpoint(lambda _: completion(whole(state_updates=[update])))
 
     async def inside() -> Any:
         told = asked.settings()

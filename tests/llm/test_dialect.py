@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from streams.errors import ConfigurationError
-from tests.llm.endpoint import Endpoint, Reply, Request, completion, error, facts, model
+from tests.llm.endpoint import Endpoint, Reply, Request, completion, error, facts, model, whole
 from tests.llm.test_client import ask, group, is_plan, only
 
 Start = Callable[..., Endpoint]
@@ -135,7 +135,7 @@ def test_what_stands_around_the_json_is_passed_over(endpoint: Start, behave: Beh
 def test_a_user_who_speaks_of_thoughts_is_quoted_whole(endpoint: Start) -> None:
     said = "likes the tag </think> {really}"
     update = {"kind": "fact", "body_text": said, "evidence_event_ids": ["e1"]}
-    record = only(endpoint(lambda _: completion(json.dumps({"state_updates": [update]}))))
+    record = only(endpoint(lambda _: completion(whole(state_updates=[update]))))
     assert record["state_updates"][0]["body_text"] == said
 
 

@@ -13,8 +13,9 @@ from streams.llm import prompt
 from streams.llm.answers import strict_schema
 from streams.llm.groups import Group, Turn
 from streams.llm.known import LONGEST, Known, choose
-from streams.llm.plans import Author, Fault, Usage, failure, plan, plan_id
+from streams.llm.plans import Author, Fault, Misfit, Usage, failure, plan, plan_id
 from streams.pipeline.decode import Dead, decode
+from tests.llm.endpoint import NOTHING_SAID, whole
 
 AUTHOR = Author("llm/test", "1", timed=True)
 USAGE = Usage(1, 700, 30, 0.001, 0)
@@ -39,7 +40,7 @@ NEW = {"kind": "fact", "body_text": "lives in Osaka", "evidence_event_ids": ["e1
 
 
 def made(**answer: Any) -> WritePlan:
-    record = plan(json.dumps(answer), GROUP, KNOWN, AUTHOR, USAGE)
+    record = plan(whole(**answer), GROUP, KNOWN, AUTHOR, USAGE)
     verdict = decode(json.dumps(record).encode(), ("", 0, 0))
     assert not isinstance(verdict, Dead | str), verdict
     assert isinstance(verdict.record, WritePlan)
@@ -48,7 +49,7 @@ def made(**answer: Any) -> WritePlan:
 
 def refused(**answer: Any) -> str:
     with pytest.raises(Fault) as caught:
-        plan(json.dumps(answer), GROUP, KNOWN, AUTHOR, USAGE)
+        plan(whole(**answer), GROUP, KNOWN, AUTHOR, USAGE)
     return str(caught.value)
 
 
@@ -69,11 +70,11 @@ def test_what_we_set_and_what_the_model_says() -> None:
 
 def test_a_plan_of_one_turn_names_its_event() -> None:
     alone = Group(GROUP.turns[:1])
-    assert plan("{}", alone, KNOWN, AUTHOR, USAGE)["event_id"] == "e1"
+    assert plan(whole(), alone, KNOWN, AUTHOR, USAGE)["event_id"] == "e1"
 
 
 def test_through_kafka_the_broker_says_when_it_was_recorded() -> None:
-    record = plan("{}", GROUP, KNOWN, AUTHOR._replace(timed=False), USAGE)
+    record = plan(whole(), GROUP, KNOWN, AUTHOR._replace(timed=False), USAGE)
     assert "recorded_at" not in record
 
 
@@ -86,7 +87,7 @@ def test_nothing_to_remember_is_an_answer() -> None:
 
 
 def test_a_fence_around_the_answer_is_forgiven() -> None:
-    text = f"```json\n{json.dumps({'state_updates': [NEW]})}\n```"
+    text = f"```json\n{whole(state_updates=[NEW])}\n```"
     assert plan(text, GROUP, KNOWN, AUTHOR, USAGE)["state_updates"][0]["body_text"]
 
 
@@ -180,6 +181,21 @@ def test_what_an_answer_may_not_touch(answer: dict[str, Any], why: str) -> None:
 def test_what_is_no_answer_at_all(text: str) -> None:
     with pytest.raises(Fault):
         plan(text, GROUP, KNOWN, AUTHOR, USAGE)
+
+
+@pytest.mark.parametrize("left_out", NOTHING_SAID)
+def test_an_answer_without_a_field_that_the_schema_requires_is_none(left_out: str) -> None:
+    assert left_out in strict_schema()["required"]
+    said = {name: value for name, value in NOTHING_SAID.items() if name != left_out}
+    with pytest.raises(Misfit, match=f"^{left_out}: Field required$"):
+        plan(json.dumps(said), GROUP, KNOWN, AUTHOR, USAGE)
+
+
+def test_an_empty_object_is_not_nothing_to_remember() -> None:
+    """A plan of it would take the place of what rules found in these turns."""
+    with pytest.raises(Misfit) as caught:
+        plan("{}", GROUP, KNOWN, AUTHOR, USAGE)
+    assert all(name in str(caught.value) for name in strict_schema()["required"])
 
 
 def test_a_like_that_is_shown_can_be_taken_back() -> None:

@@ -13,7 +13,7 @@ from streams.files import local
 from streams.llm.files import extract
 from streams.llm.known import choose
 from tests.command import checked, environment, ndjson, rows, turn, turnfold
-from tests.llm.endpoint import Endpoint, Request, completion
+from tests.llm.endpoint import Endpoint, Request, completion, whole
 from tests.llm.endpoint import Reply as Answer
 
 Start = Callable[..., Endpoint]
@@ -99,7 +99,7 @@ def better(request: Request) -> Answer:
     events = [one["event_id"] for one in request.data["turns"] if one["user_input"] == HOME]
     update = {"kind": "fact", "body_text": "Lives in Porto, Portugal.", "confidence": 0.9,
               "evidence_event_ids": events}  # fmt: skip
-    return completion(json.dumps({"state_updates": [update] if events else []}))
+    return completion(whole(state_updates=[update] if events else []))
 
 
 def test_the_models_plan_replaces_what_rules_made_of_the_same_turn(
@@ -166,3 +166,25 @@ def test_where_no_request_can_be_used_it_is_said_why(endpoint: Start, folded: Fo
     done = turnfold("extract", "--history", history, env=env)
     assert done.code == 1
     assert "1 requests (all) failed: the model refused: I cannot help with that." in done.err
+
+
+def test_what_the_model_says_as_rules_said_it_keeps_their_state(
+    endpoint: Start, tmp_path: Path
+) -> None:
+    """With its id and what they know of it; what they found beside it in the turn is replaced."""
+    history = by_rules(tmp_path, [turn("e1", user_input="I live in Porto. I have two kids.")])
+    found = "SELECT state_id, \"payload\" ->> '$.family' FROM state_current WHERE body_text = "
+    home = rows(history, f"{found} 'Lives in Porto.'")
+    assert home[0][1] == "home"
+
+    def repeats(request: Request) -> Answer:
+        update = {"kind": "fact", "body_text": "lives in Porto", "confidence": 0.7,
+                  "evidence_event_ids": ["e1"]}  # fmt: skip
+        return completion(whole(state_updates=[update]))
+
+    assert extract(history, endpoint(repeats).settings())["failed"] == 0
+    standing = "SELECT state_id, confidence FROM state_current WHERE status = 'active'"
+    assert rows(history, f"{standing} AND lower(body_text) LIKE 'lives in%'") == [(home[0][0], 0.7)]
+    assert rows(history, f"{found} 'lives in Porto'") == home, "it can still be ended by family"
+    closed = "SELECT body_text FROM state_current WHERE status = 'closed'"
+    assert [text for (text,) in rows(history, closed)] == ["Has two kids."]
