@@ -4,11 +4,12 @@ Each commit carries the app transaction (app_id, version), so a batch that was w
 recognised after a crash. One writer per history: the caller holds the lock.
 """
 
-import re
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 import pyarrow as pa
 from deltalake import (
@@ -25,13 +26,15 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from schemas.rows import SNAPSHOT_KEYS, TABLES
 from sinks import panics
 from sinks.disk import trouble
+from sinks.errors import in_a_line
 from sinks.history import LATER
 from sinks.locations import Location, is_url, location_of
 from sinks.object_store import delta_options
 from sinks.root import HistoryError, HistoryWriteError, open_root
-from sinks.store_errors import refused
+from sinks.store_errors import DELETED, PATIENCE, PAUSE, patiently, refused
 from sinks.tables import COMMIT_ORDER, STORED
 
+T = TypeVar("T")
 OPEN_FOR = 50
 """Versions: a handle takes in again what each commit since it was opened has said, at every commit.
 One that is opened again reads a checkpoint instead, and is six times as fast after 800."""
@@ -69,10 +72,13 @@ WRITER = WriterProperties(
     compression_level=1,
     column_properties={name: _column(name) for name in (*SELDOM_REPEATED, *ASKED_FOR)},
 )
-DECORATION = re.compile("\x1b\\[[0-9;]*m|↳|<\\?xml.*", re.DOTALL)
 PLACES = "commit_order"
 """The app whose version a table's own versions are counted from in `commit_order`: it may hold
 files of another table, and what it writes later is newer."""
+REPLACING = "replacing"
+"""The app of each commit that replaces files by others."""
+ATTEMPTS = 20
+"""Of a commit, where another writer was faster."""
 UNWRITTEN = -1
 """The version of an app that has not written: Delta lowers a version but takes none back."""
 
@@ -111,14 +117,47 @@ class History:
             known, opened_at = self._open[name]
             if known.version() - opened_at < self._open_for:
                 return known
-        uri = f"{self.root}/{name}"
+        read = partial(self._read, name)
+        opened = patiently(read) if is_url(self.at) else read()
+        if opened is not None:
+            self._open[name] = opened, opened.version()
+        return opened
+
+    def _read(self, name: str) -> DeltaTable | None:
         with self._refusals(name):
             try:  # `is_deltatable` would keep Python's lock while a store does not answer
-                opened = DeltaTable(uri, storage_options=self.storage_options)
+                return DeltaTable(f"{self.root}/{name}", storage_options=self.storage_options)
             except TableNotFoundError:
                 return None
-        self._open[name] = opened, opened.version()
-        return opened
+
+    def newest(self, name: str) -> DeltaTable | None:
+        """The table as it is now, no matter who wrote it."""
+        table = self.table(name)
+        if table is not None:
+            with self.writing(name):
+                table.update_incremental()
+        return table
+
+    def made(self, name: str) -> DeltaTable:
+        """The table as it is now, made without rows if there is none.
+
+        A commit that makes a table is not checked against others: of two who make it with their
+        rows in it, both would succeed.
+        """
+        delta = self.newest(name)
+        if delta is None:
+            with self.writing(name):
+                DeltaTable.create(
+                    f"{self.root}/{name}",
+                    STORED[name],
+                    mode="ignore",
+                    partition_by=["date"],
+                    configuration=self.configuration,
+                    storage_options=self.storage_options,
+                )
+            delta = self.newest(name)
+        assert delta is not None, "it has just been made"
+        return delta
 
     def tables(self) -> dict[str, DeltaTable]:
         """Those that exist."""
@@ -243,16 +282,28 @@ def _said(error: BaseException) -> str:
     return text
 
 
-def was_overtaken(error: HistoryWriteError) -> bool:
+OVERTAKEN = ("oncurrent", "already exists", "etadata changed", DELETED)
+
+
+def was_overtaken(error: Exception) -> bool:
     """Whether another writer was faster: what was to be written has to be looked at again."""
     text = str(error)
-    return any(sign in text for sign in ("oncurrent", "already exists", "etadata changed"))
+    return any(sign in text for sign in OVERTAKEN)
 
 
-def in_a_line(error: BaseException) -> str:
-    """deltalake gives some causes a line each, with an arrow and colours."""
-    lines = DECORATION.sub("", str(error)).splitlines()
-    return ": ".join(line.strip() for line in lines if line.strip())
+def until_first(attempt: Callable[[], T]) -> T:
+    """What it gives once no other writer was faster, and the store has done what it was asked."""
+    began = time.monotonic()
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return attempt()
+        except Exception as error:
+            passes = getattr(error, "passes", False) and time.monotonic() - began < PATIENCE
+            if not passes and not was_overtaken(error):
+                raise
+            if passes:
+                time.sleep(PAUSE)
+    return attempt()
 
 
 def _commit(app_id: str, version: int) -> CommitProperties:
@@ -260,6 +311,11 @@ def _commit(app_id: str, version: int) -> CommitProperties:
     return CommitProperties(
         custom_metadata={"app_id": app_id}, app_transactions=[Transaction(app_id, version)]
     )
+
+
+def replacing(table: DeltaTable) -> Transaction:
+    """Of a commit that replaces files: of two made from one state, Delta refuses the second."""
+    return Transaction(REPLACING, table.version() + 1)
 
 
 def written(table: DeltaTable, app_id: str) -> int:

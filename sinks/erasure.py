@@ -1,68 +1,10 @@
 """Which rows of a history are one person's, or one session's: the SQL behind erasing them
-(docs/laws.md)."""
+(docs/laws.md). It speaks of the tables that `sinks.scope` makes."""
 
-from collections.abc import Iterable
-
-import duckdb
-
-from sinks.history import columns, quoted
+from sinks.history import columns
 
 ERASED_LAST = {"sessions": 1, "signals": 2, "events": 3}
 """The scope is read from these: a second call after a kill must still find it."""
-
-SCOPE = """
-CREATE TEMP TABLE person AS SELECT {user} AS user_id, {tenant} AS tenant;
-CREATE TEMP TABLE erased_event AS
-    SELECT DISTINCT event_id, session_id, task_id FROM events
-    WHERE user_id = {user};
-CREATE TEMP TABLE their_session AS
-    SELECT session_id FROM erased_event
-    UNION SELECT session_id FROM sessions WHERE user_id = {user}
-    UNION SELECT session_id FROM signals WHERE user_id = {user} AND scope = 'session';
-CREATE TEMP TABLE shared_session AS
-    SELECT DISTINCT session_id FROM events
-    WHERE session_id IN (FROM their_session) AND user_id <> {user}
-    UNION SELECT session_id FROM signals
-    WHERE session_id IN (FROM their_session) AND scope = 'session' AND user_id <> {user};
-CREATE TEMP TABLE whole_session AS
-    SELECT session_id FROM their_session WHERE session_id NOT IN (FROM shared_session);
-INSERT INTO erased_event
-    SELECT DISTINCT event_id, session_id, task_id FROM events
-    WHERE session_id IN (FROM whole_session) AND user_id IS NULL;
-"""
-OF_BOTH = """
-CREATE TEMP TABLE every_session AS
-    SELECT session_id FROM events UNION SELECT session_id FROM sessions;
-CREATE TEMP TABLE every_user AS
-    SELECT DISTINCT user_id FROM events WHERE user_id IS NOT NULL;
-CREATE TEMP TABLE clear_event AS
-    SELECT DISTINCT event_id FROM erased_event WHERE event_id NOT IN (
-        SELECT event_id FROM events ANTI JOIN erased_event USING (session_id, event_id)
-    );
-CREATE TEMP TABLE erased_task AS
-    SELECT DISTINCT session_id, coalesce(task_id, event_id) AS task_id FROM erased_event;
-CREATE TEMP TABLE touched AS
-    SELECT DISTINCT owner_id, entity_type, entity_id FROM revisions
-    JOIN (SELECT session_id AS owner_id, list(event_id) AS gone FROM erased_event GROUP BY ALL)
-    USING (owner_id)
-    WHERE owner_id IN (FROM shared_session) AND list_has_any(evidence_event_ids, gone);
-"""
-
-SESSION_SCOPE = """
-CREATE TEMP TABLE person AS SELECT NULL::VARCHAR AS user_id, {tenant} AS tenant;
-CREATE TEMP TABLE erased_event AS
-    SELECT DISTINCT event_id, session_id, task_id FROM events WHERE session_id = {session};
-CREATE TEMP TABLE whole_session AS SELECT {session} AS session_id;
-CREATE TEMP TABLE shared_session AS SELECT NULL::VARCHAR AS session_id WHERE false;
-"""
-HEARD = """
-CREATE TEMP TABLE heard AS
-    SELECT user_id FROM (
-        SELECT user_id FROM events WHERE session_id = {session}
-        UNION SELECT user_id FROM signals WHERE session_id = {session}
-        UNION SELECT user_id FROM plans t WHERE coalesce({plans}, false)
-    ) WHERE user_id IS NOT NULL;
-"""
 
 THEIRS = "(SELECT user_id FROM person)"
 WHOLE = "t.session_id IN (FROM whole_session)"
@@ -146,36 +88,25 @@ def _by_columns(table: str) -> str:
     return " OR ".join(found)
 
 
-def scope(db: duckdb.DuckDBPyConnection, tenant: str, user_id: str) -> None:
-    """Makes the tables the conditions speak of, from a connection limited to the tenant."""
-    db.execute((SCOPE + OF_BOTH).format(user=quoted(user_id), tenant=quoted(tenant)))
-
-
-def scope_session(
-    db: duckdb.DuckDBPyConnection, tenant: str, session_id: str, users: Iterable[str] = ()
-) -> None:
-    """The same for one session, whoever spoke in it; and the table `heard`: of whom it gave memory
-    something, with the `users` that are known to be."""
-    db.execute((SESSION_SCOPE + OF_BOTH).format(session=quoted(session_id), tenant=quoted(tenant)))
-    db.execute(HEARD.format(session=quoted(session_id), plans=_of_plans()))
-    db.execute("INSERT INTO heard SELECT unnest(?::VARCHAR[]) EXCEPT FROM heard", [list(users)])
-
-
 def session_conditions(table: str) -> str:
     """True for the rows `t` of a table that are the session's, and for those that memory made of
     the users whom it heard: these are to be made again from what is left."""
-    theirs = _of_plans() if table == "plans" else conditions(table)
+    theirs = of_plans() if table == "plans" else conditions(table)
     made = MADE_OF_USERS.get(table)
     return f"({theirs}) OR ({made})" if made else theirs
 
 
-def _of_plans() -> str:
+def of_plans() -> str:
+    """True for the plans `t` of a session that is erased."""
     return f"({conditions('plans')}) OR {SESSION_OF['plans']} IN (FROM whole_session)"
 
 
 def conditions(table: str) -> str:
     """True for the rows `t` of a table that are the person's."""
+    return with_payload(OWN_CONDITIONS.get(table) or _by_columns(table))
+
+
+def with_payload(sql: str) -> str:
+    """SQL of dead letters `t` with what `payload_json` and `payload_text` stand for."""
     text = "coalesce(TRY(decode(t.payload)), CAST(t.payload AS VARCHAR))"
-    condition = OWN_CONDITIONS.get(table) or _by_columns(table)
-    condition = condition.replace("payload_json", f"TRY_CAST({text} AS JSON)")
-    return condition.replace("payload_text", text)
+    return sql.replace("payload_json", f"TRY_CAST({text} AS JSON)").replace("payload_text", text)

@@ -1,6 +1,17 @@
 """Why a history cannot be read or written."""
 
+import re
+
 from sinks.disk import trouble
+
+DECORATION = re.compile("\x1b\\[[0-9;]*m|↳|<\\?xml.*|\n\\s*0: .*", re.DOTALL)
+"""Colours, arrows, a store's own document, a backtrace of native code."""
+
+
+def in_a_line(error: BaseException) -> str:
+    """deltalake gives some causes a line each, with an arrow and colours, and where they arose."""
+    lines = DECORATION.sub("", str(error)).splitlines()
+    return ": ".join(line.strip() for line in lines if line.strip())
 
 
 class HistoryError(Exception):
@@ -11,17 +22,17 @@ class HistoryError(Exception):
 
 class HistoryWriteError(HistoryError):
     """A table could not be written; what it held before still stands. `may_pass`: the disk or the
-    store is the reason, so the same may be tried again."""
+    store is the reason, so the same may be tried again; `passes`: the store is."""
 
     exit_code = 1
 
     def __init__(self, said: str, *, passes: bool = False) -> None:
         super().__init__(said)
-        self._passes = passes
+        self.passes = passes
 
     @property
     def may_pass(self) -> bool:
-        return self._passes or trouble(self) is not None
+        return self.passes or trouble(self) is not None
 
 
 class StoreError(HistoryError):
@@ -29,6 +40,10 @@ class StoreError(HistoryError):
 
     def __init__(self, said: str, *, passes: bool = False, unreachable: bool = False) -> None:
         super().__init__(said)
-        self.may_pass = passes
+        self.may_pass = self.passes = passes
         if unreachable:
             self.exit_code = 5
+
+
+class TooManyRowsError(HistoryError):
+    """An owner has more rows than are taken into memory."""

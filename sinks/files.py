@@ -6,16 +6,19 @@ import and opening cost a reading command more than its question does.
 """
 
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import _duckdb
 
-from sinks.errors import HistoryError
+from sinks.errors import HistoryError, in_a_line
 from sinks.locations import Location
 from sinks.object_store import ObjectPath
 
+COMMIT = re.compile(r"[0-9]{20}\.json")
 READER_VERSION = 1
 """Of the protocol: from 2 on columns may have other names, from 3 on rows may be struck out."""
 
@@ -41,6 +44,23 @@ def data_files(db: _duckdb.DuckDBPyConnection, table: Location) -> list[str]:
     except (_BeyondUsError, _duckdb.Error, OSError, ValueError, KeyError, TypeError):
         return _by_library(table)
     return sorted(str(table / path) for path in found)
+
+
+def newest_commit(table: Location) -> tuple[str, int] | None:
+    """The name and time of a table's newest commit: while they stay, so do its files. Empty before
+    the first; None where it cannot be told without a request."""
+    if isinstance(table, ObjectPath):
+        return None
+    log = table / "_delta_log"
+    try:
+        with os.scandir(log) as found:
+            name = max((one.name for one in found if COMMIT.fullmatch(one.name)), default="")
+    except FileNotFoundError:
+        return "", 0
+    try:
+        return name, (log / name).stat().st_mtime_ns if name else 0
+    except FileNotFoundError:  # the log was cut meanwhile
+        return None
 
 
 def _replayed(db: _duckdb.DuckDBPyConnection, log: Path) -> set[str]:
@@ -104,4 +124,4 @@ def _by_library(table: Path) -> list[str]:
     try:
         return sorted(unquote(uri) for uri in DeltaTable(str(table)).file_uris())
     except (DeltaError, OSError) as error:
-        raise HistoryError(f"{table}: the table cannot be read: {error}") from error
+        raise HistoryError(f"{table}: the table cannot be read: {in_a_line(error)}") from error

@@ -2,6 +2,9 @@
 
 A sink may be behind: rows of records from before `forget` can still lie in its topics. Here stand
 the hashes of those whose rows, up to a time, are written no more; what they send afterwards is.
+
+A folder has one file, replaced under the history's lock. In an object store several may add at
+once: there each makes an object of its own, under the next number, if nobody else has made that.
 """
 
 from __future__ import annotations  # pyarrow-stubs: as in sinks.tables
@@ -9,62 +12,91 @@ from __future__ import annotations  # pyarrow-stubs: as in sinks.tables
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from schemas.generated.history import Event
+from sinks import erased_ids
+from sinks.locations import Location
+from sinks.object_store import ObjectPath
+from sinks.owners import USERS, of, owners
 from sinks.root import replace
-from sinks.tables import SCHEMAS, TIMESTAMP
+from sinks.tables import TIMESTAMP
 
 FILE = "_forgotten.json"
-OWNERS: dict[str, tuple[str, ...]] = {
-    "user_id": ("users",),
-    "session_id": ("sessions",),
-    "owner_id": ("users", "sessions"),
-    "key": ("users", "sessions"),
-}
-"""Columns that say whose a row is; a key is tenant and id, as a message's."""
-
+NOTES = "_forgotten"
+"""Of a history in an object store: `00000001.json`, … A copy in a folder has them, too."""
+UNFINISHED = "_forgetting"
+AT_ONCE = 16
+"""Notes that are read at a time."""
 Where = tuple[str, str]
 """tenant, id"""
 
 
 class Forgotten:
-    """The hashes in a history's folder; read once."""
+    """The hashes that a history has; `notes`: how many notes they were read from."""
 
-    def __init__(self, root: Path) -> None:
-        self._file = root / FILE
+    def __init__(self, root: Location) -> None:
+        self._root = root
         self._until: dict[str, dict[str, int]] = {"users": {}, "sessions": {}}
-        if self._file.exists():
-            self._until = json.loads(self._file.read_text(encoding="utf-8"))
+        self._take(_read(root / FILE))
+        names = sorted(one.name for one in _listed(root / NOTES))
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            for text in threads.map(lambda name: _read(root / NOTES / name), names):
+                self._take(text)
+        self.notes = len(names)
+
+    def refresh(self) -> None:
+        """Reads what others have added since; in a folder nobody has, for its lock is held."""
+        if isinstance(self._root, ObjectPath):
+            while (text := _read(self._root / NOTES / _name(self.notes + 1))) is not None:
+                self._take(text)
+                self.notes += 1
 
     def add(self, users: Iterable[Where], sessions: Iterable[Where], until: int) -> None:
-        """These are forgotten up to a time in microseconds. On disk when it returns."""
-        for kind, owners in (("users", users), ("sessions", sessions)):
-            for where in owners:
-                self._until[kind][_hash("/".join(where))] = until
-        _write(self._file, self._until)
+        """These are forgotten up to a time in microseconds. On disk, or in the store, when it
+        returns."""
+        more = {
+            kind: {_hash("/".join(where)): until for where in owners}
+            for kind, owners in (("users", users), ("sessions", sessions))
+        }
+        text = json.dumps(more) + "\n"
+        self._take(text)
+        if not isinstance(self._root, ObjectPath):
+            _write(self._root / FILE, self._until)
+            return
+        while not (self._root / NOTES / _name(self.notes + 1)).create_text(text):
+            self.refresh()  # where our own answer was lost that finds it, and it stands there twice
+        self.notes += 1
+
+    def _take(self, text: str | None) -> None:
+        noted: dict[str, dict[str, int]] = json.loads(text) if text is not None else {}
+        for kind, some in noted.items():
+            known = self._until[kind]
+            known.update({one: max(until, known.get(one, until)) for one, until in some.items()})
 
     def kept(self, table: str, rows: pa.Table) -> Sequence[int] | None:
-        """The places of rows that may be written; None for all of them."""
+        """The places of rows that may be written; None for all of them. Which events are left out
+        is noted first, as rows that name no user may follow. Raises OSError, StoreError."""
         if not any(self._until.values()):
             return None
         dropped: Any = pa.nulls(rows.num_rows, pa.bool_()).fill_null(False)
-        for column in OWNERS.keys() & set(SCHEMAS[table].names):
-            dropped = pc.or_(dropped, self._is_forgotten(rows, column))
+        for owner, kinds in owners(table, rows):
+            dropped = pc.or_(dropped, self._is_forgotten(rows, owner, kinds))
         if not pc.any(dropped, min_count=0).as_py():
             return None
+        if table == Event.table:
+            theirs = self._is_forgotten(rows, of(rows, rows["user_id"]), (USERS,))
+            erased_ids.note_unwritten(self._root, rows.filter(theirs))
         places: list[int] = pc.indices_nonzero(pc.invert(dropped)).to_pylist()
         return places
 
-    def _is_forgotten(self, rows: pa.Table, column: str) -> Any:
-        owner: Any = rows[column]
-        if column != "key":
-            owner = pc.binary_join_element_wise(rows["tenant"], owner, "/")
+    def _is_forgotten(self, rows: pa.Table, owner: Any, kinds: tuple[str, ...]) -> Any:
         names: list[str | None] = pc.unique(owner).to_pylist()
-        until = [self._end(name, OWNERS[column]) for name in names]
+        until = [self._end(name, kinds) for name in names]
         of_row: Any = pc.take(
             pa.array(until, TIMESTAMP), pc.index_in(owner, pa.array(names, pa.string()))
         )
@@ -78,17 +110,27 @@ class Forgotten:
                    default=None)  # fmt: skip
 
 
+def small_files(root: Location) -> list[Location]:
+    """The files that there may be: of who is forgotten, of erasures that are not finished, and of
+    what was erased."""
+    each = [*_listed(root / NOTES), *_listed(root / UNFINISHED), *erased_ids.files(root)]
+    return [root / FILE, root / f"{UNFINISHED}.json", *each]
+
+
 class Unfinished:
     """The sessions of a `forget` that has begun, as (tenant, session_id): a kill forgets them not.
 
-    `whole` are erased, `shared` are folded again from what the others said.
+    `whole` are erased, `shared` are folded again from what the others said. In an object store each
+    person has a note, as several may be erased at once.
     """
 
-    def __init__(self, root: Path) -> None:
-        self._file = root / "_forgetting.json"
-        found: Mapping[str, list[list[str]]] = {}
-        if self._file.exists():
-            found = json.loads(self._file.read_text(encoding="utf-8"))
+    def __init__(self, root: Location, tenant: str, user_id: str) -> None:
+        name = f"{UNFINISHED}.json"
+        if isinstance(root, ObjectPath):
+            name = f"{UNFINISHED}/{_hash(f'{tenant}/{user_id}')}.json"
+        self._file = root / name
+        text = _read(self._file)
+        found: Mapping[str, list[list[str]]] = json.loads(text) if text is not None else {}
         self.whole = {(tenant, one) for tenant, one in found.get("whole", ())}
         self.shared = {(tenant, one) for tenant, one in found.get("shared", ())}
 
@@ -100,10 +142,27 @@ class Unfinished:
         _write(self._file, every)
 
     def end(self) -> None:
-        self._file.unlink()
+        self._file.unlink(missing_ok=True)
 
 
-def _write(file: Path, value: Any) -> None:
+def _listed(folder: Location) -> Iterable[Location]:
+    if isinstance(folder, ObjectPath):
+        return [folder / one.rpartition("/")[2] for one in folder.sizes()]
+    return list(folder.iterdir()) if folder.is_dir() else []
+
+
+def _name(number: int) -> str:
+    return f"{number:08}.json"
+
+
+def _read(file: Location) -> str | None:
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+
+
+def _write(file: Location, value: Any) -> None:
     replace(file, json.dumps(value) + "\n")
 
 

@@ -1,10 +1,10 @@
 """What one generation has of the inputs and another has not, where both are written from topics."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from sinks.diff import SIDES, both
+from sinks.locations import Location
 
 LATER = """
     WITH read AS (
@@ -32,7 +32,7 @@ class Unread(NamedTuple):
     records: int
 
 
-def unread(one: Path, other: Path, tables: Sequence[str], before: int) -> list[Unread]:
+def unread(one: Location, other: Location, tables: Sequence[str], before: int) -> list[Unread]:
     """What `one` has behind the last offset that `other` has of a partition, and had before a time
     (recorded_at, microseconds UTC). `tables` have a row for each applied record of an input topic;
     plans are not among them: those that live workers have extracted are left out of other

@@ -1,82 +1,25 @@
 """Which generation of a history is live, and where each lies (docs/backfill.md).
 
-A generation is a history of its own, in `generations/NAME` of the history's folder; the tables
-beside it, which `run` made first, are the generation `root`. One small file names the live one; it
-is replaced as a whole, so a reader sees the old or the new. Imports nothing slow.
+A generation is a history of its own, in `generations/NAME` of the history's place; the tables
+beside it, which `run` made first, are the generation `root`. `sinks.pointer` says which is live.
+Imports nothing slow.
 """
 
-import json
 import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from sinks.locations import Location, P, location_of
-from sinks.root import HistoryError, HistoryWriteError, find_root, is_marked, replace
+from sinks.object_store import ObjectPath
+from sinks.pointer import ROOT, Pointer, Stamp, is_switched, pointer, stamp, switch
+from sinks.root import DROPPED, MARKERS, OWNER, HistoryError, find_root, is_marked
 
 FOLDER = "generations"
-FILE = "generation.json"
-ROOT = "root"
 LIVE = "live"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 RESERVED = frozenset({ROOT, LIVE, "previous"})
 """What no generation may be called: words for one where a history is asked."""
-
-Stamp = tuple[int, int]
-"""The pointer's inode and time of change in ns; (0, 0) where there is none yet."""
-
-
-class Pointer(NamedTuple):
-    """The live generation, and the one before it, which `rollback` goes back to. `behind`: it was
-    promoted though it lacks records, so readers do not wait until it has them."""
-
-    current: str = ROOT
-    previous: str | None = None
-    behind: bool = False
-
-
-def pointer(root: Location) -> Pointer:
-    """Which generation is live. Raises HistoryError where the file says nothing of use."""
-    try:
-        found = Pointer(**json.loads((root / FILE).read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        return Pointer()
-    except (ValueError, TypeError) as error:
-        raise HistoryError(
-            f"{root / FILE}: not readable; it holds "
-            '{"current": NAME, "previous": NAME or null}, without it `root` is live'
-        ) from error
-    return found
-
-
-def stamp(root: Location) -> Stamp:
-    """Changes when another generation goes live: cheap enough for a server to ask each time."""
-    try:
-        found = (root / FILE).stat()
-    except FileNotFoundError:
-        return 0, 0
-    return found.st_ino, found.st_mtime_ns
-
-
-def switch(root: Path, to: Pointer) -> None:
-    """Makes another generation live, in one step. On disk when it returns.
-
-    Raises HistoryError for an invalid name, HistoryWriteError.
-    """
-    folder_of(root, to.current)
-    try:
-        replace(root / FILE, json.dumps(_said(to)) + "\n")
-    except OSError as error:
-        raise HistoryWriteError(f"{root / FILE}: {error.strerror or error}") from error
-
-
-def _said(to: Pointer) -> dict[str, str | bool | None]:
-    """As it stands in the file: `behind` only where it is so, for versions that do not know it."""
-    said = to._asdict()
-    if not to.behind:
-        del said["behind"]
-    return said
 
 
 def names(root: Location) -> list[str]:
@@ -86,18 +29,38 @@ def names(root: Location) -> list[str]:
     return [ROOT, *sorted(one.name for one in found if NAME.fullmatch(one.name) and is_marked(one))]
 
 
-def remove(root: Path, folder: Path) -> None:
-    """Removes a generation; the caller holds its lock. Killed half-way, it is not listed."""
+def remove(root: P, folder: P) -> None:
+    """Removes a generation; the caller holds its lock. Killed half-way, it is not listed; in an
+    object store it is, as one that is being dropped, and the same call ends the work."""
+    if isinstance(folder, ObjectPath):
+        _delete(folder)
+        return
     gone = folder.with_name(f".{folder.name}")
     _erase(gone)
     folder.rename(gone)
     remove_leftovers(root)
 
 
-def remove_leftovers(root: Path) -> None:
-    """Removes what a killed `remove` left."""
+def remove_leftovers(root: Location) -> None:
+    """Removes what a killed `remove` left; in an object store also what somebody wrote into a
+    generation that had been removed."""
+    if isinstance(root, ObjectPath):
+        for folder in (root / FOLDER).iterdir():
+            found = folder.sizes()
+            if not is_marked(folder):  # what is made anew is marked first
+                folder.unlink_all(found)
+        return
     for path in (root / FOLDER).glob(".*"):
         _erase(path)
+
+
+def _delete(folder: ObjectPath) -> None:
+    """All objects; what says whose they are goes last."""
+    (folder / DROPPED).write_text("dropped\n")
+    last = [str(folder / name) for name in (OWNER, *MARKERS, DROPPED)]
+    folder.unlink_all(folder.sizes().keys() - set(last))
+    for one in last:
+        folder.unlink_all([one])
 
 
 def _erase(folder: Path) -> None:
@@ -152,7 +115,7 @@ def find(root: P, name: str) -> P:
 
 def own(folder: P) -> P:
     """A path that means the tables in this very folder, whichever generation is live."""
-    return folder / FOLDER / ROOT if (folder / FILE).exists() else folder
+    return folder / FOLDER / ROOT if is_switched(folder) else folder
 
 
 def named(path: P, name: str | None) -> P:
@@ -176,4 +139,27 @@ def find_tables(path: P) -> P:
     if given.parent.name == FOLDER and given.name == ROOT:
         return find_root(given.parent.parent)
     root = find_root(given)
-    return find(root, LIVE) if (root / FILE).exists() else root
+    return find(root, LIVE) if is_switched(root) else root
+
+
+__all__ = [
+    "DROPPED",
+    "FOLDER",
+    "LIVE",
+    "RESERVED",
+    "ROOT",
+    "Pointer",
+    "Stamp",
+    "find",
+    "find_tables",
+    "folder_of",
+    "named",
+    "names",
+    "own",
+    "pointer",
+    "remove",
+    "remove_leftovers",
+    "resolve",
+    "stamp",
+    "switch",
+]

@@ -21,7 +21,7 @@ from _duckdb import DuckDBPyConnection, Statement, StatementType
 
 import schemas
 from schemas.task_limits import MAX_ITERATION
-from sinks import explain
+from sinks import damage, explain
 from sinks.errors import HistoryError
 from sinks.files import data_files
 from sinks.generation import find_tables
@@ -275,7 +275,8 @@ def _answer(
             answer = read(connection, sql)
             return answer._replace(reading=explain.reading(connection)) if profiled else answer
         except _duckdb.Error as error:
-            if (failure := of_duckdb(error)) is not None:
+            failure = of_duckdb(error) or damage.of_duckdb(error, find_tables(root))
+            if failure is not None:
                 raise failure from None
             raise QueryError(_as_asked(str(error))) from error
 
@@ -349,7 +350,7 @@ def catalog(
             define(connection, folder, tenant=tenant, max_iteration=max_iteration)
             connection.execute("COMMIT")
     except _duckdb.Error as error:
-        raise HistoryError(f"{file}: {error}") from error
+        raise damage.of_duckdb(error, folder) or HistoryError(f"{file}: {error}") from error
 
 
 def _may_be_database(file: Path) -> bool:

@@ -1,172 +1,170 @@
-"""What a history has of one owner, kept in memory for a while: who moves a clock asks the same
-question again and again, of other times.
+"""What was made of one owner's rows of a history, kept in memory for a while: who moves a clock
+asks the same question again and again, of other times.
 
-A table's files are only added to, but for `compact`, `forget` and a rebuilt generation. So what was
-read once is brought up to date from the files that came since, or read again where any went.
+A table's files are only added to, but for `compact`, `forget` and a rebuilt generation. So rows
+that were read once are brought up to date from the files that came since, or all are read again.
 """
 
-import atexit
+import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 from threading import Lock, Timer
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from _duckdb import DuckDBPyConnection
-
-from sinks.files import data_files
-from sinks.generation import find_tables
-from sinks.history import SETTINGS, begin, select, told
+from sinks.errors import TooManyRowsError
+from sinks.files import data_files, newest_commit
 from sinks.locations import Location
-from sinks.views import SNAPSHOTS
+from sinks.lookup import Lookup
 
-MOST = 8
-"""Owners that are kept at one time; the one that was not asked about for longest gives way."""
+MOST_BYTES = 256_000_000
+"""About as much as all rows may take; what was not asked for longest gives way."""
+MOST_OF_ONE = MOST_BYTES // 4
+"""What is larger is read for each question anew."""
 SECONDS = 300.0
-"""How long they are, since they were read: nothing of who is forgotten stays for longer."""
-KEPT: ContextVar["Kept | None"] = ContextVar("KEPT", default=None)
-"""What a `Lookup` of the same history takes its rows from."""
+"""How long rows are kept, since they were first read: nothing of who is forgotten by another
+process stays for longer."""
+MOST_ROWS = 200_000
+"""Of one owner's rows of one kind: more are not taken into memory at all."""
+ROW, VALUE = 120, 60
+"""Bytes: what a row takes, and each of its values besides text."""
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
 
 
-class Part(NamedTuple):
-    """Rows of a table that fit a condition (SQL without parameters), with these columns or all."""
+class Source(NamedTuple, Generic[T]):
+    """What is made of the rows that `read` finds in some tables. `grows`: what new files hold is
+    added to the rows; else all are read again. `weight`: bytes that what is made takes for each
+    row. `read` and `make` take the owner, too."""
 
-    where: str
-    columns: tuple[str, ...] | None = None
+    name: str
+    tables: tuple[str, ...]
+    read: Callable[[Lookup, str], list[Any]]
+    make: Callable[[str, Lookup, list[Any]], T]
+    grows: bool = True
+    weight: int = 0
 
 
-Tables = Mapping[str, tuple[Part, ...]]
-"""What is kept of each table; a column that a part does not have is NULL in it."""
+class _Kept(Generic[T]):
+    """One owner's rows, and what was made of them."""
 
-
-class Kept:
-    """A tenant's rows in a database in memory."""
-
-    def __init__(self, folder: Location, tenant: str, tables: Tables) -> None:
-        self.where = folder, tenant
-        self.tables = tables
-        self.db = begin()
-        self._files: dict[str, list[str]] = {}
+    def __init__(self, folder: Location, owner: str) -> None:
+        self._folder, self._owner = folder, owner
         self._lock = Lock()
-        self._schemas = 0
+        self._commits: list[Any] = []
+        self._files: dict[str, list[str]] | None = None
+        self._rows: list[Any] = []
+        self._made: T | None = None
+        self.size = 0
+        self.until = time.monotonic() + SECONDS
 
-    def refresh(self) -> None:
-        """Brings the rows up to date."""
+    def value(self, about: Lookup, source: Source[T]) -> T:
+        """As it is now."""
         with self._lock:
-            told(self.db)
-            for table, parts in self.tables.items():
-                self._refresh(table, parts)
+            commits = [newest_commit(self._folder / table) for table in source.tables]
+            if self._made is None or None in commits or commits != self._commits:
+                try:
+                    self._refresh(about, source)
+                finally:
+                    about.clear()
+                self._commits = commits
+            assert self._made is not None
+            return self._made
 
-    def _refresh(self, table: str, parts: tuple[Part, ...]) -> None:
-        folder, tenant = self.where
-        known, files = self._files.get(table), data_files(self.db, folder / table)
+    def _refresh(self, about: Lookup, source: Source[T]) -> None:
+        files = {name: data_files(about.db, self._folder / name) for name in source.tables}
+        known = self._files
         if known == files:
             return
-        if known is not None and set(known) <= set(files):
-            new, begins = sorted(set(files) - set(known)), f"INSERT INTO main.{table} BY NAME"
+        about.most = MOST_ROWS
+        grown = known and all(set(known[name]) <= set(files[name]) for name in files)
+        if known and grown and source.grows:
+            about.only = {name: sorted(set(files[name]) - set(known[name])) for name in files}
+            rows = source.read(about, self._owner)
+            self._rows = [*self._rows, *rows]
         else:
-            new, begins = files, f"CREATE OR REPLACE TABLE main.{table} AS"
-        more = table in SNAPSHOTS
-        rows = " UNION ALL BY NAME ".join(
-            f"({select(table, new, tenant=tenant, more=more, only=one.columns)} AND ({one.where}))"
-            for one in parts
-        )
-        self.db.execute(f"{begins} {rows}")
-        self._files[table] = files
-
-    def has(self, table: str, wanted: Sequence[str] | None) -> bool:
-        """Whether a table is kept with these columns, or with all."""
-        names = [one.columns for one in self.tables.get(table, ())]
-        if not names or None in names:
-            return bool(names)
-        held = {name for some in names for name in some or ()}
-        return wanted is not None and held.issuperset(wanted)
-
-    def cursor(self) -> DuckDBPyConnection:
-        """A connection to the rows, with a schema of its own for what one question makes."""
-        with self._lock:
-            self._schemas += 1
-            name = f"asked_{self._schemas}"
-        cursor = self.db.cursor()
-        told(cursor)
-        cursor.execute(f"{SETTINGS} CREATE SCHEMA {name}; SET schema = '{name}'")
-        return cursor
-
-    def left(self, cursor: DuckDBPyConnection) -> None:
-        """The end of a question."""
-        (name,) = cursor.execute("SELECT current_schema()").fetchall()[0]
-        cursor.execute(f"SET schema = 'main'; DROP SCHEMA {name} CASCADE")
-        cursor.close()
+            about.only = files
+            rows, self.size = source.read(about, self._owner), 0
+            self._rows = rows
+        if len(self._rows) > MOST_ROWS:
+            raise TooManyRowsError(f"{self._owner!r} has more than {MOST_ROWS:,} rows")
+        self.size += sum(map(_size, rows)) + source.weight * len(rows)
+        self._made = source.make(self._owner, about, self._rows)
+        self._files = files
 
 
-_all: OrderedDict[tuple[Location, str, str], Kept] = OrderedDict()
-_timers: dict[tuple[Location, str, str], Timer] = {}
+def _size(row: Sequence[Any]) -> int:
+    texts = (len(value) for value in row if type(value) is str or type(value) is bytes)
+    return ROW + VALUE * len(row) + sum(texts)
+
+
+Key = tuple[Location, str, str, str]
+"""Folder, tenant, name of the source, owner."""
+_all: OrderedDict[Key, _Kept[Any]] = OrderedDict()
 _lock = Lock()
+_erasures = 0
+_sweeper: Timer | None = None
 
 
-@contextmanager
-def kept(root: Location, tenant: str, owner: str, tables: Tables) -> Iterator[None]:
-    """Lookups of a history, meanwhile and in this thread, take an owner's rows from memory."""
-    folder = find_tables(root)
-    key = folder, tenant, owner
+def kept(about: Lookup, source: Source[T], owner: str) -> T:
+    """What is made of an owner's rows as they are now. Nothing else is loaded in `about`, nor will
+    be."""
+    key = about.folder, about.tenant, source.name, owner
     with _lock:
-        found = _all.get(key)
-        if found is not None:
-            _all.move_to_end(key)
+        begun, found = _erasures, _all.get(key)
     if found is None:
-        found = Kept(folder, tenant, tables)
-    found.refresh()
-    _keep(key, found)
-    token = KEPT.set(found)
-    try:
-        yield
-    finally:
-        KEPT.reset(token)
+        found = _Kept(about.folder, owner)
+    value: T = found.value(about, source)
+    _keep(key, found, begun)
+    return value
 
 
-def _keep(key: tuple[Location, str, str], found: Kept) -> None:
+def _keep(key: Key, found: _Kept[Any], begun: int) -> None:
+    """Unless somebody was erased since the rows were asked for."""
     with _lock:
-        if key in _all:
+        if begun != _erasures:
             return
-        while len(_all) >= MOST:
-            _drop(next(iter(_all)))
-        timer = Timer(SECONDS, forget, [key])
-        timer.daemon = True
-        timer.start()
-        _all[key], _timers[key] = found, timer
+        _all.pop(key, None)
+        if found.size > MOST_OF_ONE or found.until <= time.monotonic():
+            return
+        _all[key] = found
+        while sum(one.size for one in _all.values()) > MOST_BYTES:
+            _all.popitem(last=False)
+        _sweep_later()
 
 
-def _drop(key: tuple[Location, str, str]) -> Timer | None:
-    """Its timer is stopped, and returned."""
-    _all.pop(key, None)
-    timer = _timers.pop(key, None)
-    if timer is not None:
-        timer.cancel()
-    return timer
+def _sweep_later() -> None:
+    global _sweeper
+    if _sweeper is None and _all:
+        due = min(one.until for one in _all.values())
+        _sweeper = Timer(max(0.0, due - time.monotonic()), _sweep)
+        _sweeper.daemon = True
+        _sweeper.start()
 
 
-def owners() -> list[tuple[Location, str, str]]:
-    """Of whom something is kept: folder, tenant, owner."""
+def _sweep() -> None:
+    """Lets go of what has been kept for long enough."""
+    global _sweeper
+    with _lock:
+        _sweeper = None
+        for key in [key for key, one in _all.items() if one.until <= time.monotonic()]:
+            del _all[key]
+        _sweep_later()
+
+
+def owners() -> list[Key]:
+    """Of whom something is kept."""
     with _lock:
         return list(_all)
 
 
-def forget(key: tuple[Location, str, str] | None = None) -> None:
-    """Lets go of an owner's rows, or of all."""
+def forget() -> None:
+    """Lets go of all rows, and of what is being read now once it has been answered: somebody was
+    erased."""
+    global _erasures, _sweeper
     with _lock:
-        for one in [key] if key else list(_all):
-            _drop(one)
-
-
-def _end() -> None:
-    """Before Python ends. From a thread that is still there it would not free DuckDB, which then
-    writes of leaks to stderr."""
-    with _lock:
-        timers = [_drop(one) for one in list(_all)]
-    for timer in timers:
-        if timer is not None:
-            timer.join(1.0)
-
-
-atexit.register(_end)
+        _erasures += 1
+        _all.clear()
+        if _sweeper is not None:
+            _sweeper.cancel()
+            _sweeper = None

@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
@@ -20,11 +20,14 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction
-from deltalake.exceptions import DeltaError
+from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
-from sinks.delta import CONFIGURATION, PLACES, History
+from sinks.delta import CONFIGURATION, PLACES, History, replacing
+from sinks.locations import Location
+from sinks.object_store import ObjectPath, delta_options
 from sinks.root import HistoryError, HistoryWriteError
+from sinks.store_errors import told
 from sinks.tables import STORED
 
 UNLINKED = {errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EMLINK}
@@ -45,20 +48,24 @@ class DataFile(NamedTuple):
         return date.fromisoformat(_partition(self.path))
 
 
-def files_at(table: Path, version: int | None = None) -> list[DataFile]:
+def files_at(table: Location, version: int | None = None) -> list[DataFile]:
     """The files of a table at a Delta version (default: now); none where there is no table.
 
     Raises HistoryError where it cannot be read.
     """
+    options = delta_options() if isinstance(table, ObjectPath) else None
     try:
-        if not DeltaTable.is_deltatable(str(table)):
-            return []
-        return _files(DeltaTable(str(table), version=version))
+        return files_of(DeltaTable(str(table), version=version, storage_options=options))
+    except TableNotFoundError:
+        return []
     except (DeltaError, OSError) as error:
+        if isinstance(table, ObjectPath):
+            raise told(error, str(table)) from None
         raise HistoryError(f"{table}: the table cannot be read: {error}") from error
 
 
-def _files(table: DeltaTable) -> list[DataFile]:
+def files_of(table: DeltaTable) -> list[DataFile]:
+    """The files of an open table."""
     found: Any = pa.table(table.get_add_actions())
     names = ("path", "size_bytes", "num_records", "modification_time")
     columns = (found.column(name).to_pylist() for name in names)
@@ -107,8 +114,7 @@ def hold(
     try:
         table = history.table(name) or (_made(target, name) if wanted else None)
         if table is not None:
-            present = {one.path: one for one in _files(table)}
-            _commit(table, name, wanted, present, places_after)
+            commit(table, name, wanted.values(), places_after)
     except (DeltaError, OSError) as error:
         raise HistoryWriteError(f"{name}: {error}") from error
 
@@ -142,36 +148,54 @@ def _made(target: Path, name: str) -> DeltaTable:
     )
 
 
-def _commit(
+def commit(
+    table: DeltaTable, name: str, files: Iterable[DataFile], places_after: int | None = None
+) -> None:
+    """Makes an open table consist of these files, which are there. Raises DeltaError, OSError."""
+    wanted = {one.path: one for one in files}
+    present = {one.path: one for one in files_of(table)}
+    fresh = [wanted[path] for path in sorted(wanted.keys() - present.keys())]
+    old = [present[path] for path in sorted(present.keys() - wanted.keys())]
+    if fresh or old:
+        apps = [] if places_after is None else [Transaction(PLACES, places_after)]
+        exchange(table, name, fresh, old, apps)
+
+
+def exchange(
     table: DeltaTable,
     name: str,
-    wanted: Mapping[str, DataFile],
-    present: Mapping[str, DataFile],
-    places_after: int | None,
+    fresh: Iterable[DataFile],
+    old: Sequence[DataFile],
+    apps: Sequence[Transaction] = (),
+    *,
+    same_rows: bool = False,
 ) -> None:
-    added = [_added(wanted[path]) for path in sorted(wanted.keys() - present.keys())]
-    removed = [_removed(present[path]) for path in sorted(present.keys() - wanted.keys())]
-    if added or removed:
-        apps = [] if places_after is None else [Transaction(PLACES, places_after)]
-        table.create_write_transaction(
-            [*added, *removed],
-            "append",
-            Schema.from_arrow(STORED[name]),
-            ["date"],
-            commit_properties=CommitProperties(app_transactions=apps),
-        )
-        table.update_incremental()  # the commit does not
+    """Puts files into an open table in the place of others, in one commit; who follows the table's
+    changes passes over one with the same rows. Raises DeltaError, OSError."""
+    changes = not same_rows
+    table.create_write_transaction(
+        [*(added(one, changes) for one in fresh), *(removed(one, changes) for one in old)],
+        "append",
+        Schema.from_arrow(STORED[name]),
+        ["date"],
+        commit_properties=CommitProperties(
+            app_transactions=[*apps, *([replacing(table)] if old else ())]
+        ),
+    )
+    table.update_incremental()  # the commit does not
 
 
-def _added(file: DataFile) -> AddAction:
+def added(file: DataFile, changes: bool = True) -> AddAction:
+    """The action of a commit that makes a file part of its table; whether that changes its rows."""
     stats = json.dumps({"numRecords": file.rows})
     partition = {"date": _partition(file.path)}
-    return AddAction(file.path, file.size, partition, file.modified, True, stats)
+    return AddAction(file.path, file.size, partition, file.modified, changes, stats)
 
 
-def _removed(file: DataFile) -> RemoveAction:
+def removed(file: DataFile, changes: bool = True) -> RemoveAction:
+    """The action of a commit that takes a file out of its table."""
     now = time.time_ns() // 1_000_000
-    return RemoveAction(file.path, True, now, file.size, {"date": _partition(file.path)})
+    return RemoveAction(file.path, changes, now, file.size, {"date": _partition(file.path)})
 
 
 def _partition(path: str) -> str:

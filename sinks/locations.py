@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar, overload
 
 from sinks.errors import HistoryError
-from sinks.object_store import SCHEMES, ObjectPath
+from sinks.object_store import SCHEMES, ObjectPath, without_secrets
 
 Location = Path | ObjectPath
 P = TypeVar("P", Path, ObjectPath, Path | ObjectPath)
@@ -43,8 +43,9 @@ def location_of(path: str | Location) -> Location:
         return ObjectPath(path)
     if ADDRESS.match(str(path)):
         raise HistoryError(
-            f"{path}: an address that no history can have; it lies in a folder, or in an object "
-            f"store: {', '.join(f'{one}://' for one in SCHEMES)} (docs/object-stores.md)"
+            f"{without_secrets(str(path))}: an address that no history can have; it lies in a "
+            f"folder, or in an object store: {', '.join(f'{one}://' for one in SCHEMES)} "
+            "(docs/object-stores.md)"
         )
     found = Path(path).absolute()
     if bad := sorted(UNUSABLE.intersection(str(found))):

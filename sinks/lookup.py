@@ -4,7 +4,8 @@ A view over files looks into all of them each time it is named, and one question
 several times. Here those rows lie in memory, and the views and macros stand on them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, Self
 
 from _duckdb import DuckDBPyConnection
@@ -12,59 +13,80 @@ from _duckdb import DuckDBPyConnection
 from sinks.files import data_files
 from sinks.generation import find_tables
 from sinks.history import begin, define, select
-from sinks.kept import KEPT
 from sinks.locations import Location
 from sinks.views import SNAPSHOTS
+
+ASKED = "asked"
+"""The schema of what is loaded for one question of several."""
 
 
 class Lookup:
     """One tenant's rows of a history as it is now; raises HistoryError where there is none.
 
     What a condition leaves out is not there for the views: it may only test columns by which
-    their windows are partitioned, and nothing else.
+    their windows are partitioned, and nothing else. `only`: the files of some tables, where not all
+    are to be read. `most`: so many rows are wanted at a time. DuckDB is started by the first rows
+    that are asked for: that takes longer than many an answer.
     """
 
     def __init__(self, root: Location, tenant: str) -> None:
-        self._folder = find_tables(root)
-        self._tenant = tenant
+        self.root = root
+        self.tenant = tenant
+        self.only: Mapping[str, list[str]] = {}
+        self.most: int | None = None
+        self.folder = find_tables(root)
         self._loaded: set[str] = set()
         self._files: dict[str, list[str]] = {}
-        kept = KEPT.get()
-        self._kept = kept if kept and kept.where == (self._folder, tenant) else None
-        self.db = self._kept.cursor() if self._kept else begin()
+
+    @cached_property
+    def db(self) -> DuckDBPyConnection:
+        """DuckDB, with what was loaded and defined."""
+        return begin()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._kept:
-            self._kept.left(self.db)
-        else:
+        if "db" in self.__dict__:
             self.db.close()
+
+    def clear(self) -> None:
+        """For another question: nothing is loaded and defined any more, all files are to be read as
+        they are then."""
+        self.only, self.most = {}, None
+        self._loaded.clear()
+        self._files.clear()
+        if "db" in self.__dict__:
+            self.db.execute(f"USE memory.main; DROP SCHEMA IF EXISTS {ASKED} CASCADE")
+            self.db.execute(f"CREATE SCHEMA {ASKED}; USE memory.{ASKED}")
 
     def load(
         self, table: str, where: str, *given: Any, columns: Sequence[str] | None = None
     ) -> None:
         """Reads the rows that fit a condition (SQL with `?`), with these columns or all."""
-        if self._kept and self._kept.has(table, columns):
-            rows = f"SELECT {_listed(columns)} FROM main.{table} WHERE true"
-        else:
-            rows = self._in_files(table, columns)
+        rows = self._in_files(table, columns)
         self.db.execute(f"CREATE OR REPLACE TABLE {table} AS {rows} AND ({where})", list(given))
         self._loaded.add(table)
 
+    def rows(self, table: str, shown: Sequence[str], where: str, *given: Any) -> list[Any]:
+        """The rows that fit a condition, of each the values of some SQL."""
+        sql = f"SELECT {', '.join(shown)} FROM ({self._in_files(table, None)}) WHERE {where}"
+        return self.fetch(self.db, sql, list(given))
+
+    def fetch(self, db: DuckDBPyConnection, sql: str, given: Any) -> list[Any]:
+        """A query's rows, one more than `most` at most."""
+        found = db.execute(sql, given)
+        return found.fetchall() if self.most is None else found.fetchmany(self.most + 1)
+
     def _in_files(self, table: str, columns: Sequence[str] | None) -> str:
-        if table not in self._files:
-            self._files[table] = data_files(self.db, self._folder / table)
-        files, more = self._files[table], table in SNAPSHOTS
-        return select(table, files, tenant=self._tenant, more=more, only=columns)
+        files = self.only.get(table)
+        if files is None:
+            files = self._files.get(table)
+        if files is None:
+            files = self._files[table] = data_files(self.db, self.folder / table)
+        return select(table, files, tenant=self.tenant, more=table in SNAPSHOTS, only=columns)
 
     def define(self, *views: str) -> DuckDBPyConnection:
         """The connection, with these views and macros over what is loaded, else over the files."""
-        define(self.db, self._folder, views, tenant=self._tenant, loaded=self._loaded)
+        define(self.db, self.folder, views, tenant=self.tenant, loaded=self._loaded)
         return self.db
-
-
-def _listed(names: Sequence[str] | None) -> str:
-    """SQL of some columns, or of all."""
-    return "*" if names is None else ", ".join(f'"{name}"' for name in names)

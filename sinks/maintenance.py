@@ -1,31 +1,28 @@
 """Keeping a history small, and erasing a person from it (docs/laws.md).
 
 Both rewrite files, so the caller holds the writer's lock and has no torn batch to undo: after a
-vacuum older versions cannot be read.
+vacuum older versions cannot be read. In an object store there is no lock: what another writer was
+faster with is done again (`sinks.fences`).
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
 import duckdb
-import pyarrow as pa
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable
 
-from sinks.delta import WRITER, History, was_overtaken
-from sinks.erasure import (
-    ERASED_LAST,
-    conditions,
-    scope,
-    scope_session,
-    session_conditions,
-)
-from sinks.errors import HistoryWriteError
+from schemas.generated.history import Session, Task
+from sinks.delta import WRITER, History, until_first
+from sinks.erasure import ERASED_LAST, conditions, session_conditions
 from sinks.generation import own
 from sinks.history import COMMIT_ORDER, connect, quoted, select
-from sinks.locations import Location
+from sinks.locations import Location, is_url
+from sinks.object_store import ObjectPath
+from sinks.rewriting import merge_files, rewrite
+from sinks.scope import REMADE, erased_ids, scope, scope_session
 from sinks.tables import STORED
 from sinks.views import SNAPSHOT_KEYS
 
@@ -34,8 +31,7 @@ SAFE_HOURS = 168
 SMALL = 8_000_000
 """Bytes: smaller files are merged while a server continues writing."""
 
-ATTEMPTS = 10
-
+T = TypeVar("T")
 Report = dict[str, dict[str, int]]
 
 
@@ -62,31 +58,44 @@ def compact(root: Location, retention_hours: int = SAFE_HOURS) -> Report:
 
 
 def _compacted(history: History, name: str, retention_hours: int) -> dict[str, int]:
-    """One table; again where a sink was faster, which only an object store lets be at work."""
     newest = dict(SNAPSHOT_KEYS.values())
-    for left in reversed(range(ATTEMPTS)):
-        table = history.table(name)
-        assert table is not None, "it was listed"
+
+    def compacted(table: DeltaTable) -> dict[str, int]:
         before = len(table.file_uris())
-        try:
-            with history.writing(name):
-                key = newest.get(name)
-                dropped = _keep_newest(history.at, name, key, table) if key is not None else 0
-                table.optimize.compact(writer_properties=WRITER)
-                table.create_checkpoint()
-                table.cleanup_metadata()
-                deleted = vacuum(table, retention_hours)
-        except HistoryWriteError as error:
-            if not left or not was_overtaken(error):
-                raise
-            continue
+        key = newest.get(name)
+        dropped = _keep_newest(history, name, key, table) if key is not None else 0
+        _merge_small(history, name, table)
+        table.create_checkpoint()
+        table.cleanup_metadata()
         return {
             "files_before": before,
             "files_after": len(table.file_uris()),
             "rows_dropped": dropped,
-            "files_deleted": len(deleted),
+            "files_deleted": len(vacuum(table, retention_hours)),
         }
-    raise AssertionError("the last attempt raises")
+
+    return _changed(history, name, compacted)
+
+
+def _merge_small(history: History, name: str, table: DeltaTable) -> None:
+    if not isinstance(history.at, ObjectPath):
+        table.optimize.compact(writer_properties=WRITER)
+        return
+    with connect(own(history.at), views=()) as db:
+        merge_files(history, db, name, table)
+
+
+def _changed(history: History, name: str, change: Callable[[DeltaTable], T]) -> T:
+    """Changes one table; again where another writer was faster, which only an object store lets be
+    at work."""
+
+    def changed() -> T:
+        table = history.newest(name) if is_url(history.at) else history.table(name)
+        assert table is not None, "it was listed"
+        with history.writing(name):
+            return change(table)
+
+    return until_first(changed)
 
 
 def merge(history: History) -> None:
@@ -100,51 +109,70 @@ def merge(history: History) -> None:
             table.optimize.compact(target_size=SMALL, writer_properties=WRITER)
 
 
-def _keep_newest(root: Location, name: str, key: str, table: DeltaTable) -> int:
+def _keep_newest(history: History, name: str, key: str, table: DeltaTable) -> int:
     newest = f"row_number() OVER (PARTITION BY {key}, date ORDER BY {COMMIT_ORDER} DESC) = 1"
-    with connect(own(root), views=[name]) as db:
-        rows = f"SELECT *, {newest} AS newest FROM ({select(name, paths(table), more=True)})"
+    with connect(own(history.at), views=()) as db:
+        files = readable(db, history.at / name, table)
+        rows = f"SELECT *, {newest} AS newest FROM ({select(name, files, more=True)})"
         days = db.execute(
             f"SELECT date, count(*) FROM ({rows}) WHERE NOT newest GROUP BY date"
         ).fetchall()
         if days:
             kept = f"SELECT * EXCLUDE (newest) FROM ({rows}) WHERE newest"
-            _rewrite(db, name, table, kept, [day for day, _ in days])
+            rewrite(history, db, name, table, kept, [day for day, _ in days])
     return sum(count for _, count in days)
 
 
 class Sessions(NamedTuple):
     """The sessions in which `forget` would erase something, each as (tenant, session_id): all of
-    `whole`, and a user's part of `shared`."""
+    `whole`, and a user's part of `shared`, or what came of theirs after an erasure. `erased`: the
+    hashes of what goes."""
 
     whole: list[tuple[str, str]]
     shared: list[tuple[str, str]]
+    erased: list[str]
 
 
-def sessions_of(root: Path, tenant: str, user_id: str) -> Sessions:
-    """Where a person's turns are."""
-    with connect(own(root), tenant=tenant) as db:
-        scope(db, tenant, user_id)
-        return _sessions(db, tenant)
+def sessions_of(root: Location, tenant: str, user_id: str, noted: Collection[str] = ()) -> Sessions:
+    """Where a person's turns are, or were by what is noted (`sinks.erased_ids`)."""
+    with until_first(lambda: _scoped(root, tenant, user_id, noted)) as db:
+        return Sessions(*_sessions(db, tenant), erased_ids(db, tenant))
 
 
-def _sessions(db: duckdb.DuckDBPyConnection, tenant: str) -> Sessions:
-    return Sessions(*(
-        db.execute(f"SELECT {quoted(tenant)}, session_id FROM {one} ORDER BY ALL").fetchall()
-        for one in ("whole_session", "shared_session")
-    ))  # fmt: skip
+def _scoped(
+    root: Location, tenant: str, user_id: str, noted: Collection[str]
+) -> duckdb.DuckDBPyConnection:
+    """A connection with the tables that the conditions speak of."""
+    db = connect(own(root), tenant=tenant)
+    scope(db, tenant, user_id, noted)
+    return db
 
 
-def forget(root: Path, tenant: str, user_id: str) -> Forgotten:
-    """Erases one person from every table: their rows, then the bytes of the old files.
+def _sessions(
+    db: duckdb.DuckDBPyConnection, tenant: str
+) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """One that goes whole for what came late is no user's own: others may speak in it yet."""
+    own_session = "session_id IN (FROM own_session)"
+    whole, shared = (
+        db.execute(f"SELECT {quoted(tenant)}, session_id FROM {which} ORDER BY ALL").fetchall()
+        for which in (
+            f"whole_session WHERE {own_session}",
+            f"their_session WHERE NOT ({own_session} AND session_id IN (FROM whole_session))",
+        )
+    )
+    return whole, shared
+
+
+def forget(root: Location, tenant: str, user_id: str, noted: Collection[str] = ()) -> Forgotten:
+    """Erases one person from every table: their rows, then the bytes of the old files. `noted`: as
+    `sessions_of` has it.
 
     Sessions where no other user spoke go whole. Of shared sessions go their turns with the tasks
     of these, the session's snapshots, and the revisions of what their turns changed; the
     snapshots come back with the session's next turn or a rebuild. Killed half-way, the same call
     ends the work: what the scope is read from is erased last.
     """
-    with connect(own(root), tenant=tenant) as db:
-        scope(db, tenant, user_id)
+    with until_first(lambda: _scoped(root, tenant, user_id, noted)) as db:
         erased = _erased(root, db, tenant, conditions)
         whole, shared = _sessions(db, tenant)
     person = hashlib.sha256(f"{tenant}/{user_id}".encode()).hexdigest()
@@ -155,6 +183,18 @@ def forget(root: Path, tenant: str, user_id: str) -> Forgotten:
         "tables": erased,
     }
     return Forgotten(receipt, whole, shared)
+
+
+def erase_remade(root: Location, tenant: str, sessions: list[str]) -> None:
+    """Erases the documents of these sessions that were made again for somebody else's erasure: from
+    records, it may be, that are erased now."""
+    with connect(own(root), tenant=tenant, views=()) as db:
+        db.execute("CREATE TEMP TABLE remade AS SELECT unnest(?::VARCHAR[])", [sessions])
+        made = f"t.session_id IN (FROM remade) AND t.src_topic = '{REMADE}'"
+        history = History(root)
+        for name in (Session.table, Task.table):
+            if history.table(name) is not None:
+                _erase(history, db, name, made, tenant)
 
 
 def users_of(root: Path, tenant: str, session_id: str) -> list[str]:
@@ -173,59 +213,54 @@ def forget_session(root: Path, tenant: str, session_id: str, users: list[str]) -
 
 
 def _erased(
-    root: Path,
+    root: Location,
     db: duckdb.DuckDBPyConnection,
     tenant: str,
     theirs: Callable[[str], str],
 ) -> Report:
-    """Rewrites the tables without the rows of a scope, then deletes the old files."""
-    erased: Report = {}
+    """Rewrites the tables without the rows of a scope, then deletes the old files: in an object
+    store the caller does (`sinks.fences.sweep`), once the documents are made again."""
     with History(root) as history:
-        tables = history.tables()
-        for name in sorted(tables, key=lambda one: (ERASED_LAST.get(one, 0), one)):
-            count = _erase(db, name, tables[name], theirs(name), tenant)
-            erased[name] = {"erased": count, "delta_version": tables[name].version()}
-        for table in tables.values():
-            vacuum(table, 0)
+        names = sorted(history.tables(), key=lambda one: (ERASED_LAST.get(one, 0), one))
+        erased = {name: _erase(history, db, name, theirs(name), tenant) for name in names}
+        if not is_url(root):
+            for table in history.tables().values():
+                vacuum(table, 0)
     return erased
 
 
 def _erase(
-    db: duckdb.DuckDBPyConnection, name: str, table: DeltaTable, theirs: str, tenant: str
-) -> int:
+    history: History, db: duckdb.DuckDBPyConnection, name: str, theirs: str, tenant: str
+) -> dict[str, int]:
     """Rewrites the days that hold rows of theirs without them; how many there were."""
     test = f"(t.tenant = {quoted(tenant)} AND coalesce({theirs}, false))"
-    rows = select(name, paths(table), more=COMMIT_ORDER in STORED[name].names)
-    days = db.execute(
-        f"SELECT t.date, count(*) FROM ({rows}) t WHERE {test} GROUP BY ALL"
-    ).fetchall()
-    if days:
-        kept = f"SELECT t.* FROM ({rows}) t WHERE NOT {test}"
-        _rewrite(db, name, table, kept, [day for day, _ in days])
-    return sum(count for _, count in days)
 
+    def erased(table: DeltaTable) -> dict[str, int]:
+        files = readable(db, history.at / name, table)
+        rows = select(name, files, more=COMMIT_ORDER in STORED[name].names)
+        days = db.execute(
+            f"SELECT t.date, count(*) FROM ({rows}) t WHERE {test} GROUP BY ALL"
+        ).fetchall()
+        if days:
+            kept = f"SELECT t.* FROM ({rows}) t WHERE NOT {test}"
+            rewrite(history, db, name, table, kept, [day for day, _ in days])
+        return {"erased": sum(count for _, count in days), "delta_version": table.version()}
 
-def _rewrite(
-    db: duckdb.DuckDBPyConnection, name: str, table: DeltaTable, kept: str, days: list[Any]
-) -> None:
-    """Replaces whole days of a table by the rows that are kept, in one commit."""
-    listed = ", ".join(f"DATE '{day}'" for day in days)
-    columns = ", ".join(f'"{column}"' for column in STORED[name].names)
-    found = db.sql(f"SELECT {columns} FROM ({kept}) WHERE date IN ({listed})")
-    batches: Iterator[pa.RecordBatch] = iter(found.to_arrow_reader(20_000))
-    typed = (batch.cast(STORED[name]) for batch in batches if batch.num_rows)
-    write_deltalake(
-        table,
-        pa.RecordBatchReader.from_batches(STORED[name], typed),
-        mode="overwrite",
-        predicate="date IN ({})".format(", ".join(f"'{day}'" for day in days)),
-        writer_properties=WRITER,
-    )
+    return _changed(history, name, erased)
 
 
 def paths(table: DeltaTable) -> list[str]:
     """The Parquet files of an open table, as paths rather than the URLs Delta answers with."""
     return sorted(unquote(uri) for uri in table.file_uris())
+
+
+def readable(db: duckdb.DuckDBPyConnection, place: Location, table: DeltaTable) -> list[str]:
+    """The files of an open table, which the connection can read from now on."""
+    if isinstance(place, Path):
+        return paths(table)
+    from sinks import object_files
+
+    return object_files.readable(db, place, table)
 
 
 def vacuum(table: DeltaTable, hours: int, *, full: bool = True) -> list[str]:

@@ -16,7 +16,7 @@ from fsspec import AbstractFileSystem
 
 from sinks.errors import StoreError
 from sinks.object_store import ObjectPath, delta_options
-from sinks.store_errors import patiently, told
+from sinks.store_errors import DELETED, patiently, told
 
 TAIL = 65_536
 """Bytes at a file's end that are fetched when it is opened: its footer says what else is needed."""
@@ -53,9 +53,7 @@ class ReadOnlyFiles(AbstractFileSystem):  # type: ignore[misc]  # it has no type
         try:
             found = where.read_range(start, length)
         except FileNotFoundError:
-            raise StoreError(
-                f"{where}: this file of the history was deleted while it was read; ask again"
-            ) from None
+            raise StoreError(f"{where}: {DELETED}; ask again") from None
         with self._counting:
             self.requests += 1
             self.bytes += len(found)
@@ -143,6 +141,18 @@ def data_files(db: _duckdb.DuckDBPyConnection, table: ObjectPath) -> list[str]:
 
     Raises StoreError.
     """
+    return know(db, table, patiently(lambda: sizes(table)))
+
+
+def readable(db: _duckdb.DuckDBPyConnection, place: ObjectPath, table: Any) -> list[str]:
+    """The same of a table that is open (as `deltalake` has it): the version that it is at."""
+    return know(db, place, _sizes(place, table))
+
+
+def know(
+    db: _duckdb.DuckDBPyConnection, table: ObjectPath, found: dict[str, tuple[ObjectPath, int]]
+) -> list[str]:
+    """Files of these sizes can be read by `db` from now on; their addresses, sorted."""
     schemes = _ATTACHED.setdefault(db, {})
     files = schemes.get(table.scheme)
     if files is None:
@@ -151,7 +161,6 @@ def data_files(db: _duckdb.DuckDBPyConnection, table: ObjectPath) -> list[str]:
         db.execute("SET autoinstall_known_extensions = false")
         db.execute("SET autoload_known_extensions = false")
         db.register_filesystem(files)
-    found = patiently(lambda: _sizes(table))
     files.sizes.update(found)
     return sorted(found)
 
@@ -162,17 +171,23 @@ def fetched(db: _duckdb.DuckDBPyConnection) -> tuple[int, int]:
     return sum(one.bytes for one in files), sum(one.requests for one in files)
 
 
-def _sizes(table: ObjectPath) -> dict[str, tuple[ObjectPath, int]]:
+def sizes(table: ObjectPath) -> dict[str, tuple[ObjectPath, int]]:
+    """The files of a table's newest version by their address, with the size that its log names.
+    Raises StoreError."""
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError, TableNotFoundError
 
     try:
         opened = DeltaTable(str(table), storage_options=delta_options())
-        actions = opened.get_add_actions(flatten=True)
+        return _sizes(table, opened)
     except TableNotFoundError:
         return {}
     except (DeltaError, OSError) as error:
         raise told(error, str(table)) from None
+
+
+def _sizes(table: ObjectPath, opened: Any) -> dict[str, tuple[ObjectPath, int]]:
+    actions = opened.get_add_actions(flatten=True)
     wheres = [table / unquote(path) for path in actions.column("path").to_pylist()]
     sizes = actions.column("size_bytes").to_pylist()
     return {str(where): (where, size) for where, size in zip(wheres, sizes, strict=True)}

@@ -7,9 +7,11 @@ library `obstore` reads them. What an error says never holds the store's own tex
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 from urllib.parse import urlsplit
 
@@ -27,7 +29,19 @@ ANSWER_WITHIN = 30
 RETRIES = 8
 RETRY_WITHIN = 60
 """Seconds: throttling and faults of the store that pass by then are not noticed."""
+DELETED_AT_ONCE = 1_000
+AT_ONCE = 16_000_000
+"""Bytes that are fetched in one request."""
 ALLOW_HTTP = "AWS_ALLOW_HTTP"
+OF_STORES = ("AWS_", "GOOGLE_", "AZURE_")
+KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+ROLES = (
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_SKIP_SIGNATURE",
+)
+"""What gives a key without asking the machine, or needs none."""
 ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 """Where the first one that is set names the server; without one it is Amazon's."""
 
@@ -42,6 +56,8 @@ class Stat(NamedTuple):
 
 def delta_options(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """`storage_options` of deltalake; keys and tokens it takes from the environment itself."""
+    if isinstance(environ, MutableMapping):
+        _without_empty(environ)
     options = {
         "conditional_put": "etag",  # a commit is an object that nobody else has made
         "connect_timeout": f"{CONNECT_WITHIN}s",
@@ -81,11 +97,9 @@ class ObjectPath:
     there are objects below it."""
 
     def __init__(self, url: str, store: Any = None) -> None:
-        if not URL.fullmatch(url):
-            raise StoreError(
-                f"{_without_secrets(url)}: not the URL of a history in an object store: "
-                "s3://BUCKET/PREFIX (or gs://, az://) of letters, digits, . _ = -"
-            )
+        if not URL.fullmatch(url) or not {".", ".."}.isdisjoint(url.split("/")):
+            shown, why = without_secrets(url), _wrong(url)
+            raise StoreError(f"{shown}: not the URL of a history in an object store: {why}")
         self._url = url.rstrip("/")
         self._given_store = store
 
@@ -165,6 +179,16 @@ class ObjectPath:
         for one in found["objects"]:
             yield self.at_key(one["path"])
 
+    def sizes(self) -> dict[str, int]:
+        """The address of each object below, however deep -> its bytes: a request a thousand."""
+        import obstore
+
+        def listed() -> dict[str, int]:
+            found = obstore.list(self.store, f"{self.key}/" if self.key else None)
+            return {str(self.at_key(one["path"])): one["size"] for some in found for one in some}
+
+        return self._asked(listed)
+
     def stat(self) -> Stat:
         """Raises FileNotFoundError where there is no object of this key."""
         import obstore
@@ -214,6 +238,44 @@ class ObjectPath:
 
         return self._asked(create)
 
+    def upload(self, file: Path) -> None:
+        """The whole object is this file, or what it was."""
+        import obstore
+
+        self._asked(lambda: obstore.put(self.store, self.key, file))
+
+    def download(self, file: Path, size: int) -> None:
+        """The object of so many bytes as a file; a part at a time, so that an answer which breaks
+        off costs no more. Raises FileNotFoundError."""
+        fresh = file.with_name(f".{file.name}")
+        with fresh.open("wb") as opened:
+            for start in range(0, size, AT_ONCE):
+                opened.write(self.read_range(start, min(AT_ONCE, size - start)))
+        fresh.replace(file)
+
+    def copy_to(self, other: Self) -> None:
+        """The store makes another object of the same bytes. Raises FileNotFoundError."""
+        import obstore
+
+        self._asked(lambda: obstore.copy(self.store, self.key, other.key))
+
+    def unlink(self, *, missing_ok: bool = True) -> None:
+        """Deletes the object; one that is not there is no error."""
+        self.unlink_all([str(self)])
+
+    def unlink_all(self, addresses: Iterable[str]) -> None:
+        """Deletes objects of this bucket; those that are not there are no error."""
+        import obstore
+
+        keys = [one.removeprefix(f"{self.bucket}/") for one in addresses]
+
+        def delete(some: Sequence[str]) -> None:
+            with suppress(FileNotFoundError):
+                obstore.delete(self.store, some)
+
+        for start in range(0, len(keys), DELETED_AT_ONCE):
+            self._asked(partial(delete, keys[start : start + DELETED_AT_ONCE]))
+
     def _asked(self, ask: Callable[[], T]) -> T:
         """Raises FileNotFoundError, and StoreError for all else that a store may say."""
 
@@ -231,6 +293,7 @@ class ObjectPath:
 def _opened(bucket: str) -> Any:
     from obstore import store
 
+    settings_of(os.environ, bucket.partition(":")[0])
     config: Any = {}
     if bucket.startswith("s3://") and (endpoint := _endpoint(os.environ)):
         config["endpoint"] = endpoint
@@ -246,7 +309,48 @@ def _opened(bucket: str) -> Any:
         raise told(error, bucket) from None
 
 
-def _without_secrets(url: str) -> str:
+def without_secrets(url: str) -> str:
     """A URL as it may be shown: somebody may have written a key into it."""
-    scheme, _, rest = url.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
+    scheme, _, rest = url.partition(":")
+    begin, login, place = rest.rpartition("@")
+    strokes = "/" * (len(begin or place) - len((begin or place).lstrip("/")))
+    shown = f"{strokes}***@{place}" if login else place
+    before, asked, _ = shown.partition("?")
+    return f"{scheme}:{before}{asked and '?***'}"
+
+
+def _wrong(url: str) -> str:
+    """What keeps a URL from being one."""
+    rest = url.partition("://")[2]
+    if "@" in rest:
+        return "it holds a login; keys come from the environment (docs/object-stores.md)"
+    if "?" in rest:
+        return "it holds a query, from the ? on; leave it out"
+    if not {".", ".."}.isdisjoint(rest.split("/")):
+        return "a part of it is . or .."
+    return (
+        "s3://BUCKET/PREFIX (or gs://, az://) of letters, digits, . _ = -; a bucket's name has two "
+        "characters at least"
+    )
+
+
+def _without_empty(environ: MutableMapping[str, str]) -> None:
+    """An empty variable is as none: the libraries would take it for an address or a key."""
+    for name in [one for one in environ if one.startswith(OF_STORES) and not environ[one]]:
+        del environ[name]
+
+
+def settings_of(environ: MutableMapping[str, str], scheme: str) -> None:
+    """Checks what the libraries take from the environment.
+
+    Raises StoreError where a key is half there, or none and no role may be asked for.
+    """
+    _without_empty(environ)
+    if scheme != "s3":
+        return
+    for one, other in (KEYS, KEYS[::-1]):
+        if one in environ and other not in environ:
+            raise StoreError(f"{one} is set and {other} is not; set both, or neither for a role")
+    asks_nobody = environ.get("AWS_EC2_METADATA_DISABLED", "").lower() == "true"
+    if asks_nobody and KEYS[0] not in environ and not any(one in environ for one in ROLES):
+        raise StoreError(f"no key found; set {KEYS[0]} and {KEYS[1]}")

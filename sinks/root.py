@@ -1,20 +1,30 @@
 """Whether a place is a history. Imports nothing slow: readers use it too."""
 
 import json
+import time
 from functools import lru_cache
 from typing import Any
 
 from sinks.errors import HistoryError, HistoryWriteError
 from sinks.locations import Location, P, is_url, location_of, make_folder, replace
+from sinks.object_store import ObjectPath
 
 MARKER = "turnfold.json"
 MARKERS = (MARKER, "turnstone.json")
 """A folder with one of them is a history; the project had the second name until November 2026."""
 OWNER = "_sink.json"
 """Says whose sinks write a history, where sinks do."""
+BACKFILLED = "_backfill.json"
+"""Of a generation in an object store: `backfill` has made it, and no sink may go on with it."""
+DROPPED = "_dropped"
+"""In the folder of a generation that is being dropped."""
 LOCAL = "_local"
 """Files of a program's own server (`serve --local`); they may be there before the history is."""
 FORMAT = 1
+KNOWN_FOR = 60.0
+"""Seconds in which a history in an object store is not looked for again: that takes some requests,
+and every question does."""
+_known: dict[ObjectPath, float] = {}
 
 
 def is_marked(folder: Location) -> bool:
@@ -30,6 +40,11 @@ def marker_of(folder: P) -> P:
 def is_shared(root: Location) -> bool:
     """Whether sinks write this history."""
     return (root / OWNER).exists()
+
+
+def is_backfilled(folder: Location) -> bool:
+    """Whether `backfill` has made this generation in an object store."""
+    return (folder / BACKFILLED).exists()
 
 
 def open_root(path: P) -> P:
@@ -51,10 +66,14 @@ def open_root(path: P) -> P:
 
 def find_root(path: P) -> P:
     """An existing history's place; raises HistoryError where there is none."""
+    if isinstance(path, ObjectPath) and time.monotonic() < _known.get(path, 0.0):
+        return path
     root = check_root(path)
     if not is_marked(root):
         made_by = "sink" if is_url(root) else "run FILE"
         raise HistoryError(f"{root}: no history here; `turnfold {made_by} --history {root}`")
+    if isinstance(root, ObjectPath):
+        _known[root] = time.monotonic() + KNOWN_FOR
     return root
 
 
@@ -106,6 +125,7 @@ __all__ = [
     "HistoryWriteError",
     "check_root",
     "find_root",
+    "is_backfilled",
     "is_marked",
     "is_shared",
     "is_url",

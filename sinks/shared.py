@@ -23,12 +23,21 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from sinks import locks
-from sinks.delta import UNWRITTEN, WRITER, History, in_commit_order, was_overtaken, written
+from sinks.delta import (
+    ATTEMPTS,
+    UNWRITTEN,
+    WRITER,
+    History,
+    in_commit_order,
+    was_overtaken,
+    written,
+)
+from sinks.errors import StoreError
 from sinks.forgotten import Forgotten
 from sinks.locations import Location, create, is_url
-from sinks.root import OWNER, HistoryError, HistoryWriteError
+from sinks.root import DROPPED, OWNER, HistoryError, HistoryWriteError, is_backfilled
 from sinks.store_errors import PATIENCE, PAUSE, patiently
-from sinks.tables import SCHEMAS, STORED
+from sinks.tables import SCHEMAS
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +45,6 @@ LOCKS = "_locks"
 WHOLE = "/whole"
 """Behind an app id: up to which offset all tables had their rows when this commit was made."""
 LOCK_WITHIN = 10.0  # seconds; its holder may be stopped, and Delta watches over us as well
-ATTEMPTS = 20
 
 
 class Piece(NamedTuple):
@@ -63,11 +71,10 @@ class SharedHistory(History):
         self._patience: dict[str, float] = {}
         self._patience_of_store = PATIENCE if is_url(self.at) else 0.0
         self._guard: IO[str] | None = None
-        self._forgotten: Forgotten | None = None
         _claim(self.at, owner)
         if isinstance(self.at, Path):
             self._guard = _guard(self.at)
-            self._forgotten = Forgotten(self.at)  # nobody is, while the guard is held
+        self._forgotten = Forgotten(self.at)  # nobody else is in a folder: the guard is held
 
     def __exit__(
         self,
@@ -92,7 +99,7 @@ class SharedHistory(History):
 
     def positions(self, app_ids: Iterable[str]) -> dict[str, int]:
         """App -> the last offset up to which every table has its rows; without the unwritten."""
-        tables = [patiently(partial(self._newest, name)) for name in SCHEMAS]
+        tables = [patiently(partial(self.newest, name)) for name in SCHEMAS]
         found = {
             app: max([written(table, app + WHOLE) for table in tables if table] or [UNWRITTEN])
             for app in app_ids
@@ -112,24 +119,35 @@ class SharedHistory(History):
         who is forgotten are left out. Raises HistoryWriteError; the same call may be made again,
         by whoever it is.
         """
-        pieces = self._remembered(pieces)
+        noted = self._look_who_is_forgotten()
+        pieces = {name: left for name in pieces if (left := self._remembered(name, pieces[name]))}
         last = {one.app_id: table for table in sorted(pieces) for one in pieces[table]}
         rows = 0
         for table in sorted(pieces):
             complete = {app: upto[app] for app, name in last.items() if name == table}
             passed(f"before {table}")
-            rows += self._write(table, pieces[table], upto, {**whole, **complete})
+            rows += self._write(table, pieces[table], upto, {**whole, **complete}, noted)
             passed(f"after {table}")
         return rows
 
-    def _remembered(self, pieces: Mapping[str, Sequence[Piece]]) -> dict[str, list[Piece]]:
-        found = {name: [self._kept(name, one) for one in some] for name, some in pieces.items()}
-        return {
-            name: kept for name, some in found.items() if (kept := [p for p in some if p.offsets])
-        }
+    def _look_who_is_forgotten(self) -> int:
+        """How many notes say so now. Raises HistoryWriteError."""
+        try:
+            self._forgotten.refresh()
+            return self._forgotten.notes
+        except StoreError as error:
+            raise HistoryWriteError(str(error), passes=error.may_pass) from None
+
+    def _remembered(self, table: str, pieces: Sequence[Piece]) -> list[Piece]:
+        return [kept for one in pieces if (kept := self._kept(table, one)).offsets]
 
     def _kept(self, table: str, piece: Piece) -> Piece:
-        places = self._forgotten.kept(table, piece.rows) if self._forgotten else None
+        try:
+            places = self._forgotten.kept(table, piece.rows)
+        except StoreError as error:
+            raise HistoryWriteError(str(error), passes=error.may_pass) from None
+        except OSError as error:
+            raise HistoryWriteError(f"{self.at}: {error.strerror or error}") from error
         if places is None:
             return piece
         log.info("%s: %d rows of who is forgotten", table, len(piece.offsets) - len(places))
@@ -142,12 +160,17 @@ class SharedHistory(History):
         pieces: Sequence[Piece],
         upto: Mapping[str, int],
         whole: Mapping[str, int],
+        noted: int,
     ) -> int:
         began = time.monotonic()
         for attempt in range(ATTEMPTS):
             with self._locked(table):
                 try:
-                    delta = self._made(table)
+                    delta = self.made(table)
+                    # looked at after the table's state: who is forgotten later fences the table
+                    # (sinks.fences), and this commit is refused
+                    if self._look_who_is_forgotten() != noted:
+                        pieces = self._remembered(table, pieces)
                     new = [one for piece in pieces if (one := _unwritten(piece, delta)) is not None]
                     if not new:
                         return 0
@@ -179,35 +202,6 @@ class SharedHistory(History):
                 writer_properties=WRITER,
                 commit_properties=CommitProperties(app_transactions=transactions),
             )
-
-    def _made(self, table: str) -> DeltaTable:
-        """The table as it is now, made without rows if there is none.
-
-        A commit that makes a table is not checked against others: of two who make it with their
-        rows in it, both would succeed.
-        """
-        delta = self._newest(table)
-        if delta is None:
-            with self.writing(table):
-                DeltaTable.create(
-                    f"{self.root}/{table}",
-                    STORED[table],
-                    mode="ignore",
-                    partition_by=["date"],
-                    configuration=self.configuration,
-                    storage_options=self.storage_options,
-                )
-            delta = self._newest(table)
-        assert delta is not None, "it has just been made"
-        return delta
-
-    def _newest(self, table: str) -> DeltaTable | None:
-        """The table as it is now, no matter who wrote it."""
-        delta = self.table(table)
-        if delta is not None:
-            with self.writing(table):
-                delta.update_incremental()
-        return delta
 
     @contextmanager
     def _locked(self, table: str) -> Iterator[None]:
@@ -290,14 +284,28 @@ def _claim(root: Location, owner: Mapping[str, str]) -> None:
             f"{root}: written by `turnfold run`; a sink would write the same rows again under "
             "other positions. Name a new folder"
         )
+    if (root / DROPPED).exists():
+        raise HistoryError(f"{root}: is being dropped; repeat that, or name another generation")
+    if is_backfilled(root):
+        raise HistoryError(f"{root}: `turnfold backfill` has made it; name another generation")
     found = _owner(root) or _note_owner(root, dict(owner))
-    if found != dict(owner):
-        wrong = ", ".join(
-            f"{name} is {found.get(name)!r}, not {value!r}"
-            for name, value in owner.items()
-            if found.get(name) != value
+    check_cluster(root, found, owner["cluster"], "Name a folder of its own")
+    if found["sink"] != owner["sink"]:
+        raise HistoryError(
+            f"{root}: the sink {found['sink']!r} writes this history, not {owner['sink']!r}; name "
+            "a folder of its own, or give --name"
         )
-        raise HistoryError(f"{root}: another sink's history: {wrong}; name its own folder")
+
+
+def check_cluster(root: Location, owner: Mapping[str, str], cluster: str, instead: str) -> None:
+    """Raises HistoryError where a sink's history (`owner_of`) has its rows from another cluster, or
+    from topics with another prefix, than those that a command has reached. `instead`: the way out.
+    """
+    if cluster != owner["cluster"]:
+        raise HistoryError(
+            f"{root}: its rows are from the cluster {owner['cluster']}, but Kafka here is the "
+            f"cluster {cluster}. {instead}"
+        )
 
 
 def owner_of(root: Location) -> dict[str, str]:

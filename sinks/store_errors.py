@@ -15,6 +15,8 @@ T = TypeVar("T")
 PATIENCE = 10.0
 """Seconds in which something is asked again that may pass."""
 PAUSE = 0.2
+DELETED = "this file of the history was deleted while it was read"
+"""By `compact` or `forget`, which others may call at any time."""
 
 CODE = re.compile(r"<Code>([A-Za-z0-9]{1,60})</Code>")
 STATUS = re.compile(r"status code[^0-9]{0,40}([1-5][0-9]{2})\b")
@@ -25,7 +27,10 @@ UNREACHABLE = re.compile(
     "request error|http error|got invalid .{0,40}response|range request",
     re.IGNORECASE,
 )
-CREDENTIALS = re.compile("169\\.254\\.169\\.254|metadata endpoint|credential", re.IGNORECASE)
+METADATA = re.compile(
+    "169\\.254\\.169\\.254|metadata (endpoint|token)|/latest/api/token", re.IGNORECASE
+)
+CREDENTIALS = re.compile("credential", re.IGNORECASE)
 
 
 class Fault(NamedTuple):
@@ -56,7 +61,9 @@ NO_KEY = Fault(
     "no key found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give this machine a role"
 )
 NO_ANSWER = Fault(
-    "the store cannot be reached; check the network and AWS_ENDPOINT_URL_S3", passes=True
+    "the store cannot be reached; check the network and the address (AWS_ENDPOINT_URL_S3, "
+    "AWS_ENDPOINT_URL)",
+    passes=True,
 )
 REFUSED = Fault("the store refuses this")
 OVERTAKEN = frozenset({"PreconditionFailed", "ConditionalRequestConflict", "409", "412"})
@@ -140,6 +147,8 @@ def of_duckdb(error: BaseException) -> StoreError | None:
 def _fault(error: BaseException) -> tuple[Fault | None, list[str]]:
     """What it is, and what the store calls it: its code, then the HTTP status."""
     text = COLOURS.sub("", str(error))
+    if METADATA.search(text):  # what it refuses is not the store's answer
+        return NO_KEY, []
     names = [found[1] for found in (CODE.search(text), STATUS.search(text)) if found is not None]
     if not OVERTAKEN.isdisjoint(names):
         return None, names

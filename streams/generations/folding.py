@@ -135,19 +135,23 @@ def fold_parts(
 ) -> list[Path]:
     """Folds a first pass: one part here, several in a process each; killed, each continues where it
     was. The store then has their rows; in which folders their tables are, is answered."""
-    ends = generation.parts
-    firsts = (0, *ends[:-1])
-    parts = [
-        (work / f"part-{number}", reading._replace(first=first, end=end))
-        for number, (first, end) in enumerate(zip(firsts, ends, strict=True))
-    ]
+    parts = parts_in(work, reading, generation)
     if len(parts) == 1:
-        _fold_part(*parts[0], generation.settings, progress)
+        fold_part(*parts[0], generation.settings, progress)
     else:
         _fold_in_processes(parts, generation, progress)
     folders = [folder for folder, _ in parts]
-    _merge(folders, store)
+    take_rows(folders, store)
     return folders
+
+
+def parts_in(work: Path, reading: Reading, generation: Generation) -> list[tuple[Path, Reading]]:
+    """Each part's folder and its records."""
+    ends = generation.parts
+    return [
+        (work / f"part-{number}", reading._replace(first=first, end=end))
+        for number, (first, end) in enumerate(zip((0, *ends[:-1]), ends, strict=True))
+    ]
 
 
 def _fold_in_processes(
@@ -212,15 +216,19 @@ def _fold_numbered(number: int, part: Path, reading: Reading, settings: Settings
     def told(_: str, folded: int, __: int, ___: int) -> None:
         _done[number] = folded
 
-    _fold_part(part, reading, settings, told)
+    fold_part(part, reading, settings, told)
 
 
-def _fold_part(part: Path, reading: Reading, settings: Settings, progress: Progress | None) -> None:
+def fold_part(
+    part: Path, reading: Reading, settings: Settings, progress: Progress | None
+) -> dict[str, int]:
+    """Folds one part in this process, from where it has come to; its counts."""
     part.mkdir(exist_ok=True)
     _wait_for(part)
     with writing(part) as (store, tables):
         fold(reading, settings, store, tables, progress)
         store.export(part / EXPORTED)
+        return dict(store.value("counts") or {})
 
 
 def _wait_for(part: Path) -> None:
@@ -234,11 +242,11 @@ def _wait_for(part: Path) -> None:
             time.sleep(0.1)
 
 
-def _merge(parts: list[Path], store: Store) -> None:
+def take_rows(parts: list[Path], store: Store) -> None:
     """The parts' rows as the store's; called again after a kill it does the same."""
     counts: Counter[str] = Counter()
     for part in parts:
         with writing(part) as (folded, _):
-            counts.update(folded.value("counts"))
+            counts.update(folded.value("counts") or {})
         store.ingest(sorted((part / EXPORTED).glob("*.sst")))
     store.write_values({"counts": dict(counts)})

@@ -9,28 +9,28 @@ A pass has two stages, noted in `_generation.json`:
 
 import shutil
 import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import duckdb
 import msgspec
 import pyarrow.compute as pc
 from deltalake import DeltaTable
-from msgspec.structs import replace
 
 from sinks.delta import UNWRITTEN, History, written
-from sinks.generation import ROOT, find, folder_of, pointer
 from sinks.links import adopt
 from sinks.links import share as link
-from sinks.root import find_root, open_root
-from streams.errors import ConfigurationError, TurnfoldError
+from streams.errors import TurnfoldError
 from streams.extractors.naming import OURS
 from streams.files.access import erasing, locked, opened
 from streams.files.extractor_choice import NONE, Choice, choice_of, own_choice
-from streams.files.manifest import WORK, Generation, Settings, load, rules_of, save
+from streams.files.manifest import WORK, Generation, Settings, rules_of, save
 from streams.files.runner import Progress
 from streams.files.store import Store
 from streams.generations import snapshot
+from streams.generations.begin import Source, begun, place_of, run_extractor_of, source_of
 from streams.generations.folding import Reading, fold, fold_parts
 from streams.generations.replay_order import LETTERS, RECORDS, gather, parts_of, unknown_letters
 from streams.generations.sharing import AT_ONCE, FOLDED, merge, share_equal
@@ -50,67 +50,27 @@ def backfill(
     Raises HistoryError for an invalid name, ConfigurationError for one that is live, that is
     being written, or was begun with other settings.
     """
-    root = find_root(history)
-    folder = folder_of(root, name)
-    if name == ROOT:
-        raise ConfigurationError(f"{ROOT!r} is what `run` wrote; name another generation")
-    _source_of(root, name)
-    folder.parent.mkdir(exist_ok=True)
-    open_root(folder)
+    root, folder = place_of(history, name, settings)
     with erasing(root, alone=False), locked(folder):
-        source = _source_of(root, name)  # again: `promote` holds this lock, too
+        source = source_of(root, name)  # again: `promote` holds this lock, too
         with opened(folder) as (store, tables):
-            generation = _begun(folder, name, settings, tables, source)
+            generation = begun(folder, name, settings, tables, source)
             rules_of(folder)  # refused before anything is gathered
             read_on(source, folder, generation, store, tables, progress, share=True)
     return generation
 
 
-class Source(NamedTuple):
-    """The generation that another one is made of."""
-
-    name: str
-    folder: Path
-
-
-def _source_of(root: Path, name: str) -> Source:
-    """The live generation. Raises ConfigurationError where it is the one to be made."""
-    live = pointer(root).current
-    if name == live:
-        raise ConfigurationError(f"{name!r} is live; name another generation, or a new one")
-    return Source(live, find(root, live))
-
-
-def _begun(
-    folder: Path, name: str, settings: Settings, tables: History, source: Source
-) -> Generation:
-    known = load(folder)
-    if known is None:
-        if tables.tables():
-            raise ConfigurationError(
-                f"{folder}: was not made by `backfill`; name another generation"
-            )
-        above = load(source.folder)
-        inherited = above.settings.constants if above else {}
-        settings = replace(settings, constants=inherited | settings.constants)
-        now = time.time_ns() // 1000
-        known = Generation(
-            name=name, settings=settings, inherited=inherited, started_at=now,
-            made_of=source.name, run_extractor=_name(choice_of(source.folder)),
-        )  # fmt: skip
-        save(folder, known)
-        return known
-    settings = replace(settings, constants=known.inherited | settings.constants)
-    if wrong := settings.differs_from(known.settings):
-        raise ConfigurationError(
-            f"generation {name!r} was begun with other settings ({'; '.join(wrong)}): give the "
-            "same settings to continue, or name a new generation"
-        )
-    return known
+@contextmanager
+def reported(folder: Path) -> Iterator[None]:
+    """Files that cannot be read or written as a TurnfoldError."""
+    try:
+        yield
+    except (duckdb.Error, OSError) as error:
+        raise TurnfoldError(f"{folder}: {error}; run the same command again to continue") from error
 
 
 def read_on(
-    source: Source,
+    source: Source[Path],
     folder: Path,
     generation: Generation,
     store: Store,
@@ -124,14 +84,12 @@ def read_on(
     `share`: in the end what both have folded alike is held once. Raises TurnfoldError where files
     cannot be read or written.
     """
-    try:
+    with reported(folder):
         _read_on(source, folder, generation, store, tables, progress, share=share)
-    except (duckdb.Error, OSError) as error:
-        raise TurnfoldError(f"{folder}: {error}; run the same command again to continue") from error
 
 
 def _read_on(
-    source: Source,
+    source: Source[Path],
     folder: Path,
     generation: Generation,
     store: Store,
@@ -144,33 +102,57 @@ def _read_on(
     work = folder / WORK
     if generation.stage != "folding":
         generation.pass_extractor = _pass_extractor(source, folder, generation, tables)
-        _gather(source, folder, generation, work)
-    files = msgspec.json.decode((work / FILES).read_bytes(), type=Snapshot)
-    for name in SAID:
-        adopt(tables, name, source.folder / name, files.get(name, ()))
-    records = Reading(work / RECORDS, f"backfill/{generation.passes}")
+        read(source, folder, generation)
+    hold_said(source, folder, tables)
+    records = records_of(folder, generation)
     if generation.parts:
         parts = fold_parts(work, records, generation, store, progress)
         merge(source.folder, parts, tables, work)
     else:
         fold(records, generation.pass_settings, store, tables, progress)
+    names = ("dead_letters",) if generation.parts else FOLDED
+    end(source, folder, generation, store, tables, names if share else (), began)
+
+
+def hold_said(source: Source[Path], folder: Path, tables: History) -> None:
+    """The tables of what was said, of the files that the pass has read."""
+    files = msgspec.json.decode((folder / WORK / FILES).read_bytes(), type=Snapshot)
+    for name in SAID:
+        adopt(tables, name, source.folder / name, files.get(name, ()))
+
+
+def records_of(folder: Path, generation: Generation) -> Reading:
+    """The records that the pass has gathered."""
+    return Reading(folder / WORK / RECORDS, f"backfill/{generation.passes}")
+
+
+def end(
+    source: Source[Path],
+    folder: Path,
+    generation: Generation,
+    store: Store,
+    tables: History,
+    share: Iterable[str],
+    began: float,
+) -> None:
+    """The end of a pass whose records are all folded; the tables to `share` are compared."""
+    work = folder / WORK
     _copy_letters(work / LETTERS, tables)
-    if share:
-        names = ("dead_letters",) if generation.parts else FOLDED
-        share_equal(source.folder, tables, work, names)
+    share_equal(source.folder, tables, work, share)
     generation.stage, generation.ended_at = "complete", time.time_ns() // 1000
     generation.pass_extractor = None
     if source.name == generation.made_of:
-        generation.run_extractor = _name(choice_of(source.folder))
+        generation.run_extractor = run_extractor_of(source)
     generation.seconds = round(generation.seconds + time.monotonic() - began, 3)
     generation.counts |= store.value("counts")
+    topic = records_of(folder, generation).topic
     save(folder, generation)
-    store.write_values({f"file/{records.topic}": None})
+    store.write_values({f"file/{topic}": None})
     shutil.rmtree(work)
 
 
 def _pass_extractor(
-    source: Source, folder: Path, generation: Generation, tables: History
+    source: Source[Path], folder: Path, generation: Generation, tables: History
 ) -> str | None:
     """How a generation catches up with one that extracts otherwise: as was chosen for it while it
     was live; one that replays, as that did of which it was made; if nobody ever chose, with the one
@@ -190,10 +172,6 @@ def _pass_extractor(
     return None if mine == theirs.name else Choice(mine).in_process
 
 
-def _name(choice: Choice | None) -> str | None:
-    return None if choice is None else choice.name
-
-
 def _extractors(plans: DeltaTable | None) -> set[str]:
     """Whose plans a table holds."""
     if plans is None:
@@ -202,8 +180,9 @@ def _extractors(plans: DeltaTable | None) -> set[str]:
     return set(pc.unique(found).to_pylist())
 
 
-def _gather(source: Source, folder: Path, generation: Generation, work: Path) -> None:
+def read(source: Source[Path], folder: Path, generation: Generation) -> None:
     """The stage of reading."""
+    work = folder / WORK
     generation.stage, generation.source = "reading", source.name
     save(folder, generation)
     shutil.rmtree(work, ignore_errors=True)
@@ -216,10 +195,16 @@ def _gather(source: Source, folder: Path, generation: Generation, work: Path) ->
     generation.stage, generation.records = "folding", found.records
     generation.passes += 1
     generation.counts["left_out"] = found.left_out
-    most = PROCESSES if found.records >= WORTH_PARTS else 1
     is_first = generation.ended_at is None  # not so of `root`, which `run` has made
-    generation.parts = parts_of(work / RECORDS, most) if is_first else ()
+    generation.parts = _parts(generation, work / RECORDS) if is_first else ()
     save(folder, generation)
+
+
+def _parts(generation: Generation, records: Path) -> tuple[int, ...]:
+    if generation.split:
+        return parts_of(records, generation.split)
+    most = PROCESSES if generation.records >= WORTH_PARTS else 1
+    return tuple(sorted({*parts_of(records, most)} - {0}))
 
 
 def _copy_letters(file: Path, tables: History) -> None:

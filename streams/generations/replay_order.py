@@ -81,6 +81,19 @@ ORDER BY 1, due, number, {PLACE}
 """
 
 
+FIRST_OF_HOME = """
+WITH cut AS MATERIALIZED (
+    SELECT file_row_number AS cut_at, home FROM gathered
+    WHERE file_row_number IN (SELECT unnest($1))
+), begins AS (
+    SELECT home, min(file_row_number) AS begins_at FROM gathered SEMI JOIN cut USING (home)
+    GROUP BY home
+)
+SELECT cut_at, begins_at FROM cut JOIN begins USING (home)
+"""
+"""Of the rows at some numbers: the number, and where the row's home begins. Two readings of one
+column, however many are asked for."""
+
 SAID_IN_LETTER = "TRY_CAST(TRY(decode(payload)) AS JSON) ->> "
 PLAN_OF_LETTER = f"{SAID_IN_LETTER} '$.plan_id'"
 USER_OF_LETTER = f"{SAID_IN_LETTER} '$.user_id'"
@@ -169,16 +182,14 @@ def _unknown(file: Path, folder: Path, *, bounded: bool) -> Iterator[pa.Table]:
 
 
 def parts_of(file: Path, most: int) -> tuple[int, ...]:
-    """Where each of about equal parts of the records ends; no home lies in two."""
+    """Where each of so many about equal parts of the records ends; no home lies in two, so one may
+    be empty."""
     rows = rows_in(file)
-    ends = set()
+    cuts = [rows * number // most for number in range(1, most)]
     with duckdb.connect() as db:
-        _view(db, "gathered", f"FROM read_parquet({quoted(str(file))})")
-        for number in range(1, most):
-            cut = f"SELECT home FROM gathered LIMIT 1 OFFSET {rows * number // most}"
-            ((end,),) = db.execute(f"SELECT count(*) FROM gathered WHERE home < ({cut})").fetchall()
-            ends.add(int(end))
-    return tuple(sorted((ends | {rows}) - {0}))
+        _view(db, "gathered", f"FROM read_parquet({quoted(str(file))}, file_row_number = true)")
+        found = dict(db.execute(FIRST_OF_HOME, [cuts]).fetchall()) if cuts and rows else {}
+    return (*sorted(found.get(cut, rows) for cut in cuts), rows)
 
 
 def rows_in(file: Path) -> int:

@@ -30,7 +30,8 @@ import pyarrow.compute as pc
 from deltalake import write_deltalake
 
 from schemas.rows import SNAPSHOT_KEYS, TABLES
-from sinks.delta import WRITER, History, in_a_line
+from sinks.delta import WRITER, History
+from sinks.errors import in_a_line
 from sinks.links import DataFile, files_at, hold, share, version_of
 from sinks.maintenance import SMALL, drop_unnamed, vacuum
 from sinks.root import HistoryWriteError
@@ -81,6 +82,18 @@ def merge(live: Path, parts: list[Path], tables: History, work: Path) -> None:
         _go_over(name, live / name, partial(_of_parts, name, live, parts), tables, work, over)
 
     _side_by_side(take_over, FOLDED)
+
+
+def hold_parts(parts: list[Path], tables: History) -> None:
+    """The files of a first pass's parts as the generation's tables; none is read, and none shared
+    with live. Called again after a kill it does the same.
+
+    Raises HistoryError, OSError.
+    """
+    for name in FOLDED:
+        mine = [(part / name, one) for part in parts for one in files_at(part / name)]
+        if mine:
+            _keep(name, _Files(mine, [], []), tables)
 
 
 def share_equal(live: Path, tables: History, work: Path, names: Iterable[str]) -> None:
@@ -196,7 +209,7 @@ def _take_over(
 
 def _keep(name: str, files: _Files, tables: History) -> None:
     """Nothing is shared: the table consists of the generation's own files."""
-    last = max(version_of(table) for table, _ in files.mine)
+    last = max(version_of(table) for table in {table for table, _ in files.mine})
     for table, one in files.mine:
         share(table, Path(tables.root) / name, [one.path])
     own = [one for _, one in files.mine]

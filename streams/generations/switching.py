@@ -16,6 +16,7 @@ from schemas.rows import TABLES
 from sinks.delta import History
 from sinks.freshness import unread
 from sinks.generation import (
+    DROPPED,
     FOLDER,
     LIVE,
     ROOT,
@@ -30,7 +31,9 @@ from sinks.generation import (
     switch,
 )
 from sinks.links import missing
-from sinks.root import find_root, is_shared
+from sinks.locations import Location, replace
+from sinks.object_store import ObjectPath
+from sinks.root import HistoryError, find_root, is_shared
 from streams.errors import ConfigurationError
 from streams.files.access import locked, opened, writing
 from streams.files.extractor_choice import choice_of
@@ -38,12 +41,12 @@ from streams.files.manifest import Generation, Settings, load
 from streams.files.runner import Progress
 from streams.files.store import Store
 from streams.files.stored_records import SAID
-from streams.generations.rebuild import Source, read_on
+from streams.generations.begin import Source, still_missing
+from streams.generations.in_parts import check_no_part_folds
+from streams.generations.rebuild import read_on
 
 PATIENCE = 60
 """Seconds that a generation written from topics may be behind: sinks write now and then."""
-DROPPED = "_dropped"
-"""In the folder of a generation that is being dropped."""
 OF_BACKFILL = "file/backfill/"
 """Positions in what was gathered, which no other generation reads."""
 
@@ -60,7 +63,7 @@ class Switched(NamedTuple):
 
 
 def promote(
-    history: Path, name: str, progress: Progress | None = None, *, behind: bool = False
+    history: Location, name: str, progress: Progress | None = None, *, behind: bool = False
 ) -> Switched:
     """Makes a generation live. Raises HistoryError, ConfigurationError; nothing is switched then.
 
@@ -78,6 +81,13 @@ def promote(
     began = time.monotonic()
     if is_shared(root):
         return _promote_shared(root, folder, name, behind)
+    if not isinstance(root, Path) or not isinstance(folder, Path):
+        raise ConfigurationError(
+            f"{root}: no sink writes this, so a generation goes live in the folder that it was "
+            "copied from; copy that again"
+        )
+    if (begun := load(folder)) is not None:  # again below, where nobody can change it
+        _check_ended(begun)
     # one whose rows another version wrote is what a backfill brings up to date
     with writing(root, borrow=True, any_format=True) as (live_store, _):
         at = pointer(root)
@@ -96,12 +106,12 @@ def promote(
     return Switched(name, at.current, caught_up, seconds, _extractor(folder))
 
 
-def _extractor(folder: Path) -> str | None:
+def _extractor(folder: Location) -> str | None:
     choice = choice_of(folder)
     return None if choice is None else choice.name
 
 
-def _promote_shared(root: Path, folder: Path, name: str, behind: bool) -> Switched:
+def _promote_shared(root: Location, folder: Location, name: str, behind: bool) -> Switched:
     """Each generation of a sink's history has workers and sinks of its own, which read the inputs
     as they come: nothing is to be caught up with here."""
     if not is_shared(folder):
@@ -114,13 +124,13 @@ def _promote_shared(root: Path, folder: Path, name: str, behind: bool) -> Switch
     if name != at.current:
         if not behind:
             _check_fresh(find(root, at.current), folder, name)
-        switch(root, Pointer(name, at.current, behind))
+        switch(root, Pointer(name, at.current, behind, at.number))
     elif behind and not at.behind:  # a server that waits for it goes over now
         switch(root, at._replace(behind=True))
     return Switched(name, at.previous if name == at.current else at.current, 0, 0.0)
 
 
-def _check_fresh(live: Path, folder: Path, name: str) -> None:
+def _check_fresh(live: Location, folder: Location, name: str) -> None:
     """Refuses what would take memory away from readers until its own sink has come so far."""
     lacks = unread(live, folder, SAID, int((time.time() - PATIENCE) * SECOND))
     if lacks:
@@ -133,7 +143,9 @@ def _check_fresh(live: Path, folder: Path, name: str) -> None:
         )
 
 
-def rollback(history: Path, progress: Progress | None = None, *, behind: bool = False) -> Switched:
+def rollback(
+    history: Location, progress: Progress | None = None, *, behind: bool = False
+) -> Switched:
     """Makes the generation live that was before, with what has come since. Raises as `promote`."""
     root = find_root(history)
     at = pointer(root)
@@ -153,13 +165,20 @@ def _target(root: Path, folder: Path) -> Iterator[tuple[Store, History]]:
             yield both
 
 
+def _check_ended(generation: Generation) -> None:
+    name, split = generation.name, generation.split
+    if generation.ended_at is None:
+        part = f" --part i/{split}" if split else ""
+        missing = f" ({still_missing(generation)})" if split else ""
+        raise ConfigurationError(
+            f"generation {name!r} is not finished: `turnfold backfill --generation {name}{part}` "
+            f"with the same settings goes on{missing}"
+        )
+
+
 def _check(generation: Generation, folder: Path) -> None:
     name = generation.name
-    if generation.ended_at is None:
-        raise ConfigurationError(
-            f"generation {name!r} is not finished: `turnfold backfill --generation {name}` with "
-            "the same settings goes on"
-        )
+    _check_ended(generation)
     if not generation.settings.whole:
         raise ConfigurationError(
             f"generation {name!r} covers some days only (--from, --to): promoting it would lose "
@@ -201,14 +220,14 @@ def _take_positions(live: Store, store: Store) -> None:
     store.write_values(positions)
 
 
-def drop(history: Path, name: str) -> None:
+def drop(history: Location, name: str) -> None:
     """Removes a generation that is not live. Raises HistoryError, ConfigurationError."""
     with dropping(history, name):
         pass
 
 
 @contextmanager
-def dropping(history: Path, name: str) -> Iterator[Path | None]:
+def dropping(history: Location, name: str) -> Iterator[Location | None]:
     """Removes a generation that is not live, when the block has removed what it has elsewhere:
     if that fails it stays, and the same call continues. None in a history of sinks without
     such a generation: a killed call may have left something elsewhere.
@@ -224,19 +243,51 @@ def dropping(history: Path, name: str) -> Iterator[Path | None]:
     folder = find(root, name)
     if folder == root:
         raise ConfigurationError(f"{ROOT!r} cannot be dropped")
-    with locked(folder):
-        if find(root, LIVE) == folder:
-            raise ConfigurationError(f"{name!r} is live; promote another one first")
-        yield folder
-        remove(root, folder)
+    if isinstance(folder, Path):
+        with locked(folder):
+            _check_not_live(root, folder)
+            check_no_part_folds(folder, name)
+            yield folder
+            remove(root, folder)
+        return
+    _check_not_live(root, folder)
+    yield folder
+    mark_dropped(folder)
+    remove(root, folder)
 
 
-def mark_dropped(folder: Path) -> None:
-    """From now on it cannot go live: part of it may be gone already."""
-    (folder / DROPPED).touch()
+def _check_not_live(root: Location, folder: Location) -> None:
+    if find(root, LIVE) == folder:
+        raise ConfigurationError(f"{folder.name!r} is live; promote another one first")
 
 
-def listed(history: Path) -> list[dict[str, Any]]:
+def mark_dropped(folder: Location) -> None:
+    """From now on it cannot go live: part of it may be gone already. Raises ConfigurationError
+    where it has gone live meanwhile, which in an object store no lock prevents."""
+    is_marked = (folder / DROPPED).exists()
+    replace(folder / DROPPED, "dropped\n")
+    if isinstance(folder, ObjectPath) and not is_marked:
+        _keep_out(folder.parent.parent, folder)
+
+
+def _keep_out(root: ObjectPath, folder: ObjectPath) -> None:
+    """Who promotes now has looked before the mark was there: his note would be the next, so ours
+    takes its number, and says what was said."""
+    while True:
+        at = pointer(root)
+        if at.current == folder.name:
+            (folder / DROPPED).unlink()
+            raise ConfigurationError(f"{folder.name!r} is live; promote another one first")
+        try:
+            switch(root, at)
+        except HistoryError:
+            if pointer(root).number == at.number:
+                raise
+        else:
+            return
+
+
+def listed(history: Location) -> list[dict[str, Any]]:
     """All generations with what they were made with, and their bytes on disk: `own_bytes` would
     be free if it were dropped, `shared_bytes` not."""
     root = find_root(history)
@@ -244,7 +295,7 @@ def listed(history: Path) -> list[dict[str, Any]]:
     return [_described(name, folder_of(root, name), at) for name in names(root)]
 
 
-def _described(name: str, folder: Path, at: Pointer) -> dict[str, Any]:
+def _described(name: str, folder: Location, at: Pointer) -> dict[str, Any]:
     made = load(folder)
     settings = made.settings if made else Settings()
     own, shared = _bytes(folder)
@@ -259,6 +310,7 @@ def _described(name: str, folder: Path, at: Pointer) -> dict[str, Any]:
         "last": settings.last,
         "constants": settings.constants,
         "counts": made.counts if made else {},
+        "missing_parts": made.missing_parts if made and made.ended_at is None else [],
         "passes": made.passes if made else 0,
         "started_at": made.started_at if made and made.started_at else None,
         "ended_at": made.ended_at if made and made.ended_at else None,
@@ -267,7 +319,11 @@ def _described(name: str, folder: Path, at: Pointer) -> dict[str, Any]:
     }
 
 
-def _bytes(folder: Path) -> tuple[int, int]:
+def _bytes(folder: Location) -> tuple[int, int]:
+    if not isinstance(folder, Path):  # nothing is shared there
+        others = f"{folder / FOLDER}/"
+        sizes = folder.sizes().items()
+        return sum(size for one, size in sizes if not one.startswith(others)), 0
     own = shared = 0
     for path in folder.rglob("*"):
         if FOLDER in path.relative_to(folder).parts[:1] or not path.is_file():

@@ -29,4 +29,4 @@ def settings(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 @pytest.fixture
 def root(s3: S3Server, settings: dict[str, str]) -> ObjectPath:
     """Where a history may be made."""
-    return ObjectPath(s3.url(f"team/{uuid4()}"))
+    return ObjectPath(s3.place(f"team/{uuid4()}"))

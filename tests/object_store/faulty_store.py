@@ -3,20 +3,18 @@
     with FaultyStore(server.port, often(0.1)) as store:
         os.environ["AWS_ENDPOINT_URL_S3"] = f"http://127.0.0.1:{store.port}"
 
-It runs on an event loop of its own thread, one connection to the server for each request. `counts`
-says what it really did.
+One connection to the server for each request. `counts` says what it really did.
 """
 
 import asyncio
 import random
-import threading
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Self
 
 from streams.broker import ports
 from streams.broker.config import HOST
+from tests.threaded_server import ThreadedServer
 
 Plan = Callable[[str, str], str]
 """(method, path) -> the fault of this request, or "none"."""
@@ -51,32 +49,16 @@ def healthy(method: str, path: str) -> str:
     return "none"
 
 
-class FaultyStore:
+class FaultyStore(ThreadedServer):
     """Clients connect to `port`; the server listens on `target`. `moved`: bytes of answers."""
 
     def __init__(self, target: int, plan: Plan) -> None:
-        (self.port,) = ports.free(1)
+        super().__init__(ports.free(1)[0], "store")
         self.target = target
         self.plan = plan
         self.counts: Counter[str] = Counter()
         self.moved = 0
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="store", daemon=True)
         self._serving: set[asyncio.Task[None]] = set()
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        self._server = self._call(asyncio.start_server(self._serve, HOST, self.port))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._call(self._end())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    def _call(self, work: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
 
     async def _end(self) -> None:
         self._server.close()

@@ -7,23 +7,17 @@ Its jars are listed with their checksums beside this file, written by scripts/s3
 """
 
 import os
-import subprocess
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
 from streams.broker import jars, java, ports
 from streams.broker.config import HOST
-from streams.broker.process import spawn
+from tests.java_server import JavaServer
 
 JARS = Path(__file__).parent / "s3proxy-4.1.0.sha256"
 KEY, SECRET = "TURNFOLDTESTKEY00001", "turnfold-test-secret"
 BUCKET = "memory"
-STARTS_WITHIN = 60.0
-ENDS_WITHIN = 20.0
 LOGGING = """
 <configuration><appender name="out" class="ch.qos.logback.core.ConsoleAppender">
 <encoder><pattern>%d %-5level %logger{20} %msg%n</pattern></encoder></appender>
@@ -35,13 +29,13 @@ NAMES = (
 )  # fmt: skip
 
 
-class S3Server:
+class S3Server(JavaServer):
     """One running server; `folder` has a folder for each bucket."""
 
-    def __init__(self, folder: Path, port: int, process: subprocess.Popen[bytes]) -> None:
-        self.folder = folder
-        self.port = port
-        self._process = process
+    name = "S3Proxy"
+    errors_are_answers = True
+    folder: Path
+    port: int
 
     @classmethod
     def start(cls, folder: Path, say: Callable[[str], None] = lambda _: None) -> Self:
@@ -49,8 +43,9 @@ class S3Server:
         buckets = folder / "buckets"
         (buckets / BUCKET).mkdir(parents=True)
         (port,) = ports.free(1)
+        url = f"http://{HOST}:{port}"
         settings = {
-            "s3proxy.endpoint": f"http://{HOST}:{port}",
+            "s3proxy.endpoint": url,
             "s3proxy.authorization": "aws-v2-or-v4",
             "s3proxy.identity": KEY,
             "s3proxy.credential": SECRET,
@@ -65,39 +60,9 @@ class S3Server:
             f"-Dlogback.configurationFile={logging}", "-cp", jars.classpath(say, JARS),
             "org.gaul.s3proxy.Main", "--properties", str(properties),
         ]  # fmt: skip
-        log = folder / "s3proxy.log"
-        server = cls(buckets, port, spawn(command, log, tied=True))
-        deadline = time.monotonic() + STARTS_WITHIN
-        while not server._answers():
-            if time.monotonic() > deadline or server._process.poll() is not None:
-                server.stop()
-                raise AssertionError(f"S3Proxy does not start:\n{log.read_text()[-3000:]}")
-            time.sleep(0.05)
+        server = cls(command, folder / "s3proxy.log", url, f"{url}/")
+        server.folder, server.port = buckets, port
         return server
-
-    def _answers(self) -> bool:
-        try:
-            urllib.request.urlopen(f"http://{HOST}:{self.port}/", timeout=5).close()
-        except urllib.error.HTTPError as error:
-            error.close()
-            return True
-        except OSError:
-            return False
-        return True
-
-    def stop(self) -> None:
-        self._process.terminate()
-        try:
-            self._process.wait(ENDS_WITHIN)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     def environ(self, port: int | None = None) -> dict[str, str]:
         """What a client needs, as an operator sets it; `port`: of a proxy in front."""
@@ -110,8 +75,8 @@ class S3Server:
             "AWS_EC2_METADATA_DISABLED": "true",
         }
 
-    def url(self, prefix: str) -> str:
-        """A history's place in the bucket."""
+    def place(self, prefix: str) -> str:
+        """A history's URL in the bucket."""
         return f"s3://{BUCKET}/{prefix}"
 
     def objects(self, prefix: str) -> list[str]:

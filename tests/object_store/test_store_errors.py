@@ -1,13 +1,16 @@
 """What a store refuses: one sentence, what to do, and no word of a key."""
 
+import re
 import socket
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
 from sinks.errors import HistoryWriteError, StoreError
-from sinks.object_store import ALLOW_HTTP, ENDPOINTS, ObjectPath, delta_options
+from sinks.object_store import ALLOW_HTTP, ENDPOINTS, KEYS, ObjectPath, delta_options
 from sinks.shared import SharedHistory
 from sinks.store_errors import refused, told
 from tests.command import environment, turnfold
@@ -63,6 +66,61 @@ def test_plain_http_is_used_only_if_it_is_asked_for(name: str) -> None:
     assert delta_options({name: "https://store:9000"})["aws_endpoint"] == "https://store:9000"
     with pytest.raises(StoreError, match="not an address"):
         delta_options({name: "store:9000"})
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [("s3://b/x", "two characters"), ("s3://me:pass@memory/x", "it holds a login"),
+     ("s3://memory/x?v=1", "it holds a query"), ("s3://memory/a/../x", "is . or ..")],
+)  # fmt: skip
+def test_what_is_wrong_with_a_url_is_said(url: str, why: str) -> None:
+    with pytest.raises(StoreError, match=re.escape(why)) as caught:
+        ObjectPath(url)
+    assert "pass" not in str(caught.value) and "v=1" not in str(caught.value)
+
+
+def asked(**env: str) -> str:
+    """What a query of a bucket says, of a process with no other AWS settings."""
+    own = {name: value for name, value in environment().items() if not name.startswith("AWS_")}
+    done = turnfold(
+        "sql", "SELECT 1", "--history", "s3://memory/x", env={**own, "AWS_REGION": "x", **env}
+    )
+    assert done.code in (3, 5) and len(done.err.splitlines()) == 1, done.err
+    return done.err
+
+
+@pytest.mark.parametrize("one", [0, 1])
+def test_half_a_key_is_told(one: int) -> None:
+    assert f"{KEYS[one]} is set and {KEYS[1 - one]} is not" in asked(**{KEYS[one]: "k"})
+
+
+def test_who_may_not_ask_the_machine_for_a_role_needs_a_key() -> None:
+    assert "no key found" in asked(AWS_EC2_METADATA_DISABLED="true")
+
+
+@pytest.mark.long
+def test_an_empty_variable_is_as_none() -> None:
+    """The library takes it for an address, and panics."""
+    given = {KEYS[0]: "k", KEYS[1]: "s", ALLOW_HTTP: "true", ENDPOINTS[2]: "http://127.0.0.1:1"}
+    said = asked(**given, **{ENDPOINTS[0]: "", ENDPOINTS[1]: "", "AWS_SESSION_TOKEN": ""})
+    assert "cannot be reached" in said
+
+
+def test_a_machine_that_gives_no_role_is_no_refusal_of_the_store() -> None:
+    class Refusing(BaseHTTPRequestHandler):
+        def do_PUT(self) -> None:
+            self.send_error(403)
+
+        do_GET = do_PUT  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            """Not on stderr."""
+
+    with HTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        said = asked(AWS_METADATA_ENDPOINT=f"http://127.0.0.1:{server.server_port}")
+        server.shutdown()
+    assert "no key found" in said and "permissions" not in said
 
 
 @pytest.fixture
@@ -163,7 +221,7 @@ def test_a_history_of_something_else_is_refused(root: ObjectPath, tmp_path: Path
 
 
 def test_another_sinks_history_is_refused(filled: ObjectPath) -> None:
-    with pytest.raises(Exception, match="sink is 's', not 'other'"):
+    with pytest.raises(Exception, match="the sink 's' writes this history, not 'other'"):
         SharedHistory(filled, {"sink": "other", "cluster": "c"})
 
 

@@ -1,0 +1,172 @@
+"""The tables that the conditions of `sinks.erasure` speak of: which sessions, events and tasks are
+one person's, or one session's."""
+
+from collections.abc import Collection, Iterable
+
+import duckdb
+
+from sinks.erased_ids import EVENT, SESSION, TASK, WHOLE, hash_sql
+from sinks.erasure import OF_SESSION, SESSION_OF, of_plans, with_payload
+from sinks.history import quoted
+
+REMADE = "forget"
+"""The source of documents that were folded again for an erasure."""
+
+PERSON = """
+CREATE TEMP TABLE person AS SELECT {user} AS user_id, {tenant} AS tenant;
+CREATE TEMP TABLE erased_event AS
+    SELECT DISTINCT event_id, session_id, task_id FROM events
+    WHERE user_id = {user};
+CREATE TEMP TABLE own_session AS
+    SELECT session_id FROM erased_event
+    UNION SELECT session_id FROM sessions WHERE user_id = {user}
+    UNION SELECT session_id FROM signals WHERE user_id = {user} AND scope = 'session';
+"""
+EVERY = """
+CREATE TEMP TABLE every_session AS
+    SELECT session_id FROM events UNION SELECT session_id FROM sessions;
+CREATE TEMP TABLE every_user AS
+    SELECT DISTINCT user_id FROM events WHERE user_id IS NOT NULL;
+"""
+NOTHING_LATE = """
+CREATE TEMP TABLE late (session_id VARCHAR, kind VARCHAR, id VARCHAR);
+"""
+NAMED = f"""
+    SELECT session_id, '{SESSION}' AS kind, session_id AS id
+    FROM sessions WHERE src_topic <> '{REMADE}'
+    UNION ALL SELECT session_id, '{TASK}', task_id FROM tasks WHERE src_topic <> '{REMADE}'
+    UNION ALL SELECT session_id, '{TASK}', task_id FROM recursions
+    UNION ALL SELECT session_id, '{TASK}', task_id FROM tool_results
+    UNION ALL SELECT session_id, '{EVENT}', event_id FROM affects
+    UNION ALL SELECT {SESSION_OF["plans"]}, '{EVENT}', event_id FROM plans t
+    UNION ALL SELECT {SESSION_OF["threads"]}, '{EVENT}', event_id FROM threads t
+    UNION ALL SELECT {SESSION_OF["links"]}, '{EVENT}', unnest([from_event_id, to_event_id])
+    FROM links t
+    UNION ALL SELECT owner_id, '{EVENT}', unnest(evidence_event_ids) FROM revisions
+    UNION ALL SELECT owner_id, '{SESSION}', NULL FROM revisions t WHERE {OF_SESSION}
+    UNION ALL SELECT payload_json ->> '$.session_id', '{EVENT}', payload_json ->> '$.event_id'
+    FROM dead_letters t
+    UNION ALL SELECT payload_json ->> '$.session_id', '{TASK}',
+        coalesce(payload_json ->> '$.task_id', payload_json ->> '$.event_id')
+    FROM dead_letters t
+    UNION ALL SELECT key[length(tenant) + 2:], '{SESSION}', key[length(tenant) + 2:]
+    FROM dead_letters t WHERE payload_json IS NULL AND starts_with(key, tenant || '/')
+"""
+"""The ids that rows name, each of a session. What an erasure has made again names nothing new."""
+LATE = """
+CREATE TEMP VIEW named AS {named};
+CREATE TEMP TABLE noted_session AS
+    SELECT session_id, {hash_of_session} IN (FROM noted) AS shared
+    FROM (SELECT DISTINCT session_id FROM named)
+    WHERE shared OR {hash_of_whole} IN (FROM noted);
+CREATE TEMP TABLE late AS
+    SELECT DISTINCT session_id, kind, id FROM named
+    WHERE session_id IN (SELECT session_id FROM noted_session WHERE shared)
+    AND {hash_of_id} IN (FROM noted)
+    UNION SELECT session_id, 'session', session_id FROM noted_session
+    WHERE session_id NOT IN (SELECT session_id FROM events) AND session_id NOT IN (
+        SELECT session_id FROM signals WHERE scope = 'session' AND session_id IS NOT NULL
+    );
+DELETE FROM late WHERE kind = 'event' AND (session_id, id) IN (
+    SELECT (session_id, event_id) FROM events WHERE user_id IS DISTINCT FROM {user}
+);
+"""
+"""What came after an erasure, and is the person's by what that has noted: of sessions of which
+nobody has said anything every row. An id that somebody else has used since is theirs."""
+SCOPE = """
+CREATE TEMP TABLE their_session AS
+    FROM own_session UNION SELECT session_id FROM late;
+CREATE TEMP TABLE shared_session AS
+    SELECT DISTINCT session_id FROM events
+    WHERE session_id IN (FROM their_session) AND user_id <> {user}
+    UNION SELECT session_id FROM signals
+    WHERE session_id IN (FROM their_session) AND scope = 'session' AND user_id <> {user};
+CREATE TEMP TABLE whole_session AS
+    SELECT session_id FROM their_session WHERE session_id NOT IN (FROM shared_session);
+INSERT INTO erased_event
+    SELECT DISTINCT event_id, session_id, task_id FROM events
+    WHERE session_id IN (FROM whole_session) AND user_id IS NULL;
+"""
+OF_BOTH = """
+CREATE TEMP TABLE erased_task AS
+    SELECT DISTINCT session_id, coalesce(task_id, event_id) AS task_id FROM erased_event
+    UNION SELECT session_id, id FROM late WHERE kind = 'task';
+INSERT INTO erased_event SELECT id, session_id, NULL FROM late WHERE kind = 'event';
+CREATE TEMP TABLE clear_event AS
+    SELECT DISTINCT event_id FROM erased_event WHERE event_id NOT IN (
+        SELECT event_id FROM events ANTI JOIN erased_event USING (session_id, event_id)
+    );
+CREATE TEMP TABLE touched AS
+    SELECT DISTINCT owner_id, entity_type, entity_id FROM revisions
+    JOIN (SELECT session_id AS owner_id, list(event_id) AS gone FROM erased_event GROUP BY ALL)
+    USING (owner_id)
+    WHERE owner_id IN (FROM shared_session) AND list_has_any(evidence_event_ids, gone);
+"""
+
+SESSION_SCOPE = """
+CREATE TEMP TABLE person AS SELECT NULL::VARCHAR AS user_id, {tenant} AS tenant;
+CREATE TEMP TABLE erased_event AS
+    SELECT DISTINCT event_id, session_id, task_id FROM events WHERE session_id = {session};
+CREATE TEMP TABLE whole_session AS SELECT {session} AS session_id;
+CREATE TEMP TABLE shared_session AS SELECT NULL::VARCHAR AS session_id WHERE false;
+"""
+HEARD = """
+CREATE TEMP TABLE heard AS
+    SELECT user_id FROM (
+        SELECT user_id FROM events WHERE session_id = {session}
+        UNION SELECT user_id FROM signals WHERE session_id = {session}
+        UNION SELECT user_id FROM plans t WHERE coalesce({plans}, false)
+    ) WHERE user_id IS NOT NULL;
+"""
+ERASED_IDS = """
+SELECT {event} FROM erased_event WHERE session_id IN (FROM shared_session)
+UNION SELECT {task} FROM erased_task WHERE session_id IN (FROM shared_session)
+UNION SELECT {session} FROM shared_session
+UNION SELECT {whole} FROM whole_session
+"""
+
+
+def scope(
+    db: duckdb.DuckDBPyConnection, tenant: str, user_id: str, noted: Collection[str] = ()
+) -> None:
+    """Makes the tables the conditions speak of, from a connection limited to the tenant. `noted`
+    are hashes of what has been erased of the person (`sinks.erased_ids`)."""
+    user, late = quoted(user_id), NOTHING_LATE
+    if noted:
+        db.execute("CREATE TEMP TABLE noted AS SELECT unnest(?::VARCHAR[])", [list(noted)])
+        hashes = {
+            f"hash_of_{name}": hash_sql(kind, quoted(tenant), "session_id", one)
+            for name, kind, one in (
+                ("session", f"'{SESSION}'", "session_id"),
+                ("whole", f"'{WHOLE}'", "session_id"),
+                ("id", "kind", "id"),
+            )
+        }
+        late = LATE.format(user=user, named=with_payload(NAMED), **hashes)
+    begin, end = (part.format(user=user, tenant=quoted(tenant)) for part in (PERSON, SCOPE))
+    db.execute(begin + EVERY + late + end + OF_BOTH)
+
+
+def scope_session(
+    db: duckdb.DuckDBPyConnection, tenant: str, session_id: str, users: Iterable[str] = ()
+) -> None:
+    """The same for one session, whoever spoke in it; and the table `heard`: of whom it gave memory
+    something, with the `users` that are known to be."""
+    begin = SESSION_SCOPE.format(session=quoted(session_id), tenant=quoted(tenant))
+    db.execute(begin + EVERY + NOTHING_LATE + OF_BOTH)
+    db.execute(HEARD.format(session=quoted(session_id), plans=of_plans()))
+    db.execute("INSERT INTO heard SELECT unnest(?::VARCHAR[]) EXCEPT FROM heard", [list(users)])
+
+
+def erased_ids(db: duckdb.DuckDBPyConnection, tenant: str) -> list[str]:
+    """The hashes of what a scope erases: of shared sessions and in them, and of whole ones."""
+    hashes = {
+        kind: hash_sql(f"'{kind}'", quoted(tenant), "session_id", one)
+        for kind, one in (
+            (EVENT, "event_id"),
+            (TASK, "task_id"),
+            (SESSION, "session_id"),
+            (WHOLE, "session_id"),
+        )
+    }
+    return [one for (one,) in db.execute(ERASED_IDS.format(**hashes)).fetchall()]
