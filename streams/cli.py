@@ -13,6 +13,7 @@ import click
 from sinks import panics
 from streams import configuration
 from streams.commands.options import SETTINGS, fails_in_a_line
+from streams.errors import ConfigurationError
 from streams.output import note, prepare
 from streams.private import keep_files_private
 
@@ -20,6 +21,7 @@ SECTIONS = {
     "Make memory": {
         "run": "making:run",
         "import": "making:import_",
+        "map": "mapping:map_",
         "extract": "extract:extract",
         "demo": "making:demo",
     },
@@ -57,6 +59,7 @@ SECTIONS = {
         "sink": "kafka:sink",
         "produce": "kafka:produce",
         "lag": "kafka:lag",
+        "topics": "kafka:topics",
         "reset": "kafka:reset",
         "repartition": "repartition:repartition",
     },
@@ -66,6 +69,7 @@ SECTIONS = {
         "keys": "keys:keys",
     },
     "Inspect": {
+        "doctor": "doctor:doctor",
         "config": "config:config",
         "topology": "describing:topology",
         "schema": "describing:schema",
@@ -135,17 +139,22 @@ def _say_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     metavar="FILE",
     help=f"File of settings. Default: {configuration.FILE}, if the current folder has one.",
 )
-def app(config: str | None) -> None:
+@click.pass_context
+def app(ctx: click.Context, config: str | None) -> None:
     """Turns the events of a chat platform into memory: what holds, why, and as of when."""
-    _begin(config)
+    _begin(config, ctx.invoked_subcommand)
 
 
 @fails_in_a_line
-def _begin(config: str | None) -> None:
+def _begin(config: str | None, command: str | None) -> None:
     found = configuration.find(config)
     if found is not None:
         configuration.apply(found)
-    keep_files_private()
+    try:
+        keep_files_private()
+    except ConfigurationError:
+        if command != "doctor":  # which says it beside all else that it finds
+            raise
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +21,8 @@ FILE = "turnfold.toml"
 VARIABLE = "TURNFOLD_CONFIG"
 """Names another file; empty: no file is read."""
 PREFIX = "TURNFOLD_"
+NO_SETTINGS = frozenset({VARIABLE, "TURNFOLD_OUTAGES_TOLD_BY"})
+"""Variables of ours that are none: which file, and what `dev` tells its parts."""
 
 
 class Family(NamedTuple):
@@ -36,12 +38,18 @@ FAMILIES = {
     "worker": Family("streams.apps.worker:WorkerSettings", "kafka"),
     "serve": Family("streams.serving.http.settings:ServeSettings", "serve"),
     "llm": Family("streams.llm.settings:LlmSettings", "llm"),
+    "registry": Family("streams.mapping.schema_registry:RegistrySettings", "schema-registry"),
     "embed": Family("streams.search.embed_settings:EmbedSettings", "embeddings"),
 }
 """By the name of their table."""
 COMMON = {
     "history": "Folder of the history: default of `--history`.",
+    "search_folder": "Where search indexes lie of histories in object stores: default of "
+    "`--search-folder`.",
+    "backfill_folder": "Where `backfill` of a history in an object store works: default of "
+    "`--work-folder`.",
     "metrics_port": "Port of /metrics, /healthz and /readyz, as [HOST:]PORT. Default: none.",
+    "metrics_guarded": "true: only trusted machines reach metrics_port; `doctor` does not warn.",
     "log_format": "Format of logs: text or json.",
     "traces": "Send traces by OTLP.",
     "umask": "Which permissions new files lack, in octal. Default: 077, only this account reads.",
@@ -49,8 +57,16 @@ COMMON = {
     "key": "Key of the server that `mcp --url` asks.",
 }
 """Settings without a family -> meaning."""
-SECRETS = re.compile(r"_PASSWORD$|_API_KEY$|^TURNFOLD_KEY$")
+SECRETS = re.compile(r"_PASSWORD$|_SECRET$|_API_KEY$|^TURNFOLD_KEY$")
 """Variables whose values are never printed."""
+
+LOGIN = re.compile(r"[^\s/,\"'=]+@(?=[^\s/,]+)")
+QUERY = re.compile(r"(?<=://)([^\s?,]*\?)[^\s,]*")
+NOT_SHOWN = "***"
+AS_TEXT = frozenset(
+    {"history", "search_folder", "backfill_folder", "log_format", "umask", "maven", "key"}
+)
+"""Settings without a family that are text and nothing else: a number is a mistake, 027 as 23."""
 
 _origins: dict[str, str] = {}
 
@@ -70,6 +86,21 @@ def is_from_file(variable: str) -> bool:
     return variable.upper() in _origins
 
 
+def shown(variable: str, value: str) -> str:
+    """A value without what may be secret: the settings that are, a login before a host, what
+    follows the ? of an address, a key that was pasted where its file belongs, a request's body."""
+    if SECRETS.search(variable) or variable.endswith("_BODY") or "-----BEGIN" in value:
+        return NOT_SHOWN
+    if not variable.endswith("_USERNAME"):
+        value = LOGIN.sub(f"{NOT_SHOWN}@", value)
+    return QUERY.sub(rf"\1{NOT_SHOWN}", value)
+
+
+def at_home(path: str) -> str:
+    """A path with `~/` as a shell reads it: who sets a variable or writes a file has none."""
+    return str(Path(path).expanduser()) if path.startswith("~/") else path
+
+
 def is_open_to_others(path: Path) -> bool:
     """Whether other accounts than the owner's may read the file."""
     return bool(path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
@@ -81,7 +112,7 @@ def find(named: str | None) -> Path | None:
     if named is not None:
         return Path(named)
     here = Path(FILE)
-    return here if os.environ.get(VARIABLE) != "" and here.exists() else None
+    return here if os.environ.get(VARIABLE) != "" and os.path.lexists(here) else None
 
 
 def apply(path: Path) -> None:
@@ -101,10 +132,17 @@ def apply(path: Path) -> None:
 def read(path: Path) -> dict[str, tuple[str, str]]:
     """Variable -> its place in the file (`kafka.bootstrap`), and its value as text."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise ConfigurationError(f"{path}: not a file")
+        given = path.read_bytes()
+        content = tomllib.loads(given.decode("utf-8-sig"))
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except UnicodeDecodeError as error:
+        *lines, last = given[: error.start].split(b"\n")
+        where = f"(at line {len(lines) + 1}, column {len(last) + 1})"
+        raise ConfigurationError(f"{path}: not UTF-8 {where}") from None
+    except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{path}: not TOML: {error}") from None
     return {
         variable(family, name): (f"{family}.{name}" if family else name, text)
@@ -118,17 +156,36 @@ def _settings(path: Path, content: Mapping[str, Any]) -> Iterator[tuple[str, str
             if not isinstance(value, dict):
                 raise ConfigurationError(f"{path}: {key}: expected a table, [{key}]")
             for name, one in value.items():
-                yield key, name, _text(f"{path}: {key}.{name}", one)
+                if name != name.lower():
+                    raise ConfigurationError(
+                        f"{path}: {key}.{name}: {unknown(name, [name.lower()])}"
+                    )
+                place = f"{path}: {key}.{name}"
+                if SECRETS.search(variable(key, name)) and not isinstance(one, str):
+                    raise ConfigurationError(f"{place}: {IS_NO_TEXT}")
+                yield key, name, _text(place, one)
         elif key in COMMON:
+            if key in AS_TEXT and not isinstance(value, str):
+                raise ConfigurationError(f"{path}: {key}: {IS_NO_TEXT}")
             yield "", key, _text(f"{path}: {key}", value)
         else:
             raise ConfigurationError(f"{path}: {key}: {unknown(key, [*COMMON, *FAMILIES])}")
 
 
+IS_NO_TEXT = "expected text, in quotes"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The one that is spelled most alike, in whatever case; None: none is."""
+    by_name = {one.lower(): one for one in known}
+    close = get_close_matches(name.lower(), by_name, 1)
+    return by_name[close[0]] if close else None
+
+
 def unknown(name: str, known: list[str]) -> str:
     """What to say of a name that is no setting."""
-    close = get_close_matches(name, known, 1)
-    return "there is no such setting" + (f"; did you mean {close[0]}?" if close else "")
+    close = nearest(name, known)
+    return "there is no such setting" + (f"; did you mean {close}?" if close else "")
 
 
 def _text(place: str, value: Any) -> str:
@@ -141,6 +198,15 @@ def _text(place: str, value: Any) -> str:
         return json.dumps(value, allow_nan=False)
     except (TypeError, ValueError):
         raise ConfigurationError(
-            f"{place}: {value} cannot be a setting; expected text, a number, true, false, a list "
-            "or a table of them"
+            f"{place}: a {_kind(value)} cannot be a setting; expected text in quotes, a number, "
+            "true, false, a list or a table of them"
         ) from None
+
+
+def _kind(value: Any) -> str:
+    """What TOML calls it. The value is not told: quotes may have been forgotten around a secret."""
+    return (
+        "list or table with such a value"
+        if isinstance(value, list | dict)
+        else ("number that is none" if isinstance(value, float) else "date or time")
+    )

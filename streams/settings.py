@@ -3,20 +3,21 @@
 
 import logging
 import os
+import re
 from collections.abc import Sequence
-from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Self, get_args
 
 from pydantic import ValidationError, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings
+from pydantic_settings import BaseSettings, SettingsError
 
 from schemas.faults import reason
 from streams import configuration
 from streams.errors import ConfigurationError
 
 log = logging.getLogger(__name__)
+_FIELD = re.compile(r'field "(\w+)"')
 
 
 class Settings(BaseSettings):
@@ -26,11 +27,15 @@ class Settings(BaseSettings):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _no_path_is_empty(cls, value: Any, info: ValidationInfo) -> Any:
-        """Python takes an empty path for the current folder."""
-        if value == "" and Path in get_args(cls.model_fields[str(info.field_name)].annotation):
+    def _as_a_path(cls, value: Any, info: ValidationInfo) -> Any:
+        """`~/` is the home folder, as in a shell. Python takes an empty path for the current
+        one."""
+        kind = cls.model_fields[str(info.field_name)].annotation
+        if not isinstance(value, str) or (kind is not Path and Path not in get_args(kind)):
+            return value
+        if not value.strip():
             raise ValueError("is empty; give a path, or do not set it")
-        return value
+        return configuration.at_home(value)
 
     @classmethod
     def load(cls, **given: Any) -> Self:
@@ -40,31 +45,39 @@ class Settings(BaseSettings):
         Raises ConfigurationError naming each setting that is wrong, and why; also one that stands
         in the file and is none.
         """
-        cls._tell_unknown()
+        wrong = cls._unknown()
+        prefix = cls.model_config["env_prefix"]
         try:
-            return cls(**{name: value for name, value in given.items() if value is not None})
+            made = cls(**{name: value for name, value in given.items() if value is not None})
         except ValidationError as error:
-            prefix = cls.model_config["env_prefix"]
-            wrong = "; ".join(
+            wrong += [
                 f"{_name(prefix, one['loc'])}: {reason(one)}"
                 for one in error.errors(include_input=False)
-            )
-            raise ConfigurationError(f"{cls.about}: {wrong}") from None
+            ]
+        except SettingsError as error:  # it names the field; its cause would show the value
+            field = _FIELD.search(str(error))
+            loc = (field[1],) if field else ()
+            wrong.append(f"{_name(prefix, loc)}: not JSON; expected a list or an object as JSON")
+        if wrong:
+            raise ConfigurationError(f"{cls.about}: {'; '.join(wrong)}") from None
+        return made
 
     @classmethod
-    def _tell_unknown(cls) -> None:
+    def _unknown(cls) -> list[str]:
+        """What to say of the file's that are no setting; of variables a warning tells."""
         prefix = cls.model_config["env_prefix"]
         known = [name.upper() for name in cls.model_fields]
         given = [name.upper() for name in os.environ]
         ours = [one.removeprefix(prefix) for one in given if one.startswith(prefix)]
         unknown = sorted(one for one in ours if one not in known)
-        for name in unknown:
-            if configuration.is_from_file(prefix + name):
-                place = configuration.name_of(prefix + name)
-                said = configuration.unknown(name.lower(), list(cls.model_fields))
-                raise ConfigurationError(f"{place}: {said}")
-        if unknown:
-            _warn(cls.about, tuple(_with_nearest(prefix, one, known) for one in unknown))
+        of_file = [one for one in unknown if configuration.is_from_file(prefix + one)]
+        if others := [one for one in unknown if one not in of_file]:
+            _warn(cls.about, tuple(_with_nearest(prefix, one, known) for one in others))
+        return [
+            f"{configuration.name_of(prefix + name)}: "
+            f"{configuration.unknown(name, list(cls.model_fields))}"
+            for name in of_file
+        ]
 
 
 @lru_cache
@@ -74,9 +87,12 @@ def _warn(about: str, unknown: tuple[str, ...]) -> None:
 
 
 def _with_nearest(prefix: str, name: str, known: Sequence[str]) -> str:
-    close = get_close_matches(name, known, 1)
-    return f"{prefix}{name} (did you mean {prefix}{close[0]}?)" if close else prefix + name
+    close = configuration.nearest(name, known)
+    return f"{prefix}{name} (did you mean {prefix}{close}?)" if close else prefix + name
 
 
 def _name(prefix: str, loc: tuple[int | str, ...]) -> str:
-    return configuration.name_of(f"{prefix}{str(loc[0]).upper()}") if loc else prefix + "*"
+    """The setting, and the place in it where it is a table."""
+    if not loc:
+        return prefix + "*"
+    return ".".join([configuration.name_of(f"{prefix}{str(loc[0]).upper()}"), *map(str, loc[1:])])

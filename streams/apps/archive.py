@@ -12,9 +12,10 @@ import msgspec
 from _duckdb import DuckDBPyConnection
 
 from schemas.time import format_time
-from sinks.erasure import OF_SESSION, conditions, scope
+from sinks.erasure import OF_SESSION, conditions
 from sinks.history import columns, connect, quoted, read
 from sinks.locations import Location
+from sinks.scope import scope
 from streams.files.stored_records import LINE, OFFSET, PLACE, SAID, more, plan_order
 
 FORMAT, VERSION = "turnfold", 1

@@ -24,11 +24,12 @@ from streams.broker import Broker
 from streams.broker.ports import free
 from streams.broker.process import ending, tie
 from streams.extractors.naming import MODEL
-from streams.files.extractor_choice import Choice, remembered
+from streams.files.extractor_choice import remembered
 from streams.kafka.client.outages import SILENT
 from streams.kafka.client.settings import KafkaSettings
 from streams.sample import CONVERSATIONS
 
+PARTITIONS = "TURNFOLD_KAFKA_PARTITIONS"
 WATCH_EVERY = 0.2
 END_WITHIN = 40.0
 END_WITHOUT_BROKER = 10.0
@@ -74,7 +75,7 @@ def run(
     history: Path,
     kafka: Path,
     port: int | None,
-    partitions: int,
+    partitions: int | None,
     http: int,
     say: Say,
     bootstrap: str | None = None,
@@ -86,8 +87,9 @@ def run(
 
     `kafka` keeps the broker's data: the sink's history knows offsets of its topics. `http` is the
     API's port; it says its URL itself, for 0 is any. `bootstrap`: a broker that somebody else runs.
-    `extractor`: how memory is found in turns; the history remembers it. A model is asked by a part
-    of its own, so that turns do not wait for it. Raises ConfigurationError where it is not set.
+    `partitions`: by default what the environment says, as in every other command.
+    `extractor`: how memory is found in turns; the history remembers it. A model is asked by the
+    worker, in the background. Raises ConfigurationError where it is not set.
     `page`: of the inspector; the sample's records are sent, which it shows, and it is named. Raises
     UsageError where the history is somebody's own.
     """
@@ -104,30 +106,34 @@ def run(
         settings = KafkaSettings.load(
             bootstrap=own.bootstrap if own else bootstrap, partitions=partitions
         )
+        counted = {PARTITIONS: str(settings.partitions)}
         worker = WorkerSettings.load()
         prepare(settings, worker)
         at = settings.bootstrap
-        ports = dict(zip(("worker", "sink", "model"), map(str, free(3)), strict=True))
+        ports = dict(zip(("worker", "sink"), map(str, free(2)), strict=True))
         with _signals() as came:
-            commands = _commands(history, partitions, http, worker.group, ports, chosen)
+            commands = _commands(history, settings.partitions, http, worker.group, ports, chosen)
             parts = [
                 _part(
                     name,
                     [*command, "--bootstrap", at],
-                    partitions,
+                    counted,
                     silent=bool(own) or name != "worker",
                 )
                 for name, command in commands.items()
             ]
             say(f"Kafka at {at}; memory goes into {history}; Ctrl-C ends all")
-            say(f"  turnfold produce FILE.ndjson --bootstrap {at}")
+            prefix = settings.topic_prefix and f" --topic-prefix {settings.topic_prefix}"
+            usual = settings.partitions == KafkaSettings.model_fields["partitions"].default
+            number = "" if usual else f"{PARTITIONS}={settings.partitions} "
+            say(f"  {number}turnfold produce FILE.ndjson --bootstrap {at}{prefix}")
             for name in sorted(commands.keys() & ports.keys(), reverse=True):
                 where = ports[name]
                 say(f"  metrics of the {name}: http://127.0.0.1:{where}/metrics")
             if page is not None:
                 say(f"  the demo's people: http://127.0.0.1:{http}{page}")
             try:
-                with _sending(at) if page is not None else nullcontext():
+                with _sending(at, counted) if page is not None else nullcontext():
                     return _Watch(parts, own, came, say).run()
             finally:
                 _end(parts, own, came, say)
@@ -143,12 +149,10 @@ def _commands(
 ) -> dict[str, list[str]]:
     """The commands by part, in the order in which they end: the sink after the worker."""
     into = ["--history", str(history)]
-    rules = [] if extractor is None else ["--extractor", Choice(extractor).in_process]
-    worker = ["worker", "--partitions", str(partitions), "--metrics-port", ports["worker"]]
-    asking = ["extract", *into, "--metrics-port", ports["model"]]
+    found_by = [] if extractor is None else ["--extractor", extractor]
+    worker = ["worker", *into, "--partitions", str(partitions), "--metrics-port", ports["worker"]]
     return {
-        **({"model": asking} if extractor == MODEL else {}),
-        "worker": [*worker, *rules],
+        "worker": [*worker, *found_by],
         "serve": [
             "serve",
             *into,
@@ -163,10 +167,10 @@ def _commands(
     }
 
 
-def _part(name: str, command: list[str], partitions: int, silent: bool) -> Part:
+def _part(name: str, command: list[str], counted: dict[str, str], silent: bool) -> Part:
     """A command of ours, started. In a session of its own: Ctrl-C in a terminal goes to all of one.
     `silent`: another one says when the broker is lost."""
-    env = {**os.environ, "TURNFOLD_KAFKA_PARTITIONS": str(partitions)}
+    env = {**os.environ, **counted}
     env |= {SILENT: "dev"} if silent else {}
 
     def start() -> "subprocess.Popen[bytes]":
@@ -181,7 +185,7 @@ def _part(name: str, command: list[str], partitions: int, silent: bool) -> Part:
 
 
 @contextmanager
-def _sending(bootstrap: str) -> Iterator[None]:
+def _sending(bootstrap: str, counted: dict[str, str]) -> Iterator[None]:
     """The sample's records are sent meanwhile; sent again they change nothing."""
     with as_file(CONVERSATIONS) as sample:
         command = [sys.executable, "-m", "streams.cli", "produce", str(sample)]
@@ -190,6 +194,7 @@ def _sending(bootstrap: str) -> Iterator[None]:
             start_new_session=True,
             preexec_fn=tie,
             stdout=subprocess.DEVNULL,
+            env={**os.environ, **counted},
         )
         try:
             yield

@@ -16,13 +16,27 @@ import pyarrow as pa
 
 from schemas.generated.history import Session, Source, Task, stored
 from schemas.row import replace
-from sinks import kept, maintenance
-from sinks.delta import History
+from sinks import erased_ids, kept, maintenance
+from sinks.delta import UNWRITTEN, History, until_first, written
+from sinks.fences import fence, sweep
 from sinks.forgotten import Forgotten, Unfinished
-from sinks.generation import LIVE, ROOT, find, folder_of, names, own, remove, remove_leftovers
+from sinks.generation import (
+    DROPPED,
+    LIVE,
+    ROOT,
+    find,
+    folder_of,
+    names,
+    own,
+    remove,
+    remove_leftovers,
+    resolve,
+)
 from sinks.history import connect
 from sinks.locations import Location
-from sinks.root import find_root, is_shared
+from sinks.object_store import ObjectPath
+from sinks.root import find_root, is_backfilled, is_shared
+from sinks.scope import REMADE
 from sinks.shared import alone
 from sinks.tables import to_arrow
 from streams.errors import ConfigurationError
@@ -35,6 +49,7 @@ from streams.files.stored_records import SAID
 from streams.folds.rules import Rules
 from streams.folds.session_state import HEADER
 from streams.folds.task import TASKS
+from streams.generations import desk
 from streams.pipeline.document_rows import session_row, task_row
 from streams.pipeline.entity import Entity
 
@@ -47,6 +62,10 @@ LAST_RECORDED = "SELECT max(epoch_us(recorded_at)) FROM ({}) WHERE session_id = 
     " UNION ALL ".join(f"SELECT session_id, recorded_at FROM {table}" for table in SAID)
 )
 ELSEWHERE = "Kafka's topics and the workers' tables still hold them: docs/sink.md says until when"
+IN_STORE = (
+    f"{ELSEWHERE}; a bucket with versions or copies still holds deleted objects, and other "
+    "machines' search indexes what they found: docs/object-stores.md"
+)
 
 
 def compact(history: Location) -> dict[str, Any]:
@@ -60,16 +79,23 @@ def compact(history: Location) -> dict[str, Any]:
 
 
 def forget(
-    history: Path, tenant: str, user_id: str, index_within: float = math.inf
+    history: Location, tenant: str, user_id: str, index_within: float = math.inf
 ) -> dict[str, Any]:
     """Erases a person from Parquet files and from the fold's tables; the receipt.
 
     A session that others took part in is folded again from what they said. Raises NotIndexed,
-    nothing erased, where an index of the tenant is being built for longer than `index_within`.
+    nothing erased, where an index of the tenant is being built for longer than `index_within`;
+    ConfigurationError for a history in an object store that sinks do not write.
     """
+    if not isinstance(history, Path):
+        return _forget_in_store(history, tenant, user_id)
+
+    root = find_root(history)
 
     def one(folder: Path) -> dict[str, Any]:
-        receipt = (_forget_in_sinks if is_shared(folder) else _forget)(folder, tenant, user_id)
+        noted = _noted(root, tenant, user_id)
+        erase = _forget_in_sinks if is_shared(folder) else _forget
+        receipt = erase(folder, tenant, user_id, noted)
         search.forget(folder, tenant, [user_id])
         return receipt
 
@@ -136,17 +162,23 @@ def _aside(root: Path, name: str, erase: Callable[[Path], dict[str, Any]]) -> An
     return "dropped: it was not finished"
 
 
-def _forget(folder: Path, tenant: str, user_id: str) -> dict[str, Any]:
+def _noted(root: Location, tenant: str, user_id: str) -> set[str]:
+    """What was erased of a person in all generations: `backfill` makes one of another's rows."""
+    folders = [folder_of(root, name) for name in names(root)]
+    return erased_ids.noted(folders, tenant, user_id)
+
+
+def _forget(folder: Path, tenant: str, user_id: str, noted: set[str]) -> dict[str, Any]:
     """In one generation; the receipt."""
     drop_work(folder)
     with opened(folder) as (store, _):
         known = {tuple(where) for where in store.value("forgetting") or ()}
-        found = maintenance.sessions_of(folder, tenant, user_id)
+        found = maintenance.sessions_of(folder, tenant, user_id, noted)
         theirs = known.union(found.whole, found.shared)
         store.write_values(
             {"forgetting": sorted(theirs)}
         )  # killed half-way, the next call continues
-        done = maintenance.forget(folder, tenant, user_id)
+        done = maintenance.forget(folder, tenant, user_id, noted)
         store.erase("users", tenant, user_id)
         for where in theirs:
             store.erase("sessions", *where)
@@ -157,7 +189,7 @@ def _forget(folder: Path, tenant: str, user_id: str) -> dict[str, Any]:
         if kept:
             for entity in kept:
                 store.adopt(entity)
-            number = store.value("batch") + 1
+            number = (store.value("batch") or 0) + 1  # none has been folded on here
             for name, rows in _documents(folder, kept, rules).items():
                 tables.append(name, rows, store.value("writer"), number)
             store.commit({"batch": number})
@@ -172,25 +204,86 @@ def drop_work(folder: Path) -> None:
         shutil.rmtree(folder / WORK)
 
 
-def _forget_in_sinks(root: Path, tenant: str, user_id: str) -> dict[str, Any]:
-    """The same in a history of sinks, which must not run: what they have yet to read of this
-    person, of records from before now, they will leave out."""
+def _forget_in_store(history: ObjectPath, tenant: str, user_id: str) -> dict[str, Any]:
+    """In each generation: first in those that sinks write. What `backfill` has gathered from them
+    before is published in one of the others, which are looked for until there are no more."""
+    from streams import search  # slow to load
+
+    root = find_root(history)
+    remove_leftovers(root)
+    live = folder_of(root, resolve(root, LIVE))
+    receipts: dict[ObjectPath, dict[str, Any]] = {}
+    while left := [one for name in names(root) if (one := folder_of(root, name)) not in receipts]:
+        if other := next((one for one in left if not _is_of_store(one)), None):
+            raise ConfigurationError(
+                f"{other}: no sink writes this; erase in the folder that it was copied from, and "
+                "copy that again"
+            )
+        folder = next((one for one in left if is_shared(one)), left[0])
+        if (folder / DROPPED).exists():
+            remove(root, folder)
+            receipts[folder] = {"tables": "dropped: that had been begun"}
+            continue
+        noted = _noted(root, tenant, user_id)
+        receipts[folder] = _forget_in_sinks(folder, tenant, user_id, noted)
+        if search.is_made(folder):  # on this machine; others find that rows have gone
+            with search.unbuilt([folder], tenant):
+                search.forget(folder, tenant, [user_id])
+    desk.remove_all(root)
+    kept.forget()
+    receipt = receipts.pop(live)
+    named = {ROOT if one == root else one.name: done for one, done in receipts.items()}
+    others = {name: done["tables"] for name, done in named.items()}
+    return {**receipt, "generations": others} if others else receipt
+
+
+def _is_of_store(folder: ObjectPath) -> bool:
+    """Whether it was made there, by sinks or `backfill`; one that has just been begun, too."""
+    return is_shared(folder) or is_backfilled(folder) or len(folder.sizes()) <= 1
+
+
+def _forget_in_sinks(root: Location, tenant: str, user_id: str, noted: set[str]) -> dict[str, Any]:
+    """The same in a history of sinks: what they have yet to read of this person, of records from
+    before now, they will leave out. Rows that do not say whose they are they write: the next call
+    finds them by what this one notes. Those of a folder must not run."""
     rules = rules_of(root)
-    left = Unfinished(root)
-    left.begin(*maintenance.sessions_of(root, tenant, user_id))
     now = time.time_ns() // 1000
-    Forgotten(root).add([(tenant, user_id)], left.whole, now)
-    done = maintenance.forget(root, tenant, user_id)
-    kept = _refolded(root, left.shared, rules)
-    if kept:
-        with History(root) as tables:
-            for name, rows in _documents(root, kept, rules).items():
-                tables.append(name, rows, "forget", now)
+    left, forgotten, tables = Unfinished(root, tenant, user_id), Forgotten(root), History(root)
+    forgotten.add([(tenant, user_id)], (), now)
+    fence(tables)  # no row of theirs is written any more, so what is found now is all
+    found = maintenance.sessions_of(root, tenant, user_id, noted)
+    left.begin(found.whole, found.shared)
+    erased_ids.note(root, tenant, user_id, found.erased)
+    forgotten.add([(tenant, user_id)], left.whole, now)
+    fence(tables)
+    done = maintenance.forget(root, tenant, user_id, noted)
+    if isinstance(root, ObjectPath):
+        fence(tables)  # nobody commits any more what was made of their records
+        sessions = [session for _, session in left.whole | left.shared]
+        maintenance.erase_remade(root, tenant, sessions)
+    until_first(lambda: _make_again(root, left.shared, rules, now))
+    sweep(tables)
     left.end()
-    return {**done.receipt, "elsewhere": ELSEWHERE}
+    return {**done.receipt, "elsewhere": ELSEWHERE if isinstance(root, Path) else IN_STORE}
 
 
-def _refolded(root: Path, sessions: Iterable[tuple[str, str]], rules: Rules) -> list[Entity]:
+def _make_again(root: Location, shared: set[tuple[str, str]], rules: Rules, now: int) -> None:
+    """The documents of sessions from the records that are left, unless such have gone meanwhile."""
+    if not shared:
+        return
+    with History(root) as tables:
+        # as they are before the records are read: they may have a fence since
+        written_by = {name: _written(tables, name) for name in (Session.table, Task.table)}
+        for name, rows in _documents(root, _refolded(root, shared, rules), rules).items():
+            tables.append(name, rows, REMADE, max(now, written_by[name] + 1))
+
+
+def _written(tables: History, name: str) -> int:
+    table = tables.table(name)
+    return UNWRITTEN if table is None else written(table, REMADE)
+
+
+def _refolded(root: Location, sessions: Iterable[tuple[str, str]], rules: Rules) -> list[Entity]:
     """The rows of those sessions of which records are left, from these. Their revisions count on
     from those that are in the history: views go by that."""
     made = []
@@ -205,13 +298,13 @@ def _refolded(root: Path, sessions: Iterable[tuple[str, str]], rules: Rules) -> 
     return made
 
 
-def _documents(root: Path, sessions: list[Entity], rules: Rules) -> dict[str, pa.Table]:
+def _documents(root: Location, sessions: list[Entity], rules: Rules) -> dict[str, pa.Table]:
     """Rows of the tables `sessions` and `tasks`."""
     rows: dict[str, list[Stored]] = {Session.table: [], Task.table: []}
     for entity in sessions:
         with connect(own(root), tenant=entity.tenant, views=SAID) as db:
             ((at,),) = db.execute(LAST_RECORDED, {"session": entity.key}).fetchall()
-        source = Source(entity.tenant, at, "forget", 0, 0)
+        source = Source(entity.tenant, at, REMADE, 0, 0)
         made: list[Session | Task] = [session_row(entity, rules)]
         made += [task_row(entity, task_id, rules) for task_id in TASKS.ids(entity)]
         for row in made:

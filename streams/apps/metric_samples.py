@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from streams.kafka.transport.lane import Lane
     from streams.kafka.transport.lanes import Lanes
     from streams.llm.background import Background
+    from streams.llm.beside_worker import BesideWorker
     from streams.llm.stream import Stream
 
 Sample = tuple[Metric, tuple[str, ...], float | Histogram]
 """A metric, the values of its labels, and its value now."""
 
 ENDINGS = ("applied", "duplicate", "dead", "withheld")
+SELDOM = ("mapped", "skipped", "left_out")
+"""Of a mapping; of a generation, which has plans, and may have a mapping, of its own."""
 HOPS = {"hops": "folded", "hops_repeated": "repeated", "hops_dead": "dead",
         "hops_left_out": "left_out"}  # fmt: skip
 RUNNING = frozenset({"ready", "committing"})
@@ -30,8 +33,10 @@ RUNNING = frozenset({"ready", "committing"})
 # --- worker ---------------------------------------------------------------------------------------
 
 
-def of_worker(lanes: "Lanes") -> Iterator[Sample]:
-    """Samples of a worker's lanes."""
+def of_worker(lanes: "Lanes", model: "BesideWorker | None" = None) -> Iterator[Sample]:
+    """Samples of a worker's lanes, and of what asks the model beside them."""
+    if model is not None and model.is_used:
+        yield from of_model(model)
     states = Counter(lane.state for lane in lanes.lanes.values())
     for state, count in states.items():
         yield known.LANES, (state,), count
@@ -53,8 +58,9 @@ def _committed(lane: "Lane") -> Iterator[Sample]:
     yield known.RECORDS_READ, at, counts.get("read", 0)
     for ending in ENDINGS:
         yield known.RECORDS, (*at, ending), counts.get(ending, 0)
-    if "left_out" in counts:  # by a generation, which has plans of its own
-        yield known.RECORDS, (*at, "left_out"), counts["left_out"]
+    for ending in SELDOM:
+        if ending in counts:
+            yield known.RECORDS, (*at, ending), counts[ending]
     for name, ending in HOPS.items():
         if name in counts:
             yield known.HOPS, (*at, ending), counts[name]
@@ -76,14 +82,17 @@ def _lane(lane: "Lane") -> Iterator[Sample]:
     yield known.RESTORED_ROWS, at, counts.restored_rows
     yield known.STALLS, at, counts.stalls
     yield known.LANE_FAILURES, at, counts.failures
+    ahead = lane.reading.ahead
+    yield known.QUOTA_SET_ASIDE, at, lane.reading.counted
+    yield known.QUOTA_BEHIND, at, 0 if ahead is None else len(ahead.behind)
     done, whole = lane.restored
     whole_or_running = 1.0 if lane.state in RUNNING else 0.0
     yield known.RESTORE_PROGRESS, at, done / whole if whole else whole_or_running
 
 
-def worker_readiness(lanes: "Lanes") -> Readiness:
+def worker_readiness(lanes: "Lanes", model: "BesideWorker | None" = None) -> Readiness:
     """Ready when every lane that the group gave us runs; until then how far the restore is, in
-    offsets of the changelogs."""
+    offsets of the changelogs. The model only has a word: memory is there without it."""
     if not lanes.assigned:
         return Readiness(False, "the group has not said which partitions are ours")
     running = list(lanes.running())
@@ -91,7 +100,8 @@ def worker_readiness(lanes: "Lanes") -> Readiness:
     done = sum(lane.restored[0] for lane in running)
     whole = sum(lane.restored[1] for lane in running)
     if not late:
-        return Readiness(True, f"{len(running)} lanes run", done, whole)
+        asked = f"; {model.about}" if model is not None and model.is_used else ""
+        return Readiness(True, f"{len(running)} lanes run{asked}", done, whole)
     about = ", ".join(f"{lane.name} {lane.state}" for lane in late)
     return Readiness(False, f"{len(late)} of {len(running)} lanes do not run: {about}", done, whole)
 
@@ -123,10 +133,12 @@ def sink_readiness(sink: "Sink") -> Readiness:
 # --- extract --------------------------------------------------------------------------------------
 
 
-def of_model(stream: "Stream | Background") -> Iterator[Sample]:
+def of_model(stream: "Stream | Background | BesideWorker") -> Iterator[Sample]:
     """Samples of one member of a model extractor's group, or of what asks beside a server."""
     yield known.MODEL_TURNS, (), stream.turns
     yield known.MODEL_WAITING, (), stream.waiting
+    if (lag := getattr(stream, "lag", None)) is not None:  # a server's log has no offsets to count
+        yield known.MODEL_LAG, (), lag
     asked = stream.asked
     if asked is None:
         return

@@ -31,6 +31,7 @@ from streams.apps.metric_samples import Sample
 from streams.observing import definitions
 from streams.observing.definitions import Metric
 from streams.observing.histogram import Histogram
+from streams.quota import Quota
 
 if TYPE_CHECKING:
     from faust import App
@@ -125,4 +126,9 @@ HTTP_SECONDS = _histogram(definitions.HTTP_SECONDS)
 HTTP_IN_FLIGHT = _gauge(definitions.HTTP_IN_FLIGHT)
 HTTP_STREAMS = _gauge(definitions.HTTP_STREAMS)
 WRITE_WAIT_SECONDS = _histogram(definitions.WRITE_WAIT_SECONDS)
+QUOTA_CHARGED = _counter(definitions.QUOTA_CHARGED)
+QUOTA_REFUSALS = _counter(definitions.QUOTA_REFUSALS)
+for _limit in Quota._fields:  # 0 from the start: what has grown can be told
+    QUOTA_CHARGED.labels(_limit)
+    QUOTA_REFUSALS.labels(_limit)
 SEARCH_SECONDS = _histogram(definitions.SEARCH_SECONDS)

@@ -5,37 +5,16 @@ Answers on the process's own event loop, so an answer is also a sign that the lo
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
-from typing import NamedTuple
 
 from aiohttp import web
 
+from streams.apps.listen_address import Address
 from streams.apps.metric_samples import Sample
 from streams.apps.metrics import CONTENT_TYPE, asked, exposition
 from streams.errors import ConfigurationError
 from streams.observing import definitions
 from streams.observing.readiness import Readiness
 from streams.output import json_text
-
-LOOPBACK = "127.0.0.1"
-
-
-class Address(NamedTuple):
-    """Where to listen."""
-
-    host: str
-    port: int
-
-    @classmethod
-    def parse(cls, text: str) -> "Address":
-        """`[HOST:]PORT`; without a host only this machine is answered.
-
-        Raises:
-            ConfigurationError: it is neither.
-        """
-        host, _, port = text.rpartition(":")
-        if not port.isdigit() or not 0 < int(port) < 65536:
-            raise ConfigurationError(f"metrics port: {text!r} is not [HOST:]PORT; try 9100")
-        return cls(host.strip("[]") or LOOPBACK, int(port))
 
 
 @asynccontextmanager

@@ -3,7 +3,8 @@
 See docs/kafka-tier.md.
 
 `turnfold worker` is the usual way to start it; `faust -A streams.apps.worker worker` works too
-and takes its settings from the environment alone (TURNFOLD_KAFKA_…, TURNFOLD_WORKER_…).
+and takes its settings from the environment alone (TURNFOLD_KAFKA_…, TURNFOLD_WORKER_…); it asks no
+model.
 """
 
 import json
@@ -17,28 +18,33 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
+from schemas.base import Tenant
 from sinks.generation import RESERVED
+from sinks.locations import Location
 from streams import event_loop
 from streams.errors import ConfigurationError
-from streams.extractors.naming import check_name
+from streams.extractors.naming import MODEL, check_choice
 from streams.folds.rules import Number, Rules, checked, parsed
 from streams.kafka.agents import agents
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.traced_origin import TracedOrigin
 from streams.kafka.client.admin import connected
-from streams.kafka.client.names import changelog_name, own_topics
+from streams.kafka.client.names import changelog_name, own_inputs, own_topics
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
-from streams.kafka.transport.app import App
+from streams.kafka.transport.app import SESSION_TIMEOUT, App
 from streams.kafka.transport.disk_rows import DiskRows
+from streams.kafka.transport.lanes import Lanes
 from streams.kafka.transport.layout import check
-from streams.kafka.transport.processing import LaneSettings, no_span
+from streams.kafka.transport.processing import AgentSpec, LaneSettings, no_span
 from streams.kafka.transport.rows import MemoryRows, RowStore
 from streams.kafka.transport.run import run
+from streams.llm.beside_worker import BesideWorker
 from streams.observing import traces
 from streams.pipeline.retention import ABOUT, DEFAULT_DAYS, check_days, retention_of
+from streams.quota import Quota, QuotaBytes, QuotaRecords, TenantQuota, of_settings
 from streams.settings import Settings
-from streams.topology import AGENTS
+from streams.topology import AGENTS, SESSION_AGENT
 
 log = logging.getLogger(__name__)
 
@@ -73,6 +79,15 @@ class WorkerSettings(Settings):
         str | None,
         Field(description="Name of this worker. Restarted under it, it keeps its partitions."),
     ] = None
+    session_seconds: Annotated[
+        float,
+        Field(
+            ge=6,
+            le=300,
+            description="Seconds without a sign of life from this worker until the others get its "
+            "partitions. With `instance`, a worker that is back sooner finds them as they were.",
+        ),
+    ] = SESSION_TIMEOUT
     retention_days: Annotated[
         float,
         AfterValidator(check_days),
@@ -80,10 +95,10 @@ class WorkerSettings(Settings):
     ] = DEFAULT_DAYS
     extractor: Annotated[
         str | None,
-        AfterValidator(check_name),
+        AfterValidator(check_choice),
         Field(
-            description="How to find memory in turns; plans go to write-plans. The choice is "
-            "stored; default: the stored choice."
+            description="How to find memory in turns; plans go to write-plans. llm: rules at once, "
+            "and a model in the background. The choice is stored; default: the stored choice."
         ),
     ] = None
     constants: Annotated[
@@ -115,6 +130,22 @@ class WorkerSettings(Settings):
         Path | None, Field(description="Folder of the tables (rocksdb), on a local disk.")
     ] = None
 
+    mapping: Annotated[
+        Path | None,
+        Field(
+            description="YAML file that maps events of other topics to input records "
+            "(docs/mapping.md)."
+        ),
+    ] = None
+    quota_records: QuotaRecords = 0
+    quota_bytes: QuotaBytes = 0
+    quotas: Annotated[
+        dict[Tenant, TenantQuota],
+        Field(
+            description="Tenants with a quota of their own: name -> `records`, `bytes`, as a table "
+            "or JSON. What is beyond a quota waits for the others' records (docs/quotas.md)."
+        ),
+    ] = Field(default_factory=dict)
     standbys: Annotated[
         int,
         Field(ge=0, le=9, description="Number of other workers that keep a copy of each table."),
@@ -143,6 +174,16 @@ class WorkerSettings(Settings):
         """In microseconds; None for never."""
         return retention_of(self.retention_days)
 
+    @property
+    def quota(self) -> Quota:
+        """Of all tenants but those of `quotas`."""
+        return Quota(self.quota_records, self.quota_bytes)
+
+    @property
+    def own_quotas(self) -> dict[str, Quota]:
+        """By tenant."""
+        return of_settings(self.quota, self.quotas)
+
     def rows(self, lane: str) -> RowStore:
         """The rows of a lane, by its name."""
         return MemoryRows() if self.data is None else DiskRows(self.data / self.group / lane)
@@ -152,9 +193,20 @@ def make_app(kafka: KafkaSettings, worker: WorkerSettings, traced: bool = False)
     """The Faust app of both agents. The topics have to be there: `prepare`. `traced`: batches have
     spans (`streams.observing.traces.begin` comes first)."""
     span, origin = (traces.span, TracedOrigin) if traced else (no_span, Origin)
+    own = own_topics(worker.generation)
+    plans: list[AgentSpec] = []
+    if worker.mapping is not None:
+        from streams.kafka.agents import mapped_topics
+        from streams.mapping.mapper import Mapper
+
+        own += own_inputs(worker.generation)
+        mapper = Mapper(worker.mapping)
+        plans = mapped_topics.plans(worker.group, mapper, kafka.partitions, origin)
+        kafka = kafka.beside(mapper.sources)
     return App(
         worker.group,
-        agents.plans(
+        plans
+        + agents.plans(
             worker.group,
             kafka.partitions,
             worker.retention,
@@ -162,17 +214,21 @@ def make_app(kafka: KafkaSettings, worker: WorkerSettings, traced: bool = False)
             worker.extractor,
             worker.generation,
             origin,
+            maps=worker.mapping is not None,
         ),
         bootstrap=kafka.bootstrap,
         datadir=Path(gettempdir()) / f"{worker.group}-faust",
-        broker_credentials=kafka.faust_credentials(),
+        connection=kafka.client(),
         consumer_group_instance_id=worker.instance,
+        broker_session_timeout=worker.session_seconds,
         standbys=worker.standbys,
         lane_settings=LaneSettings(
             max_records=worker.max_records,
             compression=None if worker.compression == "none" else worker.compression,
             rows=worker.rows,
-            names={topic.name: name for topic, name in own_topics(worker.generation)},
+            names={topic.name: name for topic, name in own},
+            quota=worker.quota,
+            quotas=worker.own_quotas,
             span=span,
         ),
     )
@@ -193,7 +249,14 @@ async def _prepare(kafka: KafkaSettings, worker: WorkerSettings) -> list[str]:
     if "app_id" not in worker.model_fields_set:
         await _check_name(kafka, worker)
     changelogs = agents.changelogs(worker.group, kafka.partitions)
-    own = agents.own_specs(worker.generation, kafka.partitions)
+    if worker.mapping is not None:
+        from streams.kafka.agents import mapped_topics
+        from streams.mapping.mapper import Mapper
+
+        mapper = Mapper(worker.mapping)
+        whole = kafka.beside(mapper.sources)
+        changelogs += await mapped_topics.changelogs(whole, worker.group, mapper)
+    own = agents.own_specs(worker.generation, kafka.partitions, worker.mapping is not None)
     return await ensure_topics(kafka, [*changelogs, *own])
 
 
@@ -209,6 +272,25 @@ async def _check_name(kafka: KafkaSettings, worker: WorkerSettings) -> None:
         )
 
 
+def asks_model(lanes: Lanes) -> bool | None:
+    """Whether a model makes memory, too, by what the markers say; None while no lane knows."""
+    names = {
+        lane.standing.marker.note.get("extractor", {}).get("name")
+        for lane in lanes.running()
+        if lane.plan.agent == SESSION_AGENT.name and lane.standing.marker is not None
+    }
+    return MODEL in names if names else None
+
+
+def model_beside(
+    app: App, kafka: KafkaSettings, worker: WorkerSettings, history: Location | None
+) -> BesideWorker | None:
+    """What asks the model, where the worker may have one."""
+    if worker.extractor not in (None, MODEL):
+        return None
+    return BesideWorker(kafka, worker.group, history, lambda: asks_model(app.lanes))
+
+
 def work(
     kafka: KafkaSettings,
     worker: WorkerSettings,
@@ -216,7 +298,7 @@ def work(
     beside: Callable[[App], AbstractAsyncContextManager[object] | None] = lambda app: None,
 ) -> int:
     """Prepares the topics and works until SIGTERM or SIGINT; the process's exit code. `beside`
-    lasts as long as the app: what answers /metrics."""
+    lasts as long as the app: what answers /metrics, and what asks the model."""
     created = prepare(kafka, worker)
     if created:
         log.info("created the topics %s", ", ".join(created))
@@ -229,6 +311,8 @@ def __getattr__(name: str) -> Any:
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     kafka, worker = KafkaSettings.load(), WorkerSettings.load()
+    if worker.extractor == MODEL:
+        raise ConfigurationError("only `turnfold worker` asks a model; give the extractor rules")
     prepare(kafka, worker)
     globals()["app"] = app = make_app(kafka, worker)
     return app

@@ -5,7 +5,7 @@ with Broker.start() as broker:
 """
 
 from streams.broker.cluster import Broker
-from streams.broker.config import Security
+from streams.broker.config import Security, Tokens
 from streams.broker.node import Node
 
-__all__ = ["Broker", "Node", "Security"]
+__all__ = ["Broker", "Node", "Security", "Tokens"]

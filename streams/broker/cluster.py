@@ -64,10 +64,12 @@ class Broker:
         Raises Unreachable (no Java, no jars, port taken, does not start, with the end of its log)
         or ConfigurationError (the folder is another cluster's, or its broker runs already).
         """
+        security = security or Security()
         runtime, classpath = java.find(), jars.classpath(say)
 
         def command_of(*flags: str) -> list[str]:
-            return [str(runtime), f"-Xmx{heap_mb}m", *JVM, *flags, "-cp", classpath]
+            mine = config.java_properties(security)
+            return [str(runtime), f"-Xmx{heap_mb}m", *JVM, *mine, *flags, "-cp", classpath]
 
         def train(flag: str) -> None:
             cls._train(command_of(*SHORT_LIVED, flag))
@@ -76,7 +78,6 @@ class Broker:
         command = command_of(*flags)
         folder = keep.resolve() if keep else Path(tempfile.mkdtemp(prefix="turnfold-broker-"))
         try:
-            security = security or Security()
             broker = cls._made(folder, nodes, port, security.listeners(), kept=keep is not None)
             for node in broker.nodes:
                 node.tied = tied

@@ -17,12 +17,15 @@ PROTOCOLS = {
     "CONTROLLER": "PLAINTEXT",
     "SASL": "SASL_PLAINTEXT",
     "TLS": "SSL",
+    "SERVER_TLS": "SSL",
     "SASL_TLS": "SASL_SSL",
     "PROXIED": "PLAINTEXT",
 }
+OAUTH = "org.apache.kafka.common.security.oauthbearer"
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
-SCRAM_MECHANISM = "SCRAM-SHA-512"
+CALLBACK = "sasl.server.callback.handler.class"
+SCRAM_MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 SHORT_LIVED = {"broker.session.timeout.ms": 3_000, "broker.heartbeat.interval.ms": 500}
 """A third of the defaults: a node that was killed is missed after the session, and is not let in
 again before."""
@@ -35,14 +38,19 @@ class Security:
 
     `users` (name → password) opens SASL with PLAIN and SCRAM-SHA-512. `certificate` (a PEM file of
     the private key in PKCS 8 and the chain) opens TLS, for clients of `authority` alone if that is
-    given; with users also SASL_TLS. `advertised` opens PROXIED, which tells clients that node i is
-    to be found at port `advertised[i]`: that of a proxy in front of it.
+    given, and SERVER_TLS for those without a certificate, too; with users also SASL_TLS, which
+    takes SCRAM-SHA-256 as well, and OAUTHBEARER where there are `tokens`. `advertised` opens
+    PROXIED, which tells clients that node i is to be found at port `advertised[i]`: that of a proxy
+    in front of it. `guarded`: only who has an ACL may do something; who comes in by PLAINTEXT may
+    do everything.
     """
 
     users: Mapping[str, str] = field(default_factory=dict)
     certificate: Path | None = None
     authority: Path | None = None
     advertised: Sequence[int] = ()
+    tokens: "Tokens | None" = None
+    guarded: bool = False
 
     def __post_init__(self) -> None:
         for text in (*self.users, *self.users.values()):
@@ -56,9 +64,24 @@ class Security:
             "CONTROLLER",
             *(("SASL",) if self.users else ()),
             *(("TLS",) if self.certificate else ()),
+            *(("SERVER_TLS",) if self.certificate and self.authority else ()),
             *(("SASL_TLS",) if self.users and self.certificate else ()),
             *(("PROXIED",) if self.advertised else ()),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Which OAuth tokens are good: `keys`, a file of their issuer's public keys (JWKS)."""
+
+    keys: Path
+    issuer: str
+    audience: str
+
+    @property
+    def url(self) -> str:
+        """Of the keys."""
+        return self.keys.resolve().as_uri()
 
 
 def server_properties(
@@ -107,6 +130,7 @@ def server_properties(
         **(SHORT_LIVED if short_lived else {}),
         **_sasl(security),
         **_tls(security),
+        **_acls(security),
     }
     return "".join(f"{name}={value}\n" for name, value in settings.items())
 
@@ -119,12 +143,31 @@ def _sasl(security: Security) -> dict[str, str]:
     if not security.users:
         return {}
     users = " ".join(f'user_{name}="{word}"' for name, word in security.users.items())
-    settings = {"sasl.enabled.mechanisms": f"PLAIN,{SCRAM_MECHANISM}"}
-    for listener in ("sasl", "sasl_tls"):
-        scram = f"listener.name.{listener}.{SCRAM_MECHANISM.lower()}.sasl.jaas.config"
-        settings[f"listener.name.{listener}.plain.sasl.jaas.config"] = f"{PLAIN} required {users};"
-        settings[scram] = f"{SCRAM} required;"
+    modules = {"PLAIN": f"{PLAIN} required {users};", "SCRAM-SHA-512": f"{SCRAM} required;"}
+    settings = _listener("sasl", modules)
+    modules["SCRAM-SHA-256"] = modules["SCRAM-SHA-512"]
+    if security.tokens:
+        modules["OAUTHBEARER"] = f"{OAUTH}.OAuthBearerLoginModule required;"
+        settings[f"listener.name.sasl_tls.oauthbearer.{CALLBACK}"] = (
+            f"{OAUTH}.OAuthBearerValidatorCallbackHandler"
+        )
+    settings |= _listener("sasl_tls", modules)
+    if security.tokens:
+        settings |= {
+            "sasl.oauthbearer.jwks.endpoint.url": security.tokens.url,
+            "sasl.oauthbearer.expected.issuer": security.tokens.issuer,
+            "sasl.oauthbearer.expected.audience": security.tokens.audience,
+        }
     return settings
+
+
+def _listener(name: str, modules: Mapping[str, str]) -> dict[str, str]:
+    """The login modules of a listener, by the mechanism."""
+    prefix = f"listener.name.{name}"
+    return {f"{prefix}.sasl.enabled.mechanisms": ",".join(modules)} | {
+        f"{prefix}.{mechanism.lower()}.sasl.jaas.config": module
+        for mechanism, module in modules.items()
+    }
 
 
 def _tls(security: Security) -> dict[str, str]:
@@ -143,10 +186,27 @@ def _tls(security: Security) -> dict[str, str]:
     return settings
 
 
+def _acls(security: Security) -> dict[str, str]:
+    if not security.guarded:
+        return {}
+    return {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+    }
+
+
+def java_properties(security: Security) -> list[str]:
+    """Java's own options: Kafka only reads keys from URLs that are named there."""
+    if not security.tokens:
+        return []
+    return [f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={security.tokens.url}"]
+
+
 def scram_arguments(security: Security) -> list[str]:
     """What `StorageTool format` needs so that the users can log in by SCRAM."""
     return [
         part
         for name, word in security.users.items()
-        for part in ("--add-scram", f"{SCRAM_MECHANISM}=[name={name},password={word}]")
+        for mechanism in SCRAM_MECHANISMS
+        for part in ("--add-scram", f"{mechanism}=[name={name},password={word}]")
     ]

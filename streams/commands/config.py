@@ -1,8 +1,7 @@
 """The commands `config …`: which settings hold, and where each comes from."""
 
 import os
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,13 +9,14 @@ from typing import Any, NamedTuple
 import click
 
 from streams import configuration, output
+from streams.apps.listen_address import Address
 from streams.commands import options
 from streams.configuration import COMMON, FAMILIES, SECRETS
 from streams.errors import ConfigurationError
+from streams.private import umask_of
 
-HIDDEN = "***"
 DEFAULT = "default"
-_PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
+OPEN_SECRET = "holds a secret, and other accounts can read it"
 
 
 class Setting(NamedTuple):
@@ -50,31 +50,31 @@ def show(every: bool, as_json: bool) -> None:
     turnfold config show --all --json
     """
     file = configuration.find(click.get_current_context().find_root().params["config"])
-    given = {name.upper(): value for name, value in os.environ.items()}
-    settings = [_as_set(one, given.get(one.variable)) for one in default_settings()]
+    settings = settings_as_set()
     shown = [one for one in settings if every or one.source != DEFAULT]
-    problems = list(_problems(file, settings))
-    missing = {name: one.extra for name, one in FAMILIES.items() if not _class(name)}
+    wrong, warnings = list(problems(settings)), list(_warnings(file, settings))
+    missing = {name: one.extra for name, one in FAMILIES.items() if not class_of(name)}
     if as_json:
         output.say_json(
             {
                 "file": str(file) if file else None,
                 "settings": [one._asdict() for one in shown],
                 "needs_extra": missing,
-                "problems": problems,
+                "problems": wrong,
+                "warnings": warnings,
             }
         )
     else:
         rows = [{"setting": one.name, "value": one.value, "from": one.source} for one in shown]
         if rows:
             output.table(rows, ["setting", "value", "from"])
-        else:
+        elif not wrong:
             output.say(f"nothing is set: all have their defaults; set them in {configuration.FILE}")
     for family, extra in missing.items():
         output.note(f"turnfold: [{family}] is not shown: it needs the extra {extra!r}")
-    for problem in problems:
-        output.note(f"turnfold: {problem}")
-    if problems:
+    for said in (*wrong, *warnings):
+        output.note(f"turnfold: {said}")
+    if wrong:
         raise click.exceptions.Exit(ConfigurationError.exit_code)
 
 
@@ -90,14 +90,26 @@ def default_settings() -> list[Setting]:
     ]
 
 
+def settings_as_set() -> list[Setting]:
+    """Every setting as the environment gives it now, into which the file was read."""
+    return [_as_set(one, _given(one)) for one in default_settings()]
+
+
 def _fields(family: str) -> Iterator[tuple[str, str | None, str]]:
     """Name, default as text, meaning."""
-    cls = _class(family)
+    cls = class_of(family)
     for name, field in cls.model_fields.items() if cls else ():
         default = None if field.is_required() else field.get_default(call_default_factory=True)
         about = field.description or ""
         required = "Required. " if field.is_required() else ""
         yield name, None if default is None else _plain(default), required + about
+
+
+def _given(setting: Setting) -> str | None:
+    """What the environment gives. Names of families may be in any case, as pydantic has it."""
+    if "." not in setting.name:
+        return os.environ.get(setting.variable)
+    return {name.upper(): value for name, value in os.environ.items()}.get(setting.variable)
 
 
 def _variable(name: str) -> str:
@@ -111,16 +123,14 @@ def _as_set(setting: Setting, given: str | None) -> Setting:
         return setting
     place = configuration.name_of(setting.variable)
     source = place.removesuffix(f": {setting.name}") if place != setting.variable else "environment"
-    secret = SECRETS.search(setting.variable)
-    value = HIDDEN if secret else _PASSWORD.sub(f"{HIDDEN}@", given)
-    return setting._replace(value=value, source=source)
+    return setting._replace(value=configuration.shown(setting.variable, given), source=source)
 
 
 def _plain(value: Any) -> str:
     return str(value) if isinstance(value, str | Path) else output.json_text(value, indent=0)
 
 
-def _class(family: str) -> Any:
+def class_of(family: str) -> Any:
     """The class of a family's settings; None: its extra is not installed."""
     module, name = FAMILIES[family].settings.split(":")
     try:
@@ -131,11 +141,19 @@ def _class(family: str) -> Any:
         return None
 
 
-def _problems(file: Path | None, settings: list[Setting]) -> Iterator[str]:
+def problems(settings: list[Setting]) -> Iterator[str]:
     """What a command that uses the setting would refuse. A family that asks for a setting, as the
     model's address, is not asked unless one of it is set."""
+    for one in settings:
+        if (check := CHECKS.get(one.name)) and (given := os.environ.get(one.variable)):
+            try:
+                check(given)
+            except ConfigurationError as error:
+                yield str(error)
+            except (ValueError, click.BadParameter) as error:
+                yield f"{configuration.name_of(one.variable)}: {error}"
     for family in FAMILIES:
-        cls = _class(family)
+        cls = class_of(family)
         if cls is None:
             continue
         is_set = any(
@@ -146,9 +164,41 @@ def _problems(file: Path | None, settings: list[Setting]) -> Iterator[str]:
                 cls.load()
             except ConfigurationError as error:
                 yield str(error)
+
+
+def _choice(given: str) -> None:
+    if given not in ("text", "json"):
+        raise ValueError("neither text nor json")
+
+
+CHECKS: dict[str, Callable[[str], object]] = {
+    "log_format": _choice,
+    "traces": lambda given: click.BOOL.convert(given, None, None),
+    "metrics_port": Address.parse,
+    "metrics_guarded": lambda given: click.BOOL.convert(given, None, None),
+    "umask": umask_of,
+}
+"""Of the settings without a family that are read by options."""
+
+
+def _warnings(file: Path | None, settings: list[Setting]) -> Iterator[str]:
+    """What no command refuses, and somebody may not have meant."""
+    known = {one.variable for one in settings} | configuration.NO_SETTINGS
+    families = tuple(f"{configuration.PREFIX}{name.upper()}_" for name in FAMILIES)
+    for name in sorted(os.environ):
+        if name.startswith(configuration.PREFIX) and name not in known:
+            if name.startswith(families):  # told where the family is read
+                continue
+            said = configuration.unknown(name, sorted(known))
+            yield f"{name}: ignored: {said}"
+    if file and has_open_secret(file, settings):
+        yield f"{file}: {OPEN_SECRET}; chmod 600 {file}"
+
+
+def has_open_secret(file: Path, settings: list[Setting]) -> bool:
+    """Whether other accounts can read a secret in the file."""
     has_secret = any(
         SECRETS.search(one.variable) and one.source not in (DEFAULT, "environment")
         for one in settings
     )
-    if file and has_secret and configuration.is_open_to_others(file):
-        yield f"{file}: holds a secret, and other accounts can read it; chmod 600 {file}"
+    return has_secret and configuration.is_open_to_others(file)

@@ -1,9 +1,8 @@
 """The command `context`: what an agent should know of a user before it answers."""
 
-from pathlib import Path
-
 import click
 
+from sinks.locations import Location
 from streams import output
 from streams.commands import options
 from streams.commands.query_commands import asked_at
@@ -11,7 +10,8 @@ from streams.commands.query_commands import asked_at
 
 @click.command()
 @options.argument("user_id", help="Id of the user.")
-@options.asked_folder
+@options.asked_history
+@options.search_folder
 @click.option("--query", help="The user's question; turns about it are recalled.")
 @click.option("--session", help="Current session: what was decided in it is shown.")
 @click.option("--max-tokens", type=int, default=800, show_default=True, help="Token budget.")
@@ -30,7 +30,7 @@ from streams.commands.query_commands import asked_at
 @options.fails_in_a_line
 def context(
     user_id: str,
-    history: Path,
+    history: Location,
     query: str | None,
     session: str | None,
     max_tokens: int,

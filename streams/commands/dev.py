@@ -21,7 +21,6 @@ from streams.extractors.naming import MODEL, NAMES
 @click.option(
     "--partitions",
     type=click.IntRange(1, 10_000),
-    default=4,
     help="Partitions of each topic. Default: 4.",
 )
 @click.option(
@@ -30,6 +29,7 @@ from streams.extractors.naming import MODEL, NAMES
     default=8400,
     help="Port of the HTTP API and the inspector on localhost. Default: 8400; 0: any free port.",
 )
+@options.topic_prefix
 @click.option(
     "--bootstrap",
     metavar="HOST:PORT",
@@ -53,7 +53,7 @@ def dev(
     history: Path,
     kafka: Path | None,
     port: int | None,
-    partitions: int,
+    partitions: int | None,
     http: int,
     bootstrap: str | None,
     extractor: str | None,

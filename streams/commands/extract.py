@@ -3,11 +3,11 @@
 import asyncio
 import signal
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
 
+from sinks.locations import Location
 from streams import event_loop, output
 from streams.commands import options
 
@@ -16,9 +16,10 @@ from streams.commands import options
 @click.option(
     "--history",
     envvar="TURNFOLD_HISTORY",
-    type=options.FOLDER,
-    help="Folder of the history. Its turns are read; its memory is shown to the model.",
+    type=options.LOCATION,
+    help="Folder of the history, or its URL. Its turns are read; its memory is shown to the model.",
 )
+@options.topic_prefix
 @click.option(
     "--bootstrap",
     metavar="HOST:PORT",
@@ -53,7 +54,7 @@ from streams.commands import options
 @options.observed
 @options.fails_in_a_line
 def extract(
-    history: Path | None,
+    history: Location | None,
     bootstrap: str | None,
     group: str | None,
     latest: bool,
@@ -116,7 +117,7 @@ def load_settings(**given: Any) -> Any:
     return LlmSettings.load(**given)
 
 
-def ask(history: Path, settings: Any, again: bool = False) -> dict[str, Any]:
+def ask(history: Location, settings: Any, again: bool = False) -> dict[str, Any]:
     """Asks the model about what it was not asked about yet; the counts."""
     from streams.llm.files import extract as run
     from streams.progress import progress_bar
@@ -127,7 +128,12 @@ def ask(history: Path, settings: Any, again: bool = False) -> dict[str, Any]:
 
 
 def _stream(
-    bootstrap: str, settings: Any, group: str | None, history: Path | None, latest: bool, once: bool
+    bootstrap: str,
+    settings: Any,
+    group: str | None,
+    history: Location | None,
+    latest: bool,
+    once: bool,
 ) -> Any:
     from sinks.root import find_root
     from streams.kafka.client.settings import KafkaSettings

@@ -1,5 +1,6 @@
 """Memory made again beside the live one: `backfill`, `diff`, `promote`, `rollback` and more."""
 
+import re
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -7,12 +8,15 @@ from typing import Any
 import click
 
 from sinks.locations import Location, is_url, location_of
+from sinks.object_store import ObjectPath
 from streams import event_loop, output
 from streams.commands import options
 from streams.errors import ConfigurationError, UsageError
 from streams.extractors.naming import NAMES, version_of
 
 SHOWN = 100  # characters of a value in a sample
+COUNTED = ("read", "applied", "duplicate", "dead", "left_out")
+MOST_PARTS = 10_000
 
 
 class _Day(click.ParamType):
@@ -26,9 +30,36 @@ class _Day(click.ParamType):
             self.fail(f"{value!r} is not a date such as 2026-01-31", param, ctx)
 
 
+class _Part(click.ParamType):
+    name = "i/N"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """0/4 to 3/4."""
+        from streams.generations.in_parts import Part
+
+        found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", value)
+        if found is None:
+            self.fail(f"{value!r} is not a part such as 0/4", param, ctx)
+        part = Part(*map(int, found.groups()))
+        if not 1 <= part.of <= MOST_PARTS:
+            self.fail(f"{value!r}: N must be 1 to {MOST_PARTS}", param, ctx)
+        if part.number >= part.of:
+            self.fail(
+                f"{value!r} is out of range: the first part is 0/{part.of}, the last "
+                f"{part.of - 1}/{part.of}", param, ctx
+            )  # fmt: skip
+        return part
+
+
 @click.command()
-@options.history
+@options.located_history
 @click.option("--generation", "name", required=True, help="Name of the new generation.")
+@options.work_folder
+@click.option(
+    "--part",
+    type=_Part(),
+    help="Fold one of N parts, 0/N to N-1/N, each by a command of its own (docs/backfill.md).",
+)
 @click.option(
     "--extractor",
     type=click.Choice(NAMES),
@@ -47,8 +78,9 @@ class _Day(click.ParamType):
 @options.as_json
 @options.fails_in_a_line
 def backfill(
-    history: Path,
+    history: Location,
     name: str,
+    part: Any,
     extractor: str | None,
     without: tuple[str, ...],
     first: date | None,
@@ -65,6 +97,7 @@ def backfill(
     """
     from streams.files.manifest import Settings
     from streams.files.manifest import as_json as said
+    from streams.generations import in_store
     from streams.generations.rebuild import backfill as rebuild
     from streams.progress import progress_bar
 
@@ -78,15 +111,54 @@ def backfill(
         last=last,
         constants=constants,
     )
+    if part is not None:
+        if not isinstance(history, Path):
+            raise ConfigurationError(
+                f"{history}: --part does not work on an object store yet: leave it out, and one "
+                "command folds all, on as many cores as it finds"
+            )
+        _backfill_part(history, name, settings, part, as_json)
+        return
     with progress_bar() as progress:
-        made = rebuild(history, name, settings, progress)
+        if isinstance(history, Path):
+            made = rebuild(history, name, settings, progress)
+        else:
+            made = in_store.backfill_in_store(history, name, settings, progress)
     if as_json:
         output.say_json(said(made))
         return
-    for what in ("read", "applied", "duplicate", "dead", "left_out"):
+    for what in COUNTED:
         output.say_count(what, made.counts.get(what, 0))
     output.say_count("seconds", made.seconds)
     output.note(f"turnfold diff live {name} --history {history} says what would change")
+
+
+def _backfill_part(history: Path, name: str, settings: Any, part: Any, as_json: bool) -> None:
+    from streams.files.manifest import as_json as said
+    from streams.generations.begin import still_missing
+    from streams.generations.in_parts import backfill_part
+    from streams.progress import progress_bar
+
+    def waits() -> None:
+        output.note("waiting for another part, which prepares or completes the generation")
+
+    with progress_bar() as progress:
+        made, counts = backfill_part(history, name, settings, part, progress, waits)
+    if as_json:
+        output.say_json(said(made) | {"part": str(part), "part_counts": counts})
+        return
+    if counts is None:
+        output.note(f"part {part} had been folded before: nothing was done")
+    else:
+        for what in COUNTED[:-1]:
+            output.say_count(what, counts.get(what, 0))
+    if made.ended_at is None:
+        output.note(f"part {part} is folded; {still_missing(made)}")
+    else:
+        output.note(
+            f"generation {name} is complete; turnfold diff live {name} --history {history} says "
+            "what would change"
+        )
 
 
 @click.command()
@@ -195,11 +267,11 @@ _behind = click.option(
 
 @click.command()
 @options.argument("name", help="The generation to make live.")
-@options.history
+@options.located_history
 @_behind
 @options.as_json
 @options.fails_in_a_line
-def promote(name: str, history: Path, behind: bool, as_json: bool) -> None:
+def promote(name: str, history: Location, behind: bool, as_json: bool) -> None:
     """Make a generation live. All commands and servers then read it.
 
     The generation first reads what was added since its backfill, so nothing is lost. Refused while
@@ -211,11 +283,11 @@ def promote(name: str, history: Path, behind: bool, as_json: bool) -> None:
 
 
 @click.command()
-@options.history
+@options.located_history
 @_behind
 @options.as_json
 @options.fails_in_a_line
-def rollback(history: Path, behind: bool, as_json: bool) -> None:
+def rollback(history: Location, behind: bool, as_json: bool) -> None:
     """Make the previous generation live again. It first reads what was added since."""
     from streams.generations.switching import rollback as switch
 
@@ -240,26 +312,30 @@ def generations() -> None:
 
 
 @generations.command("list")
-@options.history
+@options.located_history
 @options.as_json
 @options.fails_in_a_line
-def generations_list(history: Path, as_json: bool) -> None:
+def generations_list(history: Location, as_json: bool) -> None:
     """List generations: how each was made and its size on disk.
 
     Own bytes are freed when the generation is dropped; shared bytes belong to several generations.
     """
+    from streams.generations.begin import missing_said
     from streams.generations.switching import listed
 
     found = listed(history)
     if as_json:
         output.say_json(found)
-    else:
-        output.table(found, ["name", "role", "stage", "extractor", "own_bytes", "shared_bytes"])
+        return
+    output.table(found, ["name", "role", "stage", "extractor", "own_bytes", "shared_bytes"])
+    for one in found:
+        if one["missing_parts"]:
+            output.say(f"{one['name']}: parts {missing_said(one['missing_parts'])}")
 
 
 @generations.command("drop")
 @options.argument("name", help="A generation that is not live.")
-@options.history
+@options.located_history
 @options.bootstrap
 @click.option(
     "--app-id",
@@ -273,7 +349,7 @@ def generations_list(history: Path, as_json: bool) -> None:
 @options.fails_in_a_line
 def generations_drop(
     name: str,
-    history: Path,
+    history: Location,
     bootstrap: str | None,
     app_id: str,
     keep_topics: bool,
@@ -287,6 +363,7 @@ def generations_drop(
     Example: turnfold generations drop new --history memory --bootstrap localhost:9092
     """
     from sinks.root import find_root, is_shared
+    from streams.generations import desk
     from streams.generations.switching import dropping, mark_dropped
 
     removed: dict[str, list[str]] = {"groups": [], "topics": []}
@@ -301,6 +378,8 @@ def generations_drop(
             if found:
                 event_loop.run(remove(settings, found))
             removed = {key: [one.name for one in some] for key, some in found._asdict().items()}
+    if isinstance(history, ObjectPath):
+        desk.remove(find_root(history), name)
     if as_json:
         was_there = {} if folder is not None else {"was_there": False}
         of_kafka_too = {key: some for key, some in removed.items() if some}
@@ -316,20 +395,17 @@ def generations_drop(
         output.note(f"what it has in Kafka stays: turnfold reset {app_id} --generation {name}")
 
 
-def _in_kafka(name: str, folder: Path, bootstrap: str | None, app_id: str) -> Any:
+def _in_kafka(name: str, folder: Location, bootstrap: str | None, app_id: str) -> Any:
     """How Kafka is reached, and what a generation has there: of its workers and of its sinks."""
-    from sinks.shared import owner_of
+    from sinks.shared import check_cluster, owner_of
     from streams.kafka.client.settings import KafkaSettings
-    from streams.kafka.tools.leftovers import check_no_members, find, topics_of
+    from streams.kafka.tools.leftovers import check_no_members, find, topics_of, topics_of_mapping
 
     settings = KafkaSettings.load(bootstrap=bootstrap)
     owner = owner_of(folder)
     groups = [f"{app_id}.{name}", f"{owner['sink']}.{name}"]
-    cluster, found = event_loop.run(find(settings, groups, topics_of(app_id, name)))
-    if cluster != owner["cluster"]:
-        raise ConfigurationError(
-            f"{folder}: its rows are from the cluster {owner['cluster']}; {settings.bootstrap} is "
-            f"of {cluster}. Name the right one with --bootstrap, or --keep-topics"
-        )
+    topics = topics_of(app_id, name) + topics_of_mapping(name)
+    cluster, found = event_loop.run(find(settings, groups, topics))
+    check_cluster(folder, owner, cluster, "Name the right one with --bootstrap, or --keep-topics")
     check_no_members(found)
     return settings, found

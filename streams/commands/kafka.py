@@ -72,6 +72,7 @@ def sink(
     Example: turnfold sink --bootstrap localhost:9092 --history memory
     """
     from sinks.generation import RESERVED, folder_of
+    from sinks.locations import make_folder
     from sinks.root import open_root
     from streams.kafka.client import outages
     from streams.kafka.client.settings import KafkaSettings
@@ -87,13 +88,8 @@ def sink(
     if generation is not None:
         if generation in RESERVED:
             raise click.UsageError(f"--generation {generation}: reserved; choose another name")
-        if not isinstance(history, Path):
-            raise click.UsageError(
-                "--generation: a generation in an object store cannot be promoted yet; sink "
-                "this one into a folder (docs/object-stores.md)"
-            )
         history = folder_of(open_root(history), generation)
-        history.parent.mkdir(exist_ok=True)
+        make_folder(history.parent)
     began = time.monotonic()
     counts = event_loop.run(_sink(settings, history, wanted, constants, observing))
     _say_counts({**counts, "seconds": round(time.monotonic() - began, 3)}, as_json)
@@ -203,6 +199,79 @@ def lag(bootstrap: str | None, groups: tuple[str, ...], as_json: bool) -> None:
 
 
 @click.command()
+@options.bootstrap
+@click.option("--app-id", help="App id of the workers. Default: turnfold.")
+@click.option("--generation", metavar="NAME", help="Also the topics of this generation.")
+@click.option(
+    "--partitions", type=click.IntRange(1), help="Partitions that each topic must have. Default: 4."
+)
+@click.option(
+    "--commands", is_flag=True,
+    help="Print the commands of Kafka's tools that make missing topics and correct settings.",
+)  # fmt: skip
+@options.as_json
+@options.fails_in_a_line
+def topics(
+    bootstrap: str | None,
+    app_id: str | None,
+    generation: str | None,
+    partitions: int | None,
+    commands: bool,
+    as_json: bool,
+) -> None:
+    """Check the topics that this installation needs.
+
+    Existing topics are used as they are if their settings allow it. For each one that cannot be
+    used, the setting is shown, with what it is and what it must be; the exit code is then 3. The
+    first worker creates missing topics, if it may. Nothing is changed here.
+
+    \b
+    turnfold topics --topic-prefix acme.
+    turnfold topics --topic-prefix acme. --commands > for-the-administrator.sh
+    """
+    from streams.apps.worker import WorkerSettings
+    from streams.kafka.client.settings import KafkaSettings
+    from streams.kafka.tools.topics import topics as of
+
+    settings = KafkaSettings.load(bootstrap=bootstrap, partitions=partitions)
+    worker = WorkerSettings.load(app_id=app_id, generation=generation)
+    found = event_loop.run(of(settings, worker.app_id, worker.generation))
+    wrong = [f"topic {one.name}: {diff.setting} is {diff.found}, must be {diff.expected}"
+             for one in found for diff in one.wrong]  # fmt: skip
+    if as_json:
+        output.say_json([
+            {"topic": one.spec.name, "name": one.name, "state": one.state,
+             "partitions": one.there.partitions if one.there else None,
+             "wrong": [diff._asdict() for diff in one.wrong]}
+            for one in found
+        ])  # fmt: skip
+    elif commands:
+        for one in found:
+            for line in one.commands(settings.bootstrap):
+                output.say(line)
+    else:
+        output.table(
+            [
+                {"topic": one.name, "state": one.state,
+                 "partitions": one.there.partitions if one.there else None,
+                 "cleanup.policy": one.spec.exact["cleanup.policy"]}
+                for one in found
+            ],
+            ["topic", "state", "partitions", "cleanup.policy"],
+        )  # fmt: skip
+    for line in [] if as_json else wrong:
+        output.note(line)
+    missing = sum(one.there is None for one in found)
+    if missing and not (as_json or commands):
+        output.note(
+            f"{missing} topics are missing: the first worker creates them, if the broker lets it; "
+            "--commands prints how an administrator does"
+        )
+    if wrong:
+        raise click.exceptions.Exit(3)
+
+
+@click.command()
 @options.argument("app_id", help="App id of the workers: their consumer group.")
 @options.bootstrap
 @click.option("--generation", metavar="NAME", help="Remove only what belongs to this generation.")
@@ -224,11 +293,17 @@ def reset(
     """
     from streams.apps.worker import WorkerSettings
     from streams.kafka.client.settings import KafkaSettings
-    from streams.kafka.tools.leftovers import check_no_members, find, remove, topics_of
+    from streams.kafka.tools.leftovers import (
+        check_no_members,
+        find,
+        remove,
+        topics_of,
+        topics_of_mapping,
+    )
 
     told = WorkerSettings.load(app_id=app_id, generation=generation)
     settings = KafkaSettings.load(bootstrap=bootstrap)
-    own = topics_of(told.app_id, told.generation)
+    own = topics_of(told.app_id, told.generation) + topics_of_mapping(told.generation)
     _, found = event_loop.run(find(settings, [told.group], own))
     if yes:
         check_no_members(found)
@@ -274,7 +349,11 @@ def reset(
     help="Only letters with this reason. Can be repeated.",
 )
 @options.any_tenant
+@options.mapping
 @click.option("--again", is_flag=True, help="Also letters that were replayed and refused again.")
+@click.option(
+    "--elsewhere", is_flag=True, help="Also to another cluster or prefix than the history's."
+)
 @click.option("--dry-run", is_flag=True, help="Count the letters; send nothing.")
 @options.as_json
 @options.fails_in_a_line
@@ -285,7 +364,9 @@ def replay(
     from_topic: bool,
     reasons: tuple[str, ...],
     tenant: str | None,
+    mapping: Path | None,
     again: bool,
+    elsewhere: bool,
     dry_run: bool,
     as_json: bool,
 ) -> None:
@@ -297,30 +378,43 @@ def replay(
     sent a second time, and may become a second dead letter. Letters whose bytes were not kept
     (images, withheld text) are sent only if --reason names their reason.
 
-    Example: turnfold dlq replay --history memory --reason invalid
+    With --mapping the letters of a platform's own topics and files are mapped again, and what they
+    become is sent; nothing is sent to a platform's topic.
+
+    \b
+    turnfold dlq replay --history memory --reason invalid
+    turnfold dlq replay --history memory --mapping chat.yaml
     """
+    from sinks.root import is_shared
     from streams.kafka.client import outages
     from streams.kafka.client.settings import KafkaSettings
     from streams.kafka.tools.dead_letters import of_history, of_topic
-    from streams.kafka.tools.replay import chosen, refused_again
+    from streams.kafka.tools.replay import check_owner, chosen, refused_again
     from streams.kafka.tools.replay import replay as send
 
     logs.log_to_stderr(libraries=False)
     outages.watch()
     settings = KafkaSettings.load(bootstrap=bootstrap)
+    mapper = None
+    if mapping is not None:
+        from streams.mapping.mapper import Mapper
+
+        mapper = Mapper(mapping)
     if from_topic:
         every = event_loop.run(of_topic(settings, tenant))
     elif history is not None:
         every = of_history(history, tenant)
+        if not (dry_run or elsewhere) and is_shared(history):
+            event_loop.run(check_owner(history, settings))
     else:
         raise click.UsageError("--history DIR or --from-topic is required")
     came_back: set[str] = set()
     if not (from_topic or dry_run):  # the history has them some seconds later
         came_back = refused_again(event_loop.run(of_topic(settings, tenant)))
-    found, passed = chosen(every, reasons, again, letters, came_back)
+    found, passed = chosen(every, reasons, again, letters, came_back, mapper)
     counts = {"sent": 0, "too_large": 0, "withheld": 0}
     if found and not dry_run:
-        counts = event_loop.run(send(found, settings))
+        counts = event_loop.run(send(found, settings, mapper, output.note))
     _say_counts({"chosen": len(found), **counts, **dict(sorted(passed.items()))}, as_json)
 
 

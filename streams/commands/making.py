@@ -32,6 +32,7 @@ DEMO_PORT = 8400
     "Default: the stored choice, at first none.",
 )
 @options.retention
+@options.mapping
 @click.option(
     "--strict",
     is_flag=True,
@@ -44,6 +45,7 @@ def run(
     history: Path,
     extractor: str | None,
     retention_days: float | None,
+    mapping: Path | None,
     strict: bool,
     as_json: bool,
 ) -> None:
@@ -52,7 +54,9 @@ def run(
     A second run of the same file continues where the first one ended. A run that was killed can
     be started again: no record is lost or counted twice.
 
-    Example: turnfold run turns.ndjson.gz --history memory
+    \b
+    turnfold run turns.ndjson.gz --history memory
+    turnfold run events.ndjson --mapping chat.yaml --history memory
     """
     from sinks.generation import find_tables
     from streams.extractors.naming import named
@@ -62,6 +66,13 @@ def run(
     from streams.folds.rules import Rules
     from streams.progress import progress_bar
 
+    mapped: dict[str, Any] = {}
+    first: list[str] = []
+    if mapping is not None:
+        from streams.mapping.mapper import Mapper
+
+        mapper = Mapper(mapping)
+        mapped["decoder"] = lambda file: _noting(mapper.for_file(file).decode, first)
     if extractor == MODEL:
         load_settings()  # before anything is made
     chosen: Choice | None = None
@@ -85,18 +96,26 @@ def run(
                 choose=choose,
                 retention_days=retention_days,
                 progress=progress,
+                **mapped,
             )
         except local.Truncated as error:
-            _say_counts(error.counts | _told(chosen, rules), as_json)
+            _say_counts(_with_skipped(error.counts, mapping) | _told(chosen, rules), as_json)
             _say_refused(error.counts, history)
             raise
+    counts = _with_skipped(counts, mapping)
     try:
         counts |= {"model": ask(history, model)} if model else {}
     finally:
         _say_counts(counts | _told(chosen, rules), as_json)
     unfinished = counts.get("unfinished", {})
     if not counts["read"] and not unfinished:
-        _say_nothing_new(counts, history)
+        _say_nothing_new(counts, history, mapping)
+    if mapping is not None and counts["read"] and counts["read"] == counts["skipped"]:
+        output.note(
+            f"warning: no rule of {mapping} takes any event; the first is {first[0]}. A text in "
+            "`when` has single quotes: kind == 'message'. To try rules out: "
+            f"turnfold map {quote(str(mapping))} --sample FILE"
+        )
     for file, size in unfinished.items():
         output.note(
             f"{file}: its last line, {size} bytes so far, is not a whole record yet; the next run "
@@ -121,11 +140,39 @@ def _told(chosen: Any, rules: Any) -> dict[str, Any]:
     return {**made_by, **({"constants": changed} if changed else {})}
 
 
-def _say_nothing_new(counts: dict[str, Any], history: Path) -> None:
-    if counts.get("read_before"):
+def _noting(decode: Any, first: list[str]) -> Any:
+    """The same decoder, which notes the place of the first event that was skipped."""
+
+    def noting(line: bytes, place: tuple[str, int, int]) -> Any:
+        found = decode(line, place)
+        if not first and found == "skipped":
+            first.append(":".join(map(str, place)))
+        return found
+
+    return noting
+
+
+def _with_skipped(counts: dict[str, Any], mapping: Path | None) -> dict[str, Any]:
+    """The counts of a run; with a mapping also how many were skipped, if it is none."""
+    if mapping is None:
+        return counts
+    from streams.files.local import OUTCOMES
+
+    ended = {name: counts[name] for name in ("read", *OUTCOMES)}
+    return {**ended, "skipped": 0, **counts}
+
+
+def _say_nothing_new(counts: dict[str, Any], history: Path, mapping: Path | None) -> None:
+    if counts.get("read_before") and mapping is not None:
         output.note(
-            "nothing new: a file is read from where the last run ended; to fold it again, "
-            f"otherwise: turnfold backfill --history {quote(str(history))} --generation NAME"
+            "nothing new: a file is read from where the last run ended, also with another mapping. "
+            "To map it anew, fold it into a new history: turnfold run FILES --mapping "
+            f"{quote(str(mapping))} --history NEW"
+        )
+    elif counts.get("read_before"):
+        output.note(
+            "nothing new: a file is read from where the last run ended; to fold it anew, with "
+            f"other rules: turnfold backfill --history {quote(str(history))} --generation NAME"
         )
     else:
         output.note("the input holds no record")

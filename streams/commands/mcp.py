@@ -1,9 +1,9 @@
 """The command `mcp`."""
 
-from pathlib import Path
-
 import click
+from click.core import ParameterSource
 
+from sinks.locations import Location
 from streams.commands import options
 from streams.errors import UsageError
 from streams.extractors.naming import NAMES
@@ -15,9 +15,9 @@ KEY = "TURNFOLD_KEY"
 @click.option(
     "--history",
     envvar="TURNFOLD_HISTORY",
-    type=options.FOLDER,
-    help="Folder of the history; created if it does not exist. Starts a server over it, which "
-    "other programs of this account share.",
+    type=options.LOCATION,
+    help="Folder of the history, created if it does not exist, or its URL, where tools can only "
+    "read. Starts a server over it, which other programs of this account share.",
 )
 @click.option(
     "--url", metavar="URL", help="Use this server instead, such as http://localhost:8400."
@@ -37,7 +37,7 @@ KEY = "TURNFOLD_KEY"
 )
 @options.fails_in_a_line
 def mcp(
-    history: Path | None,
+    history: Location | None,
     url: str | None,
     user: str | None,
     extractor: str | None,
@@ -57,6 +57,9 @@ def mcp(
     from streams.serving.mcp import over_stdio
     from streams.serving.mcp.shared import Address, SharedServer
 
+    typed = click.get_current_context().get_parameter_source("history")
+    if url is not None and typed is not ParameterSource.COMMANDLINE:
+        history = None  # the file's, or a variable's, is meant for where none is named
     if (history is None) == (url is None):
         raise UsageError("give --history DIR or --url URL, one of them")
     if url is not None:

@@ -33,11 +33,11 @@ def digest(history: Location, tenant: str | None, as_json: bool) -> None:
 
 @click.command()
 @options.argument("file", type=options.FOLDER, help="DuckDB file to write.")
-@options.asked_folder
+@options.asked_history
 @options.any_tenant
 @options.as_json
 @options.fails_in_a_line
-def catalog(file: Path, history: Path, tenant: str | None, as_json: bool) -> None:
+def catalog(file: Path, history: Location, tenant: str | None, as_json: bool) -> None:
     """Write the views into a DuckDB file, for other DuckDB clients."""
     from sinks.history import catalog as write
 
@@ -69,12 +69,12 @@ def compact(history: Location, as_json: bool) -> None:
 
 @click.command()
 @options.argument("user_id", help="Id of the user to erase.")
-@options.history
+@options.located_history
 @options.tenant
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @options.as_json
 @options.fails_in_a_line
-def forget(user_id: str, history: Path, tenant: str, yes: bool, as_json: bool) -> None:
+def forget(user_id: str, history: Location, tenant: str, yes: bool, as_json: bool) -> None:
     """Erase a user from all tables and files of a history.
 
     Prints a receipt: the number of rows erased from each table. Asks for confirmation first. A

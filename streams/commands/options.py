@@ -18,7 +18,7 @@ from sinks.generation import find_tables, named
 from sinks.locations import Location, is_url, location_of
 from sinks.root import HistoryError
 from sinks.store_errors import of_duckdb
-from streams import output
+from streams import configuration, output
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.observing import logs
 from streams.pipeline.retention import ABOUT, MEANING, check_days
@@ -43,20 +43,34 @@ class _Path(click.Path):
         if value == "":
             self.fail("is empty; give a path, or leave it out", param, ctx)
         if not is_url(value):
-            return super().convert(value, param, ctx)
+            path = configuration.at_home(value) if isinstance(value, str) else value
+            return super().convert(path, param, ctx)
         try:
             if self._in_stores:
                 return location_of(value)
-            raise ConfigurationError(IN_FOLDERS.format(ctx.command.name if ctx else "this"))
+            typed = _typed(ctx)
+            raise ConfigurationError(RUN_ELSEWHERE if typed == "run" else IN_FOLDERS.format(typed))
         except (HistoryError, ConfigurationError) as error:
             output.note(f"turnfold: {error}")
             raise click.exceptions.Exit(error.exit_code) from None
 
 
 IN_FOLDERS = (
-    "{} does not work on an object store yet; copy the history into a folder and name that one. "
-    "docs/object-stores.md lists what does: sink, compact, diff and the commands that read"
+    "{} does not work on an object store; docs/object-stores.md lists the commands that do and "
+    "says what to do instead"
 )
+RUN_ELSEWHERE = (
+    "run writes folders only, since its own tables lie beside the history; send the file through "
+    "Kafka instead (turnfold produce, worker, sink --history s3://...), or run into a folder and "
+    'copy that (docs/object-stores.md, "Run")'
+)
+
+
+def _typed(ctx: click.Context | None) -> str:
+    """The command as it was typed: `generations list`."""
+    return ctx.command_path.partition(" ")[2] if ctx else "this"
+
+
 FOLDER = _Path()
 LOCATION = _Path(in_stores=True)
 REASON = click.Choice(REASONS)
@@ -115,11 +129,58 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON d
 as_of = click.option(
     "--as-of", metavar="TIME", help="State at this time. A date means its end (UTC)."
 )
-bootstrap = click.option(
+
+
+def _into_environment(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """Where the settings of every Kafka client find it, those of child processes too."""
+    if value is not None:
+        os.environ["TURNFOLD_KAFKA_TOPIC_PREFIX"] = value
+
+
+def _folder_setting(option: str, setting: str, help: str) -> Callable[[Any], Any]:
+    """A folder that is named by this option or by the environment, where its user finds it."""
+
+    def into_environment(ctx: click.Context, param: click.Parameter, value: Path | None) -> None:
+        if value is not None:
+            os.environ[setting] = str(value.absolute())
+
+    return click.option(
+        option, envvar=setting, metavar="DIR", type=FOLDER, expose_value=False,
+        callback=into_environment, help=help,
+    )  # fmt: skip
+
+
+search_folder = _folder_setting(
+    "--search-folder",
+    "TURNFOLD_SEARCH_FOLDER",
+    "Where the search index lies of a history in an object store. It holds texts. Default: "
+    "~/.cache/turnfold/search.",
+)
+work_folder = _folder_setting(
+    "--work-folder",
+    "TURNFOLD_BACKFILL_FOLDER",
+    "Where the records of a history in an object store are folded; until the end it holds "
+    "texts. Default: ~/.cache/turnfold/backfill.",
+)
+topic_prefix = click.option(
+    "--topic-prefix",
+    metavar="TEXT",
+    expose_value=False,
+    callback=_into_environment,
+    help="Stands before the names of all topics, groups and transactional ids. Default: none.",
+)
+_bootstrap = click.option(
     "--bootstrap",
     envvar="TURNFOLD_KAFKA_BOOTSTRAP",
     help="Kafka bootstrap servers: host:port, comma-separated. Default: localhost:9092.",
 )
+
+
+def bootstrap(function: Callable[P, R]) -> Callable[P, R]:
+    """How Kafka is reached, and what topics are called there."""
+    return _bootstrap(topic_prefix(function))
+
+
 _observing = (
     click.option(
         "--metrics-port", metavar="[HOST:]PORT", envvar="TURNFOLD_METRICS_PORT",
@@ -136,6 +197,12 @@ _observing = (
     ),
 )  # fmt: skip
 retention = click.option("--retention-days", metavar="DAYS", type=_Days(), help=ABOUT)
+mapping = click.option(
+    "--mapping",
+    metavar="FILE",
+    type=FOLDER,
+    help="YAML file that maps events of another shape to input records (docs/mapping.md).",
+)
 known_at = click.option("--known-at", metavar="TIME", help="Only what was known at this time.")
 
 
@@ -171,9 +238,16 @@ EXTRAS = {
     "httpx": "llm", "tenacity": "llm", "prometheus_client": "serve", "aiohttp": "kafka",
     "uvicorn": "serve", "fastapi": "serve", "starlette": "serve", "httptools": "serve",
     "numpy": "embeddings", "mcp": "mcp", "mcp_types": "mcp", "httpx2": "mcp",
-    "obstore": "object-stores", "fsspec": "object-stores",
+    "obstore": "object-stores", "fsspec": "object-stores", "jmespath": "mapping",
+    "yaml": "mapping", "fastavro": "schema-registry", "grpc_tools": "schema-registry",
+    "google": "schema-registry",
 }  # fmt: skip
 """Modules that the core install leaves out, and what brings them."""
+
+
+def extra_of(error: ModuleNotFoundError) -> str | None:
+    """The extra that would bring the module."""
+    return EXTRAS.get((error.name or "").partition(".")[0])
 
 
 def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
@@ -189,8 +263,7 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
             output.note(f"turnfold: {error}")
             raise click.exceptions.Exit(error.exit_code) from None
         except ModuleNotFoundError as error:
-            extra = EXTRAS.get((error.name or "").partition(".")[0])
-            if extra is None:
+            if (extra := extra_of(error)) is None:
                 raise
             output.note(
                 f"turnfold: this needs the extra {extra!r}: pip install 'turnfold[{extra}]', "
@@ -210,15 +283,33 @@ def fails_in_a_line(function: Callable[P, R]) -> Callable[P, R]:
                 output.note(f"turnfold: {failure}")
                 raise click.exceptions.Exit(failure.exit_code) from None
             said = trouble(error)  # DuckDB's and others' errors name no number
-            if said is None:
+            if said is not None:
+                output.note(f"turnfold: {said} ({type(error).__name__})")
+                raise click.exceptions.Exit(1) from None
+            if (damaged := _damaged(error)) is None:
                 raise
-            output.note(f"turnfold: {said} ({type(error).__name__})")
-            raise click.exceptions.Exit(1) from None
+            output.note(f"turnfold: {damaged}")
+            raise click.exceptions.Exit(damaged.exit_code) from None
         except KeyboardInterrupt:
             output.note("turnfold: interrupted; what was committed is kept; run again to continue")
             raise click.exceptions.Exit(130) from None
 
     return wrapped
+
+
+def _damaged(error: Exception) -> HistoryError | None:
+    """What is said of a data file of the command's history that DuckDB cannot read."""
+    if not type(error).__module__.endswith("duckdb"):
+        return None
+    from sinks import damage
+
+    ctx = click.get_current_context(silent=True)
+    given = ctx.params if ctx else {}
+    try:
+        place = named(given["history"], given.get("generation")) if given.get("history") else None
+        return damage.of_duckdb(error, find_tables(place) if place else None)
+    except HistoryError as failure:
+        return failure
 
 
 def _place_of(error: OSError) -> str:
@@ -278,11 +369,6 @@ def asked_history(function: Callable[..., R]) -> Callable[..., R]:
     """`--history` and `--generation` of a command that reads: its `history` means what they say.
     Refused where the generation has constants that this version does not know."""
     return located_history(_generation(_asked(function)))
-
-
-def asked_folder(function: Callable[..., R]) -> Callable[..., R]:
-    """The same, of a command that reads folders only."""
-    return history(_generation(_asked(function)))
 
 
 def _asked(function: Callable[..., R]) -> Callable[..., R]:

@@ -3,12 +3,12 @@
 from __future__ import annotations  # the search itself is loaded when it is run
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from schemas.memory_kinds import SEARCHED
+from sinks.locations import Location
 from streams import output
 from streams.commands import options
 from streams.errors import UsageError
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @options.argument("text", required=False, help="Words to search for, in any language.")
-@options.asked_folder
+@options.asked_history
+@options.search_folder
 @options.tenant
 @click.option("--user", help="Only this user's events and states.")
 @click.option("--session", help="Only this session.")
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 @options.fails_in_a_line
 def search(
     text: str | None,
-    history: Path,
+    history: Location,
     tenant: str,
     user: str | None,
     session: str | None,
@@ -107,7 +108,7 @@ def search(
     output.say_json(page) if as_json else _show(page)
 
 
-def _is_embedded(history: Path, tenant: str) -> bool:
+def _is_embedded(history: Location, tenant: str) -> bool:
     """Whether vectors were made of what is new in the index."""
     from streams.errors import Unreachable
     from streams.search import embed

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from sinks.locations import Location
 from streams import output
 from streams.commands import options
 from streams.extractors.naming import MODEL, NAMES
@@ -19,9 +20,12 @@ REQUESTS = "streams.serving.http.access"
 @click.option(
     "--history",
     envvar="TURNFOLD_HISTORY",
-    type=options.FOLDER,
-    help="Folder of the history. Without --bootstrap it is served and written; with it, only read.",
+    type=options.LOCATION,
+    help="Folder of the history. Without --bootstrap it is served and written; with it, only read. "
+    "Or the URL of a history that sinks write (s3://BUCKET/PREFIX): it is only read.",
 )
+@options.search_folder
+@options.topic_prefix
 @click.option(
     "--bootstrap",
     envvar="TURNFOLD_KAFKA_BOOTSTRAP",
@@ -46,6 +50,15 @@ REQUESTS = "streams.serving.http.access"
 )
 @options.retention
 @click.option("--app-id", metavar="NAME", help="App id of the workers. Default: turnfold.")
+@click.option(
+    "--store",
+    type=click.Choice(["memory", "rocksdb"]),
+    help="Over Kafka: where rows of sessions and users are kept. With rocksdb a restart reads only "
+    "what is new. Default: memory.",
+)
+@click.option(
+    "--data", type=options.FOLDER, help="Folder of the rows (rocksdb); each server's own."
+)
 @click.option(
     "--within",
     type=click.FloatRange(0, 60, min_open=True),
@@ -74,7 +87,7 @@ REQUESTS = "streams.serving.http.access"
 @options.as_json
 @options.fails_in_a_line
 def serve(
-    history: Path | None,
+    history: Location | None,
     bootstrap: str | None,
     host: str | None,
     port: int | None,
@@ -83,6 +96,8 @@ def serve(
     extractor: str | None,
     retention_days: float | None,
     app_id: str | None,
+    store: str | None,
+    data: Path | None,
     within: float | None,
     local: bool,
     mcp_forget: bool,
@@ -105,6 +120,7 @@ def serve(
     \b
     turnfold serve --history memory
     turnfold serve --bootstrap localhost:9092 --history memory --host 0.0.0.0 --keys keys.json
+    turnfold serve --bootstrap localhost:9092 --store rocksdb --data ./rows
     """
     from streams.serving.http import serve as process
     from streams.serving.http.local import LocalServer
@@ -127,6 +143,8 @@ def serve(
             extractor=extractor,
             retention_days=retention_days,
             app_id=app_id,
+            store=store,
+            data=data,
             within=within,
             mcp_forget=mcp_forget or None,
             metrics_from=metrics_from,

@@ -1,13 +1,15 @@
 """The command `worker`."""
 
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import click
 
+from sinks.locations import Location
 from streams.commands import options
-from streams.extractors.naming import NAMES
+from streams.extractors.naming import MODEL, NAMES
 
 
 @click.command()
@@ -26,9 +28,16 @@ from streams.extractors.naming import NAMES
 @options.retention
 @click.option(
     "--extractor",
-    type=click.Choice(NAMES),
-    help="How to find memory in turns; plans go to write-plans. The choice is stored. Default: the "
-    "stored choice, at first none.",
+    type=click.Choice([*NAMES, MODEL]),
+    help="How to find memory in turns; plans go to write-plans. llm: rules at once, and a model in "
+    "the background, set by TURNFOLD_LLM_…. The choice is stored. Default: the stored choice, at "
+    "first none.",
+)
+@click.option(
+    "--history",
+    envvar="TURNFOLD_HISTORY",
+    type=options.LOCATION,
+    help="Folder of the sink's history, or its URL: its memory is shown to the model (llm).",
 )
 @options.constants(
     "Change a constant of docs/constants.md. A memory keeps its constants: always give all its "
@@ -55,6 +64,7 @@ from streams.extractors.naming import NAMES
     help="Where tables are kept. With rocksdb a restart reads only what is new. Default: memory.",
 )
 @click.option("--data", type=options.FOLDER, help="Folder of the tables (rocksdb).")
+@options.mapping
 @click.option(
     "--standbys",
     type=click.IntRange(0, 9),
@@ -70,12 +80,14 @@ def worker(
     instance: str | None,
     retention_days: float | None,
     extractor: str | None,
+    history: Location | None,
     constants: dict[str, Any],
     generation: str | None,
     max_records: int | None,
     compression: str | None,
     store: str | None,
     data: Path | None,
+    mapping: Path | None,
     standbys: int | None,
     verbose: bool,
     observing: options.Observing,
@@ -89,8 +101,10 @@ def worker(
     turnfold worker --bootstrap localhost:9092
     turnfold worker --bootstrap localhost:9092 --instance worker-1
     turnfold worker --store rocksdb --data ./tables
+    turnfold worker --mapping chat.yaml
+    turnfold worker --extractor llm --history memory
     """
-    from streams.apps.worker import WorkerSettings, work
+    from streams.apps.worker import WorkerSettings, model_beside, work
     from streams.kafka.client import outages
     from streams.kafka.client.settings import KafkaSettings
 
@@ -108,18 +122,33 @@ def worker(
         compression=compression,
         store=store,
         data=data,
+        mapping=mapping,
         standbys=standbys,
     )
-    code = work(kafka, told, traced, lambda app: _answering(observing, app))
+    if told.extractor == MODEL:
+        from streams.commands.extract import load_settings
+
+        load_settings()  # what is missing is said before anything begins
+
+    def beside(app: Any) -> AbstractAsyncContextManager[None]:
+        return _beside(observing, app, model_beside(app, kafka, told, history))
+
+    code = work(kafka, told, traced, beside)
     if code:
         raise click.exceptions.Exit(code)
 
 
-def _answering(observing: options.Observing, app: Any) -> AbstractAsyncContextManager[None]:
+@asynccontextmanager
+async def _beside(observing: options.Observing, app: Any, model: Any) -> AsyncIterator[None]:
+    """The metrics port, and what asks the model."""
     from streams.apps.metric_samples import of_worker, worker_readiness
 
     if observing.metrics_port is not None:
         from streams.apps.metrics import watch_faust
 
         watch_faust(app)
-    return observing.answering(lambda: of_worker(app.lanes), lambda: worker_readiness(app.lanes))
+    answering = observing.answering(
+        lambda: of_worker(app.lanes, model), lambda: worker_readiness(app.lanes, model)
+    )
+    async with answering, nullcontext() if model is None else model.running():
+        yield

@@ -13,7 +13,8 @@ from streams import gc_policy
 from streams.errors import ConfigurationError
 from streams.files.manifest import rules_of
 from streams.files.store import Store
-from streams.pipeline.entity import ROW_FORMAT
+from streams.files.upgrade import FORMAT, reached, upgrade
+from streams.pipeline.row_formats import CURRENT, check
 
 FORGET_LOCK = "_forget.lock"
 MOMENT = 1.0
@@ -67,8 +68,8 @@ def erasing(root: Path, *, alone: bool) -> Iterator[None]:
 
 @contextmanager
 def opened(folder: Path, *, any_format: bool = False) -> Iterator[tuple[Store, History]]:
-    """A generation's tables and store; the caller holds the lock. Raises ConfigurationError if
-    this version cannot continue with it."""
+    """A generation's tables and store, whose rows are upgraded first; the caller holds the lock.
+    Raises ConfigurationError if this version cannot continue with it."""
     rules_of(folder)  # before anything is touched
     tables = History(folder)
     path = folder / "_store"
@@ -82,6 +83,8 @@ def opened(folder: Path, *, any_format: bool = False) -> Iterator[tuple[Store, H
         if not any_format:
             _check_format(store, path)
         repair(store, tables)
+        if not any_format:
+            upgrade(store, str(path))
         with gc_policy.paused(), tables:
             yield store, tables
     finally:
@@ -89,15 +92,10 @@ def opened(folder: Path, *, any_format: bool = False) -> Iterator[tuple[Store, H
 
 
 def _check_format(store: Store, path: Path) -> None:
-    """Refuses the rows of a version whose folds kept them otherwise."""
-    known = store.value("format")
-    if known is None and store.value("writer") is None:
-        store.write_values({"format": ROW_FORMAT})
-    elif known != ROW_FORMAT:
-        raise ConfigurationError(
-            f"{path}: the fold's tables have format {known or 1}, this version writes "
-            f"{ROW_FORMAT}; {_way_out(path.parent)}"
-        )
+    """Refuses the rows of a newer version, and those that are too old."""
+    if store.value(FORMAT) is None and store.value("writer") is None:
+        store.write_values({FORMAT: CURRENT.format})
+    check(f"{path}: the fold's tables", reached(store), _way_out(path.parent))
 
 
 def _way_out(folder: Path) -> str:

@@ -22,7 +22,7 @@ from streams.extractors.naming import Extract
 from streams.folds.outcome import Outcome
 from streams.folds.rows import Effects, Input, Late, UserSignal
 from streams.folds.rules import Rules
-from streams.pipeline.decode import Dead, Given, Withheld, decode
+from streams.pipeline.decode import Dead, Decode, Decoded, Given, decode, kept
 from streams.pipeline.distinct import Distinct
 from streams.pipeline.document_rows import dead_row, profile_row, session_row, task_row
 from streams.pipeline.entity import Entity
@@ -72,7 +72,7 @@ class RowCollector:
         self, dead: Dead, error: Exception, entity: Entity, said: Input | Signalled, sent: Place
     ) -> None:
         self.recorded_at = said.recorded_at
-        self.unreadable(dead, sent)
+        self.unreadable(dead._replace(payload=kept(dead.payload)), sent)
 
     def unreadable(self, dead: Dead, sent: Place) -> None:
         source = Source(dead.tenant, self.recorded_at, *sent)
@@ -97,8 +97,8 @@ class RowCollector:
 class Applier:
     """Folds records into `store`, collecting history rows and counts until they are taken.
 
-    `rules`: of the generation that `store` holds. `extract` finds memory in turns; its plans come
-    behind their turns.
+    `decode`: how lines are read, where they are events of another shape. `rules`: of the generation
+    that `store` holds. `extract` finds memory in turns; its plans come behind their turns.
     """
 
     def __init__(
@@ -108,6 +108,7 @@ class Applier:
         extract: Extract | None = None,
     ) -> None:
         self.rules = rules
+        self.decode: Decode = decode
         self._collected = RowCollector(store)
         self._processor = RecordProcessor(store, self._collected, self.rules, extract)
         self.counts: Counter[str] = self._processor.counts
@@ -131,7 +132,8 @@ class Applier:
 
         All are decoded, then all are folded: each step finds its code and data in the cache.
         """
-        decoded: list[Input | Dead | Withheld]
+        decode = self.decode
+        decoded: list[Decoded]
         if read is None:
             decoded = [decode(line, source) for line, source in lines]
         else:

@@ -39,6 +39,19 @@ def rows_under(cursor: RdictIter, prefix: bytes) -> dict[str, bytes]:
     return rows
 
 
+def keys_after(cursor: RdictIter, after: bytes) -> Iterator[bytes]:
+    """What the keys of each entity greater than `after` begin with, up to the last NUL, in order.
+
+    Raises what rocksdict raises of a block that cannot be read: a bare Exception.
+    """
+    cursor.seek(after + b"\1")
+    while cursor.valid():
+        where = cursor.key().rpartition(b"\0")[0]
+        yield where
+        cursor.seek(where + b"\1")
+    cursor.status()
+
+
 def rows_named(cursor: RdictIter, name: bytes, after: bytes) -> Iterator[tuple[bytes, bytes]]:
     """The row of that name of each entity whose prefix is greater than `after`: what its key begins
     with, up to the last NUL, and the row. Seeks from entity to entity.
@@ -57,9 +70,10 @@ def rows_named(cursor: RdictIter, name: bytes, after: bytes) -> Iterator[tuple[b
 
 
 def open_database(
-    path: Path, write_buffer: int = WRITE_BUFFER, block_cache: int = BLOCK_CACHE
+    path: Path, write_buffer: int = WRITE_BUFFER, block_cache: int | Cache = BLOCK_CACHE
 ) -> Rdict:
-    """A database made and read in our way; both sizes in bytes, up to two write buffers are in use.
+    """A database made and read in our way; sizes in bytes, up to two write buffers are in use. A
+    cache may be that of other databases, too.
 
     Raises what rocksdict raises: a bare Exception.
     """
@@ -69,7 +83,7 @@ def open_database(
     return Rdict(str(path), made, column_families={"default": made})
 
 
-def _options(write_buffer: int, block_cache: int) -> Options:
+def _options(write_buffer: int, block_cache: int | Cache) -> Options:
     made = Options(raw_mode=True)
     made.create_if_missing(True)
     made.set_write_buffer_size(write_buffer)
@@ -82,7 +96,7 @@ def _options(write_buffer: int, block_cache: int) -> Options:
     made.set_max_open_files(256)
     made.set_keep_log_file_num(2)
     table = BlockBasedOptions()
-    table.set_block_cache(Cache(block_cache))
+    table.set_block_cache(Cache(block_cache) if isinstance(block_cache, int) else block_cache)
     # Rows are sought by prefix, where a filter is of no use. An index in one piece is larger than
     # a shard of the cache takes: it would be read and unpacked again for each entity.
     table.set_index_type(BlockBasedIndexType.two_level_index_search())

@@ -14,9 +14,10 @@ import msgspec
 
 from schemas.base import format_time
 from sinks.generation import folder_of, pointer
+from sinks.locations import Location
 from sinks.root import open_root, replace
 from streams.errors import ConfigurationError, TurnfoldError
-from streams.extractors.naming import MODEL, NAMES, OURS, version_of
+from streams.extractors.naming import MODEL, NAMES, in_process, version_of
 from streams.files.manifest import load
 
 FILE = "_extractor.json"
@@ -32,18 +33,15 @@ class Choice(msgspec.Struct, frozen=True):
 
     @property
     def in_process(self) -> str:
-        """What extracts while turns are folded. Where a model is asked afterwards, the rules come
-        first: its plans replace theirs."""
-        if self.name == MODEL:
-            return OURS[0]
-        return self.name if self.name in NAMES else NONE
+        """What extracts while turns are folded."""
+        return in_process(self.name)
 
     def shown(self) -> str:
         """With its version, where there are several."""
         return f"{self.name} {self.version}" if self.version else self.name
 
 
-def choice_of(folder: Path) -> Choice | None:
+def choice_of(folder: Location) -> Choice | None:
     """What a generation's plans are made by; None where nobody has ever chosen.
 
     Raises ConfigurationError for a file that cannot be read.
@@ -57,7 +55,7 @@ def choice_of(folder: Path) -> Choice | None:
     return Choice(made.extracts, made.settings.extractor_version, made.started_at)
 
 
-def own_choice(folder: Path) -> Choice | None:
+def own_choice(folder: Location) -> Choice | None:
     """What was chosen for this very generation since it was made."""
     file = folder / FILE
     try:

@@ -1,7 +1,7 @@
 """The file runner: both hops of the topology in one process, files in, Delta tables out."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from streams.files.manifest import rules_of
 from streams.files.runner import Progress, Runner
 from streams.files.sources import Position, Source, TruncatedError
 from streams.files.store import Store
+from streams.pipeline.decode import Decode, decode
 from streams.pipeline.processor import EXTRACTED
 from streams.pipeline.retention import retention_of
 
@@ -40,12 +41,14 @@ def run(
     retention_days: float | None = None,
     progress: Progress | None = None,
     borrow: bool = False,
+    decoder: Callable[[str], Decode] = lambda file: decode,
 ) -> dict[str, Any]:
     """Folds files of input records into the history; returns the counts, and how many
     plans an extractor made; `unfinished` names files whose last line breaks off, and after
     how many bytes; `read_before` counts the lines that earlier runs have read. `choose` says which,
     once no other generation can go live.
     `retention_days`: so long after its last update a session is stored cold; None and 0: never.
+    `decoder`: how the lines of a file are read; asked of every file before anything is touched.
     `borrow`: a server is asked for the history, if one has it.
 
     Raises TurnfoldError: 2 for another retention, 3 for a folder that is not a history, 4 for a
@@ -53,10 +56,11 @@ def run(
     """
     sources.check(files)
     retention = _retention(retention_days)
+    decoders = {path: decoder(path) for path in files}
     root = Path(history)
     with writing(root, borrow=borrow) as (store, tables):
         applier = Applier(store, rules_of(Path(tables.root)), choose())
-        return FileRunner(store, tables, applier, progress, retention).run(files)
+        return FileRunner(store, tables, applier, progress, retention).run(files, decoders)
 
 
 def _retention(days: float | None) -> int | None:
@@ -81,12 +85,13 @@ class FileRunner(Runner):
         self.unfinished: dict[str, int] = {}  # bytes of a file's last line that are no record yet
         self.read_before = 0  # lines of the files
 
-    def run(self, files: list[str]) -> dict[str, Any]:
+    def run(self, files: list[str], decoders: Mapping[str, Decode]) -> dict[str, Any]:
         """Reads files on from where they ended; returns the counts."""
         began = time.monotonic()
         truncated: list[str] = []
         with self.committing():
             for path in files:
+                self.applier.decode = decoders[path]
                 try:
                     self._read(path)
                 except TruncatedError as error:
@@ -115,12 +120,13 @@ class FileRunner(Runner):
             self.commit()
 
     def _counts(self, seconds: float) -> dict[str, Any]:
-        """The counts of this run; `read = applied + duplicate + dead + withheld`."""
+        """The counts of this run; `read = applied + duplicate + dead + withheld + skipped`."""
         counts = self.applier.counts
         touched = {name: len(seen) for name, seen in self.applier.touched.items()}
         return {
             "read": counts["read"],
             **{name: counts[name] for name in OUTCOMES},
+            **({"skipped": counts["skipped"]} if counts["skipped"] else {}),
             "sessions": touched["sessions"],
             "tasks": touched["tasks"],
             "users": touched["users"],

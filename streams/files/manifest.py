@@ -50,21 +50,27 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return (self.first or date.min) <= day <= (self.last or date.max)
 
     def differs_from(self, other: "Settings") -> list[str]:
-        """`name: this, not that` for each setting that differs."""
+        """`name: now this, before that` for each setting that differs."""
         mine, theirs = msgspec.to_builtins(self), msgspec.to_builtins(other)
-        return [f"{name}: {mine[name]!r}, not {theirs[name]!r}"
+        return [f"{name}: now {_said(mine[name])}, before {_said(theirs[name])}"
                 for name in mine if mine[name] != theirs[name]]  # fmt: skip
+
+
+def _said(value: object) -> str:
+    return "not given" if value is None else msgspec.json.encode(value).decode()
 
 
 class Generation(msgspec.Struct, kw_only=True):
     """A generation that `backfill` makes.
 
     `passes` counts how often it has read on from its source; `records` what the last pass folds;
-    `parts` where each part of them ends, if several processes do.
+    `parts` where each part of them ends, if several processes do. `split`: as many commands fold a
+    part of the first pass each (`--part`), and `folded` are those that have; 0: one command does.
     `counts` are those of all passes: `read` is what was folded, `left_out` plans that were not.
     `inherited` are constants of the generation that was live when this one was begun. `ended_at`
     is when a pass last ended: None before the first has. Times are microseconds UTC.
-    `pass_extractor` is that of the pass under way, where it is not that of `settings`.
+    `seconds` are those of all its commands. `pass_extractor` is that of the pass under way, where
+    it is not that of `settings`.
     `made_of` is the generation that was live when this one was begun; `run_extractor` what that one
     extracted with, when this one last read from it, if anybody had chosen.
     """
@@ -81,6 +87,8 @@ class Generation(msgspec.Struct, kw_only=True):
     passes: int = 0
     records: int = 0
     parts: tuple[int, ...] = ()
+    split: int = 0
+    folded: tuple[int, ...] = ()
     ended_at: int | None = None
     seconds: float = 0.0
     counts: dict[str, int] = {}
@@ -92,6 +100,12 @@ class Generation(msgspec.Struct, kw_only=True):
         if self.pass_extractor is None:
             return self.settings
         return msgspec.structs.replace(self.settings, extractor=self.pass_extractor)
+
+    @property
+    def missing_parts(self) -> list[str]:
+        """Those that no command has folded yet, as `--part` names them."""
+        left = sorted({*range(self.split)} - {*self.folded})
+        return [f"{one}/{self.split}" for one in left]
 
     @property
     def extracts(self) -> str | None:

@@ -5,11 +5,13 @@ The rows are those of the first folding: the same content, so that a record sent
 duplicate, in the same order as far as the history shows it.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from threading import Lock
+from typing import Any, NamedTuple
 
 from schemas.events import Turn
-from sinks.history import connect, quoted
+from sinks.history import quoted
 from sinks.locations import Location
 from sinks.lookup import Lookup
 from streams.files.applier import Place
@@ -27,13 +29,28 @@ from streams.files.stored_records import (
 from streams.folds.rows import Effects, Input, Late, Refused, UserSignal
 from streams.folds.rules import Rules
 from streams.pipeline.decode import Dead, Given, decode_again
-from streams.pipeline.entity import Entity
+from streams.pipeline.entity import Entity, Where
 from streams.pipeline.ports import Signalled
 from streams.pipeline.processor import RecordProcessor
 
 MADE = ("tenant", "owner_id", "plan_id", "seq")
 """What tells in which order plans were applied."""
+PARTITION = "src_topic, src_partition"
 ORDER = f"recorded_at, src_topic, src_partition, {OFFSET}"
+STRIDE, SNAPSHOTS = 50, 16
+"""Of records that are folded again: rows are kept after so many, or in so many places."""
+SNAPSHOT_BYTES = 2 * SNAPSHOTS * 40
+"""About what these take for each record: a place in a dictionary, in half of them."""
+STORED = f"{LINE} AS line, {PLACE}, epoch_us(occurred_at), epoch_us(recorded_at)"
+
+
+class Stored(NamedTuple):
+    """A record of the history, to be folded again."""
+
+    line: bytes
+    place: Place
+    occurred_at: int
+    recorded_at: int
 
 
 def refold(
@@ -48,26 +65,31 @@ def refold(
     another)."""
     rows = _Rows()
     processor = RecordProcessor(rows, _Nothing(), rules)
-    for line, place in _of_session(root, tenant, session_id, until, known_at):
-        processor.process(decode_again(line, place), line, place)
+    with Lookup(root, tenant) as about:
+        for one in of_a_session(about, session_id, until, known_at):
+            processor.process(decode_again(one.line, one.place), one.line, one.place)
     return rows.entity("sessions", tenant, session_id)
 
 
-def _of_session(
-    root: Location, tenant: str, session_id: str, until: int | None, known_at: int | None
-) -> Iterator[Given]:
+def of_a_session(
+    about: Lookup, session_id: str, until: int | None = None, known_at: int | None = None
+) -> list[Stored]:
+    """A session's records, in the order in which they are folded."""
     union = " UNION ALL BY NAME ".join(
-        f"SELECT recorded_at, {PLACE}, doc, {more(table)} AS more FROM {table} "
+        f"SELECT occurred_at, recorded_at, {PLACE}, doc, {more(table)} AS more FROM {table} "
         f"WHERE session_id = $session AND epoch_us(occurred_at) <= $until "
         f"AND epoch_us(recorded_at) <= $known AND ({of_session(table)})"
         for table in OF_SESSIONS
     )
-    with connect(root, tenant=tenant, views=OF_SESSIONS) as db:
-        sql = f"SELECT {LINE} AS line, {PLACE} FROM ({union}) ORDER BY {ORDER}"
-        given = {"session": session_id, "until": _or_ever(until), "known": _or_ever(known_at)}
-        found = db.execute(sql, given)
-        for line, *place in found.fetchall():
-            yield line, tuple(place)
+    given = {"session": session_id, "until": _or_ever(until), "known": _or_ever(known_at)}
+    return _stored(about, OF_SESSIONS, f"({union}) ORDER BY {ORDER}", given)
+
+
+def _stored(
+    about: Lookup, tables: Iterable[str], ordered: str, given: dict[str, Any]
+) -> list[Stored]:
+    found = about.fetch(about.define(*tables), f"SELECT {STORED} FROM {ordered}", given)
+    return [Stored(line, tuple(place), at, came) for line, *place, at, came in found]
 
 
 def refold_user(
@@ -109,42 +131,109 @@ def of_user(
     as_it_came: bool = False,
 ) -> Iterator[Given]:
     """A session's records after the other's, then those of the user; or all `as_it_came`."""
+    with Lookup(root, tenant) as about:
+        for one in of_a_user(about, user_id, until, known_at, turns=turns, as_it_came=as_it_came):
+            yield one.line, one.place
+
+
+def of_a_user(
+    about: Lookup,
+    user_id: str,
+    until: int | None = None,
+    known_at: int | None = None,
+    *,
+    turns: bool = True,
+    as_it_came: bool = False,
+) -> list[Stored]:
+    """The same, all at once; without `turns` plans alone."""
     tables = [table for table in SAID if turns and names_user(table)]
     then = "epoch_us(occurred_at) <= $until AND epoch_us(recorded_at) <= $known"
     told = [
         f"SELECT {_session(table)} AS session_id, recorded_at AS due, 0 AS number, doc, "
-        f"{more(table)} AS more, recorded_at, {PLACE} FROM {table} "
+        f"{more(table)} AS more, occurred_at, recorded_at, {PLACE} FROM {table} "
         f"WHERE user_id = $user AND {then}"
         for table in tables
     ]
     planned = f"""
-        SELECT NULL AS session_id, due, number, doc, {more("plans")} AS more, recorded_at, {PLACE}
+        SELECT NULL AS session_id, due, number, doc, {more("plans")} AS more, occurred_at,
+            recorded_at, {PLACE}
         FROM plans JOIN ({plan_order(f"user_id = {quoted(user_id)}")})
         USING (tenant, user_id, plan_id)
         WHERE user_id = $user AND {then}
     """
-    sql = f"""
-        SELECT {LINE} AS line, {PLACE} FROM ({" UNION ALL BY NAME ".join([*told, planned])})
+    ordered = f"""({" UNION ALL BY NAME ".join([*told, planned])})
         ORDER BY {"" if as_it_came else "session_id NULLS LAST,"} due, number, {ORDER}
     """
     given = {"user": user_id, "until": _or_ever(until), "known": _or_ever(known_at)}
-    with Lookup(root, tenant) as about:
-        about.load("plans", "user_id = ?", user_id)
+    about.load("plans", "user_id = ?", user_id)
+    if about.db.execute(f"SELECT DISTINCT {PARTITION} FROM plans LIMIT 2 OFFSET 1").fetchall():
         about.load("revisions", "owner_id = ? AND plan_id IS NOT NULL", user_id, columns=MADE)
-        db = about.define(*tables)
-        for line, *place in db.execute(sql, given).fetchall():
-            yield line, tuple(place)
+    else:  # their offsets alone tell the order
+        about.load("revisions", "false", columns=MADE)
+    return _stored(about, tables, ordered, given)
 
 
 def _or_ever(until: int | None) -> int:
     return 2**62 if until is None else until
 
 
+class Refolding:
+    """Records in the order in which they are folded, and their rows as of any time: folded on from
+    the nearest rows that were kept on the way. Those right before a time are kept, too, the nearer
+    the denser: a reader who goes back step by step comes to them next."""
+
+    def __init__(self, where: Where, rules: Rules, records: Sequence[Stored]) -> None:
+        self._where, self._rules, self._records = where, rules, records
+        self._stride = max(STRIDE, len(records) // SNAPSHOTS)
+        self._far: OrderedDict[tuple[int, ...], Entity] = OrderedDict()
+        self._near: OrderedDict[tuple[int, ...], Entity] = OrderedDict()
+        self._lock = Lock()
+
+    def rows(self, until: int | None, known_at: int | None) -> Entity:
+        """Of the records up to a time, recorded by another."""
+        latest, known = _or_ever(until), _or_ever(known_at)
+        chosen = tuple(
+            number
+            for number, one in enumerate(self._records)
+            if one.occurred_at <= latest and one.recorded_at <= known
+        )
+        with self._lock:
+            done, entity = self._nearest(chosen)
+            processor = RecordProcessor(_Rows(entity), _Nothing(entity), self._rules)
+            for number in chosen[done:]:
+                line, place, *_ = self._records[number]
+                processor.process(decode_again(line, place), line, place)
+                done += 1
+                left = len(chosen) - done
+                if done % self._stride == 0:
+                    _keep(self._far, chosen[:done], entity)
+                elif left & (left - 1) == 0:  # none, or a power of two
+                    _keep(self._near, chosen[:done], entity)
+        return entity
+
+    def _nearest(self, chosen: tuple[int, ...]) -> tuple[int, Entity]:
+        """Rows of the most of these records, and how many they are."""
+        for some in sorted((*self._far, *self._near), key=len, reverse=True):
+            if chosen[: len(some)] == some:
+                kept = self._near if some in self._near else self._far
+                kept.move_to_end(some)
+                return len(some), kept[some].copy()
+        return 0, Entity(*self._where, {})
+
+
+def _keep(
+    kept: OrderedDict[tuple[int, ...], Entity], some: tuple[int, ...], entity: Entity
+) -> None:
+    kept[some] = entity.copy()
+    if len(kept) > SNAPSHOTS:
+        kept.popitem(last=False)
+
+
 class _Rows:
     """Rows in memory: of each table those of the session or user that was asked for last."""
 
-    def __init__(self) -> None:
-        self._newest: dict[str, Entity] = {}
+    def __init__(self, *begun: Entity) -> None:
+        self._newest: dict[str, Entity] = {one.where[0]: one for one in begun}
 
     def entity(self, table: str, tenant: str, key: str) -> Entity:
         known = self._newest.get(table)

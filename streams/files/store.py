@@ -6,7 +6,7 @@ is on disk, an entity lies in the cache as one piece of bytes, which takes half 
 of the time of reading it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from rocksdict import WriteBatch
 
 from streams.errors import ConfigurationError
 from streams.files import sst_files
-from streams.files.database import open_database, rows_named, rows_under
+from streams.files.database import keys_after, open_database, rows_named, rows_under
 from streams.folds.session_state import HEADER
 from streams.pipeline.entity import Entity, Where, unpack
 from streams.pipeline.ports import StoreError
@@ -100,6 +100,29 @@ class Store:
                 last = where
                 _, tenant, name = where.split(b"\0")
                 yield tenant.decode(), name.decode()
+
+    def keys(self, after: bytes) -> Iterator[bytes]:
+        """What the keys of every entity on disk begin with, from behind one on, in order. Raises
+        StoreError."""
+        try:
+            for where in keys_after(self._db.iter(), after):
+                if not where.startswith(VALUES[:1]):
+                    yield where
+        except Exception as error:  # rocksdict raises bare Exceptions
+            raise self._unreadable(error) from None
+
+    def rows_of(self, where: bytes) -> dict[str, bytes]:
+        """The rows whose keys begin so, by name. Raises StoreError."""
+        return self._read(where + b"\0")
+
+    def rewrite(self, rows: Iterable[tuple[bytes, bytes | None]], values: dict[str, Any]) -> None:
+        """Writes rows by their keys and values at once. No entity may be in use. Raises
+        StoreError."""
+        batch = WriteBatch(raw_mode=True)
+        for key, row in rows:
+            _put(batch, key, row)
+        _put_values(batch, values)
+        self.write(batch)
 
     def heads(self, table: str, after: str = "") -> Iterator[tuple[str, tuple[str, str], bytes]]:
         """The row `h` of every entity on disk that is not cold: where to go on after it, its tenant

@@ -9,11 +9,12 @@ from schemas.dead_letters import Reason
 from schemas.events import Signal, StateUpdate, WritePlan, first_intent
 from schemas.generated.history import Affect
 from schemas.row import Row, replace
-from streams.folds import affect, ends, graph, learner, log, preferences, states, tidying
+from streams.folds import affect, ends, graph, learner, log, states, tidying
 from streams.folds.ids import make_id, short_hash
 from streams.folds.index import find_id, put_id
 from streams.folds.outcome import APPLIED, DUPLICATE, Outcome
 from streams.folds.quoting import shortened
+from streams.folds.revised_kinds import REVISED_KINDS
 from streams.folds.revisions import revise
 from streams.folds.row_keys import RowKind
 from streams.folds.rows import Effects, Input, Moment, Refused, Rows, UserSignal
@@ -108,12 +109,15 @@ def _plan(rows: Rows, header: User, plan: WritePlan, out: Effects) -> User:
             raise Refused(reason, f"state_updates.{ordinal}.state_id: that is the user's mood")
         else:
             states.apply(rows, plan, ordinal, update, out)
-    for preference in plan.preference_updates:
-        preferences.apply(rows, plan, preference, out)
+    for kind in REVISED_KINDS:
+        for revised in getattr(plan, kind.updates):
+            kind.apply(rows, plan, revised, out)
     for ordinal, over in enumerate(plan.ends):
         ends.remember(rows, over.families, ends.of(plan, ordinal, over))
         states.end(rows, plan, ordinal, over, out)
-        preferences.end(rows, plan, ordinal, over, out)
+        for kind in REVISED_KINDS:
+            if kind.end:
+                kind.end(rows, plan, ordinal, over, out)
     if plan.context_updates:
         graph.apply(rows, plan, plan.context_updates, out)
     if plan.event_affect:

@@ -1,6 +1,6 @@
 """What a record ends as (docs/laws.md, "Nothing vanishes"): one type, from folds to HTTP API."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from schemas.record import Ended
 
@@ -8,9 +8,9 @@ from schemas.record import Ended
 class Outcome(NamedTuple):
     """`applied`, a `duplicate` of one that was, `withheld` from all that is kept, or `dead`, with
     the reason and detail of its dead letter. `accepted`: it is in the log for good, and what it
-    ends as was not known in time."""
+    ends as was not known in time. `skipped`: an event that a mapping makes nothing of."""
 
-    ending: Ended
+    ending: Ended | Literal["skipped"]
     reason: str | None = None
     detail: str | None = None
 
@@ -18,4 +18,5 @@ class Outcome(NamedTuple):
 APPLIED = Outcome("applied")
 DUPLICATE = Outcome("duplicate")
 WITHHELD = Outcome("withheld")
+SKIPPED = Outcome("skipped")
 ACCEPTED = Outcome("accepted")

@@ -40,6 +40,9 @@ PREFERENCES = RowKind("p", Preference)
 def apply(rows: Rows, plan: WritePlan, update: PreferenceUpdate, out: Effects) -> None:
     """One preference update of a plan. Raises Refused for a revoke of what is not known."""
     known = _find(rows, update, update.polarity)
+    since = update.unchanged_since
+    if since is not None and (update.op == "revoke" if known is None else known.updated_at > since):
+        return
     if update.op == "revoke":
         if known is None:
             what = f"{update.polarity} of {update.subject!r} in {update.domain!r}"

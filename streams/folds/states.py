@@ -70,6 +70,8 @@ def apply(rows: Rows, plan: WritePlan, ordinal: int, update: StateUpdate, out: E
     where = f"state_updates.{ordinal}"
     state_id = update.state_id or make_id("state", rows.tenant, rows.key, plan.plan_id, ordinal)
     state = rows.get(STATES.key(state_id))
+    if _is_changed(state, update):
+        return
     if update.op != "upsert":
         if state is None or update.kind == "long_mood_state":
             reason: Reason = "unknown_state" if state is None else "mood_cannot_close"
@@ -92,6 +94,20 @@ def apply(rows: Rows, plan: WritePlan, ordinal: int, update: StateUpdate, out: E
         raise Refused("kind_differs", f"{where}.kind: {state_id} is a {state.kind}")
     else:
         _put(rows, plan, state, _upserted(state, plan, update, out.rules), update, out)
+
+
+def _is_changed(state: State | None, update: StateUpdate) -> bool:
+    """Whether an update comes too late: what it would change was updated after `unchanged_since`,
+    or is not there to be ended."""
+    if update.unchanged_since is None:
+        return False
+    if state is None:
+        return update.op != "upsert"
+    meant: Version | None = state.versions[-1]
+    if update.op == "upsert" and update.valid_from is not None:
+        named = (one for one in state.versions if one.valid_from == update.valid_from)
+        meant = next(named, None)
+    return meant is not None and meant.updated_at > update.unchanged_since
 
 
 def _new(plan: WritePlan, update: StateUpdate) -> Version:

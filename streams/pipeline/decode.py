@@ -6,6 +6,7 @@ and withheld text.
 """
 
 import re
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple
 
@@ -63,6 +64,11 @@ class Dead(NamedTuple):
 
 
 Withheld = Literal["withheld"]
+Skipped = Literal["skipped"]
+"""An event of another shape of which no record is made (`streams.mapping`)."""
+Decoded = Input | Dead | Withheld | Skipped
+Decode = Callable[[bytes, tuple[str, int, int]], Decoded]
+"""What reads the lines of a file, each with its place."""
 
 
 def too_long(length: int) -> bytes:
@@ -81,7 +87,7 @@ def decode(line: bytes, source: tuple[str, int, int]) -> Input | Dead | Withheld
     try:
         record = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return _unreadable(line, error)
+        return unreadable(line, error)
     if not isinstance(record, dict):
         return dead("not_an_object", "expected one JSON object", line, record)
     said = record.get("source")
@@ -112,7 +118,7 @@ def decode_again(line: bytes, source: tuple[str, int, int]) -> Input | Dead:
     try:
         record: dict[str, Any] = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return _unreadable(line, error)
+        return unreadable(line, error)
     return _modelled(line, record, _VALIDATORS[record["type"]], source)
 
 
@@ -225,6 +231,17 @@ def dead(reason: Reason, detail: str, line: bytes, record: Any = None) -> Dead:
     return letter._replace(payload=_kept(line, record))
 
 
+def foreign(
+    reason: Reason, detail: str, line: bytes, event: Any = None, record: Any = None
+) -> Dead:
+    """The dead letter of an event of another shape (`streams.mapping`), which keeps the event:
+    its JSON, as far as it is any. `record`: what it was mapped to, as far as that came."""
+    letter = Dead(reason, detail, line, *(_whose(record) if record else ()))
+    if withheld.is_mentioned(line):
+        return _hashed(letter)
+    return letter._replace(payload=_kept(line, event))
+
+
 def guarded(letter: Dead, *sent: bytes | None) -> Dead:
     """The letter; if anything of what was `sent` speaks of `meta_request`, with no more than the
     hash and length of its bytes."""
@@ -244,7 +261,8 @@ QUOTES_NOTHING: frozenset[Reason] = frozenset(
 """Reasons whose details name fields of ours, places and sizes, and nothing that was sent."""
 
 
-def _unreadable(line: bytes, error: Exception) -> Dead:
+def unreadable(line: bytes, error: Exception) -> Dead:
+    """The dead letter of bytes that are no JSON."""
     if len(line) > MAX_RECORD_BYTES:
         cut = TOO_LONG.search(line)
         length = int(cut[1]) if cut else len(line)
@@ -263,6 +281,15 @@ def _unreadable(line: bytes, error: Exception) -> Dead:
         path = numbers.beyond_floats(line)
         detail = f"{path}: number out of range, at most 1.7e308" if path else detail
     return dead("bad_json", detail, line)
+
+
+def kept(line: bytes) -> bytes:
+    """What a dead letter may keep of the bytes of an event that became a record: the record holds
+    no image, the rest of the event may."""
+    try:
+        return _kept(line, _decode(line))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _kept(line, None)
 
 
 def _kept(line: bytes, record: Any) -> bytes:

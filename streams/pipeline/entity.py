@@ -25,11 +25,8 @@ from streams.folds import (
     states,
     task,
 )
+from streams.folds.revised_kinds import REVISED_KINDS
 from streams.folds.row_keys import R, RowKey, RowKind
-from streams.kinds import REVISED_KINDS
-
-ROW_FORMAT = 4
-"""Raised when a fold keeps its rows otherwise: those of another version cannot be read then."""
 
 ROW_KINDS: dict[str, tuple[RowKind[Any], ...]] = {
     "sessions": (
@@ -60,7 +57,8 @@ ROW_KINDS: dict[str, tuple[RowKind[Any], ...]] = {
         *(revised.rows for revised in REVISED_KINDS),
     ),
 }
-"""What rows an entity of a table may have."""
+"""What rows an entity of a table may have. Where they change, their format does, too
+(`streams.pipeline.row_formats`)."""
 
 RAW = index.RUNS.letter  # rows that are bytes themselves
 COLD = "z"
@@ -113,7 +111,7 @@ class Entity:
         self.cold = encoded.get(COLD)
         self._cooling: Callable[[bytes], bytes] | None = None
         self._decoders = _DECODERS[table]
-        self._rows: dict[str, Any] = encoded if self.cold is None else _unpack_cold(self.cold)
+        self._rows: dict[str, Any] = encoded if self.cold is None else unpack_cold(self.cold)
         self._before: dict[str, Any] = {}
 
     def get(self, key: RowKey[R]) -> R | None:
@@ -178,7 +176,7 @@ class Entity:
         """The next commit stores it cold. A record that is applied later stores it as rows again,
         unless it is cooled again before the commit. `compressed`: by itself. What goes to a topic
         better is not: there many are compressed together (`benchmarks.retention`)."""
-        self._cooling = _compress if compressed else bytes
+        self._cooling = pack_cold if compressed else bytes
 
     def changes(self) -> Iterator[tuple[str, bytes | None]]:
         """What a commit writes: each changed row encoded, None for a deleted one. It stays as
@@ -235,9 +233,11 @@ class Entity:
         return ENTITY + sum(sizes)
 
 
-def _compress(rows: bytes) -> bytes:
+def pack_cold(rows: bytes) -> bytes:
+    """The one row of a session that is compressed by itself."""
     return zlib.compress(rows, COLD_LEVEL)
 
 
-def _unpack_cold(packed: bytes) -> dict[str, Any]:
+def unpack_cold(packed: bytes) -> dict[str, bytes]:
+    """The rows of a cold session."""
     return unpack(zlib.decompress(packed) if packed[0] == PACKED else packed)

@@ -15,11 +15,11 @@ from schemas.dead_letters import Reason
 from schemas.row import replace
 from streams.extractors.naming import Extract
 from streams.folds import memory
-from streams.folds.outcome import APPLIED, WITHHELD, Outcome
+from streams.folds.outcome import APPLIED, SKIPPED, WITHHELD, Outcome
 from streams.folds.rows import Effects, Input, Late, Refused, Rows, UserSignal
 from streams.folds.rules import Rules
 from streams.kinds import Fold, kind_of
-from streams.pipeline.decode import Dead, Withheld, decode
+from streams.pipeline.decode import Dead, Decoded, decode
 from streams.pipeline.ports import E, Emitter, O, RowSource, S, Signalled, StoreError
 
 EXTRACTED = "extracted"
@@ -52,11 +52,11 @@ class RecordProcessor(Generic[E, S, O]):
         self.rules = rules
         self.extract = extract
         self.counts: Counter[str] = Counter()
-        """`read = applied + duplicate + dead + withheld`, and `EXTRACTED`."""
+        """`read = applied + duplicate + dead + withheld + skipped`, and `EXTRACTED`."""
         self.warnings: Counter[str] = Counter()
         self.changed: Changed[E, O] = Changed()
 
-    def process(self, found: Input | Dead | Withheld, line: bytes, sent: S) -> Outcome:
+    def process(self, found: Decoded, line: bytes, sent: S) -> Outcome:
         """What one input record ends as. `found`: what its bytes, the `line`, were decoded to.
         Raises StoreError."""
         counts = self.counts
@@ -66,7 +66,7 @@ class RecordProcessor(Generic[E, S, O]):
         return outcome
 
     def process_all(
-        self, found: Iterable[Input | Dead | Withheld], lines: Sequence[tuple[bytes, S]]
+        self, found: Iterable[Decoded], lines: Sequence[tuple[bytes, S]]
     ) -> list[Outcome]:
         """The same of many, counted together, which takes less time."""
         fold, end = self._fold, self._end
@@ -83,13 +83,13 @@ class RecordProcessor(Generic[E, S, O]):
         calls this counts it apart. Raises StoreError."""
         return self._fold(said, line, sent)
 
-    def _end(self, found: Input | Dead | Withheld, line: bytes, sent: S) -> Outcome:
+    def _end(self, found: Decoded, line: bytes, sent: S) -> Outcome:
         if type(found) is Input:
             return self._fold(found, line, sent)
         if isinstance(found, Dead):
             self.emit.unreadable(found, sent)
             return Outcome("dead", found.reason, found.detail)
-        return WITHHELD
+        return WITHHELD if found == "withheld" else SKIPPED
 
     def _fold(self, said: Input | Signalled, line: bytes, sent: S) -> Outcome:
         record: Any

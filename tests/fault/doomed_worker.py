@@ -11,6 +11,7 @@ from streams.apps.worker import WorkerSettings, make_app, prepare
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.transport.run import run
 from streams.observing import logs
+from streams.pipeline import row_formats
 from tests.kafka.counting_worker import Death
 
 
@@ -20,8 +21,11 @@ def main() -> int:
     parser.add_argument("--instance")
     parser.add_argument("--die", required=True)
     parser.add_argument("--after", type=int, default=1)
+    parser.add_argument("--entities", type=int, help="of one step of an upgrade")
     given = parser.parse_args()
     logs.log_to_stderr()
+    if given.entities:
+        row_formats.ENTITIES = given.entities
     kafka = KafkaSettings.load(bootstrap=given.bootstrap)
     worker = WorkerSettings.load(instance=given.instance, max_records=500)
     prepare(kafka, worker)

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from itertools import cycle, islice
 from pathlib import Path
 from typing import NamedTuple
@@ -199,12 +200,12 @@ def _compare(history: _History, quiet: Path) -> list[str]:
     return wrong
 
 
-def main() -> int:
-    """The long form, for people."""
+def main(kill: Callable[[Path, Path, int, int], Result], about: str | None) -> int:
+    """The long form, for people: kills over the shared data, as the command line says."""
     from tests.conftest import SGD
     from tests.shared_data import ROOT as SHARED
 
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
+    parser = argparse.ArgumentParser(description=about.split("\n", 1)[0] if about else "")
     parser.add_argument("--kills", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
@@ -212,7 +213,7 @@ def main() -> int:
     if not source.exists():
         sys.exit("needs the shared data: SGD is not beside the project")
     with tempfile.TemporaryDirectory() as folder:
-        result = kill_backfill(source, Path(folder), given.kills, given.seed)
+        result = kill(source, Path(folder), given.kills, given.seed)
     sys.stdout.write(f"{result.turns:,} turns, {sum(result.struck.values())} kills\n")
     for name, count in sorted(result.struck.items()):
         sys.stdout.write(f"{count:>6}  {name}\n")
@@ -221,4 +222,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(kill_backfill, __doc__))

@@ -4,23 +4,23 @@
         proxy.target = broker.nodes[0].ports["PROXIED"]
         proxy.delay = 0.05
 
-It runs on an event loop of its own thread. `counts` says what it really did to whom.
+`counts` says what it really did to whom.
 """
 
 import asyncio
-import threading
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any
 
 from streams.broker.config import HOST
+from tests.threaded_server import ThreadedServer
 
 CHUNK = 1 << 16
 BROKEN = (ConnectionError, OSError)
 
 
-class Proxy:
+class Proxy(ThreadedServer):
     """Clients connect to `port`, the broker listens on `target`; both on the loopback. It listens
     before there is a broker, so that nobody takes its port.
 
@@ -28,29 +28,14 @@ class Proxy:
     """
 
     def __init__(self, port: int) -> None:
-        self.port, self.target = port, 0
+        super().__init__(port, "proxy")
+        self.target = 0
         self.delay = 0.0
         self.counts: Counter[str] = Counter()
         self._lets_through: int | None = None
         self._pairs: set[tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = set()
-        self._loop = asyncio.new_event_loop()
         self._flows = asyncio.Event()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
         self._flows.set()
-        self._server = self._call(asyncio.start_server(self._serve, HOST, self.port))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._call(self._end())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    def _call(self, work: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
 
     # --- faults -----------------------------------------------------------------------------
 

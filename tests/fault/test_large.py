@@ -162,7 +162,7 @@ def _limit(bootstrap: str, size: int | None) -> None:
 
 async def _alter(settings: KafkaSettings, size: int | None) -> None:
     wanted = changelogs(APP, PARTITIONS)[0]
-    given = wanted.settings() | ({"max.message.bytes": str(size)} if size else {})
+    given = wanted.settings(1) | ({"max.message.bytes": str(size)} if size else {})
     async with connected(settings) as admin:
         await admin.alter_configs(
             [ConfigResource(ConfigResourceType.TOPIC, wanted.name, configs=given)]

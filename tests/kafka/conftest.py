@@ -10,10 +10,16 @@ import pytest
 
 from streams.broker import Broker, Security
 from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.tools.acls import ALL
+from tests.kafka.acls import grant
 from tests.kafka.counting import Counting
+from tests.kafka.issuer import Issuer
 from tests.kafka.working import Working, alone, one_worker
 
 USER, PASSWORD = "alice", "wonderland"
+PROCESSES = ("worker", "sink", "serve", "extract", "produce", "replay", "lag", "topics", "health",
+             "doctor", "reset")  # fmt: skip
+PRINCIPALS = ("operator", *PROCESSES, *(f"{name}-without" for name in PROCESSES))
 numbers = count()
 
 
@@ -76,14 +82,26 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 
 @pytest.fixture(scope="session")
-def guarded(certificates: Certificates) -> Iterator[Broker]:
-    """A broker with all listeners: SASL, TLS for clients with a certificate, SASL_TLS."""
+def issuer(tmp_path_factory: pytest.TempPathFactory) -> Issuer:
+    """An authorization server whose tokens `guarded` takes."""
+    return Issuer(tmp_path_factory.mktemp("issuer"))
+
+
+@pytest.fixture(scope="session")
+def guarded(certificates: Certificates, issuer: Issuer) -> Iterator[Broker]:
+    """A broker with all listeners: SASL, TLS for clients with a certificate, SERVER_TLS, SASL_TLS.
+    It obeys ACLs: `USER` and the client with the certificate may do everything, `PRINCIPALS`
+    nothing until they are given it (`acls.grant`)."""
     security = Security(
-        users={USER: PASSWORD},
+        users={USER: PASSWORD, **dict.fromkeys(PRINCIPALS, PASSWORD)},
         certificate=certificates.broker,
         authority=certificates.authority,
+        tokens=issuer.accepted,
+        guarded=True,
     )
     with Broker.start(security=security, short_lived=True) as started:
+        for user in (USER, "CN=client", "ANONYMOUS"):
+            grant(started, user, "", ALL)
         yield started
 
 

@@ -38,7 +38,7 @@ class Counting:
         self.pending: dict[bytes, int] = {}
         self.seen = self.seen_pending = 0
 
-    def process(self, records: Sequence[Any]) -> Batch:
+    def process(self, records: Sequence[Any], again: bool = False) -> Batch:
         outputs = []
         for record in records:
             if record.key == POISON:

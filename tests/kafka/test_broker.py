@@ -19,7 +19,8 @@ from streams.broker import Broker, Security, ports
 from streams.errors import ConfigurationError, Unreachable
 from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.client.topics import create, spec
+from streams.kafka.client.topic_specs import spec
+from streams.kafka.client.topics import create
 from tests.waiting import until
 
 PROGRAM = "from streams.commands.broker import broker; broker()"

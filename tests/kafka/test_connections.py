@@ -17,6 +17,7 @@ from uuid import uuid4
 import pytest
 from aiokafka import TopicPartition
 from aiokafka.client import AIOKafkaClient
+from aiokafka.conn import AIOKafkaProtocol
 from aiokafka.errors import ConsumerStoppedError, KafkaError
 from pydantic import SecretStr
 
@@ -31,7 +32,8 @@ from streams.kafka.client.aiokafka_internals import (
     start_or_stop,
 )
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.client.topics import create, spec
+from streams.kafka.client.topic_specs import spec
+from streams.kafka.client.topics import create
 from streams.kafka.client.transaction import Transactions
 from streams.llm.settings import LlmSettings
 from streams.llm.stream import Stream, StreamOptions
@@ -369,15 +371,19 @@ def test_aiokafkas_own_leaves_one_open(
     assert asyncio.run(left_open(way, AIOKafkaClient, proxy)) == 1
 
 
+def over_tls(guarded: Broker, certificates: Certificates) -> KafkaSettings:
+    return KafkaSettings(
+        bootstrap=guarded.bootstrap_of("SASL_TLS"), security_protocol="SASL_SSL",
+        sasl_username=USER, sasl_password=SecretStr(PASSWORD), tls_ca=certificates.authority,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("within", [0.01, 0.02, 0.03, 0.05, 0.1, 10])
 def test_nothing_stays_open_over_tls(
     guarded: Broker, certificates: Certificates, within: float
 ) -> None:
     """Both sides say goodbye before a socket closes."""
-    through = KafkaSettings(
-        bootstrap=guarded.bootstrap_of("SASL_TLS"), security_protocol="SASL_SSL",
-        sasl_username=USER, sasl_password=SecretStr(PASSWORD), tls_ca=certificates.authority,
-    )  # fmt: skip
+    through = over_tls(guarded, certificates)
 
     async def use() -> int:
         client = KafkaAdmin(**through.client())
@@ -385,6 +391,37 @@ def test_nothing_stays_open_over_tls(
             async with asyncio.timeout(within):
                 await client.start()
                 await client.describe_cluster()
+        await client.close()
+        return connections(through.addresses[0][1])
+
+    assert asyncio.run(use()) == 0
+
+
+@pytest.mark.parametrize("turns", range(4))
+def test_nothing_stays_open_of_who_is_cancelled_as_tls_is_agreed(
+    guarded: Broker, certificates: Certificates, monkeypatch: pytest.MonkeyPatch, turns: int
+) -> None:
+    """So many turns of the loop after it: the socket is there, and nobody has been given it yet."""
+    through = over_tls(guarded, certificates)
+    agreed = AIOKafkaProtocol.connection_made
+
+    async def use() -> int:
+        client = KafkaAdmin(**through.client())
+        starting = asyncio.ensure_future(client.start())
+
+        def cancel(left: int) -> None:
+            if left:
+                asyncio.get_running_loop().call_soon(cancel, left - 1)
+            else:
+                starting.cancel()
+
+        def connection_made(protocol: AIOKafkaProtocol, transport: asyncio.Transport) -> None:
+            agreed(protocol, transport)
+            cancel(turns)
+
+        monkeypatch.setattr(AIOKafkaProtocol, "connection_made", connection_made)
+        with pytest.raises(asyncio.CancelledError):
+            await starting
         await client.close()
         return connections(through.addresses[0][1])
 

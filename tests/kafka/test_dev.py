@@ -25,7 +25,7 @@ from tests.command import (
     turn,
     turnfold,
 )
-from tests.llm.endpoint import Endpoint, Reply, completion
+from tests.llm.endpoint import Endpoint, Reply, completion, whole
 from tests.llm.endpoint import Request as Prompt
 
 TOO_LONG = 120.0
@@ -134,31 +134,30 @@ def _children(pid: int) -> list[int]:
 
 def test_dev_asks_a_model_beside_the_worker(tmp_path: Path) -> None:
     """The rules at once, then the model's plan in their place; the choice is remembered."""
-    said = turn("e1", user_input="I live in Porto.")
+    said = [turn(f"e{n}", user_input="I live in Porto.", session_id=f"s{n}") for n in range(2)]
 
     def better(request: Prompt) -> Reply:
         events = [one["event_id"] for one in request.data["turns"]]
         update = {"kind": "fact", "body_text": "Lives in Porto, Portugal.",
                   "evidence_event_ids": events}  # fmt: skip
-        return completion(json.dumps({"state_updates": [update]}))
+        return completion(whole(state_updates=[update]))
 
-    history, file = tmp_path / "memory", ndjson(tmp_path / "turns.ndjson", [said])
+    history = tmp_path / "memory"
     with Endpoint(better) as asked:
         told = {"BASE_URL": asked.url, "MODEL": "test", "IDLE_SECONDS": "0.5"}
         env = environment(**{f"TURNFOLD_LLM_{name}": value for name, value in told.items()})
-        for chosen in (["--extractor", "llm"], []):
+        for number, chosen in enumerate((["--extractor", "llm"], [])):
+            file = ndjson(tmp_path / "turns.ndjson", [said[number]])
             command = [PROGRAM, "dev", "--history", str(history), "--http", "0", *chosen]
             running = subprocess.Popen(command, stderr=subprocess.PIPE, env=env)
             assert running.stderr is not None
             try:
                 bootstrap = re.search(r"Kafka at (\S+);", _await(running, rb"Kafka at (\S+);"))
                 assert bootstrap
-                if chosen:
-                    assert turnfold("produce", file, "--bootstrap", bootstrap[1]).code == 0
+                assert turnfold("produce", file, "--bootstrap", bootstrap[1]).code == 0
                 deadline = time.monotonic() + 2 * TOO_LONG
-                wanted = {"rules", "llm/test"}
-                # five parts: the model's, too
-                while not (_made_by(history) >= wanted and len(_children(running.pid)) >= 5):
+                wanted = ["llm/test", "rules"] * (number + 1)
+                while _made_by(history) != sorted(wanted):
                     assert time.monotonic() < deadline, _made_by(history)
                     time.sleep(0.3)
             finally:
@@ -166,10 +165,12 @@ def test_dev_asks_a_model_beside_the_worker(tmp_path: Path) -> None:
                 code = running.wait(TOO_LONG)
                 running.stderr.close()
             assert code == 0
-        assert len(asked.requests) == 1
+        assert len(asked.requests) == 2
+    current = "SELECT body_text FROM state_current WHERE status = 'active'"
+    assert rows(history, current) == [("Lives in Porto, Portugal.",)] * 2
 
 
-def _made_by(history: Path) -> set[str]:
+def _made_by(history: Path) -> list[str]:
     if not (history / "plans").exists():
-        return set()
-    return {name for (name,) in rows(history, "SELECT DISTINCT extractor_name FROM plans")}
+        return []
+    return [name for (name,) in rows(history, "SELECT extractor_name FROM plans ORDER BY 1")]

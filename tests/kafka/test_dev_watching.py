@@ -13,7 +13,7 @@ import pytest
 
 from streams import sample
 from streams.broker import Broker
-from tests.command import start, turnfold
+from tests.command import PROGRAM, environment, start, turnfold
 
 SOON = 5.0
 TOO_LONG = 120.0
@@ -23,8 +23,10 @@ SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
 class Dev:
     """The command, running, and what it has said so far."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
-        self.process = start("dev", "--history", folder / "memory", "--http", "0", *options)
+    def __init__(self, folder: Path, *options: str, **env: str) -> None:
+        self.process = start(
+            "dev", "--history", folder / "memory", "--http", "0", *options, env=environment(**env)
+        )
         assert self.process.stderr is not None
         self.stderr = self.process.stderr
         os.set_blocking(self.stderr.fileno(), False)
@@ -74,11 +76,11 @@ class Dev:
 
 
 @contextmanager
-def running(folder: Path, *options: str) -> Iterator[Dev]:
+def running(folder: Path, *options: str, lanes: int = 8, **env: str) -> Iterator[Dev]:
     """Ready: all lanes have restored, and the API answers."""
-    dev = Dev(folder, *options)
+    dev = Dev(folder, *options, **env)
     try:
-        dev.hears(": restored ", times=8)
+        dev.hears(": restored ", times=lanes)
         dev.hears("http://.* answers")
         yield dev
     finally:
@@ -126,6 +128,24 @@ def test_a_part_that_is_killed_is_said_within_5_seconds_and_started_again(tmp_pa
         assert dev.ends(TOO_LONG) == 0
     assert len(pids) == 4
     _await_gone(pids, SOON)
+
+
+def test_another_number_of_partitions_is_in_the_command_that_is_printed_and_in_the_environment(
+    tmp_path: Path,
+) -> None:
+    with running(tmp_path, "--partitions", "2", lanes=4) as dev:
+        printed = re.search(r"^  (.*turnfold produce FILE.ndjson .*)$", dev.read(), re.MULTILINE)
+        assert printed
+        command = printed[1].replace("FILE.ndjson", str(SAMPLE))
+        path = f"{Path(PROGRAM).parent}:{os.environ['PATH']}"
+        subprocess.run(command, shell=True, check=True, env=environment(PATH=path))
+        asked = ("session", "emma-move", "--history", tmp_path / "memory")
+        deadline = time.monotonic() + TOO_LONG
+        while "Ancoats" not in turnfold(*asked).out:
+            assert time.monotonic() < deadline, dev.read()
+            time.sleep(0.5)
+    with running(tmp_path, lanes=4, TURNFOLD_KAFKA_PARTITIONS="2"):
+        pass
 
 
 def test_ctrl_c_while_the_broker_is_away_leaves_no_process_behind(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from streams.kafka.client.admin import connected
 from streams.kafka.client.aiokafka_internals import KafkaConsumer
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.client.topics import create, spec
+from streams.kafka.client.topic_specs import spec
+from streams.kafka.client.topics import create
 
 TOPIC = "fetched"
 FOR_EVER_MS = 3_600_000

@@ -17,7 +17,8 @@ from aiokafka.structs import TopicPartition
 from streams.broker import Broker
 from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.client.topics import create, spec
+from streams.kafka.client.topic_specs import spec
+from streams.kafka.client.topics import create
 from streams.kafka.client.transaction import Transactions
 from streams.kafka.transport import changelog
 from streams.kafka.transport.changelog import AWAY, Chunk, Progress, Replaced, Short

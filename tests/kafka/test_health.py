@@ -10,7 +10,8 @@ from aiokafka import AIOKafkaConsumer
 
 from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.client.topics import create, spec
+from streams.kafka.client.topic_specs import spec
+from streams.kafka.client.topics import create
 
 
 def health(bootstrap: str, group: str) -> tuple[int, str]:

@@ -16,7 +16,8 @@ from aiokafka.structs import TopicPartition
 from sinks.digest import digest
 from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.client.topics import check, create, spec
+from streams.kafka.client.topic_specs import spec
+from streams.kafka.client.topics import check, create
 from streams.kafka.tools.leftovers import topics_of
 from tests.command import Done, start, turn, turnfold
 from tests.kafka.working import TOO_LONG, Working, message

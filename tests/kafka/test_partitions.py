@@ -25,7 +25,9 @@ from streams.kafka.client.admin import connected
 from streams.kafka.client.names import changelog_name
 from streams.kafka.client.partitions import partition_of
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.client.topics import STATE, create, spec
+from streams.kafka.client.topic_changes import altered, own_settings
+from streams.kafka.client.topic_specs import IN_SYNC, spec
+from streams.kafka.client.topics import STATE, create
 from streams.kafka.tools.copying import Found
 from streams.kafka.tools.repartition import repartition
 from streams.kafka.tools.repartition_places import Places, merged, owner_of
@@ -307,6 +309,29 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(remembered: Working)
     remembered.workers[-1].wait(WITHIN)
     same = turnfold("repartition", "--to", "4", *told).json()
     assert same["topics"] == []
+
+
+def test_topics_with_wrong_settings_are_refused_before_anything_is_copied(
+    remembered: Working,
+) -> None:
+    """A broker would refuse the copies: half of them would be made."""
+    before = remembered.counts()
+
+    async def ask() -> None:
+        async with connected(KafkaSettings.plain(remembered.bootstrap)) as admin:
+            for name, own in (("turns", IN_SYNC), ("sessions", "max.message.bytes")):
+                known = (await own_settings(admin, [name]))[name]
+                await altered(admin, name, known | {own: "2"})
+
+    asyncio.run(ask())
+    command = ("repartition", "--to", "6", "--bootstrap", remembered.bootstrap)
+    for options in (("--dry-run",), ()):
+        done = turnfold(*command, *options)
+        assert done.code == 3
+        assert "topic turns: expected min.insync.replicas at most 1" in done.err
+        assert "topic sessions: expected max.message.bytes at least" in done.err
+        assert "found 2; alter it with kafka-configs" in done.err
+    assert remembered.counts() == before
 
 
 def test_the_digest_is_the_same_and_what_is_sent_again_is_a_duplicate(

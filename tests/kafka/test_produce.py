@@ -277,7 +277,7 @@ def test_a_letter_knows_its_place(tmp_path: Path) -> None:
     with History(tmp_path / "h") as tables:
         tables.append("dead_letters", to_arrow("dead_letters", [row]), "test", 1)
     (one,) = of_history(tmp_path / "h")
-    assert one == Letter("turns", 1, 7, "invalid", b"{}", "default/s", None)
+    assert one == Letter("turns", 1, 7, "invalid", b"{}", "default/s", None, 7)
     assert one.place == "turns:1:7"
     assert chosen([one])[0] == [one]
 

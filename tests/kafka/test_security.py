@@ -1,9 +1,11 @@
 """The whole way with login and encryption; and what refuses it says so within seconds."""
 
+import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from itertools import product
 from pathlib import Path
 
@@ -11,10 +13,11 @@ import pytest
 
 from sinks.digest import digest
 from streams import sample
-from streams.broker import Broker, Security
-from tests.command import Done, environment, folded, turnfold
+from streams.broker import Broker
+from tests.command import environment, folded, turnfold
 from tests.kafka.conftest import PASSWORD, USER, Certificates
-from tests.kafka.working import Working
+from tests.kafka.installation import Installation, installed
+from tests.kafka.issuer import AUDIENCE, CLIENT, SECRET, Issuer
 from tests.waiting import WITHIN
 
 SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
@@ -39,6 +42,16 @@ def plain(certificates: Certificates) -> dict[str, str]:
     return scram(certificates) | {"SASL_MECHANISM": "PLAIN"}
 
 
+def weaker_scram(certificates: Certificates) -> dict[str, str]:
+    """SASL_SSL, by SCRAM of 256 bits."""
+    return scram(certificates) | {"SASL_MECHANISM": "SCRAM-SHA-256"}
+
+
+def one_way(certificates: Certificates) -> dict[str, str]:
+    """TLS, where only the broker has a certificate."""
+    return {"SECURITY_PROTOCOL": "SSL", "TLS_CA": str(certificates.authority)}
+
+
 def mutual(certificates: Certificates) -> dict[str, str]:
     """TLS, where the client too has a certificate."""
     return {
@@ -54,62 +67,63 @@ def variables(bootstrap: str, settings: dict[str, str]) -> dict[str, str]:
     return environment(TURNFOLD_KAFKA_BOOTSTRAP=bootstrap, **given)
 
 
-class Guarded:
-    """A broker of its own; `env` is how its clients come in."""
-
-    def __init__(self, broker: Broker, env: dict[str, str], folder: Path) -> None:
-        self.broker, self.env, self.folder = broker, env, folder
-
-    def run(self, *args: str | Path) -> Done:
-        done = turnfold(*args, env=self.env)
-        assert done.code == 0, done.err
-        return done
-
-    def health(self) -> "subprocess.CompletedProcess[str]":
-        asked = [sys.executable, "-m", "streams.kafka.transport.health", "turnfold"]
-        return subprocess.run(asked, env=self.env, capture_output=True, text=True)
+WAYS: dict[str, tuple[str, Callable[[Certificates], dict[str, str]]]] = {
+    "PLAIN": ("SASL_TLS", plain),
+    "SCRAM-SHA-256": ("SASL_TLS", weaker_scram),
+    "SCRAM-SHA-512": ("SASL_TLS", scram),
+    "TLS": ("SERVER_TLS", one_way),
+    "mutual TLS": ("TLS", mutual),
+}
 
 
-@pytest.fixture(params=[("SASL_TLS", scram), ("SASL_TLS", plain), ("TLS", mutual)],
-                ids=["scram", "plain", "mutual TLS"])  # fmt: skip
+@pytest.fixture(params=[*WAYS, "OAUTHBEARER, a file", "OAUTHBEARER, a server"])
 def way(
-    request: pytest.FixtureRequest, certificates: Certificates, tmp_path: Path
-) -> Iterator[Guarded]:
-    listener, settings = request.param
-    security = Security(
-        users={USER: PASSWORD},
-        certificate=certificates.broker,
-        authority=certificates.authority,
-    )
-    with Broker.start(security=security, short_lived=True) as broker:
-        env = variables(broker.bootstrap_of(listener), settings(certificates))
-        yield Guarded(broker, env, tmp_path)
+    request: pytest.FixtureRequest, guarded: Broker, certificates: Certificates, issuer: Issuer,
+    tmp_path: Path,
+) -> Iterator[Installation]:  # fmt: skip
+    """An installation of its own, whose processes come in that way."""
+    prefix = re.sub("[^a-z0-9]+", "-", request.param.lower()) + "."
+    tokens = {
+        "SECURITY_PROTOCOL": "SASL_SSL",
+        "SASL_MECHANISM": "OAUTHBEARER",
+        "TLS_CA": str(certificates.authority),
+    }
+    with ExitStack() as stack:
+        if request.param in WAYS:
+            listener, settings = WAYS[request.param]
+            told = settings(certificates)
+        elif request.param.endswith("a file"):
+            listener, file = "SASL_TLS", tmp_path / "token"
+            file.write_text(issuer.token(USER) + "\n")
+            told = tokens | {"OAUTH_TOKEN_FILE": str(file)}
+        else:
+            listener, url = "SASL_TLS", stack.enter_context(issuer.serving(USER))
+            told = tokens | {"OAUTH_TOKEN_URL": url, "OAUTH_CLIENT_ID": CLIENT,
+                             "OAUTH_CLIENT_SECRET": SECRET}  # fmt: skip
+        told["BOOTSTRAP"] = guarded.bootstrap_of(listener)
+        yield stack.enter_context(installed(guarded, prefix, tmp_path / "way", **told))
 
 
-def test_worker_produce_lag_sink_and_admin_come_in(way: Guarded) -> None:
-    working = Working(way.broker, way.folder)  # reads by the plain listener
-    working.start(env=way.env)
-    try:
-        working.await_ready()
-        sent = way.run("produce", SAMPLE, "--json").json()
-        working.sent = sent["sent"]
-        counts = working.await_done()
-        healthy = way.health()
-        assert healthy.returncode == 0, healthy.stderr
-        behind = {one["topic"]: one["lag"] for one in way.run("lag", "--json").json()}
-        assert behind["turns"] == 0
-        history = way.folder / "sunk"
-        sunk = way.run("sink", "--history", history, "--once", "--json").json()
-        assert sunk["rows"] > counts["applied"] > 0
-        by_file = folded(SAMPLE, history=way.folder / "by-file")
-        assert by_file["applied"] == counts["applied"]
-        assert digest(history)["memory"] == digest(way.folder / "by-file")["memory"]
-        way.run("dlq", "replay", "--history", history, "--json")
-        working.workers[-1].terminate()
-        assert working.workers[-1].wait(WITHIN) == 0
-        assert PASSWORD not in working.log()
-    finally:
-        working.stop()
+def health(way: Installation) -> "subprocess.CompletedProcess[str]":
+    asked = [sys.executable, "-m", "streams.kafka.transport.health", "turnfold"]
+    return subprocess.run(asked, env=way.env, capture_output=True, text=True)
+
+
+@pytest.mark.long
+def test_worker_produce_lag_sink_and_admin_come_in(way: Installation) -> None:
+    way.run("produce", SAMPLE)
+    way.await_read()
+    healthy = health(way)
+    assert healthy.returncode == 0, healthy.stderr
+    history = way.folder / "sunk"
+    assert way.run("sink", "--history", history, "--once")["rows"] > 0
+    folded(SAMPLE, history=way.folder / "by-file")
+    assert digest(history)["memory"] == digest(way.folder / "by-file")["memory"]
+    way.run("dlq", "replay", "--history", history)
+    way.working.workers[-1].terminate()
+    assert way.working.workers[-1].wait(WITHIN) == 0
+    said = way.working.log()
+    assert PASSWORD not in said and SECRET not in said and "Bearer" not in said
 
 
 # --- what is refused --------------------------------------------------------------------------
@@ -118,14 +132,18 @@ WRONG: dict[str, tuple[str, dict[str, str | None], int, str]] = {
     # listener, what is other than it should be (None: not given), exit code, part of the reason
     "wrong password": ("SASL_TLS", {"SASL_PASSWORD": "guessed"}, 3, "refused"),
     "nobody of that name": ("SASL_TLS", {"SASL_USERNAME": "mallory"}, 3, "refused"),
-    "a mechanism it has not": ("SASL_TLS", {"SASL_MECHANISM": "SCRAM-SHA-256"}, 3, "refused"),
+    "a mechanism it has not": (
+        "SASL",
+        {"SASL_MECHANISM": "SCRAM-SHA-256", "SECURITY_PROTOCOL": "SASL_PLAINTEXT", "TLS_CA": None},
+        3, "refused",
+    ),
     "an authority nobody knows": ("SASL_TLS", {"TLS_CA": None}, 3, "certificate"),
     "no such file": ("SASL_TLS", {"TLS_CA": "none.pem"}, 3, "none.pem"),
     "no password": ("SASL_TLS", {"SASL_PASSWORD": None}, 3, "sasl_password"),
     "plain, where TLS is spoken": ("SASL_TLS", {"SECURITY_PROTOCOL": None}, 5, "protocol"),
     "TLS, where plain is spoken": ("PLAINTEXT", {}, 5, "protocol"),
     "login, where none is taken": ("TLS", {}, 5, "protocol"),
-}
+}  # fmt: skip
 COMMANDS: dict[str, list[str]] = {
     "worker": ["worker"],
     "sink": ["sink", "--history", "{folder}/history", "--once"],
@@ -166,3 +184,43 @@ def test_faust_s_own_command_says_so_too(guarded: Broker, certificates: Certific
     done = subprocess.run(faust, env=env, capture_output=True, text=True, timeout=2 * SECONDS)
     assert done.returncode != 0
     assert "refused" in done.stdout + done.stderr
+
+
+def bearing(certificates: Certificates, **more: str) -> dict[str, str]:
+    return {
+        "SECURITY_PROTOCOL": "SASL_SSL", "SASL_MECHANISM": "OAUTHBEARER",
+        "TLS_CA": str(certificates.authority), **more,
+    }  # fmt: skip
+
+
+def test_a_token_that_is_no_good_is_refused_with_the_reason(
+    guarded: Broker, certificates: Certificates, issuer: Issuer, tmp_path: Path
+) -> None:
+    file = tmp_path / "token"
+    settings = bearing(certificates, OAUTH_TOKEN_FILE=str(file))
+    env = variables(guarded.bootstrap_of("SASL_TLS"), settings)
+    for token, reason in (
+        (None, "No such file"),
+        ("", "is empty"),
+        (issuer.token(USER, seconds=-3600), "does not take the token"),
+        (issuer.token(USER, audience=f"not {AUDIENCE}"), "does not take the token"),
+        (issuer.token(USER)[:-20], "does not take the token"),
+    ):
+        if token is not None:
+            file.write_text(token)
+        done = turnfold("lag", env=env)
+        assert (done.code, done.out) == (3, ""), done.err
+        assert reason in done.err
+        assert not token or token not in done.err
+
+
+def test_an_authorization_server_that_refuses_or_is_away_is_told(
+    guarded: Broker, certificates: Certificates, issuer: Issuer
+) -> None:
+    with issuer.serving(USER) as url:
+        wrong = bearing(certificates, OAUTH_TOKEN_URL=url, OAUTH_CLIENT_ID=CLIENT,
+                        OAUTH_CLIENT_SECRET="guessed")  # fmt: skip
+        done = turnfold("lag", env=variables(guarded.bootstrap_of("SASL_TLS"), wrong))
+        assert done.code == 3 and "401" in done.err and "guessed" not in done.err
+    done = turnfold("lag", env=variables(guarded.bootstrap_of("SASL_TLS"), wrong))
+    assert done.code == 5 and url in done.err

@@ -24,10 +24,10 @@ from streams.kafka.agents.agents import changelogs
 from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import check, create
-from streams.kafka.transport.disk_rows import DiskRows
 from streams.kafka.transport.marker import MARKER_KEY, Marker
 from streams.serving.backends.backend import NotReady
 from streams.serving.backends.replica import ReplicaBackend
+from streams.serving.backends.replica_disk import DiskStore
 from tests.command import OUTCOMES, folded, rows
 from tests.kafka.working import APP, Working
 from tests.waiting import eventually
@@ -43,8 +43,8 @@ async def replica(
     lasting: Working, data: Path | None = None, group: str = APP
 ) -> AsyncIterator[ReplicaBackend]:
     """One that has restored."""
-    options: dict[str, Any] = {} if data is None else {"rows": lambda lane: DiskRows(data / lane)}
-    async with ReplicaBackend(KafkaSettings.plain(lasting.bootstrap), group, **options) as made:
+    store = None if data is None else DiskStore(data)
+    async with ReplicaBackend(KafkaSettings.plain(lasting.bootstrap), group, store=store) as made:
         await eventually(lambda: made.readiness().ready)
         yield made
 

@@ -8,7 +8,8 @@ from aiokafka.structs import TopicPartition
 from streams.broker import Broker
 from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.client.topics import create, spec
+from streams.kafka.client.topic_specs import spec
+from streams.kafka.client.topics import create
 from streams.serving.backends import writing
 from streams.serving.backends.writing import Message, NotAppended, Writing
 

@@ -8,14 +8,14 @@ from uuid import uuid4
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
-from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth
 
-from streams.apps.worker import WorkerSettings
+from streams.apps.worker import WorkerSettings, make_app
 from streams.broker import Broker
 from streams.errors import ConfigurationError, TurnfoldError, Unreachable
 from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.client.topics import create, spec
+from streams.kafka.client.topic_specs import spec
+from streams.kafka.client.topics import create
 from streams.llm.settings import LlmSettings
 from streams.serving.http.settings import ServeSettings
 from streams.settings import Settings
@@ -191,6 +191,7 @@ def test_the_environment_is_read_and_arguments_win(monkeypatch: pytest.MonkeyPat
     [
         ({"bootstrap": "kafka"}, "TURNFOLD_KAFKA_BOOTSTRAP"),
         ({"bootstrap": "kafka:99999"}, "'kafka:99999' is not host:port"),
+        ({"bootstrap": "a:1,me:secret@kafka:9092"}, "sasl_username"),
         ({"partitions": 0}, "TURNFOLD_KAFKA_PARTITIONS"),
         ({"security_protocol": "SASL_SSL"}, "sasl_username"),
         ({"sasl_username": "alice", "sasl_password": "secret"}, "security_protocol"),
@@ -225,18 +226,39 @@ def test_a_tls_file_that_cannot_be_used_is_named(
                 settings.client()
 
 
-def test_faust_gets_what_aiokafka_gets(certificates: Certificates) -> None:
+def test_a_key_in_the_place_of_its_file_is_not_repeated() -> None:
+    pasted = "-----BEGIN PRIVATE KEY-----\nsecret"
+    settings = KafkaSettings.load(bootstrap="a:1", security_protocol="SSL", tls_certificate=pasted)
+    with pytest.raises(ConfigurationError, match="TURNFOLD_KAFKA_TLS_CERTIFICATE") as caught:
+        settings.client()
+    assert "secret" not in str(caught.value)
+
+
+def test_faust_s_producer_gets_what_aiokafka_gets(certificates: Certificates) -> None:
     for given in (
         {},
         login("SCRAM-SHA-512"),
         tls(certificates),
         {**tls(certificates), **login(), "security_protocol": "SASL_SSL"},
+        {"topic_prefix": "acme."},
     ):
         settings = KafkaSettings.load(bootstrap="a:1", **given)
-        ours, faust = (
-            settings.auth(),
-            dict(credentials_to_aiokafka_auth(settings.faust_credentials())),
-        )
-        assert ("ssl_context" in ours) == (faust.pop("ssl_context", None) is not None)
-        ours.pop("ssl_context", None)
-        assert faust == ours
+        ours, faust = settings.client(), make_app(settings, WorkerSettings()).connection
+        assert ("ssl_context" in ours) == ("ssl_context" in faust)
+        assert {**ours, "ssl_context": None} == {**faust, "ssl_context": None}
+
+
+@pytest.mark.parametrize(
+    ("prefix", "reason"),
+    [
+        ("acme/", "holds '/'"),
+        ("über.", "holds 'ü'"),
+        ("a b", "holds ' '"),
+        ("x" * 240, "has 240 characters; at most 233 are possible"),
+        ("turns.", "begins with 'turns.'"),
+    ],
+)
+def test_a_wrong_prefix_is_refused_with_the_reason(prefix: str, reason: str) -> None:
+    with pytest.raises(ConfigurationError, match="TURNFOLD_KAFKA_TOPIC_PREFIX") as caught:
+        KafkaSettings.load(topic_prefix=prefix)
+    assert reason in str(caught.value)

@@ -320,7 +320,7 @@ def test_a_history_of_the_file_runner_is_refused(log: Log, tmp_path: Path) -> No
 
 def test_another_sinks_history_is_refused_and_a_file_runner_too(log: Log, tmp_path: Path) -> None:
     run(log.settings, tmp_path / "h", name="mine")
-    with pytest.raises(HistoryError, match="sink is 'mine', not 'yours'"):
+    with pytest.raises(HistoryError, match="the sink 'mine' writes this history, not 'yours'"):
         run(log.settings, tmp_path / "h", name="yours")
     file = ndjson(tmp_path / "one.ndjson", [])
     done = turnfold("run", file, "--history", tmp_path / "h")

@@ -1,6 +1,8 @@
 """Topics are created as the topology says, and one that is not so is refused."""
 
 import asyncio
+import shlex
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -14,8 +16,11 @@ from schemas.events import MAX_RECORD_BYTES
 from streams.errors import ConfigurationError, Unreachable
 from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.client.topics import DAY_MS, TopicSpec, check, create, ensure_topics, spec
+from streams.kafka.client.topic_changes import altered, own_settings
+from streams.kafka.client.topic_specs import DAY_MS, TopicSpec, spec
+from streams.kafka.client.topics import check, create, ensure_topics
 from streams.topology import DEAD_LETTERS, TOPICS, TURNS
+from tests.command import Done, turnfold
 
 R = TypeVar("R")
 WITHIN = 20.0
@@ -180,3 +185,101 @@ def test_more_copies_than_brokers_are_refused_with_the_brokers_words(
 def test_a_dead_broker_is_unreachable() -> None:
     with pytest.raises(Unreachable, match=r"127\.0\.0\.1:1"):
         asyncio.run(ensure_topics(KafkaSettings.plain("127.0.0.1:1")))
+
+
+# --- turnfold topics ----------------------------------------------------------------------------
+
+
+def told(settings: KafkaSettings, *args: str, prefix: str) -> Done:
+    return turnfold(
+        "topics", "--bootstrap", settings.bootstrap, "--topic-prefix", prefix, *args
+    )  # fmt: skip
+
+
+def do(settings: KafkaSettings, line: str) -> None:
+    """What one of Kafka's tools would do that an administrator was told to call."""
+    tool, *args = shlex.split(line)
+    given: defaultdict[str, list[str]] = defaultdict(list)
+    names = iter(args)
+    for name in names:
+        given[name].append("" if name in ("--create", "--alter") else next(names))
+    assert given["--bootstrap-server"] == [settings.bootstrap]
+    ((topic,),) = [given["--topic"]]
+    if tool == "kafka-topics.sh":
+        configs = dict(one.split("=") for one in given["--config"])
+        assert given["--replication-factor"] == ["1"]
+        made(settings, topic, int(given["--partitions"][0]), **configs)
+        return
+    assert tool == "kafka-configs.sh"
+    changes = dict(one.split("=") for text in given["--add-config"] for one in text.split(","))
+
+    async def alter(admin: AIOKafkaAdminClient) -> None:
+        own = (await own_settings(admin, [topic]))[topic]
+        await altered(admin, topic, own | changes)
+
+    run(settings, alter)
+
+
+@pytest.mark.long
+def test_topics_are_made_as_the_administrator_is_told(settings: KafkaSettings) -> None:
+    prefix = f"made-{uuid4().hex[:8]}."
+    missing = told(settings, "--json", prefix=prefix)
+    assert missing.code == 0
+    assert {one["state"] for one in missing.json()} == {"missing"}
+    assert len(missing.json()) == len(TOPICS) + 2
+    for line in told(settings, "--commands", prefix=prefix).out.splitlines():
+        do(settings, line)
+    found = told(settings, "--json", prefix=prefix)
+    assert found.code == 0
+    assert {one["state"] for one in found.json()} == {"ok"}
+    assert told(settings, "--commands", prefix=prefix).out == ""
+    through = KafkaSettings(bootstrap=settings.bootstrap, topic_prefix=prefix)
+    assert asyncio.run(ensure_topics(through)) == []
+
+
+@pytest.mark.long
+def test_each_setting_that_does_not_do_is_named_with_what_it_must_be(
+    settings: KafkaSettings,
+) -> None:
+    prefix = f"wrong-{uuid4().hex[:8]}."
+    own = {"message.timestamp.type": "LogAppendTime", "max.message.bytes": "5000000"}
+    made(settings, f"{prefix}turns", 4, **own)  # an operator's own settings that do
+    made(settings, f"{prefix}recursions", 3, **own)
+    made(settings, f"{prefix}moods", 4, **own)
+    made(settings, f"{prefix}history", 7, **own | {"max.message.bytes": "1000000"})
+    made(settings, f"{prefix}links", 4, **own | {"message.timestamp.type": "CreateTime"})
+    made(settings, f"{prefix}tasks", 4,
+         **own | {"cleanup.policy": "compact", "min.insync.replicas": "2"})  # fmt: skip
+    done = told(settings, prefix=prefix)
+    assert done.code == 3
+    for line in (
+        f"topic {prefix}recursions: partitions is 3, must be 4",
+        f"topic {prefix}moods: cleanup.policy is delete, must be compact",
+        f"topic {prefix}history: max.message.bytes is 1000000, must be at least 4194304",
+        f"topic {prefix}links: message.timestamp.type is CreateTime, must be LogAppendTime",
+        f"topic {prefix}tasks: min.insync.replicas is 2, must be at most 1",
+    ):
+        assert line in done.err
+    assert f"topic {prefix}turns" not in done.err
+    said = {one["topic"]: one for one in told(settings, "--json", prefix=prefix).json()}
+    assert said["turns"]["state"] == "ok" and said["moods"]["state"] == "wrong"
+    assert said["moods"]["wrong"] == [
+        {"setting": "cleanup.policy", "expected": "compact", "found": "delete"}
+    ]
+    for line in told(settings, "--commands", prefix=prefix).out.splitlines():
+        if line.startswith("kafka-configs.sh"):
+            do(settings, line)
+    left = told(settings, prefix=prefix).err
+    assert "must be" in left and left.count("must be") == 1, "the partitions alone"
+
+
+def test_a_name_that_is_too_long_on_the_broker_is_refused(settings: KafkaSettings) -> None:
+    through = KafkaSettings(bootstrap=settings.bootstrap, topic_prefix="x" * 200)
+    long = spec("y" * 50, 1)
+
+    async def make() -> None:
+        async with connected(through) as admin:
+            await create(admin, [long])
+
+    with pytest.raises(ConfigurationError, match="250 characters, Kafka allows 249"):
+        asyncio.run(make())

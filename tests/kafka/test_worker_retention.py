@@ -15,10 +15,10 @@ from sinks.digest import digest
 from streams.folds import documents
 from streams.kafka.client.names import changelog_name
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.transport.disk_rows import DiskRows
-from streams.kafka.transport.rows import MemoryRows, RowStore
 from streams.pipeline.entity import COLD
 from streams.serving.backends.replica import ReplicaBackend
+from streams.serving.backends.replica_disk import DiskStore
+from streams.serving.backends.replica_store import MemoryStore
 from streams.topology import SESSION_AGENT
 from tests.command import folded, ndjson, rows, turn
 from tests.kafka.working import APP, Working, message
@@ -163,16 +163,13 @@ def test_a_worker_killed_while_sessions_become_cold(
     assert digest(working.history(tmp_path / "by-kafka"))["memory"] == digest(quiet)["memory"]
 
 
-@pytest.mark.parametrize("store", [MemoryRows, DiskRows])
+@pytest.mark.parametrize("on_disk", [False, True], ids=["memory", "disk"])
 def test_a_server_reads_a_session_past_its_retention_as_before(
-    working: Working, tmp_path: Path, store: type[RowStore]
+    working: Working, tmp_path: Path, on_disk: bool
 ) -> None:
     """As it follows the changelog, and restored from it."""
     working.start(*KEPT)
     working.await_ready()
-
-    def made(lane: str) -> RowStore:
-        return MemoryRows() if store is MemoryRows else DiskRows(tmp_path / "rows" / lane)
 
     async def conversations(memory: ReplicaBackend, number: int) -> list[str]:
         found, rules = await memory.rows("sessions", "default", f"old-{number}")
@@ -181,7 +178,8 @@ def test_a_server_reads_a_session_past_its_retention_as_before(
     async def all_read() -> None:
         kafka = KafkaSettings.plain(working.bootstrap)
         for restored in (False, True):
-            async with ReplicaBackend(kafka, APP, rows=made) as memory:
+            store = DiskStore(tmp_path / "rows") if on_disk else MemoryStore()
+            async with ReplicaBackend(kafka, APP, store=store) as memory:
                 await eventually(lambda: memory.readiness().ready)
                 if not restored:
                     outcomes = await memory.submit([encode(one) for one in old()], 60)

@@ -26,6 +26,9 @@ STEP = 128
 """Records that are decoded, then folded, then encoded: each finds its code and data in the
 cache."""
 
+LEFT_OUT = "left_out"
+"""A record that a generation passes over: it was made for the live memory."""
+
 M = TypeVar("M", bound=MessageEmitter)
 
 
@@ -52,9 +55,10 @@ class Agent(ABC, Generic[M]):
 
     # --- one batch ------------------------------------------------------------------------------
 
-    def process(self, records: Sequence[Any]) -> Batch:
+    def process(self, records: Sequence[Any], again: bool = False) -> Batch:
         emitter = self.emitter
         emitter.begin()
+        emitter.again = again
         self.processor.take_changed()  # of a batch that did not end
         for at in range(0, len(records), STEP):
             some = records[at : at + STEP]
@@ -76,6 +80,10 @@ class Agent(ABC, Generic[M]):
 
     def apply(self, record: Any, found: Any) -> str:
         """Folds one record; under which name it is counted."""
+        if found is LEFT_OUT:
+            self.counts["read"] += 1
+            self.counts[LEFT_OUT] += 1
+            return "left_out"
         if type(found) is Input:
             found = replace(found, recorded_at=record.timestamp * 1000)
         return self.processor.process(found, record.value, record).ending

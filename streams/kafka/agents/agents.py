@@ -9,8 +9,8 @@ from streams.folds.rules import Rules
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.memory_agent import MemoryAgent
 from streams.kafka.agents.session_agent import SessionAgent
-from streams.kafka.client.names import changelog_name, own_topics, sources_of
-from streams.kafka.client.topics import TopicSpec, spec, spec_of
+from streams.kafka.client.names import changelog_name, own_inputs, own_topics, sources_of
+from streams.kafka.client.topic_specs import TopicSpec, spec, spec_of
 from streams.kafka.transport.processing import AgentSpec, Processor
 from streams.kafka.transport.rows import RowStore
 
@@ -26,12 +26,14 @@ def plans(
     extractor: str | None = None,
     generation: str | None = None,
     origin: type[Origin] = Origin,
+    maps: bool = False,
 ) -> list[AgentSpec]:
     """Both agents. `partitions`: of every topic. `retention`: microseconds after its latest turn
     when a session goes, None for never. `rules`: what is folded under; a lane whose marker says
     other constants does not begin. `extractor` finds memory in turns; None: as each partition's
     marker says. `generation`: all topics but the inputs are its own. `origin`: what messages say of
-    where they are from."""
+    where they are from. `maps`: there is a mapping; a generation then leaves out what the live one
+    has made."""
     sessions = partial(
         SessionAgent,
         partitions=partitions,
@@ -39,12 +41,20 @@ def plans(
         rules=rules,
         extractor=extractor,
         origin=origin,
+        topics={name: topic.name for topic, name in own_inputs(generation)} if maps else None,
     )
     own = {name: topic.name for topic, name in own_topics(generation)}
-    users = partial(MemoryAgent, partitions=partitions, rules=rules, topics=own, origin=origin)
+    users = partial(
+        MemoryAgent,
+        partitions=partitions,
+        rules=rules,
+        topics=own,
+        origin=origin,
+        maps=maps and generation is not None,
+    )
     return [
-        _plan(app_id, topology.SESSION_AGENT, generation, sessions, partitions),
-        _plan(app_id, topology.MEMORY_AGENT, generation, users, partitions),
+        _plan(app_id, topology.SESSION_AGENT, generation, sessions, partitions, maps),
+        _plan(app_id, topology.MEMORY_AGENT, generation, users, partitions, maps),
     ]
 
 
@@ -54,16 +64,18 @@ def _plan(
     generation: str | None,
     processor: Callable[[int, RowStore], Processor],
     partitions: int,
+    maps: bool,
 ) -> AgentSpec:
     documents = ", ".join(model.__name__ for model in agent.table.documents)
     return AgentSpec(
         agent.name,
-        sources_of(agent, generation),
+        sources_of(agent, generation, maps),
         changelog_name(app_id, agent),
         processor,
         agent.table.name,
         f"rows by {agent.table.key} that are read as {documents}",
         partitions,
+        sets_aside=agent is topology.SESSION_AGENT,
     )
 
 
@@ -75,8 +87,7 @@ def changelogs(app_id: str, partitions: int) -> list[TopicSpec]:
     ]
 
 
-def own_specs(generation: str | None, partitions: int) -> list[TopicSpec]:
-    """The topics of a generation."""
-    return [
-        replace(spec_of(topic, partitions), name=name) for topic, name in own_topics(generation)
-    ]
+def own_specs(generation: str | None, partitions: int, maps: bool = False) -> list[TopicSpec]:
+    """The topics of a generation; `maps`: of one with a mapping of its own."""
+    own = own_topics(generation) + (own_inputs(generation) if maps else [])
+    return [replace(spec_of(topic, partitions), name=name) for topic, name in own]

@@ -47,6 +47,7 @@ class MessageEmitter(ABC):
     def begin(self) -> None:
         """A batch begins."""
         self.outbox = Outbox(self.partition, self.partitions, self.agent)
+        self.again = False  # the records were set aside before
         self.outcomes = OutcomeNote()
 
     def origin_of(self, said: Input | Signalled, entity: Held, sent: Any) -> Origin:

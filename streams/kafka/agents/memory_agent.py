@@ -7,9 +7,10 @@ from streams.extractors.naming import OURS
 from streams.folds.rows import Input
 from streams.folds.rules import Rules
 from streams.kafka.agents import user_signal
-from streams.kafka.agents.agent import Agent
+from streams.kafka.agents.agent import LEFT_OUT, Agent
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.memory_messages import MemoryMessages
+from streams.kafka.agents.routing import is_mapped
 from streams.kafka.agents.table import Held
 from streams.kafka.agents.validation import read
 from streams.kafka.transport.rows import RowStore
@@ -22,7 +23,7 @@ class MemoryAgent(Agent[MemoryMessages]):
     """What turns mean for their users, posted signals, write plans.
 
     In a generation, whose sources `topics` names, what was made for the live memory is left out,
-    hops and an extractor's plans: it has its own."""
+    hops and an extractor's plans: it has its own; so has one that `maps`."""
 
     table_name = "users"
 
@@ -34,13 +35,17 @@ class MemoryAgent(Agent[MemoryMessages]):
         rules: Rules,
         topics: Mapping[str, str] | None = None,
         origin: type[Origin] = Origin,
+        maps: bool = False,
     ) -> None:
         super().__init__(rows, MemoryMessages(partition, partitions, origin, rules))
+        self.maps = maps
         self.topics = topics or {}  # of sources with a name of their own: the topology's
         self.hops: dict[str, int] = {}  # the newest hop of each source partition
 
     def read(self, record: Any) -> Any:
         topic = self.topics.get(record.topic, record.topic)
+        if self.maps and record.topic not in self.topics and is_mapped(record):
+            return LEFT_OUT
         if topic == USER_SIGNALS.name and record.headers and record.value is not None:
             try:
                 received = user_signal.read(record)
@@ -59,9 +64,7 @@ class MemoryAgent(Agent[MemoryMessages]):
             if record.topic in self.topics:  # its own: learnt when the turn was recorded
                 return self.processor.process(found, record.value, record).ending
             if found.record.extractor.name in OURS:  # type: ignore[attr-defined]
-                self.counts["read"] += 1
-                self.counts["left_out"] += 1
-                return "left_out"
+                return super().apply(record, LEFT_OUT)
         return super().apply(record, found)
 
     def _apply_hop(self, record: Any, hop: user_signal.Received) -> str:
@@ -69,7 +72,7 @@ class MemoryAgent(Agent[MemoryMessages]):
         again says again what it said before."""
         if self.topics and record.topic not in self.topics:
             return "hops_left_out"
-        if hop.offset <= self.hops.get(hop.source, -1):
+        if user_signal.is_repeated(hop.source, hop.offset, self.hops):
             return "hops_repeated"
         self.hops[hop.source] = hop.offset
         outcome = self.processor.signal(hop.said, record.value, record)

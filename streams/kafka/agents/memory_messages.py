@@ -6,11 +6,11 @@ from schemas.base import parse_time
 from schemas.generated.history import Revision
 from schemas.memory_kinds import OF_USERS, STATE
 from streams.folds import affect, states
+from streams.folds.revised_kinds import REVISED_KINDS
 from streams.folds.rows import Effects, Input
 from streams.kafka.agents.emitter import MessageEmitter
 from streams.kafka.agents.encoding import Origin, key_of, time_text, to_json
 from streams.kafka.agents.table import Held
-from streams.kinds import REVISED_KINDS
 from streams.pipeline.document_rows import profile_row
 from streams.pipeline.ports import Signalled
 from streams.pipeline.processor import Changed

@@ -21,7 +21,7 @@ from streams.folds.rows import Refused
 from streams.kafka.agents.encoding import ROW_ENCODERS, Origin, key_of
 from streams.kafka.agents.validation import headers_text, key_text
 from streams.kafka.client.partitions import partition_of
-from streams.kafka.transport.processing import Output
+from streams.kafka.transport.processing import Headers, Output
 from streams.pipeline import images
 from streams.pipeline.decode import Dead, guarded
 from streams.pipeline.document_rows import dead_row
@@ -132,11 +132,13 @@ class Outbox:
             return
         self.outputs.append(Output(topic, self.partition, key, value, origin.headers(table)))
 
-    def hashed(self, topic: str, key: bytes, value: bytes, origin: Origin) -> None:
-        """A message that goes where its key's hash says."""
+    def hashed(
+        self, topic: str, key: bytes, value: bytes, origin: Origin, marks: Headers = ()
+    ) -> None:
+        """A message that goes where its key's hash says; `marks`: more headers."""
         self.declared.check(topic)
         to = partition_of(key, self.partitions)
-        self.outputs.append(Output(topic, to, key, value, origin.headers()))
+        self.outputs.append(Output(topic, to, key, value, [*origin.headers(), *marks]))
 
     def dead(self, dead: Dead, record: Any, origin: Origin) -> None:
         """A dead letter: original key, bytes and headers, and why. Of what may be a withheld

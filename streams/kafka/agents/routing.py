@@ -15,6 +15,14 @@ from streams.pipeline.decode import Dead, decode, means_withheld
 from streams.pipeline.plain import TENANT
 from streams.topology import TURNS
 
+MAPPED_FROM = "mapped_from"
+"""The header of a record that a mapping made: topic/partition/offset of its event."""
+
+
+def is_mapped(record: Any) -> bool:
+    """Whether a Kafka record of an input topic was made by a mapping."""
+    return any(name == MAPPED_FROM for name, _ in record.headers)
+
 
 class Route(NamedTuple):
     """`value` is what may be sent: of bytes that may be a withheld request, hash and length.

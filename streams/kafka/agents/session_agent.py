@@ -5,15 +5,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streams.errors import ConfigurationError
-from streams.extractors.naming import NAMES, named, version_of
+from streams.extractors.naming import MODEL, NAMES, in_process, named, version_of
 from streams.folds.rules import Rules
 from streams.folds.session_state import HEADER, visible
 from streams.folds.task import TASKS
-from streams.kafka.agents.agent import Agent
+from streams.kafka.agents.agent import LEFT_OUT, Agent
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.retention import Retention
+from streams.kafka.agents.routing import is_mapped
 from streams.kafka.agents.session_messages import SessionMessages
 from streams.kafka.agents.table import Held
+from streams.kafka.agents.validation import read
 from streams.kafka.transport.processing import Batch, Row
 from streams.kafka.transport.rows import RowStore
 from streams.pipeline.processor import Changed
@@ -40,8 +42,10 @@ as its rows."""
 
 class SessionAgent(Agent[SessionMessages]):
     """Turns, recursions, tool results, session signals. `retention`: see `Retention`; `extractor`
-    finds memory in turns, as write plans that go with what else the turn causes. It is kept in the
-    marker: None continues with what the marker says."""
+    finds memory in turns, as write plans that go with what else the turn causes; of a model, which
+    is asked afterwards, the rules that come first. It is kept in the marker: None continues with
+    what the marker says. In a generation with a mapping of its own, whose records are in `topics`,
+    what the live one's has made is left out."""
 
     table_name = "sessions"
 
@@ -54,8 +58,10 @@ class SessionAgent(Agent[SessionMessages]):
         rules: Rules,
         extractor: str | None = None,
         origin: type[Origin] = Origin,
+        topics: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(rows, SessionMessages(partition, partitions, origin, rules))
+        self.topics = topics or {}
         self.retention = Retention(retention)
         self.told = extractor
         self.extractor = NONE
@@ -63,11 +69,18 @@ class SessionAgent(Agent[SessionMessages]):
         self._said = ""
         self._choose({})
 
-    def process(self, records: Sequence[Any]) -> Batch:
+    def read(self, record: Any) -> Any:
+        if not self.topics:
+            return super().read(record)
+        if record.topic not in self.topics and is_mapped(record):
+            return LEFT_OUT
+        return read(record, self.partitions, self.topics.get(record.topic))
+
+    def process(self, records: Sequence[Any], again: bool = False) -> Batch:
         if self.retention.horizon is not None:  # whatever comes of a record: its time was seen
             newest = max((one.timestamp for one in records), default=0) * 1000
             self.retention.time = max(self.retention.time, newest)
-        return super().process(records)
+        return super().process(records, again)
 
     def finish(self, changed: Changed[Held, Origin]) -> None:
         past = self._past(changed)
@@ -122,14 +135,15 @@ class SessionAgent(Agent[SessionMessages]):
         """As told, else as the marker says; what somebody may not know is logged, once."""
         known, known_version = _extractor_in(note)
         name = known if self.told is None else self.told
-        if name not in NAMES:
+        if name not in (*NAMES, MODEL):
             raise ConfigurationError(
                 f"memory was made by {name!r}, which this version does not have; give --extractor "
-                f"with one of {', '.join(NAMES)}"
+                f"with one of {', '.join((*NAMES, MODEL))}"
             )
         if name != self.extractor:
-            self.extractor, self.version = name, version_of(name)
-            self.processor.extract = named(name)
+            first = in_process(name)
+            self.extractor, self.version = name, version_of(first)
+            self.processor.extract = named(first)
         said = ""
         if name == known == NONE or not note:
             return

@@ -12,6 +12,7 @@ from streams.kafka.agents.emitter import MessageEmitter
 from streams.kafka.agents.encoding import Origin, key_of, time_text, to_json
 from streams.kafka.agents.table import Held
 from streams.kafka.transport.processing import Output
+from streams.observing.traces import Headers
 from streams.pipeline.decode import Dead
 from streams.pipeline.document_rows import session_row, task_row
 from streams.pipeline.ports import Signalled
@@ -38,6 +39,11 @@ class SessionMessages(MessageEmitter):
     """The session agent's. `opened`: sessions that were cold, and something of them changed."""
 
     agent = SESSION_AGENT
+
+    @property
+    def marks(self) -> Headers:
+        """Headers of the batch's user signals besides where they come from."""
+        return [user_signal.AGAIN] if self.again else []
 
     def begin(self) -> None:
         super().begin()
@@ -67,7 +73,8 @@ class SessionMessages(MessageEmitter):
                 tenant, turn = out.scope[0], out.record
                 recorded_at = time_text(origin.source.recorded_at)
                 value = user_signal.encode(signal, tenant, turn.status, recorded_at)  # type: ignore[attr-defined]
-                outbox.hashed(USER_SIGNALS.name, key_of(tenant, signal.user_id), value, origin)
+                key = key_of(tenant, signal.user_id)
+                outbox.hashed(USER_SIGNALS.name, key, value, origin, self.marks)
         self._waiting.clear()
 
     # --- documents ------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ more fields: the turn's `status`, the moment of `affect`, and `recorded_at`, the
 A posted signal lacks the headers that say where a hop comes from.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -18,6 +19,11 @@ from streams.kafka.agents.encoding import time_text, to_json
 from streams.pipeline.ports import Signalled
 from streams.topology import SESSION_AGENT
 
+AGAIN = ("again", b"1")
+"""The header of a hop whose turn was set aside and folded later, after turns that follow it in the
+log (docs/quotas.md)."""
+SET_ASIDE = "/again"
+"""Ends the name of a source of such hops."""
 SOURCES = frozenset(topic.name for topic in SESSION_AGENT.sources)
 
 
@@ -116,6 +122,8 @@ def read(record: Any) -> Received | None:
     source = _source(found.get("src_topic"), found.get("src_partition"))
     if source is None:
         return None
+    if AGAIN[0] in found:
+        source += SET_ASIDE
     offset = found.get("src_offset")
     if offset is None:
         raise ValueError("headers: src_offset is missing")
@@ -125,11 +133,21 @@ def read(record: Any) -> Received | None:
     return Received(source, int(offset), said)
 
 
+def is_repeated(source: str, offset: int, seen: Mapping[str, int]) -> bool:
+    """Whether a hop came before; `seen`: the newest offset of each source. The hops of turns that
+    were set aside are a source of their own: they come later than hops of turns that follow theirs.
+    All others follow, in the log, every turn that was folded before them."""
+    newest = seen.get(source, -1)
+    if not source.endswith(SET_ASIDE):
+        newest = max(newest, seen.get(source + SET_ASIDE, -1))
+    return offset <= newest
+
+
 @lru_cache(1000)
 def _source(topic: bytes | None, partition: bytes | None) -> str | None:
     """Where a hop comes from by its headers; None where they name no source of the agent."""
     name = (topic or b"").decode("utf-8", "replace")
-    if name not in SOURCES:
+    if name.partition(".")[0] not in SOURCES:  # of a generation's mapping: turns.NAME
         return None
     if partition is None:
         raise ValueError("headers: src_partition is missing")

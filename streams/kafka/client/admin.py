@@ -18,7 +18,8 @@ from aiokafka.errors import (
     UnsupportedSaslMechanismError,
 )
 
-from streams.errors import ConfigurationError, Unreachable
+from streams.errors import ConfigurationError, TurnfoldError, Unreachable
+from streams.kafka.client import denials
 from streams.kafka.client.aiokafka_internals import KafkaAdmin, try_to_connect
 from streams.kafka.client.settings import KafkaSettings
 
@@ -60,8 +61,11 @@ async def connected(settings: KafkaSettings, within: float = WITHIN) -> AsyncIte
             raise lost(settings, error) from None
 
 
-def lost(settings: KafkaSettings, error: BaseException) -> Unreachable:
-    """What to raise where a broker that was reached before fails a client."""
+def lost(settings: KafkaSettings, error: BaseException) -> TurnfoldError:
+    """What to raise where a broker that was reached before fails a client, or refuses it by its
+    ACLs."""
+    if (refused := denials.of(error)) is not None:
+        return refused
     gone = isinstance(error, KafkaConnectionError | KafkaTimeoutError | NodeNotReadyError | OSError)
     what = "no broker can be reached: " if gone else ""
     return Unreachable(f"Kafka: {settings.bootstrap}: {what}{_said(error)}")
@@ -87,7 +91,9 @@ async def _reach(settings: KafkaSettings, within: float) -> None:
 def _refused(settings: KafkaSettings, error: Exception) -> str:
     how = f"security_protocol {settings.security_protocol}"
     if settings.login:
-        how += f", {settings.sasl_mechanism} as {settings.sasl_username}"
+        how += f", {settings.sasl_mechanism}"
+    if settings.sasl_username:
+        how += f" as {settings.sasl_username}"
     return f"Kafka: {settings.bootstrap} refused ({how}): {_said(error)}"
 
 
@@ -115,6 +121,12 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(level)
+
+
+async def cluster_of(admin: AIOKafkaAdminClient, settings: KafkaSettings) -> str:
+    """Whose topics these are: the cluster's id, and the installation's prefix if it has one."""
+    id = str((await admin.describe_cluster())["cluster_id"])
+    return f"{id}, topic prefix {settings.topic_prefix}" if settings.topic_prefix else id
 
 
 async def partitions_of(admin: AIOKafkaAdminClient, names: Iterable[str]) -> dict[str, int]:

@@ -25,6 +25,9 @@ from aiokafka.errors import KafkaConnectionError, KafkaError, NodeNotReadyError
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.structs import TopicPartition
 
+from streams.kafka.client.connection import Connection
+from streams.kafka.client.prefix import OWN, Names
+
 CANCEL_AGAIN = 0.05
 """Seconds after which a task that continues is cancelled once more."""
 CLOSE_WITHIN = 5.0
@@ -41,17 +44,18 @@ class Client(AIOKafkaClient):  # type: ignore[misc]  # aiokafka has no types
     is_closed = False
     _sync_task: asyncio.Task[None] | None
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, *, names: Names = OWN, **settings: Any) -> None:
         super().__init__(**settings)
-        self._watch()
+        self._watch(names)
 
     @classmethod
-    def replace(cls, client: AIOKafkaClient) -> None:
+    def replace(cls, client: AIOKafkaClient, names: Names) -> None:
         """Makes one of these of aiokafka's own client, before it connects."""
         client.__class__ = cls
-        client._watch()
+        client._watch(names)
 
-    def _watch(self) -> None:
+    def _watch(self, names: Names) -> None:
+        self.names = names
         self._connecting: set[asyncio.Task[object]] = set()
         self._connections: set[AIOKafkaConnection] = set()
 
@@ -125,9 +129,11 @@ _CLIENT: ContextVar[Client | None] = ContextVar("_CLIENT", default=None)
 """Which client connects: aiokafka's function that makes its connections is not told."""
 
 
-async def _connect(*address: Any, **settings: Any) -> AIOKafkaConnection:
+async def _connect(*address: Any, **settings: Any) -> Connection:
     """In place of that function."""
-    connection, client = AIOKafkaConnection(*address, **settings), _CLIENT.get()
+    connection, client = Connection(*address, **settings), _CLIENT.get()
+    if client is not None:
+        connection.names = client.names
     await (connection.connect() if client is None else client.connect(connection))
     return connection
 
@@ -138,7 +144,7 @@ sys.modules[AIOKafkaClient.__module__].create_conn = _connect  # type: ignore[at
 async def try_to_connect(host: str, port: int, **settings: Any) -> None:
     """Connects and logs in once. Raises what aiokafka's bootstrap hides: a KafkaError, OSError or
     TimeoutError that says why it fails."""
-    connection = AIOKafkaConnection(host, port, **settings)
+    connection = Connection(host, port, **settings)
     try:
         await connection.connect()
     finally:
@@ -194,9 +200,9 @@ class KafkaProducer(AIOKafkaProducer):  # type: ignore[misc]
     """A producer without connections after `stop`, nor after a `start` that failed or was
     cancelled."""
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, *, names: Names = OWN, **settings: Any) -> None:
         super().__init__(**settings)
-        Client.replace(self.client)
+        Client.replace(self.client, names)
 
     async def start(self) -> None:
         await start_or_stop((super().start, self.stop))
@@ -219,9 +225,13 @@ class KafkaAdmin(AIOKafkaAdminClient):  # type: ignore[misc]
     cancelled. It asks another broker where one has just died: the cluster names it for some
     seconds more. It asks on until it is cancelled, or closed."""
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, *, names: Names = OWN, **settings: Any) -> None:
         super().__init__(**settings)
-        Client.replace(self._client)
+        Client.replace(self._client, names)
+
+    def on_broker(self, name: str) -> str:
+        """What a topic, consumer group or transactional id is called there. For people."""
+        return self._client.names.there(name)  # type: ignore[no-any-return]
 
     async def ask(self, request: Any, node: int) -> Any:
         """The answer of that broker. Raises KafkaError."""
@@ -268,9 +278,11 @@ class KafkaConsumer(AIOKafkaConsumer):  # type: ignore[misc]
     partition: a record need not say which it is from.
     """
 
-    def __init__(self, *topics: str, raw: bool = False, **settings: Any) -> None:
+    def __init__(
+        self, *topics: str, raw: bool = False, names: Names = OWN, **settings: Any
+    ) -> None:
         super().__init__(*topics, **settings)
-        Client.replace(self._client)
+        Client.replace(self._client, names)
         self._raw = raw
 
     async def start(self) -> None:

@@ -4,22 +4,32 @@ From the environment (TURNFOLD_KAFKA_BOOTSTRAP, …) or from the arguments of `l
 """
 
 import ssl
+import string
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, PrivateAttr, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from streams import configuration
 from streams.errors import ConfigurationError
+from streams.kafka.client.prefix import Names
 from streams.settings import Settings
-
-if TYPE_CHECKING:
-    from faust.types.auth import CredentialsT
+from streams.topology import TOPICS
 
 PREFIX = "TURNFOLD_KAFKA_"
+_PASSWORD = ("sasl_username", "sasl_password")
+_CREDENTIALS = ("oauth_client_id", "oauth_client_secret", "oauth_scope")
+_OAUTH = ("oauth_token_file", "oauth_token_url", *_CREDENTIALS)
+LONGEST = 249
+"""Characters that the name of a topic may have on a broker."""
+TOPIC_CHARACTERS = frozenset(string.ascii_letters + string.digits + "._-")
+_GENERATED = [f"{topic.name}." for topic in TOPICS]
 
 Protocol = Literal["PLAINTEXT", "SASL_PLAINTEXT", "SSL", "SASL_SSL"]
-Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"]
+OAUTH = "OAUTHBEARER"
 
 
 class KafkaSettings(Settings):
@@ -28,6 +38,8 @@ class KafkaSettings(Settings):
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, frozen=True, extra="forbid", hide_input_in_errors=True
     )
+
+    _others: frozenset[str] = PrivateAttr(default=frozenset())
 
     about = "Kafka settings"
     bootstrap: Annotated[
@@ -39,6 +51,23 @@ class KafkaSettings(Settings):
     sasl_mechanism: Annotated[Mechanism, Field(description="SASL mechanism.")] = "PLAIN"
     sasl_username: Annotated[str | None, Field(description="SASL user name.")] = None
     sasl_password: Annotated[SecretStr | None, Field(description="The user's password.")] = None
+    oauth_token_file: Annotated[
+        Path | None,
+        Field(description="OAUTHBEARER: file with the token, read anew for each connection."),
+    ] = None
+    oauth_token_url: Annotated[
+        str | None,
+        Field(description="OAUTHBEARER: where to ask for tokens (client credentials)."),
+    ] = None
+    oauth_client_id: Annotated[
+        str | None, Field(description="OAUTHBEARER: id of the client that asks there.")
+    ] = None
+    oauth_client_secret: Annotated[
+        SecretStr | None, Field(description="OAUTHBEARER: the client's secret.")
+    ] = None
+    oauth_scope: Annotated[
+        str | None, Field(description="OAUTHBEARER: scope to ask for. Default: none.")
+    ] = None
     tls_ca: Annotated[
         Path | None, Field(description="PEM file of the authorities to trust; none: the system's.")
     ] = None
@@ -51,6 +80,13 @@ class KafkaSettings(Settings):
     tls_key_password: Annotated[
         SecretStr | None, Field(description="What the private key is encrypted with.")
     ] = None
+    topic_prefix: Annotated[
+        str,
+        Field(
+            description="Stands before the name of every topic, consumer group and transactional "
+            "id, so that several installations can share a cluster. Default: none.",
+        ),
+    ] = ""
     partitions: Annotated[
         int, Field(ge=1, le=10_000, description="Of every topic; the most lanes an agent can have.")
     ] = 4
@@ -68,19 +104,44 @@ class KafkaSettings(Settings):
     def _addresses(cls, value: str) -> str:
         for address in value.split(","):
             host, _, port = address.strip().rpartition(":")
+            if "@" in host:
+                raise ValueError("holds a login; it goes into sasl_username and sasl_password")
             if not host or not port.isdigit() or not 0 < int(port) < 65536:
                 raise ValueError(f"{address!r} is not host:port")
         return value
 
+    @field_validator("topic_prefix")
+    @classmethod
+    def _prefix(cls, value: str) -> str:
+        """Kafka's own rules of topic names."""
+        if wrong := sorted(set(value) - TOPIC_CHARACTERS):
+            raise ValueError(
+                f"holds {', '.join(map(repr, wrong))}; Kafka takes letters from a to z, digits, "
+                "'.', '_' and '-' in the names of topics"
+            )
+        longest = max((topic.name for topic in TOPICS), key=len)
+        if len(value + longest) > LONGEST:
+            raise ValueError(
+                f"has {len(value)} characters; at most {LONGEST - len(longest)} are possible, "
+                f"because Kafka's limit is {LONGEST} with the topic's name behind it ({longest})"
+            )
+        if taken := [name for name in _GENERATED if value.startswith(name)]:
+            raise ValueError(
+                f"begins with {taken[0]!r}, as the topics of generations do that have no prefix; "
+                "choose another one"
+            )
+        return value
+
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
-        if self.login and not (self.sasl_username and self.sasl_password):
-            raise ValueError(f"{self.security_protocol} needs sasl_username and sasl_password")
-        if not self.login and (self.sasl_username or self.sasl_password):
+        given = {name for name in (*_PASSWORD, *_OAUTH) if getattr(self, name) is not None}
+        if not self.login and given:
             raise ValueError(
                 f"a login is given, but security_protocol is {self.security_protocol}; "
                 "set SASL_SSL or SASL_PLAINTEXT"
             )
+        if self.login:
+            self._check_login(given)
         if not self.encrypted and (self.tls_ca or self.tls_certificate or self.tls_key):
             raise ValueError(
                 f"TLS files are given, but security_protocol is {self.security_protocol}; "
@@ -89,6 +150,27 @@ class KafkaSettings(Settings):
         if self.tls_key and not self.tls_certificate:
             raise ValueError("tls_key is given without tls_certificate")
         return self
+
+    def _check_login(self, given: set[str]) -> None:
+        """Whether all is given that the mechanism needs, and nothing of another."""
+        if self.sasl_mechanism != OAUTH:
+            if not (self.sasl_username and self.sasl_password):
+                raise ValueError(f"{self.security_protocol} needs sasl_username and sasl_password")
+            others = given.intersection(_OAUTH)
+        else:
+            if (self.oauth_token_file is None) == (self.oauth_token_url is None):
+                raise ValueError(f"{OAUTH} needs oauth_token_file or oauth_token_url, one of them")
+            others = given.intersection(_PASSWORD)
+            if self.oauth_token_file is not None:
+                others |= given.intersection(_CREDENTIALS)
+            elif not (self.oauth_client_id and self.oauth_client_secret):
+                raise ValueError("oauth_token_url needs oauth_client_id and oauth_client_secret")
+            elif not str(self.oauth_token_url).startswith(("https://", "http://")):
+                raise ValueError(f"oauth_token_url: {self.oauth_token_url!r} is not an http(s) URL")
+        if others:
+            raise ValueError(
+                f"{', '.join(sorted(others))}: not used with sasl_mechanism {self.sasl_mechanism}"
+            )
 
     @classmethod
     def plain(cls, bootstrap: str) -> Self:
@@ -112,19 +194,38 @@ class KafkaSettings(Settings):
         return [(host.strip("[]"), int(port)) for host, _, port in pairs]
 
     def client(self) -> dict[str, Any]:
-        """Keyword arguments for any aiokafka client: producer, consumer, admin.
+        """Keyword arguments for our aiokafka clients (`aiokafka_internals`): producer, consumer,
+        admin.
 
         Raises ConfigurationError where a TLS file cannot be used. Holds the password in clear:
         not for logs.
         """
-        return {"bootstrap_servers": self.bootstrap.split(","), **self.auth()}
+        names = {"names": self._names} if self.topic_prefix else {}
+        return {"bootstrap_servers": self.bootstrap.split(","), **names, **self.auth()}
+
+    @property
+    def _names(self) -> Names:
+        return Names(self.topic_prefix, self._others)
+
+    def beside(self, topics: Iterable[str]) -> Self:
+        """The same for who also reads topics of others, whose names have no prefix."""
+        made = self.model_copy()
+        made._others = frozenset(topics)
+        return made
+
+    def on_broker(self, name: str) -> str:
+        """What a topic, consumer group or transactional id is called there. Only for people: the
+        clients of `client` put the prefix before names themselves."""
+        return self._names.there(name)
 
     def auth(self) -> dict[str, Any]:
-        """The same without the addresses."""
+        """How to log in and encrypt: the same without addresses and names."""
         arguments: dict[str, Any] = {"security_protocol": self.security_protocol}
         if self.encrypted:
             arguments["ssl_context"] = self._ssl_context()
-        if self.login and self.sasl_password:
+        if self.login and self.sasl_mechanism == OAUTH:
+            arguments |= {"sasl_mechanism": OAUTH, "sasl_oauth_token_provider": self._tokens()}
+        elif self.login and self.sasl_password:
             arguments |= {
                 "sasl_mechanism": self.sasl_mechanism,
                 "sasl_plain_username": self.sasl_username,
@@ -132,19 +233,16 @@ class KafkaSettings(Settings):
             }
         return arguments
 
-    def faust_credentials(self) -> "CredentialsT | None":
-        """`broker_credentials` of a Faust app."""
-        from faust.auth import SASLCredentials, SSLCredentials
+    def _tokens(self) -> Any:
+        from streams.kafka.client.oauth import ClientCredentials, TokenFile
 
-        context = self._ssl_context() if self.encrypted else None
-        if self.login and self.sasl_password:
-            return SASLCredentials(
-                username=self.sasl_username,
-                password=self.sasl_password.get_secret_value(),
-                mechanism=self.sasl_mechanism,
-                ssl_context=context,
-            )
-        return SSLCredentials(context) if context else None
+        if self.oauth_token_file is not None:
+            return TokenFile(self.oauth_token_file)
+        assert self.oauth_token_url and self.oauth_client_id and self.oauth_client_secret
+        secret = self.oauth_client_secret.get_secret_value()
+        return ClientCredentials(
+            self.oauth_token_url, self.oauth_client_id, secret, self.oauth_scope
+        )
 
     def _ssl_context(self) -> ssl.SSLContext:
         try:
@@ -164,7 +262,8 @@ class KafkaSettings(Settings):
 
 
 def _unusable(field: str, path: Path | None, error: OSError) -> str:
+    shown = configuration.shown("", str(path))  # a key may have been pasted in its file's place
     return (
-        f"{PREFIX}{field.upper()}: {path} cannot be used: {error.strerror or error}; "
+        f"{PREFIX}{field.upper()}: {shown} cannot be used: {error.strerror or error}; "
         "give a readable PEM file"
     )

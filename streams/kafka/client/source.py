@@ -141,10 +141,16 @@ class ConsumerSource:
                 log.warning("leaving the group: %r; its session has to end by itself", error)
 
     def behind(self, partition: TopicPartition) -> int:
+        """How many offsets the broker is known to have beyond what was fetched."""
         state = self.state(partition)
         if state is None or state.lso is None or not state.has_valid_position:
             return 0
         return max(0, int(state.lso) - int(state.position))
+
+    def end(self, partition: TopicPartition) -> int:
+        """Where the partition is known to end for readers of what is committed."""
+        state = self.state(partition)
+        return int(state.lso or 0) if state is not None else 0
 
     def heard(self, partition: TopicPartition) -> float | None:
         state = self.state(partition)

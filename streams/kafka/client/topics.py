@@ -5,12 +5,12 @@ than the log's own makes `recorded_at` what a producer claims.
 """
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin import NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import (
     NoError,
@@ -20,12 +20,21 @@ from aiokafka.errors import (
 )
 
 from streams.errors import ConfigurationError
+from streams.kafka.client import denials
 from streams.kafka.client.admin import WITHIN, connected
-from streams.kafka.client.settings import KafkaSettings
-from streams.topology import INPUT_BYTES, OUTPUT_BYTES, TOPICS, Topic
+from streams.kafka.client.aiokafka_internals import KafkaAdmin
+from streams.kafka.client.settings import LONGEST, KafkaSettings
+from streams.kafka.client.topic_specs import (
+    PARTITIONS,
+    REPLICAS,
+    Difference,
+    Found,
+    TopicSpec,
+    differences,
+    spec_of,
+)
+from streams.topology import TOPICS, Topic
 
-DAY_MS = 86_400_000
-REPLICAS = 3
 KNOWN_WITHIN = 30.0  # seconds; a moment, where the machine has other things to do
 ALL_KNOW_WITHIN = 20.0
 ASKED_AGAIN = 0.1
@@ -39,76 +48,19 @@ UNDER_WAY = (
 SHOWN = 3  # differences an error names; often all topics have the same
 
 
-@dataclass(frozen=True, slots=True)
-class TopicSpec:
-    """A topic as it must be. `exact` settings must be equal, `at_least` must not be lower,
-    `initial` are set when it is created and the operator's afterwards (retention). `more`: it may
-    have more partitions than that, of which nothing depends (no key is looked up in it)."""
-
-    name: str
-    partitions: int
-    exact: Mapping[str, str]
-    at_least: Mapping[str, int]
-    initial: Mapping[str, str]
-    more: bool = False
-
-    def settings(self) -> dict[str, str]:
-        """What it is created with."""
-        limits = {name: str(value) for name, value in self.at_least.items()}
-        return {**self.exact, **limits, **self.initial}
-
-
-def spec(
-    name: str,
-    partitions: int,
-    *,
-    compacted: bool = False,
-    retention_days: int | None = None,
-    max_bytes: int = OUTPUT_BYTES,
-    more: bool = False,
-) -> TopicSpec:
-    """One topic; also for those the topology does not name, such as a table's changelog.
-
-    `retention_days` None keeps messages for ever; a compacted topic keeps the newest of each key.
-    """
-    retention = -1 if retention_days is None else retention_days * DAY_MS
-    return TopicSpec(
-        name,
-        partitions,
-        exact={
-            "cleanup.policy": "compact" if compacted else "delete",
-            "message.timestamp.type": "LogAppendTime",
-        },
-        at_least={"max.message.bytes": max_bytes},
-        initial={} if compacted else {"retention.ms": str(retention), "retention.bytes": "-1"},
-        more=more,
-    )
-
-
-def spec_of(topic: Topic, partitions: int) -> TopicSpec:
-    """A topic of the topology."""
-    return spec(
-        topic.name,
-        partitions,
-        compacted=topic.compacted,
-        retention_days=topic.retention_days,
-        max_bytes=OUTPUT_BYTES if topic.direction == "output" else INPUT_BYTES,
-        more=topic.direction == "output" and not topic.compacted,
-    )
-
-
 async def ensure_topics(
     settings: KafkaSettings,
     more: Iterable[TopicSpec] = (),
     within: float = WITHIN,
     counted: bool = True,
+    topics: Iterable[Topic] = TOPICS,
 ) -> list[str]:
-    """Creates what is missing of the topology and `more`, checks what is there; the new names.
+    """Creates what is missing of these topics and `more`, checks what is there; the new names.
     `counted`: those that are there must have as many partitions as the settings say.
 
     Raises ConfigurationError naming topic, setting, expected and found, or what `connected` raises.
     """
-    specs = [spec_of(topic, settings.partitions) for topic in TOPICS] + list(more)
+    specs = [spec_of(topic, settings.partitions) for topic in topics] + list(more)
     async with connected(settings, within) as admin:
         refuse_under_way(await admin.list_topics())
         created = await create(admin, specs, settings.replication)
@@ -126,90 +78,128 @@ def refuse_under_way(topics: Collection[str]) -> None:
 
 
 async def create(
-    admin: AIOKafkaAdminClient, specs: Iterable[TopicSpec], replication: int | None = None
+    admin: KafkaAdmin, specs: Collection[TopicSpec], replication: int | None = None
 ) -> list[str]:
     """Creates the topics that do not exist; returns their names.
 
     Raises ConfigurationError where the broker refuses one (no permission, too few brokers).
     """
+    check_lengths(admin, specs)
     present = set(await admin.list_topics())
     missing = [one for one in specs if one.name not in present]
     if not missing:
         return []
-    brokers = len((await admin.describe_cluster())["brokers"])
-    copies = replication or min(REPLICAS, brokers)
+    copies = await replicas(admin, replication)
     reply = await admin.create_topics(
         [
-            NewTopic(one.name, one.partitions, copies, topic_configs=one.settings())
+            NewTopic(one.name, one.partitions, copies, topic_configs=one.settings(copies))
             for one in missing
         ]
     )
-    created = []
+    created, forbidden = [], []
     for name, code, message in reply.topic_errors:
         error = for_code(code)
         if error is NoError:
             created.append(name)
+        elif code in denials.RESOURCES:
+            forbidden.append(name)
         elif error is not TopicAlreadyExistsError:  # another worker was faster: that is no error
             why = message or error.__name__
-            raise ConfigurationError(f"topic {name}: the broker does not create it: {why}")
+            raise ConfigurationError(
+                f"topic {admin.on_broker(name)}: the broker does not create it: {why}"
+            )
+    if forbidden:
+        raise ConfigurationError(_forbidden(admin, missing, forbidden))
     return created
 
 
-async def check(
-    admin: AIOKafkaAdminClient, specs: Iterable[TopicSpec], patience: float = 0.0
-) -> None:
-    """Raises ConfigurationError naming topics that are not as their specs say, and how.
+async def replicas(admin: KafkaAdmin, replication: int | None) -> int:
+    """How many a new topic gets."""
+    return replication or min(REPLICAS, len((await admin.describe_cluster())["brokers"]))
+
+
+def check_lengths(admin: KafkaAdmin, specs: Iterable[TopicSpec]) -> None:
+    """Raises ConfigurationError for a name that no broker takes."""
+    for one in specs:
+        if len(name := admin.on_broker(one.name)) > LONGEST:
+            raise ConfigurationError(
+                f"topic {name}: its name has {len(name)} characters, Kafka allows {LONGEST}; "
+                "choose a shorter topic_prefix, app id or generation"
+            )
+
+
+def _forbidden(admin: KafkaAdmin, missing: Iterable[TopicSpec], names: Collection[str]) -> str:
+    listed = ", ".join(
+        f"{admin.on_broker(one.name)} ({one.partitions} partitions)"
+        for one in missing
+        if one.name in names
+    )
+    return (
+        f"Kafka: the broker does not let this client do Create on the topics {listed}. If they are "
+        "there, it may not do Describe on them; if not, let an administrator create them: "
+        "`turnfold topics --commands` prints how (docs/shared-clusters.md)"
+    )
+
+
+async def check(admin: KafkaAdmin, specs: Iterable[TopicSpec], patience: float = 0.0) -> None:
+    """Raises ConfigurationError naming topics that are not as their specs say, and how; `patience`
+    as in `look`."""
+    wanted = list(specs)
+    found = await look(admin, wanted, patience)
+    wrong = [
+        _said(admin.on_broker(one.name), difference)
+        for one in wanted
+        for difference in differences(one, found[one.name])
+    ]
+    if wrong:
+        rest = f"; and {len(wrong) - SHOWN} more (`turnfold topics`)" if len(wrong) > SHOWN else ""
+        raise ConfigurationError("; ".join(wrong[:SHOWN]) + rest)
+
+
+def _said(name: str, one: Difference) -> str:
+    if one.setting == PARTITIONS:
+        return (
+            f"topic {name}: expected {one.expected} partitions (TURNFOLD_KAFKA_PARTITIONS), "
+            f'found {one.found}; docs/operations.md, "Changing the number of partitions", says '
+            "which of both is to change, and how"
+        )
+    return (
+        f"topic {name}: expected {one.setting} {one.expected}, found {one.found}; "
+        "alter it with kafka-configs"
+    )
+
+
+async def look(
+    admin: KafkaAdmin, specs: Collection[TopicSpec], patience: float = 0.0
+) -> dict[str, Found]:
+    """What is there of the topics.
 
     `patience`: seconds for every broker of the cluster to know the topics and the leader of each
     partition: any broker may answer, one that has just started knows none, and none knows at once
     what another has created.
     """
-    wanted = {one.name: one for one in specs}
+    names = [one.name for one in specs]
     deadline = monotonic() + patience
-    partitions = await _partitions(admin, list(wanted), deadline)
-    found = await _settings(admin, wanted, deadline)
-    wrong = [
-        line
-        for name, one in wanted.items()
-        for line in _differences(one, partitions.get(name, 0), found.get(name, {}))
-    ]
-    if wrong:
-        rest = f"; and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
-        raise ConfigurationError("; ".join(wrong[:SHOWN]) + rest)
-
-
-def _differences(one: TopicSpec, partitions: int, found: Mapping[str, str]) -> list[str]:
-    lines = []
-    if partitions < one.partitions or (partitions > one.partitions and not one.more):
-        lines.append(
-            f"topic {one.name}: expected {one.partitions} partitions (TURNFOLD_KAFKA_PARTITIONS), "
-            f'found {partitions}; docs/operations.md, "Changing the number of partitions", says '
-            "which of both is to change, and how"
-        )
-    wrong = [(name, value) for name, value in one.exact.items() if found.get(name) != value]
-    wrong += [
-        (name, f"at least {value}")
-        for name, value in one.at_least.items()
-        if int(found.get(name, 0)) < value
-    ]
-    lines += [
-        f"topic {one.name}: expected {name} {value}, found {found.get(name, 'nothing')}; "
-        "alter it with kafka-configs"
-        for name, value in wrong
-    ]
-    return lines
+    partitions = await _partitions(admin, names, deadline)
+    settings = await _settings(admin, names, deadline)
+    found = {}
+    for name in names:
+        parts = partitions.get(name, [])
+        copies = min((len(one["replicas"]) for one in parts), default=0)
+        found[name] = Found(len(parts), copies, settings.get(name, {}))
+    return found
 
 
 async def _partitions(
-    admin: AIOKafkaAdminClient, names: list[str], deadline: float
-) -> dict[str, int]:
-    """How many partitions each topic has, once each has a leader; 0 where the topic is still not
+    admin: KafkaAdmin, names: list[str], deadline: float
+) -> dict[str, list[dict[str, Any]]]:
+    """The partitions of each topic, once each has a leader; none where the topic is still not
     known at the deadline."""
     while True:
         described = await admin.describe_topics(names)
         found = {one["topic"]: one["partitions"] for one in described}
         if all(map(_is_led, found.values())) or monotonic() >= deadline:
-            return {name: len(partitions) for name, partitions in found.items()}
+            return found
         await asyncio.sleep(ASKED_AGAIN)
 
 
@@ -219,7 +209,7 @@ def _is_led(partitions: list[dict[str, Any]]) -> bool:
 
 
 async def _settings(
-    admin: AIOKafkaAdminClient, names: Iterable[str], deadline: float
+    admin: KafkaAdmin, names: Iterable[str], deadline: float
 ) -> dict[str, dict[str, str]]:
     """Every setting of the topics, by topic."""
     asked = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
@@ -231,8 +221,11 @@ async def _settings(
     for reply in replies:
         for code, message, _, name, entries in reply.resources:
             if for_code(code) is not NoError:
-                why = message or for_code(code).__name__
-                raise ConfigurationError(f"topic {name}: its settings cannot be read: {why}")
+                error = for_code(code)(message)
+                why = denials.of(error) or message or type(error).__name__
+                raise ConfigurationError(
+                    f"topic {admin.on_broker(name)}: its settings cannot be read: {why}"
+                )
             found[name] = {entry[0]: entry[1] for entry in entries}
     return found
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from streams.kafka.agents.agents import own_specs
-from streams.kafka.client.admin import connected
+from streams.kafka.client.admin import cluster_of, connected
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
 from streams.kafka.transport.processing import Span, no_span
@@ -56,13 +56,18 @@ class SinkCounts:
 
 
 async def owner(settings: KafkaSettings, options: SinkOptions) -> dict[str, str]:
-    """Whose history a sink writes: its name, and the cluster that its offsets are of.
+    """Whose history a sink writes: its name, and the cluster (with the topic prefix) that its
+    offsets are of.
 
     Creates the topics that are missing. How many partitions there are is no matter: each message
     says by itself whose row it is. Raises ConfigurationError or Unreachable.
     """
-    own = own_specs(options.generation, settings.partitions)
-    await ensure_topics(settings, own, counted=False)
+    own = [
+        one
+        for one in own_specs(options.generation, settings.partitions)
+        if one.name in options.topics
+    ]
+    sources = () if options.generation else SOURCES
+    await ensure_topics(settings, own, counted=False, topics=sources)
     async with connected(settings) as admin:
-        cluster = await admin.describe_cluster()
-    return {"sink": options.name, "cluster": str(cluster["cluster_id"])}
+        return {"sink": options.name, "cluster": await cluster_of(admin, settings)}

@@ -24,6 +24,7 @@ from schemas.rows import TABLES
 from sinks.shared import SharedHistory
 from streams import gc_policy
 from streams.errors import DataRefused, TurnfoldError
+from streams.kafka.client import denials
 from streams.kafka.client.admin import lost
 from streams.kafka.client.aiokafka_internals import KafkaConsumer, RawRecord
 from streams.kafka.client.settings import KafkaSettings
@@ -146,7 +147,8 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
             except OffsetOutOfRangeError as error:
                 raise DataRefused(f"sink {self.options.name}: {_lost(error)}") from None
             except KafkaError as error:
-                raise TurnfoldError(f"sink {self.options.name}: {error!r}") from error
+                refused = denials.of(error)
+                raise refused or TurnfoldError(f"sink {self.options.name}: {error!r}") from error
             if self._failure is not None:
                 raise self._failure
             if self._held is not None:

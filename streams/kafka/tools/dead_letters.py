@@ -5,9 +5,10 @@ from typing import NamedTuple
 import msgspec
 from aiokafka.errors import KafkaError
 
+from schemas.time import parse_time
 from sinks.history import connect
 from sinks.locations import Location
-from streams.errors import Unreachable
+from streams.kafka.client.admin import lost
 from streams.kafka.client.aiokafka_internals import KafkaConsumer
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
@@ -27,6 +28,8 @@ class Letter(NamedTuple):
     payload: bytes
     key: str | None
     headers: str | None
+    recorded_at: int = 0
+    """When the log took the record, in microseconds."""
 
     @property
     def place(self) -> str:
@@ -40,7 +43,7 @@ def of_history(
     """All dead letters of a history, oldest first. `place`: of the others only those that were
     replayed, which tell whether the letter of that place was refused again."""
     sql = (
-        f"SELECT {', '.join(Letter._fields)} FROM dead_letters "
+        f"SELECT {', '.join(Letter._fields[:-1])}, epoch_us(recorded_at) FROM dead_letters "
         "WHERE ? IS NULL OR contains(coalesce(headers, ''), '_replay') "
         "OR src_topic || ':' || src_partition || ':' || src_offset = ? "
         "ORDER BY recorded_at, src_topic, src_partition, src_offset"
@@ -53,9 +56,9 @@ async def of_topic(settings: KafkaSettings, tenant: str | None = None) -> list[L
     """All dead letters that are committed in their topic now, oldest first, each once.
 
     A message there that is no letter is passed over: a sink makes a letter of it. Raises
-    Unreachable.
+    Unreachable, or ConfigurationError.
     """
-    await ensure_topics(settings)
+    await ensure_topics(settings, topics=(DEAD_LETTERS,))
     found: dict[str, tuple[str, Letter]] = {}
     try:
         for value in await _values(settings):
@@ -64,7 +67,7 @@ async def of_topic(settings: KafkaSettings, tenant: str | None = None) -> list[L
                 letter = row.letter()
                 found.setdefault(letter.place, (row.recorded_at, letter))
     except KafkaError as error:
-        raise Unreachable(f"Kafka: {settings.bootstrap}: {error!r}") from None
+        raise lost(settings, error) from None
     return [letter for _, letter in sorted(found.values(), key=lambda one: (one[0], one[1][:3]))]
 
 
@@ -85,6 +88,7 @@ class _Row(msgspec.Struct):
         return Letter(
             self.src_topic, self.src_partition, self.src_offset,
             self.reason, from_base64(self.payload), self.key, self.headers,
+            parse_time(self.recorded_at),
         )  # fmt: skip
 
 

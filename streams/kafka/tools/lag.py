@@ -11,8 +11,10 @@ from aiokafka.errors import KafkaError, UnknownTopicOrPartitionError
 from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
+from streams.kafka.client import denials
 from streams.kafka.client.admin import connected, lost, partitions_of
 from streams.kafka.client.aiokafka_internals import KafkaConsumer
+from streams.kafka.client.names import mapped_topic
 from streams.kafka.client.settings import KafkaSettings
 from streams.topology import RECURSIONS, TOPICS, USER_SIGNALS
 
@@ -41,6 +43,8 @@ async def lag(settings: KafkaSettings, groups: Sequence[str] = ()) -> list[Lag]:
     A partition without a committed offset counts from the log's beginning. Raises Unreachable, or
     ConfigurationError for a group that has committed nothing.
     """
+    if settings.topic_prefix:
+        settings = settings.beside(await _mapped(settings, groups))
     async with connected(settings) as admin:
         committed = await _committed(admin, groups)
         topics = {at.topic for offsets in committed.values() for at in offsets}
@@ -52,6 +56,15 @@ async def lag(settings: KafkaSettings, groups: Sequence[str] = ()) -> list[Lag]:
         for at in sorted(ends)
         if at.topic in {known.topic for known in offsets}
     ]
+
+
+async def _mapped(settings: KafkaSettings, groups: Sequence[str]) -> set[str]:
+    """The platform's topics that mappings of these groups read, whose names have no prefix."""
+    async with connected(settings) as admin:
+        names = groups or [name for name, *_ in await admin.list_consumer_groups()]
+        present = await admin.list_topics()
+    found = (mapped_topic(group, name) for group in names for name in present)
+    return {topic for topic in found if topic is not None}
 
 
 def _lag(group: str, at: TopicPartition, begin: int, end: int, committed: int | None) -> Lag:
@@ -78,10 +91,13 @@ async def _committed(
 
 
 async def offsets_of(admin: AIOKafkaAdminClient, group: str) -> dict[TopicPartition, int]:
-    """What a group has committed; nothing where it is gone."""
+    """What a group has committed; nothing where it is gone. Raises ConfigurationError where the
+    broker's ACLs do not let us ask."""
     try:
         offsets = await admin.list_consumer_group_offsets(group)
-    except (KafkaError, TypeError):  # removed this moment: aiokafka stumbles over the answer
+    except (KafkaError, TypeError) as error:  # removed this moment: aiokafka stumbles over it
+        if (refused := denials.of(error)) is not None:
+            raise refused from None
         return {}
     return {at: one.offset for at, one in offsets.items() if one.offset >= 0}
 

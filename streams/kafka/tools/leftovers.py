@@ -21,9 +21,10 @@ from aiokafka.protocol.admin import DeleteGroupsRequest
 
 from streams import topology
 from streams.errors import ConfigurationError, TurnfoldError
-from streams.kafka.client.admin import WITHIN, connected
+from streams.kafka.client import denials
+from streams.kafka.client.admin import WITHIN, cluster_of, connected
 from streams.kafka.client.aiokafka_internals import KafkaAdmin
-from streams.kafka.client.names import changelog_name, own_topics
+from streams.kafka.client.names import changelog_name, mapped_topic, own_inputs, own_topics
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.tools.lag import bounds, every_partition, members_of, offsets_of
 
@@ -74,12 +75,21 @@ def topics_of(app_id: str, generation: str | None = None) -> list[str]:
     return [*changelogs, *(name for _, name in own_topics(generation))]
 
 
+def topics_of_mapping(generation: str | None) -> list[str]:
+    """The topics that a generation has besides, if it has had a mapping."""
+    return [name for _, name in own_inputs(generation)]
+
+
 async def find(
     settings: KafkaSettings, groups: Sequence[str], topics: Sequence[str], within: float = WITHIN
 ) -> tuple[str, Leftovers]:
-    """The cluster's id, and what of these is there. Raises as `connected`."""
+    """The cluster (`cluster_of`), and what of these is there, with the changelogs of the groups'
+    mappings. Raises as `connected`."""
     async with connected(settings, within) as admin:
-        cluster = str((await admin.describe_cluster())["cluster_id"])
+        present = sorted(await admin.list_topics())
+        mapped = [name for name in present if any(mapped_topic(group, name) for group in groups)]
+        topics = [*topics, *mapped]
+        cluster = await cluster_of(admin, settings)
         known = {name for name, *_ in await admin.list_consumer_groups()}
         found = [await _group(admin, name, topics) for name in groups if name in known]
         parts = await every_partition(admin, topics)
@@ -100,6 +110,7 @@ async def _group(admin: AIOKafkaAdminClient, name: str, own: Sequence[str]) -> G
     """Raises ConfigurationError where it is somebody else's."""
     offsets = await offsets_of(admin, name)
     known = {*own, *(topic.name for topic in topology.TOPICS)}
+    known |= {topic for changelog in own if (topic := mapped_topic(name, changelog))}
     if foreign := sorted({at.topic for at in offsets} - known):
         raise ConfigurationError(
             f"group {name}: has read {foreign[0]}, which is no topic of Turnfold's under this "
@@ -142,16 +153,20 @@ async def _remove_group(admin: KafkaAdmin, name: str) -> None:
         if error is NonEmptyGroup:
             raise ConfigurationError(f"group {name}: a member has joined; stop it, run this again")
         if error not in PASSING:
-            raise ConfigurationError(f"group {name}: the broker does not remove it: {error()}")
+            raise denials.of(error()) or ConfigurationError(
+                f"group {admin.on_broker(name)}: the broker does not remove it: {error()}"
+            )
         await asyncio.sleep(AGAIN)
 
 
-async def _remove_topics(admin: AIOKafkaAdminClient, names: list[str]) -> None:
+async def _remove_topics(admin: KafkaAdmin, names: list[str]) -> None:
     reply = await admin.delete_topics(names)
     for name, code, *_ in reply.topic_error_codes:
         error = for_code(code)
         if error not in (NoError, UnknownTopicOrPartitionError):
-            raise ConfigurationError(f"topic {name}: the broker does not remove it: {error()}")
+            raise denials.of(error()) or ConfigurationError(
+                f"topic {admin.on_broker(name)}: the broker does not remove it: {error()}"
+            )
     deadline = monotonic() + GONE_WITHIN
     while left := sorted(set(names).intersection(await admin.list_topics())):
         if monotonic() > deadline:

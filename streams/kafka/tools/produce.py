@@ -8,7 +8,7 @@ duplicates to the worker: after a failure half-routed, run the command again.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,11 +18,12 @@ from streams.errors import Unreachable
 from streams.files import sources
 from streams.files.sources import Source, TruncatedError
 from streams.kafka.agents.routing import Route, route
+from streams.kafka.client import denials
 from streams.kafka.client.admin import lost
 from streams.kafka.client.aiokafka_internals import KafkaProducer
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
-from streams.topology import INPUT_BYTES
+from streams.topology import INPUT_BYTES, TOPICS, Topic
 
 Place = tuple[str, int, int]
 Headers = Sequence[tuple[str, bytes]]
@@ -35,21 +36,28 @@ STOP_WITHIN = 2.0
 """Seconds for which a stop after an error waits for acknowledgements."""
 OVERHEAD = 1_000
 """Bytes that a record may take in its batch besides key and value."""
+INPUTS = tuple(topic for topic in TOPICS if topic.direction == "input")
 MOST_WARNINGS = 5
 """Records too large that are named one by one."""
 
 
 class Feed:
-    """A producer that counts: `counts["acknowledged"]` records are in Kafka."""
+    """A producer for these topics. It counts: `counts["acknowledged"]` records are in Kafka."""
 
-    def __init__(self, settings: KafkaSettings, compression: str | None = None) -> None:
+    def __init__(
+        self,
+        settings: KafkaSettings,
+        compression: str | None = None,
+        topics: Iterable[Topic] = INPUTS,
+    ) -> None:
+        self._topics = topics
         self.counts: Counter[str] = Counter()
         self._settings = settings
         self._compression = compression
         self._failure: BaseException | None = None
 
     async def __aenter__(self) -> "Feed":
-        await ensure_topics(self._settings)
+        await ensure_topics(self._settings, topics=self._topics)
         self._producer: Any = KafkaProducer(
             enable_idempotence=True,
             compression_type=self._compression,
@@ -77,7 +85,8 @@ class Feed:
     ) -> bool:
         """Hands over one record, and waits if the broker is slow; False if it is too large.
 
-        Raises Unreachable if an earlier record was not acknowledged.
+        Raises Unreachable if an earlier record was not acknowledged, ConfigurationError if the
+        broker does not allow it.
         """
         self._check()
         if len(value) + len(key or b"") + OVERHEAD > INPUT_BYTES:
@@ -111,6 +120,8 @@ class Feed:
 
     def _check(self) -> None:
         if self._failure is not None:
+            if (refused := denials.of(self._failure)) is not None:
+                raise refused
             raise Unreachable(
                 f"Kafka: {self._settings.bootstrap}: {self._failure!r}; "
                 f"{self.counts['acknowledged']} records are in their topics. Run the command "

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from streams.kafka.agents.user_signal import SOURCES
+from streams.kafka.agents.user_signal import AGAIN, SET_ASIDE, SOURCES, is_repeated
 from streams.kafka.client.partitions import partition_of
 from streams.kafka.tools.copying import Copy, Found
 from streams.kafka.tools.repartition_plan import Moved, State
@@ -52,7 +52,7 @@ class Places:
             return self.unread(found)
         source, offset = told
         seen = self._state.hops.setdefault(found.partition, {})
-        if offset <= seen.get(source, -1):
+        if is_repeated(source, offset, seen):
             return None
         seen[source] = offset
         new = {"src_partition": b"%d" % (-1 - found.partition), "src_offset": b"%d" % record.offset}
@@ -74,6 +74,7 @@ def told_by(record: Any) -> tuple[str, int] | None:
     try:
         name = headers["src_topic"].decode()
         source = f"{name}/{int(headers['src_partition'])}"
+        source += SET_ASIDE if AGAIN[0] in headers else ""
         return (source, int(headers["src_offset"])) if name in SOURCES else None
     except (KeyError, ValueError, AttributeError, TypeError):
         return None

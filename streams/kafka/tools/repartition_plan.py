@@ -1,6 +1,8 @@
 """What `turnfold repartition` is to do, and how far it is: kept in a topic of its own."""
 
 import asyncio
+from collections.abc import Collection
+from dataclasses import replace
 from time import monotonic
 from typing import Any, Literal
 
@@ -10,16 +12,19 @@ from aiokafka.structs import TopicPartition
 
 from streams import topology
 from streams.errors import ConfigurationError
+from streams.kafka.agents.agents import changelogs, own_specs
 from streams.kafka.agents.outcomes import NOTED
 from streams.kafka.client.admin import partitions_of
+from streams.kafka.client.aiokafka_internals import KafkaAdmin
 from streams.kafka.client.names import changelog_name, sources_of
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topic_changes import own_settings
-from streams.kafka.client.topics import STATE, create, spec
+from streams.kafka.client.topic_specs import spec, spec_of
+from streams.kafka.client.topics import STATE, check, create
 from streams.kafka.client.transaction import Transactions
 from streams.kafka.tools.copying import Reader
 from streams.kafka.transport import layout
-from streams.topology import DEAD_LETTERS, HISTORY
+from streams.topology import DEAD_LETTERS, HISTORY, TURNS
 
 STAGING = "-repartition"
 """Behind a topic's name: where its records wait."""
@@ -103,12 +108,16 @@ async def state_of(
 
 
 async def planned(
-    settings: KafkaSettings, admin: AIOKafkaAdminClient, group: str, generation: str | None, to: int
+    settings: KafkaSettings, admin: KafkaAdmin, group: str, generation: str | None, to: int
 ) -> State:
-    """What is to be done. Raises ConfigurationError where another memory reads the same topics."""
+    """What is to be done. Raises ConfigurationError where another memory reads the same topics, or
+    one of them is not set as it must be."""
     names = await admin.list_topics()
     ending = changelog_name("", topology.SESSION_AGENT)
-    others = sorted(one for one in names if one.endswith(ending) and one != f"{group}{ending}")
+    others = sorted(
+        one for one in names
+        if one.endswith(ending) and one != f"{group}{ending}" and not _has_other_inputs(one, names)
+    )  # fmt: skip
     if others:
         raise ConfigurationError(
             f"{', '.join(others)}: another memory reads the same topics and would lose its place "
@@ -121,11 +130,18 @@ async def planned(
         raise ConfigurationError(
             f"group {group}: has no topics here; start its worker with --partitions {to}"
         )
+    if found.older:
+        raise ConfigurationError(
+            f"group {group}: {found.older} changelog partitions have rows of an older version; "
+            "start workers of this version until `turnfold doctor` finds none, stop them, and call "
+            "this again"
+        )
     kinds = kinds_of(group, generation)
     described = {
         one["topic"]: one["partitions"]
         for one in await admin.describe_topics([name for name in kinds if name in names])
     }
+    await _check_settings(admin, group, generation, described)
     own = await own_settings(admin, described)
     async with Reader(settings) as reader:
         topics = []
@@ -147,10 +163,37 @@ async def planned(
     read: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in changelogs}
     for at, tail in tails.items():
         if tail.marker is not None:
+            if tail.marker.ahead is not None:
+                raise ConfigurationError(
+                    f"{at.topic}, partition {at.partition}: records of tenants beyond their quota "
+                    "are not folded yet: start the workers again, and let `turnfold lag` reach 0"
+                )
             note = {k: v for k, v in tail.marker.note.items() if k != NOTED}
             kept = {"offsets": tail.marker.offsets, "note": note, "log": tail.marker.log}
             read[at.topic][at.partition] = kept
     return State(group, generation, to, found.folded, topics, read)
+
+
+async def _check_settings(
+    admin: KafkaAdmin, group: str, generation: str | None, names: Collection[str]
+) -> None:
+    """Raises ConfigurationError naming topic, setting, expected and found: topics are made again
+    with the settings that they have, so a broker would refuse the copies half-way."""
+    specs = [
+        *(spec_of(topic, 1) for topic in topology.TOPICS),
+        *changelogs(group, 1),
+        *own_specs(generation, 1, maps=True),
+    ]
+    await check(admin, [replace(one, more=True) for one in specs if one.name in names])
+
+
+def _has_other_inputs(changelog: str, names: Collection[str]) -> bool:
+    """Whether it is that of an installation with a (longer) prefix, which has inputs of its own."""
+    return any(
+        changelog.startswith(name.removesuffix(TURNS.name))
+        for name in names
+        if name.endswith(TURNS.name) and name != TURNS.name
+    )
 
 
 def kinds_of(group: str, generation: str | None) -> dict[str, tuple[Kind, str]]:

@@ -1,7 +1,7 @@
 """A Faust app whose agents run on lanes (docs/kafka-tier.md)."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import faust
 from faust.transport.drivers import TRANSPORTS
 
 from streams.errors import TurnfoldError
+from streams.kafka.client import denials
 from streams.kafka.transport.batch_buffer import Chunk
 from streams.kafka.transport.lanes import Lanes
 from streams.kafka.transport.processing import AgentSpec, LaneSettings
@@ -44,7 +45,8 @@ class Sources(faust.Topic):
 class App(faust.App):
     """`plans` become agents of the same name. `options` are Faust's settings.
 
-    `bootstrap`: host:port, several with commas. `standbys`: how many other workers follow each
+    `bootstrap`: host:port, several with commas. `connection`: what every aiokafka client is made
+    with; default: no login, no prefix. `standbys`: how many other workers follow each
     lane's changelog, to take over sooner. `leaves`: a worker with static membership
     (`consumer_group_instance_id`) leaves its group when it stops, and is not expected back.
     """
@@ -58,6 +60,7 @@ class App(faust.App):
         *,
         bootstrap: str,
         datadir: Path,
+        connection: Mapping[str, Any] | None = None,
         lane_settings: LaneSettings | None = None,
         standbys: int = 0,
         **options: Any,
@@ -81,6 +84,7 @@ class App(faust.App):
             "worker_redirect_stdouts": False,
             **options,
         }
+        self.connection = connection or {"bootstrap_servers": bootstrap.split(",")}
         super().__init__(id, **settings)
         # `faust worker` turns `web_enabled` on, and opens a port to everybody
         self.boot_strategy.enable_web = bool(options.get("web_enabled"))
@@ -92,6 +96,7 @@ class App(faust.App):
         """Ends the worker, once. `run` says an error of ours in a line, without a traceback."""
         if self.crashed:
             return
+        reason = denials.of(reason) or reason
         if not isinstance(reason, TurnfoldError):
             await super().crash(reason)
             return

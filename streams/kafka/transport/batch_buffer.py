@@ -58,15 +58,18 @@ class Gathering:
         if fit < self.most or records == self.most:
             self.most = min(max(fit, FEWEST), 2 * self.most, self._max_records)
 
-    def take(self, offsets: Mapping[str, int]) -> tuple[list[Any], dict[str, int]]:
+    def take(
+        self, offsets: Mapping[str, int], most: int | None = None
+    ) -> tuple[list[Any], dict[str, int]]:
         """The next batch, and the sources' `offsets` moved to behind it. A chunk too large is cut;
-        of the first one, one record is taken at least."""
+        of the first one, one record is taken at least. `most`: no more records than that."""
         taken: list[Any] = []
         following = dict(offsets)
         room = self._max_bytes
-        while self._chunks and len(taken) < self.most and room > 0:
+        most = min(self.most, most or self.most)
+        while self._chunks and len(taken) < most and room > 0:
             chunk = self._chunks.popleft()
-            records = _fitting(chunk.records, self.most - len(taken), room, not taken)
+            records = _fitting(chunk.records, most - len(taken), room, not taken)
             used = size(records)
             room -= used
             self.records -= len(records)

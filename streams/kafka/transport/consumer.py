@@ -21,7 +21,6 @@ from aiokafka.errors import (
 from aiokafka.structs import TopicPartition
 from faust.transport import consumer as base
 from faust.transport.consumer import ensure_TPset
-from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth, server_list
 from faust.types import TP, ConsumerMessage, Message
 
 from streams.errors import TurnfoldError
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-DEFAULT_PORT = 9092
 GETMANY_MS = 1_000
 OFFSETS_EVERY = 0.2
 """Seconds by which the group's committed offsets may trail the markers."""
@@ -93,12 +91,8 @@ class Consumer(base.Consumer):
     async def on_start(self) -> None:
         await super().on_start()
         conf = self.app.conf
-        connection = {
-            "bootstrap_servers": server_list(self.transport.url, DEFAULT_PORT),
-            **credentials_to_aiokafka_auth(conf.broker_credentials, conf.ssl_context),
-        }
         self.kafka = KafkaConsumer(
-            **connection,
+            **self.app.connection,
             client_id=conf.broker_client_id,
             group_id=conf.id,
             group_instance_id=conf.consumer_group_instance_id,
@@ -119,7 +113,7 @@ class Consumer(base.Consumer):
             connections_max_idle_ms=conf.consumer_connections_max_idle_ms,
         )
         await self.kafka.start()
-        self.source = ConsumerSource(self.kafka, connection)
+        self.source = ConsumerSource(self.kafka, self.app.connection)
         self._untold: dict[TopicPartition, int] = {}
         self._telling = asyncio.create_task(self._tell_offsets(), name="offsets")
         self.app.lanes.attach(self.source, self._crash, self._stands)

@@ -10,20 +10,24 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from time import time
 
 import msgspec
-from rocksdict import Rdict, RdictIter, WriteBatch
+from rocksdict import Cache, Rdict, RdictIter, WriteBatch
 
-from streams.files.database import open_database, rows_named, rows_under
+from streams.files.database import keys_after, open_database, rows_named, rows_under
 from streams.kafka.transport.marker import Standing
 from streams.kafka.transport.rows import Row
-from streams.pipeline.entity import ROW_FORMAT
 from streams.pipeline.ports import StoreError
+from streams.pipeline.row_formats import OLDEST, ROW_FORMAT, Reached
 
 log = logging.getLogger(__name__)
 
 STANDING_KEY = b"\0standing"  # before all rows, whose keys begin with a letter
+UNSAID = 4
+"""The last format in which the number beside a standing speaks for its rows; its marker does now.
+"""
 WRITE_BUFFER = BLOCK_CACHE = 4 * 1024 * 1024
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -39,16 +43,24 @@ class Taken(OSError):  # noqa: N818 - what the store is
 
 
 class DiskRows:
-    """Implements `streams.kafka.transport.rows.RowStore` in a folder of its own."""
+    """Implements `streams.kafka.transport.rows.RowStore` in a folder of its own. The sizes are
+    `open_database`'s."""
 
-    entities = 1_024
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(
+        self,
+        folder: Path,
+        entities: int = 1_024,
+        write_buffer: int = WRITE_BUFFER,
+        block_cache: int | Cache = BLOCK_CACHE,
+    ) -> None:
+        self.folder = folder
+        self.entities = entities
+        self._sizes = write_buffer, block_cache
         self._damaged = False
         self._db: Rdict | None = None
         self._cursor: RdictIter | None = None
         self._batch = WriteBatch(raw_mode=True)
+        self._compacting = Lock()
 
     def open(self) -> Standing | None:
         if self._db is not None:
@@ -58,39 +70,50 @@ class DiskRows:
                 return self._open()
             except Damaged as error:
                 log.error("%s: thrown away, to be made anew from the changelog: %s",
-                          self._folder, error)  # fmt: skip
+                          self.folder, error)  # fmt: skip
         self._destroy()
         return self._open()
 
     def _open(self) -> Standing:
-        self._folder.parent.mkdir(parents=True, exist_ok=True)
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
         try:
-            self._db = open_database(self._folder, WRITE_BUFFER, BLOCK_CACHE)
-            self._cursor = self._db.iter()
+            self._db = open_database(self.folder, *self._sizes)
             kept = self._db.get(STANDING_KEY)
-            if kept is None and not _empty(self._cursor):
+            if kept is None and not _empty(self._db.iter()):
                 raise Damaged("it has rows, but does not say where they stand")
             format_, standing = (ROW_FORMAT, Standing()) if kept is None else _decode(kept)
         except Exception as error:  # rocksdict raises bare Exceptions
             raise self._fault(error) from None
-        if format_ != ROW_FORMAT:
-            raise self._fault(Damaged(f"its format is {format_}, not {ROW_FORMAT}"))
+        if not OLDEST <= format_ <= ROW_FORMAT:
+            known = f"this version reads {OLDEST} to {ROW_FORMAT}"
+            raise self._fault(Damaged(f"its format is {format_}, {known}"))
+        if format_ <= UNSAID and standing.marker is not None:
+            standing.marker = standing.marker._replace(reached=Reached(format_))
         if standing.position and standing.marker is None:  # of which changelog, nobody can say
             raise self._fault(Damaged("it was left in the middle of a restore"))
         return standing
 
     def read(self, where: bytes) -> dict[str, bytes]:
-        assert self._cursor is not None
+        db = self._opened()
         try:
+            if self._cursor is None:
+                self._cursor = db.iter()
             return rows_under(self._cursor, where + b"\0")
         except Exception as error:
             raise self._fault(error) from None
 
     def named(self, name: bytes) -> Iterator[Row]:
-        assert self._db is not None
+        db = self._opened()
         try:
-            for where, row in rows_named(self._db.iter(), name, b""):
+            for where, row in rows_named(db.iter(), name, b""):
                 yield where + b"\0" + name, row
+        except Exception as error:
+            raise self._fault(error) from None
+
+    def keys(self, after: bytes) -> Iterator[bytes]:
+        db = self._opened()
+        try:
+            yield from keys_after(db.iter(), after)
         except Exception as error:
             raise self._fault(error) from None
 
@@ -103,13 +126,13 @@ class DiskRows:
                 put(key, value)
 
     def commit(self, standing: Standing) -> None:
-        assert self._db is not None
+        db = self._opened()
         standing.written = time()
         self._batch.put(STANDING_KEY, _encode((ROW_FORMAT, standing)))
         batch, self._batch = self._batch, WriteBatch(raw_mode=True)
         try:
-            self._db.write(batch)
-            self._cursor = self._db.iter()  # one sees the store as it was when it was made
+            db.write(batch)
+            self._cursor = None  # one sees the store as it was when it was made
         except Exception as error:
             raise self._fault(error) from None
 
@@ -120,32 +143,73 @@ class DiskRows:
         self._destroy()
         self._open()
 
+    def compact(self) -> bool:
+        """Rewrites the files, so that no row that is gone is left in them. For a thread of its own:
+        the other methods may be called meanwhile, and `close` breaks it off. Whether it was done.
+
+        Raises what rocksdict raises, a bare Exception.
+        """
+        with self._compacting:
+            db = self._db
+            try:
+                if db is not None:
+                    db.flush()
+                    db.compact_range(None, None)
+            except Exception:
+                if self._db is db:  # else it was broken off
+                    raise
+            return db is not None and self._db is db
+
+    def renew(self) -> None:
+        """Closes and opens it: names of rows that are gone leave RocksDB's list of files, and a
+        cursor lets go of old files. Does nothing to a closed one.
+
+        Raises StoreError, OSError: it is closed then.
+        """
+        if self._db is not None:
+            self.close()
+            self._open()
+
     def close(self) -> None:
         self._cursor = None
         self._batch = WriteBatch(raw_mode=True)
         db, self._db = self._db, None
-        if db is not None:
-            with suppress(Exception):  # of a full disk: what was committed is safe all the same
-                db.close()
+        if db is None:
+            return
+        if self._compacting.locked():
+            db.cancel_all_background(True)
+        with self._compacting, suppress(Exception):  # of a full disk: what was committed is safe
+            db.close()
+
+    def _opened(self) -> Rdict:
+        if self._db is None:  # since a fault: whoever met that may not be who asks now
+            raise Damaged(f"{self.folder}: closed; it has to be opened again")
+        return self._db
 
     def _destroy(self) -> None:
         self.close()
         self._damaged = False
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        if self.folder.exists():  # else it would be opened and thrown away for ever
+            raise StoreError(
+                f"{self.folder}: cannot be removed; remove it, or see that this process can, and "
+                "start again: nothing is lost"
+            )
 
     def _fault(self, error: Exception) -> Exception:
         """What to raise for an error; the store is closed."""
         text = str(error)
+        error.__traceback__ = None  # its frames have a cursor, which would keep the database open
         self.close()
         if "lock" in text.lower() and "IO error" in text:
-            return Taken(f"{self._folder}: another process has it: {text}")
+            return Taken(f"{self.folder}: another process has it: {text}")
         if "IO error" in text and "Corruption" not in text and "No such file" not in text:
             return StoreError(
-                f"{self._folder}: {text}; make room, or see that it can be written, and start "
+                f"{self.folder}: {text}; make room, or see that it can be written, and start "
                 "again: nothing is lost"
             )
         self._damaged = True
-        return Damaged(f"{self._folder}: {text}")
+        return Damaged(f"{self.folder}: {text}")
 
 
 def _empty(cursor: RdictIter) -> bool:
@@ -153,3 +217,12 @@ def _empty(cursor: RdictIter) -> bool:
     empty = not cursor.valid()
     cursor.status()
     return empty
+
+
+def size_on_disk(folder: Path) -> int:
+    """Bytes of a lane's files; it may be open."""
+    sizes = 0
+    for file in folder.iterdir():
+        with suppress(FileNotFoundError):  # merged meanwhile
+            sizes += file.stat().st_size
+    return sizes

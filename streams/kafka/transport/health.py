@@ -14,6 +14,7 @@ from aiokafka.errors import NoError, for_code
 
 from streams import event_loop
 from streams.errors import TurnfoldError, Unreachable
+from streams.kafka.client import denials
 from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
 
@@ -40,8 +41,8 @@ async def _members(admin: AIOKafkaAdminClient, group: str) -> list[str]:
     (reply,) = await admin.describe_consumer_groups([group])
     addresses = []
     for code, _, _, _, _, members, *_ in reply.groups:
-        if for_code(code) is not NoError:
-            raise Unreachable(f"group {group}: {for_code(code).__name__}")
+        if (error := for_code(code)) is not NoError:
+            raise denials.of(error()) or Unreachable(f"group {group}: {error.__name__}")
         addresses += [member[2].lstrip("/") for member in members]
     return addresses
 

@@ -4,6 +4,8 @@
        ^                 ^                                  │
        └──── stop ────── └──────── any error: back off ─────┘
 
+Rows of an older version are upgraded between restoring and ready (`upgrade`).
+
 Group commit: while a transaction is under way the next records gather; the next one takes them.
 See docs/kafka-tier.md, Lanes.
 """
@@ -11,6 +13,7 @@ See docs/kafka-tier.md, Lanes.
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Protocol
@@ -19,18 +22,26 @@ from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
 from streams.errors import TurnfoldError
+from streams.kafka.client import denials
 from streams.kafka.transport.batch_buffer import Chunk, Gathering
 from streams.kafka.transport.changelog import Progress
 from streams.kafka.transport.marker import MARKER_KEY, Marker, Standing
+from streams.kafka.transport.passes import Passes
 from streams.kafka.transport.processing import AgentSpec, LaneSettings
 from streams.kafka.transport.restore import Source, follow, new_log, reopen, restore, resume_point
+from streams.kafka.transport.set_aside import Ahead, SetAside
+from streams.kafka.transport.upgrade import upgrade
 from streams.kafka.transport.writer import TransactionFailed, Writer
 from streams.observing.logs import OF_BROKER
+from streams.pipeline.row_formats import NewerRows
 
 log = logging.getLogger(__name__)
 
+LOOK_EVERY = 0.05
+"""Seconds between two looks at whether anything waits, while tenants are behind."""
 RETRIED = (KafkaError, OSError, TransactionFailed, TimeoutError)
-"""What is tried again for ever; everything else is a fault of the program and ends the worker."""
+"""What is tried again for ever, unless the broker's ACLs refuse it; everything else is a fault of
+the program and ends the worker."""
 
 
 @dataclass(slots=True)
@@ -93,6 +104,7 @@ class Lane:
         self.epoch = 0
         self._owner = owner
         self._gathering = Gathering(owner.settings.max_records, owner.settings.max_bytes)
+        self.reading = Passes(self, _set_aside(plan, owner.settings))
         self._fetched: dict[str, int] = {}
         self._offered: dict[str, int] = {}
         self._paused = False
@@ -105,6 +117,16 @@ class Lane:
     def standing(self) -> Standing:
         """Where its table stands."""
         return self.progress.standing
+
+    @property
+    def source(self) -> Source:
+        """The group's consumer."""
+        return self._owner.source
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits that was fetched."""
+        return not self._gathering and self._fetched == self._offered
 
     @property
     def waiting(self) -> int:
@@ -129,7 +151,7 @@ class Lane:
     def chunk(self, topic: str, records: Sequence[Any], end: int) -> Chunk | None:
         """The records just fetched, up to position `end`; None where the lane is not ready."""
         start = self._fetched.get(topic)
-        if start is None:
+        if start is None or not _fits(records, start, end):
             self.counts.dropped_chunks += 1
             return None
         self._fetched[topic] = end
@@ -150,8 +172,11 @@ class Lane:
                 f"not at {self._offered[chunk.topic]}: a fetch was lost inside the worker"
             )
         self._offered[chunk.topic] = chunk.end
-        self._gathering.put(chunk)
+        wanted = self.reading.clipped(chunk)
         self._wake.set()
+        if wanted is None:
+            return
+        self._gathering.put(wanted)
         if not self._paused and self._gathering.holds(1):
             self._paused = True
             self.counts.paused += 1
@@ -179,7 +204,13 @@ class Lane:
             try:
                 await reopen(self)
                 await follow(self, self._owner.source)
+            except NewerRows as error:  # the worker's own lanes go on
+                log.warning("%s: is no standby any more: %s", self.name, error, extra=self.where)
+                self.enter("closed")
+                return
             except RETRIED as error:
+                if (refused := denials.of(error)) is not None:
+                    raise refused from error
                 self.counts.failures += 1
                 log.error(
                     "%s: as standby: %r; again in %.1f s", self.name, error,
@@ -234,6 +265,8 @@ class Lane:
                     break
                 await self._serve()
             except RETRIED as error:
+                if (refused := denials.of(error)) is not None:
+                    raise refused from error
                 self.counts.failures += 1
                 if self.counts.transactions > done:
                     backoff = self._owner.settings.backoff
@@ -272,52 +305,73 @@ class Lane:
         await reopen(self)
         await restore(self, owner.source)
         offsets = await resume_point(self, owner.source)
+        await upgrade(self, self._writer)
         if self.stopping:
             return True
-        for topic, at in self.sources.items():
-            owner.source.seek(at, offsets[topic])
         self.standing.offsets = offsets
         if self.standing.marker is not None:
             self._tell_offsets()
-        self._fetched, self._offered = dict(offsets), dict(offsets)
-        self._paused = False
+        marker = self.standing.marker
         self.enter("ready")
         self.passes("ready")
-        owner.source.resume(self.sources.values())
+        self.go_to(self.reading.begin(offsets, marker.ahead if marker else None))
         return True
+
+    def go_to(self, offsets: Mapping[str, int]) -> None:
+        """Reads on from there; what was fetched is dropped."""
+        self.epoch += 1
+        self._gathering.clear()
+        for topic, at in self.sources.items():
+            self.source.seek(at, offsets[topic])
+        self._fetched, self._offered = dict(offsets), dict(offsets)
+        self._paused = False
+        self.source.resume(self.sources.values())
 
     async def _serve(self) -> None:
         if self.processor.has_news():
-            await self._commit([], dict(self.standing.offsets))
+            await self._commit([], dict(self.standing.offsets), self.reading.ahead)
         while not self.stopping:
+            self.reading.turn()
             if not self._gathering:
-                self._wake.clear()
-                await self._wake.wait()
+                await self._more()
                 continue
-            await self._commit(*self._take())
+            await self._commit(*self.reading.step())
 
-    def _take(self) -> tuple[list[Any], dict[str, int]]:
+    async def _more(self) -> None:
+        """Waits until something is queued, or it is time to look whether anything is to come."""
+        self._wake.clear()
+        within = None if self.reading.ahead is None else LOOK_EVERY
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._wake.wait()
+
+    def take(
+        self, offsets: Mapping[str, int], most: int | None = None
+    ) -> tuple[list[Any], dict[str, int]]:
         """The next batch and the offsets after it; lets more come where there is room again."""
-        batch = self._gathering.take(self.standing.offsets)
+        batch = self._gathering.take(offsets, most)
         if self._paused and not self._gathering.holds(0.5):
             self._paused = False
             self._owner.source.resume(self.sources.values())
         return batch
 
-    async def _commit(self, records: list[Any], offsets: dict[str, int]) -> None:
+    async def _commit(
+        self, records: list[Any], offsets: dict[str, int], ahead: Ahead | None
+    ) -> None:
         assert self._writer is not None
         started = monotonic()
         self.enter("committing")
         log_id = self.standing.marker.log if self.standing.marker else new_log()
         try:
             with self._owner.settings.span(self.plan.agent, records):
-                batch = self.processor.process(records)
+                batch = self.processor.process(records, self.reading.again)
                 processed = monotonic()
                 if records:
                     self._gathering.took(len(records), processed - started)
                 if batch.misplaced:
                     await self._owner.check_layout()
-                marker = Marker(offsets, batch.note, log_id, self.plan.partitions)
+                note = batch.note if ahead is None else {**batch.note, **ahead.to_note()}
+                marker = Marker(offsets, note, log_id, self.plan.partitions)
                 self.passes("before commit")
                 written = await self._writer.commit(
                     batch.outputs,
@@ -346,6 +400,7 @@ class Lane:
         counts.commit_seconds += ended - processed
         self._owner.took(self.plan.agent, ended - started)
         self.enter("ready")
+        self.reading.stands(ahead)
 
     def _tell_offsets(self) -> None:
         """Not before there is a marker: a group with offsets and no marker lost its changelog."""
@@ -359,3 +414,15 @@ class Lane:
         text = f"{self.state}, {seconds:.0f} s without progress, {stands or 'nowhere yet'}"
         text += f", {self.waiting} records wait"
         return f"{text}; last error {self.why}" if self.why else text
+
+
+def _set_aside(plan: AgentSpec, settings: LaneSettings) -> SetAside | None:
+    """What decides whose records wait; None where nobody has a quota."""
+    if not plan.sets_aside or not (any(settings.quota) or settings.quotas):
+        return None
+    return SetAside(settings.quota, settings.quotas)
+
+
+def _fits(records: Sequence[Any], start: int, end: int) -> bool:
+    """Whether what was fetched lies between these positions: it may be of before a seek."""
+    return not records or (start <= records[0].offset and records[-1].offset < end)

@@ -31,10 +31,6 @@ a producer of another number has sent makes its lane ask at once."""
 class GroupSource(Source, Protocol):
     """The consumer as all lanes together see it. Seconds are of `time.monotonic`."""
 
-    def behind(self, partition: TopicPartition) -> int:
-        """How many offsets the broker is known to have beyond what was fetched."""
-        ...
-
     def heard(self, partition: TopicPartition) -> float | None:
         """Seconds since the broker answered a fetch of this partition; None where it has not."""
         ...
@@ -147,6 +143,12 @@ class Lanes:
             known = {topic: counts[topic] for topic in topics if counts.get(topic)}
             if plan.partitions and (why := Layout(self.group, plan.partitions, known).difference()):
                 raise ConfigurationError(why)
+            if len({*known.values()}) > 1:
+                found = ", ".join(f"{topic} has {count}" for topic, count in known.items())
+                raise ConfigurationError(
+                    f"agent {plan.agent}: its topics need the same number of partitions: {found}; "
+                    "a worker that is started now adds those that its changelog lacks"
+                )
 
     def assign(
         self,

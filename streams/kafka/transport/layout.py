@@ -38,11 +38,15 @@ class Tail(NamedTuple):
 
 class Layout(NamedTuple):
     """`folded`: how many partitions the memory was folded with, None without a memory; `counts`:
-    how many its sources and changelogs have now, without those that are missing."""
+    how many its sources and changelogs have now, without those that are missing. `prefix`: of the
+    installation, for people to read and type. `older`: how many changelog partitions have rows of
+    an older version, all or some."""
 
     group: str
     folded: int | None
     counts: Mapping[str, int]
+    prefix: str = ""
+    older: int = 0
 
     def wrong(self) -> dict[str, int]:
         """The topics that have another number than the memory was folded with."""
@@ -57,15 +61,15 @@ class Layout(NamedTuple):
             to = max(wrong.values())
             return (
                 f"the memory of {self.group} was folded with {self.folded} partitions, but "
-                f"{_listed(wrong)} now; keys have other partitions then, whose tables do not know "
-                f"them. {way_out(to, self.folded)}"
+                f"{self._listed(wrong)} now; keys have other partitions then, whose tables do not "
+                f"know them. {way_out(to, self.folded, self.prefix)}"
             )
         if setting is not None and setting != self.folded:
             return (
                 f"TURNFOLD_KAFKA_PARTITIONS (--partitions) is {setting}, but the memory of "
                 f"{self.group} was folded with {self.folded} partitions, which all of its topics "
                 f"have: set it to {self.folded}; to change the number stop the workers and call "
-                f"`turnfold repartition --to {setting}`"
+                f"{repartition(setting, self.prefix)}"
             )
         return None
 
@@ -75,29 +79,34 @@ class Layout(NamedTuple):
             return None
         if len(set(self.counts.values())) == 1:
             (found,) = set(self.counts.values())
-            way = f"set it to {found}, or call `turnfold repartition --to {setting}`"
+            way = f"set it to {found}, or call {repartition(setting, self.prefix)}"
         else:
-            way = f"call `turnfold repartition --to {setting}`"
+            way = f"call {repartition(setting, self.prefix)}"
         return (
-            f"TURNFOLD_KAFKA_PARTITIONS (--partitions) is {setting}, but {_listed(wrong)}; "
+            f"TURNFOLD_KAFKA_PARTITIONS (--partitions) is {setting}, but {self._listed(wrong)}; "
             f"nothing has been folded yet: {way}"
         )
 
+    def _listed(self, counts: Mapping[str, int]) -> str:
+        few = list(counts.items())[:SHOWN]
+        some = [f"topic {self.prefix}{name} has {number}" for name, number in few]
+        if len(counts) > SHOWN:
+            some.append(f"{len(counts) - SHOWN} more have other numbers")
+        return ", ".join(some)
 
-def way_out(to: int, folded: int) -> str:
+
+def repartition(to: int, prefix: str) -> str:
+    """The command, as it is typed."""
+    return f"`turnfold repartition --to {to}{prefix and f' --topic-prefix {prefix}'}`"
+
+
+def way_out(to: int, folded: int, prefix: str = "") -> str:
     """What to do where topics have another number than the memory was folded with."""
     return (
         "Nothing of that was folded. Stop the workers and call "
-        f"`turnfold repartition --to {to}` (or --to {folded}: the number as it was); see "
+        f"{repartition(to, prefix)} (or --to {folded}: the number as it was); see "
         'docs/operations.md, "Changing the number of partitions"'
     )
-
-
-def _listed(counts: Mapping[str, int]) -> str:
-    some = [f"topic {name} has {number}" for name, number in list(counts.items())[:SHOWN]]
-    if len(counts) > SHOWN:
-        some.append(f"{len(counts) - SHOWN} more have other numbers")
-    return ", ".join(some)
 
 
 def topics_of(group: str, generation: str | None) -> tuple[str, ...]:
@@ -138,7 +147,8 @@ async def look(settings: KafkaSettings, group: str, counts: Mapping[str, int]) -
         tails = await read_tails(settings, every) if every else {}
     except KafkaError as error:
         raise lost(settings, error) from None
-    return Layout(group, folded_with(tails), counts)
+    older = sum(not tail.marker.reached.is_current for tail in tails.values() if tail.marker)
+    return Layout(group, folded_with(tails), counts, settings.topic_prefix, older)
 
 
 def folded_with(tails: Mapping[TopicPartition, Tail]) -> int | None:

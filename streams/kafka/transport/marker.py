@@ -11,11 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from streams.errors import ConfigurationError
-from streams.pipeline.entity import ROW_FORMAT
+from streams.kafka.transport import set_aside
+from streams.pipeline.row_formats import CURRENT, Reached, check
 
 UNSAID = 2
 """The format of rows whose markers do not say it."""
+ANEW = (
+    "fold the topics anew under another app id, or use the version that wrote them; see "
+    'docs/upgrades.md, "Rows that are too old"'
+)
 MARKER_KEY = b"\x00marker"
 """No row of a table may have this key."""
 
@@ -24,18 +28,33 @@ class Marker(NamedTuple):
     """`offsets`: the next offset to read, by source topic. `note`: the processor's (`Batch`).
     `log`: an id that all markers of one changelog partition share; another topic of the same name
     has another. `partitions`: how many partitions the rows were folded with; 0 where an older
-    version wrote the marker. What is encoded also says how the rows are kept."""
+    version wrote the marker. `reached`: how the rows are kept."""
 
     offsets: Mapping[str, int]
     note: Mapping[str, Any]
     log: str = ""
     partitions: int = 0
+    reached: Reached = CURRENT
+
+    @property
+    def ahead(self) -> set_aside.Ahead | None:
+        """What is folded beyond the offsets, while tenants are behind."""
+        return set_aside.of_note(self.note)
+
+    def has(self, topic: str, offset: int, tenant: str) -> bool:
+        """Whether a tenant's record is folded."""
+        if offset < self.offsets.get(topic, 0):
+            return True
+        ahead = self.ahead
+        return ahead is not None and ahead.has(topic, offset, tenant)
 
     def encode(self) -> bytes:
         kept = {
             "offsets": self.offsets, "note": self.note, "log": self.log,
-            "partitions": self.partitions, "format": ROW_FORMAT,
+            "partitions": self.partitions, "format": self.reached.format,
         }  # fmt: skip
+        if self.reached.after is not None:
+            kept["after"] = self.reached.after
         return json.dumps(kept).encode()
 
 
@@ -44,18 +63,17 @@ def decode(value: bytes | None) -> Marker:
 
     Raises:
         ValueError: no marker; somebody else wrote into the changelog.
-        ConfigurationError: the rows are those of a version that kept them otherwise.
+        ConfigurationError: the rows are those of a version that kept them otherwise, and cannot be
+            upgraded.
     """
     try:
         kept = json.loads(value or b"")
-        if (found := kept.get("format", UNSAID)) != ROW_FORMAT:
-            raise ConfigurationError(
-                f"changelog: its rows have format {found}, this version writes {ROW_FORMAT}; fold "
-                "the topics anew under another app id, or use the version that wrote them"
-            )
+        reached = Reached(int(kept.get("format", UNSAID)), kept.get("after"))
+        check("changelog: its rows", reached, ANEW)
         offsets = {str(k): int(v) for k, v in kept["offsets"].items()}
         partitions = int(kept.get("partitions", 0))
-        return Marker(offsets, dict(kept["note"]), str(kept.get("log", "")), partitions)
+        note, log = dict(kept["note"]), str(kept.get("log", ""))
+        return Marker(offsets, note, log, partitions, reached)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"changelog: key {MARKER_KEY!r} holds {value!r}, not a marker") from error
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from streams.kafka.client.aiokafka_internals import RawRecord
 from streams.kafka.transport.rows import MemoryRows, RowStore
 from streams.kafka.transport.rows import Row as Row
+from streams.quota import NO_QUOTA, Quota
 
 Headers = Sequence[tuple[str, bytes]]
 Span = Callable[[str, Iterable[Any]], AbstractContextManager[object]]
@@ -70,8 +71,9 @@ class Processor(Protocol):
     exception from `process` ends the worker.
     """
 
-    def process(self, records: Sequence[Any]) -> Batch:
-        """Folds `records` (each a `Record`), in order. Changes stay pending until the verdict."""
+    def process(self, records: Sequence[Any], again: bool = False) -> Batch:
+        """Folds `records` (each a `Record`), in order. Changes stay pending until the verdict.
+        `again`: they were set aside when their sources were read first."""
         ...
 
     def committed(self) -> None:
@@ -118,6 +120,8 @@ class AgentSpec:
     table: str
     about: str = ""
     partitions: int = 0
+    sets_aside: bool = False
+    """Whether keys begin with a tenant, and records of one that is beyond its quota can wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,5 +150,9 @@ class LaneSettings:
     observe: Callable[[str, str], None] = lambda lane, point: None
     """Called with a lane's name and the point it passes: restoring, restored some, ready, before
     commit, committed, stored. For tests."""
+    quota: Quota = NO_QUOTA
+    """Of a tenant in one partition of a topic: records beyond it wait for those of others."""
+    quotas: Mapping[str, Quota] = field(default_factory=dict)
+    """Of tenants that have their own."""
     span: Span = no_span
     """Lasts as long as the transaction of these records of an agent."""

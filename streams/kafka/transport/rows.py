@@ -56,6 +56,10 @@ class RowStore(Protocol):
         """The row of that name of every entity that was there when it was opened."""
         ...
 
+    def keys(self, after: bytes) -> Iterator[bytes]:
+        """The prefixes of all entities that have rows now and are greater, in order."""
+        ...
+
     def put(self, rows: Iterable[Row]) -> None:
         """Rows that a committed transaction wrote, in the changelog's order."""
         ...
@@ -107,6 +111,11 @@ class MemoryRows:
 
     def named(self, name: bytes) -> Iterator[Row]:
         return iter(())
+
+    def keys(self, after: bytes) -> Iterator[bytes]:
+        warm = [where for where, rows in self._warm.items() if rows]
+        # as RocksDB has them, where a NUL comes after each
+        return iter(sorted(where for where in (*warm, *self._packed) if where > after))
 
     def put(self, rows: Iterable[Row]) -> None:
         warm = self._warm

@@ -3,7 +3,8 @@
 Consumer and lanes are ours; what an app sends besides goes through Faust's own producer.
 """
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from faust.transport.drivers import aiokafka
 
@@ -14,9 +15,13 @@ SCHEME = "turnfold"
 
 
 class Producer(aiokafka.Producer):
-    """Faust's own, without connections left open."""
+    """Faust's own, by the app's connection, without connections left open."""
 
     _producer_type = KafkaProducer
+
+    def _settings_auth(self) -> Mapping[str, Any]:
+        app: Any = self.app
+        return app.connection  # type: ignore[no-any-return]
 
 
 class Transport(aiokafka.Transport):

@@ -1,0 +1,217 @@
+"""The command `doctor`."""
+
+import logging
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sinks.errors import HistoryError
+from sinks.locations import location_of
+from streams import configuration, event_loop, output
+from streams.commands import options
+from streams.commands.config import (
+    OPEN_SECRET,
+    class_of,
+    has_open_secret,
+    problems,
+    settings_as_set,
+)
+from streams.configuration import FAMILIES
+from streams.doctor.finding import EXIT, Finding, ok, warning, worst, wrong
+from streams.errors import ConfigurationError, TurnfoldError
+
+MARKS = {"ok": "ok", "warning": "WARNING", "wrong": "WRONG"}
+
+
+@click.command()
+@click.option(
+    "--history",
+    envvar="TURNFOLD_HISTORY",
+    metavar="PATH",
+    help="Folder of the history, or its URL in an object store. Default: none is checked.",
+)
+@click.option(
+    "--bootstrap",
+    envvar="TURNFOLD_KAFKA_BOOTSTRAP",
+    help="Kafka bootstrap servers. Default: no broker is checked.",
+)
+@options.topic_prefix
+@click.option(
+    "--probe",
+    is_flag=True,
+    help="Also write a record into the topic turnfold-doctor, made if it is missing: measures the "
+    "time that a write takes, and the difference of the clocks.",
+)
+@options.as_json
+@options.fails_in_a_line
+def doctor(history: str | None, bootstrap: str | None, probe: bool, as_json: bool) -> None:
+    """Check an installation, and say what to do.
+
+    Checks settings, this machine, the history, and, if a broker is set, the broker, its topics and
+    the memory in them. Changes nothing, prints no secret. Give it the settings of the process that
+    you want to check, and run it as the same user.
+
+    Exit code: 0 all is well, 1 there are warnings, 2 something is wrong.
+
+    \b
+    turnfold doctor --history memory
+    turnfold doctor --bootstrap localhost:9092 --json
+    """
+    if probe and bootstrap is None:
+        raise click.UsageError("--probe needs --bootstrap")
+    findings = [one.without_secrets() for one in _all(history, bootstrap, probe)]
+    status = worst(findings)
+    if as_json:
+        output.say_json({"status": status, "findings": [one._asdict() for one in findings]})
+    else:
+        for one in findings:
+            _say(one)
+        count = {name: sum(one.status == name for one in findings) for name in MARKS}
+        warnings = "1 warning" if count["warning"] == 1 else f"{count['warning']} warnings"
+        output.say(f"{count['ok']} ok, {warnings}, {count['wrong']} wrong")
+    if EXIT[status]:
+        raise click.exceptions.Exit(EXIT[status])
+
+
+def _say(one: Finding) -> None:
+    output.say(f"{MARKS[one.status]:<8} {one.check}: {one.found}")
+    for more in (one.means, one.do and f"-> {one.do}"):
+        if more:
+            output.say(f"{'':<8} {more}")
+
+
+def _all(history: str | None, bootstrap: str | None, probe: bool) -> Iterator[Finding]:
+    from streams import __version__
+    from streams.doctor import places
+
+    yield ok("version", f"turnfold {__version__}, Python {platform.python_version()}")
+    loaded: dict[str, Any] = {}
+    yield from _settings(loaded, history or None, bootstrap)
+    yield places.open_files()
+    if history:
+        yield from _whole("history", _history(history))
+    if bootstrap is not None:
+        yield from _whole("broker", _kafka(loaded, bootstrap, probe))
+
+
+def _whole(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
+    """An error that ends a check is a finding, too."""
+    try:
+        yield from findings
+    except (TurnfoldError, HistoryError, OSError) as error:
+        yield wrong(check, str(error), "The rest of this check was left out.", "As the line says.")
+    except ModuleNotFoundError as error:
+        if (extra := options.extra_of(error)) is None:
+            raise
+        yield wrong(check, f"this needs the extra {extra!r}", "It was not checked.",
+                    f"pip install 'turnfold[{extra}]'")  # fmt: skip
+
+
+def _is_file(place: Path) -> bool:
+    with suppress(OSError):
+        return place.is_file()
+    return False
+
+
+def _history(given: str) -> Iterator[Finding]:
+    from streams.doctor import places
+    from streams.doctor.history import history as look_at
+
+    place = location_of(configuration.at_home(given))
+    yield from look_at(place)
+    if isinstance(place, Path) and not _is_file(place):
+        yield from places.disk("history", place)
+
+
+def _settings(
+    loaded: dict[str, Any], history: str | None, bootstrap: str | None
+) -> Iterator[Finding]:
+    """`loaded` gets the settings of each family that is right."""
+    from streams.doctor import configured
+
+    logging.getLogger("streams.settings").setLevel(logging.ERROR)  # `unknown` says it
+    settings = settings_as_set()
+    classes = {family: found for family in FAMILIES if (found := class_of(family)) is not None}
+    for family, cls in classes.items():
+        if not any(field.is_required() for field in cls.model_fields.values()):
+            try:
+                loaded[family] = cls.load()
+            except ConfigurationError:
+                continue  # `problems` says it
+    file = configuration.find(click.get_current_context().find_root().params["config"])
+    findings = [
+        wrong("settings", one, "The commands that use it end with exit code 3.", "Correct it.")
+        for one in problems(settings)
+    ]
+    if file and has_open_secret(file, settings):
+        findings.append(
+            warning("settings", f"{file}: {OPEN_SECRET}", "They can act as this account.",
+                    f"chmod 600 {file}")
+        )  # fmt: skip
+    names = {family: list(cls.model_fields) for family, cls in classes.items()}
+    findings += configured.unknown(names)
+    findings += configured.padded()
+    findings += configured.conflicts(loaded, history, bootstrap is not None)
+    needed = {one.name.partition(".")[0] for one in settings if one.source != "default"}
+    findings += [
+        wrong("settings", f"[{family}] is not installed", "Its commands end with exit code 3.",
+              f"pip install 'turnfold[{FAMILIES[family].extra}]'")
+        for family in FAMILIES if family not in classes and _is_set(family, bootstrap)
+    ]  # fmt: skip
+    yield from findings
+    if not findings:
+        yield ok("settings", f"{len(needed)} families set" if needed else "all have their defaults")
+
+
+def _is_set(family: str, bootstrap: str | None) -> bool:
+    prefix = configuration.variable(family, "") + "_"
+    return (family == "kafka" and bootstrap is not None) or any(
+        name.upper().startswith(prefix) for name in os.environ
+    )
+
+
+def _kafka(loaded: dict[str, Any], bootstrap: str, probe: bool) -> Iterator[Finding]:
+    from streams.apps.worker import WorkerSettings
+    from streams.doctor import places
+    from streams.doctor.tables import rows, tables
+    from streams.kafka.client.settings import KafkaSettings
+
+    worker = loaded.get("worker") or WorkerSettings.model_construct()
+    if worker.data is not None:
+        yield from places.disk("worker.data", worker.data, local=True)
+        yield from tables(worker.data / worker.group)
+    if (served := getattr(loaded.get("serve"), "data", None)) is not None:
+        yield from places.disk("serve.data", served, local=True)
+        yield from rows(served)
+    try:
+        kafka = KafkaSettings.load(bootstrap=bootstrap)
+    except ConfigurationError as error:
+        why = str(error) if "kafka" in loaded else "its settings are wrong, as said above"
+        yield wrong("broker", f"not asked: {why}", "No client can be made.", "Correct the setting.")
+        return
+    yield from event_loop.run(_broker(kafka, worker, probe))
+
+
+async def _broker(kafka: Any, worker: Any, probe: bool) -> list[Finding]:
+    from aiokafka.errors import KafkaError
+
+    from streams.doctor import clock
+    from streams.doctor.broker import broker
+
+    findings = [one async for one in broker(kafka, worker)]
+    if findings[0].status == "wrong":
+        return findings
+    try:
+        findings += await clock.probe(kafka) if probe else [await clock.clock(kafka, worker)]
+    except (TurnfoldError, KafkaError) as error:
+        findings.append(
+            wrong("clock", str(error) or type(error).__name__, "It could not be measured.",
+                  "See whether this account may write the topic turnfold-doctor."
+                  if probe else "Run it again."),
+        )  # fmt: skip
+    return findings

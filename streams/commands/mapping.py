@@ -1,0 +1,119 @@
+"""The command `map`."""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import click
+
+from streams import output
+from streams.commands import options
+from streams.errors import DataRefused, UsageError
+
+
+@click.command("map")
+@options.argument("file", type=options.FOLDER, help="The mapping, a YAML file.")
+@click.option(
+    "--sample", metavar="TOPIC|FILE", help="Try the mapping on events of this topic or file."
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 10_000),
+    default=10,
+    help="Results to show, and dead letters and skipped events. Default: 10.",
+)
+@click.option(
+    "--read",
+    "most",
+    type=click.IntRange(1, 1_000_000),
+    default=1_000,
+    help="Events to read, from the beginning. Default: 1000.",
+)
+@options.bootstrap
+@options.as_json
+@options.fails_in_a_line
+def map_(
+    file: Path, sample: str | None, limit: int, most: int, bootstrap: str | None, as_json: bool
+) -> None:
+    """Check a mapping, and show what it makes of real events.
+
+    Writes nothing and commits no offset. Without --sample only the file is checked.
+
+    \b
+    turnfold map chat.yaml
+    turnfold map chat.yaml --sample export.ndjson
+    turnfold map chat.yaml --sample chat.messages --bootstrap localhost:9092
+    """
+    from streams.mapping.mapper import Mapper
+    from streams.mapping.sampling import sample as try_out
+
+    mapper = Mapper(file)
+    damage: list[str] = []
+    if sample is None:
+        _say_checked(mapper, as_json)
+        return
+    if Path(sample).exists() or sample == "-":
+        source = mapper.for_file(sample)
+        found = try_out(source, _of_file(sample, source.topic, most, damage), limit)
+    elif sample in mapper.sources:
+        source = mapper.sources[sample]
+        found = try_out(source, _of_topic(sample, bootstrap, most), limit)
+    else:
+        known = ", ".join(mapper.sources)
+        raise UsageError(f"--sample {sample}: no such file, and no source of {file}, has: {known}")
+    _say_found(found, as_json)
+    if damage:
+        raise DataRefused(
+            f"the file ends too early, or is damaged; what came before is shown: {damage[0]}"
+        )
+
+
+def _say_found(found: Any, as_json: bool) -> None:
+    if as_json:
+        output.say_json(found._asdict())
+        return
+    for result in found.results:
+        output.say(f"{result['place']}\n  {output.json_text(result['record'], indent=0)}")
+    for letter in found.dead:
+        output.say(f"{letter['place']}  would be a dead letter ({letter['reason']})")
+        output.say(f"  {letter['detail']}")
+    for place in found.skipped:
+        output.say(f"{place}  would be skipped: no rule takes it, or it is a deletion")
+    for name, count in found.counts.items():
+        output.say_count(name, count)
+
+
+def _say_checked(mapper: Any, as_json: bool) -> None:
+    rules = {topic: [rule.type for rule in source.records]
+             for topic, source in mapper.definition.sources.items()}  # fmt: skip
+    if as_json:
+        output.say_json(rules)
+        return
+    for topic, types in rules.items():
+        output.say(f"{topic}: {', '.join(types)}")
+    output.note("the mapping is valid; --sample TOPIC|FILE tries it out")
+
+
+def _of_file(file: str, topic: str, most: int, damage: list[str]) -> Iterator[Any]:
+    """A file's events; where it cannot be read on goes to `damage`."""
+    from streams.files.sources import Source, TruncatedError, check
+    from streams.mapping.envelopes import Message
+
+    check([file])
+    lines = (given for chunk in Source(file).chunks() for given in chunk)
+    message = Message(topic)
+    try:
+        for line, place in islice(lines, most):
+            yield line, (Path(place[0]).name, *place[1:]), message
+    except TruncatedError as error:
+        damage.append(str(error))
+
+
+def _of_topic(topic: str, bootstrap: str | None, most: int) -> Iterator[Any]:
+    from streams import event_loop
+    from streams.kafka.client.settings import KafkaSettings
+    from streams.kafka.tools.sample_topic import first_messages
+
+    settings = KafkaSettings.load(bootstrap=bootstrap)
+    return iter(event_loop.run(first_messages(settings, topic, most)))

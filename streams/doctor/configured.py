@@ -1,0 +1,148 @@
+"""Settings: what is unknown, wrong, or contradicts another."""
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+import click
+
+from streams import configuration
+from streams.configuration import COMMON, FAMILIES, PREFIX
+from streams.doctor.finding import Finding, is_secret, ok, warning
+from streams.errors import ConfigurationError
+from streams.pipeline.plain import TENANT
+from streams.serving.http import keys
+
+OLD_PREFIX = "TURNSTONE_"
+IGNORED = "It is ignored: the command works as if it were not set."
+GUARDED = configuration.variable("", "metrics_guarded")
+NEEDS_KEYS = ("127.", "localhost", "[::1]", "::1")
+
+
+def unknown(known: Mapping[str, list[str]]) -> Iterator[Finding]:
+    """Variables of the environment that look like ours and are none; `known`: family -> names, for
+    the families whose extra is installed."""
+    every = {configuration.variable("", name) for name in COMMON} | configuration.NO_SETTINGS
+    for family, names in known.items():
+        every |= {configuration.variable(family, name) for name in names}
+    others = tuple(configuration.variable(name, "") + "_" for name in FAMILIES if name not in known)
+    given = sorted(name.upper() for name in os.environ)
+    strange = [
+        name
+        for name in given
+        if name.startswith(PREFIX) and name not in every and not name.startswith(others or ("\0",))
+    ]
+    for name in strange:
+        close = _nearest(name, every)
+        yield warning(
+            "settings",
+            f"{name}: there is no such setting",
+            IGNORED,
+            f"Did you mean {close}?" if close else "Remove it (docs/configuration.md).",
+        )
+    for name in given:
+        if name.startswith(OLD_PREFIX):
+            yield warning(
+                "settings",
+                f"{name}: the project's old name",
+                IGNORED,
+                f"Rename it to {PREFIX}{name.removeprefix(OLD_PREFIX)}.",
+            )
+
+
+def _nearest(name: str, every: Collection[str]) -> str | None:
+    """A setting that has all of its words, else one that is spelled alike."""
+    words = set(name.split("_"))
+    having = [one for one in every if words <= set(one.split("_"))]
+    close = get_close_matches(name, having, 1, cutoff=0)
+    return close[0] if close else configuration.nearest(name, every)
+
+
+def padded() -> Iterator[Finding]:
+    """Secrets with a line break or a blank at an end, which is part of them."""
+    for name, value in sorted(os.environ.items()):
+        if is_secret(name) and value.strip() != value and value.strip():
+            yield warning(
+                "settings",
+                f"{name}: begins or ends with a blank or a line break",
+                "It is part of the secret: a login with it is likely refused.",
+                "Set it without: `echo` writes a line break into a file, `printf %s` does not.",
+            )
+
+
+def conflicts(
+    loaded: Mapping[str, Any], history: str | None, over_kafka: bool
+) -> Iterator[Finding]:
+    """Settings that are right each, and not together. `loaded`: family -> its settings."""
+    worker, serve = loaded.get("worker"), loaded.get("serve")
+    if worker and serve and over_kafka and worker.app_id != serve.app_id:
+        yield warning(
+            "settings",
+            f"worker.app_id is {worker.app_id!r}, serve.app_id is {serve.app_id!r}",
+            "The server answers from another memory than these workers make.",
+            "Set both to the same name.",
+        )
+    if serve:
+        yield from _quotas(serve)
+    if serve and over_kafka and serve.model_fields_set & {"extractor", "retention_days"}:
+        names = sorted(serve.model_fields_set & {"extractor", "retention_days"})
+        yield warning(
+            "settings",
+            f"serve.{', serve.'.join(names)} set, and kafka.bootstrap too",
+            "Over Kafka the workers extract and store; the server's own setting has no effect.",
+            f"Set worker.{', worker.'.join(names)}.",
+        )
+    if worker and worker.instance and configuration.is_from_file("TURNFOLD_WORKER_INSTANCE"):
+        yield warning(
+            "settings",
+            "worker.instance stands in the file",
+            "Two workers that read this file take each other's partitions.",
+            "Give each worker a name of its own: --instance, or TURNFOLD_WORKER_INSTANCE.",
+        )
+    if worker and worker.standbys and worker.store == "memory":
+        yield warning(
+            "settings",
+            f"worker.standbys is {worker.standbys}, worker.store is memory",
+            "Each worker keeps the copies in memory, too.",
+            "Use worker.store rocksdb, or plan for the memory.",
+        )
+    port = os.environ.get("TURNFOLD_METRICS_PORT", "")
+    host = port.rpartition(":")[0]
+    if host and not host.startswith(NEEDS_KEYS) and not _is_true(GUARDED):
+        yield warning(
+            "settings",
+            f"metrics_port listens on {host}",
+            "Metrics are answered without a key: to everybody who reaches this address.",
+            "Leave the host out; or keep others away by the network (a NetworkPolicy, a firewall), "
+            f"and set {GUARDED}=true.",
+        )
+    if over_kafka and history is None and loaded:
+        yield ok("settings", "no history is set: sink and the server's past need one")
+
+
+def _quotas(serve: Any) -> Iterator[Finding]:
+    """Quotas of tenants that no key is of: nobody can write as one of these."""
+    if serve.keys is None:
+        tenants, why = {TENANT}, "without serve.keys everybody is tenant default"
+    else:
+        try:
+            known = keys.read(serve.keys)
+        except ConfigurationError:  # the server says it at its start
+            return
+        tenants, why = {key.tenant for key in known}, f"no key of {serve.keys} is of it"
+    for name in sorted(serve.quotas.keys() - tenants) if keys.ALL not in tenants else ():
+        close = configuration.nearest(name, tenants)
+        yield warning(
+            "settings",
+            f"serve.quotas: tenant {name}: {why}",
+            "Its quota limits nobody.",
+            f"Did you mean {close}?" if close else "Correct the name, or remove it.",
+        )
+
+
+def _is_true(name: str) -> bool:
+    try:
+        return bool(click.BOOL.convert(os.environ.get(name) or "false", None, None))
+    except click.BadParameter:  # `problems` says it
+        return False

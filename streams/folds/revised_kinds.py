@@ -1,0 +1,53 @@
+"""The kinds of a user's memory that write plans update, each change with a revision.
+
+`schemas/memory_kinds.py` declares what readers see of a kind; here is its code. A kind's newest
+revision is its newest document.
+"""
+
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple
+
+from schemas import memory_kinds
+from schemas.events import EndUpdate, WritePlan
+from schemas.memory_kinds import MemoryKind
+from streams.folds import preferences
+from streams.folds.row_keys import R, RowKind
+from streams.folds.rows import Effects, Rows
+
+Apply = Callable[[Rows, WritePlan, Any, Effects], None]
+End = Callable[[Rows, WritePlan, int, EndUpdate, Effects], None]
+
+
+class RevisedKind(NamedTuple, Generic[R]):
+    """`updates`: a plan's list for the kind, each of which `apply` folds into its `rows`. `end`:
+    folds one of a plan's `ends`. `document`: what readers get of a row."""
+
+    kind: MemoryKind
+    rows: RowKind[R]
+    updates: str
+    apply: Apply
+    document: Callable[[R], dict[str, Any]]
+    end: End | None = None
+
+    def newest(self, rows: Rows, id: str) -> dict[str, Any]:
+        """The document of a user's memory with that id."""
+        return self.document(rows[self.rows.key(id)])
+
+    def all(self, rows: Rows) -> list[dict[str, Any]]:
+        """The documents of a user, in the order in which they are listed."""
+        found = [self.document(row) for _, row in self.rows.scan(rows)]
+        order = self.kind.listed.order if self.kind.listed else (self.kind.id,)
+        return sorted(found, key=lambda document: [document[name] for name in order])
+
+
+REVISED_KINDS: tuple[RevisedKind[Any], ...] = (
+    RevisedKind(
+        memory_kinds.PREFERENCE,
+        preferences.PREFERENCES,
+        "preference_updates",
+        preferences.apply,
+        preferences.document,
+        preferences.end,
+    ),
+)
+"""In the order in which a plan is folded."""

@@ -1,0 +1,76 @@
+"""The topics that a mapping reads: lanes of their own, and the changelogs of those."""
+
+from functools import partial
+
+from aiokafka.admin import NewPartitions
+
+from streams.errors import ConfigurationError
+from streams.kafka.agents.encoding import Origin
+from streams.kafka.agents.mapping_agent import MappingAgent
+from streams.kafka.client.admin import connected, partitions_of
+from streams.kafka.client.names import mapping_changelog
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.topic_specs import TopicSpec, spec
+from streams.kafka.transport.processing import AgentSpec
+from streams.mapping.definition import like_a_generations
+from streams.mapping.mapper import Mapper
+
+LONGEST = 249
+"""Characters of a topic's name."""
+
+
+def plans(
+    group: str, mapper: Mapper, partitions: int, origin: type[Origin] = Origin
+) -> list[AgentSpec]:
+    """A plan for each topic of a mapping; `partitions`: of the input topics."""
+    return [
+        AgentSpec(
+            f"mapping-{topic}",
+            (topic,),
+            mapping_changelog(group, topic),
+            partial(MappingAgent, source=source, partitions=partitions, origin=origin),
+            f"mapping-{topic}",
+            f"how far {topic} is mapped",
+        )
+        for topic, source in mapper.sources.items()
+    ]
+
+
+async def changelogs(settings: KafkaSettings, group: str, mapper: Mapper) -> list[TopicSpec]:
+    """The changelogs of a mapping's topics, which have as many partitions as these. One that is
+    there gets those that its topic has got since.
+
+    Raises:
+        ConfigurationError: a topic of the mapping is not there, or this installation's own.
+        Unreachable: no broker answers.
+    """
+    prefix = settings.topic_prefix
+    for topic in mapper.sources:
+        if prefix and topic.startswith(prefix):
+            raise ConfigurationError(
+                f"{mapper.path}: topic {topic} is this installation's own: its name begins with "
+                f"the prefix {prefix}; name a platform's topic under `sources`"
+            )
+        if not prefix and like_a_generations(topic):
+            raise ConfigurationError(
+                f"{mapper.path}: topic {topic} has a name that a generation's topic may have; a "
+                "worker with a topic prefix (TURNFOLD_KAFKA_TOPIC_PREFIX) can read it"
+            )
+    names = {topic: mapping_changelog(group, topic) for topic in mapper.sources}
+    for topic, name in names.items():
+        if len(name) > LONGEST:
+            raise ConfigurationError(
+                f"{mapper.path}: topic {topic}: the name of its changelog, {name}, has more than "
+                f"{LONGEST} characters; choose a shorter --app-id"
+            )
+    async with connected(settings) as admin:
+        counts = await partitions_of(admin, [*names, *names.values()])
+        if missing := [topic for topic in names if topic not in counts]:
+            raise ConfigurationError(
+                f"{mapper.path}: topic {missing[0]} is not on the broker; create it, or correct "
+                "its name under `sources`"
+            )
+        for topic, name in names.items():
+            if 0 < counts.get(name, 0) < counts[topic]:
+                await admin.create_partitions({name: NewPartitions(counts[topic])})
+    return [spec(name, counts[topic], compacted=True) for topic, name in names.items()]

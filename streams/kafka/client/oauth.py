@@ -1,0 +1,89 @@
+"""Where the tokens of SASL OAUTHBEARER come from: a file that somebody keeps fresh, or an
+authorization server (OAuth 2.0, client credentials: RFC 6749, section 4.4)."""
+
+import asyncio
+import json
+from base64 import b64encode
+from pathlib import Path
+from time import monotonic
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode
+from urllib.request import Request, urlopen
+
+from aiokafka.abc import AbstractTokenProvider
+from aiokafka.errors import AuthenticationFailedError, KafkaConnectionError
+
+WITHIN = 10.0
+"""Seconds for the authorization server to answer."""
+FRESH = 0.8
+"""Part of a token's life in which it is used for new connections."""
+MOST_BYTES = 64 * 1024
+WRONG = range(400, 500)
+"""Status codes that say that the request itself is wrong."""
+
+
+class TokenFile(AbstractTokenProvider):  # type: ignore[misc]  # aiokafka has no types
+    """The file's content, read anew for each connection."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def token(self) -> str:
+        """Raises AuthenticationFailedError."""
+        return await asyncio.to_thread(self._read)
+
+    def _read(self) -> str:
+        try:
+            text = self._path.read_text(encoding="ascii").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            why = getattr(error, "strerror", None) or "is no token"
+            raise AuthenticationFailedError(f"oauth_token_file: {self._path}: {why}") from None
+        if not text:
+            raise AuthenticationFailedError(f"oauth_token_file: {self._path}: is empty")
+        return text
+
+
+class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
+    """Asks an authorization server, and again when most of the token's life is over."""
+
+    def __init__(self, url: str, client_id: str, secret: str, scope: str | None) -> None:
+        self._url = url
+        form = {"grant_type": "client_credentials"} | ({"scope": scope} if scope else {})
+        self._form = urlencode(form).encode()
+        login = f"{quote(client_id, safe='')}:{quote(secret, safe='')}".encode()
+        self._login = f"Basic {b64encode(login).decode()}"
+        self._token = ""
+        self._fresh_until = 0.0
+        self._asking = asyncio.Lock()
+
+    async def token(self) -> str:
+        """Raises AuthenticationFailedError where the server refuses, KafkaConnectionError where it
+        does not answer: then it is asked again."""
+        async with self._asking:
+            if monotonic() >= self._fresh_until:
+                said = await asyncio.to_thread(self._ask)
+                self._token = said["access_token"]
+                life = said.get("expires_in", 0)
+                self._fresh_until = monotonic() + FRESH * float(life)
+            return self._token
+
+    def _ask(self) -> dict[str, Any]:
+        headers = {"Authorization": self._login, "Accept": "application/json"}
+        request = Request(self._url, self._form, headers)
+        try:
+            with urlopen(request, timeout=WITHIN) as reply:
+                said: dict[str, Any] = json.loads(reply.read(MOST_BYTES))
+        except HTTPError as error:
+            kind = AuthenticationFailedError if error.code in WRONG else KafkaConnectionError
+            raise kind(
+                f"oauth_token_url: {self._url} answers {error.code} {error.reason}"
+            ) from None
+        except (URLError, OSError) as error:
+            why = getattr(error, "reason", None) or error
+            raise KafkaConnectionError(f"oauth_token_url: {self._url}: {why}") from None
+        except ValueError:
+            said = {}
+        if not isinstance(said, dict) or not isinstance(said.get("access_token"), str):
+            raise AuthenticationFailedError(f"oauth_token_url: {self._url} answers without a token")
+        return said

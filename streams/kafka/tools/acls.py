@@ -1,0 +1,128 @@
+"""What each process asks of the broker: its ACLs (docs/shared-clusters.md).
+
+The page's table is made of this, and the tests run each process under a principal that has these
+and no others. Read and Write imply Describe. Whoever finds a topic missing also needs Create on it.
+"""
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from streams.kafka.client.names import changelog_name, own_topics, sources_of
+from streams.kafka.sink.options import SOURCES as SUNK
+from streams.kafka.tools.produce import INPUTS
+from streams.kafka.tools.replay import READ as REPLAYED
+from streams.topology import AGENTS, DEAD_LETTERS, TOPICS, TURNS, WRITE_PLANS, Topic
+
+Resource = Literal["topic", "group", "transactional id"]
+ANY = "*"
+"""Behind a name: every name that begins so (Kafka's pattern type PREFIXED)."""
+
+
+class Acl(NamedTuple):
+    """Operations that a process does on resources of these names, without the topic prefix."""
+
+    resource: Resource
+    names: tuple[str, ...]
+    operations: tuple[str, ...]
+
+
+def _named(topics: Iterable[Topic]) -> tuple[str, ...]:
+    return tuple(topic.name for topic in topics)
+
+
+def _changelogs(group: str) -> tuple[str, ...]:
+    return tuple(changelog_name(group, agent) for agent in AGENTS)
+
+
+def worker(app_id: str = "turnfold", generation: str | None = None) -> tuple[Acl, ...]:
+    """`worker`; also one of a generation."""
+    group = f"{app_id}.{generation}" if generation else app_id
+    read = tuple(dict.fromkeys(name for agent in AGENTS for name in sources_of(agent, generation)))
+    own = [name for _, name in own_topics(generation)]
+    written = own or [topic.name for agent in AGENTS for topic in agent.outputs]
+    return (
+        Acl("topic", read, ("Read",)),
+        Acl("topic", tuple(dict.fromkeys(written)), ("Write",)),
+        Acl("topic", _changelogs(group), ("Read", "Write")),
+        Acl("topic", (*_named(TOPICS), *_changelogs(group), *own), ("Describe", "DescribeConfigs")),
+        Acl("group", (group,), ("Read",)),
+        Acl("transactional id", (f"{group}-{ANY}",), ("Write",)),
+    )
+
+
+def sink(name: str = "sink") -> tuple[Acl, ...]:
+    """`sink`."""
+    return (
+        Acl("topic", _named(SUNK), ("Read", "DescribeConfigs")),
+        Acl("group", (name,), ("Read",)),
+    )
+
+
+def serve(app_id: str = "turnfold") -> tuple[Acl, ...]:
+    """`serve --bootstrap`: it reads the workers' tables, and sends what is posted."""
+    sources = {topic.name: topic for agent in AGENTS for topic in agent.sources}.values()
+    return (
+        Acl("topic", _changelogs(app_id), ("Read",)),
+        Acl("topic", _named(INPUTS), ("Write",)),
+        Acl("topic", _named(sources), ("Describe",)),
+    )
+
+
+def extract(group: str = "GROUP") -> tuple[Acl, ...]:
+    """`extract --bootstrap`."""
+    return (
+        Acl("topic", _named((TURNS,)), ("Read", "DescribeConfigs")),
+        Acl("topic", _named((WRITE_PLANS,)), ("Write", "DescribeConfigs")),
+        Acl("group", (group,), ("Read",)),
+        Acl("transactional id", (f"{group}-{ANY}",), ("Write",)),
+    )
+
+
+def reset(app_id: str = "turnfold") -> tuple[Acl, ...]:
+    """`reset`."""
+    return (
+        Acl("topic", _changelogs(app_id), ("Describe", "Delete")),
+        Acl("group", (app_id,), ("Describe", "Delete")),
+    )
+
+
+PRODUCE = (Acl("topic", _named(INPUTS), ("Write", "DescribeConfigs")),)
+REPLAY = (
+    Acl("topic", _named(REPLAYED), ("Write", "DescribeConfigs")),
+    Acl("topic", _named((DEAD_LETTERS,)), ("Read", "DescribeConfigs")),
+)
+LAG = (
+    Acl("topic", _named(TOPICS), ("Describe",)),
+    Acl("group", (ANY,), ("Describe",)),
+)
+CHECK = (
+    Acl("topic", (*_named(TOPICS), *_changelogs("turnfold")), ("Describe", "DescribeConfigs")),
+)
+DOCTOR = (
+    *CHECK,
+    Acl("topic", _changelogs("turnfold"), ("Read",)),
+    Acl("group", ("turnfold",), ("Describe",)),
+)
+HEALTH = (Acl("group", ("turnfold",), ("Describe",)),)
+ALL = (
+    Acl("topic", (ANY,), ("All",)),
+    Acl("group", (ANY,), ("All",)),
+    Acl("transactional id", (ANY,), ("All",)),
+)
+
+PROCESSES: dict[str, tuple[Acl, ...]] = {
+    "worker": worker(),
+    "sink": sink(),
+    "serve": serve(),
+    "extract": extract(),
+    "produce": PRODUCE,
+    "dlq replay": REPLAY,
+    "lag": LAG,
+    "topics": CHECK,
+    "doctor": DOCTOR,
+    "health check": HEALTH,
+    "reset": reset(),
+    "repartition": ALL,
+    "generations drop": ALL,
+}
+"""By the command, with the names that it uses by default."""

@@ -1,0 +1,1 @@
+"""Events of another shape than ours, as input records (docs/mapping.md)."""

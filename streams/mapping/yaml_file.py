@@ -1,0 +1,139 @@
+"""YAML, read strictly: a name stands once in an object, dates are text, nothing refers to anything
+else in the file, and every value is known by the line it stands in."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+from yaml.events import AliasEvent
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from streams.errors import ConfigurationError
+
+Place = tuple[str | int, ...]
+MOST_BYTES = 1_000_000
+_TAG = "tag:yaml.org,2002:"
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_QUOTE = "put the text into quotes"
+_HINTS = {
+    "while scanning an alias": f"{_QUOTE}: outside them * begins a reference in YAML",
+    "while scanning an anchor": f"{_QUOTE}: outside them & and ! mean other things in YAML",
+    "while scanning for the next token": _QUOTE,
+    "mapping values are not allowed here": f"{_QUOTE}, if it holds a colon",
+    "while parsing a block mapping": "put all of the text into one pair of quotes, or correct the "
+    "indentation",
+}
+"""What to do, by what the parser was at or what it says."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Without references, of which a small file can make a huge value."""
+
+    def compose_node(self, parent: Node | None, index: Any) -> Node | None:
+        if self.check_event(AliasEvent):
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            why = f"`*{event.anchor}` is a reference, and none are read; write the part out, or "
+            raise yaml.MarkedYAMLError(problem=f"{why}{_QUOTE}", problem_mark=event.start_mark)
+        return super().compose_node(parent, index)
+
+
+class Document:
+    """A file's `value`, and the `lines` of its parts by their path."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lines: dict[Place, int] = {}
+        try:
+            text = path.read_text("utf-8")
+        except OSError as error:
+            raise ConfigurationError(f"{path}: {error.strerror}") from None
+        except UnicodeDecodeError as error:
+            raise ConfigurationError(f"{path}: not UTF-8 (byte {error.start})") from None
+        if len(text) > MOST_BYTES:
+            raise ConfigurationError(f"{path}: larger than {MOST_BYTES} bytes")
+        try:
+            node = yaml.compose(text, _Loader)
+            if node is None:
+                raise ConfigurationError(f"{path}: is empty; docs/mapping.md has an example")
+            self.value: Any = self._plain(node, ())
+        except yaml.MarkedYAMLError as error:
+            line = error.problem_mark.line + 1 if error.problem_mark else 1
+            hint = _HINTS.get(error.context or "") or _HINTS.get(error.problem or "")
+            why = f"{error.problem}; {hint}" if hint else error.problem
+            raise ConfigurationError(f"{path}, line {line}: {why}".replace("\0", "")) from None
+        except yaml.reader.ReaderError as error:
+            line = text.count("\n", 0, error.position) + 1
+            code = ord(error.character) if isinstance(error.character, str) else error.character
+            raise ConfigurationError(
+                f"{path}, line {line}: holds the character U+{code:04X}, which YAML does not "
+                "allow; remove it"
+            ) from None
+        except (yaml.YAMLError, RecursionError) as error:
+            raise ConfigurationError(f"{path}: no YAML: {type(error).__name__}") from None
+
+    def refusal(self, place: Place, why: str) -> ConfigurationError:
+        """The error of a part of the file."""
+        known = next(
+            (self.lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in self.lines), 1
+        )
+        name = shown(place)
+        return ConfigurationError(f"{self.path}, line {known}: {f'{name}: ' if name else ''}{why}")
+
+    def _plain(self, node: Node, place: Place) -> Any:
+        self.lines.setdefault(place, node.start_mark.line + 1)
+        if isinstance(node, MappingNode):
+            return self._object(node, place)
+        if isinstance(node, SequenceNode):
+            return [self._plain(inner, (*place, n)) for n, inner in enumerate(node.value)]
+        assert isinstance(node, ScalarNode)
+        return self._scalar(node, place)
+
+    def _object(self, node: MappingNode, place: Place) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in node.value:
+            if not isinstance(key, ScalarNode) or key.tag == f"{_TAG}merge":
+                self.lines[place] = key.start_mark.line + 1
+                raise self.refusal(place, "a name must be plain text")
+            at = (*place, key.value)
+            self.lines[at] = key.start_mark.line + 1
+            if key.value in found:
+                raise self.refusal(at, "stands here twice; remove one")
+            found[key.value] = self._plain(value, at)
+        return found
+
+    def _scalar(self, node: ScalarNode, place: Place) -> Any:
+        kind, text = node.tag.removeprefix(_TAG), str(node.value)
+        if kind == "bool" and text in ("true", "false"):
+            return text == "true"
+        if kind == "null" and text in ("", "~", "null"):
+            return None
+        try:
+            if kind == "int":
+                if not _INTEGER.fullmatch(text):
+                    raise ValueError
+                return int(text)
+            if kind == "float":
+                return float(text)
+        except ValueError:
+            why = f"{text}: write the number in plain digits; {_QUOTE}, if it is one"
+            raise self.refusal(place, why) from None
+        if kind == "bool":
+            raise self.refusal(place, f"{text}: write true or false; {_QUOTE}, if it is one")
+        if kind in ("str", "timestamp", "null"):
+            return text
+        raise self.refusal(
+            place,
+            f"the tag {node.tag} is not allowed; {_QUOTE}, if it is an expression with !",
+        )
+
+
+def shown(place: Place) -> str:
+    """A path as people write it: sources."chat.messages".records[0]."""
+    text = ""
+    for part in place:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += ("." if text else "") + (f'"{part}"' if "." in part else part)
+    return text

@@ -1,0 +1,183 @@
+"""The parsers that will read what is deployed, built once from their Go modules, and the schemas of
+Kubernetes and KEDA as their own releases carry them."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from streams.broker import Broker
+from tests.command import once
+
+TOOL = Path(__file__).with_name("tool")
+ROOT = Path(__file__).parents[2]
+CHART = ROOT / "docs" / "operations" / "chart"
+DOCKERFILE = ROOT / "docs" / "operations" / "image" / "Dockerfile"
+COMPOSE = ROOT / "docker-compose.yml"
+BUILD_WITHIN = 900.0
+"""Seconds for the first time; a minute on two cores of 2023, if they are free."""
+KUBERNETES = ("k8s.io/kubernetes", "v1.37.0", "h1:TDSD+Izz9inqs7SmtJCAu7L5/DuYW9hAZ3GBdF6Ddkw=")
+KEDA = ("github.com/kedacore/keda/v2", "v2.21.0", "h1:R6z2HZvstK4RLUMxroNACzBj74xGxt3kG59b5Xc+Xps=")
+"""Go modules with their version and the hash of their content."""
+EITHER = {"anyOf": [{"type": "string"}, {"type": "number"}]}
+"""A quantity, or a port by number or name."""
+
+
+class Tool:
+    """The program of `tests/deploy/tool`."""
+
+    def __init__(self, program: Path) -> None:
+        self._program = program
+
+    def __call__(self, *words: str | Path, **options: Any) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [self._program, *map(str, words)],
+            capture_output=True, text=True, check=False, timeout=120, **options,
+        )  # fmt: skip
+
+    def json(self, *words: str | Path, **options: Any) -> Any:
+        """What it prints."""
+        done = self(*words, **options)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="session")
+def tool(tmp_path_factory: pytest.TempPathFactory, worker: str) -> Tool:
+    """Built by one of the test processes."""
+    return Tool(once(tmp_path_factory, worker, "deploy-tool", _build) / "deploy")
+
+
+def _build(folder: Path) -> None:
+    go = shutil.which("go")
+    assert go, "these tests need Go 1.26 or later"
+    done = subprocess.run(
+        [go, "build", "-C", str(TOOL), "-ldflags=-s -w", "-o", str(folder / "deploy"), "."],
+        capture_output=True, text=True, timeout=BUILD_WITHIN, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="session")
+def schemas(tmp_path_factory: pytest.TempPathFactory, worker: str) -> str:
+    """Where kubeconform finds a kind's schema: a template of paths."""
+    folder = once(tmp_path_factory, worker, "deploy-schemas", _write_schemas)
+    return f"{folder}/{{{{ .ResourceKind }}}}{{{{ .KindSuffix }}}}.json"
+
+
+def _write_schemas(folder: Path) -> None:
+    swagger = _module(*KUBERNETES) / "api" / "openapi-spec" / "swagger.json"
+    definitions = json.loads(swagger.read_bytes())["definitions"]
+    for name, one in definitions.items():
+        _make_strict(one)
+        if name.endswith((".Quantity", ".IntOrString")):
+            definitions[name] = EITHER
+    for name, one in definitions.items():
+        for kind in one.get("x-kubernetes-group-version-kind", ()):
+            group = kind["group"].partition(".")[0]
+            file = "-".join(filter(None, (kind["kind"], group, kind["version"]))).lower()
+            if kind["kind"] in KINDS:
+                schema = {"$ref": f"#/definitions/{name}", "definitions": definitions}
+                (folder / f"{file}.json").write_text(json.dumps(schema))
+    for file_of in ("scaledobjects", "triggerauthentications"):
+        crd = yaml.safe_load(
+            (_module(*KEDA) / "config" / "crd" / "bases" / f"keda.sh_{file_of}.yaml").read_text()
+        )["spec"]
+        for version in crd["versions"]:
+            schema = version["schema"]["openAPIV3Schema"]
+            _make_strict(schema)
+            name = f"{crd['names']['kind']}-keda-{version['name']}".lower()
+            (folder / f"{name}.json").write_text(json.dumps(schema))
+
+
+KINDS = {
+    "StatefulSet", "Deployment", "Service", "ServiceAccount", "PersistentVolumeClaim", "Pod",
+    "PodDisruptionBudget", "NetworkPolicy", "Job",
+}  # fmt: skip
+"""Those of the chart; the test of all kinds fails for one more."""
+
+
+def _module(name: str, version: str, content: str) -> Path:
+    """The folder of a Go module, whose content is that of the hash."""
+    done = subprocess.run(
+        ["go", "mod", "download", "-json", f"{name}@{version}"],
+        cwd="/", capture_output=True, text=True, timeout=BUILD_WITHIN, check=True,
+    )  # fmt: skip
+    told = json.loads(done.stdout)
+    assert told["Sum"] == content
+    return Path(told["Dir"])
+
+
+def _make_strict(schema: Any) -> None:
+    """A field that is not there is a fault, as `kubectl apply --validate=strict` has it."""
+    if isinstance(schema, list):
+        for one in schema:
+            _make_strict(one)
+    if not isinstance(schema, dict):
+        return
+    open_ = schema.get("x-kubernetes-preserve-unknown-fields")
+    if isinstance(schema.get("properties"), dict) and not open_:
+        schema.setdefault("additionalProperties", False)
+    for one in list(schema.values()):
+        _make_strict(one)
+
+
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    """One node, without login, of one test: each has another number of partitions."""
+    with Broker.start(short_lived=True) as started:
+        yield started
+
+
+class Chart:
+    """The chart, rendered for values."""
+
+    def __init__(self, tool: Tool, folder: Path) -> None:
+        self._tool, self._folder = tool, folder
+
+    def files(self, values: dict[str, Any]) -> dict[str, str]:
+        """By name of the template."""
+        done = self._render(values)
+        assert done.returncode == 0, done.stderr
+        found: dict[str, str] = json.loads(done.stdout)
+        return {Path(name).name: text for name, text in found.items()}
+
+    def manifests(self, values: dict[str, Any]) -> list[dict[str, Any]]:
+        """All of them."""
+        texts = [text for name, text in self.files(values).items() if name.endswith(".yaml")]
+        return [one for text in texts for one in yaml.safe_load_all(text) if one]
+
+    def refusal(self, values: dict[str, Any]) -> str:
+        """Why it is not rendered."""
+        done = self._render(values)
+        assert done.returncode == 1, done.stdout
+        return done.stderr
+
+    def _render(self, values: dict[str, Any]) -> "subprocess.CompletedProcess[str]":
+        file = self._folder / "values.yaml"
+        file.write_text(yaml.safe_dump(values))
+        return self._tool("render", CHART, "memory", file)
+
+
+@pytest.fixture
+def chart(tool: Tool, tmp_path: Path) -> Chart:
+    return Chart(tool, tmp_path)
+
+
+def merged(*values: dict[str, Any]) -> dict[str, Any]:
+    """Values, the later ones before the earlier, level by level."""
+
+    def over(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+        both = {name: over(one[name], other[name]) for name in one.keys() & other.keys()
+                if isinstance(one[name], dict) and isinstance(other[name], dict)}  # fmt: skip
+        return one | other | both
+
+    made: dict[str, Any] = {}
+    for value in values:
+        made = over(made, value)
+    return made

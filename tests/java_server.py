@@ -1,0 +1,54 @@
+"""A server in Java that a test starts on the loopback, and that ends with it."""
+
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import ClassVar, Self
+
+from streams.broker.process import spawn
+
+
+class JavaServer:
+    """One that runs, at `url`. A context manager, or `stop` it."""
+
+    name: ClassVar[str]
+    starts_within: ClassVar[float] = 60.0
+    errors_are_answers: ClassVar[bool] = False
+    """Whether it is up though it refuses us."""
+
+    def __init__(self, command: list[str], log: Path, url: str, asked: str) -> None:
+        """Starts it, and waits until `asked` is answered."""
+        self.url = url
+        self._process = spawn(command, log, tied=True)
+        deadline = time.monotonic() + self.starts_within
+        while not self._answers(asked):
+            if time.monotonic() > deadline or self._process.poll() is not None:
+                self.stop()
+                raise AssertionError(f"{self.name} does not start:\n{log.read_text()[-3000:]}")
+            time.sleep(0.05)
+
+    def _answers(self, asked: str) -> bool:
+        try:
+            urllib.request.urlopen(asked, timeout=5).close()
+        except urllib.error.HTTPError as error:
+            error.close()
+            return self.errors_are_answers
+        except OSError:
+            return False
+        return True
+
+    def stop(self) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()

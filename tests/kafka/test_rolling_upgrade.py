@@ -1,0 +1,230 @@
+"""Workers of the version before and of this one in one group: a rolling upgrade, with its kills.
+
+Times are short for the broker notices a dead worker after 15 s, and Faust after no less.
+"""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from aiokafka import AIOKafkaProducer
+
+from sinks.digest import digest
+from streams.folds.preferences import PREFERENCES
+from streams.kafka.client.names import changelog_name
+from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.transport.marker import MARKER_KEY, decode
+from streams.pipeline.row_formats import CURRENT, ROW_FORMAT, Reached
+from streams.serving.backends.replica import ReplicaBackend
+from streams.topology import AGENTS, HISTORY
+from tests.command import environment, folded, ndjson, turn, turnfold
+from tests.kafka.counting import PARTITIONS
+from tests.kafka.working import APP, TOO_LONG, Working, message
+from tests.older_version import FORMAT_4, Older
+from tests.waiting import eventually, until
+
+USERS = 24
+SESSION = 15
+"""Seconds until the others get a dead worker's partitions."""
+encode = msgspec.json.Encoder().encode
+Json = dict[str, Any]
+
+
+def said(part: int) -> list[Json]:
+    """What each of the users says in a part, and a preference of each; in the last part, what had
+    ended before these were said."""
+    made = []
+    for number in range(USERS):
+        user, at = f"u{number}", f"2026-01-0{part}T10:{number:02d}:00Z"
+        made.append(
+            turn(f"e{part}-{number}", session_id=f"s{number}", user_id=user, occurred_at=at)
+        )
+        plan = {"type": "write_plan", "plan_id": f"p{part}", "user_id": user, "occurred_at": at,
+                "extractor": {"name": "hand"}}  # fmt: skip
+        liked = {"op": "confirm", "domain": "food", "polarity": "like", "subject": f"dish {part}"}
+        over = {"families": ["like"], "at": "2025-12-01T00:00:00Z", "reason": "over"}
+        made.append(plan | ({"preference_updates": [liked]} if part < 3 else {"ends": [over]}))
+    return made
+
+
+class Rolling(Working):
+    """Workers of two versions."""
+
+    def start_older(self, older: Older, command: str, *options: str) -> "subprocess.Popen[bytes]":
+        with (self.folder / f"log-{len(self.workers)}").open("wb") as log:
+            told = (command, "--bootstrap", self.bootstrap, *options)
+            self.workers.append(older.start(*told, stdout=log, stderr=log))
+        return self.workers[-1]
+
+    def start_doomed(self, *options: str) -> "subprocess.Popen[bytes]":
+        """One of this version that kills itself in the middle of an upgrade."""
+        command = [sys.executable, "-m", "tests.fault.doomed_worker", "--bootstrap", self.bootstrap,
+                   "--die", "upgraded some", "--after", "4", "--entities", "1"]  # fmt: skip
+        with (self.folder / f"log-{len(self.workers)}").open("wb") as log:
+            made = subprocess.Popen(
+                [*command, *options], stdout=log, stderr=log,
+                env=environment(TURNFOLD_WORKER_SESSION_SECONDS=str(SESSION)),
+            )  # fmt: skip
+        self.workers.append(made)
+        return made
+
+    def tell(self, records: Iterable[Json]) -> None:
+        self.send(message(encode(one)) for one in records)
+
+    def reached(self) -> dict[tuple[str, int], Reached]:
+        """How the rows of each lane are kept, by the newest markers."""
+        return {
+            (agent.name, one.partition): decode(one.value).reached
+            for agent in AGENTS
+            for one in self.read(changelog_name(APP, agent))
+            if one.key == MARKER_KEY
+        }
+
+    def doctor(self) -> Json:
+        """What the doctor finds, by check."""
+        done = turnfold("doctor", "--bootstrap", self.bootstrap, "--json")
+        return {one["check"]: one for one in done.json()["findings"]}
+
+    def preferences(self) -> dict[str, list[tuple[str, str, bool]]]:
+        """Of each user, as a server's replica has them: subject, status, and whether it says that
+        it was said when it was updated last."""
+        return asyncio.run(_preferences(self.bootstrap))
+
+
+async def _preferences(bootstrap: str) -> dict[str, list[tuple[str, str, bool]]]:
+    async with ReplicaBackend(KafkaSettings.plain(bootstrap), APP) as replica:
+        await eventually(lambda: replica.readiness().ready)
+        names = [f"u{number}" for number in range(USERS)]
+        users = {name: (await replica.rows("users", "default", name)).rows for name in names}
+    return {
+        user: sorted((row.subject, row.status, row.said_at == row.updated_at)
+                     for _, row in PREFERENCES.scan(rows))
+        for user, rows in users.items()
+    }  # fmt: skip
+
+
+@pytest.fixture
+def rolling(working: Working) -> Rolling:
+    made = Rolling(working.broker, working.folder)
+    working.workers = made.workers  # which the fixture stops
+    return made
+
+
+@pytest.mark.fault
+def test_old_and_new_workers_side_by_side_and_no_way_back(rolling: Rolling, tmp_path: Path) -> None:
+    older = Older(FORMAT_4, tmp_path / "older")
+    on_disk = "--store", "rocksdb", "--data", str(tmp_path / "tables")
+    before = rolling.start_older(older, "worker", *on_disk)
+    rolling.await_ready()
+    rolling.tell(said(1))
+    rolling.await_done()
+    liked = rolling.preferences()
+    assert set(rolling.reached().values()) == {Reached(4)}
+    assert "have rows of an older version" in rolling.doctor()["memory"]["found"]
+    server = rolling.start_older(older, "serve", "--port", "0")
+    rolling.await_log("Ctrl-C ends it")
+    assert set(map(tuple, liked.values())) == {(("dish 1", "confirmed", True),)}
+
+    # the first new worker is killed while it upgrades, and comes back under its name
+    doomed = rolling.start_doomed("--instance", "new")
+    assert doomed.wait(TOO_LONG) == -9, rolling.log()[-3000:]
+    torn = [one for one in rolling.reached().values() if one.after is not None]
+    assert torn and {one.format for one in torn} == {ROW_FORMAT}
+    assert rolling.preferences() == liked
+    assert server.wait(TOO_LONG) == 3, "servers come before workers"
+    new = rolling.start("--instance", "new", env=environment(
+        TURNFOLD_KAFKA_BOOTSTRAP=rolling.bootstrap, TURNFOLD_WORKER_SESSION_SECONDS=str(SESSION)
+    ))  # fmt: skip
+    rolling.await_log(": upgraded ", times=len(torn))
+    assert not any(one.after for one in rolling.reached().values())
+    assert f"not all of its rows have format {ROW_FORMAT} yet" in rolling.log()
+
+    # both fold
+    rolling.tell(said(2))
+    rolling.await_done()
+    assert set(rolling.reached().values()) == {Reached(4), CURRENT}
+    assert before.poll() is None and new.poll() is None
+    two = ("dish 1", "confirmed", True), ("dish 2", "confirmed", True)
+    assert set(map(tuple, rolling.preferences().values())) == {two}
+
+    # what was upgraded is no older worker's any more
+    rolling.kill()
+    assert before.wait(TOO_LONG) == 3
+    assert f"its rows have format {ROW_FORMAT}, this version writes 4" in rolling.log(0)
+    again = rolling.start_older(older, "worker", *on_disk)
+    assert again.wait(TOO_LONG) == 3, "it begins with a look at the markers"
+    assert f"its rows have format {ROW_FORMAT}, this version writes 4" in rolling.log()
+    done = turnfold("repartition", "--to", "8", "--bootstrap", rolling.bootstrap)
+    assert done.code == 3 and "have rows of an older version" in done.err
+
+    # this version goes on, with the older one's tables
+    rolling.start(*on_disk)
+    rolling.await_ready()
+    rolling.tell(said(3))
+    counts = rolling.await_done()
+    assert counts["applied"] == counts["read"] == 6 * USERS
+    assert set(rolling.reached().values()) == {CURRENT}
+    assert "thrown away" not in rolling.log()
+    assert rolling.doctor()["memory"]["status"] == "ok"
+    assert set(map(tuple, rolling.preferences().values())) == {two}
+    whole = tmp_path / "whole"
+    folded(ndjson(tmp_path / "all.ndjson", [*said(1), *said(2), *said(3)]), history=whole)
+    ours, theirs = digest(rolling.history(tmp_path / "ours")), digest(whole)
+    assert ours["memory"] == theirs["memory"]
+
+
+def newer_marker(working: Working, agent: str) -> None:
+    """A marker of the next version behind those of each lane of an agent."""
+    name = next(changelog_name(APP, one) for one in AGENTS if one.name == agent)
+    newest = {one.partition: one.value for one in working.read(name) if one.key == MARKER_KEY}
+    asyncio.run(_write(working.bootstrap, name, {
+        number: decode(value)._replace(reached=Reached(ROW_FORMAT + 1)).encode()
+        for number, value in newest.items()
+    }))  # fmt: skip
+
+
+def said_in_history(working: Working) -> int:
+    """How many turns the workers have written into the history."""
+    return sum(dict(one.headers)["table"] == b"events" for one in working.read(HISTORY.name))
+
+
+async def _write(bootstrap: str, topic: str, values: dict[int, bytes]) -> None:
+    async with AIOKafkaProducer(bootstrap_servers=bootstrap) as producer:
+        for partition, value in values.items():
+            await producer.send(topic, value, MARKER_KEY, partition=partition)
+
+
+def await_half_each(working: Working) -> None:
+    """Until each of two workers has restored the lanes that it has now: one that is restoring its
+    own would end at a newer marker."""
+
+    def restored(number: int) -> int:
+        return working.log(number).count(": restored ")
+
+    until(lambda: restored(0) >= 3 * PARTITIONS and restored(1) >= PARTITIONS, told=working.log)
+
+
+@pytest.mark.fault
+def test_a_standby_of_newer_rows_gives_up_and_an_owner_ends(working: Working) -> None:
+    """As workers of this version will meet the next one."""
+    working.start("--standbys", "1")
+    working.await_ready()
+    working.send(message(encode(one)) for one in said(1))
+    working.await_done()
+    working.start("--standbys", "1")
+    await_half_each(working)
+    newer_marker(working, "memory")
+    until(lambda: all("is no standby any more" in working.log(n) for n in (0, 1)), told=working.log)
+    assert "have format 6, this version reads 4 to 5: a newer version has" in working.log()
+    working.send(message(encode(one)) for one in said(2) if one["type"] == "turn")
+    until(lambda: said_in_history(working) == 2 * USERS, every=0.3, told=working.log)
+    assert [one.poll() for one in working.workers] == [None, None]
+    newer_marker(working, "session")
+    working.kill()
+    assert working.workers[0].wait(TOO_LONG) == 3
+    assert 'docs/upgrades.md, "Going back"' in working.log(0)

@@ -1,0 +1,254 @@
+"""`worker --extractor llm` against a real broker and a real endpoint: no turn waits for a model."""
+
+import threading
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+
+from tests.command import rows, turn, turnfold
+from tests.kafka.asking import USERS, Asking, Held, better
+from tests.kafka.counting import PARTITIONS
+from tests.kafka.working import Working, message
+from tests.llm.endpoint import Endpoint, completion, error, model
+from tests.waiting import until
+
+encode = msgspec.json.Encoder().encode
+
+
+def test_a_turn_is_committed_while_the_endpoint_hangs_and_its_plan_replaces_the_rules(
+    working: Working, tmp_path: Path
+) -> None:
+    """What somebody has corrected meanwhile stays as they said; the choice is remembered."""
+    go = threading.Event()
+    with Endpoint(lambda request: Held(better(request), go)) as asked:
+        asking = Asking(working, asked)
+        asking.start("--extractor", "llm")
+        asking.say("I live in Porto.", users=2)
+        working.await_done()
+        asking.await_current("Lives in Porto.", "Lives in Porto.")
+        until(lambda: len(asked.requests) >= 2, told=working.log)
+        asking.say("I love green tea.", first=1)
+        working.await_done()
+        assert asking.plans() == [], "the model has not answered"
+        assert "groups wait" in asking.shown("readyz")
+        assert asking.metric("turnfold_model_waiting_groups") >= 2
+
+        (home,) = (
+            one["state_updates"][0] for one in asking.plans("rules")
+            if one["user_id"] == "u1" and "state_updates" in one
+        )  # fmt: skip
+        corrected = {**home, "body_text": "Lives in Porto Alegre."}
+        plan = {"type": "write_plan", "plan_id": "by-hand", "user_id": "u1",
+                "extractor": {"name": "operator"}, "occurred_at": "2026-01-01T00:05:00Z",
+                "state_updates": [corrected]}  # fmt: skip
+        working.send([message(encode(plan))])
+        working.await_done()
+        asking.await_current("Lives in Porto.", "Lives in Porto Alegre.")
+
+        go.set()
+        said = ["I live in Porto.", "I live in Porto.", "I love green tea."]
+        asking.await_current("Lives in Porto Alegre.", *(f"By a model: {one}" for one in said))
+        history = working.history(tmp_path / "history")
+        likes = rows(history, "SELECT subject, status FROM preference_current")
+        assert likes == [("green tea", "revoked")]
+        assert asking.end() < 25
+
+        asking.start()
+        working.await_log("memory is made by llm, as before", PARTITIONS)
+        asking.say("I live in Faro.", first=2)
+        until(lambda: "By a model: I live in Faro." in asking.current(), told=working.log)
+        assert Counter(asking.asked_about()).most_common(1)[0][1] == 1
+
+
+def test_an_endpoint_that_is_away_is_waited_for_and_nothing_is_lost(working: Working) -> None:
+    """A worker that ends meanwhile does so at once; the next one asks about what it left."""
+    with Endpoint(lambda _: error(503)) as asked:
+        asking = Asking(working, asked)
+        asking.start("--extractor", "llm")
+        asking.say(*(f"fact: {n}" for n in range(12)), users=USERS)
+        working.await_done()
+        until(lambda: "the model does not answer" in asking.shown("readyz"), told=working.log)
+        until(lambda: asking.metric("turnfold_model_lag_offsets") == 12 * USERS)
+        assert asking.metric('turnfold_model_breaker_state{state="closed"}') == 0
+        working.await_log("the model does not answer")
+        assert asking.end() < 25
+        asking.start()
+        working.await_log("the model does not answer")
+        assert asking.plans() == []
+        asked.behave = model
+        until(lambda: len(asking.asked_about()) == 12 * USERS, told=working.log)
+        working.await_log("the model is asked", 2)
+        until(lambda: asking.metric("turnfold_model_lag_offsets") == 0, told=working.log)
+    assert len(set(asking.asked_about())) == 12 * USERS
+
+
+def test_a_budget_that_is_used_up_ends_the_asking_and_not_the_worker(working: Working) -> None:
+    with Endpoint() as asked:
+        asking = Asking(working, asked, BUDGET_TOKENS="9000", TURNS="1", CONCURRENCY="1")
+        asking.start("--extractor", "llm")
+        asking.say("fact: 1", users=USERS)
+        working.await_done()
+        working.await_log("the model is asked no more by this worker: the budget of this run")
+        made = len(asking.plans())
+        assert 0 < made < USERS
+        assert "used up" in asking.shown("readyz")
+        assert asking.metric('turnfold_model_budget_used_ratio{budget="run",unit="tokens"}') > 0.2
+        asking.say("I live in Porto.", first=1)
+        working.await_done()
+        asking.await_current(*["1"] * made, "Lives in Porto.")
+        asking.end()
+        asking.start(TURNFOLD_LLM_BUDGET_TOKENS="1000000")
+        until(lambda: len(asking.asked_about()) == USERS + 1, told=working.log)
+    assert len(set(asking.asked_about())) == USERS + 1
+
+
+def test_an_hour_that_is_used_up_is_waited_for_and_said(working: Working, tmp_path: Path) -> None:
+    """A worker that is started again knows from the history what was spent."""
+    with Endpoint() as asked:
+        asking = Asking(working, asked, HOURLY_TOKENS="9000", TURNS="1", CONCURRENCY="1")
+        asking.start("--extractor", "llm")
+        asking.say("fact: 1", users=USERS)
+        working.await_done()
+        working.await_log("the model waits: the budget of an hour is used up")
+        assert "the budget of an hour" in asking.shown("readyz")
+        made = len(until(asking.plans, told=working.log))
+        assert made < USERS
+        working.sent += made
+        working.await_done()
+        assert asking.end() < 25, "it does not wait for the hour"
+        history = working.history(tmp_path / "history")
+        asking.start("--history", str(history))
+        working.await_log("the model waits: the budget of an hour is used up")
+        assert len(asking.plans()) == made
+
+
+def test_a_total_failure_shows_in_log_readiness_metrics_and_dead_letters(working: Working) -> None:
+    with Endpoint(lambda _: completion("No.")) as asked:
+        asking = Asking(working, asked)
+        asking.start("--extractor", "llm")
+        asking.say("I live in Porto.", users=USERS)
+        working.await_done()
+        working.await_log("the model gives no usable answer: not JSON")
+        assert "gives no usable answer" in asking.shown("readyz")
+        assert asking.metric('turnfold_model_groups_total{ending="failed"}') >= 3
+        assert asking.metric('turnfold_model_groups_total{ending="planned"}') == 0
+        until(lambda: len(working.dead_letters()) == USERS, told=working.log)
+        assert {one["reason"] for one in working.dead_letters()} == {"extraction_failed"}
+        asking.await_current(*["Lives in Porto."] * USERS)
+
+
+def test_an_endpoint_that_refuses_the_key_does_not_end_the_worker(working: Working) -> None:
+    with Endpoint(lambda _: error(401, "who are you?")) as asked:
+        asking = Asking(working, asked)
+        asking.start("--extractor", "llm")
+        asking.say("I live in Porto.")
+        working.await_done()
+        working.await_log("the model is not asked: ")
+        assert "who are you?" in working.log()
+        asking.await_current("Lives in Porto.")
+        assert asking.end() < 25
+
+
+def test_useless_answers_after_good_ones_are_said_and_then_a_key_that_is_refused(
+    working: Working,
+) -> None:
+    """The newest cause is shown, whatever came before it."""
+    with Endpoint(better) as asked:
+        asking = Asking(working, asked, TURNS="1", ATTEMPTS="2")
+        asking.start("--extractor", "llm")
+        asking.say("I live in Porto.", users=USERS)
+        asking.await_current(*["By a model: I live in Porto."] * USERS)
+        asked.behave = lambda _: completion("No.")
+        asking.say("I live in Faro.", first=1, users=USERS)
+        working.await_log("the model gives no usable answer: not JSON")
+        until(lambda: len(working.dead_letters()) == USERS, told=working.log)
+        assert "gives no usable answer: not JSON" in asking.shown("readyz")
+
+        asked.behave = lambda _: completion("{}")
+        asking.say("I live in Evora.", first=2, users=USERS)
+        until(lambda: "state_updates: Field required" in asking.shown("readyz"), told=working.log)
+        until(lambda: len(working.dead_letters()) == 2 * USERS, told=working.log)
+        assert working.log().count("gives no usable answer") == 1
+
+        asked.behave = lambda _: error(401, "who are you?")
+        asking.say("I live in Braga.", first=3, users=USERS)
+        working.await_log("the model is not asked: HTTP 401 Unauthorized: who are you?")
+        shown = asking.shown("readyz")
+        assert "the model is not asked: HTTP 401" in shown
+        assert "no usable answer" not in shown
+
+
+def test_settings_that_are_missing_are_said(working: Working) -> None:
+    """By a worker that is told to ask a model before anything else; by one that was told once, in
+    its log: rules go on without it."""
+    refused = turnfold("worker", "--extractor", "llm", "--bootstrap", "localhost:1")
+    assert refused.code == 3
+    assert "TURNFOLD_LLM_BASE_URL" in refused.err
+    with Endpoint() as asked:
+        asking = Asking(working, asked)
+        asking.start("--extractor", "llm")
+        working.await_log("the model is asked")
+        asking.end()
+        working.start()
+        working.await_ready()
+        working.await_log("the model is not asked: ")
+        assert "TURNFOLD_LLM_BASE_URL" in working.log()
+        asking.say("I live in Porto.")
+        working.await_done()
+        asking.await_current("Lives in Porto.")
+        working.kill()
+        asking.start("--extractor", "none")
+        working.await_log("memory is made by none from now on, until now by llm", PARTITIONS)
+        asking.say("I live in Faro.", first=1)
+        working.await_done()
+        assert asked.requests == [] and asking.plans() == []
+
+
+def test_what_is_remembered_is_shown_from_the_sinks_history(
+    working: Working, tmp_path: Path
+) -> None:
+    """And what tools said; not what rules found in the turns themselves, for the plan takes its
+    place."""
+    known = {"type": "write_plan", "plan_id": "p", "user_id": "u0", "extractor": {"name": "hand"},
+             "occurred_at": "2025-12-01T00:00:00Z",
+             "state_updates": [{"kind": "fact", "body_text": "Plays the oboe."}]}  # fmt: skip
+    of_task = {"session_id": "s0", "task_id": "t1", "occurred_at": "2026-01-01T00:00:01Z"}
+    first = turn("e0-0", **of_task, user_id="u0", user_input="I live in Porto.")
+    call = {"action_type": "CALL_TOOL", "output": {"tool_calls": [{"id": "c1", "name": "map"}]}}
+    loop = {"type": "recursion", "trace_id": "r", "iteration_index": 0, "action": call, **of_task}
+    result = {"type": "tool_result", "trace_id": "r", "tool_call_id": "c1", "success": True,
+              "result": "Porto is in Portugal.", **of_task}  # fmt: skip
+    with Endpoint(better) as asked:
+        asking = Asking(working, asked, TURNS="2", IDLE_SECONDS="600")
+        asking.start("--extractor", "llm", "--history", str(tmp_path / "history"))
+        working.await_log("the model waits: ")
+        working.send(message(encode(one)) for one in (known, first, loop, result))
+        working.await_done()
+        working.history(tmp_path / "history")
+        asking.say("I love green tea.", first=1)
+        until(lambda: asked.requests, told=working.log)
+        (request,) = asked.requests
+        assert [one["body_text"] for one in request.data["states"]] == ["Plays the oboe."]
+        shown = [one.get("tool_results") for one in request.data["turns"]]
+        assert shown == [["Porto is in Portugal."], None]
+        asking.await_current(
+            "Plays the oboe.", "By a model: I live in Porto.", "By a model: I love green tea."
+        )
+
+
+def test_a_model_may_begin_with_what_comes_from_now_on(working: Working) -> None:
+    """As docs/extract.md says how: otherwise it is asked about every turn in the topic."""
+    with Endpoint(better) as asked:
+        asking = Asking(working, asked)
+        asking.start("--extractor", "rules")
+        asking.say("I live in Porto.", users=USERS)
+        working.await_done()
+        asking.end()
+        done = turnfold("extract", "--latest", "--once", "--json", "--bootstrap", working.bootstrap,
+                        env=asking.env)  # fmt: skip
+        assert (done.code, done.json()["turns"]) == (0, 0), done.err
+        asking.start("--extractor", "llm")
+        asking.say("I live in Faro.", first=1)
+        asking.await_current(*["Lives in Porto."] * (USERS - 1), "By a model: I live in Faro.")
+        assert asking.asked_about() == ["e1-0"]
