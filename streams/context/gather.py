@@ -1,11 +1,11 @@
 """The documents that a context pack is made of, read from a history."""
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from schemas.time import format_time
 from sinks.generation import find_tables
+from sinks.locations import Location
 from streams import listing, reading, search
 from streams.context.items import Held, items
 from streams.context.pack import Pack, pack
@@ -54,7 +54,7 @@ SHOWN = (
 """What is told of an item besides its line."""
 
 
-def context(root: Path, tenant: str, question: Question) -> Context:
+def context(root: Location, tenant: str, question: Question) -> Context:
     """The pack out of a history. Raises UsageError, NotIndexed, HistoryError."""
     question = checked(question)
     user = user_then(root, tenant, question)
@@ -76,9 +76,14 @@ def made(
     return pack(found, question.max_tokens, question.format, recalls=recalls)
 
 
-def user_then(root: Path, tenant: str, question: Question) -> Json | None:
+def user_then(root: Location, tenant: str, question: Question) -> Json | None:
     """What stood of the user at the time asked about; None: nothing is known."""
     known = reading.known_of(root, tenant, question.user_id, question.at, question.known_at)
+    return remembered(root, tenant, question, known)
+
+
+def remembered(root: Location, tenant: str, question: Question, known: Json) -> Json | None:
+    """The same, of what stood (`reading.known_of`)."""
     if any(known.values()):
         return with_mood(known, question.at)
     try:
@@ -101,7 +106,7 @@ def felt(state: Json, at: int) -> Json:
     return {**reading.mood(state, at), "state_id": state["state_id"]}
 
 
-def session_then(root: Path, tenant: str, question: Question) -> Json | None:
+def session_then(root: Location, tenant: str, question: Question) -> Json | None:
     """The session's memory at the time asked about; None where it had not begun. Raises UsageError
     for a session of others."""
     if not asks_session(question):

@@ -7,11 +7,12 @@ needs, under which heading, and in what order it gives way where there is too mu
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Self
 
 from schemas.citation import cited
 from schemas.context import SECTIONS
-from schemas.time import format_time, parse_time
+from schemas.time import DAY, format_time, parse_time
 from streams.search import Turn
 
 Json = dict[str, Any]
@@ -22,7 +23,7 @@ LASTING = ("identity", "constraints", "preferences", "facts", "tasks")
 NAMING = {"name", "address", "pronouns", "nickname"}
 """Slots of states that say how to speak to a person."""
 BINDING = {"constraint", "health", "allergy", "diet"}
-"""Categories of states that an answer may not go against."""
+"""Categories and families of states that an answer may not go against."""
 FELT = 0.25
 """Valence from which, up or down, a mood is worth mentioning."""
 SAID, ANSWERED = 400, 300
@@ -159,7 +160,7 @@ def _state(state: Held) -> Item:
         section, "state", state.id, cited("state", state.id), seen(state.text),
         "user" if state.payload.get("evidence") else "agent", state.since,
         key=(state.since, state.id), rank=(_RANKS[section], -state.confirmed, state.id),
-        detail=f"since {format_time(state.since)[:10]}" if section in _DATED else "",
+        detail=f"since {_day(state.since // DAY)}" if section in _DATED else "",
     )  # fmt: skip
 
 
@@ -168,7 +169,13 @@ def _section(kind: str, payload: Json) -> str:
         return "tasks"
     if payload.get("slot") in NAMING:
         return "identity"
-    return "constraints" if payload.get("category") in BINDING else "facts"
+    kinds = {payload.get("category"), payload.get("family")}
+    return "facts" if BINDING.isdisjoint(kinds) else "constraints"
+
+
+@lru_cache(maxsize=4096)
+def _day(number: int) -> str:
+    return format_time(number * DAY)[:10]
 
 
 _DATED = {"facts", "tasks"}
@@ -220,7 +227,7 @@ def _recalled(turns: Iterable[Turn]) -> Iterator[Item]:
             "turns", "event", turn.event_id, cited("event", turn.event_id), said,
             "user" if said else "agent", turn.at,
             key=(turn.at, turn.event_id), rank=(_RANKS["turns"], place),
-            detail=format_time(turn.at)[:10], answer=answer, session_id=turn.session_id,
+            detail=_day(turn.at // DAY), answer=answer, session_id=turn.session_id,
         )  # fmt: skip
 
 

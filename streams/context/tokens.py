@@ -13,5 +13,5 @@ OTHER = 1.5
 
 def estimated(text: str) -> int:
     """More than the tokenizers of the common models count for prose of any language."""
-    plain = len(text.encode("ascii", "ignore"))
+    plain = len(text) if text.isascii() else len(text.encode("ascii", "ignore"))
     return math.ceil(plain / ASCII_LETTERS + (len(text) - plain) * OTHER)

@@ -4,12 +4,24 @@ The index is derived from the history's tables and lies beside them; it can be t
 time (docs/search.md).
 """
 
-from streams.search.answer import embed, recall, search, sessions, update, users
+from streams.search.active import Active
+from streams.search.answer import (
+    active_then,
+    counted_then,
+    embed,
+    recall,
+    search,
+    sessions,
+    update,
+    users,
+)
 from streams.search.build import NotIndexed, forget, unbuilt
-from streams.search.owners import Listing, Session, User
+from streams.search.owners import Counted, Listing, Session, Then, User
+from streams.search.place import is_made
 from streams.search.query import Hit, Kind, Neighbour, Page, Query, Turn, period
 
 __all__ = [
-    "Hit", "Kind", "Listing", "Neighbour", "NotIndexed", "Page", "Query", "Session", "Turn", "User",
-    "embed", "forget", "period", "recall", "search", "sessions", "unbuilt", "update", "users",
+    "Active", "Counted", "Hit", "Kind", "Listing", "Neighbour", "NotIndexed", "Page", "Query",
+    "Session", "Then", "Turn", "User", "active_then", "counted_then", "embed", "forget", "is_made",
+    "period", "recall", "search", "sessions", "unbuilt", "update", "users",
 ]  # fmt: skip

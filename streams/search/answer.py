@@ -11,11 +11,16 @@ import msgspec
 
 from schemas.time import format_time
 from sinks.generation import find_tables
+from sinks.locations import Location
 from streams.errors import UsageError
 from streams.search import about, build, meaning, owners
+from streams.search.active import Active
+from streams.search.active import active_then as _active_then
 from streams.search.candidates import Near
+from streams.search.doc import FOREVER
 from streams.search.neighbours import neighbours_of
-from streams.search.owners import Listing, Session, User
+from streams.search.opening import notes
+from streams.search.owners import Counted, Listing, Session, Then, User
 from streams.search.query import (
     EXCERPT,
     KINDS,
@@ -33,7 +38,6 @@ from streams.search.query import (
 from streams.search.rank import Found, Ranker
 from streams.search.readers import READERS
 from streams.search.recall import turns_of
-from streams.search.store import FOREVER, notes
 from streams.search.tokens import tokens
 
 ATTEMPTS = 5
@@ -41,7 +45,7 @@ T = TypeVar("T")
 
 
 def search(
-    root: Path, tenant: str, query: Query, *, update: bool = True, at_once: bool = False
+    root: Location, tenant: str, query: Query, *, update: bool = True, at_once: bool = False
 ) -> Page:
     """The best hits in a history's live generation, or the one that `root` itself names.
 
@@ -58,7 +62,7 @@ def search(
 
 
 def recall(
-    root: Path, tenant: str, query: Query, *, update: bool = True, at_once: bool = False
+    root: Location, tenant: str, query: Query, *, update: bool = True, at_once: bool = False
 ) -> list[Turn]:
     """The turns of the best hits, which are events, and behind them those around each; else as
     `search`."""
@@ -70,7 +74,7 @@ def recall(
 
 
 def users(
-    root: Path, tenant: str, asked: Listing, *, update: bool = True, at_once: bool = False
+    root: Location, tenant: str, asked: Listing, *, update: bool = True, at_once: bool = False
 ) -> list[User]:
     """A page of a tenant's users; else as `search`."""
     return answered(
@@ -83,7 +87,7 @@ def users(
 
 
 def sessions(
-    root: Path, tenant: str, asked: Listing, *, update: bool = True, at_once: bool = False
+    root: Location, tenant: str, asked: Listing, *, update: bool = True, at_once: bool = False
 ) -> list[Session]:
     """A page of a tenant's sessions; else as `search`."""
     return answered(
@@ -95,8 +99,35 @@ def sessions(
     )
 
 
+def active_then(
+    root: Location, tenant: str, asked: Active, *, update: bool = True, at_once: bool = False
+) -> dict[str, int]:
+    """A page of a tenant's users or sessions as of a time: id -> last active; else as
+    `search`."""
+    return answered(
+        find_tables(root),
+        tenant,
+        lambda db: _active_then(db, asked),
+        update=update,
+        at_once=at_once,
+    )
+
+
+def counted_then(
+    root: Location, tenant: str, asked: Then, *, update: bool = True, at_once: bool = False
+) -> dict[str, Counted]:
+    """What there was of some users or sessions at a time; else as `search`."""
+    return answered(
+        find_tables(root),
+        tenant,
+        lambda db: owners.counted_then(db, asked),
+        update=update,
+        at_once=at_once,
+    )
+
+
 def answered(
-    folder: Path,
+    folder: Location,
     tenant: str,
     answer: Callable[[sqlite3.Connection], T],
     *,
@@ -123,13 +154,15 @@ def answered(
     raise AssertionError("the last attempt raises")
 
 
-def update(root: Path, tenant: str, *, rebuild: bool = False, ending: Event | None = None) -> Path:
+def update(
+    root: Location, tenant: str, *, rebuild: bool = False, ending: Event | None = None
+) -> Path:
     """Brings a tenant's index up to date, or builds it again; its file. Raises NotIndexed once
     `ending` is set, HistoryError."""
     return build.update(find_tables(root), tenant, rebuild=rebuild, ending=ending)
 
 
-def embed(root: Path, tenant: str, *, ending: Event | None = None) -> int:
+def embed(root: Location, tenant: str, *, ending: Event | None = None) -> int:
     """Makes the vectors that a tenant's index lacks, if an endpoint of embeddings is set; how many
     were made. Raises Unreachable where the endpoint does not answer; what was made is kept."""
     return meaning.embed(find_tables(root), tenant, ending or Event())

@@ -1,6 +1,6 @@
 """Making an index of a tenant's part of a history, and keeping it up to date.
 
-Under `_search` beside the tables lie `TENANT.N.sqlite`, TENANT being a hash. The greatest N is
+Where `streams.search.place` says lie `TENANT.N.sqlite`, TENANT being a hash. The greatest N is
 the index; it is written under another name and gets its own when it is whole, so a killed build
 leaves the one before. One process updates, others continue with what they find.
 """
@@ -19,17 +19,22 @@ from typing import Any, TypeVar
 
 from _duckdb import DuckDBPyConnection
 
+from sinks.locations import Location
 from sinks.locks import taken
+from sinks.object_store import ObjectPath
 from sinks.root import HistoryError, HistoryWriteError
 from streams.search import revising, source, vectors
+from streams.search.doc import Doc
+from streams.search.opening import connected, notes
+from streams.search.place import FOLDER as FOLDER
+from streams.search.place import folder_of
 from streams.search.readers import READERS
 from streams.search.source import News
-from streams.search.store import FORMAT, Doc, Index, connected, notes
+from streams.search.store import FORMAT, Index
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-FOLDER = "_search"
 WAIT_FOR_FIRST = 5
 """Seconds for which a search waits for another process's first build."""
 LITTLE = 1_000_000
@@ -46,9 +51,9 @@ class NotIndexed(HistoryError):  # noqa: N818 - a state, not a fault
     exit_code = 5
 
 
-def current(folder: Path, tenant: str) -> Path | None:
+def current(folder: Location, tenant: str) -> Path | None:
     """The newest whole index of a tenant, if there is one."""
-    at, begins = folder / FOLDER, f"{_hash(tenant)}."
+    at, begins = folder_of(folder), f"{_hash(tenant)}."
     try:
         with os.scandir(at) as files:
             named = [one.name for one in files if one.name.startswith(begins)]
@@ -59,7 +64,7 @@ def current(folder: Path, tenant: str) -> Path | None:
 
 
 def update(
-    folder: Path,
+    folder: Location,
     tenant: str,
     *,
     rebuild: bool = False,
@@ -74,15 +79,15 @@ def update(
     index lacks nothing.
     """
     try:
-        folder.joinpath(FOLDER).mkdir(exist_ok=True)
+        folder_of(folder).mkdir(exist_ok=True)
         return _updated(folder, tenant, rebuild, at_once, ending or Event())
     except (OSError, sqlite3.Error) as error:
         if isinstance(error, OSError) and error.errno in READ_ONLY and not rebuild:
             return _as_it_is(folder, tenant, error)
-        raise HistoryWriteError(f"{folder / FOLDER}: {error}") from error
+        raise HistoryWriteError(f"{folder_of(folder)}: {error}") from error
 
 
-def _as_it_is(folder: Path, tenant: str, error: OSError) -> Path:
+def _as_it_is(folder: Location, tenant: str, error: OSError) -> Path:
     """The index in a folder that cannot be written. Raises HistoryWriteError if it lacks rows."""
     at = current(folder, tenant)
     with whole(folder, at) as db:
@@ -90,13 +95,13 @@ def _as_it_is(folder: Path, tenant: str, error: OSError) -> Path:
             return at
     lacks = "has no index of this tenant" if at is None else "its index lacks the newest records"
     raise HistoryWriteError(
-        f"{folder / FOLDER}: cannot be written ({error.strerror}) and {lacks}: run the search once "
-        "as a user who may write there, or search a copy of the history"
+        f"{folder_of(folder)}: cannot be written ({error.strerror}) and {lacks}: run the search "
+        "once as a user who may write there, or search a copy of the history"
     )
 
 
 @contextmanager
-def whole(folder: Path, path: Path | None) -> Iterator[sqlite3.Connection | None]:
+def whole(folder: Location, path: Path | None) -> Iterator[sqlite3.Connection | None]:
     """An index, open, that has all that the tables have now; None where it lacks something, is
     broken, or there is none (any more)."""
     with ExitStack() as opened:
@@ -108,13 +113,16 @@ def whole(folder: Path, path: Path | None) -> Iterator[sqlite3.Connection | None
         yield None if lacks else db
 
 
-def _has_all(folder: Path, known: dict[str, Any]) -> bool:
+def _has_all(folder: Location, known: dict[str, Any]) -> bool:
     return known.get("format") == FORMAT and all(
-        source.is_newest(f"{folder}/{name}", known[name]) for name in source.TABLES
+        source.is_newest(
+            folder / name if isinstance(folder, ObjectPath) else f"{folder}/{name}", known[name]
+        )
+        for name in source.TABLES
     )
 
 
-def _updated(folder: Path, tenant: str, rebuild: bool, at_once: bool, ending: Event) -> Path:
+def _updated(folder: Location, tenant: str, rebuild: bool, at_once: bool, ending: Event) -> Path:
     known = at_once or current(folder, tenant) is not None
     with _lock(folder, tenant, math.inf if rebuild else 0 if known else WAIT_FOR_FIRST) as ours:
         at = current(folder, tenant)
@@ -131,18 +139,20 @@ def _updated(folder: Path, tenant: str, rebuild: bool, at_once: bool, ending: Ev
 
 
 @contextmanager
-def unbuilt(folders: Iterable[Path], tenant: str, within: float = math.inf) -> Iterator[None]:
+def unbuilt(folders: Iterable[Location], tenant: str, within: float = math.inf) -> Iterator[None]:
     """Nobody builds the indexes of a tenant in these generations' folders. Raises NotIndexed where
     somebody does, for so many seconds."""
     with ExitStack() as stack:
         for folder in folders:
-            folder.joinpath(FOLDER).mkdir(exist_ok=True)
+            folder_of(folder).mkdir(exist_ok=True)
             if not stack.enter_context(_lock(folder, tenant, within)):
                 raise NotIndexed("an index of this tenant is being built; try again in a while")
         yield
 
 
-def forget(folder: Path, tenant: str, users: Iterable[str], session_id: str | None = None) -> None:
+def forget(
+    folder: Location, tenant: str, users: Iterable[str], session_id: str | None = None
+) -> None:
     """Removes a tenant's index with all that it leaves on disk, and the vectors of these users and
     of a session; the next search makes the index again.
 
@@ -150,17 +160,17 @@ def forget(folder: Path, tenant: str, users: Iterable[str], session_id: str | No
     nothing of it.
     """
     _remove(folder, tenant)
-    vectors.forget(folder / FOLDER, tenant, users, session_id)
+    vectors.forget(folder_of(folder), tenant, users, session_id)
 
 
 @contextmanager
-def _lock(folder: Path, tenant: str, wait: float) -> Iterator[bool]:
+def _lock(folder: Location, tenant: str, wait: float) -> Iterator[bool]:
     """Whether the lock is ours, after so many seconds at most."""
-    with folder.joinpath(FOLDER, f"{_hash(tenant)}.lock").open("a") as lock:
+    with (folder_of(folder) / f"{_hash(tenant)}.lock").open("a") as lock:
         yield taken(lock, within=wait)
 
 
-def _brought_up(folder: Path, tenant: str, path: Path, most: int | None, ending: Event) -> bool:
+def _brought_up(folder: Location, tenant: str, path: Path, most: int | None, ending: Event) -> bool:
     """Adds what the tables have gained; False where it has to be built again. Raises NotIndexed
     where that is more than `most` bytes."""
     try:
@@ -172,7 +182,7 @@ def _brought_up(folder: Path, tenant: str, path: Path, most: int | None, ending:
         return False
 
 
-def _added_to(folder: Path, tenant: str, path: Path, most: int | None, ending: Event) -> bool:
+def _added_to(folder: Location, tenant: str, path: Path, most: int | None, ending: Event) -> bool:
     with closing(Index(connected(path))) as index:
         if (made := index.value("format")) != FORMAT:
             log.warning("%s: of format %s, not %s; building it anew", path, made, FORMAT)
@@ -185,13 +195,15 @@ def _added_to(folder: Path, tenant: str, path: Path, most: int | None, ending: E
             raise NotIndexed("much is being added to the index; try again in a while")
         if any(one.version != index.value(name) for name, one in gained.items()):
             with source.opened() as db:
+                for name, one in gained.items():
+                    source.make_readable(db, folder / name, one)
                 _add(db, index, tenant, gained, ending)
         return True
 
 
-def _built(folder: Path, tenant: str, before: Path | None, ending: Event) -> Path:
+def _built(folder: Location, tenant: str, before: Path | None, ending: Event) -> Path:
     number = _number(before.name) + 1 if before else 0
-    path = folder / FOLDER / f"{_hash(tenant)}.{number}{SUFFIX}"
+    path = folder_of(folder) / f"{_hash(tenant)}.{number}{SUFFIX}"
     making = path.with_suffix(".making")
     _remove(folder, tenant, but=before)  # what a killed build left
     with source.opened() as db, closing(Index.create(making)) as index:
@@ -206,8 +218,8 @@ def _built(folder: Path, tenant: str, before: Path | None, ending: Event) -> Pat
     return path
 
 
-def _remove(folder: Path, tenant: str, but: Path | None = None) -> None:
-    for file in folder.joinpath(FOLDER).glob(f"{_hash(tenant)}.*"):
+def _remove(folder: Location, tenant: str, but: Path | None = None) -> None:
+    for file in folder_of(folder).glob(f"{_hash(tenant)}.*"):
         if file.suffix != ".lock" and (but is None or not file.name.startswith(but.name)):
             with suppress(FileNotFoundError):  # SQLite removes some itself
                 file.unlink()
@@ -231,6 +243,8 @@ def _add(
         for touched in _until(ending, source.touches(db, table, found[table].files, tenant)):
             for kind, id, at in touched:
                 index.touch(kind, id, at)
+    for plans in _until(ending, source.planned(db, found["plans"].files, tenant)):
+        index.plan(plans)
     index.settle_counts()
     for name, one in found.items():
         index.note(name, one.version)
@@ -250,18 +264,24 @@ def _until(ending: Event, batches: Iterator[T]) -> Iterator[T]:
 def _add_events(index: Index, docs: list[Doc]) -> None:
     """New ones are added; an ended one takes the place of the same that was running."""
     fresh: dict[tuple[int | None, str], Doc] = {}
+    begun: dict[tuple[int | None, str], Doc] = {}
     for doc in docs:
         where = index.owner(doc), doc.key
         known = fresh.get(where)
-        if known is None:
-            stored = index.versions("event", *where)
-            if not stored:
-                fresh[where] = doc
-            elif doc.seq > stored[0].seq:
-                index.replace(stored[0].number, doc)
-        elif doc.seq > known.seq:
+        stored = [] if known else index.versions("event", *where)
+        seq = known.seq if known else stored[0].seq if stored else -1
+        if doc.seq < seq:
+            begun[where] = doc
+        elif doc.seq > seq and stored:
+            index.replace(stored[0].number, doc)
+        elif doc.seq > seq:
             fresh[where] = doc
+            if known:
+                begun[where] = known
     index.add(fresh.values())
+    for where, doc in begun.items():
+        (ended,) = index.versions("event", *where)
+        index.begin(ended.number, doc)
 
 
 def _number(name: str) -> int:

@@ -7,9 +7,11 @@ from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from streams.search import about
+from streams.search.doc import scope
+from streams.search.opening import GIVEN, given
 from streams.search.query import KINDS, Query
 from streams.search.question import Asked, docs_with
-from streams.search.store import STRETCH, scope
+from streams.search.store import STRETCH
 
 POSTINGS = 12_000
 """That are read for one question: what bounds its cost."""
@@ -96,12 +98,12 @@ class Candidates:
 
     def link(self, rows: list[Row]) -> None:
         """Learns which passages of their sessions follow each other, for `beyond`."""
-        listed = ", ".join(str(number) for number in {row.number // STRETCH for row in rows})
+        passages = {row.number // STRETCH for row in rows}
         sql = (
             "SELECT session, no FROM passage WHERE person IS NULL AND session IN "
-            f"(SELECT session FROM passage WHERE no IN ({listed})) ORDER BY session, no"
+            f"(SELECT session FROM passage WHERE no IN {GIVEN}) ORDER BY session, no"
         )
-        for (session, no), (other, following) in pairwise(self.db.execute(sql)):
+        for (session, no), (other, following) in pairwise(self.db.execute(sql, given(passages))):
             if session == other:
                 self._following[no], self._preceding[following] = following, no
 
@@ -139,9 +141,8 @@ class Candidates:
         found = defaultdict[str, list[Row]](list)
         for start in range(0, len(every), MOST_KEYS):
             some = every[start : start + MOST_KEYS]
-            marks = ", ".join("?" * len(some))
-            sql = f"{ROW} WHERE doc.key IN ({marks}) AND doc.kind = 'event'"
-            for row in map(Row._make, self.db.execute(sql, some)):
+            sql = f"{ROW} WHERE doc.key IN {GIVEN} AND doc.kind = 'event'"
+            for row in map(Row._make, self.db.execute(sql, given(some))):
                 if self._allowed(row):
                     found[row.key].append(row)
         for row in citing:
@@ -150,9 +151,8 @@ class Candidates:
 
     def named(self, near: Near) -> list[Row]:
         """Documents by their names, in that order, as far as the query allows them."""
-        marks = ", ".join("?" * len(near))
-        sql = f"{ROW} WHERE doc.key IN ({marks})"
-        found = map(Row._make, self.db.execute(sql, [key for *_, key in near]))
+        keys = given(key for *_, key in near)
+        found = map(Row._make, self.db.execute(f"{ROW} WHERE doc.key IN {GIVEN}", keys))
         rows = {
             (row.kind, row.session or "", row.user or "", row.key): row
             for row in found
@@ -268,8 +268,7 @@ class Candidates:
         return rows
 
     def _read(self, numbers: Iterable[int]) -> list[Row]:
-        listed = ", ".join(map(str, numbers))
-        found = self.db.execute(f"{ROW} WHERE doc.id IN ({listed})")
+        found = self.db.execute(f"{ROW} WHERE doc.id IN {GIVEN}", given(numbers))
         return [row for row in map(Row._make, found) if self._allowed(row)]
 
     def _allowed(self, row: Row) -> bool:

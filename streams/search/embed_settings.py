@@ -43,6 +43,8 @@ class EmbedSettings(Settings):
     @classmethod
     def _address(cls, value: str) -> str:
         url = urlsplit(value)
-        if url.scheme not in ("http", "https") or not url.hostname or url.username:
-            raise ValueError("expected http://HOST/v1 or https://HOST/v1, without a key")
+        if url.scheme not in ("http", "https") or not url.hostname:
+            raise ValueError("expected http://HOST/v1 or https://HOST/v1")
+        if url.username or url.query or url.fragment:
+            raise ValueError("leave out a login and what follows ? or #; a key goes into api_key")
         return value.rstrip("/").removesuffix("/embeddings")

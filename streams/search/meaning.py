@@ -7,12 +7,13 @@ import logging
 import os
 import sqlite3
 from functools import lru_cache
-from pathlib import Path
 from threading import Event, Lock
 from typing import TYPE_CHECKING
 
+from sinks.locations import Location
 from streams.search import build, vectors
 from streams.search.candidates import Near
+from streams.search.place import folder_of
 from streams.search.query import Query
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def embedder() -> "Embedder | None":
     return Embedder(EmbedSettings.load())
 
 
-def near(folder: Path, tenant: str, query: Query) -> Near | None:
+def near(folder: Location, tenant: str, query: Query) -> Near | None:
     """The documents nearest to a question, nearest first: none where the endpoint does not answer,
     or there are no vectors that can be read. None where no endpoint is set."""
     embeds = embedder()
@@ -45,7 +46,7 @@ def near(folder: Path, tenant: str, query: Query) -> Near | None:
     vector = embeds.of_question(query.text) if query.text else None
     if vector is None:
         return ()
-    file = vectors.file_of(folder / build.FOLDER, tenant, model_of(embeds))
+    file = vectors.file_of(folder_of(folder), tenant, model_of(embeds))
     try:
         return [named for named, _ in vectors.nearest(file, vector, query.user_id, NEAREST)]
     except sqlite3.Error as error:
@@ -53,13 +54,13 @@ def near(folder: Path, tenant: str, query: Query) -> Near | None:
         return ()
 
 
-def embed(folder: Path, tenant: str, ending: Event) -> int:
+def embed(folder: Location, tenant: str, ending: Event) -> int:
     """Makes the vectors that an index lacks; how many. Ends where somebody is forgotten meanwhile:
     their texts are not to be sent any more, nor vectors of them kept. Raises NoVectors."""
     embeds, index = embedder(), build.current(folder, tenant)
     if embeds is None or index is None:
         return 0
-    file = vectors.file_of(folder / build.FOLDER, tenant, model_of(embeds))
+    file = vectors.file_of(folder_of(folder), tenant, model_of(embeds))
     with _making:
         erased = vectors.erasures(file)
         wanted = vectors.lacking(file, index)

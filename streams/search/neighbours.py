@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from schemas.time import format_time
 from streams.search.candidates import Candidates, Row
+from streams.search.opening import GIVEN, given
 from streams.search.query import EXCERPT, Neighbour, Query
 from streams.search.store import STRETCH
 
@@ -14,11 +15,12 @@ PASSAGES = 2
 SQL = f"""
 SELECT passage.no, doc.at, doc.id, u.name FROM passage
 CROSS JOIN doc ON doc.id BETWEEN passage.no * {STRETCH} AND passage.no * {STRETCH} + {STRETCH - 1}
-LEFT JOIN name u ON u.no = doc.person WHERE doc.kind = 'event' AND passage.no IN
+LEFT JOIN name u ON u.no = doc.person
+WHERE doc.kind = 'event' AND passage.no IN {GIVEN}
 """
 TOLD = f"""
 SELECT doc.id, doc.key, u.name, doc.at, substr(doc.text, 1, {EXCERPT})
-FROM doc LEFT JOIN name u ON u.no = doc.person WHERE doc.id IN
+FROM doc LEFT JOIN name u ON u.no = doc.person WHERE doc.id IN {GIVEN}
 """
 
 
@@ -35,8 +37,8 @@ def neighbours_of(
     """By hit: as many turns on each side as the query asks for, oldest first; none of what is no
     event. All of them in two statements."""
     near = around(db, query, hits, candidates)
-    listed = ", ".join({str(one.number) for some in near.values() for one in some})
-    told = {number: turn for number, *turn in db.execute(f"{TOLD} ({listed})")} if listed else {}
+    beside = {one.number for some in near.values() for one in some}
+    told = {number: turn for number, *turn in db.execute(TOLD, given(beside))} if beside else {}
     return {
         hit: [
             Neighbour(one.place, key, user, format_time(at), text)
@@ -74,7 +76,7 @@ def _turns(db: sqlite3.Connection, passages: Collection[int]) -> dict[int, list[
     """The turns of each passage."""
     found: dict[int, list[_Turn]] = {passage: [] for passage in passages}
     if found:
-        for passage, *turn in db.execute(f"{SQL} ({', '.join(map(str, passages))})"):
+        for passage, *turn in db.execute(SQL, given(passages)):
             found[passage].append(_Turn(*turn))
     return found
 

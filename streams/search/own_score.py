@@ -6,8 +6,8 @@ from functools import lru_cache
 from itertools import pairwise
 
 from streams.search.candidates import Row
+from streams.search.doc import ANSWER
 from streams.search.question import Asked
-from streams.search.store import ANSWER
 from streams.search.tokens import terms
 
 K1, B = 1.2, 0.5

@@ -25,6 +25,12 @@ CREATE TABLE talk (
     turns INTEGER, first INTEGER, latest INTEGER, PRIMARY KEY (session, person)
 ) WITHOUT ROWID;
 CREATE INDEX talk_person ON talk (person, latest);
+-- turns that ended later than they had begun, as they were until then: `talk` counts them as ended
+CREATE TABLE begun (doc INTEGER PRIMARY KEY, session INTEGER, person INTEGER, at INTEGER);
+CREATE INDEX begun_session ON begun (session);
+CREATE INDEX begun_person ON begun (person);
+CREATE INDEX begun_at ON begun (at);
+CREATE TABLE planned (at INTEGER, person INTEGER, PRIMARY KEY (at, person)) WITHOUT ROWID;
 CREATE TRIGGER talk_begins AFTER INSERT ON talk BEGIN
     UPDATE name SET turns = turns + new.turns, others = others + (new.person > 0)
         WHERE no = new.session;
@@ -39,6 +45,8 @@ CREATE TRIGGER talk_ends AFTER DELETE ON talk BEGIN
     UPDATE name SET turns = turns - old.turns, others = others - 1 WHERE no = old.person;
 END;
 """
+STRETCH = 16
+"""Documents of a passage (`streams.search.store`)."""
 AFTER_ALL = "\U0010ffff" * 129
 """Behind an id's prefix: after every id that begins so."""
 FAR = 2**62
@@ -89,6 +97,24 @@ class Session(msgspec.Struct, frozen=True):
     memory: int
 
 
+class Then(msgspec.Struct, frozen=True, kw_only=True):
+    """What there was of some users or sessions at a time (microseconds)."""
+
+    kind: Literal["user", "session"]
+    names: tuple[str, ...]
+    at: int
+
+
+class Counted(msgspec.Struct, frozen=True):
+    """Of a user: `others` are sessions, `held` states. Of a session: `others` are users, `first` is
+    who spoke first, `held` items of session memory."""
+
+    turns: int
+    others: int
+    held: int
+    first: str | None
+
+
 # --- keeping --------------------------------------------------------------------------------------
 
 
@@ -134,6 +160,10 @@ class Counts:
         sql = "UPDATE name SET changed = max(coalesce(changed, ?1), ?1) WHERE no = ?2"
         self._db.execute(sql, [at, number])
 
+    def plan(self, plans: Iterable[tuple[int, int]]) -> None:
+        """Write plans came: (time, number of their user)."""
+        self._db.executemany("INSERT OR IGNORE INTO planned VALUES (?, ?)", plans)
+
     def settle(self) -> None:
         """Before the transaction ends."""
         for column, place in (("session", 0), ("person", 1)):
@@ -173,6 +203,7 @@ def _rows(
     given |= {"until": FAR if asked.until is None else asked.until}
     given |= {"from": asked.prefix, "to": asked.prefix + AFTER_ALL}
     where = "kind = :kind AND active BETWEEN :since AND :until AND name BETWEEN :from AND :to"
+    where += " AND (turned IS NOT NULL OR changed IS NOT NULL)"  # what was said may be over
     if asked.user_id is not None:
         where += (
             " AND no IN (SELECT session FROM talk WHERE person = "
@@ -189,3 +220,47 @@ def _rows(
     sql = f"SELECT no, {shown} FROM name WHERE no IN ({listed})"
     found = {number: row for number, *row in db.execute(sql, {"now": asked.now})}
     return [tuple(found[number]) for number in numbers]
+
+
+# --- as of a time ---------------------------------------------------------------------------------
+
+_TALK = """SELECT session, person, talk.turns, first, latest, user.name FROM talk
+    LEFT JOIN name AS user ON user.no = person
+    WHERE {0} = ?1 AND first <= ?2
+    UNION ALL SELECT begun.session, begun.person, 1, begun.at, begun.at, user.name FROM begun
+    JOIN doc ON doc.id = begun.doc LEFT JOIN name AS user ON user.no = begun.person
+    WHERE begun.{0} = ?1 AND begun.at <= ?2 AND doc.at > ?2
+    ORDER BY first, user.name"""
+_TURNS = f"""SELECT count(*) FROM passage
+    JOIN doc ON doc.id BETWEEN no * {STRETCH} AND no * {STRETCH} + {STRETCH - 1}
+    WHERE passage.session = ? AND passage.earliest <= ? AND kind = 'event' AND at <= ?
+    AND coalesce(doc.person, 0) = ?"""
+_HELD_THEN = """SELECT count(*) FROM doc
+    WHERE owner = ? AND kind = ? AND kind <> 'event' AND until > ? AND since <= ?"""
+
+
+def counted_then(db: sqlite3.Connection, asked: Then) -> dict[str, Counted]:
+    """By name. Counts are read, and turns counted where talk went on later."""
+    return {name: _counted(db, asked.kind, name, asked.at) for name in asked.names}
+
+
+def _counted(db: sqlite3.Connection, kind: str, name: str, at: int) -> Counted:
+    sql = "SELECT no FROM name WHERE kind = ? AND name = ?"
+    found = db.execute(sql, [kind, name]).fetchone()
+    if found is None:
+        return Counted(0, 0, 0, None)
+    (number,) = found
+    by = "session" if kind == "session" else "person"
+    turns, others, first = 0, set[int](), None
+    for session, person, every, _, latest, user in db.execute(_TALK.format(by), [number, at]):
+        turns += every if latest <= at else _turns(db, session, person, at)
+        others.add(person if kind == "session" else session)
+        first = first or user
+    held = "state" if kind == "user" else "session_memory"
+    (count,) = db.execute(_HELD_THEN, [number, held, at, at]).fetchone()
+    return Counted(turns, len(others - {0}), count, first)
+
+
+def _turns(db: sqlite3.Connection, session: int, person: int, at: int) -> int:
+    (count,) = db.execute(_TURNS, [session, at, at, person]).fetchone()
+    return int(count)

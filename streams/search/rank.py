@@ -26,11 +26,13 @@ from typing import Any, NamedTuple
 from schemas.time import HOUR
 from streams.search.about import read
 from streams.search.candidates import NEARBY, Candidates, Near, Row
+from streams.search.doc import ANSWER
 from streams.search.months import month_named
+from streams.search.opening import GIVEN, given
 from streams.search.own_score import OwnScore
 from streams.search.query import Query
 from streams.search.question import Asked, ask
-from streams.search.store import ANSWER, STRETCH
+from streams.search.store import STRETCH
 from streams.search.words import asks_for_now, asks_for_then
 
 CITING = 20
@@ -129,10 +131,9 @@ class Ranker:
     def _lift_threads(self, rows: list[Row], scored: Scores) -> None:
         """What matches lifts the others of its thread that have been found."""
         events = {row.key: row for row in rows if row.kind == "event"}
-        listed = ", ".join("?" * len(events))
-        sql = f"SELECT key, event FROM thread WHERE event IN ({listed})"
+        sql = f"SELECT key, event FROM thread WHERE event IN {GIVEN}"
         members: dict[str, list[Row]] = defaultdict(list)
-        for thread, event in self.db.execute(sql, list(events)):
+        for thread, event in self.db.execute(sql, given(events)):
             members[thread].append(events[event])
         for some in members.values():
             first = max(some, key=lambda row: scored[row.number]["words"])

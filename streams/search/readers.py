@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock, Timer
 
-from streams.search.store import connected, is_writable
+from streams.search.opening import connected, is_writable
 
 IDLE = 5.0
 MOST = 8

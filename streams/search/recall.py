@@ -5,13 +5,15 @@ from collections.abc import Iterator
 
 from streams.search.candidates import Candidates
 from streams.search.neighbours import around
+from streams.search.opening import GIVEN, given
 from streams.search.query import Query, Turn
 from streams.search.rank import Found
 
-SQL = """
+SQL = f"""
 SELECT doc.id, doc.key, s.name, u.name, doc.at, doc.at + doc.recorded,
     doc.said, doc.answered, doc.text
-FROM doc JOIN name s ON s.no = doc.owner LEFT JOIN name u ON u.no = doc.person WHERE doc.id IN
+FROM doc JOIN name s ON s.no = doc.owner LEFT JOIN name u ON u.no = doc.person
+WHERE doc.id IN {GIVEN}
 """
 
 
@@ -27,8 +29,7 @@ def turns_of(
 
 
 def _told(db: sqlite3.Connection, numbers: list[int]) -> Iterator[tuple[int, Turn]]:
-    listed = ", ".join(map(str, numbers))
-    for row in db.execute(f"{SQL} ({listed})"):
+    for row in db.execute(SQL, given(numbers)):
         number, event, session, user, at, recorded, said, answered, text = row
         told = text[:said], text[len(text) - answered :]
         yield number, Turn(event, session, user, at, recorded, *told)

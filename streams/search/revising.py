@@ -7,8 +7,9 @@ of the documents' numbers, which costs SQLite and FTS5 a tenth of writing one af
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from streams.search.doc import FOREVER, Doc
 from streams.search.source import Change
-from streams.search.store import FOREVER, Doc, Index, New
+from streams.search.store import Index, New
 
 Key = tuple[str, int | None, str]
 """Kind, owner and id of what is held."""

@@ -8,7 +8,9 @@ that were taken away (`forget`, a batch undone after a crash) mean that it is bu
 import json
 import os
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,8 +24,10 @@ from schemas.memory_kinds import MEMORY_KINDS
 from schemas.time import parse_time
 from sinks.files import data_files
 from sinks.history import SETTINGS, select
+from sinks.locations import Location
+from sinks.object_store import ObjectPath
 from streams.search import about
-from streams.search.store import FOREVER, Doc
+from streams.search.doc import FOREVER, Doc
 
 TABLES = ("events", "revisions", "signals", "plans")
 OF_SESSION = """(entity_type IN ('session', 'session_memory')
@@ -38,6 +42,10 @@ HELD = {kind.name: kind for kind in MEMORY_KINDS if kind.searched}
 BATCH = 10_000
 FILES = 8
 """Of events that are read at once."""
+AT_ONCE = 16
+"""Looks at an object store."""
+LOOK_EVERY = 2.0
+"""Seconds between two looks whether a table in an object store has grown."""
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 ENDED = "".join(
     f""" OR (entity_type = '{kind.name}' AND ("after" ->> '$.status') = '{kind.ended}')"""
@@ -47,12 +55,20 @@ ENDED = "".join(
 """Of what was revoked the row stays, so that it can be confirmed again."""
 
 
+_looked: dict[ObjectPath, tuple[int, float]] = {}
+"""A table -> its newest version, and when that was."""
+
+
 class News(NamedTuple):
-    """A table's version, and the files added to it since another, of so many bytes."""
+    """A table's version, and the files added to it since another, of so many bytes each."""
 
     version: int
     files: list[str]
-    size: int = 0
+    sizes: Sequence[int] = ()
+
+    @property
+    def size(self) -> int:
+        return sum(self.sizes)
 
 
 class Change(NamedTuple):
@@ -62,53 +78,94 @@ class Change(NamedTuple):
     gone: bool
 
 
-def whole(db: DuckDBPyConnection, table: Path) -> News:
+def whole(db: DuckDBPyConnection, table: Location) -> News:
     """All files of a table. Its version first: what is added in between is read twice, and then
     known by its ids."""
     return News(_latest(table / "_delta_log"), data_files(db, table))
 
 
-def news(table: Path, known: int) -> News | None:
+def news(table: Location, known: int) -> News | None:
     """What a table has gained since a version; None where files went, or its log is another."""
-    log, files, version, size = table / "_delta_log", list[str](), known, 0
-    if not _commit(log, max(known, 0)).exists() and _latest(log) != known:
+    log, files, version, sizes = table / "_delta_log", list[str](), known, list[int]()
+    if not _is_there(log / _name(max(known, 0))) and _latest(log) != known:
         return None
-    while (commit := _commit(log, version + 1)).exists():
+    while (commit := _read(log / _name(version + 1))) is not None:
         version += 1
-        for action in map(json.loads, commit.read_text(encoding="utf-8").splitlines()):
+        for action in map(json.loads, commit.splitlines()):
             if action.get("remove", {}).get("dataChange"):
                 return None
             if action.get("add", {}).get("dataChange"):
-                files.append(str(table / unquote(action["add"]["path"])))
-                size += action["add"]["size"]
-    merged_since = not all(Path(file).exists() for file in files)
-    return None if merged_since else News(version, files, size)
+                files.append(unquote(action["add"]["path"]))
+                sizes.append(action["add"]["size"])
+    merged_since = not _are_there([table / one for one in files])
+    return None if merged_since else News(version, [f"{table}/{one}" for one in files], sizes)
 
 
-def is_newest(table: Path | str, known: int) -> bool:
+def _are_there(files: list[Location]) -> bool:
+    if not files or isinstance(files[0], Path):
+        return all(map(_is_there, files))
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        return all(threads.map(_is_there, files))
+
+
+def make_readable(db: DuckDBPyConnection, table: Location, found: News) -> None:
+    """The files that a table has gained can be read by this connection."""
+    if isinstance(table, ObjectPath):
+        from sinks import object_files
+
+        sizes = dict(zip(found.files, found.sizes, strict=True))
+        object_files.know(db, table, {one: (ObjectPath(one, table.store), size)
+                                      for one, size in sizes.items()})  # fmt: skip
+
+
+def is_newest(table: ObjectPath | str, known: int) -> bool:
     """Whether a table has gained and lost nothing since a version. As every question asks, by a
-    look or two at its log."""
+    look or two at its log; in an object store every second or two."""
+    if isinstance(table, ObjectPath):
+        return _is_newest_in_store(table, known)
     log = f"{table}/_delta_log"  # making Paths costs more than looking
     is_there = os.access(f"{log}/{_name(max(known, 0))}", os.F_OK) or _latest(Path(log)) == known
     return is_there and not os.access(f"{log}/{_name(known + 1)}", os.F_OK)
 
 
-def _commit(log: Path, version: int) -> Path:
-    return log / _name(version)
+def _is_newest_in_store(table: ObjectPath, known: int) -> bool:
+    at, looked = _looked.get(table, (known - 1, 0.0))
+    if at == known and time.monotonic() - looked < LOOK_EVERY:
+        return True
+    log, now = table / "_delta_log", time.monotonic()
+    is_there = _is_there(log / _name(max(known, 0))) or _latest(log) == known
+    if not is_there or _is_there(log / _name(known + 1)):
+        return False
+    _looked[table] = known, now
+    return True
+
+
+def _is_there(file: Location) -> bool:
+    if isinstance(file, Path):
+        return file.exists()
+    try:
+        file.stat()  # `exists` asks for what is below, too
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _read(file: Location) -> str | None:
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
 
 
 def _name(version: int) -> str:
     return f"{version:020}.json"
 
 
-def _latest(log: Path) -> int:
+def _latest(log: Location) -> int:
     """The newest version; -1 without any."""
-    try:
-        last = json.loads((log / "_last_checkpoint").read_text(encoding="utf-8"))
-        version = int(last["version"])
-    except FileNotFoundError:
-        version = -1
-    while _commit(log, version + 1).exists():
+    last = _read(log / "_last_checkpoint")
+    version = -1 if last is None else int(json.loads(last)["version"])
+    while _is_there(log / _name(version + 1)):
         version += 1
     return version
 
@@ -177,6 +234,15 @@ def touches(
     """('session' or 'user', id, time of the latest record in files of a table of `TOUCHES`)."""
     rows = select(table, files, tenant=tenant)
     sql = f"SELECT {TOUCHES[table]}, epoch_us(max(occurred_at)) FROM ({rows}) GROUP BY ALL"
+    yield from _batches(db, sql)
+
+
+def planned(
+    db: DuckDBPyConnection, files: list[str], tenant: str
+) -> Iterator[list[tuple[str, int]]]:
+    """(user, time) of the write plans in files."""
+    rows = select("plans", files, tenant=tenant)
+    sql = f"SELECT DISTINCT user_id, epoch_us(occurred_at) FROM ({rows}) WHERE user_id IS NOT NULL"
     yield from _batches(db, sql)
 
 

@@ -10,9 +10,8 @@ Next to its words a document has a term for its kind, its session, its user and 
 dates, so that a search of one user costs what that user said.
 """
 
-import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -20,21 +19,15 @@ from typing import Any, NamedTuple, Self
 import msgspec
 
 from streams.search import about, owners
-from streams.search.about import Span
+from streams.search.doc import Doc, joined, parts, stored, terms_of
+from streams.search.owners import STRETCH as STRETCH
 from streams.search.owners import Counts, Spoken
 from streams.search.query import Kind
-from streams.search.tokens import terms
 
-FORMAT = 8
+FORMAT = 10
 """Of the file, and of the terms in it: another one is built again."""
-STRETCH = 16
-MOST_TERMS = 4000
-"""Terms of one document that are indexed: the first ones."""
 COMMON = 0.002
 """A term in more than this share of all documents is listed with their number."""
-FOREVER = (1 << 63) - 1
-ANSWER = "|"
-"""Between a document's terms and those of its answer; no term, also to FTS5."""
 
 UNSAFE = """
 PRAGMA page_size = 8192;
@@ -61,6 +54,7 @@ CREATE TABLE doc (
     about TEXT -- the dates that it names, as `about.written`
 );
 CREATE INDEX doc_key ON doc (key, kind, owner, since);
+CREATE INDEX doc_said ON doc (at, owner, person) WHERE kind = 'event';
 CREATE INDEX doc_held ON doc (owner, kind, until) WHERE kind <> 'event';
 CREATE TABLE thread (event TEXT, key TEXT, PRIMARY KEY (event, key)) WITHOUT ROWID;
 CREATE TABLE common (term TEXT PRIMARY KEY, docs INTEGER) WITHOUT ROWID;
@@ -70,31 +64,10 @@ CREATE VIRTUAL TABLE term USING fts5(
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(term, row);
 """
 
-
-class Doc(NamedTuple):
-    """One text to be found; times are microseconds.
-
-    True from `since` to `ends`, or to the next version. `seq` counts an owner's revisions.
-    `hidden` is found, too, but not shown. `text` begins with the `said` characters of what a user
-    said and ends with `answered`, what an agent said. `recorded`: when an event came. `about`: the
-    dates that it names.
-    """
-
-    kind: Kind
-    key: str
-    session: str | None
-    user: str | None
-    at: int
-    since: int
-    ends: int
-    seq: int
-    text: str
-    hidden: str
-    evidence: list[str]
-    answered: str = ""
-    said: int = 0
-    recorded: int = 0
-    about: tuple[Span, ...] = ()
+_BEGUN = f"""INSERT OR IGNORE INTO begun
+    SELECT doc.id, coalesce(passage.session, 0), coalesce(doc.person, 0), at FROM doc
+    JOIN passage ON passage.no = doc.id / {STRETCH} WHERE doc.id = ?1 AND at < ?2"""
+"""How a turn was, before what it is later takes its place."""
 
 
 class New(NamedTuple):
@@ -205,10 +178,10 @@ class Index:
         said, answered = terms_of(doc)
         row = (
             number, doc.kind, owner, doc.key, person, doc.at, doc.since, ends, until, int(newest),
-            doc.seq, len(said), *_parts(doc), doc.text, joined(said, answered),
+            doc.seq, len(said), *parts(doc), doc.text, joined(said, answered),
             "\n".join(doc.evidence) or None, about.written(doc.about),
         )  # fmt: skip
-        words = _stored(said + answered, doc.kind, session, person, doc.about)
+        words = stored(said + answered, doc.kind, session, person, doc.about)
         is_turn = doc.kind == "event" and session is not None
         spoken = Spoken(session or 0, person or 0, doc.at) if is_turn else None
         return Placed(number, row, words, spoken)
@@ -252,12 +225,14 @@ class Index:
 
     def replace(self, number: int, doc: Doc) -> None:
         """Puts another text in a document's place."""
+        if doc.kind == "event":
+            self.db.execute(_BEGUN, [number, doc.at])
         self._unlist(number)
         session, person = self._names(doc)
         said, answered = terms_of(doc)
         given = [
             person, doc.at, doc.since, doc.ends, doc.ends, doc.seq,
-            len(said), *_parts(doc), doc.text, joined(said, answered),
+            len(said), *parts(doc), doc.text, joined(said, answered),
             "\n".join(doc.evidence) or None, about.written(doc.about), number,
         ]  # fmt: skip
         self.db.execute(
@@ -266,11 +241,17 @@ class Index:
             "about = ? WHERE id = ?",
             given,
         )
-        listed = [number, _stored(said + answered, doc.kind, session, person, doc.about)]
+        listed = [number, stored(said + answered, doc.kind, session, person, doc.about)]
         self.db.execute("INSERT INTO term (rowid, terms) VALUES (?, ?)", listed)
         self.widen([(number, doc)])
         if doc.kind == "event" and session is not None:
             self._replaced.add(session)
+
+    def begin(self, number: int, doc: Doc) -> None:
+        """Notes how a turn was before it ended as the document of this number says."""
+        session, person = self._names(doc)
+        sql = "INSERT OR IGNORE INTO begun SELECT id, ?2, ?3, ?4 FROM doc WHERE id = ?1 AND at > ?4"
+        self.db.execute(sql, [number, session or 0, person or 0, doc.at])
 
     def widen(self, told: Iterable[tuple[int, Doc]]) -> None:
         """The passages of these numbers have the times of documents that took others' places."""
@@ -281,6 +262,10 @@ class Index:
     def touch(self, kind: str, id: str, at: int) -> None:
         """Notes a record of a session or user that is no turn."""
         self._counts.touch(self.name(kind, id), at)
+
+    def plan(self, plans: Iterable[tuple[str, int]]) -> None:
+        """Notes write plans: (user, time)."""
+        self._counts.plan((at, self.name("user", user)) for user, at in plans)
 
     def settle_counts(self) -> None:
         """Brings the counts of sessions and users up to date, before the transaction ends."""
@@ -332,7 +317,7 @@ class Index:
             f"ON passage.no = doc.id / {STRETCH} WHERE id = ?"
         )
         listed, kind, session, person, dates = self.db.execute(sql, [number]).fetchone()
-        words = _stored(listed.split(), kind, session, person, about.read(dates))
+        words = stored(listed.split(), kind, session, person, about.read(dates))
         given = [number, words]
         self.db.execute("INSERT INTO term (term, rowid, terms) VALUES ('delete', ?, ?)", given)
 
@@ -353,72 +338,3 @@ class Index:
     def close(self) -> None:
         """Ends it."""
         self.db.close()
-
-
-def connected(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
-    """An open index; `readonly`, and if its folder is, for reading, by any one thread at a time.
-    Raises sqlite3.OperationalError where there is none (any more)."""
-    uri = f"{path.absolute().as_uri()}?{_mode(path, readonly)}"
-    db = sqlite3.connect(
-        uri, uri=True, isolation_level=None, timeout=30, check_same_thread=not readonly
-    )
-    db.execute("PRAGMA mmap_size = 4000000000")
-    return db
-
-
-def notes(db: sqlite3.Connection) -> dict[str, Any]:
-    """All notes of an index."""
-    found = db.execute("SELECT key, value FROM meta")
-    return {key: msgspec.json.decode(value) for key, value in found}
-
-
-def is_writable(path: Path) -> bool:
-    """Whether somebody like us may write the index."""
-    return os.access(path.parent, os.W_OK)
-
-
-def _mode(path: Path, readonly: bool) -> str:
-    """How SQLite opens it. A file in WAL mode can be read in a read-only folder only if nobody
-    writes it (then it has no -wal, and needs none), or through the -wal that its writer has made.
-    """
-    if is_writable(path):
-        return "mode=ro" if readonly else "mode=rw"
-    is_written = path.with_name(f"{path.name}-wal").exists()
-    return "mode=ro" if is_written else "mode=ro&immutable=1"
-
-
-def _parts(doc: Doc) -> tuple[int | None, int | None, int | None]:
-    """The columns `said`, `answered` and `recorded`."""
-    if doc.kind != "event":
-        return None, None, None
-    return doc.said, len(doc.answered), doc.recorded - doc.at
-
-
-def terms_of(doc: Doc) -> tuple[list[str], list[str]]:
-    """The terms under which a document is found: all but those of an answer, and those."""
-    said = doc.text[: len(doc.text) - len(doc.answered)]
-    found = (terms(said) + terms(doc.hidden))[:MOST_TERMS]
-    return found, terms(doc.answered)[: MOST_TERMS - len(found)]
-
-
-def joined(said: list[str], answered: list[str]) -> str:
-    """Terms as text in which each has a space of its own before and after it; those of an answer
-    follow behind `ANSWER`."""
-    return (
-        f" {'  '.join(said)} {ANSWER} {'  '.join(answered)} "
-        if answered
-        else f" {'  '.join(said)} "
-    )
-
-
-def _stored(
-    found: list[str], kind: str, session: int | None, person: int | None, dates: Sequence[Span]
-) -> str:
-    owners = scope("k", kind), scope("s", session or 0), scope("u", person or 0)
-    named = (scope("d", one) for one in about.listed(dates))
-    return " ".join([*found, *terms(about.words(dates)), *owners, *named])
-
-
-def scope(of: str, what: int | str) -> str:
-    """The term of a kind, session, user or date; no text has it."""
-    return f"§{of}{what}".replace("_", "-")  # FTS5 would make two terms of it

@@ -37,7 +37,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         records += [
             turn(f"{id}"[:120] + f"-{at}", session_id=id, user_id=id, user_input=f"I am {id}"),
             {
-                "type": "write_plan", "plan_id": f"p{at}", "user_id": id, "session_id": id,
+                "type": "write_plan", "plan_id": id, "user_id": id, "session_id": id,
                 "event_id": f"{id}"[:120] + f"-{at}", "occurred_at": "2026-03-01T10:00:00Z",
                 "extractor": {"name": "ids", "version": "1"},
                 "state_updates": [
@@ -57,7 +57,7 @@ def addresses(id: str) -> list[str]:
     link = Links()
     return [
         link.user(id), link.session(id), link.state(id), f"{link.state(id)}/change",
-        f"{link.user(id)}/forget", link.to("/", q=id),
+        f"{link.user(id)}/forget", link.to("/", q=id), link.plan(id, id),
     ]  # fmt: skip
 
 
@@ -120,7 +120,7 @@ def test_who_may_not_see_a_tenant_gets_nothing_of_its_ids(tmp_path: Path) -> Non
         reply = server.client.post("/sign-in", data=form, headers=HTML)
         cookies = {"cookie": reply.headers["set-cookie"].partition(";")[0]}
         for id in IDS:
-            for path in (Links().session(id), Links().state(id)):
+            for path in (Links().session(id), Links().state(id), Links().plan(id, id)):
                 for address in (path, f"{path}.json"):
                     found = server.client.get(address, headers={**HTML, **cookies})
                     assert found.status_code in (404, 406), address
@@ -130,7 +130,7 @@ def test_who_may_not_see_a_tenant_gets_nothing_of_its_ids(tmp_path: Path) -> Non
 
 
 UNKNOWN = ("/users/{}/forget", "/states/{}/change", "/generations/{}", "/letters/{}",
-           "/erasures/{}", "/generations/{}/promote")  # fmt: skip
+           "/erasures/{}", "/generations/{}/promote", "/users/maya/plans/{}")  # fmt: skip
 
 
 @pytest.mark.parametrize("path", UNKNOWN)

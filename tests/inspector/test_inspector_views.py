@@ -11,7 +11,7 @@ from streams.serving.http.keys import changed, make
 from tests.command import ndjson, turn
 from tests.inspector.browsing import barriers, expects, watched
 from tests.inspector.conftest import Visit
-from tests.serving.serving import serving
+from tests.serving.serving import Server, serving
 
 LONG = 10_000
 HOSTILE = (
@@ -52,6 +52,33 @@ def test_reasons_lead_from_a_value_to_its_turn_and_back(visit: Visit) -> None:
         turn.locator(".changed a", has_text="Emma lives in Ancoats").click()
         expect(page.locator("h1")).to_have_text("Emma lives in Ancoats, Manchester. I helped her "
                                                 "find the place.")  # fmt: skip
+
+
+def test_a_value_leads_to_the_plan_that_proposed_it_and_the_plan_back(visit: Visit) -> None:
+    with visit() as page:
+        page.goto("/states/emma-home")
+        page.locator(".revisions a", has_text="plan-emma-1").click()
+        page.wait_for_url("**/users/emma/plans/plan-emma-1")
+        expect(page.locator("#extractor")).to_contain_text("sample 1")
+        expect(page.locator("pre")).to_contain_text('"plan_id": "plan-emma-1"')
+        page.locator("dl a", has_text="emma-move-1").click()
+        expect(page.locator(".turn:target .id").first).to_have_text("emma-move-1")
+        page.go_back()
+        page.locator("main .items a", has_text="Emma lives in Leeds").click()
+        page.wait_for_url("**/states/emma-home")
+        page.locator(".revisions a", has_text="sample 1").first.click()
+        page.wait_for_url("**/users/emma/plans/*#extractor")
+
+
+def test_a_plan_is_there_from_when_it_was_known(sample: Server) -> None:
+    address = "/users/emma/plans/plan-emma-1.json"
+    told = sample.client.get(address).json()
+    assert told["plan"]["doc"]["plan_id"] == "plan-emma-1" and told["change_count"] > 0
+    (made,) = told["steps"]["as_of"]
+    assert sample.client.get(address, params={"known_at": made}).json()["plan"] == told["plan"]
+    before = sample.client.get(address, params={"as_of": "2026-03-02T08:55:19Z"}).json()
+    assert before["plan"] is None and before["changes"] == [] and before["change_count"] == 0
+    assert sample.client.get("/users/lin/plans/plan-emma-1.json").status_code == 404
 
 
 def test_the_clocks_move_change_by_change_on_the_keyboard(visit: Visit) -> None:
@@ -152,7 +179,8 @@ def test_what_people_say_runs_nothing_and_steers_nothing(browser: Browser, tmp_p
         for address in sorted(addresses):
             assert address.startswith("/") and not address.startswith("//")
             page.goto(address)
-            assert page.title() != "owned"
+            title = page.title()  # what people wrote in it is apart from our name
+            assert title != "owned" and title[0] == "\u2068" and title.endswith("\u2069 · Turnfold")
             assert page.locator("main").is_visible()
             assert page.locator("main script, main style, main b, main img, main meta").count() == 0
             asked = page.locator("[hx-get]").evaluate_all(

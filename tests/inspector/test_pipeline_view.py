@@ -151,6 +151,20 @@ def test_a_session_grows_while_it_is_read_and_not_as_of_a_time(
         server.endings([turn("second", session_id="grows", occurred_at="2026-01-01T00:00:05Z")])
         expect(page.locator(".turn")).to_have_count(2, timeout=60_000)
         expect(page.locator(".head")).to_contain_text("turns 2")
+        server.endings(
+            [turn("a-day-later", session_id="grows", occurred_at="2026-01-02T00:00:05Z")]
+        )
+        expect(page.locator(".turn")).to_have_count(3, timeout=60_000)
+        server.endings([turn("last", session_id="grows", occurred_at="2026-01-02T00:00:09Z")])
+        expect(page.locator(".turn")).to_have_count(4, timeout=60_000)
+        told = page.locator(".turns > li").evaluate_all("all => all.map((one) => one.id)")
+        assert told == [
+            "at-first",
+            "at-second",
+            "at-a-day-later-pause",
+            "at-a-day-later",
+            "at-last",
+        ]
         with flowing(server, "grows"):
             expect(page.locator("text=/turns [1-9]\\d+/")).to_be_visible(timeout=60_000)
         page.goto("/sessions/grows?known_at=2100-01-01")

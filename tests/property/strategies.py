@@ -214,12 +214,13 @@ upserts = st.fixed_dictionaries(
         ),
         "confidence": CONFIDENCE,
         "valid_from": LATER.map(when),
+        "unchanged_since": LATER.map(when),
         **REASONS,
     },
 ).map(_with_kind)
 endings = st.fixed_dictionaries(
     {"op": st.sampled_from(("close", "mark_done")), "state_id": STATE_IDS},
-    optional={"valid_to": LATER.map(when), **REASONS},
+    optional={"valid_to": LATER.map(when), "unchanged_since": LATER.map(when), **REASONS},
 )
 mood_words = st.fixed_dictionaries(
     {"op": st.just("upsert"), "kind": st.just("long_mood_state")},
@@ -232,7 +233,7 @@ likes = st.fixed_dictionaries(
         "polarity": st.sampled_from(("like", "dislike")),
         "subject": TEXT,
     },
-    optional={"confidence": CONFIDENCE, **REASONS},
+    optional={"confidence": CONFIDENCE, "unchanged_since": LATER.map(when), **REASONS},
 )
 places = st.fixed_dictionaries(
     {"op": st.sampled_from(("put", "put", "remove")), "thread_key": THREADS, "event_id": EVENTS},

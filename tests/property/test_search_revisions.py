@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.search import revising
+from streams.search.doc import FOREVER, Doc
 from streams.search.source import Change
-from streams.search.store import FOREVER, Doc, Index
+from streams.search.store import Index
 
 TEXTS = ["the heron", "a zebra", "the heron and the zebra"]
 KINDS = [("state", None, "ann"), ("preference", None, "ann"), ("session_memory", "s1", None)]

@@ -67,3 +67,25 @@ def fronting(url: str) -> Iterator[Front]:
         finally:
             made.shutdown()
             thread.join()
+
+
+@contextmanager
+def breaking_off(length: int | None = None) -> Iterator[str]:
+    """The address of a server whose export ends after its first line; with `length` bytes promised,
+    as if the server had gone away, else as if that were all."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            if length is not None:
+                self.send_header("Content-Length", str(length))
+            self.end_headers()
+            self.wfile.write(b'{"kind":"header"}\n')
+
+        def log_message(self, *_: Any) -> None:
+            """Not on stderr."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()

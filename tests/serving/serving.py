@@ -50,9 +50,9 @@ class Server:
 
 
 @contextmanager
-def serving(*args: str | Path) -> Iterator[Server]:
+def serving(*args: str | Path, **options: Any) -> Iterator[Server]:
     """Started at a free port; ended by SIGTERM with exit code 0, unless it was killed."""
-    process = start("serve", "--port", "0", "--json", *args)
+    process = start("serve", "--port", "0", "--json", *args, **options)
     try:
         server = Server(process, url_of(process))
         with server.client:

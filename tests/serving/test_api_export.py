@@ -3,10 +3,9 @@
 import asyncio
 import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
+import httpx
 import pytest
 from starlette.types import Message
 
@@ -14,6 +13,7 @@ from sinks.history import connect
 from streams.serving.http import routes_archive
 from streams.serving.past.history_queries import Watch
 from tests.command import folded, ndjson, turn, turnfold
+from tests.serving.front import breaking_off
 from tests.serving.serving import serving
 from tests.serving.test_mcp import key_of
 from tests.waiting import until
@@ -30,19 +30,24 @@ def test_an_admin_gets_what_the_command_writes(tmp_path: Path) -> None:
             return {"Authorization": f"Bearer {key}"}
 
         client = server.client
-        said = [turn(f"e{number}", user_input=f"I live in town {number}.") for number in range(40)]
+        said = [turn(f"e{number}", user_input=f"I live in Leeds{number}.") for number in range(40)]
         assert server.post(said, **by(keys["write"])).status_code == 200
-        reply = until(
-            lambda: client.get("/v1/users/u/export", headers=by(keys["admin"])),
-            lambda one: all(
-                one.text.count(f'"type":"{kind}"') == 40 for kind in ("turn", "write_plan")
-            ),
-        )
+
+        def both() -> tuple[httpx.Response, list[str]]:
+            reply = client.get("/v1/users/u/export", headers=by(keys["admin"]))
+            return reply, turnfold(
+                "export", "u", "--tenant", "acme", "--history", history
+            ).out.splitlines()
+
+        def is_whole(pair: tuple[httpx.Response, list[str]]) -> bool:
+            """The history is written behind the memory, a table after the other."""
+            plans = pair[0].text.count('"type":"write_plan"')
+            return plans == 40 and pair[0].text.splitlines()[1:] == pair[1][1:]
+
+        reply, lines = until(both, is_whole)
         assert reply.headers["content-type"] == "application/x-ndjson"
-        command = turnfold("export", "u", "--tenant", "acme", "--history", history)
-        ours, theirs = (text.splitlines() for text in (reply.text, command.out))
-        assert ours[1:] == theirs[1:]
-        assert json.loads(ours[-1]) == {"kind": "end", "lines": len(ours)}
+        assert reply.text.count('"type":"turn"') == 40
+        assert json.loads(lines[-1]) == {"kind": "end", "lines": len(lines)}
         head = client.head("/v1/users/u/export", headers=by(keys["admin"]))
         assert (head.status_code, head.content) == (200, b"")
         for role in ("read", "write"):
@@ -126,19 +131,8 @@ def test_the_clients_give_its_lines(tmp_path: Path) -> None:
 def test_the_clients_say_that_an_export_broke_off(length: int | None) -> None:
     """Between two lines, or as the server goes away."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            if length is not None:
-                self.send_header("Content-Length", str(length))
-            self.end_headers()
-            self.wfile.write(b'{"kind":"header"}\n')
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        with Turnfold(f"http://127.0.0.1:{server.server_port}") as client:
-            lines = client.export_user("u")
-            assert next(lines) == b'{"kind":"header"}\n'
-            with pytest.raises(errors.ReplyError, match="broke off"):
-                next(lines)
-        server.shutdown()
+    with breaking_off(length) as url, Turnfold(url) as client:
+        lines = client.export_user("u")
+        assert next(lines) == b'{"kind":"header"}\n'
+        with pytest.raises(errors.ReplyError, match="broke off"):
+            next(lines)

@@ -12,11 +12,12 @@ import pytest
 
 from sinks.generation import FOLDER, Pointer, switch
 from sinks.history import connect
+from sinks.locations import Location
 from streams import reading
 from streams.files import local
 from streams.kafka.client.settings import KafkaSettings
 from streams.search import Listing, Query, build, source
-from streams.search.store import Doc
+from streams.search.doc import Doc
 from streams.serving.backends.backend import Busy
 from streams.serving.backends.readonly import HistoryBackend
 from streams.serving.backends.replica import ReplicaBackend
@@ -55,13 +56,13 @@ def asking(past: HistoryQueries, ask: Callable[[HistoryQueries], Awaitable[Any]]
     return asyncio.run(asked())
 
 
-def endless(root: Path) -> Any:
+def endless(root: Location) -> Any:
     """A question that nobody waits for."""
     with connect(root, views=["events"]) as db:
         return db.execute("SELECT count(*) FROM range(10_000_000_000_000)").fetchall()
 
 
-def quick(root: Path) -> Any:
+def quick(root: Location) -> Any:
     return reading.session(root, "default", "s", None, 0)["conversation_count"]
 
 
@@ -355,6 +356,23 @@ def test_a_history_that_is_gone_is_not_an_empty_one(tmp_path: Path) -> None:
     with pytest.raises(Problem) as told:
         asking(HistoryQueries(memory, 1.0), lambda past: past.ask("session", "a", quick))
     assert told.value.status == 503 and str(tmp_path).encode() not in told.value.body
+
+
+@pytest.mark.parametrize("left", [None, 100, -100])
+def test_a_data_file_that_is_lost_or_cut_is_503_and_the_log_names_it(
+    left: int | None, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = history(tmp_path / "h", turn("e1"))
+    memory = HistoryBackend(root)
+    (file,) = root.glob("events/date=*/*.parquet")
+    if left is None:
+        file.unlink()
+    else:
+        file.write_bytes(file.read_bytes()[:left] + (b"" if left > 0 else bytes(96) + b"PAR1"))
+    with pytest.raises(Problem) as told:
+        asking(HistoryQueries(memory, 5.0), lambda past: past.ask("session", "a", quick))
+    assert told.value.status == 503 and str(tmp_path).encode() not in told.value.body
+    assert "data file" in caplog.text
 
 
 @pytest.mark.long

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
@@ -23,9 +24,10 @@ from streams.files.store import Store
 from streams.folds import documents
 from streams.folds.outcome import Outcome
 from streams.folds.session_state import HEADER
-from streams.serving.backends import embedded, ingest
+from streams.serving.backends import embedded, ingest, last_read
 from streams.serving.backends.backend import Busy, NotReady
 from streams.serving.backends.embedded import EmbeddedBackend
+from streams.serving.backends.posted import PostedLog
 from tests.command import files_holding, rows, turn
 
 WITHIN = 120.0
@@ -148,6 +150,20 @@ def test_more_than_is_good_is_refused_as_a_whole(
 
     run(tmp_path / "h", ask)
     assert rows(tmp_path / "h", "SELECT count(*) FROM events") == [(3,)]
+
+
+def test_a_server_that_begins_well_warns_of_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def begin(extractor: str | None) -> None:
+        async with EmbeddedBackend(tmp_path / "h", extractor):
+            pass
+
+    with caplog.at_level(logging.INFO):
+        for extractor in ("rules", None, None):
+            asyncio.run(begin(extractor))
+    assert "rules" in caplog.text, "what was chosen is said, as no warning"
+    assert [one for one in caplog.records if one.levelno >= logging.WARNING] == []
 
 
 def test_a_history_has_one_writer(tmp_path: Path) -> None:
@@ -330,7 +346,7 @@ def test_who_is_folded_from_the_disk_hears_of_it(
         await asyncio.to_thread(other.enter_context, lent)
         monkeypatch.setattr(Inbox, "append", slow)
         assert await memory.submit(encoded(turn("e1")), WITHIN) == [Outcome("applied")]
-        assert not memory._waiting and not memory._waiting_records
+        assert not memory._posts._waiting and not memory._waiting_records
 
     run(tmp_path / "h", ask)
 
@@ -338,7 +354,7 @@ def test_who_is_folded_from_the_disk_hears_of_it(
 def test_law_7_what_was_read_is_bounded_in_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded, "CACHED_BYTES", 100_000)
+    monkeypatch.setattr(last_read, "CACHED_BYTES", 100_000)
 
     async def ask(memory: EmbeddedBackend) -> None:
         text = "x" * 20_000
@@ -350,9 +366,9 @@ def test_law_7_what_was_read_is_bounded_in_bytes(
             await asyncio.sleep(0.01)
         for number in (*range(20), 19, 0):
             assert await said(memory, f"s{number}") == [text]
-            held = [size for _, size in memory._read.values()]
-            assert sum(held) == memory._read_bytes <= 100_000
-        assert 1 < len(held) < 5 and "s0" in [key for _, _, key in memory._read]
+            held = [size for _, size in memory._read._found.values()]
+            assert sum(held) == memory._read._bytes <= 100_000
+        assert 1 < len(held) < 5 and "s0" in [key for _, _, key in memory._read._found]
 
     run(tmp_path / "h", ask)
 
@@ -383,7 +399,7 @@ def test_who_waits_hears_of_what_was_done_while_the_history_was_lent(tmp_path: P
     run(tmp_path / "h", ask)
 
 
-@pytest.mark.parametrize("where", [(locks, "is_taken"), (EmbeddedBackend, "_append")])
+@pytest.mark.parametrize("where", [(locks, "is_taken"), (PostedLog, "_append")])
 def test_a_thread_that_ends_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: tuple[Any, str]
 ) -> None:

@@ -9,9 +9,11 @@ from string import Formatter
 
 import httpx
 import pytest
+from starlette.requests import Request
 
 from streams.serving.http.keys import Role, changed, make
-from streams.serving.inspector import assets, catalogue
+from streams.serving.http.refusal import Refusal
+from streams.serving.inspector import assets, catalogue, page
 from streams.serving.inspector.catalogue import TEXTS, Texts
 from streams.serving.inspector.links import Links
 from streams.serving.inspector.text import Text
@@ -36,6 +38,23 @@ def sources() -> str:
     return "\n".join(
         one.read_text("utf-8") for one in found if not one.name.startswith("catalogue")
     )
+
+
+# --- templates ----------------------------------------------------------------------------------
+
+
+def test_who_has_seen_one_page_does_not_wait_for_the_templates_of_others() -> None:
+    page._templates.cache_clear()
+    page._compile_the_others.cache_clear()
+    scope = {
+        "type": "http", "method": "GET", "scheme": "http", "server": ("h", 80), "path": "/x",
+        "raw_path": b"/x", "query_string": b"", "headers": [], "state": {"caller": None},
+    }  # fmt: skip
+    page.refused(Request(scope), Refusal(404, "Not found", "no session of that id"))
+    page._compile_the_others().join(60)
+    compiled = page._templates().cache
+    assert compiled is not None
+    assert {view.template for view in VIEWS} <= {name for _, name in compiled}
 
 
 # --- texts --------------------------------------------------------------------------------------
@@ -131,6 +150,27 @@ def test_an_unknown_path_is_a_page_for_people_and_a_problem_for_programs(
         assert reply.headers["content-type"] == "application/problem+json"
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/sessions/nobody.json", 404), ("GET", "/states/nothing.json", 404),
+        ("GET", "/no/such.json", 404), ("GET", "/users/emma.json?max_tokens=many", 422),
+        ("GET", "/users/emma.json?as_of=soon", 422), ("GET", "/users/emma.json?mistake=1", 400),
+        ("GET", "/users/emma.json", 406), ("POST", "/index.json", 405), ("GET", "/index.json", 406),
+    ],
+)  # fmt: skip
+def test_the_address_of_json_answers_json_whatever_is_wrong(
+    api: httpx.Client, method: str, path: str, status: int
+) -> None:
+    """Also to a browser that takes nothing but pages."""
+    accept = "text/html" if status == 406 else "text/html,application/xhtml+xml,*/*;q=0.8"
+    for more in ({}, {"hx-request": "true"}):
+        reply = api.request(method, path, headers={**AS_PAGE, **OWN, "accept": accept, **more})
+        assert reply.status_code == status, reply.text
+        assert reply.headers["content-type"] == "application/problem+json"
+        assert reply.json()["status"] == status
+
+
 def test_an_inspector_that_is_turned_off_is_not_there(tmp_path: Path) -> None:
     with serving("--history", tmp_path / "h", "--no-inspector") as server:
         for path in ("/index.json", assets.address("inspector.css"), "/sign-in"):
@@ -188,12 +228,13 @@ def sign_in(client: httpx.Client, key: str, **more: str) -> httpx.Response:
 
 
 def test_who_has_not_signed_in_sees_nothing_but_the_way_in(stranger: httpx.Client) -> None:
-    for path in ("/", "/index.json", "/users/emma", "/no/such"):
+    for path in ("/", "/users/emma", "/no/such"):
         page = stranger.get(path, headers=AS_PAGE)
         assert page.status_code == 401 and 'type="password"' in page.text
         assert f'name="next" value="{path}"' in page.text
     for path in ("/index.json", "/users/emma.json", "/no/such"):
         assert stranger.get(path).headers["content-type"] == "application/problem+json"
+    assert stranger.get("/users/emma.json", headers=AS_PAGE).status_code == 401
     assert stranger.get("/").json()["service"] == "turnfold"
     assert stranger.get(assets.address("inspector.css")).status_code == 200
 

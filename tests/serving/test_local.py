@@ -421,6 +421,16 @@ def test_without_turnfold_uvx_runs_it_and_that_is_said(
     assert "uvx --from 'turnfold[serve]' turnfold runs it" in caplog.text
 
 
+def test_who_waits_for_a_slow_start_is_told_once_why(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(local_server, "TELL_AFTER", 0.05)
+    with caplog.at_level(logging.WARNING), Turnfold.local(folder) as memory:
+        assert memory.healthz().status == "ok"
+    assert caplog.text.count("still waiting for the server to start") == 1
+    assert str(folder / "_local" / "server.log") in caplog.text
+
+
 @pytest.mark.long
 def test_settings_for_other_servers_do_not_reach_this_one(
     folder: Path, monkeypatch: pytest.MonkeyPatch

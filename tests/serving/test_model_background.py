@@ -1,7 +1,6 @@
 """`serve --extractor llm`: the model works behind the answers, loses nothing and is never in the
 way of a turn."""
 
-import json
 import resource
 import signal
 import subprocess
@@ -17,7 +16,17 @@ import pytest
 from streams.errors import ConfigurationError
 from streams.files.access import erasing
 from tests.command import PROGRAM, environment, files_holding, rows, turn, turnfold
-from tests.llm.endpoint import LONG, Endpoint, Hang, Reply, Request, completion, error, model
+from tests.llm.endpoint import (
+    LONG,
+    Endpoint,
+    Hang,
+    Reply,
+    Request,
+    completion,
+    error,
+    model,
+    whole,
+)
 from tests.serving.serving import END_WITHIN, Server, url_of
 from tests.waiting import WITHIN, until
 
@@ -145,7 +154,7 @@ def test_an_endpoint_that_is_down_delays_and_is_visible(tmp_path: Path) -> None:
         def back(request: Request) -> Reply:
             update = {"kind": "fact", "body_text": "Lives in Porto, Portugal.",
                       "evidence_event_ids": ["e1"]}  # fmt: skip
-            return completion(json.dumps({"state_updates": [update]}))
+            return completion(whole(state_updates=[update]))
 
         asked.behave = back
         until(lambda: "Lives in Porto, Portugal." in states(server))
@@ -248,8 +257,8 @@ def test_without_settings_it_is_refused_or_said(tmp_path: Path, sticky: bool) ->
         done = turnfold("serve", "--history", history, "--extractor", "llm", "--port", "0")
         assert done.code == 3 and "TURNFOLD_LLM_BASE_URL" in done.err
         return
-    with Endpoint() as asked, serving(history, asked, "--extractor", "llm"):
-        pass
+    with Endpoint() as asked, serving(history, asked, "--extractor", "llm") as server:
+        server.until("/readyz", 200, WITHIN)  # before that it may end without having noted it
     from tests.serving.serving import serving as plain
 
     with plain("--history", history) as server:

@@ -3,17 +3,21 @@
 import asyncio
 from collections.abc import Sequence
 from time import monotonic, sleep, time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from aiokafka.structs import TopicPartition
+from msgspec.msgpack import encode
 
 from streams.folds.index import RUNS
 from streams.folds.outcome import Outcome
+from streams.folds.preferences import PREFERENCES
 from streams.kafka.agents.outcomes import OutcomeNote
 from streams.kafka.transport.changelog import AWAY, Replaced
 from streams.kafka.transport.marker import MARKER_KEY, Marker, Standing
 from streams.kafka.transport.rows import COOLED, WARM, MemoryRows
+from streams.kafka.transport.set_aside import Ahead
+from streams.pipeline.row_formats import Reached
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.replica_lane import ENDINGS, ReplicaLane
 
@@ -66,6 +70,30 @@ def test_rows_are_shown_with_their_marker_and_not_before(lane: ReplicaLane) -> N
     assert (seen(lane), seen(lane, "1")) == (b"a", b"b")
     read(lane, [row(5, b"B", b"i/1"), marker(6, 2)], 8)
     assert (seen(lane), seen(lane, "1")) == (b"A", b"B")
+
+
+def test_rows_that_a_worker_has_not_upgraded_yet_are_shown_as_it_will_upgrade_them() -> None:
+    old = ["id", "food", "like", "ramen", "confirmed", 0.9, None, [], 1_700_000_000_000_000]
+    lane = ReplicaLane(TopicPartition("changelog", 0), "users", MemoryRows(), Changes())
+    lane.progress.open(0, 0)
+    read(lane, [], 0)
+
+    def written(offset: int, reached: Reached, *users: str, row: list[Any]) -> list[Record]:
+        keys = [f"u\0default\0{user}\0p/id".encode() for user in users]
+        found = [Record(offset + n, key, encode(row)) for n, key in enumerate(keys)]
+        told = Marker({"turns": 1}, {"ends": {}}, "log", 4, reached).encode()
+        return [*found, Record(offset + len(keys), MARKER_KEY, told)]
+
+    def said(user: str) -> tuple[str, int]:
+        row = lane.entity("default", user)[PREFERENCES.key("id")]
+        return row.subject, row.said_at
+
+    read(lane, written(0, Reached(4), "anna", "ben", row=old), 4)
+    assert said("anna") == said("ben") == ("ramen", old[-1])
+    read(lane, written(4, Reached(5, "u\0default\0anna"), "anna", row=[*old, 7]), 7)
+    assert (said("anna"), said("ben")) == (("ramen", 7), ("ramen", old[-1]))
+    read(lane, written(7, Reached(5), "ben", row=[*old, 8]), 10)
+    assert (said("anna"), said("ben")) == (("ramen", 7), ("ramen", 8))
 
 
 def test_several_transactions_at_once(lane: ReplicaLane) -> None:
@@ -160,7 +188,7 @@ def test_what_records_ended_as(lane: ReplicaLane) -> None:
     ended.dead("turns", 4, "conflicting_duplicate", "e has other content")
     assert len(ended.runs["turns"]) == 2, "what lies side by side is one run"
     read(lane, [marker(0, 5, ends=ended.runs)], 2)
-    said = [lane.outcome("turns", offset) for offset in range(6)]
+    said = [lane.outcome("turns", offset, "default") for offset in range(6)]
     assert said == [
         Outcome("applied"),
         Outcome("duplicate"),
@@ -176,30 +204,55 @@ def test_no_ending_is_made_up(lane: ReplicaLane) -> None:
     restored = opened(0, 2)
     read(restored, [marker(0, 5)], 2)
     read(restored, [marker(2, 6)], 4)
-    assert restored.outcome("turns", 4) == Outcome("accepted")
-    assert restored.outcome("turns", 5) == Outcome("applied")
+    assert restored.outcome("turns", 4, "default") == Outcome("accepted")
+    assert restored.outcome("turns", 5, "default") == Outcome("applied")
 
     silent = Record(0, MARKER_KEY, Marker({"turns": 3}, {}, "log").encode())
     read(lane, [silent, marker(2, 4)], 4)
-    assert lane.outcome("turns", 2) == Outcome("accepted")
-    assert lane.outcome("turns", 3) == Outcome("applied")
+    assert lane.outcome("turns", 2, "default") == Outcome("accepted")
+    assert lane.outcome("turns", 3, "default") == Outcome("applied")
 
     last = 4 + ENDINGS
     read(lane, [marker(4, last + 1, ends={"turns": [[4, last, "duplicate"]]})], 6)
-    assert lane.outcome("turns", 4) == Outcome("accepted")
-    assert lane.outcome("turns", 5) == Outcome("duplicate")
-    assert lane.outcome("turns", last) == Outcome("duplicate")
+    assert lane.outcome("turns", 4, "default") == Outcome("accepted")
+    assert lane.outcome("turns", 5, "default") == Outcome("duplicate")
+    assert lane.outcome("turns", last, "default") == Outcome("duplicate")
+
+
+def test_a_tenant_that_is_behind_waits_and_others_do_not(lane: ReplicaLane) -> None:
+    """A worker has folded others' records up to 9, and of `noisy` those before 3."""
+    ahead = Ahead({"turns": 9}, {"noisy": {"turns": 3}}).to_note()
+
+    async def wait() -> None:
+        late, quiet = lane.passed("turns", 5, "noisy"), lane.passed("turns", 7, "quiet")
+        ended = OutcomeNote()
+        ended.duplicate("turns", 7)
+        read(lane, [marker(0, 2, **ahead, ends=ended.runs)], 2)
+        assert quiet.done() and not late.done()
+        assert lane.outcome("turns", 7, "quiet") == Outcome("duplicate")
+        assert lane.outcome("turns", 8, "quiet") == Outcome("applied")
+        assert lane.outcome("turns", 9, "quiet") == Outcome("accepted")
+        assert lane.outcome("turns", 2, "noisy") == Outcome("applied")
+        assert lane.outcome("turns", 5, "noisy") == Outcome("accepted")
+        assert (lane.shown_up_to.offsets, lane.whole_up_to.offsets) == ({"turns": 9}, {"turns": 2})
+        read(lane, [marker(2, 6, **ahead)], 4)
+        assert late.done() and lane.outcome("turns", 5, "noisy") == Outcome("applied")
+        assert lane.outcome("turns", 6, "noisy") == Outcome("accepted")
+        read(lane, [marker(4, 9)], 6)
+        assert lane.outcome("turns", 6, "noisy") == Outcome("applied")
+
+    asyncio.run(wait())
 
 
 def test_waits_for_the_marker_behind_a_record(lane: ReplicaLane) -> None:
     async def wait() -> None:
-        passed = lane.passed("turns", 3)
+        passed = lane.passed("turns", 3, "default")
         read(lane, [marker(0, 3)], 2)
         assert not passed.done()
         read(lane, [marker(2, 4)], 4)
         assert passed.done()
-        assert lane.passed("turns", 3).done()
-        assert not lane.passed("turns", 4).done()
+        assert lane.passed("turns", 3, "default").done()
+        assert not lane.passed("turns", 4, "default").done()
 
     asyncio.run(wait())
 

@@ -49,8 +49,8 @@ KEY = "Authorization"
 STREAM = "/v1/sessions/{session_id}/events"
 BY_ID = {"/v1/sessions/{session_id}", "/v1/users/{user_id}", "/v1/states/{state_id}/why"}
 OPEN = {"/healthz", "/readyz"}
-NOW = re.compile(r'"at":"[^"]*"')
-"""The time of the request, in a mood."""
+NOW = re.compile(r'"(exported_)?at":"[^"]*"')
+"""The time of the request, in a mood and an archive."""
 VARYING = {"date", "ratelimit", "content-length"}
 """Headers that differ between two replies that are the same."""
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.building import ROOT, run
-from tests.serving.front import fronting
+from tests.serving.front import breaking_off, fronting
 from tests.serving.serving import Server, serving
 
 SOURCE = ROOT / "clients" / "typescript"
@@ -59,10 +59,10 @@ def project(client: Path, packed: Path, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="module")
 def said(project: Path, sample: Server) -> dict[str, Any]:
-    with fronting(sample.url) as front:
+    with fronting(sample.url) as front, breaking_off(1_000) as broken_off:
         front.faults = [429, 0, 503, None, 0, 503]
         found: dict[str, Any] = json.loads(
-            run("node", "built/use_client.js", sample.url, front.url, folder=project)
+            run("node", "built/use_client.js", sample.url, front.url, broken_off, folder=project)
         )
         keys = [seen["idempotency-key"] for seen in front.seen]
         return found | {"attempts": [keys.count(key) for key in dict.fromkeys(keys)]}
@@ -166,6 +166,12 @@ def test_errors_say_what_is_wrong(said: dict[str, Any]) -> None:
     assert "no URL can hold the id" in said["dots"]
     assert said["nobody"] == "UnreachableError"
     assert said["bad"]["errors"][0]["field"] == "messages[0].content[0].type"
+
+
+def test_what_is_exported_comes_line_by_line(said: dict[str, Any]) -> None:
+    assert said["exported"][0] == "header" and said["exported"][-1] == "end"
+    assert said["exported"].count("record") >= 3
+    assert said["unknown"]["status"] == 404 and "not whole" in said["broken"]
 
 
 def test_messages_become_turns(said: dict[str, Any]) -> None:

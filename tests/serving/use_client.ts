@@ -5,7 +5,7 @@ import type { Recursion, Turn } from "turnfold-client";
 
 declare const process: { argv: string[]; stdout: { write(text: string): void } };
 
-const [url, behindFaults] = process.argv.slice(2) as [string, string];
+const [url, behindFaults, brokenOff] = process.argv.slice(2) as [string, string, string];
 const turnfold = new Turnfold(url);
 const user_id = "ts-user";
 const session_id = "ts/session 会话?#";
@@ -64,6 +64,9 @@ const asked = await turnfold.add({ ...chat, messages: new Set([question]) });
 const answered = await turnfold.add({ ...chat, messages: [answer], prefer: "wait=20" });
 const smell = { role: "user", content: [{ type: "smell" }] } as const;
 const bad = await caught(turnfold.add({ user_id, messages: [smell] }));
+const exported: string[] = [];
+for await (const line of turnfold.exportUser(user_id)) exported.push(JSON.parse(line).kind);
+const exportOf = async (client: Turnfold) => { for await (const _ of client.exportUser("ts-nobody")); };
 const nobody = new Turnfold("http://127.0.0.1:9", undefined, { retries: 0 });
 
 process.stdout.write(JSON.stringify({
@@ -86,5 +89,8 @@ process.stdout.write(JSON.stringify({
   asked: asked.turns.map((one) => one.status),
   answered: answered.turns.map((one) => one.status),
   bad,
+  exported,
+  unknown: await caught(exportOf(turnfold)),
+  broken: await caught(exportOf(new Turnfold(brokenOff))),
   ready: (await turnfold.readyz()).ready,
 }));

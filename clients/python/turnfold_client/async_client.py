@@ -328,6 +328,11 @@ class AsyncTurnfold(AsyncSender):
             ),
         )
 
+    def export_user(self, user_id: str) -> AsyncIterator[bytes]:
+        """Everything that is held of a user, as JSON lines. `turnfold import turnfold` reads them
+        on another server; the last line has the kind `end`."""
+        return self._lines(operations.export_user(user_id))
+
     async def states(
         self,
         user_id: str,

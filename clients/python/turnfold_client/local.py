@@ -34,6 +34,8 @@ MARKERS = ("turnfold.json", "turnstone.json")
 START_WITHIN = 300.0
 """Seconds until a server answers; `uvx` may have to download it first."""
 LOOK_EVERY = 0.02
+TELL_AFTER = 4.0
+"""Seconds until a log line tells who waits why; a start usually takes one."""
 LOG_CHARACTERS = 1000
 """Of the log's end, in an error."""
 OTHER_SERVERS = {
@@ -48,6 +50,11 @@ NO_FILE = {"TURNFOLD_CONFIG": ""}
 """Nor is a `turnfold.toml` in the current folder."""
 EXTRACTOR = "TURNFOLD_SERVE_EXTRACTOR"
 INSTALL = "pip install 'turnfold[serve]'"
+
+SLOW = (
+    "still waiting for the server to start. The first start after an installation takes longer, "
+    "up to a minute on a slow machine: Python compiles what it loads. The server's log: %s"
+)
 
 log = logging.getLogger(__name__)
 
@@ -166,17 +173,21 @@ class LocalServer:
 
     def _start(self) -> Address:
         child: int | None = None
+        tell_at = time.monotonic() + TELL_AFTER
         try:
             found = None
 
             def is_told() -> bool:
-                nonlocal child, found
+                nonlocal child, found, tell_at
                 found = self._told()
                 if found is None and self._is_vacant():
                     if child is None:
                         child = self._spawned()
                     elif not _runs(child):
                         raise LocalServerError(self._why())
+                if found is None and time.monotonic() >= tell_at:
+                    tell_at = float("inf")
+                    log.warning(SLOW, self._shared / "server.log")
                 return found is not None
 
             self._wait_for(is_told, "the server does not answer")

@@ -48,6 +48,11 @@ class Affect(Open):
     confidence: float = 0.5
 
 
+class Archive(RootModel[str]):
+    """JSON lines: a header, everything that is held of the user, and a line of the kind `end`
+    (docs/export.md). Without that line it broke off."""
+
+
 class ArtifactsMetadata(Open):
     """Where the session's files are stored."""
 
@@ -490,6 +495,7 @@ class PreferenceUpdate(Open):
     subject: Annotated[str, Field(min_length=1, max_length=512)]
     confidence: Confidence = 0.5
     note: Text | None = None
+    unchanged_since: Micros | None = None
     evidence_event_ids: Annotated[list[Id], Field(max_length=64)] = Field(default_factory=list)
     reason: Text = ""
 
@@ -503,6 +509,16 @@ class ProblemError(Closed):
     position: int | None = None
 
 
+class QuotaUsed(Closed):
+    """The tenant's quota of which nothing is left (docs/quotas.md)."""
+
+    tenant: str
+    limit: Literal["records", "bytes"]
+    per_second: int
+    remaining: int
+    retry_after: int
+
+
 class ProblemDocument(Closed):
     """A problem document (RFC 9457). docs/http.md explains each `type`."""
 
@@ -511,6 +527,7 @@ class ProblemDocument(Closed):
     status: int
     detail: str
     errors: list[ProblemError] | None = None
+    quota: QuotaUsed | None = None
 
 
 class Ready(Closed):
@@ -806,6 +823,7 @@ class StateUpdate(Open):
     valid_to: Micros | None = None
     entities: Annotated[list[Label], Field(max_length=64)] = Field(default_factory=list)
     evidence_event_ids: Annotated[list[Id], Field(max_length=64)] = Field(default_factory=list)
+    unchanged_since: Micros | None = None
     reason: Text = ""
 
 

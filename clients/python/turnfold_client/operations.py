@@ -7,7 +7,7 @@ from turnfold_client.calls import (
 )
 from turnfold_client.events import SessionEvent
 from turnfold_client.models import (
-    Accepted, ContextPack, DeadLetterWhole, DeadLetters, Erasure, EventStream, Health,
+    Accepted, Archive, ContextPack, DeadLetterWhole, DeadLetters, Erasure, EventStream, Health,
     MemorySummary, MessagesReply, MoodNow, NewMessages, Ready, RecordsReply, SearchPage,
     SessionContext, SessionDocument, SessionList, SessionMessages, SessionUpdate, State,
     StateCorrection, States, TaskDocument, Timeline, UserDocument, UserLearningProfile,
@@ -279,6 +279,11 @@ def context(
             "format": format,
         },
     )
+
+
+def export_user(user_id: str) -> Call[bytes]:
+    """GET /v1/users/{user_id}/export"""
+    return Call("GET", f"/v1/users/{in_path(user_id)}/export", {200: Archive})
 
 
 def states(

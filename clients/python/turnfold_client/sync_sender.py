@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import httpx
 
-from turnfold_client.calls import Attempts, Call, Page, in_path
+from turnfold_client.calls import Attempts, Call, Page
 from turnfold_client.errors import LocalServerError, ReplyError, StatusError
 from turnfold_client.events import Blocks, SessionEvent
 from turnfold_client.messages import AWAY, REFUSED, Messages, body, call
@@ -190,10 +190,8 @@ class Sender:
                     return sent.replied(call.reply(outcome))
                 time.sleep(wait)
 
-    def export_user(self, user_id: str) -> Iterator[bytes]:
-        """Everything that is held of a user, line by line: write them to a file, and `turnfold
-        import turnfold` reads it. Raises ReplyError where it breaks off: then it is not whole."""
-        call: Call[None] = Call("GET", f"/v1/users/{in_path(user_id)}/export", {200: None})
+    def _lines(self, call: Call[bytes]) -> Iterator[bytes]:
+        """An export, line by line. Raises ReplyError where it breaks off: it is not whole then."""
         attempts, timeout = Attempts(self._retries), httpx.Timeout(self._timeout, read=PIECE)
         line = b""
         while True:

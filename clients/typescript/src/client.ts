@@ -280,6 +280,18 @@ export class Turnfold extends Sender {
   }
 
   /**
+   * Everything that is held of a user, as JSON lines. `turnfold import turnfold` reads them on
+   * another server; the last line has the kind `end`.
+   */
+  exportUser(user_id: string): AsyncGenerator<string> {
+    return this.lines({
+      method: "GET",
+      path: `/v1/users/${inPath(user_id)}/export`,
+      gives: [200],
+    });
+  }
+
+  /**
    * A user's states that were true at `as_of`, as known at `known_at`; both default to now. An
    * unknown user has an empty list.
    */

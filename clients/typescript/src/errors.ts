@@ -2,6 +2,7 @@
  *
  *     ClientError
  *       + UnreachableError    no answer in time
+ *       + ReplyError          a reply that is not whole
  *       + StatusError         a problem document (RFC 9457): `status`, `problem`
  */
 
@@ -15,6 +16,11 @@ export class ClientError extends Error {
 /** No answer; `cause` is fetch's own error. */
 export class UnreachableError extends ClientError {
   override name = "UnreachableError";
+}
+
+/** A reply that is not what the server sends. */
+export class ReplyError extends ClientError {
+  override name = "ReplyError";
 }
 
 /** A problem that the server reports. */

@@ -1,6 +1,6 @@
 /** Sends calls with `fetch`, retries them, reads pages and event streams. */
 
-import { StatusError, UnreachableError } from "./errors.js";
+import { ReplyError, StatusError, UnreachableError } from "./errors.js";
 import type {
   Message, MessagesReply, NewMessages, Recursion, SessionDocument, Signal, ToolResult, Turn, WritePlan,
 } from "./types.js";
@@ -51,6 +51,8 @@ const FIRST_WAIT = 100;
 const LONGEST_WAIT = 30_000;
 /** Milliseconds without a byte after which a stream is broken; the server writes every 15 s. */
 const SILENCE = 45_000;
+/** Milliseconds without a byte after which an export is broken; the server gives up after 60 s. */
+const PIECE = 90_000;
 
 export class Sender {
   readonly #url: string;
@@ -123,6 +125,29 @@ export class Sender {
         ending.abort();
       }
       await sleep(retry);
+    }
+  }
+
+  /** An export, line by line. Throws ReplyError where it breaks off: it is not whole then. */
+  protected async *lines(call: Call): AsyncGenerator<string> {
+    const ending = new AbortController();
+    const unanswered = setTimeout(() => ending.abort(), PIECE);
+    let rest = "";
+    let line = "";
+    try {
+      const response = await this.#answer(this.#request(call), call.gives, ending.signal);
+      clearTimeout(unanswered);
+      for await (const text of texts(response, ending, PIECE)) {
+        const whole = (rest + text).split("\n");
+        rest = whole.pop() ?? "";
+        for (line of whole) yield line;
+      }
+    } finally {
+      clearTimeout(unanswered);
+      ending.abort();
+    }
+    if (!line.startsWith('{"kind":"end",')) {
+      throw new ReplyError("the export broke off; what came is not whole");
     }
   }
 
@@ -199,16 +224,27 @@ async function* blocks(
   response: Response,
   ending: AbortController,
 ): AsyncGenerator<Map<string, string>> {
+  let rest = "";
+  for await (const text of texts(response, ending, SILENCE)) {
+    const parts = (rest + text).split("\n\n");
+    rest = parts.pop() ?? "";
+    for (const part of parts) yield new Map(part.split("\n").map(field));
+  }
+}
+
+/** A body's text, until it ends, breaks off or falls silent for so many milliseconds. */
+async function* texts(
+  response: Response,
+  ending: AbortController,
+  longest: number,
+): AsyncGenerator<string> {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
   for (;;) {
-    const silence = setTimeout(() => ending.abort(), SILENCE);
+    const silence = setTimeout(() => ending.abort(), longest);
     const { done, value } = await reader.read().catch(() => ({ done: true, value: "" }));
     clearTimeout(silence);
     if (done) return;
-    const parts = (text + value).split("\n\n");
-    text = parts.pop() ?? "";
-    for (const part of parts) yield new Map(part.split("\n").map(field));
+    yield value!;
   }
 }
 

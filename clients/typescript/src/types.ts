@@ -35,6 +35,12 @@ export interface Affect {
   [more: string]: unknown;
 }
 
+/**
+ * JSON lines: a header, everything that is held of the user, and a line of the kind `end`
+ * (docs/export.md). Without that line it broke off.
+ */
+export type Archive = string;
+
 /** Where the session's files are stored. */
 export interface ArtifactsMetadata {
   /** Root folder of the session's files. */
@@ -675,6 +681,8 @@ export interface PreferenceUpdate {
   confidence?: number;
   /** A remark, such as the user's sentence. */
   note?: string | null;
+  /** Change nothing if the preference was updated after this time. */
+  unchanged_since?: string | null;
   /** Events that it rests on; the plan's own event is added. */
   evidence_event_ids?: Array<string>;
   /** Why, for `why`. Default: the extractor's name. */
@@ -694,6 +702,8 @@ export interface ProblemDocument {
   detail: string;
   /** The faults one by one, if there are several or a field is at fault. */
   errors?: Array<ProblemError> | null;
+  /** Of `/problems/over-quota`: the tenant, the limit and what is left. */
+  quota?: QuotaUsed | null;
 }
 
 /** One fault: the field, the reason, and for several records the record's position, from 1. */
@@ -704,6 +714,20 @@ export interface ProblemError {
   reason: string;
   /** Of several records: which one, from 1; else null. */
   position?: number | null;
+}
+
+/** The tenant's quota of which nothing is left (docs/quotas.md). */
+export interface QuotaUsed {
+  /** The tenant. */
+  tenant: string;
+  /** Which limit. */
+  limit: "records" | "bytes";
+  /** How much the tenant may write per second. */
+  per_second: number;
+  /** How much is left; below 0: what the last request took beyond the limit. */
+  remaining: number;
+  /** Seconds until something is left. */
+  retry_after: number;
 }
 
 /**
@@ -1181,6 +1205,8 @@ export interface StateUpdate {
   entities?: Array<string>;
   /** Events that it rests on; the plan's own event is added. */
   evidence_event_ids?: Array<string>;
+  /** Change nothing if the version was updated after this time. Not for moods. */
+  unchanged_since?: string | null;
   /** Why, for `why`. Default: the extractor's name. */
   reason?: string;
   [more: string]: unknown;

@@ -7,9 +7,9 @@ both.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
+from sinks.locations import Location
 from streams.apps.erasures import Erasures
 from streams.errors import TurnfoldError
 from streams.folds.outcome import Outcome
@@ -53,7 +53,9 @@ Prepare = Callable[[Live], Awaitable[None]]
 class Backend(Protocol):
     """One tier's committed memory. Methods are called on the event loop's thread."""
 
-    history: Path | None
+    @property
+    def history(self) -> Location | None: ...
+
     """The history's folder; None: there is no history here."""
 
     preparing: list[Prepare]

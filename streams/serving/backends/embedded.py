@@ -7,11 +7,9 @@ copy of rows that are folded and not yet there; both belong to the event loop al
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,9 +17,9 @@ from sinks import locks
 from sinks.root import open_root
 from streams.apps.erasures import Erasures
 from streams.errors import ConfigurationError
-from streams.files.inbox import FOLDER, Group, NoRoom
+from streams.files.inbox import FOLDER, Group
 from streams.files.store import Store
-from streams.folds.outcome import ACCEPTED, Outcome
+from streams.folds.outcome import Outcome
 from streams.folds.rows import Input
 from streams.folds.rules import Rules
 from streams.observing.readiness import Readiness
@@ -30,8 +28,10 @@ from streams.pipeline.ports import StoreError
 from streams.serving.backends.backend import Busy, Found, NotReady, Prepare, Table
 from streams.serving.backends.changes import Changes, Where
 from streams.serving.backends.ingest import FAILED, IngestThread
+from streams.serving.backends.last_read import LastRead
 from streams.serving.backends.live import NO_HISTORY, UNREADABLE, Live, promoted
 from streams.serving.backends.observed import FoldCounts, Observed
+from streams.serving.backends.posted import Posted, PostedLog
 
 if TYPE_CHECKING:
     from streams.llm.background import Background
@@ -41,50 +41,10 @@ log = logging.getLogger(__name__)
 
 WAITING_RECORDS = 20_000
 WAITING_BYTES = 64_000_000
-GROUP_RECORDS = 4_000
-"""Of one write to the log."""
-GATHER = 0.005
-"""Seconds from one write to the log to the next: what is posted meanwhile goes together, and costs
-one wait for the disk and one turn of each thread. Not after a write of one request: who posts alone
-does not wait."""
-CACHED = 4_096
-"""Sessions and users read last."""
-CACHED_BYTES = 32_000_000
-"""All of them, as they are on disk; decoded they take some five times as much."""
-LARGE_BYTES = 100_000
-"""A larger one is read again each time."""
 LOOK_EVERY = 0.02
 """Seconds between two looks at whether rows are written."""
 LOOP_WITHIN = 5.0
 """Seconds in which the event loop lets go of a store that is about to be closed."""
-
-
-class _Posted:
-    """Records of one request, and what they ended as so far."""
-
-    def __init__(
-        self,
-        records: list[bytes],
-        read: Sequence[Input | None] | None,
-        loop: asyncio.AbstractEventLoop,
-    ) -> None:
-        self.records = records
-        self.read = read
-        self.bytes = sum(map(len, records))
-        self.outcomes = [ACCEPTED] * len(records)
-        self.left = len(records)
-        self.logged = False
-        self.done: asyncio.Future[None] = loop.create_future()
-        self.done.add_done_callback(asyncio.Future.exception)  # its sender may be gone
-
-    def end(self, error: Exception | None = None) -> None:
-        """Its sender hears, if it is still there."""
-        if self.done.done():
-            return
-        if error is None:
-            self.done.set_result(None)
-        else:
-            self.done.set_exception(error)
 
 
 class EmbeddedBackend:
@@ -117,7 +77,7 @@ class EmbeddedBackend:
         self._counts = FoldCounts()
         self._folder = IngestThread(self._root, self, extractor, retention)
         self._model = model
-        self._posts: SimpleQueue[_Posted | None] = SimpleQueue()
+        self._posts = PostedLog(self._root, self._folder, self._refused)
         self._held = ExitStack()
         self._threads: list[Thread] = []
         self._failed: asyncio.Future[BaseException]
@@ -125,16 +85,11 @@ class EmbeddedBackend:
         self._live = NO_HISTORY
         self._why = "the history is being opened"
         self._closing = False
-        self._crowded = float("-inf")  # when several requests were last written together
-        self._full = False
-        self._waiting: dict[int, tuple[_Posted, int]] = {}  # offset -> its place in a request
         self._waiting_records = self._waiting_bytes = 0
         self._folded: dict[Where, tuple[Found, int]] = {}  # rows not on disk yet, and their batch
         self._batch = 0
         self._since = 0  # the first batch since the store was closed
-        # those on disk, and their sizes; read last, stands last
-        self._read: dict[Where, tuple[Found, int]] = {}
-        self._read_bytes = 0
+        self._read = LastRead()  # on disk
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
@@ -157,7 +112,7 @@ class EmbeddedBackend:
         try:
             self._start("fold", lambda: self._folder.fold(hear))
             await started
-            self._start("log", self._log)
+            self._start("log", self._posts.run)
             self._erasing.start()
             self._ask_model()
         except BaseException:
@@ -226,19 +181,12 @@ class EmbeddedBackend:
         folded = self._folded.get(where)
         if folded is not None:
             return folded[0]
-        read = self._unread(where)
+        read = self._read.get(where)
         if read is None:
             entity = self._committed(where)
-            size = entity.encoded_size()
-            found = Found(entity, self._live.rules)
-            if size > LARGE_BYTES:
-                return found
-            while len(self._read) >= CACHED or self._read_bytes + size > CACHED_BYTES:
-                self._unread(next(iter(self._read)))
-            read = found, size
-        self._read[where] = read
-        self._read_bytes += read[1]
-        return read[0]
+            read = Found(entity, self._live.rules)
+            self._read.put(where, read, entity.encoded_size())
+        return read
 
     def _committed(self, where: Where) -> Entity:
         """As it is on disk. Raises NotReady."""
@@ -250,17 +198,6 @@ class EmbeddedBackend:
             log.error("%s", error)
             raise NotReady(FAILED) from None
 
-    def _unread(self, where: Where) -> tuple[Found, int] | None:
-        """Takes one out of those that were read."""
-        read = self._read.pop(where, None)
-        if read is not None:
-            self._read_bytes -= read[1]
-        return read
-
-    def _read_none(self) -> None:
-        self._read.clear()
-        self._read_bytes = 0
-
     async def submit(
         self, records: Sequence[bytes], within: float, read: Sequence[Input | None] | None = None
     ) -> list[Outcome]:
@@ -268,7 +205,7 @@ class EmbeddedBackend:
             raise NotReady("the server is about to end")
         if not records:
             return []
-        posted = _Posted([_in_a_line(record) for record in records], read, self._loop)
+        posted = Posted(records, read, self._loop)
         if self._waiting_records and (
             self._waiting_records + len(records) > WAITING_RECORDS
             or self._waiting_bytes + posted.bytes > WAITING_BYTES
@@ -316,66 +253,10 @@ class EmbeddedBackend:
         about = f"ready; {self.model.about}" if self.model else "ready"
         return Readiness(self._store is not None, about if self._store else self._why)
 
-    # --- the log's thread -----------------------------------------------------------------------
-
-    def _log(self) -> None:
-        """Writes what has gathered; while that is under way the next posts gather."""
-        while True:
-            gathered, ended = self._gather()
-            if gathered:
-                self._append(gathered)
-            if ended:
-                return
-
-    def _gather(self) -> tuple[list[_Posted], bool]:
-        """What was posted, at least one; whether that was all there will be."""
-        gathered: list[_Posted] = []
-        posted = self._posts.get()
-        if (pause := self._crowded + GATHER - time.monotonic()) > 0:
-            time.sleep(pause)
-        records = 0
-        while posted is not None:
-            gathered.append(posted)
-            records += len(posted.records)
-            if records >= GROUP_RECORDS:
-                return gathered, False
-            try:
-                posted = self._posts.get_nowait()
-            except Empty:
-                return gathered, False
-        return gathered, True
-
-    def _append(self, gathered: list[_Posted]) -> None:
-        inbox = self._folder.inbox
-        assert inbox is not None, "made before this thread was started"
-        read = _read(gathered)  # what can fail does so before anything is on disk
-        first = offset = inbox.end + 1  # no other thread appends
-        for posted in gathered:  # before: the folding thread may find it on disk at once
-            for place in range(len(posted.records)):
-                self._waiting[offset] = (posted, place)
-                offset += 1
-        try:
-            group = inbox.append([record for posted in gathered for record in posted.records])
-        except Exception as error:
-            for waiting in range(first, offset):
-                del self._waiting[waiting]
-            if isinstance(error, NoRoom):
-                if not self._full:
-                    log.warning("%s: %s", self._root / FOLDER, error)
-                self._full = True
-            else:
-                log.exception("%s: nothing can be taken", self._root)
-            for posted in gathered:
-                self._call(self._gone, len(posted.records), posted.bytes)
-                self._call(posted.end, error)
-            return
-        if self._full:
-            log.warning("%s: takes records again", self._root / FOLDER)
-            self._full = False
-        for posted in gathered:
-            posted.logged = True
-        self._folder.groups.put(group._replace(read=read))
-        self._crowded = time.monotonic() if len(gathered) > 1 else float("-inf")
+    def _refused(self, posted: Posted, error: Exception) -> None:
+        """The log's thread could not write a request."""
+        self._call(self._gone, len(posted.records), posted.bytes)
+        self._call(posted.end, error)
 
     # --- what the folding thread tells ----------------------------------------------------------
 
@@ -387,7 +268,7 @@ class EmbeddedBackend:
             if live != self._live:
                 self._live = live
             # after an error others may have written: what is not shown again since is on disk
-            self._read_none()
+            self._read.clear()
             for where in [at for at, (_, batch) in self._folded.items() if batch < self._since]:
                 del self._folded[where]
             self.changes.tell(self.changes.awaited())
@@ -403,7 +284,7 @@ class EmbeddedBackend:
             self._since = self._batch
             if lent:  # it may be another generation that comes back
                 self._folded.clear()
-                self._read_none()
+                self._read.clear()
             gone.set()
 
         self._call(let_go)
@@ -412,21 +293,12 @@ class EmbeddedBackend:
     def folded(
         self, group: Group, outcomes: Sequence[Outcome], changed: list[Entity], rules: Rules
     ) -> None:
-        ended = []
         self._counts.add(group.first, outcomes)
-        for offset, outcome in enumerate(outcomes, group.first):
-            posted, place = self._waiting.pop(offset, (None, 0))
-            if posted is None:
-                continue
-            posted.outcomes[place] = outcome
-            posted.left -= 1
-            if not posted.left:
-                ended.append(posted)
-        self._call(self._show, changed, rules, ended)
+        self._call(self._show, changed, rules, self._posts.end(group, outcomes))
 
-    def _show(self, changed: list[Entity], rules: Rules, ended: list[_Posted]) -> None:
+    def _show(self, changed: list[Entity], rules: Rules, ended: list[Posted]) -> None:
         for entity in changed:
-            self._unread(entity.where)
+            self._read.drop(entity.where)
             self._folded[entity.where] = (Found(entity, rules), self._batch)
         for posted in ended:
             self._gone(len(posted.records), posted.bytes)
@@ -449,16 +321,3 @@ class EmbeddedBackend:
                 del self._folded[where]
 
         self._call(drop)
-
-
-def _read(gathered: Sequence[_Posted]) -> list[Input | None]:
-    """What the records say, as far as it is known."""
-    found: list[Input | None] = []
-    for posted in gathered:
-        found += posted.read or [None] * len(posted.records)
-    return found
-
-
-def _in_a_line(record: bytes) -> bytes:
-    """Between the tokens of JSON a line feed is a blank; within them there is none."""
-    return record.replace(b"\n", b" ") if b"\n" in record else record

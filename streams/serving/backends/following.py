@@ -14,9 +14,11 @@ from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
+from streams.kafka.client import denials
 from streams.kafka.client.aiokafka_internals import Client
 from streams.kafka.client.topics import refuse_under_way
 from streams.kafka.transport.changelog import Replaced
+from streams.kafka.transport.disk_rows import Damaged, Taken
 from streams.kafka.transport.follower import Follower
 from streams.kafka.transport.layout import Layout
 from streams.observing.logs import OF_BROKER
@@ -25,6 +27,8 @@ from streams.serving.backends.replica_lane import ReplicaLane
 log = logging.getLogger(__name__)
 
 NO_TOPIC = "no topic"
+ON_DISK = "rows on disk cannot be used; the server's log says why"
+"""Without their path: anybody may ask what a server waits for."""
 
 RETRIED = (KafkaError, OSError, TimeoutError)
 BACKOFF, MAX_BACKOFF = 0.2, 2.0
@@ -41,8 +45,8 @@ class Absent(Exception):  # noqa: N818 - what it is
 
 class Following:
     """`topics` are the changelogs of `group`, `sources` what its workers read; `made` makes the
-    lanes, once it is known how many there are of each. `why` says what it waits for while it does
-    not follow."""
+    lane of a changelog's partition, once it is known how many there are of each. `why` says what it
+    waits for while it does not follow."""
 
     def __init__(
         self,
@@ -50,7 +54,7 @@ class Following:
         group: str,
         topics: Iterable[str],
         sources: Iterable[str],
-        made: Callable[[int], Iterable[ReplicaLane]],
+        made: Callable[[TopicPartition, int], ReplicaLane],
     ) -> None:
         self.lanes: dict[TopicPartition, ReplicaLane] = {}
         self.partitions = 0
@@ -65,19 +69,23 @@ class Following:
 
         Raises:
             ConfigurationError: there are more partitions or fewer than there were: an answer would
-                be looked for in the wrong table.
+                be looked for in the wrong table; or the broker's ACLs do not let us read.
+            StoreError: rows cannot be written to disk, most likely for want of room.
         """
-        backoff = BACKOFF
+        backoff, told = BACKOFF, ""
         while True:
             began = monotonic()
             try:
                 await self._follow()
             except (*RETRIED, Absent) as error:
+                if (refused := denials.of(error)) is not None:
+                    raise refused from error
                 backoff = BACKOFF if monotonic() - began > MAX_BACKOFF else backoff
-                if (why := str(error) or repr(error)) != self.why:
+                if (why := str(error) or repr(error)) != told or not self.why:
                     level = logging.WARNING if isinstance(error, Absent) else logging.ERROR
                     log.log(level, "changelogs: %s; tries again", why, extra=OF_BROKER)
-                self.why = why
+                told = why
+                self.why = ON_DISK if isinstance(error, Damaged | Taken) else why
             await asyncio.sleep(backoff)
             backoff = min(2 * backoff, MAX_BACKOFF)
 
@@ -85,6 +93,8 @@ class Following:
         try:
             async with Follower(self._connection, RECORDS) as follower:
                 await self._know(follower.client)
+                for lane in self.lanes.values():
+                    lane.reopen()
                 await self._take(follower)
         except Replaced as error:
             log.error("%s, partition %d: %s: its rows are read anew", *error.at, error.why)
@@ -125,5 +135,8 @@ class Following:
             missing = ", ".join(topic for topic in self._topics if not counts[topic])
             raise Absent(f"{NO_TOPIC} {missing} yet: start a worker, or give its --app-id")
         if not self.partitions:
-            self.lanes = {lane.at: lane for lane in self._made(count)}
+            for at in (TopicPartition(topic, n) for topic in self._topics for n in range(count)):
+                if at not in self.lanes:  # one that was made before the next could not be opened
+                    self.lanes[at] = self._made(at, count)
+                    await asyncio.sleep(0)  # on disk it takes some milliseconds
             self.partitions = count

@@ -117,7 +117,7 @@ class IngestThread:
         self._committing = 0
         self._last_commit = 0.0
         self._next_look = 0.0
-        self._said = ""
+        self._trouble = ""
         self._asked = False
         self._shown = 0
         self._again: dict[Where, Entity] = {}
@@ -152,9 +152,9 @@ class IngestThread:
                 self._told.closed(FAILED, lent=isinstance(error, ConfigurationError))
                 if not isinstance(error, TurnfoldError | HistoryError):
                     log.exception("%s: folding failed; trying again", self.root)
-                elif (why := trouble(error) or str(error)) != self._said:
+                elif (why := trouble(error) or str(error)) != self._trouble:
                     log.warning("%s; trying again, and says so once", error)
-                    self._said = why
+                    self._trouble = why
                 self._pause(AGAIN)
             if self._is_asked():
                 self._told.closed(LENT, lent=True)  # after an error it was kept to be read
@@ -195,9 +195,9 @@ class IngestThread:
                     self._take(runner, group)
                 self._told.opened(runner.store)
                 ready()
-                if self._said:
-                    log.warning("%s: goes on", self.root)
-                    self._said = ""
+                if self._trouble:
+                    log.warning("%s: the history is back; memory is served again", self.root)
+                    self._trouble = ""
                 self._go_on(runner)
             self._committed(self._at)
         except BaseException:

@@ -7,6 +7,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from sinks.generation import FOLDER, ROOT, Stamp, find_tables, names, pointer, stamp
+from sinks.locations import Location
 from sinks.root import HistoryError, is_marked
 from streams.errors import TurnfoldError
 from streams.files.manifest import rules_of
@@ -28,7 +29,7 @@ class Live(NamedTuple):
     """
 
     name: str | None
-    tables: Path | None
+    tables: Location | None
     at_any_rate: bool
     rules: Rules
 
@@ -36,7 +37,7 @@ class Live(NamedTuple):
 NO_HISTORY = Live(None, None, False, Rules())
 
 
-def promoted(root: Path) -> Live:
+def promoted(root: Location) -> Live:
     """The generation that the history's pointer names, checked to be there. A history that nobody
     has written yet has the generation `root`.
 
@@ -46,7 +47,7 @@ def promoted(root: Path) -> Live:
     return _checked(root, Live(at.current, _tables(root, at.current), at.behind, Rules()))
 
 
-def pinned(root: Path | None, app_id: str) -> Live | None:
+def pinned(root: Location | None, app_id: str) -> Live | None:
     """The generation that an app id names by itself (`APP.NAME`); None where it names none."""
     if root is None:
         return None
@@ -57,21 +58,21 @@ def pinned(root: Path | None, app_id: str) -> Live | None:
     return _checked(root, Live(name, _tables(root, name), False, Rules()))
 
 
-def _tables(root: Path, name: str) -> Path:
+def _tables(root: Location, name: str) -> Location:
     return root / FOLDER / name  # of `root`, too: it is no word for the live one then
 
 
-def _checked(root: Path, live: Live) -> Live:
+def _checked(root: Location, live: Live) -> Live:
     if live.name != ROOT or is_marked(root):
         return live._replace(rules=rules_of(_folder(live)))
     return live
 
 
-def _folder(live: Live) -> Path:
+def _folder(live: Live) -> Location:
     """Raises HistoryError where the generation is not there."""
     assert live.tables is not None
     folder = find_tables(live.tables)
-    if not os.access(folder, os.R_OK | os.X_OK):
+    if isinstance(folder, Path) and not os.access(folder, os.R_OK | os.X_OK):
         raise HistoryError(f"{folder}: cannot be read by this process")
     return folder
 
@@ -85,9 +86,10 @@ def check_readable(live: Live) -> None:
 class Pointer:
     """A history's pointer, followed at once: for a reader that needs nothing else to be ready. A
     promoted generation that cannot be read is reported in the log, and the one before continues
-    answering."""
+    answering. In an object store a look takes a request, so there `follow` is called instead, now
+    and then and in a thread."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Location) -> None:
         """Raises HistoryError, ConfigurationError."""
         self._root = root
         self._stamp: Stamp = stamp(root)
@@ -98,13 +100,18 @@ class Pointer:
 
     def look(self) -> Live:
         """The generation to answer from now: one `stat`, unless it changed."""
+        if isinstance(self._root, Path):
+            self.follow()
+        return self._live
+
+    def follow(self) -> None:
+        """Looks, and goes over. Raises StoreError where the store does not answer."""
         now = stamp(self._root)
         if now != self._stamp or (self.why and monotonic() >= self._again):
             self._stamp = now
-            self._follow()
-        return self._live
+            self._go_over()
 
-    def _follow(self) -> None:
+    def _go_over(self) -> None:
         try:
             found = promoted(self._root)
         except UNREADABLE as error:

@@ -13,21 +13,26 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import _duckdb
 
 from schemas.base import SECOND
 from sinks.freshness import unread
 from sinks.generation import Stamp, find_tables, stamp
+from sinks.locations import Location
+from sinks.root import HistoryError
 from streams.files.stored_records import SAID
 from streams.serving.backends.backend import Prepare
 from streams.serving.backends.live import AGAIN, UNREADABLE, Live, promoted
 from streams.serving.backends.replica_tables import ReplicaTables
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 LOOK_SECONDS = 0.1
+IN_STORE_SECONDS = 2.0
+"""In an object store, where each look is a request."""
 CLOSE_SECONDS = 2.0
 """A generation that has what was shown so long ago is close enough to be waited for."""
 STILL_SECONDS = 4.0
@@ -57,13 +62,13 @@ class Answering(Protocol):
 class Promotion:
     """Follows a history's pointer. `about` says in words what is waited for, without paths."""
 
-    def __init__(self, root: Path, answering: Answering) -> None:
+    def __init__(self, root: Location, answering: Answering) -> None:
         self._root = root
         self._answering = answering
         self._wanted = answering.tables.live
         self._unreadable = False
         self._step = ""
-        self._told = float("-inf")
+        self._told = self._stamped = float("-inf")
 
     @property
     def awaited(self) -> str | None:
@@ -84,11 +89,11 @@ class Promotion:
         looked = float("-inf")
         try:
             while True:
-                found = stamp(self._root)
+                found = await self._stamp(seen)
                 if found != seen or (self._unreadable and monotonic() - looked > AGAIN):
                     seen, looked = found, monotonic()
                     before = self._wanted.name
-                    self._look()
+                    await self._asked(self._look)
                     if self._wanted.name != before:
                         await _ended(going)
                         going = None
@@ -100,6 +105,20 @@ class Promotion:
                 await asyncio.sleep(LOOK_SECONDS)
         finally:
             await _ended(going)
+
+    async def _stamp(self, seen: Stamp | None) -> Stamp | None:
+        """Of a store that does not answer now: that which was seen."""
+        if not isinstance(self._root, Path) and monotonic() - self._stamped < IN_STORE_SECONDS:
+            return seen
+        self._stamped = monotonic()
+        try:
+            return await self._asked(lambda: stamp(self._root))
+        except HistoryError:
+            return seen
+
+    async def _asked(self, ask: Callable[[], T]) -> T:
+        """A store may be slow, so it is asked in a thread."""
+        return ask() if isinstance(self._root, Path) else await asyncio.to_thread(ask)
 
     def _look(self) -> None:
         """Reads the pointer. One that cannot be read, or names what cannot be, changes nothing."""
@@ -187,7 +206,7 @@ class Promotion:
             return False
         return not lacks
 
-    def _is_written(self, tables: Path) -> bool:
+    def _is_written(self, tables: Location) -> bool:
         try:
             find_tables(tables)
         except UNREADABLE:

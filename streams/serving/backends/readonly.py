@@ -14,6 +14,8 @@ from typing import Self
 import _duckdb
 
 from sinks.generation import find_tables, stamp
+from sinks.history import table_names
+from sinks.locations import Location
 from sinks.root import HistoryError, find_root
 from streams.apps.erasures import Erasures
 from streams.errors import TurnfoldError
@@ -30,6 +32,8 @@ from streams.serving.backends.tenant_queue import TenantQueue
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
+FOLLOW_SECONDS = 2.0
+"""In an object store, where each look for what is live is a request."""
 AT_ONCE = 3
 WAITING = 32
 """Questions of a tenant that may wait for one of those under way to end."""
@@ -38,10 +42,10 @@ WAITING = 32
 class HistoryBackend:
     """Implements `streams.serving.backends.backend.Backend`, but takes no records."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Location) -> None:
         """Raises HistoryError, ConfigurationError where there is no history to be read."""
         self._root = find_root(root)
-        self.history: Path | None = self._root
+        self.history: Location | None = self._root
         self.changes = Changes()
         self.erasures: Erasures | None = None
         self.preparing: list[Prepare] = []
@@ -50,11 +54,21 @@ class HistoryBackend:
         self._turns = TenantQueue(AT_ONCE, WAITING)
 
     async def __aenter__(self) -> Self:
-        self._watching = asyncio.create_task(self._watch())
+        parts = [self._watch()]
+        if not isinstance(self._root, Path):  # in a folder each question looks by itself
+            parts.append(self._follow())
+        self._tasks = [asyncio.create_task(part) for part in parts]
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._watching.cancel()
+        for task in self._tasks:
+            task.cancel()
+
+    async def _follow(self) -> None:
+        while True:
+            await asyncio.sleep(FOLLOW_SECONDS)
+            with suppress(HistoryError):  # the store: what is asked of it now is told that
+                await asyncio.to_thread(self._pointer.follow)
 
     @property
     def live(self) -> Live:
@@ -63,17 +77,21 @@ class HistoryBackend:
 
     async def _watch(self) -> None:
         """A commit says not whose rows it changed: all who wait look again."""
-        known = self._commits()
+        known: list[int] = []
         while True:
             await asyncio.sleep(LOOK_SECONDS)
+            if not self.changes.awaited():
+                continue
             with suppress(HistoryError, OSError):  # who asks is told
-                found, known = known, self._commits()
+                found, known = known, await asyncio.to_thread(self._commits)
                 if found != known:
                     self.changes.tell(self.changes.awaited())
 
     def _commits(self) -> list[int]:
         """Changes when the live generation does, or one of its tables."""
         folder = find_tables(self.live.tables or self._root)
+        if not isinstance(folder, Path):
+            return [len((folder / name / "_delta_log").sizes()) for name in table_names()]
         logs = folder.glob("*/_delta_log")
         return [*stamp(self._root), *sorted(log.stat().st_mtime_ns for log in logs)]
 
@@ -106,7 +124,7 @@ class HistoryBackend:
         return Observed("history")
 
     async def failed(self) -> BaseException:
-        return await ended_of([self._watching])
+        return await ended_of(self._tasks)
 
     def readiness(self) -> Readiness:
         about = "ready to read; sinks write this history"

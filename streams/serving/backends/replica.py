@@ -8,15 +8,15 @@ Beside a history it answers from the promoted generation (`streams.serving.backe
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from time import monotonic
 from typing import NamedTuple, Self
 
 from aiokafka.structs import TopicPartition
 
 from sinks.generation import ROOT
+from sinks.locations import Location
 from streams.apps.erasures import Erasures
 from streams.errors import ConfigurationError
 from streams.folds.outcome import WITHHELD, Outcome
@@ -24,13 +24,14 @@ from streams.folds.rows import Input
 from streams.kafka.agents.routing import route, route_of
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.transport.layout import check
-from streams.kafka.transport.rows import MemoryRows, RowStore
+from streams.kafka.transport.set_aside import tenant_of
 from streams.observing.readiness import Readiness
 from streams.serving.backends.backend import Busy, Found, NotReady, Prepare, Table
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.live import NO_HISTORY, Live, check_readable, pinned, promoted
 from streams.serving.backends.observed import Observed
 from streams.serving.backends.promotion import Promotion
+from streams.serving.backends.replica_store import MemoryStore, ReplicaStore
 from streams.serving.backends.replica_tables import TABLES, ReplicaTables
 from streams.serving.backends.writing import Message, NotAppended, Writing
 
@@ -55,15 +56,15 @@ class ReplicaBackend:
     generation's are named by `APP.NAME`. Given whole, as `APP.NAME`, that generation answers
     whatever is promoted.
 
-    `rows` makes where a lane's rows lie, by the changelog's name and partition.
+    `store`: where the rows lie; in memory by default.
     """
 
     def __init__(
         self,
         kafka: KafkaSettings,
         app_id: str,
-        history: Path | None = None,
-        rows: Callable[[str], RowStore] = lambda lane: MemoryRows(),
+        history: Location | None = None,
+        store: ReplicaStore | None = None,
     ) -> None:
         """Raises HistoryError, ConfigurationError where the history's pointer cannot be read."""
         self.history = history
@@ -72,7 +73,7 @@ class ReplicaBackend:
         self.preparing: list[Prepare] = []
         self._kafka = kafka
         self._app_id = app_id
-        self._rows = rows
+        self._store: ReplicaStore = store or MemoryStore()
         self._waiting = self._waiting_bytes = 0  # records
         self._tasks: list[asyncio.Task[None]] = []
         self._failed: BaseException | None = None
@@ -88,14 +89,15 @@ class ReplicaBackend:
         """Begins to restore, and does not wait for it.
 
         Raises:
-            ConfigurationError: the broker refuses us, or the topics have not as many partitions as
-                the tables were folded with.
+            ConfigurationError: the broker refuses us, the topics have not as many partitions as the
+                tables were folded with, or the store is another server's.
             Unreachable: no broker answers.
         """
         await check(self._kafka, self.tables.group, None)
+        await self._store.take(self._kafka, self._app_id)
         self._failure: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
         self.tables.start(self.ended)
-        parts = [self._writing.run()]
+        parts = [self._writing.run(), self._store.run()]
         if self._promotion is not None:
             parts.append(self._promotion.run())
         for part in parts:
@@ -109,6 +111,7 @@ class ReplicaBackend:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.tables.close()
+        self._store.release()
 
     def ended(self, task: "asyncio.Task[None]") -> None:
         """A part that runs for ever has ended."""
@@ -136,7 +139,7 @@ class ReplicaBackend:
         group = self._app_id
         if self._pinned is None and live.name not in (None, ROOT):
             group = f"{group}.{live.name}"
-        return ReplicaTables(self._connection, group, live, self.changes, self._rows)
+        return ReplicaTables(self._connection, group, live, self.changes, self._store)
 
     _made = tables_of
 
@@ -215,7 +218,7 @@ class ReplicaBackend:
                 tables = await self._passed(sent, offsets, within)
             for (place, table, message), offset in zip(sent, offsets, strict=True):
                 lane = tables.lane_at(table, message.to.partition)
-                outcomes[place] = lane.outcome(message.to.topic, offset)
+                outcomes[place] = lane.outcome(message.to.topic, offset, tenant_of(message.key))
         return outcomes
 
     async def _passed(
@@ -223,15 +226,16 @@ class ReplicaBackend:
     ) -> ReplicaTables:
         """Waits until all are folded and in the rows, or so many seconds are over. The tables that
         say so: where another generation goes live meanwhile, it is asked again."""
-        last: defaultdict[tuple[Table, TopicPartition], int] = defaultdict(int)
+        last: defaultdict[tuple[Table, TopicPartition, str], int] = defaultdict(int)
         for (_, table, message), offset in zip(sent, offsets, strict=True):
-            last[table, message.to] = max(last[table, message.to], offset)
+            where = (table, message.to, tenant_of(message.key))
+            last[where] = max(last[where], offset)
         deadline = monotonic() + within
         while True:
             tables = self._tables
             waits = [
-                tables.lane_at(table, to.partition).passed(to.topic, offset)
-                for (table, to), offset in last.items()
+                tables.lane_at(table, to.partition).passed(to.topic, offset, tenant)
+                for (table, to, tenant), offset in last.items()
             ]
             try:
                 await asyncio.wait(waits, timeout=max(0.0, deadline - monotonic()))

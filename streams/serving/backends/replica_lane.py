@@ -4,8 +4,10 @@ restoring ── all of it is read ──> ready ── another changelog in its
 """
 
 import asyncio
+import logging
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from time import time
 from typing import Any, NamedTuple
 
 from aiokafka.structs import TopicPartition
@@ -17,13 +19,20 @@ from streams.kafka.transport.changelog import Chunk, Progress
 from streams.kafka.transport.marker import Marker
 from streams.kafka.transport.rows import Row, RowStore
 from streams.pipeline.entity import Entity
-from streams.serving.backends.backend import Table
+from streams.pipeline.ports import StoreError
+from streams.pipeline.row_formats import upgraded
+from streams.serving.backends.backend import NotReady, Table
 from streams.serving.backends.changes import Changes, Where
+
+log = logging.getLogger(__name__)
 
 ENDINGS = 20_000
 """Records whose ending is remembered that were not applied: somebody may be about to ask."""
 COMPACTED = 60.0
 """Seconds without the changelog after which compaction may have swallowed markers unseen."""
+NOTED_EVERY = 600.0
+"""Seconds after which a store on disk notes that nothing new has come: a lane in which nobody
+speaks was not away."""
 
 
 class Position(NamedTuple):
@@ -48,16 +57,38 @@ class ReplicaLane:
         self._outcomes: OrderedDict[tuple[str, int], Outcome] = OrderedDict()
         self._told_from: dict[str, int] = {}
         self._unbroken = False  # every marker since the one before was seen
-        self._waiting: defaultdict[str, dict[asyncio.Future[None], int]] = defaultdict(dict)
+        self._lost: OSError | StoreError | None = None  # its rows, when they were read
+        self._waiting: defaultdict[str, dict[asyncio.Future[None], tuple[int, str]]] = defaultdict(
+            dict
+        )
 
     # --- the changelog ----------------------------------------------------------------------------
 
+    def reopen(self) -> None:
+        """Opens the rows if a fault has closed them, and goes by where they stand.
+
+        Raises:
+            StoreError, OSError: as `RowStore.open`.
+        """
+        self._lost = None
+        if (found := self.rows.open()) is not None:
+            self._begin(Progress(self.at, found))
+
     def take(self, chunk: Chunk) -> None:
-        """What was read of the changelog: whole transactions, once it is ready."""
+        """What was read of the changelog: whole transactions, once it is ready.
+
+        Raises:
+            StoreError: the rows cannot be written, most likely for want of room.
+            OSError: they are closed; `reopen` makes them anew if need be.
+        """
+        if self._lost is not None:
+            raise self._lost
         if COMPACTED < chunk.away < float("inf"):
             self._unbroken = False
         if chunk.rows or chunk.markers:
             self._put(chunk.rows)
+            self.rows.commit(self.progress.standing)
+        elif self.ready and self._is_long_quiet():
             self.rows.commit(self.progress.standing)
         for _, marker in chunk.markers:
             self._remember(marker)
@@ -74,6 +105,10 @@ class ReplicaLane:
             for key, _ in rows:
                 self._entities.pop(key.rpartition(b"\0")[0], None)
 
+    def _is_long_quiet(self) -> bool:
+        written = self.progress.standing.written  # 0 where rows are in memory
+        return 0 < written < time() - NOTED_EVERY and self.progress.age < COMPACTED
+
     def _changed(self, rows: Sequence[Row]) -> Iterator[Where]:
         for where in {key.rpartition(b"\0")[0] for key, _ in rows}:
             parts = where.decode(errors="replace").split("\0")
@@ -83,7 +118,10 @@ class ReplicaLane:
     def forget(self) -> None:
         """All again, from the changelog's beginning."""
         self.rows.clear()
-        self.progress = Progress(self.at)
+        self._begin(Progress(self.at))
+
+    def _begin(self, progress: Progress) -> None:
+        self.progress = progress
         self.ready = self._unbroken = False
         self._entities.clear()
         self._outcomes.clear()
@@ -91,9 +129,15 @@ class ReplicaLane:
 
     @property
     def shown_up_to(self) -> Position:
-        """What is in the rows, as their newest marker says."""
+        """What is in the rows, as their newest marker says: nothing is beyond it."""
         marker = self.progress.standing.marker
-        return Position(marker.offsets, marker.note.get("hops", {})) if marker else NOWHERE
+        return Position(_reached(marker), marker.note.get("hops", {})) if marker else NOWHERE
+
+    @property
+    def whole_up_to(self) -> Position:
+        """The same, of which nothing is missing: a tenant that is behind lacks what comes after."""
+        marker = self.progress.standing.marker
+        return self.shown_up_to._replace(offsets=marker.offsets) if marker else NOWHERE
 
     @property
     def note(self) -> Mapping[str, Any]:
@@ -110,11 +154,17 @@ class ReplicaLane:
         return noted_rules.of_note(marker.note if marker else {})
 
     def entity(self, tenant: str, key: str) -> Entity:
-        """The committed rows of one session or user; nobody changes them any more."""
+        """The committed rows of one session or user; nobody changes them any more.
+
+        Raises NotReady for rows on disk that cannot be read.
+        """
         where = f"{self.table[0]}\0{tenant}\0{key}".encode()
         entity = self._entities.get(where)
         if entity is None:
-            entity = Entity(self.table, tenant, key, self.rows.read(where))
+            rows, marker = self._read(where), self.progress.standing.marker
+            if rows and marker is not None and not marker.reached.is_current:
+                rows = upgraded(self.table, rows, marker.reached.of(where))
+            entity = Entity(self.table, tenant, key, rows)
             self._entities[where] = entity
             if len(self._entities) > self.rows.entities:
                 self._entities.popitem(last=False)
@@ -122,11 +172,19 @@ class ReplicaLane:
             self._entities.move_to_end(where)
         return entity
 
+    def _read(self, where: bytes) -> dict[str, bytes]:
+        try:
+            return self.rows.read(where)
+        except (OSError, StoreError) as error:
+            log.error("%s, partition %d: its rows cannot be read: %s", *self.at, error)
+            self.ready, self._lost = False, type(error)(str(error))  # without its frames
+            raise NotReady(f"{self.table}: rows that were on disk are read again") from None
+
     # --- what records end as ----------------------------------------------------------------------
 
     def _remember(self, marker: Marker) -> None:
         if not self._unbroken or outcomes.NOTED not in marker.note:
-            self._told_from = dict(marker.offsets)
+            self._told_from = dict(_reached(marker))
             self._outcomes.clear()
             self._unbroken = self.ready
             return
@@ -136,25 +194,26 @@ class ReplicaLane:
             (topic, offset), _ = self._outcomes.popitem(last=False)
             self._told_from[topic] = max(self._told_from.get(topic, 0), offset + 1)
 
-    def _next(self, topic: str) -> int:
+    def _has(self, topic: str, offset: int, tenant: str) -> bool:
         marker = self.progress.standing.marker
-        return marker.offsets.get(topic, 0) if marker else 0
+        return marker is not None and marker.has(topic, offset, tenant)
 
-    def passed(self, topic: str, offset: int) -> "asyncio.Future[None]":
-        """Done when the record is folded and in the rows; who does not wait any more cancels it."""
+    def passed(self, topic: str, offset: int, tenant: str) -> "asyncio.Future[None]":
+        """Done when a tenant's record is folded and in the rows; who does not wait any more cancels
+        it."""
         passed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if self._next(topic) > offset:
+        if self._has(topic, offset, tenant):
             passed.set_result(None)
             return passed
         waiting = self._waiting[topic]
-        waiting[passed] = offset
+        waiting[passed] = (offset, tenant)
         passed.add_done_callback(waiting.pop)
         return passed
 
     def _wake(self, marker: Marker) -> None:
-        for topic, following in marker.offsets.items():
-            for passed, offset in self._waiting[topic].items():
-                if offset < following and not passed.done():
+        for topic in marker.offsets:
+            for passed, record in self._waiting[topic].items():
+                if marker.has(topic, *record) and not passed.done():
                     passed.set_result(None)
 
     def let_go(self) -> None:
@@ -164,11 +223,17 @@ class ReplicaLane:
                 if not passed.done():
                     passed.set_result(None)
 
-    def outcome(self, topic: str, offset: int) -> Outcome:
-        """What a record ended as, which stands in the log for good."""
-        if offset >= self._next(topic) or offset < self._told_from.get(topic, 0):
+    def outcome(self, topic: str, offset: int, tenant: str) -> Outcome:
+        """What a tenant's record ended as, which stands in the log for good."""
+        if not self._has(topic, offset, tenant) or offset < self._told_from.get(topic, 0):
             return ACCEPTED
         return self._outcomes.get((topic, offset), APPLIED)
+
+
+def _reached(marker: Marker) -> Mapping[str, int]:
+    """The offsets before which records may be folded."""
+    ahead = marker.ahead
+    return marker.offsets if ahead is None else ahead.offsets
 
 
 NOWHERE = Position({}, {})

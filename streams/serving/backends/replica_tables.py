@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any
 
@@ -11,7 +11,6 @@ from aiokafka.structs import TopicPartition
 from streams import topology
 from streams.kafka.client.names import changelog_name
 from streams.kafka.client.partitions import partition_of
-from streams.kafka.transport.rows import RowStore
 from streams.observing.readiness import Readiness
 from streams.serving.backends.backend import Found, NotReady, Table
 from streams.serving.backends.changes import Changes
@@ -19,6 +18,7 @@ from streams.serving.backends.following import Following
 from streams.serving.backends.live import Live
 from streams.serving.backends.observed import Observed, by_agent
 from streams.serving.backends.replica_lane import Position, ReplicaLane
+from streams.serving.backends.replica_store import ReplicaStore
 
 log = logging.getLogger(__name__)
 
@@ -48,14 +48,14 @@ class ReplicaTables:
         group: str,
         live: Live,
         changes: Changes,
-        rows: Callable[[str], RowStore],
+        store: ReplicaStore,
     ) -> None:
         self.live = live
         self._changes = changes
-        self._rows = rows
+        self._store = store
         self._topics = {table: changelog_name(group, agent) for table, agent in AGENTS.items()}
         self.group = group
-        self._following = Following(connection, group, self._topics.values(), TABLES, self._lanes)
+        self._following = Following(connection, group, self._topics.values(), TABLES, self._lane)
         self._task: asyncio.Task[None] | None = None
         self._ended: Callable[[asyncio.Task[None]], None] = lambda task: None
 
@@ -84,12 +84,12 @@ class ReplicaTables:
         await self.halt()
         for lane in self._following.lanes.values():
             lane.rows.close()
+        self._store.leave(self.group)
 
-    def _lanes(self, partitions: int) -> Iterator[ReplicaLane]:
-        for table, topic in self._topics.items():
-            for number in range(partitions):
-                rows = self._rows(f"{topic}-{number}")
-                yield ReplicaLane(TopicPartition(topic, number), table, rows, self._changes)
+    def _lane(self, at: TopicPartition, partitions: int) -> ReplicaLane:
+        table = next(table for table, topic in self._topics.items() if topic == at.topic)
+        rows = self._store.rows(self.group, at, partitions)
+        return ReplicaLane(at, table, rows, self._changes)
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -173,7 +173,7 @@ class ReplicaTables:
 
     def _at(self, table: Table, partition: int) -> Position:
         lane = self._following.lanes.get(TopicPartition(self._topics[table], partition))
-        return lane.shown_up_to if lane else Position({}, {})
+        return lane.whole_up_to if lane else Position({}, {})
 
     async def reaches(self, shown: Shown, within: float) -> bool:
         """Whether all that was shown elsewhere is in here before so many seconds are over."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
+from streams.kafka.client import denials
 from streams.kafka.client.aiokafka_internals import KafkaProducer
 from streams.observing.logs import OF_BROKER
 from streams.observing.traces import Headers, outgoing
@@ -94,7 +95,8 @@ class Writing:
             async with asyncio.timeout(APPEND_WITHIN):
                 found = await self._append([messages for messages, _ in asked])
         except (KafkaError, OSError, TimeoutError) as error:
-            log.error("records were not acknowledged: %r", error, extra=OF_BROKER)
+            why = denials.of(error) or repr(error)
+            log.error("records were not acknowledged: %s", why, extra=OF_BROKER)
             _refuse(asked, _why(error))
             await self._close()
             return

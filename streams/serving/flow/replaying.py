@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sinks.locations import Location
 from streams import event_loop
 from streams.errors import DataRefused, Unreachable
 from streams.serving.backends.backend import NotReady
@@ -23,7 +23,7 @@ SENT = "sent"
 RECENTLY = "recently"
 ENDINGS = (
     SENT, RECENTLY, "replays", "of_a_generation", "other_reason", "refused_again",
-    "bytes_not_kept", "too_large", "withheld",
+    "bytes_not_kept", "needs_mapping", "too_large", "withheld",
 )  # fmt: skip
 """What a replay ends as; all but the first: nothing was sent, and why."""
 
@@ -43,7 +43,7 @@ class Replays:
         """
         from streams.kafka.tools.dead_letters import of_history
 
-        def letters(root: Path) -> "list[Letter]":
+        def letters(root: Location) -> "list[Letter]":
             known = of_history(root, tenant, place)
             if place not in (one.place for one in known):
                 raise DataRefused(f"no dead letter {place}")

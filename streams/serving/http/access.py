@@ -20,6 +20,8 @@ from streams.serving.http.keys import ALL, Caller, Keys, Role
 from streams.serving.http.refusal import Header, Refusal
 
 START = "/"
+TWIN = ".json"
+"""Ends the path of a page's answer as JSON."""
 OPEN = frozenset({START, "/healthz", "/readyz", "/openapi.json"})
 """Paths that need no key: nothing of anybody is in them. (At `/` a program gets where the API
 begins; the page that a browser gets needs one.)"""
@@ -245,8 +247,8 @@ def _secured(headers: list[Header]) -> list[Header]:
 
 def asks_for_a_page(scope: Scope) -> bool:
     """Whether a person's browser asks for what the inspector shows: by the address bar or a link,
-    or for a part of a page."""
-    if scope["path"].startswith(API):
+    or for a part of a page. The address of JSON is answered with JSON, whatever was wrong."""
+    if scope["path"].startswith(API) or (scope.get("raw_path") or b"").endswith(TWIN.encode()):
         return False
     takes = b",".join(_values(scope, b"accept"))
     return b"text/html" in takes or bool(_values(scope, b"hx-request"))

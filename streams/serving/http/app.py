@@ -16,13 +16,12 @@ from streams.observing import traces
 from streams.serving.backends.backend import Backend
 from streams.serving.flow.replaying import Replays
 from streams.serving.flow.sampler import Sampler
-from streams.serving.http import routes_archive
 from streams.serving.http.access import LOCAL
 from streams.serving.http.endpoints import ENDPOINTS
 from streams.serving.http.events import SessionEventStreams
 from streams.serving.http.keys import Keys
 from streams.serving.http.limits import Bounds, guarded
-from streams.serving.http.route import Route as ApiRoute
+from streams.serving.http.quotas import TenantQuotas
 from streams.serving.http.route import Router, Serving
 from streams.serving.http.routes_health import index, metrics, openapi_json
 from streams.serving.http.sessions import Sessions
@@ -43,6 +42,7 @@ def create_app(
     keys: Keys | None = None,
     *,
     bounds: Bounds | None = None,
+    quotas: TenantQuotas | None = None,
     within: float = WITHIN,
     page: int = PAGE,
     records: int = RECORDS,
@@ -52,7 +52,8 @@ def create_app(
     metrics_from: tuple[str, ...] = (),
 ) -> FastAPI:
     """The API over a backend that the caller has entered. Without `keys` every client on this
-    machine has full access. `inspected`: with the inspector's pages.
+    machine has full access. `quotas`: how much tenants may write; default: anything. `inspected`:
+    with the inspector's pages.
 
     `within`: seconds a write waits to be applied. `page`: most entries of a list. `records`: most
     records of a request. `mcp_forget`: agents have the tool that erases. `metrics_from`: where
@@ -86,14 +87,11 @@ def create_app(
     )
     kafka: Any = getattr(backend, "kafka", None)
     app.state.serving = Serving(
-        backend, past, streams, Sent(), Sessions(), within, page, records, flow,
-        None if kafka is None else Replays(kafka),
+        backend, past, streams, Sent(), quotas or TenantQuotas(), Sessions(), within, page, records,
+        flow, None if kafka is None else Replays(kafka),
     )  # fmt: skip
     app.router.routes += [endpoint.route() for endpoint in ENDPOINTS]
     app.router.routes += [Route("/openapi.json", openapi_json), Route("/metrics", metrics)]
-    app.router.routes.append(
-        ApiRoute("/v1/users/{user_id}/export", routes_archive.export, include_in_schema=False)
-    )
     app.router.routes += pages.routes() if pages else [Route("/", index)]
     asked = Router(app.router)
     tools = McpEndpoint(asked, forget=mcp_forget) if mcp_is_installed() else None

@@ -14,10 +14,10 @@ from streams.folds import affect, documents, learner, memory, preferences, state
 from streams.folds.expiry import expire
 from streams.folds.ids import short_hash
 from streams.folds.index import find_id
+from streams.folds.revised_kinds import REVISED_KINDS
 from streams.folds.rows import Rows
 from streams.folds.rules import Rules
 from streams.folds.session_state import HEADER
-from streams.kinds import REVISED_KINDS
 
 Json = dict[str, Any]
 

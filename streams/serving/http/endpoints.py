@@ -14,6 +14,7 @@ from schemas.messages import MessagesReply, NewMessages, SessionMessages
 from schemas.session import SessionContext, SessionDocument
 from schemas.task import TaskDocument
 from streams.serving.http import (
+    routes_archive,
     routes_context,
     routes_erasure,
     routes_health,
@@ -158,6 +159,10 @@ ENDPOINTS = (
     Endpoint(
         "GET", "/v1/users/{user_id}/context", routes_context.context, "users",
         {200: ContextPack}, also=(422, 429, 503),
+    ),
+    Endpoint(
+        "GET", "/v1/users/{user_id}/export", routes_archive.export_user, "users",
+        {200: http.Archive}, also=THEN,
     ),
     Endpoint(
         "GET", "/v1/users/{user_id}/states", routes_reading.states, "users",

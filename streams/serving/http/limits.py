@@ -6,13 +6,12 @@ from typing import NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from streams.quota import BURST_SECONDS
 from streams.serving.http.access import LOCAL, Access, Pages
 from streams.serving.http.bodies import Bodies
 from streams.serving.http.keys import Caller, Keys
 from streams.serving.http.refusal import Header, Refusal
 
-BURST_SECONDS = 2
-"""A bucket holds what flows into it in this time."""
 STREAMS = "/events"
 """How the paths of event streams end."""
 AGAIN: Header = (b"retry-after", b"10")
@@ -55,13 +54,18 @@ class Rate:
         return int((self._room - (full_at - now)) / self._interval + 1e-6), 0.0
 
     def headers(self, name: bytes, left: int, wait: float) -> list[Header]:
-        """`RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10)."""
+        """What is said of the limit after `take`."""
         until = max(1, -int(-wait // 1)) if wait else BURST_SECONDS
-        policy = b'"%s";q=%d;w=%d' % (name, self._quota, BURST_SECONDS)
-        return [
-            (b"ratelimit-policy", policy),
-            (b"ratelimit", b'"%s";r=%d;t=%d' % (name, left, until)),
-        ]
+        return rate_headers(name, self._quota, left, until)
+
+
+def rate_headers(name: bytes, whole: int, left: int, until: int) -> list[Header]:
+    """`RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10): how much there
+    is in `BURST_SECONDS`, how much is left, and in how many seconds there is more."""
+    return [
+        (b"ratelimit-policy", b'"%s";q=%d;w=%d' % (name, whole, BURST_SECONDS)),
+        (b"ratelimit", b'"%s";r=%d;t=%d' % (name, left, until)),
+    ]
 
 
 class Limits:

@@ -1,6 +1,7 @@
 """A server of one account's programs: `serve --local` (docs/serving_history.md).
 
-What they share lies in the history's folder, below `_local`, for this account alone:
+What they share lies in the history's folder, below `_local`, or, if that is an object store, in a
+folder of this machine; for this account alone:
 
     held         each program has it locked, shared; the server ends when nobody does
     server.json  the server has it locked while it runs; it says the address and the key
@@ -10,6 +11,7 @@ The system takes a lock back from a process that is killed, so nothing here can 
 """
 
 import fcntl
+import hashlib
 import json
 import os
 import signal
@@ -20,6 +22,7 @@ from types import TracebackType
 from typing import Self
 
 from sinks import locks
+from sinks.locations import Location
 from sinks.root import LOCAL, check_root
 from streams.errors import ConfigurationError, UsageError
 from streams.serving.http import access
@@ -36,14 +39,14 @@ class LocalServer:
     host = "127.0.0.1"
     port = 0
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Location) -> None:
         """Raises HistoryError where the folder is none for a history."""
-        self._folder = check_root(root) / LOCAL
+        self._folder = place_of(check_root(root))
         self.keys = self._folder / KEYS
 
     @classmethod
-    def over(cls, history: Path | None, *given: object) -> Self:
-        """Of a history's folder. Raises UsageError without one, or where an option is given that
+    def over(cls, history: Location | None, *given: object) -> Self:
+        """Of a history. Raises UsageError without one, or where an option is given that
         a local server has a value of its own for."""
         if history is None or any(one is not None for one in given):
             raise UsageError(
@@ -87,6 +90,14 @@ class LocalServer:
         """A program that comes while the server ends waits for the lock, and starts another."""
         fcntl.flock(self._held, fcntl.LOCK_EX)
         os.kill(os.getpid(), signal.SIGTERM)
+
+
+def place_of(root: Location) -> Path:
+    """Where the files lie that programs share."""
+    if isinstance(root, Path):
+        return root / LOCAL
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "turnfold" / "local" / hashlib.sha256(str(root).encode()).hexdigest()[:32]
 
 
 def _check_is_ours(folder: Path) -> None:

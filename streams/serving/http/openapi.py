@@ -11,7 +11,7 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from schemas.base import JsonObject
 from schemas.export import Schema
-from schemas.http import EventStream, ProblemDocument
+from schemas.http import Archive, EventStream, ProblemDocument
 from streams import __version__
 from streams.kinds import MODELS
 from streams.serving.http.access import OPEN
@@ -36,6 +36,8 @@ HEADERS_READ = {
     "/v1/sessions/{session_id}/events": {"Last-Event-ID": "The id of the last event seen."},
 }
 
+STREAMED: dict[type[BaseModel] | None, str] = {EventStream: "text/event-stream", Archive: NDJSON[0]}
+"""Media types of the replies that are no JSON document."""
 SCHEMAS: dict[str, JsonObject] = {"Idempotency-Key": {"type": "string", "pattern": KEY}}
 """Of headers that are not any text."""
 ONE_OF_BOTH = {"/memory/summary": ("session_id", "user_id")}
@@ -140,7 +142,7 @@ def _one_of(parameters: list[JsonObject], names: tuple[str, ...]) -> list[JsonOb
 def _responses(endpoint: Endpoint, refs: dict[Model, JsonObject]) -> JsonObject:
     made: JsonObject = {}
     for status, model in endpoint.gives.items():
-        kind = "text/event-stream" if model is EventStream else JSON
+        kind = STREAMED.get(model, JSON)
         content = {kind: {"schema": refs[model, "serialization"]}} if model else None
         made[str(status)] = _response(status, content)
     problem = {MEDIA_TYPE: {"schema": refs[ProblemDocument, "serialization"]}}

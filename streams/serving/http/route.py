@@ -33,6 +33,7 @@ from streams.serving.flow.sampler import Sampler
 from streams.serving.http.access import OPEN, READING
 from streams.serving.http.events import SessionEventStreams
 from streams.serving.http.problems import KNOWN, Fault, Problem, invalid, not_found, problem_of
+from streams.serving.http.quotas import TenantQuotas
 from streams.serving.http.refusal import Header, Refusal
 from streams.serving.http.sessions import Sessions
 from streams.serving.http.submitting import IdempotencyCache
@@ -82,6 +83,7 @@ class Serving(NamedTuple):
     past: HistoryQueries
     streams: SessionEventStreams
     keys: IdempotencyCache
+    quotas: TenantQuotas
     sessions: Sessions
     within: float
     page: int

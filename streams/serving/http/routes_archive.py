@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from threading import BoundedSemaphore
 
 import _duckdb
@@ -11,6 +10,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Message, Send
 
 from sinks import history
+from sinks.locations import Location
 from sinks.root import HistoryError
 from streams.serving.backends.backend import Busy
 from streams.serving.http.problems import Problem, no_history, not_found, retry_after
@@ -31,8 +31,9 @@ bounded."""
 _room = BoundedSemaphore(AT_ONCE)
 
 
-async def export(request: Request, user_id: UserInPath) -> Response:
-    """Everything that the history holds of a user, as `turnfold export` writes it."""
+async def export_user(request: Request, user_id: UserInPath) -> Response:
+    """Everything that is held of a user, as JSON lines. `turnfold import turnfold` reads them on
+    another server; the last line has the kind `end`."""
     tables = serving(request).backend.live.tables
     if tables is None:
         raise no_history("export")
@@ -85,7 +86,7 @@ async def _next(pieces: Iterator[bytes], watch: Watch) -> bytes | None:
         history.WATCH.reset(token)
 
 
-def _pieces(tables: Path, tenant: str, user_id: str) -> Iterator[bytes]:
+def _pieces(tables: Location, tenant: str, user_id: str) -> Iterator[bytes]:
     """Has its room until it ends, or is dropped. Raises Busy, TimeoutError."""
     from streams.apps.archive import export as lines_of  # not needed before
 

@@ -111,7 +111,7 @@ async def _write(
             return await _document(here, table, tenant, owner)
         line = here.keys.first((table, tenant, owner, signal_id), line)
     within = request_headers.preference(request, here.within).wait
-    (result,) = await submitting.submit(here.backend, tenant, [line], within)
+    (result,) = await submitting.submit(here.backend, here.quotas, tenant, [line], within)
     if result.ending in ("refused", "dead", "withheld"):
         here.keys.drop((table, tenant, owner, signal_id))
     submitting.check_written(result, "signal_id")

@@ -25,6 +25,7 @@ from streams.pipeline.plain import TENANT
 from streams.serving.backends.backend import Busy
 from streams.serving.http import kept_messages, message_bodies, request_headers, submitting
 from streams.serving.http.problems import Fault, Problem, invalid
+from streams.serving.http.quotas import OverQuota
 from streams.serving.http.route import Serving, encode, reply, serving, tenant_of
 
 ORDER = ("withheld", "accepted", "applied", "duplicate")
@@ -86,6 +87,7 @@ async def post_messages(request: Request) -> Response:
     if withheld.in_headers(request.headers.items()) or withheld.is_said(raw):
         return reply(_told(_Plan(b"", session_id, [], [], [], [], {}), [], {"withheld": 1}))
     said = msgspec.json.encode(msgspec.json.decode(raw), order="sorted")
+    here.quotas.check(tenant)
     digest = blake2b(said, digest_size=16).digest()
     asked = _Asked(here, tenant, body, messages, key, digest, session_id, now)
     async with here.sessions.of(tenant, session_id):
@@ -219,8 +221,10 @@ async def _submit(asked: _Asked, plan: _Plan, wait: float) -> list[submitting.Re
     if plan.is_old:
         return [submitting.Result(at, "duplicate") for at in range(1, len(plan.lines) + 1)]
     try:
-        results = await submitting.submit(here.backend, tenant, plan.lines, wait, all_or_none=True)
-    except (Busy, NoRoom):  # nothing of it was taken
+        results = await submitting.submit(
+            here.backend, here.quotas, tenant, plan.lines, wait, all_or_none=True
+        )
+    except (Busy, NoRoom, OverQuota):  # nothing of it was taken
         here.keys.drop(_cache_key(asked))
         raise
     faults = [

@@ -1,6 +1,5 @@
 """`/v1`: documents as they are now, out of the tier's rows; and the past, out of the history."""
 
-import pathlib
 import time
 from base64 import b64encode
 from typing import Annotated, Any
@@ -14,6 +13,7 @@ from schemas.dead_letters import Reason
 from schemas.faults import list_of
 from schemas.http import Moment, Since, StateThen
 from schemas.time import format_time, parse_time
+from sinks.locations import Location
 from streams import listing, reading
 from streams.apps.metrics import SEARCH_SECONDS
 from streams.dates.period import PATTERN, parse_period
@@ -212,7 +212,7 @@ async def why(
     the text of its evidence events. A cited turn that changed nothing has none."""
     here, tenant = serving(request), tenant_of(request)
 
-    def revisions(root: pathlib.Path) -> list[dict[str, Any]]:
+    def revisions(root: Location) -> list[dict[str, Any]]:
         try:
             return listing.why(root, tenant, state_id)
         except listing.ChangedNothing:

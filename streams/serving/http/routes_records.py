@@ -49,7 +49,7 @@ async def post_records(request: Request) -> Response:
     if key is not None:
         records = await _keyed(records, tenant, key)
     asked = request_headers.preference(request, here.within)
-    results = await submitting.submit(here.backend, tenant, records, asked.wait)
+    results = await submitting.submit(here.backend, here.quotas, tenant, records, asked.wait)
     if len(records) == 1 and isinstance(records[0], bytes) and media_type(request) == JSON:
         _check_json(records[0], results[0])
     status = submitting.status_of(results)

@@ -121,7 +121,7 @@ async def _written(request: Request, user_id: str, state_id: str, update: Json) 
     }
     line = withheld.NOTHING if withheld.in_headers(request.headers.items()) else encode(plan)
     within = request_headers.preference(request, here.within).wait
-    (result,) = await submitting.submit(here.backend, tenant, [line], within)
+    (result,) = await submitting.submit(here.backend, here.quotas, tenant, [line], within)
     submitting.check_written(result, "state_id")
     if result.ending != "accepted":
         with suppress(NotReady):  # a 503 would have it sent again, and it is in the log

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
+from sinks.locations import Location
 from sinks.root import check_root, is_marked, is_shared
 from streams import event_loop, gc_policy
 from streams.apps.metric_samples import of_model
@@ -21,6 +22,7 @@ from streams.errors import ConfigurationError, TurnfoldError, UsageError
 from streams.extractors.naming import MODEL
 from streams.files.extractor_choice import asks_model
 from streams.observing.readiness import Readiness
+from streams.pipeline.ports import StoreError
 from streams.pipeline.retention import retention_of
 from streams.serving.backends.backend import Backend
 from streams.serving.flow.sampler import addresses
@@ -45,7 +47,7 @@ Entered = AbstractAsyncContextManager[Backend]
 
 def serve(
     settings: ServeSettings,
-    history: Path | None,
+    history: Location | None,
     bootstrap: str | None,
     beside: Beside,
     say: Callable[[str], None],
@@ -66,13 +68,20 @@ def serve(
         )
 
 
-def backend_of(settings: ServeSettings, history: Path | None, bootstrap: str | None) -> Entered:
+def backend_of(settings: ServeSettings, history: Location | None, bootstrap: str | None) -> Entered:
     """The tier to answer from, not entered yet: Kafka's, if there is a broker; else a history's."""
     if bootstrap is not None:
         from streams.kafka.client.settings import KafkaSettings
         from streams.serving.backends.replica import ReplicaBackend
+        from streams.serving.backends.replica_disk import DiskStore
 
-        return ReplicaBackend(KafkaSettings.load(bootstrap=bootstrap), settings.app_id, history)
+        kafka = KafkaSettings.load(bootstrap=bootstrap)
+        store = None if settings.data is None else DiskStore(settings.data)
+        return ReplicaBackend(kafka, settings.app_id, history, store)
+    if settings.data is not None:
+        raise UsageError(
+            "--store rocksdb is for --bootstrap: a history has its rows on disk without it"
+        )
     if history is None:
         raise UsageError("give --history DIR to serve a history, or --bootstrap to serve Kafka's")
     root = check_root(history)
@@ -80,6 +89,11 @@ def backend_of(settings: ServeSettings, history: Path | None, bootstrap: str | N
         from streams.serving.backends.readonly import HistoryBackend
 
         return HistoryBackend(root)
+    if not isinstance(root, Path):
+        raise ConfigurationError(
+            f"{root}: no sink has written here; `serve` writes into folders alone, and reads in an "
+            "object store what sinks write (docs/object-stores.md)"
+        )
     from streams.serving.backends.embedded import EmbeddedBackend
 
     retention = retention_of(settings.retention_days)
@@ -121,6 +135,7 @@ async def _serve(
             backend,
             keys,
             bounds=settings.bounds,
+            quotas=settings.all_quotas,
             within=settings.within,
             page=settings.page,
             records=settings.records,
@@ -147,7 +162,7 @@ async def _serve(
         with asked(lambda: of_model(model)) if model else nullcontext():
             await server._serve([listening])  # `serve` would raise the signals once more
         if failing.done():
-            if isinstance(failing.result(), ConfigurationError):
+            if isinstance(failing.result(), ConfigurationError | StoreError):
                 raise failing.result()
             why = type(failing.result()).__name__  # its words may quote a record
             raise TurnfoldError(f"serve has failed: {why}; its log says where: start it again")

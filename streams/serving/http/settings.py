@@ -2,14 +2,24 @@
 
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from schemas.base import Tenant
 from streams.extractors.naming import check_choice
 from streams.pipeline.retention import ABOUT, DEFAULT_DAYS, check_days
+from streams.quota import (
+    Quota,
+    QuotaBytes,
+    QuotaRecords,
+    Quotas,
+    TenantQuota,
+    of_settings,
+)
 from streams.serving.http.limits import Bounds
+from streams.serving.http.quotas import TenantQuotas
 from streams.settings import Settings
 
 PREFIX = "TURNFOLD_SERVE_"
@@ -56,6 +66,17 @@ class ServeSettings(Settings):
             description="App id of the workers whose tables are served.",
         ),
     ] = "turnfold"
+    store: Annotated[
+        Literal["memory", "rocksdb"],
+        Field(
+            description="Over Kafka: where the rows of sessions and users are kept. With rocksdb a "
+            "restart reads only what is new."
+        ),
+    ] = "memory"
+    data: Annotated[
+        Path | None,
+        Field(description="Folder of the rows (rocksdb), on a local disk; each server's own."),
+    ] = None
     within: Annotated[
         float,
         Field(gt=0, le=60, description="Seconds to wait until a write is applied, before 202."),
@@ -77,10 +98,18 @@ class ServeSettings(Settings):
     tenant_rate: Annotated[
         int, Field(ge=0, description="Maximum requests per second and tenant; 0: no limit.")
     ] = BOUNDS.tenant_rate
+    quota_records: QuotaRecords = 0
+    quota_bytes: QuotaBytes = 0
+    quotas: Annotated[
+        dict[Tenant, TenantQuota],
+        Field(
+            description="Tenants with a quota of their own: name -> `records`, `bytes`, as a table "
+            "or JSON (docs/quotas.md)."
+        ),
+    ] = Field(default_factory=dict)
     streams: Annotated[int, Field(ge=0, description="Maximum open event streams per tenant.")] = (
         BOUNDS.streams
     )
-
     all_streams: Annotated[int, Field(ge=0, description="Maximum open event streams.")] = (
         BOUNDS.all_streams
     )
@@ -94,6 +123,18 @@ class ServeSettings(Settings):
                 "--keys keys.json, or leave the host out"
             )
         return self
+
+    @model_validator(mode="after")
+    def _together(self) -> Self:
+        if (self.store == "rocksdb") != (self.data is not None):
+            raise ValueError("store rocksdb needs data, a folder; store memory takes none")
+        return self
+
+    @property
+    def all_quotas(self) -> TenantQuotas:
+        """How much tenants may write, none of it used."""
+        default = Quota(self.quota_records, self.quota_bytes)
+        return TenantQuotas(Quotas(default, of_settings(default, self.quotas)))
 
     @property
     def bounds(self) -> Bounds:

@@ -16,15 +16,17 @@ import msgspec
 from schemas.events import MAX_RECORD_BYTES
 from schemas.http import Ending
 from streams.apps.metrics import WRITE_WAIT_SECONDS
+from streams.files.inbox import NoRoom
 from streams.folds.ids import make_id
 from streams.folds.outcome import Outcome
 from streams.folds.rows import Input
 from streams.kinds import ID_FIELDS
 from streams.pipeline.decode import Dead, decode, means_withheld
 from streams.pipeline.plain import TENANT
-from streams.serving.backends.backend import Backend
+from streams.serving.backends.backend import Backend, Busy
 from streams.serving.http.cloud_events import Event, NotAnEvent
 from streams.serving.http.problems import Fault, Problem, invalid
+from streams.serving.http.quotas import TenantQuotas
 
 CHUNK = 64
 """Records that are decoded before other requests have a turn; long ones count as several."""
@@ -60,6 +62,7 @@ _head = msgspec.json.Decoder(_Head).decode
 
 async def submit(
     backend: Backend,
+    quotas: TenantQuotas,
     tenant: str,
     records: Sequence[bytes | Event],
     within: float,
@@ -68,8 +71,9 @@ async def submit(
 ) -> list[Result]:
     """The result of each record, in order. `all_or_none`: where one is refused, none is taken.
 
-    Raises NotReady, Busy: nothing was taken then.
+    Raises NotReady, Busy, NoRoom, OverQuota: nothing was taken then.
     """
+    quotas.check(tenant)
     results: list[Result] = []
     good: list[bytes] = []
     read: list[Input | None] = []
@@ -89,8 +93,14 @@ async def submit(
     if all_or_none and len(good) < len(records):
         return results
     if good:
-        with WRITE_WAIT_SECONDS.time():
-            outcomes = await backend.submit(good, within, read)
+        size = sum(map(len, good))
+        quotas.take(tenant, len(good), size)
+        try:
+            with WRITE_WAIT_SECONDS.time():
+                outcomes = await backend.submit(good, within, read)
+        except (Busy, NoRoom):
+            quotas.give_back(tenant, len(good), size)
+            raise
         for result, outcome in zip(waiting, outcomes, strict=True):
             _end(result, outcome)
     return results
@@ -103,7 +113,8 @@ def _kept(line: bytes, given: Input) -> Input | None:
 
 
 def _end(result: Result, outcome: Outcome) -> None:
-    result.ending, result.reason, result.detail = outcome
+    assert outcome.ending != "skipped", "only files and topics are mapped"
+    result.ending, result.reason, result.detail = outcome.ending, outcome.reason, outcome.detail
     if result.ending == "dead" and result.detail:
         result.field = _field(result.detail)
 

@@ -1,11 +1,11 @@
 """Views: a person is forgotten, and the receipt of it. The act is that of
 `DELETE /v1/users/{user_id}`."""
 
-from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
 
+from sinks.locations import Location
 from streams import listing
 from streams.serving.http import routes_erasure, routes_lists
 from streams.serving.http.route import UserInPath, serving, tenant_of
@@ -25,7 +25,7 @@ async def forget(request: Request, user_id: UserInPath) -> Json:
     held: list[Any] = [one for one in found["users"] if one["user_id"] == user_id]
     if not held:  # the list may be on its way
 
-        def timeline(root: Path) -> list[Json]:
+        def timeline(root: Location) -> list[Json]:
             return listing.timeline(root, tenant_of(request), user_id, limit=1)
 
         await serving(request).past.ask("user", tenant_of(request), timeline)

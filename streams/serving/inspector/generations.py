@@ -6,7 +6,6 @@ differences shown are those of the one tenant that it looks at.
 """
 
 import asyncio
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Path as InPath
@@ -16,6 +15,7 @@ from starlette.requests import Request
 from schemas.time import format_time
 from sinks import diff as comparing
 from sinks.generation import LIVE, find, resolve
+from sinks.locations import Location
 from sinks.root import HistoryError, find_root, is_marked
 from streams.errors import TurnfoldError
 from streams.generations import switching
@@ -51,7 +51,7 @@ async def difference(
     tenant, (root, name) = tenant_of(request), _named(request, generation)
     _, other = _named(request, against)
 
-    def compared(_: Path) -> Json:
+    def compared(_: Location) -> Json:
         most = SAMPLES if kind is None else OF_ONE_KIND
         return comparing.diff(
             find(root, other), find(root, name), samples=most, tenant=tenant, kind=kind
@@ -110,7 +110,7 @@ def _first_what_is_held(one: Json) -> tuple[bool, int]:
     return family not in HELD, HELD.index(family) if family in HELD else 0
 
 
-def _root(request: Request) -> Path:
+def _root(request: Request) -> Location:
     """The history's. Raises Problem where there is none."""
     root = serving(request).backend.history
     if root is None:
@@ -118,7 +118,7 @@ def _root(request: Request) -> Path:
     return root
 
 
-def _named(request: Request, name: str) -> tuple[Path, str]:
+def _named(request: Request, name: str) -> tuple[Location, str]:
     """The history's root, and a generation's own name. Raises Problem where it has none such."""
     try:
         root = find_root(_root(request))

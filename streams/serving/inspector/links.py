@@ -35,6 +35,10 @@ class Links(NamedTuple):
         """The life of a state, a preference, or another thing that has revisions."""
         return self.to(f"/states/{part(entity_id)}", **query)
 
+    def plan(self, user_id: str, plan_id: str, **query: Any) -> str:
+        """A write plan; ids of plans are unique for their user."""
+        return self.to(f"/users/{part(user_id)}/plans/{part(plan_id)}", **query)
+
     def letter(self, letter_id: str, **query: Any) -> str:
         """A dead letter."""
         return self.to(f"/letters/{part(letter_id)}", **query)

@@ -6,6 +6,7 @@ keep its direction to itself, and the policy of the page runs nothing that is no
 
 from functools import cache
 from http import HTTPStatus
+from threading import Thread
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -26,6 +27,8 @@ POLICY = "; ".join(
         "connect-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'",
     )
 )  # fmt: skip
+PARTS = frozenset({"main", "pack", "found", "turns"})
+"""Parts of a page that scripts ask for alone; the clocks, with all times of change, are in none."""
 HEADERS = {
     "content-security-policy": POLICY,
     "referrer-policy": "same-origin",  # with none at all a form's Origin would be `null`
@@ -56,6 +59,19 @@ def _templates() -> Environment:
     return made
 
 
+@cache
+def _compile_the_others() -> Thread:
+    """Who sees one page goes on to another, and to compile a template takes a tenth of a second."""
+
+    def compiled() -> None:
+        for name in _templates().list_templates():
+            _templates().get_template(name)
+
+    made = Thread(target=compiled, name="templates", daemon=True)
+    made.start()
+    return made
+
+
 def render(request: Request, template: str, status: int = HTTPStatus.OK, **given: Any) -> Response:
     """A page; the two clocks are those of its answer. A form on it can do what `will` says there;
     `otherwise`: it asked for something else than was said."""
@@ -82,9 +98,11 @@ def render(request: Request, template: str, status: int = HTTPStatus.OK, **given
             tour=tour.step(request.query_params.get(tour.TOUR)),
             origin=f"{request.url.scheme}://{request.url.netloc}",
             caller=request.scope["state"].get("caller"),
+            is_part=request.headers.get("hx-target") in PARTS,
             **{"view": None, "answer": answer, "otherwise": False, **given},
         )
     )
+    _compile_the_others()
     return Response(shown, status, HEADERS, HTML)
 
 

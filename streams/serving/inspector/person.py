@@ -2,12 +2,12 @@
 preferences; mood and mastery over time."""
 
 import time
-from pathlib import Path
 
 from starlette.requests import Request
 
 from schemas.time import format_time
-from streams import chronicle
+from sinks.locations import Location
+from streams.chronicle import user as chronicle
 from streams.context import gather
 from streams.context.question import MAX_TOKENS, Question
 from streams.serving.http import routes_context
@@ -35,21 +35,16 @@ async def person(
     )  # fmt: skip
     is_now = as_of is None and known_at is None
 
-    def past(root: Path) -> Json:
-        with chronicle.of_user(root, tenant, user_id):
-            told = {
-                "ended": chronicle.ended(root, tenant, user_id, at, known_at),
-                "moments": chronicle.moments(root, tenant, user_id, at, known_at),
-                "mastery": chronicle.mastery(root, tenant, user_id, at, known_at),
-                "sessions": chronicle.sessions(root, tenant, user_id, at, known_at),
-                "steps": chronicle.steps(root, tenant, [user_id]),
-            }
-            user = None if is_now else gather.user_then(root, tenant, question)
-        session = None if is_now else gather.session_then(root, tenant, question)
-        return told | {"remembered": (user, session)}
+    def past(root: Location) -> Json:
+        told = chronicle.past(root, tenant, user_id, at, known_at)
+        if is_now:
+            return told
+        held = chronicle.known_of(root, tenant, user_id, at, known_at)
+        user = gather.remembered(root, tenant, question, held)
+        return told | {"remembered": (user, gather.session_then(root, tenant, question))}
 
     found = await here.past.ask("user", tenant, past)
-    user, session = found.pop("remembered")
+    user, session = found.pop("remembered", (None, None))
     if is_now:
         user, session = await routes_context.now(here, tenant, question)
     pack = await routes_context.packed(here, tenant, question, user, session)

@@ -1,13 +1,13 @@
 """View: the pipeline. The topology with what flows through it, and the dead letters by reason."""
 
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from schemas.time import format_time
+from sinks.locations import Location
 from streams import listing
 from streams.serving.flow import graph
 from streams.serving.http import routes_reading
@@ -55,7 +55,7 @@ async def pipeline(
 async def _reasons(request: Request) -> Response:
     tenant = tenant_of(request)
 
-    def count(root: Path) -> list[dict[str, Any]]:
+    def count(root: Location) -> list[dict[str, Any]]:
         return listing.reasons(root, tenant)
 
     return reply({"reasons": await serving(request).past.ask("dead letter", tenant, count)})

@@ -5,11 +5,16 @@ revision. Places are shares of the width, in thousandths, so that a drawing need
 """
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from schemas.time import format_time, parse_time
 
-WIDTH, MARGIN = 1000, 0.04
+WIDTH, MARGIN, ROOM = 1000, 0.04, 0.25
+"""`MARGIN`: of the time shown, left free after it. `ROOM`: share of the width that a
+version gets at least which has no end, so that its text can be read."""
+ROWS, BARS = 12, 40
+"""The newest that are drawn, and of each the last: a row repeats the bars of the one before."""
 
 
 class Bar(NamedTuple):
@@ -30,11 +35,12 @@ class Row(NamedTuple):
 
 
 class Plane(NamedTuple):
-    """`first` and `last` are the times at both ends of the width."""
+    """`first` and `last` are the times at both ends of the width; `total` rows there are."""
 
     first: str
     last: str
     rows: list[Row]
+    total: int
 
 
 class _Version(NamedTuple):
@@ -47,8 +53,9 @@ def plane(revisions: Sequence[dict[str, Any]], now: int) -> Plane | None:
     """Of a state's revisions in order (listing.why, one each); None where they have no times."""
     held: dict[str, _Version] = {}
     learnt: list[tuple[int, list[_Version]]] = []
-    known = 0
-    for one in revisions:
+    times_known = list(accumulate((parse_time(one["recorded_at"]) for one in revisions), max))
+    rows = sorted(set(times_known))
+    for one, known in zip(revisions, times_known, strict=True):
         document = one["after"] or one["before"]
         if not isinstance(document, dict) or "valid_from" not in document:
             return None
@@ -56,8 +63,9 @@ def plane(revisions: Sequence[dict[str, Any]], now: int) -> Plane | None:
             held.pop(document["valid_from"], None)
         else:
             held[document["valid_from"]] = _version(document)
-        known = max(known, parse_time(one["recorded_at"]))
-        believed = _cut(sorted(held.values()))
+        if known < rows[-ROWS:][0]:
+            continue
+        believed = _cut(sorted(held.values())[-BARS:])
         if learnt and learnt[-1][0] == known:
             learnt[-1] = known, believed
         else:
@@ -67,12 +75,14 @@ def plane(revisions: Sequence[dict[str, Any]], now: int) -> Plane | None:
         return None
     first, last = min(times), max(*times, learnt[-1][0], min(now, max(times) + 1))
     wide = max(1, last - first)
-    left, right = first - wide * MARGIN, last + wide * MARGIN
+    left, right = first, last + wide * MARGIN
+    if begun := [one.begins for one in learnt[-1][1] if one.ends is None]:
+        right = max(right, (max(begun) - ROOM * left) / (1 - ROOM))
 
     def place(at: float) -> int:
         return round(WIDTH * (at - left) / (right - left))
 
-    found = []
+    found: list[Row] = []
     for (at, some), following in zip(learnt, [*learnt[1:], None], strict=True):
         bars = [
             Bar(
@@ -84,7 +94,7 @@ def plane(revisions: Sequence[dict[str, Any]], now: int) -> Plane | None:
             for one in some
         ]
         found.append(Row(format_time(at), format_time(following[0]) if following else None, bars))
-    return Plane(format_time(first), format_time(last), found)
+    return Plane(format_time(first), format_time(round(right)), found, len(rows))
 
 
 def _version(document: dict[str, Any]) -> _Version:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from streams.chronicle.text import text_of
 from streams.serving.inspector.words import diff
 
 Json = dict[str, Any]
@@ -12,11 +13,18 @@ TEXTS = ("body_text", "decision", "content", "subject", "text")
 """Fields of a document that say what it is about, the first that there is."""
 
 
+BONDS = ("link", "thread")
+"""Kinds whose key says it all: which turns belong together."""
+
+
 def sampled(one: Json) -> Json:
     """With `diff`, how the texts differ, `fields`, what else does, and whose it is."""
     key, before, after = one["key"], one["before"], one["after"]
     told = next((name for name in TEXTS if (before or after).get(name)), None)
     texts = [str((side or {}).get(told) or "") for side in (before, after)]
+    family = one["kind"].partition("/")[0]
+    if family in BONDS:
+        texts = [text_of(family, side and key) or "" for side in (before, after)]
     return {
         **one,
         "entity_id": next((key[name] for name in ENTITIES if key.get(name)), None),

@@ -1,7 +1,6 @@
 """View: a session, read as a chat. Beside each turn what it changed; its task as a tree."""
 
 import time
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Query
@@ -10,7 +9,8 @@ from starlette.responses import Response, StreamingResponse
 
 from schemas.base import Id
 from schemas.time import format_time, parse_time
-from streams import chronicle, reading
+from sinks.locations import Location
+from streams.chronicle import session as chronicle
 from streams.serving.http import routes_reading
 from streams.serving.http.route import AsOf, KnownAt, SessionInPath, serving, tenant_of
 from streams.serving.inspector.asking import Json, told
@@ -39,7 +39,7 @@ async def session(
     if then is None and known_at is not None:
         then = time.time_ns() // 1000
 
-    def past(root: Path) -> dict[str, Any]:
+    def past(root: Location) -> dict[str, Any]:
         found = chronicle.session(
             root, tenant, session_id, size=SIZE, chunk=chunk, turn=turn, as_of=as_of,
             known_at=known_at,
@@ -48,14 +48,12 @@ async def session(
         if then is None:
             tasks, document = chronicle.tasks(root, tenant, session_id, named), {}
         else:
-            held, tasks = reading.session_then(root, tenant, session_id, then, known_at, named)
+            held, tasks = chronicle.then(root, tenant, session_id, then, known_at, named)
             document = {"document": held}
-        users = {one["user_id"] for one in found["turns"] if one["user_id"]}
         return {
             **found,
             **document,
             "tasks": {one["global"]["task_id"]: one for one in tasks},
-            "steps": chronicle.steps(root, tenant, [session_id, *users]),
         }
 
     found = await here.past.ask("session", tenant, past)

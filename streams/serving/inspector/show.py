@@ -107,8 +107,24 @@ def place(steps: Sequence[str], at: str | None) -> int:
     return len(steps) if at is None else max(bisect_right(steps, at) - 1, 0)
 
 
+def erased_from(receipt: dict[str, Any]) -> list[tuple[str, dict[str, int] | str]]:
+    """Of the live generation, which has no name here, and of each other: how many rows of each
+    table were erased, where there were any; or what else became of it."""
+    every = {"": receipt.get("tables", {}), **receipt.get("generations", {})}
+    return [
+        (
+            name,
+            some
+            if isinstance(some, str)
+            else {table: one["erased"] for table, one in sorted(some.items()) if one["erased"]},
+        )
+        for name, some in every.items()
+    ]
+
+
 FILTERS: dict[str, Any] = {
     "moment": moment, "day": day, "number": number, "size": size, "said": said, "marked": marked,
     "signed": signed, "plain": plain, "called": called, "groupby_order": in_order, "topics": topics,
     "place": place, "pause": pause,
+    "erased_from": erased_from,
 }  # fmt: skip

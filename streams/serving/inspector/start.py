@@ -1,19 +1,19 @@
 """View: who and what there is. People and sessions, the last active first, and a search over all
 that was said and is held."""
 
+import asyncio
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Query
 from starlette.requests import Request
 
 from schemas.faults import one_of
 from schemas.time import format_time, parse_time
-from streams import listing_then
-from streams.listing_then import LAST, Then
+from streams import listing_then, search
+from streams.listing_then import LAST, Listed, Then
 from streams.serving.http import paging, routes_lists, routes_reading
+from streams.serving.http.problems import Problem
 from streams.serving.http.route import AsOf, KnownAt, serving, tenant_of
 from streams.serving.http.routes_reading import (
     FromTime,
@@ -23,7 +23,7 @@ from streams.serving.http.routes_reading import (
     SearchText,
     ToTime,
 )
-from streams.serving.inspector.asking import Json, told_if_there
+from streams.serving.inspector.asking import AWAY, Json, told_if_there
 from streams.serving.inspector.view import START, View
 
 SHOWN, HITS = 20, 20
@@ -68,11 +68,12 @@ async def start(
             -LAST if since is None else since, LAST if until is None else until,
             limit=SHOWN + 1,
         )  # fmt: skip
-        return answer | {
-            "found": None,
-            "people": await _listed(request, "users", listing_then.users, then, people),
-            "sessions": await _listed(request, "sessions", listing_then.sessions, then, sessions),
-        }
+        listed = (
+            _listed(request, "users", then, people),
+            _listed(request, "sessions", then, sessions),
+        )
+        first, second = await asyncio.gather(*listed)
+        return answer | {"found": None, "people": first, "sessions": second}
     users = routes_lists.users(request, since=since, until=until, limit=SHOWN, cursor=people)
     held = routes_lists.sessions(request, since=since, until=until, limit=SHOWN, cursor=sessions)
     return answer | {
@@ -82,20 +83,48 @@ async def start(
     }
 
 
-async def _listed(
-    request: Request,
-    name: str,
-    find: Callable[[Path, str, Then], list[Json]],
-    then: Then,
-    cursor: str | None,
-) -> Json:
-    """A page of a list, as the API has it."""
+async def _listed(request: Request, what: Listed, then: Then, cursor: str | None) -> Json:
+    """A page of a list, as the API has it: out of the index; out of the tables where that does not
+    tell: of a time of knowledge, and while it is built."""
     here, tenant = serving(request), tenant_of(request)
     asked = then if cursor is None else then._replace(after=paging.after(cursor))
-    found = await here.past.ask(name, tenant, lambda root: find(root, tenant, asked))
-    last = found[SHOWN - 1] if len(found) > SHOWN else None
-    following = last and paging.write(parse_time(last["last_active"]), last[f"{name[:-1]}_id"])
-    return {name: found[:SHOWN], "next": following}
+    page = await _indexed(request, what, asked) if asked.known_at == LAST else None
+    if page is None:
+        page = await here.past.ask(
+            what, tenant, lambda root: listing_then.listed(root, tenant, what, asked)
+        )
+    name = f"{what[:-1]}_id"
+    found = [{name: id, **one} for id, one in list(page.items())[:SHOWN]]
+    last = found[-1] if len(page) > SHOWN else None
+    return {what: found, "next": last and paging.write(parse_time(last["last_active"]), last[name])}
+
+
+async def _indexed(request: Request, what: Listed, asked: Then) -> dict[str, Json] | None:
+    """By id, as `listing_then.listed`; None where the index cannot be asked now."""
+    here, tenant = serving(request), tenant_of(request)
+    kind: Literal["user", "session"] = "user" if what == "users" else "session"
+    active = search.Active(
+        kind=kind, at=asked.as_of, limit=asked.limit, since=asked.since, until=asked.until,
+        after=asked.after,
+    )  # fmt: skip
+    try:
+        page = await here.past.active_then(tenant, active)
+        at = search.Then(kind=kind, names=tuple(page), at=asked.as_of)
+        counted = await here.past.counted_then(tenant, at)
+    except Problem as problem:
+        if problem.status not in AWAY:
+            raise
+        return None
+    return {
+        name: {"last_active": format_time(at), **_counts(kind, counted[name])}
+        for name, at in page.items()
+    }
+
+
+def _counts(kind: str, one: search.Counted) -> Json:
+    if kind == "user":
+        return {"turns": one.turns, "sessions": one.others, "states": one.held}
+    return {"user_id": one.first, "turns": one.turns}
 
 
 def _text(at: int | None) -> str | None:

@@ -8,16 +8,18 @@ from typing import Any
 from starlette.requests import Request
 
 from schemas.time import format_time, parse_time
-from streams.chronicle import text_of
-from streams.serving.http import routes_reading
+from streams.chronicle import life
+from streams.chronicle.text import text_of
 from streams.serving.http.problems import not_found
-from streams.serving.http.route import AsOf, KnownAt
+from streams.serving.http.route import AsOf, KnownAt, serving, tenant_of
 from streams.serving.http.routes_reading import EntityInPath
-from streams.serving.inspector.asking import Json, told
+from streams.serving.inspector.asking import Json
 from streams.serving.inspector.plane import plane
 from streams.serving.inspector.view import View
 from streams.serving.inspector.words import blame, diff
 
+SHOWN = 100
+"""The newest revisions that a page shows."""
 UNTOLD = frozenset({"evidence_event_ids", "updated_at", "last_confirmed_at", "body_text"})
 """Fields whose changes say nothing that is not said elsewhere."""
 
@@ -27,26 +29,31 @@ async def state(
 ) -> Json:
     """The revisions of one entity, as far as they were known; a citation stands for what it
     cites."""
-    whole = await told(routes_reading.why(request, state_id))
+    here, tenant = serving(request), tenant_of(request)
+    whole = await here.past.ask(
+        "state", tenant, lambda root: life.revisions(root, tenant, state_id)
+    )
     rows = [
         one
-        for one in whole["revisions"]
+        for one in whole
         if (known_at is None or parse_time(one["recorded_at"]) <= known_at)
         and (as_of is None or parse_time(one["occurred_at"]) <= as_of)
     ]
-    if not whole["revisions"]:
+    if not whole:
         raise not_found("state")
-    revisions = await asyncio.to_thread(_grouped, rows)  # long texts take a while to compare
-    first = whole["revisions"][0]
-    texts = [
-        (one["text"] or "", one["evidence"][-1]["event_id"] if one["evidence"] else None)
-        for one in revisions
-    ]
+    every = _grouped(rows)
+    shown = every[-SHOWN:]
+    # long texts take a while to compare
+    revisions = await asyncio.to_thread(lambda: list(map(_revision, shown)))
+    first = whole[0]
+    texts = [(one["text"] or "", _newest_evidence(one)) for one in revisions]
+    if len(every) > SHOWN:  # its words come from revisions that are not shown
+        texts[0] = texts[0][0], None
     origins = await asyncio.to_thread(blame, texts)
     sessions = {
         cited["event_id"]: cited["session_id"] for one in revisions for cited in one["evidence"]
     }
-    drawn = plane(revisions, time.time_ns() // 1000) if first["entity_type"] == "state" else None
+    drawn = plane(every, time.time_ns() // 1000) if first["entity_type"] == "state" else None
     return {
         "as_of": None if as_of is None else format_time(as_of),
         "known_at": None if known_at is None else format_time(known_at),
@@ -55,18 +62,19 @@ async def state(
         "owner_id": first["owner_id"],
         "kind": first["kind"],
         "revisions": revisions[::-1],
+        "revision_count": len(every),
         "blame": [{**one._asdict(), "session_id": sessions.get(one.event_id)} for one in origins],
         "plane": _plain(drawn),
         "steps": {
-            "as_of": sorted({one["occurred_at"] for one in whole["revisions"]}),
-            "known_at": sorted({one["recorded_at"] for one in whole["revisions"]}),
+            "as_of": sorted({one["occurred_at"] for one in whole}),
+            "known_at": sorted({one["recorded_at"] for one in whole}),
         },
         "missing": [],
     }
 
 
 def _grouped(rows: list[Json]) -> list[Json]:
-    """One object a revision, with all its evidence and how its text differs."""
+    """One row a revision, with all its evidence."""
     found: dict[str, Json] = {}
     for row in rows:
         evidence = {
@@ -78,23 +86,28 @@ def _grouped(rows: list[Json]) -> list[Json]:
         }
         one = found.get(row["revision_id"])
         if one is None:
-            one = found[row["revision_id"]] = _revision(row)
+            one = found[row["revision_id"]] = {**row, "evidence": []}
         if evidence["event_id"]:
             one["evidence"].append(evidence)
     return list(found.values())
 
 
+def _newest_evidence(one: Json) -> str | None:
+    event_id: str | None = one["evidence"][-1]["event_id"] if one["evidence"] else None
+    return event_id
+
+
 def _revision(row: Json) -> Json:
+    """With how its text differs."""
     before = text_of(row["entity_type"], row["before"])
     after = text_of(row["entity_type"], row["after"])
-    named = ("revision_id", "op", "reason", "occurred_at", "recorded_at", "plan_id",
+    named = ("revision_id", "evidence", "op", "reason", "occurred_at", "recorded_at", "plan_id",
              "extractor_name", "extractor_version", "before", "after")  # fmt: skip
     return {
         **{name: row[name] for name in named},
         "text": after,
         "diff": [one._asdict() for one in diff(before or "", after or "")],
         "fields": _fields(row["before"], row["after"]),
-        "evidence": [],
     }
 
 

@@ -5,6 +5,7 @@ An act is asked for twice. The page says in `will` what would happen; the form o
 consent to exactly that (`consent`). What happens is what was said, or nothing.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
-from streams.serving.http.access import asks_for_a_page, check_own_page
+from streams.serving.http.access import TWIN, asks_for_a_page, check_own_page
 from streams.serving.http.keys import Caller, Role
 from streams.serving.http.problems import Problem
 from streams.serving.http.route import JSON, Route, reply
@@ -27,7 +28,6 @@ from streams.serving.inspector.tour import TOUR
 
 Json = dict[str, Any]
 START = "/"
-TWIN = ".json"
 FOR_PAGES = frozenset({*CLOCKS, TOUR})
 """Parameters that any page may have; a view that has no use for one does without."""
 
@@ -64,7 +64,7 @@ class View(NamedTuple):
         return [_Twin(self), _Page(self), *([_Act(self)] if self.act else [])]
 
 
-class _Asked(Route):
+class _Asked(Route, ABC):
     """What all routes of a view have: the question."""
 
     def __init__(self, view: View, path: str, media: str, method: str = "GET") -> None:
@@ -93,8 +93,9 @@ class _Asked(Route):
             raise Problem(403, "Forbidden", detail)
         return await self._view.ask(request, **values)
 
+    @abstractmethod
     async def _answered(self, request: Request, **values: Any) -> Response:
-        raise NotImplementedError
+        """The answer as this route gives it."""
 
 
 class _Twin(_Asked):

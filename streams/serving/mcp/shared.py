@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sinks import locks
-from sinks.root import LOCAL, check_root, is_marked
+from sinks.locations import Location
+from sinks.root import check_root, find_root, is_marked
 from streams import configuration
 from streams.errors import ConfigurationError
-from streams.serving.http.local import HELD, TOLD
+from streams.serving.http.local import HELD, TOLD, place_of
 
 EXTRACTOR = "TURNFOLD_SERVE_EXTRACTOR"
 STARTING, SAID = "starting", "server.log"
@@ -38,10 +39,11 @@ class Address(NamedTuple):
 class SharedServer:
     """A history's, as long as it is held."""
 
-    def __init__(self, root: Path, extractor: str | None) -> None:
-        """Raises HistoryError where the folder is none for a history."""
-        self._root = check_root(root)
-        self._folder = self._root / LOCAL
+    def __init__(self, root: Location, extractor: str | None) -> None:
+        """Raises HistoryError where the folder is none for a history, or there is none in an object
+        store: only sinks make one there."""
+        self._root = check_root(root) if isinstance(root, Path) else find_root(root)
+        self._folder = place_of(self._root)
         self._extractor = extractor
 
     @contextmanager

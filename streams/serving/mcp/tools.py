@@ -4,6 +4,7 @@ Nothing here knows the protocol or how a request is sent.
 """
 
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote, unquote
@@ -45,9 +46,9 @@ class Arguments(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
+    @abstractmethod
     def call(self) -> Call:
         """The request that answers."""
-        raise NotImplementedError
 
 
 User = Annotated[Id, Field(description="Id of the user.")]

@@ -5,24 +5,31 @@ import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from logging import getLogger
-from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
 import _duckdb
 from _duckdb import DuckDBPyConnection
 
-from sinks import history
+from sinks import damage, history
+from sinks.errors import TooManyRowsError
+from sinks.locations import Location
 from sinks.root import HistoryError, HistoryWriteError
+from sinks.store_errors import DELETED, of_duckdb
 from streams.errors import DataRefused, UsageError
 from streams.search import (
+    Active,
+    Counted,
     Listing,
     NotIndexed,
     Page,
     Query,
     Session,
+    Then,
     Turn,
     User,
+    active_then,
+    counted_then,
     recall,
     search,
     sessions,
@@ -88,7 +95,7 @@ class HistoryQueries:
         self._seconds = seconds
         self._tables = Lane("history", THREADS, WAITING)
         self._lookups = Lane("lookup", LOOKUP_THREADS, LOOKUPS_WAITING)
-        self._indexes: dict[Path, Indexing] = {}  # of each generation that has answered
+        self._indexes: dict[Location, Indexing] = {}  # of each generation that has answered
         backend.preparing.append(self._prepare)
 
     def begin(self, tenants: Iterable[str]) -> None:
@@ -104,7 +111,7 @@ class HistoryQueries:
         index = self._index(live.tables)
         await index.whole(self._tenants())
 
-    def _index(self, tables: Path) -> Indexing:
+    def _index(self, tables: Location) -> Indexing:
         """That of a generation; what others have indexed, one that is new here indexes, too."""
         found = self._indexes.get(tables)
         if found is None:
@@ -132,15 +139,27 @@ class HistoryQueries:
         """As `streams.search` lists them. Raises Problem, Busy."""
         return await self._found(tenant, asked, sessions, "sessions")
 
+    async def active_then(self, tenant: str, asked: Active) -> dict[str, int]:
+        """As `streams.search` lists them. Raises Problem, Busy."""
+        return await self._found(tenant, asked, active_then, f"{asked.kind}s")
+
+    async def counted_then(self, tenant: str, asked: Then) -> dict[str, Counted]:
+        """As `streams.search` counts. Raises Problem, Busy."""
+        return await self._found(tenant, asked, counted_then, f"{asked.kind}s")
+
     async def _found(
-        self, tenant: str, query: Query | Listing, find: Callable[..., T], what: str = "search"
+        self,
+        tenant: str,
+        query: Query | Listing | Active | Then,
+        find: Callable[..., T],
+        what: str = "search",
     ) -> T:
         tables = self._backend.live.tables
         if tables is None:
             raise no_history(what)
         indexing = self._index(tables)
 
-        def found(root: Path) -> T:
+        def found(root: Location) -> T:
             try:
                 answer = find(root, tenant, query, at_once=True)
                 indexing.embed(tenant)
@@ -149,7 +168,7 @@ class HistoryQueries:
                 _log.error("the search index is not brought up to date: %s", error)
                 return as_built(root)
 
-        def as_built(root: Path) -> T:  # what was committed meanwhile would keep it waiting
+        def as_built(root: Location) -> T:  # what was committed meanwhile would keep it waiting
             return find(root, tenant, query, update=False)
 
         with suppress(NotIndexed):
@@ -162,7 +181,12 @@ class HistoryQueries:
             raise indexing.not_indexed(tenant) from None
 
     async def ask(
-        self, what: str, tenant: str, question: Callable[[Path], T], *, seconds: float | None = None
+        self,
+        what: str,
+        tenant: str,
+        question: Callable[[Location], T],
+        *,
+        seconds: float | None = None,
     ) -> T:
         """The tables' answer; `what` names it in problems. It may take so many `seconds`, as many
         as any question by default. What is not there is looked for once more when the tables have
@@ -179,7 +203,7 @@ class HistoryQueries:
         lane: Lane,
         what: str,
         tenant: str,
-        question: Callable[[Path], T],
+        question: Callable[[Location], T],
         seconds: float | None = None,
     ) -> T:
         """The answer, on a lane. Raises Problem, Busy, NotIndexed."""
@@ -200,6 +224,8 @@ class HistoryQueries:
             raise too_slow(within) from None
         except _duckdb.OutOfMemoryException:
             raise Problem(503, "Too slow", "the query needs too much memory; narrow it") from None
+        except TooManyRowsError as error:
+            raise Problem(503, "Too slow", f"{error}: that is too much for a page") from None
         except DataRefused:
             raise not_found(what) from None
         except UsageError as error:
@@ -209,9 +235,12 @@ class HistoryQueries:
         except NotIndexed:
             raise
         except (HistoryError, _duckdb.IOException) as error:
-            _log.error("%s", error)
-            detail = "the history cannot be read now; the server's log says why"
-            raise Problem(503, "Not ready", detail, retry_after(5)) from None
+            raise _unreadable(damage.of_duckdb(error) or error) from None
+        except _duckdb.Error as error:
+            failure = of_duckdb(error) or damage.of_duckdb(error)
+            if failure is None:
+                raise
+            raise _unreadable(failure) from None
 
     def close(self) -> None:
         """Questions that wait are dropped, those under way left to end."""
@@ -220,20 +249,28 @@ class HistoryQueries:
         self._tables.close()
         self._lookups.close()
 
-    def _live_tables(self) -> Path:
+    def _live_tables(self) -> Location:
         tables = self._backend.live.tables
         assert tables is not None, "there is a history"
         return tables
 
 
-def _run(question: Callable[[Path], T], root: Path, watch: Watch) -> T:
+def _run(question: Callable[[Location], T], root: Location, watch: Watch) -> T:
     token = history.WATCH.set(watch.opened)
     try:
         return question(root)
-    except _duckdb.IOException:
-        return question(root)  # a file that `compact` has just made part of another
+    except _duckdb.Error as error:  # a file that `compact` has just made part of another
+        if not isinstance(error, _duckdb.IOException) and DELETED not in str(error):
+            raise
+        return question(root)
     finally:
         history.WATCH.reset(token)
+
+
+def _unreadable(error: Exception) -> Problem:
+    _log.error("%s", error)
+    detail = "the history cannot be read now; the server's log says why"
+    return Problem(503, "Not ready", detail, retry_after(5))
 
 
 def too_slow(seconds: float) -> Problem:

@@ -6,11 +6,11 @@ import sqlite3
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from logging import getLogger
-from pathlib import Path
 from threading import Event, Lock, Thread
 
 import _duckdb
 
+from sinks.locations import Location
 from sinks.root import HistoryError, HistoryWriteError
 from streams.errors import TurnfoldError, Unreachable
 from streams.search import NotIndexed, embed, update
@@ -29,7 +29,7 @@ class Indexing:
     """Builds the indexes of a generation's tenants, one after the other, those first that somebody
     waits for. One event loop's own."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Location) -> None:
         self._root = root
         self._thread = ThreadPoolExecutor(1, "index")
         self._embedding = False  # whether a thread does

@@ -20,15 +20,22 @@ const draw = (figure) => {
     ...names.slice(0, shown).map((_, at) => numbers(rows.map((row) => row.querySelectorAll("td")[at]))),
   ];
   const dashes = [[], [6, 4], [1, 4], [10, 3, 2, 3]];
+  const marks = ["solid", "dashed", "dotted", "dashed"];
+  const halfDay = 43_200;
   const inks = ["accent", "ink", "faint"];
   const axis = { stroke: colour("faint"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false } };
+  // days; within two of them hours, so that no two places have one name
+  const [first, last] = [data[0][0], data[0].at(-1)];
+  const isShort = last - first < 2 * 86_400;
+  const [from, to] = isShort ? [11, 16] : [5, 10];
   const chart = new uPlot({
     width: plot.clientWidth,
     height: 190,
     tzDate: (at) => uPlot.tzDate(new Date(at * 1000), "UTC"),
-    scales: { y: { range: figure.dataset.chart === "mood" ? [-1, 1] : [0, 1] } },
-    axes: [{ ...axis, values: (_self, at) => at.map((one) => new Date(one * 1000).toISOString().slice(5, 10)) }, { ...axis, size: 36 }],
-    legend: { live: false },
+    // around a single time, so that it stands in the middle and no two places have one name
+    scales: { x: { range: (_self, low, high) => (first === last ? [first - halfDay, first + halfDay] : [low, high]) }, y: { range: figure.dataset.chart === "mood" ? [-1, 1] : [0, 1] } },
+    axes: [{ ...axis, values: (_self, at) => at.map((one) => new Date(one * 1000).toISOString().slice(from, to)) }, { ...axis, size: 36 }],
+    legend: { live: false, markers: { dash: (_self, at) => marks[(at - 1) % marks.length] } },
     cursor: { drag: { x: false, y: false } },
     series: [{}, ...data.slice(1).map((_, at) => ({
       label: names[at],

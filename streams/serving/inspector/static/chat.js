@@ -32,7 +32,7 @@ const follow = (chat, places, address, grow) => {
       const last = places.at(-1);
       const where = new URL(address);
       where.searchParams.set("chunk", last.dataset.at);
-      const reply = await fetch(where, { headers: { "HX-Request": "true" } });
+      const reply = await fetch(where, { headers: { "HX-Request": "true", "HX-Target": "turns" } });
       const page = new DOMParser().parseFromString(await reply.text(), "text/html");
       const turns = page.querySelector(".turns");
       if (!reply.ok || !turns) return;
@@ -100,7 +100,7 @@ const start = () => {
     place.dataset.state = "asked";
     address.searchParams.set("chunk", place.dataset.at);
     try {
-      const reply = await fetch(address, { headers: { "HX-Request": "true" } });
+      const reply = await fetch(address, { headers: { "HX-Request": "true", "HX-Target": "turns" } });
       const page = new DOMParser().parseFromString(await reply.text(), "text/html");
       const turns = page.querySelector(".turns");
       if (!reply.ok || !turns) throw new Error(`${reply.status}`);

@@ -1,28 +1,22 @@
-"""What became of a session and of a person, for a reader who looks back: turns with what each of
-them changed, tasks, what has ended, moments of affect, levels of mastery.
-
-Every function takes the history's root and a tenant and returns plain JSON-ready values. What was
-recorded after `known_at` is left out; times are microseconds since 1970-01-01 UTC.
-"""
+"""What the views make of a session and of a user, by SQL over the files: what `streams.chronicle`
+has to say, too."""
 
 from collections import defaultdict
 from collections.abc import Collection
-from contextlib import AbstractContextManager
 from typing import Any
 
 import msgspec
 
 from sinks.history import quoted
-from sinks.kept import Part, kept
 from sinks.locations import Location
 from sinks.lookup import Lookup
+from streams.chronicle.text import text_of
 from streams.errors import DataRefused
-from streams.reading import FAR, HELD, load_revisions, rows
+from streams.reading import FAR, load_revisions, rows
 
 Json = dict[str, Any]
 
 ENDED, MOMENTS, LESSONS, STEPS, SESSIONS = 100, 300, 300, 2000, 20
-"""The newest that are told of each."""
 SPINE = (
     "tenant", "event_id", "session_id", "user_id", "status", "occurred_at", "recorded_at",
     "src_topic", "src_partition", "src_offset",
@@ -32,25 +26,8 @@ CHANGED = (
     "tenant", "revision_id", "owner_id", "entity_type", "entity_id", "kind", "op", "after",
     "reason", "evidence_event_ids", "plan_id", "seq", "recorded_at",
 )  # fmt: skip
-LASTING = (*HELD, "kind", "op", "plan_id")
-"""Of revisions, what tells what a user's memory was like at any time; `before`, half of their text,
-counts only of what is gone."""
 SPOKEN = ("tenant", "event_id", "session_id", "user_id", "occurred_at", "recorded_at")
 NOT_TOLD = ("affect", "link", "thread")
-"""Entities whose changes are told otherwise: the mood, and how turns belong together."""
-
-
-def of_user(root: Location, tenant: str, user_id: str) -> AbstractContextManager[None]:
-    """Whatever is asked of a user meanwhile is asked of memory, once it has been read."""
-    whose, user = f"owner_id = {quoted(user_id)}", Part(f"user_id = {quoted(user_id)}")
-    return kept(root, tenant, f"user {user_id}", {
-        "revisions": (
-            Part(f'{whose} AND "after" IS NOT NULL', LASTING),
-            Part(f'{whose} AND "after" IS NULL', (*LASTING, "before")),
-        ),
-        "events": (user._replace(columns=SPOKEN),),
-        "affects": (user,), "profiles": (user,), "plans": (user,),
-    })  # fmt: skip
 
 
 def session(
@@ -91,7 +68,7 @@ def session(
         turns = rows(about.define("event_current"), sql)
         owners = {session_id, *(one["user_id"] for one in turns if one["user_id"])}
         changes = _changes(about, owners, shown, known)
-        links, threads = _bonds(about, owners, listed, known)
+        links, threads = _bonds(about, session_id, owners, listed, known)
     for one in turns:
         one["changes"] = changes.get(one["event_id"], [])
         one["replies_to"] = links.get(one["event_id"])
@@ -122,25 +99,17 @@ def _changes(
     return found
 
 
-def text_of(entity_type: str, document: Any) -> str | None:
-    """What a document of memory says, in a line; None for what is gone."""
-    if not isinstance(document, dict):
-        return None if document is None else str(document)
-    if entity_type == "preference":
-        return f"{document['polarity']}: {document['subject']}"
-    for name in ("body_text", "decision", "content", "text", "status"):
-        if document.get(name):
-            return str(document[name])
-    return msgspec.json.encode(document).decode()
-
-
 def _bonds(
-    about: Lookup, owners: Collection[str], events: str, known: int
+    about: Lookup, session_id: str, owners: Collection[str], events: str, known: int
 ) -> tuple[dict[str, Json], dict[str, list[str]]]:
     """By turn: what it replies to, and its threads."""
     whose = f"owner_id IN ({', '.join(map(quoted, sorted(owners)))}) AND epoch_us(recorded_at) <= ?"
-    about.load("links", whose, known)
-    about.load("threads", whose, known)
+    here = f"{whose} AND (session_id IS NULL OR session_id = ?)"
+    about.load(
+        "links", f"{whose} AND IF(provisional, owner_id = ?, session_id IS NULL OR session_id = ?)",
+        known, session_id, session_id,
+    )  # fmt: skip
+    about.load("threads", here, known, session_id)
     db = about.define("link_current", "thread_current")
     replies = rows(
         db,
@@ -159,18 +128,7 @@ def _bonds(
     }, threads
 
 
-def tasks(root: Location, tenant: str, session_id: str, task_ids: Collection[str]) -> list[Json]:
-    """The documents of some tasks of a session (schemas.task.TaskDocument), by time."""
-    if not task_ids:
-        return []
-    with Lookup(root, tenant) as about:
-        listed = ", ".join(map(quoted, sorted(task_ids)))
-        about.load("tasks", f"session_id = ? AND task_id IN ({listed})", session_id)
-        found = rows(about.define("task_current"), "SELECT doc FROM task_current ORDER BY task_id")
-    return [msgspec.json.decode(one["doc"]) for one in found]
-
-
-# --- a person -----------------------------------------------------------------------------------
+# --- a user
 
 
 def sessions(
@@ -213,7 +171,7 @@ SELECT state_id, state.kind AS kind, state.body_text AS body_text, begins AS val
     coalesce(next_begins <= coalesce(ends, next_begins), false) AS followed
 FROM bounded
 WHERE state.kind <> 'long_mood_state' AND epoch_us(least(ends, next_begins)) <= ?
-ORDER BY ended_at DESC, state_id LIMIT ?"""
+ORDER BY ended_at DESC, state_id, valid_from DESC LIMIT ?"""
         return rows(about.define("state_revision"), sql, known, as_of, ENDED)
 
 

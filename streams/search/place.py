@@ -1,0 +1,56 @@
+"""Where the indexes of a generation lie: beside its tables, or, if these are in an object store, in
+a folder of this machine. It holds texts, so it is its owner's alone."""
+
+import hashlib
+import json
+import os
+import shutil
+from functools import lru_cache
+from pathlib import Path
+
+from sinks.locations import Location, replace
+from sinks.object_store import ObjectPath
+from sinks.root import HistoryWriteError, find_root, marker_of
+
+FOLDER = "_search"
+SETTING = "TURNFOLD_SEARCH_FOLDER"
+"""Names the folder for histories in object stores. Default: $XDG_CACHE_HOME/turnfold/search."""
+OF = "history.json"
+"""In such a folder: of which history its indexes are."""
+
+
+def folder_of(tables: Location) -> Path:
+    """The folder of the indexes, whether there are any or not. Raises HistoryError."""
+    return tables / FOLDER if isinstance(tables, Path) else _on_this_machine(tables)
+
+
+@lru_cache(16)
+def _on_this_machine(tables: ObjectPath) -> Path:
+    """Indexes of a history that lay at this address before are removed."""
+    folder = _named(tables)
+    said = json.dumps({"history": str(tables), "marker": marker_of(find_root(tables)).stat()})
+    try:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if not (folder / OF).exists() or (folder / OF).read_text(encoding="utf-8") != said:
+            shutil.rmtree(folder)
+            folder.mkdir(mode=0o700)
+            replace(folder / OF, said)
+    except OSError as error:
+        raise HistoryWriteError(
+            f"{folder}: {error.strerror or error}; the search index of {tables} lies there: name "
+            f"another folder by {SETTING}"
+        ) from error
+    return folder
+
+
+def is_made(tables: Location) -> bool:
+    """Whether there is such a folder."""
+    return (tables / FOLDER if isinstance(tables, Path) else _named(tables)).is_dir()
+
+
+def _named(tables: ObjectPath) -> Path:
+    given = os.environ.get(SETTING)
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    home = Path(given).absolute() if given else cache / "turnfold" / "search"
+    return home / hashlib.sha256(str(tables).encode()).hexdigest()[:32]

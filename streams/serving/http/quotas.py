@@ -1,0 +1,81 @@
+"""How much a tenant may write: records and bytes a second, counted by this process.
+
+A request is taken whole while anything is left, and what it takes beyond that is waited for: so no
+request is too large for a quota, and in the long run none is exceeded.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from streams.apps.metrics import QUOTA_CHARGED, QUOTA_REFUSALS
+from streams.quota import BURST_SECONDS, Quotas
+from streams.serving.http.limits import rate_headers
+from streams.serving.http.problems import Problem, retry_after
+
+log = logging.getLogger(__name__)
+
+SAY_EVERY = 60.0
+"""Seconds between two lines of the log about one tenant."""
+
+
+class OverQuota(Problem):
+    """Nothing is left of a limit. Nothing of the request was stored."""
+
+    def __init__(self, tenant: str, limit: str, per_second: int, left: int, wait: float) -> None:
+        seconds = max(1, -int(-wait // 1))
+        detail = (
+            f"tenant {tenant} may write {per_second} {limit} a second, and {left} are left; "
+            f"try again in {seconds} s"
+        )
+        whole = per_second * BURST_SECONDS
+        headers = rate_headers(limit.encode(), whole, max(left, 0), seconds)
+        super().__init__(429, "Over quota", detail, retry_after(seconds), *headers)
+        said = {"tenant": tenant, "limit": limit, "per_second": per_second, "remaining": left}
+        document = msgspec.json.decode(self.body)
+        self.body = msgspec.json.encode(document | {"quota": said | {"retry_after": seconds}})
+
+
+class TenantQuotas:
+    """Holds tenants to their quotas."""
+
+    def __init__(
+        self, quotas: Quotas | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._quotas = quotas or Quotas()
+        self._clock = clock
+        self._said: dict[tuple[str, str], float] = {}
+
+    def check(self, tenant: str) -> None:
+        """Raises OverQuota where nothing is left."""
+        now = self._clock()
+        for limit, bucket in self._quotas.buckets(tenant, now).items():
+            if (left := bucket.left(now)) < 1:
+                QUOTA_REFUSALS.labels(limit).inc()
+                self._say(tenant, limit, bucket.per_second, now)
+                wait = (1 - left) / bucket.per_second
+                raise OverQuota(tenant, limit, bucket.per_second, int(left // 1), wait)
+
+    def take(self, tenant: str, records: int, size: int) -> None:
+        """Counts what is about to be stored. Raises OverQuota; nothing is counted then."""
+        self.check(tenant)
+        now = self._clock()
+        for limit, bucket in self._quotas.buckets(tenant, now).items():
+            amount = records if limit == "records" else size
+            bucket.take(amount, now)
+            QUOTA_CHARGED.labels(limit).inc(amount)
+
+    def give_back(self, tenant: str, records: int, size: int) -> None:
+        """It was not stored."""
+        for limit, bucket in self._quotas.buckets(tenant, self._clock()).items():
+            bucket.give_back(records if limit == "records" else size)
+
+    def _say(self, tenant: str, limit: str, per_second: int, now: float) -> None:
+        if now - self._said.get((tenant, limit), float("-inf")) >= SAY_EVERY:
+            self._said[tenant, limit] = now
+            log.warning(
+                "tenant %s writes more than its quota of %d %s a second: requests are refused",
+                tenant, per_second, limit, extra={"tenant": tenant},
+            )  # fmt: skip

@@ -1,0 +1,160 @@
+"""The texts of every page, of signing in, and of people and sessions: a part of the catalogue."""
+
+from streams.serving.inspector.text import Text
+
+START: dict[str, Text] = {
+    # --- every page ---
+    "page.skip": Text("Skip to the content", "跳到正文", "本文へ移動"),
+    "page.views": Text("Views", "视图", "画面"),
+    "page.utc": Text("All times are UTC", "所有时间均为 UTC", "時刻はすべて UTC です"),
+    "page.tenant": Text("Tenant", "租户", "テナント"),
+    "page.sign_out": Text("Sign out", "退出", "サインアウト"),
+    "page.more": Text("More", "更多", "さらに表示"),
+    "page.newest_of": Text(
+        "The newest {n} of {of}.", "最新 {n} 条，共 {of} 条。", "全 {of} 件のうち新しい {n} 件。"
+    ),
+    "page.earlier": Text("Show earlier ones", "查看更早的", "さらに前を表示"),
+    "page.missing": Text("Not shown:", "未显示：", "表示できません："),
+    "problem.home": Text("Back to people and sessions", "返回人员与会话", "人とセッションに戻る"),
+    "problem.400": Text(
+        "This address is not understood", "无法理解该地址", "このアドレスは解釈できません"
+    ),
+    "problem.403": Text(
+        "Your key may not see this", "您的密钥无权查看", "このキーでは表示できません"
+    ),
+    "problem.404": Text("There is nothing here", "这里什么也没有", "ここには何もありません"),
+    "problem.409": Text("This cannot be done now", "现在无法执行", "今は実行できません"),
+    "problem.422": Text(
+        "This address asks for something invalid",
+        "该地址的请求无效",
+        "このアドレスの内容は無効です",
+    ),
+    "problem.429": Text("Too many requests", "请求过多", "リクエストが多すぎます"),
+    "problem.500": Text(
+        "The server has made a mistake", "服务器出错", "サーバーでエラーが起きました"
+    ),
+    "problem.501": Text(
+        "This server has no history", "该服务器没有历史", "このサーバーには履歴がありません"
+    ),
+    "problem.503": Text("Not ready yet", "尚未就绪", "まだ準備ができていません"),
+    # --- signing in ---
+    "sign_in.title": Text("Sign in", "登录", "サインイン"),
+    "sign_in.about": Text(
+        "This server needs a key. This browser stays signed in for 12 hours.",
+        "此服务器需要密钥。本浏览器将保持登录 12 小时。",
+        "このサーバーにはキーが必要です。このブラウザーでは 12 時間サインインしたままになります。",
+    ),
+    "sign_in.key": Text("Key", "密钥", "キー"),
+    "sign_in.tenant": Text(
+        "Tenant (for a key of all tenants)",
+        "租户（仅限全租户密钥）",
+        "テナント（全テナント用のキーの場合）",
+    ),
+    "sign_in.do": Text("Sign in", "登录", "サインイン"),
+    "sign_in.unknown": Text(
+        "This key is unknown, revoked or expired.",
+        "该密钥未知、已吊销或已过期。",
+        "このキーは不明か、取り消されたか、期限切れです。",
+    ),
+    "sign_in.which_tenant": Text(
+        "This key is for all tenants: name the one to look at.",
+        "该密钥适用于所有租户：请指明要查看的租户。",
+        "このキーは全テナント用です。表示するテナントを指定してください。",
+    ),
+    "sign_in.how": Text(
+        "Whoever runs the server makes a key with:",
+        "服务器的管理者可用以下命令创建密钥：",
+        "サーバーの管理者は次のコマンドでキーを作れます：",
+    ),
+    # --- people and sessions ---
+    "start.title": Text("People and sessions", "人员与会话", "人とセッション"),
+    "start.about": Text(
+        "People and sessions, and a search over what was said and what is remembered.",
+        "有哪些人和会话；搜索所有说过和记住的内容。",
+        "誰がいて何があるか。話されたこと、記憶していることすべてを検索できます。",
+    ),
+    "start.search": Text(
+        "Search what was said and what is remembered",
+        "搜索说过的话和记住的内容",
+        "話されたことと記憶を検索",
+    ),
+    "start.filters": Text("Narrow the search", "筛选", "絞り込み"),
+    "start.kind": Text("Kind", "类型", "種類"),
+    "start.any": Text("any", "全部", "すべて"),
+    "start.status": Text("Status", "状态", "状態"),
+    "start.status_all": Text("any", "全部", "すべて"),
+    "start.status_now": Text("still holds", "仍然有效", "今も有効"),
+    "start.from": Text("From", "从", "開始"),
+    "start.to": Text("to", "到", "終了"),
+    "start.do": Text("Search", "搜索", "検索"),
+    "start.people": Text("People", "人员", "人"),
+    "start.sessions": Text("Sessions", "会话", "セッション"),
+    "start.nobody": Text(
+        "Nobody is known yet. Send a first message:",
+        "还没有任何人。发送第一条消息：",
+        "まだ誰も知りません。最初のメッセージを送ってください：",
+    ),
+    "start.not_yet": Text(
+        "Nothing was there at this time. Move the clocks forward.",
+        "此时什么也没有。请将时钟向后调。",
+        "この時点では何もありません。時計を進めてください。",
+    ),
+    "start.no_sessions": Text(
+        "No session yet: it appears with its first turn.",
+        "还没有会话：第一轮对话后出现。",
+        "セッションはまだありません。最初の発話で現れます。",
+    ),
+    "start.nothing_found": Text(
+        "Nothing found. Try other words, or fewer filters.",
+        "没有相关内容。换个词，或减少筛选。",
+        "該当するものがありません。別の言葉にするか、絞り込みを減らしてください。",
+    ),
+    "count.states": Text("states {n}", "状态 {n}", "状態 {n}"),
+    "count.preferences": Text("preferences {n}", "偏好 {n}", "好み {n}"),
+    "count.sessions": Text("sessions {n}", "会话 {n}", "セッション {n}"),
+    "count.turns": Text("turns {n}", "对话 {n}", "発話 {n}"),
+    "count.memory": Text("memory {n}", "记忆 {n}", "記憶 {n}"),
+    "kind.event": Text("Turn", "对话", "発話"),
+    "kind.state": Text("State", "状态", "状態"),
+    "kind.preference": Text("Preference", "偏好", "好み"),
+    "kind.session_memory": Text("Session memory", "会话记忆", "セッションの記憶"),
+    "state.until": Text("until", "直到", "まで"),
+    "clock.about": Text("The time shown", "查看的时间", "見ている時点"),
+    "clock.as_of": Text("True at", "为真于", "真の時点"),
+    "clock.known_at": Text("Known at", "得知于", "知った時点"),
+    "clock.now": Text("now", "现在", "現在"),
+    "page.time": Text("Time", "时间", "時刻"),
+    "op.insert": Text("learnt", "得知", "記憶"),
+    "op.add": Text("learnt", "得知", "記憶"),
+    "op.update": Text("changed", "更改", "変更"),
+    "op.supersede": Text("new version", "新版本", "新しい版"),
+    "op.close": Text("ended", "结束", "終了"),
+    "op.done": Text("done", "完成", "完了"),
+    "op.expire": Text("expired", "过期", "期限切れ"),
+    "op.reopen": Text("opened again", "重新开启", "再開"),
+    "op.put": Text("added", "加入", "追加"),
+    "op.revoke": Text("revoked", "撤销", "取消"),
+    "op.remove": Text("removed", "移除", "削除"),
+    "status.active": Text("active", "进行中", "進行中"),
+    "status.waiting_input": Text("waits for the user", "等待用户", "入力待ち"),
+    "status.closed": Text("closed", "已关闭", "終了"),
+    "status.pending": Text("pending", "待处理", "未着手"),
+    "status.running": Text("running", "运行中", "実行中"),
+    "status.done": Text("done", "完成", "完了"),
+    "status.error": Text("failed", "失败", "失敗"),
+    "status.completed": Text("completed", "已完成", "完了"),
+    "status.failed": Text("failed", "失败", "失敗"),
+    "status.candidate": Text("seen once", "候选", "候補"),
+    "status.confirmed": Text("confirmed", "已确认", "確認済み"),
+    "status.revoked": Text("revoked", "已撤销", "取消済み"),
+    "polarity.like": Text("likes", "喜欢", "好き"),
+    "polarity.dislike": Text("dislikes", "不喜欢", "嫌い"),
+    "section.identity": Text("How to address them", "如何称呼", "呼び方"),
+    "section.constraints": Text("Constraints and health", "限制与健康", "制約と健康"),
+    "section.preferences": Text("Preferences", "偏好", "好み"),
+    "section.facts": Text("Facts", "事实", "事実"),
+    "section.tasks": Text("Open tasks and plans", "待办与计划", "予定とタスク"),
+    "section.mood": Text("Mood", "心情", "気分"),
+    "section.session": Text("This session", "本次会话", "このセッション"),
+    "section.turns": Text("Turns about the question", "与问题相关的对话", "質問に関する発話"),
+}
