@@ -1,12 +1,13 @@
 """A history folded again, a switch, and a diff: seconds, CPU, memory and what the disk holds.
 
 python -m benchmarks.backfill --turns 1000000 --states 1000000
+python -m benchmarks.backfill --turns 1000000 --parts 2
 """
 
 import resource
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from schemas.base import JsonObject
 from sinks.digest import digest
 from sinks.generation import ROOT, named
 from streams.files import local
+from streams.files.manifest import load
 from streams.generations.switching import listed
 from tests.command import PROGRAM, environment
 
@@ -39,8 +41,19 @@ class Took(NamedTuple):
 
 def command(*words: str | Path) -> Took:
     """Runs a command to its end."""
+    return commands(words)
+
+
+def commands(*each: Sequence[str | Path]) -> Took:
+    """Runs commands at once, to the end of the last."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run([PROGRAM, *map(str, words)], check=True, capture_output=True, env=environment())
+    running = [
+        subprocess.Popen([PROGRAM, *map(str, words)], stdout=subprocess.DEVNULL, env=environment())
+        for words in each
+    ]
+    for process in running:
+        if process.wait():
+            raise subprocess.CalledProcessError(process.returncode, process.args)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return Took(time.perf_counter() - began, cpu, after.ru_maxrss / 1024)
@@ -96,6 +109,57 @@ def _disk(history: Path, name: str) -> list[str]:
     return [f"{own / 1e6:,.0f}", f"{shared / 1e6:,.0f}", f"{1 + own / sum(sizes[ROOT]):.2f}×"]
 
 
+def in_parts(work: Path, turns: int, parts: int) -> None:
+    """The same history folded again by one command, and by one for each part, all at once; the
+    latter then share what is equal, as the former does at once. `linear`: the CPU of one command
+    against that of all: 1.00 where parts take no more."""
+    file, history = work / "turns.ndjson", work / "history"
+    write_ndjson(file, sgd_records(turns))
+    command("run", file, "--history", history)
+    words = ("backfill", "--history", history, "--generation")
+    note("one command")
+    one = command(*words, "whole")
+    note(f"{parts} parts")
+    split = commands(*((*words, "parted", "--part", f"{n}/{parts}") for n in range(parts)))
+    made = load(named(history, "parted"))
+    assert made is not None and made.split == parts
+    sizes = [end - begin for begin, end in zip((0, *made.parts), made.parts, strict=False)]
+    as_parts = _disk(history, "parted")
+    assert digest(named(history, "parted")) == digest(named(history, "whole"))
+    note("sharing")
+    shared = command(*words, "parted")
+    assert digest(named(history, "parted")) == digest(named(history, "whole"))
+    both = Took(split.seconds + shared.seconds, split.cpu + shared.cpu, shared.peak)
+    lines = [
+        ("backfill", *_cells(one), "", *_disk(history, "whole")),
+        (f"backfill --part i/{parts}, at once", *_cells(split), f"{one.cpu / split.cpu:.2f}",
+         *as_parts),
+        ("then backfill, which shares", *_cells(shared), "", *_disk(history, "parted")),
+        ("both together", *_cells(both), f"{one.cpu / both.cpu:.2f}", "", "", ""),
+    ]  # fmt: skip
+    head = ("command", "seconds", "CPU s", "largest process MB", "linear", "own MB", "shared MB",
+            "disk")  # fmt: skip
+    show(f"{turns:,} turns of SGD; parts of {min(sizes):,} to {max(sizes):,} records", head, lines)
+
+
+def alone(history: Path, turns: int) -> None:
+    """What one command does for all, by parts that are folded one after the other: the first reads
+    too, the last completes too; the two between them only fold."""
+    words = ("backfill", "--history", history, "--generation", "by-turns", "--part")
+    note("parts one after the other")
+    first, second, third, last = (command(*words, f"{number}/4") for number in range(4))
+    folds = (second.cpu + third.cpu) / 2
+    whole = first.cpu + second.cpu + third.cpu + last.cpu
+    for_all = first.cpu + last.cpu - 2 * folds
+    rows = [
+        ("the first, which reads all", f"{first.cpu:.1f}", f"{first.cpu - folds:.1f}"),
+        ("one that only folds", f"{folds:.1f}", ""),
+        ("the last, which completes", f"{last.cpu:.1f}", f"{last.cpu - folds:.1f}"),
+        ("all four", f"{whole:.1f}", f"{for_all:.1f} ({for_all / whole:.0%})"),
+    ]
+    show(f"{turns:,} turns of SGD in four parts", ("part", "CPU s", "of it for all parts"), rows)
+
+
 def diffs(work: Path, states: int) -> None:
     """Two histories with so many states, equal and with one in a hundred changed."""
     for name, every in (("a", 0), ("b", 0), ("c", 100)):
@@ -115,11 +179,17 @@ def _cells(took: Took) -> tuple[str, str, str]:
 
 
 def main() -> None:
-    """Both tables."""
+    """Both tables, or that of parts."""
     parser = arguments(__doc__)
     parser.add_argument("--turns", type=int, default=1_000_000)
     parser.add_argument("--states", type=int, default=1_000_000)
+    parser.add_argument("--parts", type=int, help="Only this: one command against so many parts.")
     given = parser.parse_args()
+    if given.parts:
+        with work_folder(given.work) as work:
+            in_parts(work, given.turns, given.parts)
+            alone(work / "history", given.turns)
+        return
     with work_folder(given.work) as work:
         backfills(work, given.turns)
     with work_folder(given.work) as work:

@@ -30,7 +30,7 @@ from benchmarks.http_load import load
 from benchmarks.reading import with_plans
 from benchmarks.serving_embedded import Servers, peak_memory
 from benchmarks.serving_load import NDJSON, encode
-from schemas.base import SECOND, JsonObject, format_time
+from schemas.base import DAY, SECOND, JsonObject, format_time
 from streams import search
 from streams.files import local
 from tests.acceptance.sgd import START
@@ -103,26 +103,56 @@ def _index(history: Path) -> None:
 
 
 def bare_requests(here: Servers, repeat: int) -> None:
-    """Each page, one request after another: milliseconds, and the server's CPU."""
+    """Each page, one request after another: milliseconds, the first apart, and the server's CPU."""
     rows: list[tuple[Any, ...]] = []
     base, client = 0.0, _client(here)
     for name, addresses in _pages(client).items():
-        took, cpu = list[float](), 0.0
+        took, cpu, first = list[float](), 0.0, 0.0
         for number in range(repeat + 2):
             if number == 2:  # the first ones warm it
                 took, cpu = [], here.serve.cpu()
             began = time.perf_counter()
             reply = client.get(addresses[number % len(addresses)])
             took.append(1000 * (time.perf_counter() - began))
+            first = took[0] if number == 0 else first
             assert reply.status_code == (404 if name == "bare page" else 200), reply.text
         each = 1000 * (here.serve.cpu() - cpu) / repeat
         base = base or median(took)
-        rows.append((name, f"{median(took):.0f}", f"{max(took):.0f}", spread(took), f"{each:.0f}",
+        told = (first, median(took), max(took))
+        rows.append((name, *(f"{one:.0f}" for one in told), spread(took), f"{each:.0f}",
                      f"{median(took) / base:.0f}"))  # fmt: skip
         common.note(" | ".join(map(str, rows[-1])))
-    head = ("page", "median ms", "most", "spread", "CPU ms", "of a bare page")
+    head = ("page", "first ms", "median ms", "most", "spread", "CPU ms", "of a bare page")
     memory = f"{peak_memory(here.serve.running.pid):.0f} MB resident at most"
     common.show(f"bare requests, median of {repeat}; {memory}", head, rows)
+
+
+def first_looks(folder: Path) -> None:
+    """Each page as the first that a server is asked for, and once more."""
+    rows, then = list[tuple[str, ...]](), format_time(START + 20 * DAY)
+    for name, address in (
+        ("first view as of a time", f"/?as_of={then}"),
+        ("first view, known at a time", f"/?known_at={then}"),
+        ("a person", "/users/user-7"), ("a person as of a time", f"/users/user-7?as_of={then}"),
+        ("maya", f"/users/{MAYA}"), ("10,000 turns", f"/sessions/{LONG}"),
+        ("10,000 turns as of a time", f"/sessions/{LONG}?as_of={then}"),
+        ("a state", f"/states/{MAYA}-fact-7"),
+    ):  # fmt: skip
+        here = Servers(folder)
+        try:
+            client, told = _client(here), list[str]()
+            for _ in range(2):
+                cpu, began = here.serve.cpu(), time.perf_counter()
+                assert client.get(address).status_code == 200, address
+                told += [f"{1000 * (time.perf_counter() - began):.0f}",
+                         f"{1000 * (here.serve.cpu() - cpu):.0f}"]  # fmt: skip
+        finally:
+            here.serve.stop()
+            here.bare.stop()
+        rows.append((name, *told))
+        common.note(" | ".join(rows[-1]))
+    head = ("page", "first ms", "CPU ms", "once more ms", "CPU ms")
+    common.show("the first page that a server is asked for", head, rows)
 
 
 def _client(here: Servers) -> httpx.Client:
@@ -246,6 +276,7 @@ def _jumped(page: Page, key: str) -> float:
 
 def live(folder: Path, rate: int, seconds: int) -> None:
     """Turns are posted at a rate while a browser watches: how far its numbers are behind."""
+    (folder / "live").mkdir()
     here = Servers(folder / "live")
     try:
         with sync_playwright() as playwright:
@@ -310,7 +341,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=9)
     parser.add_argument("--rate", type=int, default=5_000)
     parser.add_argument("--seconds", type=int, default=20)
-    parser.add_argument("--only", choices=("build", "requests", "chromium", "live"))
+    parser.add_argument("--only", choices=("build", "first", "requests", "chromium", "live"))
     given = parser.parse_args()
     with common.work_folder(given.work) as made:
         folder = given.history or made
@@ -318,7 +349,9 @@ def main() -> None:
         if given.only != "live":
             if not (folder / "history").exists():
                 build(folder, given.turns)
-            if given.only != "build":
+            if given.only in (None, "first"):
+                first_looks(folder)
+            if given.only in (None, "requests", "chromium"):
                 _measure(folder, given)
         if given.only in (None, "live"):
             live(made, given.rate, given.seconds)

@@ -50,7 +50,7 @@ def main() -> None:
             folders = common.in_process(sink, broker.bootstrap, str(folder / f"{n}"), f"sink{n}")
             if store is not None:
                 os.environ.update(store.environ())
-                url = store.url(f"sink{n}")
+                url = store.place(f"sink{n}")
                 buckets.append(common.in_process(sink, broker.bootstrap, url, f"bucket{n}"))
             pairs.append((folders, common.in_process(bare, broker.bootstrap)))
         assert all(one.answer == count for pair in pairs for one in pair), pairs

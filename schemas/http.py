@@ -137,6 +137,18 @@ class ProblemError(Reply):
     )
 
 
+class QuotaUsed(Reply):
+    """The tenant's quota of which nothing is left (docs/quotas.md)."""
+
+    tenant: str = Field(description="The tenant.")
+    limit: Literal["records", "bytes"] = Field(description="Which limit.")
+    per_second: int = Field(description="How much the tenant may write per second.")
+    remaining: int = Field(
+        description="How much is left; below 0: what the last request took beyond the limit."
+    )
+    retry_after: int = Field(description="Seconds until something is left.")
+
+
 class ProblemDocument(Reply):
     """A problem document (RFC 9457). docs/http.md explains each `type`."""
 
@@ -147,6 +159,10 @@ class ProblemDocument(Reply):
     errors: list[ProblemError] | None = Field(
         default=None,
         description="The faults one by one, if there are several or a field is at fault.",
+    )
+    quota: QuotaUsed | None = Field(
+        default=None,
+        description="Of `/problems/over-quota`: the tenant, the limit and what is left.",
     )
 
 
@@ -411,6 +427,11 @@ class Ready(Reply):
     promoted: str | None = Field(
         description="A generation that was promoted and does not answer yet; usually null.",
     )
+
+
+class Archive(RootModel[str]):
+    """JSON lines: a header, everything that is held of the user, and a line of the kind `end`
+    (docs/export.md). Without that line it broke off."""
 
 
 class EventStream(RootModel[str]):

@@ -2,8 +2,8 @@
 
 The views (`sinks/views.py`), `digest`, `diff`, search, what a model is shown, the document of a
 user and the topics go by `MEMORY_KINDS`. The models of the documents are in `schemas/memory.py`,
-the rows that a fold keeps of a kind in `streams/kinds.py`. Here are names only, in named tuples:
-who reads a history waits for no models, nor for `dataclasses`, to load.
+the code of a kind that plans write in `streams/folds/revised_kinds.py`. Here are names only, in
+named tuples: who reads a history waits for no models, nor for `dataclasses`, to load.
 """
 
 from typing import NamedTuple

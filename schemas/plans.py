@@ -66,6 +66,10 @@ class StateUpdate(Wire):
         max_length=64,
         description="Events that it rests on; the plan's own event is added.",
     )
+    unchanged_since: Micros | None = Field(
+        default=None,
+        description="Change nothing if the version was updated after this time. Not for moods.",
+    )
     reason: Text = Field(default="", description="Why, for `why`. Default: the extractor's name.")
 
     @model_validator(mode="after")
@@ -77,6 +81,8 @@ class StateUpdate(Wire):
                 raise ValueError("a new state needs `body_text`")
         elif self.state_id is None:
             raise ValueError(f"{self.op} needs `state_id`")
+        if self.unchanged_since is not None and self.kind == "long_mood_state":
+            raise ValueError("`unchanged_since` is not for a mood")
         if (
             self.valid_from is not None
             and self.valid_to is not None
@@ -101,6 +107,10 @@ class PreferenceUpdate(Wire):
     )
     confidence: Confidence = Field(default=0.5, description="How sure.")
     note: Text | None = Field(default=None, description="A remark, such as the user's sentence.")
+    unchanged_since: Micros | None = Field(
+        default=None,
+        description="Change nothing if the preference was updated after this time.",
+    )
     evidence_event_ids: list[Id] = Field(
         default_factory=list,
         max_length=64,

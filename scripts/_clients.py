@@ -137,6 +137,8 @@ def _method(operation: Operation) -> Iterator[str]:
     returns, begin, send = operation.returns, "async def", "return await self._send"
     if operation.streams:
         returns, begin, send = f"AsyncIterator[{returns}]", "def", "return self._stream"
+    if operation.is_lines:
+        returns, begin, send = f"AsyncIterator[{returns}]", "def", "return self._lines"
     head = _call(f"{begin} {operation.name}", ["self", *operation.signature()], f" -> {returns}:")
     asked = _call(f"operations.{operation.name}", operation.passed())
     yield f"{head}\n{_indented(_docstring(operation))}\n{_indented(_call(send, [asked]))}"

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 STREAM = "text/event-stream"
+LINES = "application/x-ndjson"
 
 NAMES = {"q": "query"}
 """Parameters that have a plainer name in Python."""
@@ -53,12 +54,16 @@ class Operation(NamedTuple):
     gives: Mapping[int, str | None]
     streams: bool
     lists: tuple[str, str] | None
+    is_lines: bool
+    """JSON lines, given one by one."""
 
     @property
     def returns(self) -> str:
         """The type of the reply."""
         if self.streams:
             return "SessionEvent"
+        if self.is_lines:
+            return "bytes"
         return " | ".join(dict.fromkeys(name or "None" for name in self.gives.values()))
 
     @property
@@ -112,6 +117,7 @@ def _operation(document: Json, path: str, method: str, declared: Json) -> Operat
         declared["operationId"], method.upper(), path, declared["description"], parameters,
         _body(declared), gives, STREAM in declared["responses"]["200"].get("content", {}),
         _lists(document, gives.get(200), parameters),
+        LINES in declared["responses"]["200"].get("content", {}),
     )  # fmt: skip
 
 

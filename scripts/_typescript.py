@@ -121,6 +121,9 @@ def _methods(operation: Operation) -> list[str]:
     if operation.streams:
         head = f"{operation.camel}({', '.join(arguments)}): AsyncGenerator<SessionEvent>"
         return [f"{about}{head} {{\n  return this.stream({_request(operation)});\n}}"]
+    if operation.is_lines:
+        head = f"{operation.camel}({', '.join(arguments)}): AsyncGenerator<string>"
+        return [f"{about}{head} {{\n  return this.lines({_request(operation)});\n}}"]
     returns = " | ".join(
         dict.fromkeys(
             "null" if name is None else f"types.{name}" for name in operation.gives.values()

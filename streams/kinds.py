@@ -1,27 +1,20 @@
-"""The kinds of input records, each declared once, and the rows of the kinds of memory.
+"""The kinds of input records, each declared once.
 
 Decoding, routing, the validation of what Kafka brings, CloudEvents, the folding itself, the
 topology and what is generated from it (AsyncAPI, docs) go by `KINDS`. The model is in
 `schemas/events.py`, with what was said in older versions of it in `schemas/upcast.py`.
 
-Kinds of memory are declared in `schemas/memory_kinds.py`. To those whose newest revision is their
-newest document `REVISED_KINDS` adds the rows that the fold keeps of them.
+Kinds of memory are declared in `schemas/memory_kinds.py` and `streams/folds/revised_kinds.py`.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any
 
-from pydantic import BaseModel
-
-from schemas import memory_kinds
 from schemas.events import Record, Recursion, Signal, ToolResult, Turn, WritePlan
-from schemas.memory import DOCUMENTS
-from schemas.memory_kinds import MemoryKind
 from schemas.rows import RECORD_TABLES
-from streams.folds import memory, preferences, session
+from streams.folds import memory, session
 from streams.folds.outcome import Outcome
-from streams.folds.row_keys import R, RowKind
 from streams.folds.rows import Effects, Rows
 
 Fold = Callable[[Rows, Any, Effects], Outcome]
@@ -98,36 +91,3 @@ def kind_told(type_: Any, scope: Any) -> RecordKind | None:
 def models_on(topic: str) -> tuple[type[Record], ...]:
     """The models of a topic's records."""
     return tuple(dict.fromkeys(kind.model for kind in KINDS if kind.topic == topic))
-
-
-# --- kinds of memory ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class RevisedKind(Generic[R]):
-    """The code of a kind of a user's memory: its `rows` in the user's table, and the `document`
-    that readers get of one."""
-
-    kind: MemoryKind
-    rows: RowKind[R]
-    document: Callable[[R], dict[str, Any]]
-
-    @property
-    def model(self) -> type[BaseModel]:
-        """Of its documents."""
-        return DOCUMENTS[self.kind.name]
-
-    def newest(self, rows: Rows, id: str) -> dict[str, Any]:
-        """The document of a user's memory with that id."""
-        return self.document(rows[self.rows.key(id)])
-
-    def all(self, rows: Rows) -> list[dict[str, Any]]:
-        """The documents of a user, in the order in which they are listed."""
-        found = [self.document(row) for _, row in self.rows.scan(rows)]
-        order = self.kind.listed.order if self.kind.listed else (self.kind.id,)
-        return sorted(found, key=lambda document: [document[name] for name in order])
-
-
-REVISED_KINDS: tuple[RevisedKind[Any], ...] = (
-    RevisedKind(memory_kinds.PREFERENCE, preferences.PREFERENCES, preferences.document),
-)

@@ -118,9 +118,9 @@ def table(rows: Iterable[Mapping[str, Any]], columns: list[str]) -> None:
     cells = [[_cell(row.get(column)) for column in columns] for row in rows]
     widths = [_width(column) for column in zip(columns, *cells, strict=True)]
     apart = 3 * len(columns)  # blanks beside them, at most
-    console = Console()
+    console = Console(emoji=False)
     if not console.is_terminal:
-        console = Console(width=sum(widths) + apart)
+        console = Console(width=sum(widths) + apart, emoji=False)
     elif sum(min(width, LEAST) for width in widths) + apart > console.width:
         _records(cells, columns)
         return

@@ -15,7 +15,11 @@ def keep_files_private() -> None:
 
     Raises ConfigurationError for a setting that is no umask, or keeps the owner out.
     """
-    told = os.environ.get(UMASK) or PRIVATE
+    os.umask(umask_of(os.environ.get(UMASK) or PRIVATE))
+
+
+def umask_of(told: str) -> int:
+    """The setting as a number. Raises ConfigurationError."""
     try:
         umask = int(told, 8)
     except ValueError:
@@ -25,4 +29,4 @@ def keep_files_private() -> None:
             f"{UMASK}: {told!r} is no umask from 000 to 077; 077 keeps files to this account, "
             "027 lets its group read them"
         )
-    os.umask(umask)
+    return umask

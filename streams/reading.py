@@ -6,7 +6,7 @@ Every function takes the history's root and a tenant and returns plain JSON-read
 """
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -114,46 +114,15 @@ def _latest_turn(about: Lookup, session_id: str, since: int) -> int | None:
 def _session_as_of(
     root: Location, tenant: str, session_id: str, as_of: int, rules: Rules, known_at: int | None
 ) -> dict[str, Any]:
-    from streams.folds import documents
-
-    entity = _session_rows(root, tenant, session_id, as_of, rules, known_at)
-    latest = documents.latest_turn(entity, rules)
-    return expire(documents.session(entity, rules), latest, as_of, rules)
-
-
-def _session_rows(
-    root: Location, tenant: str, session_id: str, as_of: int, rules: Rules, known_at: int | None
-) -> "Rows":
     from streams.files.refold import refold
+    from streams.folds import documents
     from streams.folds.session_state import HEADER
 
     entity = refold(root, tenant, session_id, rules, as_of, known_at)
     if entity.get(HEADER) is None:
         raise DataRefused(f"session {session_id!r} has no events by {format_time(as_of)}")
-    return entity
-
-
-def session_then(
-    root: Location,
-    tenant: str,
-    session_id: str,
-    as_of: int,
-    known_at: int | None,
-    task_ids: Collection[str],
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """A session's document as of a time, as `session` gives it, and the documents of those of these
-    tasks that it had then."""
-    from streams.folds import documents, task
-
-    rules = rules_of(find_tables(root))
-    entity = _session_rows(root, tenant, session_id, as_of, rules, known_at)
     latest = documents.latest_turn(entity, rules)
-    tasks = [
-        task.document(entity, rules, one, latest)
-        for one in task_ids
-        if entity.get(task.TASKS.key(one)) is not None
-    ]
-    return expire(documents.session(entity, rules), latest, as_of, rules), tasks
+    return expire(documents.session(entity, rules), latest, as_of, rules)
 
 
 def task(root: Location, tenant: str, task_id: str, session_id: str | None) -> dict[str, Any]:
@@ -225,7 +194,7 @@ def user(root: Location, tenant: str, user_id: str, as_of: int | None = None) ->
 
         entity = _folded(root, tenant, user_id, as_of, turns=True)
         then = learner.document(entity, rules_of(find_tables(root)), user_id)
-        profile, lists = [then] if then else [], _lists(entity)
+        profile, lists = [then] if then else [], memory_lists(entity)
     moods = [one for one in held if one["kind"] == "long_mood_state"]
     return {
         "user_id": user_id,
@@ -242,7 +211,10 @@ def known_of(
     """What stood of a user at a time, as known at another: `states` with the mood's among them, and
     the other lists of memory. Empty lists for an unknown user."""
     held = states(root, tenant, user_id, at, known_at)
-    return {"states": held, **_lists(_folded(root, tenant, user_id, at, known_at, turns=False))}
+    return {
+        "states": held,
+        **memory_lists(_folded(root, tenant, user_id, at, known_at, turns=False)),
+    }
 
 
 def _folded(
@@ -267,9 +239,9 @@ def _folded(
     return refold_user(root, tenant, user_id, rules, as_of, known_at, turns=turns)
 
 
-def _lists(rows: "Rows") -> dict[str, list[dict[str, Any]]]:
-    """The lists of memory besides states."""
-    from streams.kinds import REVISED_KINDS
+def memory_lists(rows: "Rows") -> dict[str, list[dict[str, Any]]]:
+    """Out of a user's rows."""
+    from streams.folds.revised_kinds import REVISED_KINDS
 
     return {
         listed.name: [_without(one, listed.left_out) for one in item.all(rows)]

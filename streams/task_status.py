@@ -5,6 +5,7 @@ that was true at a time may say `done` of what was done later. The revisions say
 """
 
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from _duckdb import DuckDBPyConnection
@@ -17,7 +18,7 @@ Version = tuple[str, str, int]
 """Owner, state_id, valid_from."""
 
 
-class _Said(NamedTuple):
+class Said(NamedTuple):
     """What a revision made of a version's status; `at` is when it happened."""
 
     at: int
@@ -35,9 +36,13 @@ def tasks_then(
     if not tasks:
         return states
     said = _said(db, tasks, known_at)
+    return with_status_then(states, at, lambda task: said[_version(task)])
+
+
+def with_status_then(states: list[Json], at: int, said: Callable[[Json], list[Said]]) -> list[Json]:
+    """States with the status that tasks had at a time, by what revisions `said` of each."""
     return [
-        _with_status(one, _then(said[_version(one)], at)) if one["kind"] == "task" else one
-        for one in states
+        _with_status(one, _then(said(one), at)) if one["kind"] == "task" else one for one in states
     ]
 
 
@@ -47,7 +52,7 @@ def _version(state: Json) -> Version:
 
 def _said(
     db: DuckDBPyConnection, tasks: list[Json], known_at: int | None
-) -> dict[Version, list[_Said]]:
+) -> dict[Version, list[Said]]:
     """Of each version what its revisions said, in the order in which they were made."""
     ids = ", ".join(sorted({quoted(one["state_id"]) for one in tasks}))
     sql = f"""
@@ -58,13 +63,13 @@ def _said(
         ) AS learnt_at FROM revisions WHERE entity_type = 'state' AND entity_id IN ({ids}))
         WHERE "after" IS NOT NULL AND (? IS NULL OR epoch_us(learnt_at) <= ?) ORDER BY seq
     """
-    found: dict[Version, list[_Said]] = defaultdict(list)
+    found: dict[Version, list[Said]] = defaultdict(list)
     for owner, state_id, since, at, status in db.execute(sql, [known_at, known_at]).fetchall():
-        found[owner, state_id, parse_time(since)].append(_Said(at, status))
+        found[owner, state_id, parse_time(since)].append(Said(at, status))
     return found
 
 
-def _then(said: list[_Said], at: int) -> str | None:
+def _then(said: list[Said], at: int) -> str | None:
     """The status at a time. What the first revision says holds from the start; after that what
     changes it counts from when it happened, whenever it was told."""
     first, *later = said

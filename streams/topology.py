@@ -14,12 +14,13 @@ from pydantic import BaseModel
 from schemas import memory_kinds
 from schemas.events import Record
 from schemas.learner import UserLearningProfile
-from schemas.memory import Mood, State
+from schemas.memory import DOCUMENTS, Mood, State
 from schemas.memory_kinds import MemoryKind
 from schemas.rows import TABLES
 from schemas.session import SessionContext, SessionDocument
 from schemas.task import TaskDocument
-from streams.kinds import KINDS, REVISED_KINDS, Fold, kind_of, models_on
+from streams.folds.revised_kinds import REVISED_KINDS
+from streams.kinds import KINDS, Fold, kind_of, models_on
 
 Direction = Literal["input", "internal", "output"]
 
@@ -132,7 +133,9 @@ SESSION_CONTEXTS = _documents(
 TASKS = _of_kind(memory_kinds.TASK, TaskDocument)
 PROFILES = _of_kind(memory_kinds.PROFILE, UserLearningProfile)
 STATES = _of_kind(memory_kinds.STATE, State)
-REVISED_TOPICS = {item.kind.name: _of_kind(item.kind, item.model) for item in REVISED_KINDS}
+REVISED_TOPICS = {
+    item.kind.name: _of_kind(item.kind, DOCUMENTS[item.kind.name]) for item in REVISED_KINDS
+}
 MOODS = _of_kind(memory_kinds.MOOD, Mood)
 
 
@@ -173,13 +176,22 @@ MEMORY_AGENT = Agent(
     name="memory",
     sources=(USER_SIGNALS, WRITE_PLANS),
     table=Table("memory-rows", USER, (
-        UserLearningProfile, State, *(item.model for item in REVISED_KINDS), Mood,
+        UserLearningProfile, State, *(DOCUMENTS[item.kind.name] for item in REVISED_KINDS), Mood,
     )),
     outputs=(PROFILES, STATES, *REVISED_TOPICS.values(), MOODS, REVISIONS, AFFECTS, LINKS, THREADS,
              HISTORY, DEAD_LETTERS),
     makes=("profiles", "revisions", "affects", "links", "threads"),
 )  # fmt: skip
 AGENTS: tuple[Agent, ...] = (SESSION_AGENT, MEMORY_AGENT)
+MAPPING_AGENT = Agent(
+    name="mapping",
+    sources=(),
+    table=Table("mapping", "topic", ()),
+    outputs=(TURNS, RECURSIONS, USER_SIGNALS, WRITE_PLANS, DEAD_LETTERS),
+    makes=(),
+)
+"""Makes records of a platform's own events. A mapping file names its sources, which are no topics
+of ours."""
 
 
 # --- generations ------------------------------------------------------------------------------

@@ -66,9 +66,8 @@ def start(*args: str | Path, **options: Any) -> "subprocess.Popen[bytes]":
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=environment(),
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
-        **options,
+        **{"env": environment(), **options},
     )
 
 

@@ -1,5 +1,7 @@
 """The two tiers of tests, and histories of the real data, built once and read by many tests."""
 
+import os
+import sys
 from pathlib import Path
 
 import hypothesis
@@ -9,6 +11,10 @@ from streams.files import local
 from tests.acceptance import ledger, reflexion, sgd, tau_bench
 from tests.command import checked, ndjson, once
 from tests.shared_data import shared
+
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# the tests start hundreds of processes: each would compile all it loads, half of its time
 
 SGD = ("data", "sgd", "train_part.jsonl.gz")
 TAU = ("data", "tau_bench", "gpt-4o-airline_tasks_0-29.json.gz")
@@ -20,15 +26,15 @@ QUICK_WITH_A_BROKER = frozenset({
 })  # fmt: skip
 """The modules of tests/kafka that run each time; the others are `long`."""
 LONG = frozenset({
-    "test_access", "test_access_limits", "test_api_openapi", "test_api_session_messages",
-    "test_embedded_memory",
-    "test_evaluate", "test_extractor_any_text", "test_extractor_loops", "test_folded_again",
-    "test_http_client", "test_importing", "test_laws", "test_local", "test_mcp",
-    "test_model_background", "test_reading_files", "test_recall", "test_retention_days",
-    "test_tracing",
+    "test_access", "test_access_limits", "test_api_export", "test_api_forget_session",
+    "test_api_openapi", "test_api_session_messages", "test_embedded_memory", "test_evaluate",
+    "test_extractor_any_text", "test_extractor_loops", "test_folded_again", "test_http_client",
+    "test_importing", "test_laws",
+    "test_local", "test_mcp", "test_model_background", "test_reading_files", "test_recall",
+    "test_retention_days", "test_tracing",
 })  # fmt: skip
-"""Modules that take half of the time of all, tests/llm, and tests/inspector, which needs Chromium:
-`pytest` leaves them out."""
+"""Modules that take half of the time of all; so are tests/llm, tests/deploy, which needs Go, and
+tests/inspector, which needs Chromium: `pytest` leaves them out."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -40,7 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.fault)
         elif (
             (folder == "kafka" and item.path.stem not in QUICK_WITH_A_BROKER)
-            or folder in ("embedding", "inspector", "llm")
+            or folder in ("deploy", "embedding", "inspector", "llm")
             or item.path.stem in LONG
         ):
             item.add_marker(pytest.mark.long)

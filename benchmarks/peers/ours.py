@@ -24,7 +24,7 @@ class Contexts:
         row = self.pending.get(key) or self.table.get(key)
         return job.decode_row(row) if isinstance(row, bytes) else row
 
-    def process(self, records: Sequence[Any]) -> Batch:
+    def process(self, records: Sequence[Any], again: bool = False) -> Batch:
         outputs, rows = [], {}
         for record in records:
             key = record.key

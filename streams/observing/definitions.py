@@ -36,7 +36,8 @@ RECORDS_READ = Metric(
 )  # fmt: skip
 RECORDS = Metric(
     "turnfold_records_total", "counter", "worker", (*LANE, "ending"), "records",
-    "Input records by outcome: applied, duplicate, dead or withheld.",
+    "Input records by outcome: applied, duplicate, dead or withheld. Events of a mapping (agents "
+    "mapping-TOPIC) are mapped, skipped, dead or withheld.",
 )  # fmt: skip
 DEAD_LETTERS = Metric(
     "turnfold_dead_letters_total", "counter", "worker", (*LANE, "reason"), "records",
@@ -87,7 +88,7 @@ LAG = Metric(
 )  # fmt: skip
 LANES = Metric(
     "turnfold_lanes", "gauge", "worker", ("state",), "lanes",
-    "Lanes by state: opening, restoring, ready, committing, standby, backing off, …",
+    "Lanes by state: opening, restoring, upgrading, ready, committing, standby, backing off, …",
 )  # fmt: skip
 RESTORED_ROWS = Metric(
     "turnfold_restored_rows_total", "counter", "worker", LANE, "rows",
@@ -96,6 +97,14 @@ RESTORED_ROWS = Metric(
 RESTORE_PROGRESS = Metric(
     "turnfold_restore_progress_ratio", "gauge", "worker", LANE, "0 to 1",
     "Restored share of the missing part of a table; 1 if nothing is missing.",
+)  # fmt: skip
+QUOTA_SET_ASIDE = Metric(
+    "turnfold_quota_set_aside_total", "counter", "worker", LANE, "records",
+    "Records of tenants beyond their quota that were left for later.",
+)  # fmt: skip
+QUOTA_BEHIND = Metric(
+    "turnfold_quota_behind_tenants", "gauge", "worker", LANE, "tenants",
+    "Tenants beyond their quota whose records are not all folded yet.",
 )  # fmt: skip
 STALLS = Metric(
     "turnfold_stalls_total", "counter", "worker", LANE, "stalls",
@@ -157,6 +166,10 @@ MODEL_WAITING = Metric(
     "turnfold_model_waiting_groups", "gauge", "extract", (), "groups",
     "Groups waiting to be sent.",
 )  # fmt: skip
+MODEL_LAG = Metric(
+    "turnfold_model_lag_offsets", "gauge", "extract", (), "offsets",
+    "Kafka only: offsets of `turns`, in the process's partitions, without a plan yet.",
+)  # fmt: skip
 MODEL_CALLS = Metric(
     "turnfold_model_calls_total", "counter", "extract", (), "calls", "Requests answered."
 )
@@ -202,6 +215,14 @@ WRITE_WAIT_SECONDS = Metric(
     "turnfold_write_wait_seconds", "histogram", "serve", (), "seconds",
     "Time from receiving records to the commit that applied them, or to the timeout.",
     UPTO_SECONDS,
+)  # fmt: skip
+QUOTA_CHARGED = Metric(
+    "turnfold_quota_charged_total", "counter", "serve", ("limit",), "records or bytes",
+    "What tenants with a quota have written, by limit: records or bytes.",
+)  # fmt: skip
+QUOTA_REFUSALS = Metric(
+    "turnfold_quota_refusals_total", "counter", "serve", ("limit",), "requests",
+    "Requests refused with 429, as nothing was left of a tenant's quota; the log names it.",
 )  # fmt: skip
 SEARCH_SECONDS = Metric(
     "turnfold_search_seconds", "histogram", "serve", (), "seconds",

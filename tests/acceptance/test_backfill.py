@@ -21,11 +21,12 @@ from streams.extractors.naming import named as named_extractor
 from streams.files import local
 from streams.files.access import locked, writing
 from streams.files.manifest import WORK, Settings, load
-from streams.generations import rebuild, switching
+from streams.generations import begin, rebuild, switching
 from streams.generations.folding import _Refold
 from streams.generations.rebuild import backfill
 from streams.generations.switching import drop, listed, promote, rollback
 from streams.sample import CONVERSATIONS
+from tests.acceptance.test_laws import ALICE, company
 from tests.command import files_holding, ndjson, rows, turn, turnfold
 
 pytestmark = pytest.mark.long
@@ -169,7 +170,7 @@ def test_a_switch_in_between_is_seen(
         switch(history, Pointer("again", "root"))
         return open_root(folder)
 
-    monkeypatch.setattr(rebuild, "open_root", switched)
+    monkeypatch.setattr(begin, "open_root", switched)
     with pytest.raises(ConfigurationError, match="'again' is live"):
         backfill(history, "again", SAME)
 
@@ -262,6 +263,27 @@ def test_law_8_forget_erases_in_all_generations(growing: Any, tmp_path: Path) ->
         assert digest(named(history, name))["memory"] == digest(history)["memory"]
     assert rollback(history).caught_up == 0
     assert files_holding(history, "zaphod") == []
+
+
+def test_law_8_forget_folds_a_shared_session_again_where_nothing_was_folded_on(
+    tmp_path: Path,
+) -> None:
+    """In a generation that was never live; it goes on from there."""
+    history, quiet = tmp_path / "history", tmp_path / "quiet"
+    said = ndjson(tmp_path / "said.ndjson", company())
+    later = turn("g9", session_id="group", user_id="bob", occurred_at="2026-02-01T00:00:00Z")
+    for at in (history, quiet):
+        local.run([str(said)], at)
+    backfill(history, "again", SAME)
+    assert set(maintenance.forget(history, "default", ALICE)["generations"]) == {"again"}
+    maintenance.forget(quiet, "default", ALICE)
+    assert files_holding(history, ALICE) == []
+    assert digest(named(history, "again"))["memory"] == digest(quiet)["memory"]
+    promote(history, "again")
+    for at in (history, quiet):
+        local.run([str(ndjson(tmp_path / "later.ndjson", [later]))], at)
+    assert rows(history, "SELECT count(*) FROM events WHERE event_id = 'g9'") == [(1,)]
+    assert differing(digest(history), digest(quiet)) == set()
 
 
 def test_law_8_forget_drops_what_was_never_finished(

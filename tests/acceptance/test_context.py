@@ -10,6 +10,7 @@ from streams import listing
 from streams.context import Question
 from streams.context.gather import context
 from streams.context.items import LASTING
+from streams.extractors.naming import named
 from streams.files import local
 from streams.sample import CONVERSATIONS
 from tests.command import ndjson, turn, turnfold
@@ -137,6 +138,30 @@ def test_what_has_a_known_end_is_shown_until_then(tmp_path: Path) -> None:
     assert shown("2026-01-15") == {"job", "milk"}
     assert shown("2026-03-31") == {"milk"}
     assert shown("2026-04-02") == set()
+
+
+def test_a_small_budget_keeps_what_bears_on_health(tmp_path: Path) -> None:
+    said = [
+        "I was diagnosed with type 2 diabetes in January.",
+        "I take metformin every morning.",
+        "My daughter is severely allergic to peanuts.",
+        *(f"I own a {thing}." for thing in ("boat", "kayak", "tent", "loom", "drone", "van")),
+        *(f"I visited {city} last year." for city in ("Rome", "Oslo", "Lyon", "Porto", "Graz")),
+    ]
+    turns = [
+        turn(f"e{place}", user_input=text, agent_answer="OK.") for place, text in enumerate(said)
+    ]
+    root = tmp_path / "history"
+    local.run([str(ndjson(tmp_path / "t.ndjson", turns))], root, choose=lambda: named("rules"))
+
+    question = Question(user_id="u", at=LATER, max_tokens=130)
+    made = context(root, "default", question).pack
+    assert made.left_out > 0
+    assert {item.text for item in made.items if item.section == "constraints"} == {
+        "Has type 2 diabetes.",
+        "Takes metformin every morning.",
+        "Daughter is severely allergic to peanuts.",
+    }
 
 
 def test_a_session_shows_nothing_that_was_recorded_later_than_known_at(tmp_path: Path) -> None:

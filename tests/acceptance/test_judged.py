@@ -1,6 +1,9 @@
 """Items of the kind that people say to each other, judged one by one: what a careful reader would
 keep of each, and what nobody would.
 
+`judged/asked.ndjson` are users who ask for something and tell a fact in passing (the format is that
+of `judged.py`).
+
 A line of `judged/en.ndjson` is {text, keep: [sentences about the user, likes as "like: subject"],
 over?: [words of what ends]}; nothing to keep is junk. The format of the other languages stands
 in `judged.py`: some of their items were held out while the rules were written. All sentences are
@@ -24,13 +27,18 @@ HELD = {  # recall, precision, items without a fact that may give something
     "fr": (0.95, 0.95, 0),
     "es": (0.9, 0.95, 0),
 }
-BLIND = {  # the same; what version 7 had when it was measured, so that it gets no worse
+BLIND = {  # the same; what version 8 has, so that it gets no worse
     "zh": (0.89, 0.97, 0),
-    "ja": (0.88, 0.94, 1),
+    "ja": (0.88, 0.97, 0),
     "de": (0.93, 1.0, 0),
-    "fr": (1.0, 0.93, 1),
-    "es": (0.73, 0.91, 1),
+    "fr": (1.0, 1.0, 0),
+    "es": (1.0, 1.0, 0),
 }
+ASKED = {"tune": (0.97, 0.93, 0), "blind": (0.87, 0.89, 1)}
+"""What version 9 has of those who ask; of "blind" it had 0.80 when that was measured first."""
+REGISTERS = {"tune": (0.95, 0.98, 0), "blind": (0.63, 0.93, 1)}
+"""What version 10 has of turns of six registers; of "blind" it had 0.59, 0.88 and 4 when that was
+measured first, and version 9 0.53, 0.83 and 5."""
 LEAST = {"tune": (48, 90), "held": (48, 90), "blind": (35, 70)}
 TUNED = [one for language in HELD for one in items(language) if one["part"] == "tune"]
 FIRST_PERSON = re.compile(
@@ -68,6 +76,28 @@ def test_a_part_keeps_its_figures(
 ) -> None:
     recall, precision, junk = bounds[language]
     counts = total(one for one in items(language) if one["part"] == part)
+    assert counts.recall >= recall, counts
+    assert counts.precision >= precision, counts
+    assert counts.junk <= junk, counts
+
+
+@pytest.mark.parametrize("part", ASKED)
+def test_what_users_tell_while_they_ask_keeps_its_figures(part: str) -> None:
+    recall, precision, junk = ASKED[part]
+    own = [one for one in items("asked") if one["part"] == part]
+    counts = total(own)
+    assert 0.4 < counts.silent / len(own) < 0.6
+    assert counts.recall >= recall, counts
+    assert counts.precision >= precision, counts
+    assert counts.junk <= junk, counts
+
+
+@pytest.mark.parametrize("part", REGISTERS)
+def test_what_users_tell_in_six_registers_keeps_its_figures(part: str) -> None:
+    recall, precision, junk = REGISTERS[part]
+    own = [one for one in items("registers") if one["part"] == part]
+    counts = total(own)
+    assert 0.4 < counts.silent / len(own) < 0.6
     assert counts.recall >= recall, counts
     assert counts.precision >= precision, counts
     assert counts.junk <= junk, counts

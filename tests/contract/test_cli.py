@@ -1,16 +1,13 @@
-"""The command line's contract (docs/commands.md): help, JSON, exit codes, allowed SQL."""
+"""The command line's contract (docs/commands.md): help, JSON, exit codes."""
 
-import csv
-import io
 import json
 import os
+import resource
 import shutil
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from schemas.learner import UserLearningProfile
@@ -18,10 +15,8 @@ from schemas.rows import TABLES
 from schemas.session import SessionContext, SessionDocument
 from schemas.task import TaskDocument
 from sinks.digest import digest
-from sinks.history import QueryError, query
-from sinks.views import ALL_VIEWS, MACROS
 from streams.sample import CONVERSATIONS
-from tests.command import COUNTS, PROGRAM, environment, folded, ndjson, snapshot, turn, turnfold
+from tests.command import COUNTS, PROGRAM, environment, folded, ndjson, turn, turnfold
 
 COMMANDS = (
     "run", "import", "demo", "sql", "session", "task", "user", "state", "why", "timeline",
@@ -30,7 +25,7 @@ COMMANDS = (
     "dlq replay", "broker", "broker start", "broker stop", "broker status", "worker", "sink",
     "produce", "lag", "reset", "dev", "backfill", "diff", "promote", "rollback", "generations",
     "generations list", "generations drop", "extract", "search", "context", "evaluate", "serve",
-    "keys", "mcp", "config", "config show",
+    "keys", "mcp", "config", "config show", "doctor", "map",
 )  # fmt: skip
 GROUPS = ((), ("dlq",), ("broker",), ("generations",), ("config",))
 HELP_SECONDS = 0.7
@@ -77,7 +72,7 @@ run()
 
 
 def test_help_is_quick() -> None:
-    """Under 0.7 s on an idle machine; on a busy one, not much more than a click app of one line."""
+    """Under 0.7 s of CPU; on a slow machine, not much more than a click app of one line."""
     python = str(Path(PROGRAM).with_name("python"))
     ours, floor = [PROGRAM, "run", "--help"], [python, "-c", EMPTY_APP, "--help"]
     timed = [(_seconds(ours), _seconds(floor)) for _ in range(4)]
@@ -86,9 +81,11 @@ def test_help_is_quick() -> None:
 
 
 def _seconds(command: list[str]) -> float:
-    began = time.perf_counter()
+    """Of CPU: what else the machine does counts nothing."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, capture_output=True, env=environment())
-    return time.perf_counter() - began
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def test_help_loads_nothing_heavy() -> None:
@@ -255,25 +252,6 @@ def test_topology_and_schema_are_json() -> None:
     assert "turn" in json.dumps(answer("schema", "--format", "jsonschema"))
 
 
-def test_catalog_is_opened_by_plain_duckdb(history: Path, tmp_path: Path) -> None:
-    file = tmp_path / "catalog.duckdb"
-    assert answer("catalog", file, "--history", history) == {"file": str(file)}
-    asked = (
-        "import duckdb, sys; db = duckdb.connect(sys.argv[1], read_only=True); "
-        "print(db.execute('SELECT count(*) FROM event_current').fetchone()[0], "
-        "db.execute(\"SELECT count(*) FROM why('emma-home')\").fetchone()[0])"
-    )
-    python = Path(PROGRAM).with_name("python")
-    done = subprocess.run(
-        [python, "-I", "-c", asked, file], capture_output=True, text=True, check=True
-    )
-    events, reasons = map(int, done.stdout.split())
-    assert events == len(
-        {row["event_id"] for row in sql_json(history, "SELECT event_id FROM events")}
-    )
-    assert reasons > 1
-
-
 @pytest.mark.long
 def test_compact_keeps_memory_and_log(history: Path, tmp_path: Path) -> None:
     copy = tmp_path / "history"
@@ -378,79 +356,6 @@ def test_import_and_run_are_a_pipe(tmp_path: Path) -> None:
     assert run.json()["applied"] == len(records)
 
 
-# --- SQL --------------------------------------------------------------------------------------
-
-
-def sql_json(history: Path, query: str) -> Any:
-    """The rows of `turnfold sql --format json`."""
-    done = turnfold("sql", query, "--history", history, "--format", "json")
-    assert done.code == 0, done.err
-    return done.json()
-
-
-def test_sql_answers_in_three_formats(history: Path) -> None:
-    query = (
-        "SELECT user_id, count(*) AS n, min(occurred_at) AS first FROM events GROUP BY 1 ORDER BY 1"
-    )
-    found = sql_json(history, query)
-    assert [row["user_id"] for row in found] == ["emma", "lin", "yui"]
-    assert found[0]["first"] == "2026-03-02T08:55:00Z"
-    assert answer("sql", query, "--history", history) == found
-    given = turnfold("sql", query, "--history", history, "--format", "csv").out
-    as_text = [{name: str(value) for name, value in row.items()} for row in found]
-    assert list(csv.DictReader(io.StringIO(given))) == as_text
-    table = turnfold("sql", query, "--history", history).out
-    assert all(row["user_id"] in table for row in found)
-
-
-REFUSED = (
-    "COPY events TO '{0}/x.csv'", "COPY (SELECT 1) TO '{0}/x.parquet'", "ATTACH '{0}/x.db'",
-    "CREATE TABLE t (a INT)", "CREATE VIEW v AS SELECT 1", "INSTALL httpfs", "LOAD httpfs",
-    "EXPORT DATABASE '{0}/x'", "DROP VIEW events", "DELETE FROM events", "SET threads = 1",
-    "PRAGMA database_list", "CALL pragma_version()", "SELECT 1; DROP VIEW events",
-    "EXPLAIN ANALYZE COPY (SELECT 1) TO '{0}/x.csv'", "SELECT * FROM read_text('{0}/secret')",
-    "SELECT * FROM '{0}/secret.csv'", "SELECT * FROM glob('{0}/*')", "SELEC", "",
-    "SELECT * FROM no_such_table", "FROM read_csv('{0}/secret.csv')",
-)  # fmt: skip
-
-
-@pytest.fixture
-def secret(tmp_path: Path) -> Path:
-    """A folder with files that no query may read."""
-    (tmp_path / "secret").write_text("hidden")
-    (tmp_path / "secret.csv").write_text("a\nhidden\n")
-    return tmp_path
-
-
-@pytest.mark.parametrize("text", REFUSED)
-def test_sql_only_reads_the_history(history: Path, secret: Path, text: str) -> None:
-    before = snapshot(secret)
-    with pytest.raises(QueryError) as refused:
-        query(history, text.format(secret))
-    assert refused.value.exit_code == 2 and "hidden" not in str(refused.value)
-    assert snapshot(secret) == before
-
-
-@pytest.mark.parametrize("text", REFUSED[:3])
-def test_the_sql_command_refuses_with_2(history: Path, secret: Path, text: str) -> None:
-    before = snapshot(secret)
-    done = turnfold("sql", text.format(secret), "--history", history)
-    assert done.code == 2 and done.out == "" and done.err.startswith("turnfold: ")
-    assert snapshot(secret) == before
-
-
-def test_the_views_are_there_when_the_history_is_empty(empty: Path) -> None:
-    views = [name for name in (*TABLES, *ALL_VIEWS) if name not in MACROS]
-    calls = {
-        "state_as_of": "NULL, NULL", "why": "'x'", "thread": "'x'", "reply_chain": "'x'",
-        "tool_calls": "",
-    }  # fmt: skip
-    assert set(calls) == set(MACROS)
-    names = [*views, *(f"{name}({given})" for name, given in calls.items())]
-    counted = " UNION ALL ".join(f"SELECT count(*) AS n FROM {name}" for name in names)
-    assert sql_json(empty, counted) == [{"n": 0}] * len(names)
-
-
 def test_an_empty_history_has_a_digest_and_no_letters(empty: Path) -> None:
     assert len(answer("digest", "--history", empty)["memory"]) == 64
     assert answer("dlq", "list", "--history", empty) == []
@@ -503,10 +408,3 @@ def test_a_missing_history_is_reported(tmp_path: Path) -> None:
         done = turnfold(*command.split(), "--history", tmp_path / "none")
         assert done.code == 3 and "no history here" in done.err, command
     assert list(tmp_path.iterdir()) == []
-
-
-def test_duckdb_reads_the_files_without_us(history: Path) -> None:
-    files = [str(path) for path in (history / "events").rglob("*.parquet")]
-    with duckdb.connect() as db:
-        count = db.execute("SELECT count(*) FROM read_parquet(?)", [files]).fetchone()
-    assert count is not None and count[0] == len(sql_json(history, "SELECT event_id FROM events"))

@@ -143,8 +143,14 @@ def test_every_setting_of_the_file_reaches_who_asks_for_it(tmp_path: Path) -> No
         ('histroy = "x"\n', "histroy: there is no such setting; did you mean history?"),
         ("kafka = 1\n", "turnfold.toml: kafka: expected a table, [kafka]"),
         ("[kafak]\nx = 1\n", "kafak: there is no such setting; did you mean kafka?"),
-        ("[llm]\nmodel = 2026-01-01\n", "llm.model: 2026-01-01 cannot be a setting"),
-        ("[llm]\nprice_input = nan\n", "llm.price_input: nan cannot be a setting"),
+        ("[llm]\nmodel = 2026-01-01\n", "llm.model: a date or time cannot be a setting"),
+        ("[llm]\nprice_input = nan\n", "llm.price_input: a number that is none cannot be"),
+        ("[llm]\nbody = {a = [nan]}\n", "llm.body: a list or table with such a value cannot be"),
+        ("umask = 0o27\n", "umask: expected text, in quotes"),
+        ("history = 5\n", "history: expected text, in quotes"),
+        ("[kafka]\nsasl_password = true\n", "kafka.sasl_password: expected text, in quotes"),
+        ("[serve]\nPORT = 1\n", "serve.PORT: there is no such setting; did you mean port?"),
+        ('HISTORY = "x"\n', "HISTORY: there is no such setting; did you mean history?"),
         ('history = "a\\u0000b"\n', "history: holds the character NUL"),
     ],
 )
@@ -164,11 +170,24 @@ def test_a_wrong_file_ends_every_command(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_no_text_or_no_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "turnfold.toml").write_bytes(b"history = '\xff'\n")
-    refused(config_show(tmp_path), "turnfold.toml: not TOML", "0xff")
-    (tmp_path / "turnfold.toml").unlink()
-    (tmp_path / "turnfold.toml").mkdir()
-    refused(config_show(tmp_path), "turnfold.toml: Is a directory")
+    file = tmp_path / "turnfold.toml"
+    file.write_bytes(b"\nhistory = '\xff'\n")
+    refused(config_show(tmp_path), "turnfold.toml: not UTF-8 (at line 2, column 12)")
+    file.unlink()
+    file.mkdir()
+    refused(config_show(tmp_path), "turnfold.toml: not a file")
+    file.rmdir()
+    os.mkfifo(file)
+    refused(config_show(tmp_path), "turnfold.toml: not a file")
+    file.unlink()
+    file.symlink_to("what-was-unmounted")
+    refused(config_show(tmp_path), "turnfold.toml: No such file")
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    file = written(tmp_path, "")
+    file.write_bytes(b'\xef\xbb\xbfhistory = "x"\r\n')
+    assert values(tmp_path) == {"history": ("x", "turnfold.toml")}
 
 
 @pytest.mark.parametrize(
@@ -180,6 +199,15 @@ def test_a_file_that_is_no_text_or_no_file_is_refused(tmp_path: Path) -> None:
         ("[worker]\nstore = 'rocksdb'\n", "store rocksdb needs data"),
         ("[serve]\nport = 'x'\n", "turnfold.toml: serve.port: Input should be a valid integer"),
         ("[llm]\nmodel = 'm'\n", "TURNFOLD_LLM_BASE_URL: Field required"),
+        ("[llm]\nbody = 'chat'\n", "turnfold.toml: llm.body: not JSON; expected a list or"),
+        ("log_format = 'xml'\n", "turnfold.toml: log_format: neither text nor json"),
+        ("traces = 'perhaps'\n", "turnfold.toml: traces: 'perhaps' is not a valid boolean"),
+        ("metrics_port = 99999\n", "metrics port: '99999' is not [HOST:]PORT"),
+        (
+            "[worker]\nstore = 'x'\nbad = 1\n",
+            "worker.bad: there is no such setting; "
+            "turnfold.toml: worker.store: Input should be 'memory' or 'rocksdb'",
+        ),
     ],
 )
 def test_a_wrong_setting_is_told_by_its_place_in_the_file(
@@ -214,11 +242,61 @@ def test_no_secret_is_printed(tmp_path: Path) -> None:
     assert SECRET not in done.out + done.err
 
 
-def test_a_file_with_a_secret_that_others_can_read_is_reported(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "shows"),
+    [
+        ('[llm]\nbase_url = "http://h/v1?api_key={}"\nmodel = "m"\n', "http://h/v1?***"),
+        ('[llm]\nbase_url = "http://u:{}@h/v1"\nmodel = "m"\n', "http://***@h/v1"),
+        ('[llm]\nbase_url = "http://h/v1"\nmodel = "m"\nbody = {{key = "{}"}}\n', "***"),
+        ('[kafka]\nbootstrap = "u:{}@h:9,u:{}@i:9"\n', "***@h:9,***@i:9"),  # refused, and shown
+        ('[kafka]\ntls_key = "-----BEGIN KEY-----{}"\n', "***"),
+        ('maven = "https://u:p@ss:{}@maven/x"\n', "https://***@maven/x"),
+        ('history = "s3://bucket/x?secret={}"\n', "s3://bucket/x?***"),
+        ('[kafka]\nsasl_password = ["{}"]\n', None),
+    ],
+)
+def test_a_secret_where_none_belongs_is_not_printed(
+    tmp_path: Path, text: str, shows: str | None
+) -> None:
+    written(tmp_path, text.format(SECRET, SECRET))
+    done = config_show(tmp_path, "--json")
+    assert SECRET not in done.out + done.err and "Traceback" not in done.err
+    assert shows is None or shows in done.out, done.out
+
+
+def test_a_file_with_a_secret_that_others_can_read_is_warned_of(tmp_path: Path) -> None:
+    """It works: a cluster's secrets are mounted so."""
     file = written(tmp_path, f'key = "{SECRET}"\n')
-    assert config_show(tmp_path).code == 0
+    assert "chmod" not in config_show(tmp_path).err
     file.chmod(0o640)
-    refused(config_show(tmp_path), "chmod 600 turnfold.toml")
+    done = config_show(tmp_path)
+    assert done.code == 0 and "chmod 600 turnfold.toml" in done.err
+
+
+def test_a_variable_that_is_no_setting_is_warned_of(tmp_path: Path) -> None:
+    done = config_show(tmp_path, TURNFOLD_HISTORI="x", TURNFOLD_FOO="1")
+    assert done.code == 0
+    assert "TURNFOLD_HISTORI: ignored" in done.err and "mean TURNFOLD_HISTORY?" in done.err
+    assert "TURNFOLD_FOO: ignored" in done.err
+    assert values(tmp_path, turnfold_history="x") == {}, "which no command reads"
+
+
+def test_the_home_folder_is_written_as_in_a_shell(tmp_path: Path) -> None:
+    said = ndjson(tmp_path / "said.ndjson", [turn("e1")])
+    written(tmp_path, 'history = "~/mem"\n')
+    assert call(tmp_path, "run", said.name, HOME=str(tmp_path / "home")).code == 0
+    assert (tmp_path / "home" / "mem").is_dir() and not (tmp_path / "~").exists()
+
+
+def test_a_text_with_colons_is_shown_as_it_is(tmp_path: Path) -> None:
+    written(tmp_path, '[kafka]\nbootstrap = "a:smile:9092"\n')
+    assert "a:smile:9092" in config_show(tmp_path).out
+
+
+def test_a_server_that_is_named_comes_before_a_history_of_the_file(tmp_path: Path) -> None:
+    written(tmp_path, 'history = "mem"\n')
+    done = call(tmp_path, "mcp", "--url", "http://127.0.0.1:9")
+    assert "one of them" not in done.err and not (tmp_path / "mem").exists()
 
 
 def test_every_secret_setting_is_known_as_one() -> None:

@@ -72,6 +72,7 @@ OVER_KAFKA: dict[str, tuple[str, ...]] = {
     "sink": ("--history", "h"),
     "produce": (SAMPLE,),
     "lag": (),
+    "topics": (),
     "reset": ("turnfold",),
     "repartition": ("--to", "6"),
     "serve": ("--port", "0"),
@@ -82,7 +83,7 @@ OVER_KAFKA: dict[str, tuple[str, ...]] = {
 ELSE = {
     "import", "catalog", "broker start", "broker stop", "broker status", "keys add", "keys list",
     "keys revoke", "topology", "schema",
-    "evaluate", "mcp", "config show",
+    "evaluate", "mcp", "config show", "doctor", "map",
 }  # fmt: skip
 
 

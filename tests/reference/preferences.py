@@ -1,10 +1,21 @@
 """Likes and dislikes: one for each domain, subject and polarity."""
 
 from schemas.events import PreferenceUpdate, WritePlan
-from schemas.time import format_time
+from schemas.time import format_time, parse_time
 from tests.reference.wording import Document, Refused, evidence, made_id, normalised
 
 Preferences = dict[str, Document]
+
+
+def comes_too_late(preferences: Preferences, plan: WritePlan, update: PreferenceUpdate) -> bool:
+    """Whether a preference was updated after the time that its update names; nothing is there to be
+    revoked where it is not known."""
+    if update.unchanged_since is None:
+        return False
+    known = preferences.get(id_of(plan, update, update.polarity))
+    if known is None:
+        return update.op == "revoke"
+    return parse_time(known["updated_at"]) > update.unchanged_since
 
 
 def update_preference(preferences: Preferences, plan: WritePlan, update: PreferenceUpdate) -> None:

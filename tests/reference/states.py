@@ -23,6 +23,8 @@ def update_state(states: States, plan: WritePlan, update: StateUpdate, ordinal: 
     state_id = update.state_id or made
     if update.op == "upsert" and state_id not in states:
         states[state_id] = [blank_state(state_id, plan, update)]
+    if comes_too_late(states.get(state_id), update):
+        return
     if state_id not in states:
         raise Refused(f"{update.op} of an unknown state")
     current = states[state_id][-1]
@@ -44,6 +46,18 @@ def update_state(states: States, plan: WritePlan, update: StateUpdate, ordinal: 
     version["last_confirmed_at"] = version["updated_at"] = plan.occurred_at
     known = version["evidence_event_ids"]
     version["evidence_event_ids"] = evidence(known, plan, update.evidence_event_ids)
+
+
+def comes_too_late(versions: list[Document] | None, update: StateUpdate) -> bool:
+    """Whether the version that an update would change was updated after the time it names."""
+    if update.unchanged_since is None:
+        return False
+    if versions is None:
+        return True  # nothing is there to end
+    meant = versions[-1:]
+    if update.op == "upsert" and update.valid_from is not None:
+        meant = [one for one in versions if one["valid_from"] == update.valid_from]
+    return any(one.get("updated_at", 0) > update.unchanged_since for one in meant)
 
 
 def blank_state(state_id: str, plan: WritePlan, update: StateUpdate) -> Document:

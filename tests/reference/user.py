@@ -107,6 +107,8 @@ def apply(planned: Planned, plan: WritePlan) -> None:
             states.update_state(planned.states, plan, update, ordinal)
             hold(planned, plan)
     for preference in plan.preference_updates:
+        if preferences.comes_too_late(planned.preferences, plan, preference):
+            continue
         preferences.update_preference(planned.preferences, plan, preference)
         hold(planned, plan)
         preferences.revoke_opposite(planned.preferences, plan, preference)

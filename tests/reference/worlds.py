@@ -344,7 +344,8 @@ class _Made:
         if self.often(3) and (state_id in self.states or self.often(12)):
             op = "mark_done" if state_id == "t1" and self.often() else "close"
             ended = {"op": op, "state_id": state_id or "f9"}
-            return ended | self.maybe(valid_to=self.at) | self.reasons()
+            more = self.maybe(valid_to=self.at, unchanged_since=self.at)
+            return ended | more | self.reasons()
         self.states |= {state_id} if state_id else set()
         named = {"state_id": state_id} if state_id else {}
         kind = "task" if state_id == "t1" else "summary" if self.often(12) else "fact"
@@ -365,6 +366,7 @@ class _Made:
                 ),
                 confidence=lambda: self.one(SURE),
                 valid_from=self.at,
+                unchanged_since=self.at,
                 entities=lambda: [self.words()],
             )
             | self.reasons()
@@ -375,7 +377,7 @@ class _Made:
             {"op": "revoke" if self.often(8) else self.one(("upsert_candidate", "confirm"))}
             | {"domain": "drinks", "polarity": self.one(("like", "dislike"))}
             | {"subject": self.words()}
-            | self.maybe(confidence=lambda: self.one(SURE), note=self.text)
+            | self.maybe(confidence=lambda: self.one(SURE), note=self.text, unchanged_since=self.at)
             | self.reasons()
         )
 

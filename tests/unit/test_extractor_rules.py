@@ -7,7 +7,8 @@ import pytest
 from schemas.base import JsonObject
 from schemas.events import WritePlan
 from streams.extractors import rules
-from streams.extractors.engine import Language, Rule
+from streams.extractors.engine import Language
+from streams.extractors.rule import Rule
 from streams.folds.quoting import quoted
 from tests.acceptance.utterances import extractions, turn
 

@@ -7,19 +7,24 @@ from typing import get_args, get_origin
 import pytest
 from _duckdb import DuckDBPyConnection
 
+from schemas.events import EndUpdate, WritePlan
 from schemas.memory import DOCUMENTS, State, UserDocument
 from schemas.memory_kinds import MEMORY_KINDS, REVISED, SESSION_MEMORY, MemoryKind
 from schemas.rows import RECORD_TABLES, TABLES
 from schemas.session import SessionMemoryItem
 from sinks.diff import RELATIONS
-from sinks.erasure import conditions, scope
+from sinks.erasure import conditions
 from sinks.history import connect
 from sinks.root import open_root
+from sinks.scope import scope
 from sinks.views import ABOUT, VIEWS
 from streams.folds import affect, ends, graph, learner, memory, states
-from streams.kinds import KINDS, REVISED_KINDS
+from streams.folds.revised_kinds import REVISED_KINDS
+from streams.folds.rows import Effects, Rows
+from streams.kinds import KINDS
 from streams.pipeline.entity import ROW_KINDS
 from streams.topology import MEMORY_AGENT, REVISED_TOPICS, TOPICS
+from tests.unit.memory_told import Memory, plan, prefers, says
 
 DOCUMENT_FIELDS = {
     **{kind.name: DOCUMENTS[kind.name].model_fields for kind in REVISED},
@@ -99,7 +104,7 @@ def test_revised_kinds_have_rows_of_their_own_and_a_topic() -> None:
     for item in REVISED_KINDS:
         topic = REVISED_TOPICS[item.kind.name]
         assert topic in TOPICS and topic in MEMORY_AGENT.outputs
-        assert topic.payloads == (item.model,)
+        assert topic.payloads == (DOCUMENTS[item.kind.name],)
         assert topic.key == f"{{tenant}}/{{user_id}}/{{{item.kind.id}}}"
 
 
@@ -114,3 +119,25 @@ def test_each_type_of_record_has_a_table_that_keeps_it() -> None:
     assert {kind.type for kind in KINDS} == set(RECORD_TABLES)
     for table in RECORD_TABLES.values():
         assert {"doc", "occurred_at"} <= TABLES[table].model_fields.keys()
+
+
+def test_a_plan_is_folded_by_each_revised_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kind of memory is declared; the user's fold knows none by name."""
+    told: list[object] = []
+
+    def apply(rows: Rows, plan: WritePlan, update: object, out: Effects) -> None:
+        told.append(update)
+
+    def end(rows: Rows, plan: WritePlan, ordinal: int, over: EndUpdate, out: Effects) -> None:
+        told.append(over.families)
+
+    another = REVISED_KINDS[0]._replace(updates="state_updates", apply=apply, end=end)
+    monkeypatch.setattr(
+        memory, "REVISED_KINDS", (*REVISED_KINDS, another, another._replace(end=None))
+    )
+    user = Memory()
+    user.made(plan("p1", preference_updates=[prefers("confirm")]))
+    over = {"families": ["like"], "words": ["tea"]}
+    user.made(plan("p2", 2, state_updates=[says(state_id="home")], ends=[over]))
+    assert [getattr(one, "state_id", one) for one in told] == ["home", "home", ["like"]]
+    assert user.preferences() == {("like", "tea"): "revoked"}

@@ -8,7 +8,8 @@ import pytest
 from schemas.base import parse_time
 from streams.search import Hit, build
 from streams.search.months import Month, month_named
-from streams.search.store import Index, connected
+from streams.search.opening import connected
+from streams.search.store import Index
 from tests.command import turn, turnfold
 from tests.unit.test_search import asked, ids, run, state
 

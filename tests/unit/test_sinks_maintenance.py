@@ -295,7 +295,7 @@ def test_forgetting_again_ends_what_a_kill_left(
         write(root, **people())
         left = [count]
 
-        def kill(*given: Any, left: list[int] = left) -> int:
+        def kill(*given: Any, left: list[int] = left) -> dict[str, int]:
             if not left[0]:
                 raise KeyboardInterrupt
             left[0] -= 1

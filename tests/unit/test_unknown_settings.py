@@ -7,7 +7,8 @@ import pytest
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
-from streams.apps.worker import WorkerSettings
+from streams.apps.worker import WorkerSettings, make_app
+from streams.errors import ConfigurationError
 from streams.kafka.client.settings import KafkaSettings
 from streams.llm.settings import LlmSettings
 from streams.serving.http.settings import ServeSettings
@@ -56,7 +57,18 @@ def test_every_setting_is_known(
     for name in settings.model_fields:
         monkeypatch.setenv(f"{prefix}{name.upper()}", "")
     monkeypatch.setenv(f"{prefix}NO_SUCH", "")
-    settings._tell_unknown()
+    assert settings._unknown() == []  # none is of a file
     (message,) = caplog.messages
     assert message.split("setting: ")[1].split()[0] == f"{prefix}NO_SUCH"
     assert message.count(prefix) == 1 + message.count("did you mean")
+
+
+def test_the_session_of_a_worker_is_a_setting_within_what_a_broker_allows() -> None:
+    kafka = KafkaSettings.plain("localhost:1")
+    for seconds in (10.0, 30.0):
+        app = make_app(kafka, WorkerSettings(session_seconds=seconds))
+        assert app.conf.broker_session_timeout == seconds
+    assert WorkerSettings().session_seconds == 10.0
+    for wrong in (5.9, 301):
+        with pytest.raises(ConfigurationError, match="TURNFOLD_WORKER_SESSION_SECONDS"):
+            WorkerSettings.load(session_seconds=wrong)

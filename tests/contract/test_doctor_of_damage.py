@@ -1,0 +1,174 @@
+"""`turnfold doctor`, and every command, name the file that is damaged and say what to do."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+
+from streams import cli
+from streams.doctor.tables import rows
+from streams.kafka.transport.disk_rows import DiskRows
+from streams.kafka.transport.marker import Marker, Standing
+from streams.pipeline.row_formats import ROW_FORMAT
+from streams.sample import CONVERSATIONS
+from tests.command import folded, turnfold
+from tests.contract.doctor import found, obeying
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A history with an index of search; nobody writes into it."""
+    root = tmp_path_factory.mktemp("doctor") / "history"
+    folded(str(CONVERSATIONS), history=root)
+    assert turnfold("search", "move", "--history", root).code == 0
+    return root
+
+
+@pytest.fixture
+def history(built: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(built, tmp_path / "history"))
+
+
+def lost(file: Path) -> None:
+    file.unlink()
+
+
+def cut(file: Path) -> None:
+    os.truncate(file, 100)
+
+
+def overwritten_at_its_end(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-200] + bytes(196) + b"PAR1")
+
+
+def overwritten_at_its_start(file: Path) -> None:
+    file.write_bytes(bytes(100) + file.read_bytes()[100:])
+
+
+DAMAGES = (lost, cut, overwritten_at_its_end, overwritten_at_its_start)
+
+
+ANSWERS = (
+    ("sql", "SELECT count(user_input) FROM events"), ("timeline", "emma-move"),
+    ("why", "emma-home"), ("export", "emma"), ("forget", "emma", "--yes"),
+    ("context", "emma-move"), ("digest",), ("catalog", "views.db"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_data_file_is_named(
+    damage: Callable[[Path], None], history: Path, tmp_path: Path
+) -> None:
+    file = sorted(history.glob("events/date=*/*.parquet"))[1]
+    damage(file)
+    (one,) = found(tmp_path, "--history", history)["tables"]
+    assert one["status"] == "wrong"
+    assert str(file) in one["found"]
+    assert "backup" in one["do"]
+
+
+def test_a_data_file_that_this_account_may_not_read_is_named(history: Path) -> None:
+    """Also a log, a folder, a small file: nobody is told to restore them."""
+    file = next(history.glob("events/date=*/*.parquet"))
+    (history / "_extractor.json").write_text("{}")
+    kept = (file, history / "_extractor.json", history / "_store", history / "tasks" / "_delta_log")
+    for one in kept:
+        one.chmod(0)
+    done = obeying("--history", history, "--json")
+    for one in kept:
+        one.chmod(0o700)
+    assert done.code == 2
+    bad = [one for one in done.json()["findings"] if one["status"] == "wrong"]
+    for one in kept:
+        assert any(str(one) in said["found"] for said in bad), one
+    assert all("Permission denied" in one["found"] for one in bad)
+    assert all("give this account permission" in one["do"] for one in bad)
+
+
+def test_a_log_that_is_lost_is_not_taken_for_an_empty_table(history: Path, tmp_path: Path) -> None:
+    for file in (history / "events" / "_delta_log").iterdir():
+        file.unlink()
+    (one,) = found(tmp_path, "--history", history)["tables"]
+    assert one["status"] == "wrong"
+    assert "and no log" in one["found"]
+
+
+def test_a_cut_log_is_told_in_one_line(history: Path, tmp_path: Path) -> None:
+    os.truncate(next((history / "events" / "_delta_log").glob("*.json")), 50)
+    (one,) = found(tmp_path, "--history", history)["tables"]
+    assert one["status"] == "wrong"
+    assert "\n" not in one["found"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["_extractor.json", "_sink.json", "_forgotten.json", "_forgetting.json", "_erased/u/1.json"],
+)
+def test_a_small_file_that_cannot_be_read_is_named(
+    name: str, history: Path, tmp_path: Path
+) -> None:
+    (history / name).parent.mkdir(parents=True, exist_ok=True)
+    (history / name).write_text("{")
+    (one,) = found(tmp_path, "--history", history)["files"]
+    assert one["status"] == "wrong"
+    assert str(history / name) in one["found"]
+
+
+def test_answers_from_damaged_files_are_one_line_with_the_file(
+    history: Path, tmp_path: Path
+) -> None:
+    """Also where DuckDB does not name the file."""
+    file = sorted(history.glob("events/date=*/*.parquet"))[0]
+    whole = file.read_bytes()
+    for damage in (lost, cut, overwritten_at_its_end):
+        file.write_bytes(whole)
+        damage(file)
+        for command in ANSWERS:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.chdir(tmp_path)
+                patch.setattr(cli, "keep_files_private", lambda: None)
+                done = CliRunner().invoke(cli.app, [*command, "--history", str(history)])
+            assert done.exit_code == 3, (damage, command, done)
+            (line,) = done.stderr.splitlines()
+            assert str(file) in line
+            assert f"`turnfold doctor --history {history}`" in line
+
+
+def test_content_that_cannot_be_read_is_one_line_too(history: Path, tmp_path: Path) -> None:
+    """The footer is whole, so nobody knows which file it is."""
+    for file in history.glob("events/date=*/*.parquet"):
+        given = file.read_bytes()
+        flipped = bytes(one ^ 0x5A for one in given[4 : len(given) // 3])
+        file.write_bytes(given[:4] + flipped + given[len(given) // 3 :])
+    done = turnfold("timeline", "emma-move", "--history", history, cwd=tmp_path)
+    assert done.code == 3
+    (line,) = done.err.splitlines()
+    assert "the content of a data file cannot be read" in line
+
+
+def test_rows_of_a_server_can_be_continued_and_have_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while it runs; what it is about to remove does not count."""
+
+    def statuses() -> dict[str, str]:
+        return {one.check: one.status for one in rows(tmp_path)}
+
+    assert statuses() == {"server rows": "ok"}
+    gone, lane = (DiskRows(tmp_path / name / "changelog-0") for name in (".gone-1", "turnfold+4"))
+    for one in (gone, lane):
+        one.open()
+        one.commit(Standing(1, marker=Marker({}, {}, "log"), marker_at=0))
+    gone.close()
+    (gone.folder / "CURRENT").write_text("noise")
+    assert statuses() == {"server rows": "ok"}
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
+    assert statuses() == {"server rows": "ok", "room for server rows": "warning"}
+    monkeypatch.setattr("streams.doctor.tables.ROW_FORMAT", ROW_FORMAT - 1)
+    assert statuses()["server rows"] == "warning"
+    lane.close()

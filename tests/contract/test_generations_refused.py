@@ -1,0 +1,158 @@
+"""What `backfill`, `diff`, `promote`, `rollback` and `generations` refuse, in one line."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams.sample import CONVERSATIONS
+from tests.command import Done, folded, snapshot, turnfold
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample's history with a generation `again`; nobody writes into it."""
+    root = tmp_path_factory.mktemp("generations") / "history"
+    folded(str(CONVERSATIONS), history=root)
+    answer("backfill", "--history", root, "--generation", "again")
+    return root
+
+
+@pytest.fixture
+def history(sample: Path, tmp_path: Path) -> Path:
+    """A copy of it to write into."""
+    return Path(shutil.copytree(sample, tmp_path / "history"))
+
+
+def answer(*args: str | Path) -> Any:
+    """A command's one JSON document."""
+    done = turnfold(*args, "--json")
+    assert done.code == 0, done.err
+    return done.json()
+
+
+def refused(*args: str | Path, code: int = 3) -> str:
+    """What a command says that refuses, in one line."""
+    done = turnfold(*args)
+    assert done.code == code, (done.code, done.err)
+    assert not done.out and done.err.count("\n") == 1, done.err
+    return done.err
+
+
+def digest(history: Path, generation: str | None = None) -> Any:
+    asked = ["--generation", generation] if generation else []
+    return answer("digest", "--history", history, *asked)
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", "", "live", "root", "previous", "-x", "x" * 65])
+def test_a_name_that_is_none_is_refused(sample: Path, name: str) -> None:
+    before = snapshot(sample)
+    assert refused("backfill", "--history", sample, f"--generation={name}")
+    assert snapshot(sample) == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("promote", "nobody"),
+        ("generations", "drop", "nobody"),
+        ("digest", "--generation", "nobody"),
+        ("diff", "live", "nobody"),
+        ("rollback",),
+        ("generations", "drop", "root"),
+    ],
+)
+def test_what_is_not_there_is_refused(sample: Path, words: tuple[str, ...]) -> None:
+    before = snapshot(sample)
+    said = refused(*words, "--history", sample)
+    assert "nobody" in said or "root" in said
+    assert snapshot(sample) == before
+
+
+def test_no_history_is_refused(tmp_path: Path) -> None:
+    assert "no history here" in refused(
+        "backfill", "--history", tmp_path / "none", "--generation", "x"
+    )
+    assert not (tmp_path / "none").exists()
+
+
+def test_other_settings_are_refused(history: Path) -> None:
+    said = refused("backfill", "--history", history, "--generation", "again", "--extractor", "none")
+    assert 'extractor: now "none", before not given' in said
+
+
+def test_days_in_the_wrong_order_are_refused(sample: Path) -> None:
+    words = ("--generation", "x", "--from", "2026-02-01", "--to", "2026-01-01")
+    assert "is after" in refused("backfill", "--history", sample, *words, code=2)
+
+
+def test_a_date_that_is_none_is_refused(sample: Path) -> None:
+    done = turnfold("backfill", "--history", sample, "--generation", "x", "--from", "2026-02-30")
+    assert done.code == 2 and "2026-02-30" in done.err
+
+
+def test_the_live_generation_is_not_made_again_nor_dropped(history: Path) -> None:
+    answer("promote", "again", "--history", history)
+    assert "is live" in refused("backfill", "--history", history, "--generation", "again")
+    assert "is live" in refused("generations", "drop", "again", "--history", history)
+
+
+def test_what_run_wrote_is_not_made_again(history: Path) -> None:
+    answer("promote", "again", "--history", history)
+    before = snapshot(history)
+    for name in ("root", "live", "previous"):
+        assert name in refused("backfill", "--history", history, "--generation", name)
+    assert snapshot(history) == before
+
+
+def test_a_damaged_generation_is_not_promoted(history: Path) -> None:
+    files = sorted((history / "generations" / "again" / "revisions").rglob("*.parquet"))
+    files[0].unlink()
+    assert "damaged" in refused("promote", "again", "--history", history)
+    assert not (history / "generation.json").exists()
+
+
+def test_an_unfinished_generation_is_not_promoted(history: Path) -> None:
+    meta = history / "generations" / "again" / "_generation.json"
+    text = meta.read_text()
+    meta.write_text(text.replace('"stage": "complete"', '"stage": "folding"'))
+    assert '"folding"' in meta.read_text()
+    lines = [line for line in meta.read_text().splitlines() if "ended_at" not in line]
+    meta.write_text("\n".join(lines))
+    assert "not finished" in refused("promote", "again", "--history", history)
+    assert digest(history)
+
+
+def test_a_pointer_that_cannot_be_read_is_named(history: Path) -> None:
+    (history / "generation.json").write_text("{")
+    assert "generation.json" in refused("digest", "--history", history)
+
+
+def test_a_generation_that_is_written_is_left_alone(history: Path) -> None:
+    from streams.files.access import locked
+
+    with locked(history / "generations" / "again"):
+        for words in (
+            ("backfill", "--generation", "again"),
+            ("generations", "drop", "again"),
+            ("promote", "again"),
+            ("forget", "emma", "--yes"),
+        ):
+            assert "another turnfold" in refused(*words, "--history", history)
+
+
+def test_a_history_that_is_written_is_not_switched(history: Path) -> None:
+    from streams.files.access import locked
+
+    with locked(history):
+        assert "another turnfold" in refused("promote", "again", "--history", history)
+        answer("backfill", "--history", history, "--generation", "again")
+
+
+def test_a_side_of_a_diff_that_is_none_is_refused(sample: Path, tmp_path: Path) -> None:
+    assert refused("diff", sample, tmp_path / "none", code=2)
+    done: Done = turnfold("diff", "live", "again")
+    assert done.code == 2 and "--history" in done.err
