@@ -52,6 +52,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.long)
 
 
+class Failures:
+    """Tells each failure as it happens: a run that is stopped never comes to its summary."""
+
+    def __init__(self, terminal: pytest.TerminalReporter) -> None:
+        self._terminal = terminal
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            reason = report.longreprtext.rstrip().splitlines() or [""]
+            self._terminal.write_line(f"\nFAILED {report.nodeid} ({report.when})")
+            self._terminal.write_line("\n".join(reason[-25:]))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    terminal = config.pluginmanager.get_plugin("terminalreporter")  # registered by its own hook
+    if terminal is not None and "PYTEST_XDIST_WORKER" not in os.environ:
+        config.pluginmanager.register(Failures(terminal), "failures-at-once")
+
+
 # how long an example takes depends on what else the machine does
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
