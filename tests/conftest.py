@@ -42,6 +42,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     tests elsewhere are marked where they stand."""
     for item in items:
         folder = item.path.parent.name
+        if item.get_closest_marker("soak"):
+            continue
         if folder == "fault":
             item.add_marker(pytest.mark.fault)
         elif (

@@ -38,6 +38,7 @@ def test_it_goes_with_ratings_of_sentences_it_was_not_shown(
     assert d > 0.31
 
 
+@pytest.mark.soak
 def test_it_goes_past_a_tfidf_ridge(rated: list[Rated], held_out: list[Axes]) -> None:
     reached = correlations(held_out, [one.axes for one in rated])
     for ours, yardstick in zip(reached, tfidf(rated, FOLDS), strict=True):

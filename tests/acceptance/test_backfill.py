@@ -28,13 +28,14 @@ from streams.generations.switching import drop, listed, promote, rollback
 from streams.sample import CONVERSATIONS
 from tests.acceptance.test_laws import ALICE, company
 from tests.command import files_holding, ndjson, rows, turn, turnfold
+from tests.tiers import soaked
 
 pytestmark = pytest.mark.long
 
 SAME = Settings()
 
 
-@pytest.fixture(params=["sample", "tau", "ledger", "reflexion", "sgd"])
+@pytest.fixture(params=["sgd", "tau", *soaked(["sample", "ledger", "reflexion"], 0)])
 def history(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A copy of a history of real data."""
     copy = tmp_path / "history"
@@ -65,6 +66,7 @@ def test_law_1_a_backfill_makes_the_memory_that_was_live(history: Path) -> None:
     assert digest(history) == live
 
 
+@pytest.mark.parametrize("history", soaked(["sgd", "tau"], 1), indirect=True)
 def test_law_3_interrupted_between_batches_it_continues(
     history: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,6 +86,7 @@ def test_law_3_interrupted_between_batches_it_continues(
     assert again["memory"] == live["memory"]
 
 
+@pytest.mark.parametrize("history", soaked(["tau", "sgd", "ledger"], 1), indirect=True)
 def test_law_1_several_processes_make_the_same(
     history: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,6 +118,7 @@ def test_what_is_folded_on_after_several_processes_stands_after_it(
     assert differing(digest(quiet), digest(history)) == set()
 
 
+@pytest.mark.parametrize("history", ["ledger"], indirect=True)
 def test_a_second_pass_reads_nothing_and_changes_nothing(history: Path) -> None:
     first = backfill(history, "again", SAME).counts
     before = digest(named(history, "again"))

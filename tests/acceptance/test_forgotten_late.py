@@ -19,6 +19,7 @@ from streams.generations.rebuild import backfill
 from tests.acceptance.test_laws import ALICE, Record, alice_alone, company
 from tests.command import files_holding, turn
 from tests.object_store.sunk import CAROL, Pieces, read, sink
+from tests.tiers import soaked
 from tests.unit.test_shared_history import OWNER
 
 MARK = "quagga"
@@ -148,7 +149,7 @@ def in_time(pieces: Pieces, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [*TABLES, REST, EVERYTHING])
+@pytest.mark.parametrize("name", soaked([EVERYTHING, REST, *TABLES], 3))
 def test_law_8_what_comes_late_goes_with_the_second_call(
     name: str, pieces: Pieces, in_time: dict[str, Any], tmp_path: Path
 ) -> None:

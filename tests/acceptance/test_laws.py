@@ -21,6 +21,7 @@ from tests.acceptance import ledger, reflexion, sgd
 from tests.command import checked, files_holding, folded, ndjson, rows, turn, turnfold
 from tests.conftest import LEDGER, REFLEXION, SGD
 from tests.shared_data import shared
+from tests.tiers import soaked
 
 Record = dict[str, Any]
 SETS = ("events", "recursions", "plans")
@@ -81,7 +82,7 @@ def test_law_1_many_files_are_one(one_file: Path, tmp_path: Path) -> None:
     assert digest(tmp_path / "history") == digest(one_file / "history")
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", soaked([1, 2], 1))
 def test_law_1_a_shuffled_file_makes_the_same_memory(
     one_file: Path, tmp_path: Path, seed: int
 ) -> None:
@@ -92,7 +93,7 @@ def test_law_1_a_shuffled_file_makes_the_same_memory(
     same_memory(one_file / "history", tmp_path / "history")
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", soaked(range(6), 2))
 def test_law_2_the_sample_in_any_order_and_twice(tmp_path: Path, seed: int) -> None:
     lines = CONVERSATIONS.read_text(encoding="utf-8").splitlines()
     records = [json.loads(line) for line in lines]

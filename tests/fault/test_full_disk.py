@@ -19,6 +19,7 @@ from streams.kafka.client.topics import ensure_topics
 from tests.command import ndjson, start, turn, turnfold
 from tests.fault.disk import Disk, can_mount, small_disk
 from tests.kafka.history import messages, send
+from tests.tiers import soaked
 
 TOO_LONG = 120.0
 NO_ROOM = "No space left on device" if can_mount() else "File too large"
@@ -144,7 +145,7 @@ def remount(folder: Path, options: str) -> None:
 
 if can_mount():
 
-    @pytest.mark.parametrize("megabytes", [1, 2, 3, 5])
+    @pytest.mark.parametrize("megabytes", soaked([1, 3, 2, 5], 2))
     def test_a_run_that_has_no_room_says_so_in_a_line_and_the_next_continues(
         tmp_path: Path, turns: Path, megabytes: int
     ) -> None:

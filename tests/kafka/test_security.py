@@ -18,6 +18,7 @@ from tests.command import environment, folded, turnfold
 from tests.kafka.conftest import PASSWORD, USER, Certificates
 from tests.kafka.installation import Installation, installed
 from tests.kafka.issuer import AUDIENCE, CLIENT, SECRET, Issuer
+from tests.tiers import soaked
 from tests.waiting import WITHIN
 
 SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
@@ -69,14 +70,15 @@ def variables(bootstrap: str, settings: dict[str, str]) -> dict[str, str]:
 
 WAYS: dict[str, tuple[str, Callable[[Certificates], dict[str, str]]]] = {
     "PLAIN": ("SASL_TLS", plain),
-    "SCRAM-SHA-256": ("SASL_TLS", weaker_scram),
     "SCRAM-SHA-512": ("SASL_TLS", scram),
-    "TLS": ("SERVER_TLS", one_way),
     "mutual TLS": ("TLS", mutual),
+    "SCRAM-SHA-256": ("SASL_TLS", weaker_scram),
+    "TLS": ("SERVER_TLS", one_way),
 }
+TOKENS = ("OAUTHBEARER, a server", "OAUTHBEARER, a file")
 
 
-@pytest.fixture(params=[*WAYS, "OAUTHBEARER, a file", "OAUTHBEARER, a server"])
+@pytest.fixture(params=[*soaked(WAYS, 3), *soaked(TOKENS, 1)])
 def way(
     request: pytest.FixtureRequest, guarded: Broker, certificates: Certificates, issuer: Issuer,
     tmp_path: Path,

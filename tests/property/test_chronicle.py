@@ -19,6 +19,7 @@ from streams.sample import CONVERSATIONS
 from tests.command import ndjson
 from tests.property import chronicle_slowly as slowly
 from tests.reference import worlds
+from tests.tiers import soaked
 
 Json = dict[str, Any]
 MINUTE = 60 * SECOND
@@ -106,7 +107,7 @@ def check(root: Path, chance: Random, number: int) -> int:
     return asked
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", soaked(range(12), 3))
 def test_any_world_is_told_as_the_views_tell_it(tmp_path: Path, seed: int) -> None:
     chance = Random(seed)
     for number in range(3):

@@ -14,6 +14,7 @@ from streams.files import local
 from streams.search import Query, Turn, candidates, recall, search
 from streams.search.query import KINDS
 from tests.command import ndjson, turn
+from tests.tiers import soaked
 
 NOW = parse_time("2026-06-01T00:00:00Z")
 MINUTE = 60_000_000
@@ -76,7 +77,7 @@ def standing(root: Path, ids: list[tuple[str, str]]) -> list[Turn]:
     return [Turn(**found[one]) for one in ids]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", soaked(range(20), 6))
 def test_the_turns_recalled_are_those_of_the_hits_and_beside_them(
     tmp_path: Path, seed: int
 ) -> None:
@@ -98,7 +99,7 @@ def test_the_turns_recalled_are_those_of_the_hits_and_beside_them(
     assert told
 
 
-@pytest.mark.parametrize("seed", range(20, 30))
+@pytest.mark.parametrize("seed", soaked(range(20, 30), 4))
 def test_a_pack_shows_no_turn_that_was_recorded_later_than_known_at(
     tmp_path: Path, seed: int
 ) -> None:
@@ -125,7 +126,7 @@ def test_a_pack_shows_no_turn_that_was_recorded_later_than_known_at(
     assert 0 < told <= held
 
 
-@pytest.mark.parametrize("seed", range(30, 36))
+@pytest.mark.parametrize("seed", soaked(range(30, 36), 2))
 def test_few_documents_are_found_as_many_are(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,7 @@
 
 Two thousand worlds: 1,600 through the folds, with the revisions replayed, and 400 through the file
 runner, in three runs over files of any names, with every view asked. `pytest` takes 300 and 100 of
-them, `pytest -m long` all. `python -m tests.reference.worlds_at_length` does the folds' part for as
+them, `pytest -m soak` all. `python -m tests.reference.worlds_at_length` does the folds' part for as
 many as it is told.
 """
 
@@ -38,7 +38,7 @@ def faults(records: list[Json], world: World) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("count", [300, pytest.param(1600, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [300, pytest.param(1600, marks=pytest.mark.soak)])
 def test_law_2_and_4_folds_and_revisions_say_what_the_reference_says(count: int) -> None:
     @settings(
         max_examples=count,
@@ -103,7 +103,7 @@ def in_runs(folder: Path, records: list[Json], runs: int = 3) -> Path:
 
 
 @pytest.mark.parametrize(
-    "first", [0, *(pytest.param(one, marks=pytest.mark.long) for one in range(100, 400, AT_A_TIME))]
+    "first", [0, *(pytest.param(one, marks=pytest.mark.soak) for one in range(100, 400, AT_A_TIME))]
 )
 def test_law_1_and_2_views_of_a_history_show_what_the_reference_says(
     tmp_path: Path, first: int
