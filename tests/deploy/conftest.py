@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[2]
 CHART = ROOT / "docs" / "operations" / "chart"
 DOCKERFILE = ROOT / "docs" / "operations" / "image" / "Dockerfile"
 COMPOSE = ROOT / "docker-compose.yml"
-BUILD_WITHIN = 900.0
-"""Seconds for the first time; a minute on two cores of 2023, if they are free."""
+BUILD_WITHIN = 1_800.0
+"""Seconds for the first time: two minutes of CPU on a core of 2023, which other tests use, too."""
 KUBERNETES = ("k8s.io/kubernetes", "v1.37.0", "h1:TDSD+Izz9inqs7SmtJCAu7L5/DuYW9hAZ3GBdF6Ddkw=")
 KEDA = ("github.com/kedacore/keda/v2", "v2.21.0", "h1:R6z2HZvstK4RLUMxroNACzBj74xGxt3kG59b5Xc+Xps=")
 """Go modules with their version and the hash of their content."""
