@@ -5,21 +5,28 @@ beside it, which `run` made first, are the generation `root`. `sinks.pointer` sa
 Imports nothing slow.
 """
 
-import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
 
 from sinks.locations import Location, P, location_of
 from sinks.object_store import ObjectPath
-from sinks.pointer import ROOT, Pointer, Stamp, is_switched, pointer, stamp, switch
+from sinks.pointer import (
+    LIVE,
+    NAME,
+    RESERVED,
+    ROOT,
+    Pointer,
+    Stamp,
+    check_name,
+    is_switched,
+    pointer,
+    stamp,
+    switch,
+)
 from sinks.root import DROPPED, MARKERS, OWNER, HistoryError, find_root, is_marked
 
 FOLDER = "generations"
-LIVE = "live"
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-RESERVED = frozenset({ROOT, LIVE, "previous"})
-"""What no generation may be called: words for one where a history is asked."""
 
 
 def names(root: Location) -> list[str]:
@@ -74,14 +81,8 @@ def folder_of(root: P, name: str) -> P:
 
     Raises HistoryError for an invalid name.
     """
-    if name == ROOT:
-        return root
-    if name in RESERVED or not NAME.fullmatch(name):
-        raise HistoryError(
-            f"{name!r} cannot name a generation: use 1 to 64 letters, digits, _ . - beginning "
-            f"with a letter or digit, but not {', '.join(sorted(RESERVED))}"
-        )
-    return root / FOLDER / name
+    check_name(name)
+    return root if name == ROOT else root / FOLDER / name
 
 
 def resolve(root: Location, name: str) -> str:

@@ -20,6 +20,10 @@ NUMBERED = "generation"
 """`00000001.json`, … of a history in an object store."""
 NOTE = re.compile(r"([0-9]{8})\.json")
 ROOT = "root"
+LIVE = "live"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+RESERVED = frozenset({ROOT, LIVE, "previous"})
+"""What no generation may be called: words for one where a history is asked."""
 
 Stamp = tuple[int, int]
 """Changes with each switch; (0, 0) before the first. Of a folder: inode, time of change in ns."""
@@ -71,12 +75,22 @@ def stamp(root: Location) -> Stamp:
     return found.st_ino, found.st_mtime_ns
 
 
+def check_name(name: str) -> None:
+    """Raises HistoryError for what names no generation."""
+    if name != ROOT and (name in RESERVED or not NAME.fullmatch(name)):
+        raise HistoryError(
+            f"{name!r} cannot name a generation: use 1 to 64 letters, digits, _ . - beginning "
+            f"with a letter or digit, but not {', '.join(sorted(RESERVED))}"
+        )
+
+
 def switch(root: Location, to: Pointer) -> None:
     """Makes another generation live, in one step. On disk, or in the store, when it returns.
 
     In an object store `to.number` is that of the pointer which this one follows. Raises
-    HistoryError where another has followed it, HistoryWriteError.
+    HistoryError for an invalid name and where another has followed it, HistoryWriteError.
     """
+    check_name(to.current)
     text = json.dumps(_said(to)) + "\n"
     if isinstance(root, ObjectPath):
         note = _note(root, to.number + 1)

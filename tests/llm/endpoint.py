@@ -149,9 +149,13 @@ class Endpoint:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 request = Request(time.monotonic(), dict(self.headers), json.loads(body))
                 outer.requests.append(request)
-                self.close_connection = True
+                self.close_connection = True  # of a reply without headers, too
                 with suppress(BrokenPipeError, ConnectionResetError):  # the client has gone
                     outer.behave(request).write(self)
+
+            def end_headers(self) -> None:
+                self.send_header("Connection", "close")  # else a client may ask on it once more
+                super().end_headers()
 
             def log_message(self, *_: Any) -> None:
                 pass
