@@ -16,7 +16,8 @@ from streams.search.answer import (
     users,
 )
 from streams.search.build import NotIndexed, forget, unbuilt
-from streams.search.owners import Counted, Listing, Session, Then, User
+from streams.search.counted import Counted, Then
+from streams.search.owners import Listing, Session, User
 from streams.search.place import is_made
 from streams.search.query import Hit, Kind, Neighbour, Page, Query, Turn, period
 

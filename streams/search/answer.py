@@ -17,10 +17,12 @@ from streams.search import about, build, meaning, owners
 from streams.search.active import Active
 from streams.search.active import active_then as _active_then
 from streams.search.candidates import Near
+from streams.search.counted import Counted, Then
+from streams.search.counted import counted_then as _counted_then
 from streams.search.doc import FOREVER
 from streams.search.neighbours import neighbours_of
 from streams.search.opening import notes
-from streams.search.owners import Counted, Listing, Session, Then, User
+from streams.search.owners import Listing, Session, User
 from streams.search.query import (
     EXCERPT,
     KINDS,
@@ -120,7 +122,7 @@ def counted_then(
     return answered(
         find_tables(root),
         tenant,
-        lambda db: owners.counted_then(db, asked),
+        lambda db: _counted_then(db, asked),
         update=update,
         at_once=at_once,
     )

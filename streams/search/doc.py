@@ -20,7 +20,7 @@ class Doc(NamedTuple):
 
     True from `since` to `ends`, or to the next version. `seq` counts an owner's revisions.
     `hidden` is found, too, but not shown. `text` begins with the `said` characters of what a user
-    said and ends with `answered`, what an agent said. `recorded`: when an event came. `about`: the
+    said and ends with `answered`, what an agent said. `recorded`: when it came. `about`: the
     dates that it names.
     """
 

@@ -10,6 +10,8 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from schemas.time import HOUR
+
 SCHEMA = """
 CREATE TABLE name (
     no INTEGER PRIMARY KEY, kind TEXT, name TEXT,
@@ -22,15 +24,24 @@ CREATE TABLE name (
 CREATE INDEX name_active ON name (kind, active, name);
 CREATE TABLE talk (
     session INTEGER, person INTEGER, -- 0: turns that name no user
-    turns INTEGER, first INTEGER, latest INTEGER, PRIMARY KEY (session, person)
+    turns INTEGER, first INTEGER, latest INTEGER,
+    -- when the first and the last of these turns was recorded
+    first_recorded INTEGER, last_recorded INTEGER, PRIMARY KEY (session, person)
 ) WITHOUT ROWID;
 CREATE INDEX talk_person ON talk (person, latest);
--- turns that ended later than they had begun, as they were until then: `talk` counts them as ended
-CREATE TABLE begun (doc INTEGER PRIMARY KEY, session INTEGER, person INTEGER, at INTEGER);
+-- turns that have ended, as they were until then: `talk` counts them as ended
+CREATE TABLE begun (
+    doc INTEGER PRIMARY KEY, session INTEGER, person INTEGER, at INTEGER, recorded INTEGER
+);
 CREATE INDEX begun_session ON begun (session);
 CREATE INDEX begun_person ON begun (person);
 CREATE INDEX begun_at ON begun (at);
-CREATE TABLE planned (at INTEGER, person INTEGER, PRIMARY KEY (at, person)) WITHOUT ROWID;
+-- write plans of a user and a time; `recorded`: when the first of them was
+CREATE TABLE planned (
+    at INTEGER, person INTEGER, recorded INTEGER, PRIMARY KEY (at, person)
+) WITHOUT ROWID;
+-- hours in which somebody was active; `recorded`: when the first turn or plan of the hour was
+CREATE TABLE active_hour (hour INTEGER PRIMARY KEY, recorded INTEGER);
 CREATE TRIGGER talk_begins AFTER INSERT ON talk BEGIN
     UPDATE name SET turns = turns + new.turns, others = others + (new.person > 0)
         WHERE no = new.session;
@@ -50,6 +61,11 @@ STRETCH = 16
 AFTER_ALL = "\U0010ffff" * 129
 """Behind an id's prefix: after every id that begins so."""
 FAR = 2**62
+SAID_THEN = f"""passage JOIN doc ON doc.id BETWEEN no * {STRETCH} AND no * {STRETCH} + {STRETCH - 1}
+    WHERE passage.session = talk.session AND earliest <= :at AND doc.kind = 'event'
+    AND coalesce(doc.person, 0) = talk.person
+    AND doc.at <= :at AND doc.at + doc.recorded <= :known"""
+"""SQL of the turns of a row of `talk` by a time, as known at another."""
 
 Order = Literal["last_active", "id"]
 ORDERS: tuple[Order, ...] = ("last_active", "id")
@@ -97,33 +113,17 @@ class Session(msgspec.Struct, frozen=True):
     memory: int
 
 
-class Then(msgspec.Struct, frozen=True, kw_only=True):
-    """What there was of some users or sessions at a time (microseconds)."""
-
-    kind: Literal["user", "session"]
-    names: tuple[str, ...]
-    at: int
-
-
-class Counted(msgspec.Struct, frozen=True):
-    """Of a user: `others` are sessions, `held` states. Of a session: `others` are users, `first` is
-    who spoke first, `held` items of session memory."""
-
-    turns: int
-    others: int
-    held: int
-    first: str | None
-
-
 # --- keeping --------------------------------------------------------------------------------------
 
 
 class Spoken(NamedTuple):
-    """A turn: the numbers of its session and user (0: none), and its time."""
+    """A turn: the numbers of its session and user (0: none), its time, and when it was
+    recorded."""
 
     session: int
     person: int
     at: int
+    recorded: int
 
 
 class Counts:
@@ -132,18 +132,23 @@ class Counts:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._touched: set[tuple[int, int]] = set()
+        self._hours: dict[int, int] = {}
 
     def add(self, turns: Iterable[Spoken]) -> None:
         """New turns."""
         found: dict[tuple[int, int], list[int]] = {}
-        for session, person, at in turns:
-            talk = found.setdefault((session, person), [0, at, at])
+        for session, person, at, recorded in turns:
+            talk = found.setdefault((session, person), [0, at, at, recorded, recorded])
             talk[0] += 1
             talk[1], talk[2] = min(talk[1], at), max(talk[2], at)
+            talk[3], talk[4] = min(talk[3], recorded), max(talk[4], recorded)
+            self.active(at, recorded)
         self._db.executemany(
-            "INSERT INTO talk VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+            "INSERT INTO talk VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
             "turns = turns + excluded.turns, first = min(first, excluded.first), "
-            "latest = max(latest, excluded.latest)",
+            "latest = max(latest, excluded.latest), "
+            "first_recorded = min(first_recorded, excluded.first_recorded), "
+            "last_recorded = max(last_recorded, excluded.last_recorded)",
             ((*pair, *talk) for pair, talk in found.items()),
         )
         self._touched |= found.keys()
@@ -160,9 +165,21 @@ class Counts:
         sql = "UPDATE name SET changed = max(coalesce(changed, ?1), ?1) WHERE no = ?2"
         self._db.execute(sql, [at, number])
 
-    def plan(self, plans: Iterable[tuple[int, int]]) -> None:
-        """Write plans came: (time, number of their user)."""
-        self._db.executemany("INSERT OR IGNORE INTO planned VALUES (?, ?)", plans)
+    def plan(self, plans: Iterable[tuple[int, int, int]]) -> None:
+        """Write plans came: (time, number of their user, when the first of them was recorded)."""
+        every = list(plans)
+        sql = (
+            "INSERT INTO planned VALUES (?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET recorded = min(recorded, excluded.recorded)"
+        )
+        self._db.executemany(sql, every)
+        for at, _, recorded in every:
+            self.active(at, recorded)
+
+    def active(self, at: int, recorded: int) -> None:
+        """Somebody was active at a time, which was recorded at another."""
+        hour = at // HOUR
+        self._hours[hour] = min(recorded, self._hours.get(hour, recorded))
 
     def settle(self) -> None:
         """Before the transaction ends."""
@@ -171,6 +188,12 @@ class Counts:
             numbers = {pair[place] for pair in self._touched}
             self._db.executemany(f"{sql} WHERE no = ?", ((number,) for number in numbers))
         self._touched.clear()
+        sql = (
+            "INSERT INTO active_hour VALUES (?, ?) "
+            "ON CONFLICT DO UPDATE SET recorded = min(recorded, excluded.recorded)"
+        )
+        self._db.executemany(sql, self._hours.items())
+        self._hours.clear()
 
 
 # --- listing --------------------------------------------------------------------------------------
@@ -220,47 +243,3 @@ def _rows(
     sql = f"SELECT no, {shown} FROM name WHERE no IN ({listed})"
     found = {number: row for number, *row in db.execute(sql, {"now": asked.now})}
     return [tuple(found[number]) for number in numbers]
-
-
-# --- as of a time ---------------------------------------------------------------------------------
-
-_TALK = """SELECT session, person, talk.turns, first, latest, user.name FROM talk
-    LEFT JOIN name AS user ON user.no = person
-    WHERE {0} = ?1 AND first <= ?2
-    UNION ALL SELECT begun.session, begun.person, 1, begun.at, begun.at, user.name FROM begun
-    JOIN doc ON doc.id = begun.doc LEFT JOIN name AS user ON user.no = begun.person
-    WHERE begun.{0} = ?1 AND begun.at <= ?2 AND doc.at > ?2
-    ORDER BY first, user.name"""
-_TURNS = f"""SELECT count(*) FROM passage
-    JOIN doc ON doc.id BETWEEN no * {STRETCH} AND no * {STRETCH} + {STRETCH - 1}
-    WHERE passage.session = ? AND passage.earliest <= ? AND kind = 'event' AND at <= ?
-    AND coalesce(doc.person, 0) = ?"""
-_HELD_THEN = """SELECT count(*) FROM doc
-    WHERE owner = ? AND kind = ? AND kind <> 'event' AND until > ? AND since <= ?"""
-
-
-def counted_then(db: sqlite3.Connection, asked: Then) -> dict[str, Counted]:
-    """By name. Counts are read, and turns counted where talk went on later."""
-    return {name: _counted(db, asked.kind, name, asked.at) for name in asked.names}
-
-
-def _counted(db: sqlite3.Connection, kind: str, name: str, at: int) -> Counted:
-    sql = "SELECT no FROM name WHERE kind = ? AND name = ?"
-    found = db.execute(sql, [kind, name]).fetchone()
-    if found is None:
-        return Counted(0, 0, 0, None)
-    (number,) = found
-    by = "session" if kind == "session" else "person"
-    turns, others, first = 0, set[int](), None
-    for session, person, every, _, latest, user in db.execute(_TALK.format(by), [number, at]):
-        turns += every if latest <= at else _turns(db, session, person, at)
-        others.add(person if kind == "session" else session)
-        first = first or user
-    held = "state" if kind == "user" else "session_memory"
-    (count,) = db.execute(_HELD_THEN, [number, held, at, at]).fetchone()
-    return Counted(turns, len(others - {0}), count, first)
-
-
-def _turns(db: sqlite3.Connection, session: int, person: int, at: int) -> int:
-    (count,) = db.execute(_TURNS, [session, at, at, person]).fetchone()
-    return int(count)

@@ -4,10 +4,12 @@ Many revisions at a time: what they come to is made in memory, then written at o
 of the documents' numbers, which costs SQLite and FTS5 a tenth of writing one after the other.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from streams.search import held
 from streams.search.doc import FOREVER, Doc
+from streams.search.held import StateRevision
 from streams.search.source import Change
 from streams.search.store import Index, New
 
@@ -30,10 +32,11 @@ class _Version:
     dropped: bool = False
 
 
-def apply(index: Index, changes: Iterable[Change]) -> None:
+def apply(index: Index, changes: Sequence[Change]) -> None:
     """Some revisions, of each owner in the order in which they were made."""
     every: dict[Key, list[_Version]] = {}
     again: list[tuple[int, Doc]] = []
+    held.note(index.db, _of_states(index, changes))
     for change in changes:
         key = (change.doc.kind, index.owner(change.doc), change.doc.key)
         if key not in every:
@@ -41,6 +44,12 @@ def apply(index: Index, changes: Iterable[Change]) -> None:
         again += _apply(index, every[key], change)
     _write(index, every)
     index.widen(again)
+
+
+def _of_states(index: Index, changes: Iterable[Change]) -> Iterator[StateRevision]:
+    for doc, gone in changes:
+        if doc.kind == "state" and (owner := index.owner(doc)) is not None:
+            yield StateRevision(owner, doc.key, doc.seq, doc.since, doc.ends, gone, doc.recorded)
 
 
 def _apply(index: Index, every: list[_Version], change: Change) -> list[tuple[int, Doc]]:

@@ -204,7 +204,8 @@ def _event(row: tuple[Any, ...]) -> Doc:
 def changes(db: DuckDBPyConnection, files: list[str], tenant: str) -> Iterator[list[Change]]:
     """The revisions in files, of an owner in the order in which they were made."""
     sql = (
-        "SELECT owner_id, entity_type, entity_id, seq, epoch_us(occurred_at), kind, "
+        "SELECT owner_id, entity_type, entity_id, seq, epoch_us(occurred_at), "
+        "epoch_us(recorded_at), kind, "
         'coalesce("after", "before"), '
         f""""after" IS NULL{ENDED} """
         f"FROM ({select('revisions', files, tenant=tenant)}) "
@@ -239,15 +240,18 @@ def touches(
 
 def planned(
     db: DuckDBPyConnection, files: list[str], tenant: str
-) -> Iterator[list[tuple[str, int]]]:
-    """(user, time) of the write plans in files."""
+) -> Iterator[list[tuple[str, int, int]]]:
+    """(user, time, when the first of them was recorded) of the write plans in files."""
     rows = select("plans", files, tenant=tenant)
-    sql = f"SELECT DISTINCT user_id, epoch_us(occurred_at) FROM ({rows}) WHERE user_id IS NOT NULL"
+    sql = (
+        "SELECT user_id, epoch_us(occurred_at), epoch_us(min(recorded_at)) "
+        f"FROM ({rows}) WHERE user_id IS NOT NULL GROUP BY ALL"
+    )
     yield from _batches(db, sql)
 
 
 def _change(row: tuple[Any, ...]) -> Change:
-    owner, kind, key, seq, at, of, text, gone = row
+    owner, kind, key, seq, at, recorded, of, text, gone = row
     value: dict[str, Any] = msgspec.json.decode(text)
     held = HELD[kind]
     assert held.searched
@@ -263,7 +267,7 @@ def _change(row: tuple[Any, ...]) -> Change:
         "\n".join(dict.fromkeys(one for one in shown if one)),
         " ".join([*chain.from_iterable(words), of or ""]),
         list(value.get("evidence_event_ids") or value.get("evidence") or ()),
-        about=tuple(about.of_payload(value.get("payload"))),
+        recorded=recorded, about=tuple(about.of_payload(value.get("payload"))),
     )  # fmt: skip
     return Change(doc, gone)
 

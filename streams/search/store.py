@@ -18,13 +18,13 @@ from typing import Any, NamedTuple, Self
 
 import msgspec
 
-from streams.search import about, owners
+from streams.search import about, held, owners
 from streams.search.doc import Doc, joined, parts, stored, terms_of
 from streams.search.owners import STRETCH as STRETCH
 from streams.search.owners import Counts, Spoken
 from streams.search.query import Kind
 
-FORMAT = 10
+FORMAT = 11
 """Of the file, and of the terms in it: another one is built again."""
 COMMON = 0.002
 """A term in more than this share of all documents is listed with their number."""
@@ -37,7 +37,7 @@ PRAGMA cache_size = -65536; -- KiB
 """
 SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
-{owners.SCHEMA}CREATE TABLE passage (
+{owners.SCHEMA}{held.SCHEMA}CREATE TABLE passage (
     no INTEGER PRIMARY KEY, session INTEGER, person INTEGER, size INTEGER,
     earliest INTEGER, latest INTEGER
 );
@@ -54,7 +54,7 @@ CREATE TABLE doc (
     about TEXT -- the dates that it names, as `about.written`
 );
 CREATE INDEX doc_key ON doc (key, kind, owner, since);
-CREATE INDEX doc_said ON doc (at, owner, person) WHERE kind = 'event';
+CREATE INDEX doc_said ON doc (at, owner, person, recorded) WHERE kind = 'event';
 CREATE INDEX doc_held ON doc (owner, kind, until) WHERE kind <> 'event';
 CREATE TABLE thread (event TEXT, key TEXT, PRIMARY KEY (event, key)) WITHOUT ROWID;
 CREATE TABLE common (term TEXT PRIMARY KEY, docs INTEGER) WITHOUT ROWID;
@@ -65,8 +65,8 @@ CREATE VIRTUAL TABLE vocabulary USING fts5vocab(term, row);
 """
 
 _BEGUN = f"""INSERT OR IGNORE INTO begun
-    SELECT doc.id, coalesce(passage.session, 0), coalesce(doc.person, 0), at FROM doc
-    JOIN passage ON passage.no = doc.id / {STRETCH} WHERE doc.id = ?1 AND at < ?2"""
+    SELECT doc.id, coalesce(passage.session, 0), coalesce(doc.person, 0), at, at + recorded
+    FROM doc JOIN passage ON passage.no = doc.id / {STRETCH} WHERE doc.id = ?"""
 """How a turn was, before what it is later takes its place."""
 
 
@@ -183,7 +183,7 @@ class Index:
         )  # fmt: skip
         words = stored(said + answered, doc.kind, session, person, doc.about)
         is_turn = doc.kind == "event" and session is not None
-        spoken = Spoken(session or 0, person or 0, doc.at) if is_turn else None
+        spoken = Spoken(session or 0, person or 0, doc.at, doc.recorded) if is_turn else None
         return Placed(number, row, words, spoken)
 
     def _next(self, session: int | None, person: int | None, doc: Doc) -> int:
@@ -226,7 +226,7 @@ class Index:
     def replace(self, number: int, doc: Doc) -> None:
         """Puts another text in a document's place."""
         if doc.kind == "event":
-            self.db.execute(_BEGUN, [number, doc.at])
+            self.db.execute(_BEGUN, [number])
         self._unlist(number)
         session, person = self._names(doc)
         said, answered = terms_of(doc)
@@ -250,8 +250,9 @@ class Index:
     def begin(self, number: int, doc: Doc) -> None:
         """Notes how a turn was before it ended as the document of this number says."""
         session, person = self._names(doc)
-        sql = "INSERT OR IGNORE INTO begun SELECT id, ?2, ?3, ?4 FROM doc WHERE id = ?1 AND at > ?4"
-        self.db.execute(sql, [number, session or 0, person or 0, doc.at])
+        row = [number, session or 0, person or 0, doc.at, doc.recorded]
+        self.db.execute("INSERT OR IGNORE INTO begun VALUES (?, ?, ?, ?, ?)", row)
+        self._counts.active(doc.at, doc.recorded)
 
     def widen(self, told: Iterable[tuple[int, Doc]]) -> None:
         """The passages of these numbers have the times of documents that took others' places."""
@@ -263,14 +264,14 @@ class Index:
         """Notes a record of a session or user that is no turn."""
         self._counts.touch(self.name(kind, id), at)
 
-    def plan(self, plans: Iterable[tuple[str, int]]) -> None:
-        """Notes write plans: (user, time)."""
-        self._counts.plan((at, self.name("user", user)) for user, at in plans)
+    def plan(self, plans: Iterable[tuple[str, int, int]]) -> None:
+        """Notes write plans: (user, time, when the first of them was recorded)."""
+        self._counts.plan((at, self.name("user", user), came) for user, at, came in plans)
 
     def settle_counts(self) -> None:
         """Brings the counts of sessions and users up to date, before the transaction ends."""
         sql = (
-            "SELECT passage.session, coalesce(doc.person, 0), doc.at FROM passage "
+            "SELECT passage.session, coalesce(doc.person, 0), at, at + recorded FROM passage "
             f"JOIN doc ON doc.id BETWEEN no * {STRETCH} AND no * {STRETCH} + {STRETCH - 1} "
             "WHERE passage.session = ? AND doc.kind = 'event'"
         )

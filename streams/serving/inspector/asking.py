@@ -21,8 +21,13 @@ async def told(asked: Awaitable[Response]) -> Json:
 
 async def told_if_there(asked: Awaitable[Response], missing: list[str]) -> Json | None:
     """The same; None where it cannot be looked up, which `missing` then says."""
+    return await if_there(told(asked), missing)
+
+
+async def if_there(asked: Awaitable[Json], missing: list[str]) -> Json | None:
+    """What is asked; None where it cannot be looked up, which `missing` then says."""
     try:
-        return await told(asked)
+        return await asked
     except Problem as problem:
         if problem.status not in AWAY:
             raise
