@@ -7,8 +7,10 @@ from sinks.locations import Location
 from sinks.lookup import Lookup
 from streams import reading
 from streams.chronicle import revisions
+from streams.chronicle.lessons import LESSONS, lesson
+from streams.chronicle.moments import MOMENTS, moment
 from streams.chronicle.revisions import REVISIONS
-from streams.chronicle.series import LESSONS, MOMENTS, TALK
+from streams.chronicle.talk import TALK
 from streams.files.manifest import rules_of
 from streams.files.refold import SNAPSHOT_BYTES, Refolding, Stored, of_a_user
 
@@ -37,10 +39,12 @@ def past(root: Location, tenant: str, user_id: str, as_of: int, known_at: int | 
     """
     with Lookup(root, tenant) as about:
         found = kept(about, REVISIONS, user_id)
+        moments = kept(about, MOMENTS, user_id).newest(as_of, known_at, SHOWN_MOMENTS)
+        lessons = kept(about, LESSONS, user_id).newest(as_of, known_at, SHOWN_LESSONS)
         newest = {
             "ended": found.ended(as_of, known_at, ENDED),
-            "moments": kept(about, MOMENTS, user_id).newest(as_of, known_at, SHOWN_MOMENTS),
-            "mastery": kept(about, LESSONS, user_id).newest(as_of, known_at, SHOWN_LESSONS),
+            "moments": moments.told(moment),
+            "mastery": lessons.told(lesson),
             "sessions": kept(about, TALK, user_id).sessions(as_of, known_at, SESSIONS),
         }
     return {

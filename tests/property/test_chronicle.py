@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from schemas.time import SECOND, parse_time
+from schemas.time import SECOND, format_time, parse_time
 from sinks import kept
 from sinks.history import connect
 from streams import reading
@@ -94,6 +94,20 @@ def clocks(root: Path, chance: Random, number: int) -> list[tuple[int, int | Non
     return found
 
 
+def recorded_later(chance: Random, records: list[Json]) -> list[Json]:
+    """Some were recorded long after they happened, in any order; some before."""
+    late = [-30, 0, 0, 1, 30, 600, 5_000]
+    return [
+        record
+        if chance.random() < 0.4
+        else record
+        | {"recorded_at": format_time(
+            parse_time(record["occurred_at"]) + chance.choice(late) * MINUTE
+        )}
+        for record in records
+    ]  # fmt: skip
+
+
 def check(root: Path, chance: Random, number: int) -> int:
     asked = 0
     for tenant, name, is_user in who(root):
@@ -112,6 +126,8 @@ def test_any_world_is_told_as_the_views_tell_it(tmp_path: Path, seed: int) -> No
     chance = Random(seed)
     for number in range(3):
         records = worlds.arranged(chance, worlds.world(chance))
+        if number == 2:
+            records = recorded_later(chance, records)
         root = tmp_path / f"h{number}"
         file = ndjson(tmp_path / "records.ndjson", records)
         local.run([str(file)], root)

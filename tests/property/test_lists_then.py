@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from schemas.time import MINUTE, format_time, parse_time
+from schemas.time import MINUTE
 from sinks.history import connect
 from streams import reading, search
 from streams.files import local
 from streams.search import active as active_index
 from streams.search import owners
 from tests.command import ndjson
-from tests.property.test_chronicle import clocks
+from tests.property.test_chronicle import clocks, recorded_later
 from tests.reference import worlds
 
 Json = dict[str, Any]
@@ -120,20 +120,6 @@ def check(root: Path, tenant: str, chance: Random, at: int, known: int) -> None:
         assert found == {
             name: counted(root, tenant, kind, turns, name, at, known) for name in every
         }, (tenant, then)
-
-
-def recorded_later(chance: Random, records: list[Json]) -> list[Json]:
-    """Some were recorded long after they happened, in any order; some before."""
-    late = [-30, 0, 0, 1, 30, 600, 5_000]
-    return [
-        record
-        if chance.random() < 0.4
-        else record
-        | {"recorded_at": format_time(
-            parse_time(record["occurred_at"]) + chance.choice(late) * MINUTE
-        )}
-        for record in records
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", (0, 1, 2, 3, 22, 24, 27, 28, *range(100, 108)))
