@@ -6,10 +6,12 @@ from typing import Any
 
 import httpx
 import pytest
+from playwright.sync_api import Browser, expect
 
 from schemas.time import SECOND, format_time, parse_time
 from streams.files import local
 from tests.command import ndjson, turn
+from tests.inspector.browsing import watched
 from tests.serving.serving import serving
 
 START = parse_time("2026-01-01T00:00:00Z")
@@ -96,3 +98,21 @@ def test_what_ended_before_the_newest_is_a_clock_away(client: httpx.Client) -> N
 
 def test_a_list_that_is_whole_says_nothing_of_it(client: httpx.Client) -> None:
     assert "The newest" not in page_of(client, "/users/maya?as_of=2026-01-01T00:05:00Z")
+
+
+def test_what_ended_is_folded_and_opens_by_keyboard_without_a_script(
+    client: httpx.Client, browser: Browser
+) -> None:
+    small = {"width": 360, "height": 740}
+    url = str(client.base_url)
+    with watched(browser, url, java_script_enabled=False, viewport=small) as page:
+        page.goto("/users/maya")
+        ended = page.locator("section[aria-labelledby=ended]")
+        assert ended.locator("li:visible").count() == 10
+        below = page.locator("#theirs").bounding_box()
+        ended.locator("summary").focus()
+        page.keyboard.press("Enter")
+        expect(ended.locator("li").last).to_be_visible()
+        assert ended.locator("li:visible").count() == 100
+        opened = page.locator("#theirs").bounding_box()
+        assert below and opened and below["y"] + 90 * 20 < opened["y"]

@@ -82,6 +82,23 @@ def test_a_text_takes_what_it_is_given_as_text() -> None:
     assert Text._fields == ("en", "zh", "ja")
 
 
+@pytest.mark.parametrize("language", ("zh", "ja"))
+def test_what_a_pack_adds_is_in_the_language_of_the_page(api: httpx.Client, language: Any) -> None:
+    added = re.compile(r"(good|low) mood|since \d|Likes: |assumption|constraint")
+    told, spoken = 0, ""
+    for user in api.get("/v1/users").json()["users"]:
+        path = f"/users/{user['user_id']}"
+        given = api.get(f"{path}.json").json()["pack"]
+        told += len(added.findall(given["text"]))
+        page = api.get(path, headers=AS_PAGE | {"accept-language": language})
+        shown = re.sub(r"<pre.*?</pre>", "", page.text, flags=re.DOTALL)  # as an agent gets it
+        assert not added.findall(shown)
+        spoken += shown
+    assert told > 2
+    assert Texts(language)("pack.likes", what="").strip() in spoken
+    assert Texts(language)("detail.good_mood") in spoken
+
+
 # --- files --------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ START: dict[str, Text] = {
     "page.utc": Text("All times are UTC", "所有时间均为 UTC", "時刻はすべて UTC です"),
     "page.tenant": Text("Tenant", "租户", "テナント"),
     "page.sign_out": Text("Sign out", "退出", "サインアウト"),
+    "page.others": Text("{n} more", "另外 {n} 条", "ほか {n} 件"),
     "page.more": Text("More", "更多", "さらに表示"),
     "page.newest_of": Text(
         "The newest {n} of {of}.", "最新 {n} 条，共 {of} 条。", "全 {of} 件のうち新しい {n} 件。"
@@ -157,4 +158,14 @@ START: dict[str, Text] = {
     "section.mood": Text("Mood", "心情", "気分"),
     "section.session": Text("This session", "本次会话", "このセッション"),
     "section.turns": Text("Turns about the question", "与问题相关的对话", "質問に関する発話"),
+    "pack.likes": Text("Likes: {what}", "喜欢：{what}", "好き：{what}"),
+    "pack.dislikes": Text("Dislikes: {what}", "不喜欢：{what}", "嫌い：{what}"),
+    "pack.since": Text("since {day}", "自 {day}", "{day} から"),
+    "detail.good_mood": Text("good mood", "心情好", "良い気分"),
+    "detail.low_mood": Text("low mood", "心情低落", "沈んだ気分"),
+    "detail.preference": Text("preference", "偏好", "好み"),
+    "detail.constraint": Text("constraint", "限制", "制約"),
+    "detail.background": Text("background", "背景", "背景"),
+    "detail.capability_assumption": Text("assumed ability", "能力推测", "能力の推測"),
+    "detail.decision": Text("decision", "决定", "決定"),
 }
