@@ -11,6 +11,7 @@ import httpx
 import pytest
 from starlette.requests import Request
 
+from streams.folds.summary import Language
 from streams.serving.http.keys import Role, changed, make
 from streams.serving.http.refusal import Refusal
 from streams.serving.inspector import assets, catalogue, page
@@ -83,7 +84,9 @@ def test_a_text_takes_what_it_is_given_as_text() -> None:
 
 
 @pytest.mark.parametrize("language", ("zh", "ja"))
-def test_what_a_pack_adds_is_in_the_language_of_the_page(api: httpx.Client, language: Any) -> None:
+def test_what_a_pack_adds_is_in_the_language_of_the_page(
+    api: httpx.Client, language: Language
+) -> None:
     added = re.compile(r"(good|low) mood|since \d|Likes: |assumption|constraint")
     told, spoken = 0, ""
     for user in api.get("/v1/users").json()["users"]:
