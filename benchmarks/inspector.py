@@ -166,28 +166,34 @@ def _client(here: Servers) -> httpx.Client:
 
 def _pages(client: httpx.Client) -> dict[str, list[str]]:
     steps = {user: _steps(client, f"/users/{user}.json") for user in ("user-7", MAYA)}
+    known = {user: _steps(client, f"/users/{user}.json", "known_at") for user in ("user-7", MAYA)}
     state = f"/states/{MAYA}-fact-7"
     return {
         "bare page": [BARE],
         "first view": ["/"],
         "first view, searched": ["/?q=restaurant%20in%20San%20Jose", "/?q=cheap%20flights"],
         "first view as of a time": [f"/?as_of={at}" for at in steps["user-7"]],
+        "first view, known at a time": [f"/?known_at={at}" for at in known["user-7"]],
         "a person": ["/users/user-7"],
         "a person, asked": ["/users/user-7?q=restaurant"],
         "a person as of a step": [f"/users/user-7?as_of={at}" for at in steps["user-7"]],
+        "a person, known at a step": [f"/users/user-7?known_at={at}" for at in known["user-7"]],
         "maya as of a step": [f"/users/{MAYA}?as_of={at}" for at in steps[MAYA]],
+        "maya, known at a step": [f"/users/{MAYA}?known_at={at}" for at in known[MAYA]],
         "maya": [f"/users/{MAYA}"],
         "10,000 turns": [f"/sessions/{LONG}"],
         "10,000 turns, another chunk": [f"/sessions/{LONG}?chunk={n}" for n in (3, 99, 150, 199)],
         "10,000 turns as of a step": [f"/sessions/{LONG}?as_of={at}" for at in steps[MAYA]],
+        "10,000 turns, known at a step": [f"/sessions/{LONG}?known_at={at}" for at in known[MAYA]],
         "a state": [state],
         "a state as of a step": [f"{state}?as_of={at}" for at in steps[MAYA]],
+        "a state, known at a step": [f"{state}?known_at={at}" for at in known[MAYA]],
     }
 
 
-def _steps(client: httpx.Client, path: str) -> list[str]:
+def _steps(client: httpx.Client, path: str, clock: str = "as_of") -> list[str]:
     """Some of the slider's times, from its newest third."""
-    times: list[str] = client.get(path).json()["steps"]["as_of"]
+    times: list[str] = client.get(path).json()["steps"][clock]
     return times[-len(times) // 3 :: max(1, len(times) // 40)]
 
 
