@@ -6,9 +6,18 @@ from typing import Any
 
 import pytest
 
-from schemas.base import parse_time
+from schemas.base import format_time, parse_time
 from streams.apps import maintenance
-from streams.search import Listing, Session, User, sessions, update, users
+from streams.search import (
+    Active,
+    Listing,
+    Session,
+    User,
+    active_then,
+    sessions,
+    update,
+    users,
+)
 from tests.command import rows, turn
 from tests.unit.test_search import run, state
 
@@ -148,3 +157,36 @@ def test_who_was_forgotten_is_not_listed(tmp_path: Path) -> None:
     maintenance.forget(history, "default", "u")
     assert [one.user_id for one in users(history, "default", ALL)] == ["v"]
     assert [one.session_id for one in sessions(history, "default", ALL)] == ["s2"]
+
+
+def at(day: int) -> int:
+    return parse_time(f"2026-03-{day:02}T10:00:00Z")
+
+
+def recorded(record: dict[str, Any], occurred: int, came: int) -> dict[str, Any]:
+    times = {"occurred_at": format_time(at(occurred)), "recorded_at": format_time(at(came))}
+    return {**record, **times}
+
+
+def test_who_had_no_turn_by_then_that_was_known_is_listed_by_a_plan(tmp_path: Path) -> None:
+    """One turn was recorded later, another was said later: neither counts, and both clocks are past
+    something of the two."""
+    turns = [turn(f"e{number}", session_id="s", user_id="u") for number in (1, 2)]
+    plan = state("p", "st", "a text", "2026-03-01T00:00:00Z")
+    records = [
+        recorded(turns[0], 1, 20), recorded(turns[1], 15, 2), recorded(plan, 3, 3),
+    ]  # fmt: skip
+    history = run(tmp_path, "a", records)
+    asked = Active(kind="user", at=at(5), known=at(5), limit=9)
+    assert active_then(history, "default", asked) == {"u": at(3)}
+    later = Active(kind="user", at=at(5), known=at(21), limit=9)
+    assert active_then(history, "default", later) == {"u": at(1)}
+
+
+def test_a_plan_that_was_recorded_earlier_may_be_indexed_later(tmp_path: Path) -> None:
+    asked = Active(kind="user", at=at(5), known=at(5), limit=9)
+    for number, came in enumerate((9, 4)):
+        plan = state(f"p{number}", f"st{number}", "a text", "2026-03-01T00:00:00Z")
+        history = run(tmp_path, str(number), [recorded(plan, 3, came)])
+        found = active_then(history, "default", asked)
+        assert found == ({"u": at(3)} if came < 5 else {})
