@@ -216,10 +216,11 @@ def in_chromium(here: Servers, repeat: int) -> None:
         for name, address in (("user-7", "/users/user-7"), (MAYA, f"/users/{MAYA}"),
                               ("a long session", f"/sessions/{LONG}"),
                               ("a state", f"/states/{MAYA}-fact-7")):  # fmt: skip
-            page.goto(address)
-            page.locator("[data-clock=as_of]").focus()
-            took = [_stepped(page) for _ in range(repeat + 1)][1:]
-            rows.append(_row(f"a step of the slider: {name}", took, base))
+            for clock in ("as_of", "known_at"):
+                page.goto(address)
+                page.locator(f"[data-clock={clock}]").focus()
+                took = [_stepped(page) for _ in range(repeat + 1)][1:]
+                rows.append(_row(f"a step of {clock}: {name}", took, base))
         page.goto(f"/sessions/{LONG}?turn={LONG}-05000")
         took = [_jumped(page, key) for key in ("End", "Home") * 3]
         rows.append(_row("10,000 turns: to the other end", took, base))
