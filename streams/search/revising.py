@@ -4,7 +4,7 @@ Many revisions at a time: what they come to is made in memory, then written at o
 of the documents' numbers, which costs SQLite and FTS5 a tenth of writing one after the other.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from streams.search import held
@@ -32,24 +32,26 @@ class _Version:
     dropped: bool = False
 
 
-def apply(index: Index, changes: Sequence[Change]) -> None:
+def apply(index: Index, changes: Iterable[Change]) -> None:
     """Some revisions, of each owner in the order in which they were made."""
     every: dict[Key, list[_Version]] = {}
     again: list[tuple[int, Doc]] = []
-    held.note(index.db, _of_states(index, changes))
+    of_states: list[StateRevision] = []
     for change in changes:
-        key = (change.doc.kind, index.owner(change.doc), change.doc.key)
+        doc, owner = change.doc, index.owner(change.doc)
+        key = (doc.kind, owner, doc.key)
         if key not in every:
             every[key] = [_Version(*one) for one in index.versions(*key)]
         again += _apply(index, every[key], change)
+        if doc.kind == "state" and owner is not None:
+            of_states.append(
+                StateRevision(
+                    owner, doc.key, doc.seq, doc.since, doc.ends, change.gone, doc.recorded
+                )
+            )
     _write(index, every)
     index.widen(again)
-
-
-def _of_states(index: Index, changes: Iterable[Change]) -> Iterator[StateRevision]:
-    for doc, gone in changes:
-        if doc.kind == "state" and (owner := index.owner(doc)) is not None:
-            yield StateRevision(owner, doc.key, doc.seq, doc.since, doc.ends, gone, doc.recorded)
+    held.note(index.db, of_states)
 
 
 def _apply(index: Index, every: list[_Version], change: Change) -> list[tuple[int, Doc]]:
