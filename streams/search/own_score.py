@@ -30,6 +30,7 @@ class OwnScore:
         self.asked, self.average = asked, average
         self._names = {one.term for one in asked if one.is_name and one.term.isalpha()}
         self._speakers: set[str] = set()
+        self._terms = [f" {one.term} " for one in asked]
         self._pairs = _pairs(asked)
         self._often: dict[int, list[tuple[int, float]]] = {}
 
@@ -40,9 +41,10 @@ class OwnScore:
             spoken = [_speaker(row) & self._names for row in rows if row.kind == "event"]
             self._speakers = set().union(*spoken).difference(set(self._names).intersection(*spoken))
 
-    def parts(self, row: Row) -> dict[str, float]:
-        """The parts of a document's score that it has by itself."""
-        self._often[row.number] = often = list(self._counts(row))
+    def parts(self, row: Row, mask: int) -> dict[str, float]:
+        """The parts of a document's score that it has by itself; it has no terms but those of a
+        mask."""
+        self._often[row.number] = often = list(self._counts(row, mask))
         words = names = order = 0.0
         for place, count in often:
             one = self.asked[place]
@@ -50,8 +52,8 @@ class OwnScore:
                 part = one.weight * _saturated(count, K1)
                 words += part
                 names += NAMES * part if one.is_name else 0.0
-        for weight, pair in self._pairs:
-            if pair in row.terms:
+        for weight, both, pair in self._pairs:
+            if mask & both == both and pair in row.terms:
                 order += weight
         parts = {"words": words, "names": names, "order": order}
         if self._speakers and not self._speakers.isdisjoint(_speaker(row)):
@@ -70,13 +72,14 @@ class OwnScore:
             if count
         )
 
-    def _counts(self, row: Row) -> Iterator[tuple[int, float]]:
+    def _counts(self, row: Row, mask: int) -> Iterator[tuple[int, float]]:
         """Which of the question's terms a document has, and how often for its length."""
         said, _, answered = row.terms.partition(ANSWER)
         long = 1 - B + B * row.length / self.average
         long_answer = 1 - B + B * (answered.count("  ") + 1) / self.average
-        for place, one in enumerate(self.asked):
-            term = f" {one.term} "
+        for place, term in enumerate(self._terms):
+            if not mask >> place & 1:
+                continue
             count = said.count(term) / long if said else 0.0
             if answered:
                 count += answered.count(term) / long_answer
@@ -100,11 +103,16 @@ def _named(prefix: str | None, user: str | None) -> frozenset[str]:
     return frozenset(terms(f"{prefix or ''} {user or ''}"))
 
 
-def _pairs(asked: list[Asked]) -> list[tuple[float, str]]:
-    """What two neighbours of the question add where they stand so in a document's terms."""
-    placed = sorted(asked, key=lambda one: one.place)
+def _pairs(asked: list[Asked]) -> list[tuple[float, int, str]]:
+    """What two neighbours of the question add where they stand so in a document's terms, and the
+    mask of both."""
+    placed = sorted(enumerate(asked), key=lambda one: one[1].place)
     return [
-        (ORDER * min(one.weight, other.weight), f" {one.term}  {other.term} ")
-        for one, other in pairwise(placed)
+        (
+            ORDER * min(one.weight, other.weight),
+            1 << bit | 1 << other_bit,
+            f" {one.term}  {other.term} ",
+        )
+        for (bit, one), (other_bit, other) in pairwise(placed)
         if other.place == one.place + 1
     ]

@@ -89,7 +89,7 @@ class Ranker:
         rows = self.candidates.found()
         near = self._near_rows(rows)
         self.own.note_speakers(rows)
-        scored = {row.number: self.own.parts(row) for row in rows}
+        scored = {row.number: self._own_parts(row) for row in rows}
         self._lift_evidence(rows, scored)
         self._lift_threads(rows, scored)
         depth = self._depth()
@@ -102,6 +102,9 @@ class Ranker:
                 scored[row.number]["meaning"] = part * (self.candidates.whole or 1.0)
         self._lift_recent(rows, scored)
         return self._best(rows, scored)
+
+    def _own_parts(self, row: Row) -> dict[str, float]:
+        return self.own.parts(row, self.candidates.may_have(row.number))
 
     def _near_rows(self, rows: list[Row]) -> dict[int, int]:
         """The ranks of the documents that are near in meaning; those that have none of the words
@@ -123,7 +126,7 @@ class Ranker:
             for event in cited:
                 if event.number not in scored:
                     rows.append(event)
-                    scored[event.number] = self.own.parts(event)
+                    scored[event.number] = self._own_parts(event)
                 parts = scored[event.number]
                 lift = EVIDENCE * scored[row.number]["words"]
                 parts["evidence"] = max(parts.get("evidence", 0.0), lift)

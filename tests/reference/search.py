@@ -142,7 +142,10 @@ def _own(
 def _together(members: list[Event], weights: dict[str, float], average: float) -> float:
     """BM25 of a passage as if it were one event."""
     counts = {term: sum(_often(one, term, average) for one in members) for term in weights}
-    return sum(weights[term] * count * (TOGETHER + 1) / (count + TOGETHER) for term, count in counts.items())
+    return sum(
+        weights[term] * count * (TOGETHER + 1) / (count + TOGETHER)
+        for term, count in counts.items()
+    )
 
 
 def _often(one: Event, term: str, average: float) -> float:
