@@ -71,6 +71,7 @@ class Candidates:
         self._following: dict[int, int] = {}
         self._weights: dict[int, float] = {0: 0.0}
         self._scoped = docs
+        self._all = self._unread = (1 << len(asked)) - 1
 
     def found(self) -> list[Row]:
         """The likeliest documents that the query allows; `masks` and `passages` then have the terms
@@ -86,7 +87,11 @@ class Candidates:
     @property
     def whole(self) -> float:
         """What all terms weigh together."""
-        return self.weight((1 << len(self.asked)) - 1)
+        return self.weight(self._all)
+
+    def may_have(self, number: int) -> int:
+        """The terms that a document can have: no others need to be looked for in its text."""
+        return self.masks.get(number, self._all) | self._unread
 
     def weight(self, mask: int) -> float:
         """What the terms of a mask weigh together."""
@@ -201,9 +206,10 @@ class Candidates:
         if scope and self._scoped <= FEW:
             return self._masks_of_few(scope, low, high)
         found: dict[int, int] = {}
-        left = POSTINGS
+        self._unread, left = 0, POSTINGS
         for bit, one in enumerate(self.asked):
-            if not scope and one.docs > left and found:
+            if left <= 0 or (not scope and one.docs > left and found):
+                self._unread |= 1 << bit
                 continue
             match = f'"{one.term}"' + (f" AND {scope}" if scope else "")
             sql = (
@@ -214,8 +220,8 @@ class Candidates:
             for (number,) in rows:
                 found[number] = found.get(number, 0) | 1 << bit
             left -= len(rows)
-            if left <= 0:
-                break
+            if left <= 0:  # perhaps not all of them
+                self._unread |= 1 << bit
         return found
 
     def _masks_of_few(self, scope: str, low: int, high: int) -> dict[int, int]:
@@ -226,6 +232,7 @@ class Candidates:
         )
         words = [(1 << bit, f" {one.term} ") for bit, one in enumerate(self.asked)]
         masks: dict[int, int] = {}
+        self._unread = 0
         for number, terms in self.db.execute(sql, [scope, low, high]):
             mask = 0
             for bit, word in words:

@@ -1,7 +1,7 @@
 """What a document scores by its own words: the parts `words`, `names`, `order` and `speaker`."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 
@@ -13,6 +13,9 @@ from streams.search.tokens import terms
 K1, B = 1.2, 0.5
 """A term of what a user said or of an answer counts the less, the longer that is; both are compared
 with the average length of what users say."""
+TOGETHER = 0.3
+"""K1 of a passage as one text: talk repeats its words, so how many terms are there counts more than
+how often."""
 NAMES, ORDER = 0.3, 0.3
 SPEAKER = 0.3
 """Of `words`: what it adds that somebody speaks whom the question names."""
@@ -27,7 +30,9 @@ class OwnScore:
         self.asked, self.average = asked, average
         self._names = {one.term for one in asked if one.is_name and one.term.isalpha()}
         self._speakers: set[str] = set()
+        self._terms = [f" {one.term} " for one in asked]
         self._pairs = _pairs(asked)
+        self._often: dict[int, list[tuple[int, float]]] = {}
 
     def note_speakers(self, rows: Iterable[Row]) -> None:
         """Learns which names of the question are of those who speak in some of these documents,
@@ -36,28 +41,55 @@ class OwnScore:
             spoken = [_speaker(row) & self._names for row in rows if row.kind == "event"]
             self._speakers = set().union(*spoken).difference(set(self._names).intersection(*spoken))
 
-    def parts(self, row: Row) -> dict[str, float]:
-        """The parts of a document's score that it has by itself."""
-        said, _, answered = row.terms.partition(ANSWER)
-        long = 1 - B + B * row.length / self.average
-        long_answer = 1 - B + B * (answered.count("  ") + 1) / self.average
+    def parts(self, row: Row, mask: int) -> dict[str, float]:
+        """The parts of a document's score that it has by itself; it has no terms but those of a
+        mask."""
+        self._often[row.number] = often = list(self._counts(row, mask))
         words = names = order = 0.0
-        for one in self.asked:
-            term = f" {one.term} "
-            count = said.count(term) / long if said else 0.0
-            if answered:
-                count += answered.count(term) / long_answer
-            if count and one.term not in self._speakers:
-                part = one.weight * count * (K1 + 1) / (count + K1)
+        for place, count in often:
+            one = self.asked[place]
+            if one.term not in self._speakers:
+                part = one.weight * _saturated(count, K1)
                 words += part
                 names += NAMES * part if one.is_name else 0.0
-        for weight, pair in self._pairs:
-            if pair in row.terms:
+        for weight, both, pair in self._pairs:
+            if mask & both == both and pair in row.terms:
                 order += weight
         parts = {"words": words, "names": names, "order": order}
         if self._speakers and not self._speakers.isdisjoint(_speaker(row)):
             parts["speaker"] = SPEAKER * words
         return parts
+
+    def together(self, numbers: Iterable[int]) -> float:
+        """BM25 of documents whose parts are known, as if they were one; who speaks counts, too."""
+        counts = [0.0] * len(self.asked)
+        for number in numbers:
+            for place, count in self._often[number]:
+                counts[place] += count
+        return sum(
+            one.weight * _saturated(count, TOGETHER)
+            for one, count in zip(self.asked, counts, strict=True)
+            if count
+        )
+
+    def _counts(self, row: Row, mask: int) -> Iterator[tuple[int, float]]:
+        """Which of the question's terms a document has, and how often for its length."""
+        said, _, answered = row.terms.partition(ANSWER)
+        long = 1 - B + B * row.length / self.average
+        long_answer = 1 - B + B * (answered.count("  ") + 1) / self.average
+        for place, term in enumerate(self._terms):
+            if not mask >> place & 1:
+                continue
+            count = said.count(term) / long if said else 0.0
+            if answered:
+                count += answered.count(term) / long_answer
+            if count:
+                yield place, count
+
+
+def _saturated(count: float, k: float) -> float:
+    """What a term counts that stands somewhere so often."""
+    return count * (k + 1) / (count + k)
 
 
 def _speaker(row: Row) -> frozenset[str]:
@@ -71,11 +103,16 @@ def _named(prefix: str | None, user: str | None) -> frozenset[str]:
     return frozenset(terms(f"{prefix or ''} {user or ''}"))
 
 
-def _pairs(asked: list[Asked]) -> list[tuple[float, str]]:
-    """What two neighbours of the question add where they stand so in a document's terms."""
-    placed = sorted(asked, key=lambda one: one.place)
+def _pairs(asked: list[Asked]) -> list[tuple[float, int, str]]:
+    """What two neighbours of the question add where they stand so in a document's terms, and the
+    mask of both."""
+    placed = sorted(enumerate(asked), key=lambda one: one[1].place)
     return [
-        (ORDER * min(one.weight, other.weight), f" {one.term}  {other.term} ")
-        for one, other in pairwise(placed)
+        (
+            ORDER * min(one.weight, other.weight),
+            1 << bit | 1 << other_bit,
+            f" {one.term}  {other.term} ",
+        )
+        for (bit, one), (other_bit, other) in pairwise(placed)
         if other.place == one.place + 1
     ]

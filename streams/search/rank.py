@@ -5,7 +5,7 @@ The candidates are scored by parts that add up (docs/search.md):
 words     BM25 of the document's own terms; an answer's count less than what a user said
 names     more for those that are a name, a number or a date
 order     more where two of the text's words follow each other here, too
-nearby    what the document lacks and its passage has; most for the best document of a passage
+nearby    BM25 of its passage as one text, above its own; most for the best document of a session
 near      what it lacks and the turns beside it have; for the others
 reply     the turn before it asks, and what it asks matches
 speaker   it was said by somebody whom the text names
@@ -42,7 +42,7 @@ NEAR = {1: 0.4, 2: 0.2}
 MOST_NEAR = 2.0
 """Of a document's own score: what the turns beside it may add at most."""
 OTHERS = 0.3
-"""Of `nearby`: what a passage's documents have that are not its best."""
+"""Of `nearby`: what the documents have that are not the best of their session."""
 FITTING, FEW = 0.8, 4
 """Of the best passage's terms, by weight; so many passages are few."""
 REPLY = 0.4
@@ -89,7 +89,7 @@ class Ranker:
         rows = self.candidates.found()
         near = self._near_rows(rows)
         self.own.note_speakers(rows)
-        scored = {row.number: self.own.parts(row) for row in rows}
+        scored = {row.number: self._own_parts(row) for row in rows}
         self._lift_evidence(rows, scored)
         self._lift_threads(rows, scored)
         depth = self._depth()
@@ -102,6 +102,9 @@ class Ranker:
                 scored[row.number]["meaning"] = part * (self.candidates.whole or 1.0)
         self._lift_recent(rows, scored)
         return self._best(rows, scored)
+
+    def _own_parts(self, row: Row) -> dict[str, float]:
+        return self.own.parts(row, self.candidates.may_have(row.number))
 
     def _near_rows(self, rows: list[Row]) -> dict[int, int]:
         """The ranks of the documents that are near in meaning; those that have none of the words
@@ -123,7 +126,7 @@ class Ranker:
             for event in cited:
                 if event.number not in scored:
                     rows.append(event)
-                    scored[event.number] = self.own.parts(event)
+                    scored[event.number] = self._own_parts(event)
                 parts = scored[event.number]
                 lift = EVIDENCE * scored[row.number]["words"]
                 parts["evidence"] = max(parts.get("evidence", 0.0), lift)
@@ -144,25 +147,24 @@ class Ranker:
                     parts["thread"] = max(parts.get("thread", 0.0), lift)
 
     def _lift_passages(self, rows: list[Row], scored: Scores, depth: float) -> None:
-        """The best document of a session's passage stands for what all of it has; the others have
+        """The best document of a session stands for what all of its passage says; the others have
         little of that, and what the turns beside them say."""
-        best: dict[int, int] = {}
-        for row in rows:
-            at = row.number // STRETCH
-            known = best.get(at)
-            if row.session is not None and (
-                known is None or _own(scored[row.number]) > _own(scored[known])
-            ):
-                best[at] = row.number
+        best: dict[str, int] = {}
+        members: dict[int, list[int]] = defaultdict(list)
+        spoken = [row for row in rows if row.session is not None]
+        for row in spoken:
+            members[row.number // STRETCH].append(row.number)
+            session = row.session or ""
+            known = best.setdefault(session, row.number)
+            if _own(scored[row.number]) > _own(scored[known]):
+                best[session] = row.number
+        passages = {passage: self.own.together(some) for passage, some in members.items()}
         self.candidates.link(rows)
-        for row in rows:
-            at, parts = row.number // STRETCH, scored[row.number]
-            if row.session is None:
-                continue
-            lacking = self.candidates.weight(self.candidates.passages[at]) - parts["words"]
-            share = NEARBY if best[at] == row.number else NEARBY * OTHERS * depth
-            parts["nearby"] = share * max(0.0, lacking)
-            if row.kind == "event" and best[at] != row.number:
+        for row in spoken:
+            parts, is_best = scored[row.number], best[row.session or ""] == row.number
+            lacking = passages[row.number // STRETCH] - parts["words"]
+            parts["nearby"] = NEARBY * (1.0 if is_best else OTHERS * depth) * max(0.0, lacking)
+            if row.kind == "event" and not is_best:
                 near = min(self._beside(row.number), MOST_NEAR * parts["words"])
                 parts["near"] = depth * near
 

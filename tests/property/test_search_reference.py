@@ -8,8 +8,8 @@ import pytest
 
 from schemas.time import parse_time
 from streams.files import local
-from streams.search import Query, own_score, rank, search
-from streams.search.candidates import NEARBY
+from streams.search import Query, candidates, own_score, rank, search
+from streams.search.candidates import NEARBY, Candidates
 from streams.search.tokens import stem
 from streams.search.words import MONTHS
 from tests.command import ndjson, turn
@@ -73,3 +73,20 @@ def test_scores_are_those_of_the_reference(tmp_path: Path, seed: int) -> None:
             hit.id: hit.score - sum(hit.why.get(part, 0.0) for part in LEFT_OUT) for hit in hits
         }
         assert shown == pytest.approx(dict(expected), abs=1e-5), (seed, text)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("postings", [1, 7, 40, candidates.POSTINGS])
+def test_no_term_of_a_text_is_missed_where_postings_are_left_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postings: int, seed: int
+) -> None:
+    chance = Random(seed)
+    events = corpus(chance)
+    history = tmp_path / "h"
+    local.run([str(ndjson(tmp_path / "a.ndjson", map(record, events)))], history)
+    monkeypatch.setattr(candidates, "POSTINGS", postings)
+    texts = [" ".join(chance.sample(WORDS, k=chance.randint(1, 4))) for _ in range(10)]
+    queries = [Query(text=text, now=NOW, limit=100) for text in texts]
+    found = [search(history, "default", query).hits for query in queries]
+    monkeypatch.setattr(Candidates, "may_have", lambda self, number: self._all)
+    assert [search(history, "default", query).hits for query in queries] == found

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 K1, B = 1.2, 0.5
+TOGETHER = 0.3
+"""K1 of a passage."""
 STRETCH = 16
 
 
@@ -63,11 +65,11 @@ def rank(
         session, passage, place = places[id(one)]
         members = session[passage * STRETCH : (passage + 1) * STRETCH]
         best = max(
-            (other for other in members if other.id in own),
+            (other for other in session if other.id in own),
             key=lambda other: own[other.id][0] + own[other.id][2],
         )
         share = 1.0 if best is one else by.others * depth
-        lacking = total(_union(members, asked)) - words
+        lacking = _together(members, weights, average) - words
         scores[one.id] = (
             words + named + spoken
             + (0.0 if best is one else depth * _near(session, place, asked, total, words, by))
@@ -130,12 +132,26 @@ def _own(
     for term, weight in weights.items():
         if term in speakers:
             continue
-        count = one.said.count(term) / (1 - B + B * len(one.said) / average)
-        count += one.answered.count(term) / (1 - B + B * len(one.answered) / average)
+        count = _often(one, term, average)
         part = weight * count * (K1 + 1) / (count + K1)
         words += part
         named += by.names * part if term in names else 0.0
     return words, named, by.speaker * words if one.speaker in speakers else 0.0
+
+
+def _together(members: list[Event], weights: dict[str, float], average: float) -> float:
+    """BM25 of a passage as if it were one event."""
+    counts = {term: sum(_often(one, term, average) for one in members) for term in weights}
+    return sum(
+        weights[term] * count * (TOGETHER + 1) / (count + TOGETHER)
+        for term, count in counts.items()
+    )
+
+
+def _often(one: Event, term: str, average: float) -> float:
+    """How often an event has a term, for its length."""
+    said = one.said.count(term) / (1 - B + B * len(one.said) / average)
+    return said + one.answered.count(term) / (1 - B + B * len(one.answered) / average)
 
 
 def _place(events: list[Event], one: Event) -> tuple[list[Event], int, int]:

@@ -47,6 +47,25 @@ def test_a_turn_of_another_passage_of_the_session_is_beside_it_too(tmp_path: Pat
     assert hits["e16"].why["near"] > 0 and "near" not in hits["e17"].why
 
 
+def test_a_session_with_several_passages_has_one_best_turn(tmp_path: Path) -> None:
+    lines = [said(n, "a giraffe" if n % 16 == 5 else "an okapi", session_id="a") for n in range(40)]
+    hits = {hit.id: hit for hit in asked(run(tmp_path, "a", lines), "giraffe okapi", limit=100)}
+    lifts = sorted(hits[one].why["nearby"] for one in ("e5", "e21", "e37"))
+    assert lifts[2] > 2 * lifts[1] > 0
+
+
+def test_what_a_long_answer_mentions_lifts_its_passage_less(tmp_path: Path) -> None:
+    long = "One could do many things here. " * 60
+    told = {"a": ("I saw a giraffe.", "Nice."), "b": ("Hello.", f"{long} A giraffe. {long}")}
+    lines = [
+        said(n, text, agent_answer=answer, session_id=session)
+        for session, first in (("a", 0), ("b", 10))
+        for n, (text, answer) in enumerate([("My okapi sleeps.", "Good."), told[session]], first)
+    ]
+    hits = {hit.id: hit for hit in asked(run(tmp_path, "a", lines), "giraffe okapi")}
+    assert hits["e0"].why["nearby"] > 2 * hits["e10"].why["nearby"] > 0
+
+
 @pytest.mark.parametrize("mark", ["?", "？"])
 @pytest.mark.parametrize("answer", ["", "The Wolves."])
 def test_the_turn_after_a_question_without_an_answer_is_its_reply(
