@@ -163,6 +163,8 @@ class Language:
             return None
         if not rule.lists and self._clauses.falls_apart(said):
             return None
+        if rule.ends and not self._values.ends(self.fold(parts.get("old", value))):
+            return None
         topic, whose = (self._label(parts.get(name, "")) for name in ("topic", "whose"))
         return Finding(
             rule, value, sentence, parts.get("old"), why, topic, whose, parts.get("company", "")

@@ -22,7 +22,7 @@ from streams.extractors.clauses import Clauses
 from streams.extractors.engine import Language
 from streams.extractors.english_bookings import BOOKING
 from streams.extractors.english_deeds import PARTS as DEEDS
-from streams.extractors.english_empty import EMPTY, VAGUE
+from streams.extractors.english_empty import EMPTY, ENDLESS, VAGUE
 from streams.extractors.english_errands import PARTS as ERRANDS
 from streams.extractors.english_foreign import FOREIGN
 from streams.extractors.english_lists import LISTS
@@ -171,6 +171,7 @@ ENGLISH = Language(
     values=Values(
         empty=EMPTY,
         vague=VAGUE,
+        endless=ENDLESS,
         fits=slots.fits,
         worth=worth,
     ),

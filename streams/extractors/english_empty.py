@@ -111,3 +111,17 @@ VAGUE = any_of(
     _ONE,
 )
 """In a value of any words: nothing is said, or something that stands elsewhere."""
+
+_NO_END = words(
+    "things, stuff, life, fight, battle, hope, hopes, all hope, point, problems, problem, people, "
+    "everything, anything, something, someone, anyone, myself, yourself, friends, feelings, sense, "
+    "reason, reasons, purpose, idea, believe, words, answers, energy, time, patience, strength, "
+    "fun, control, choice, same, able, trying, caring, living, thinking, feeling, worrying, "
+    "crying, talking, fighting, pretending, relationship, everyone, place, stage"
+)
+ENDLESS = any_of(
+    rf"(?:(?:a|an|the|my|our|any|some|no|much|all|long|deep|same|biggest|very|real|on) )*{_NO_END}\b.*",
+    r".*\b(?:that|who|which|where|because|myself|yourself|if|how|what|when i|i was|i am|i'm)\b.*",
+    r".*\b(?:conversations?|excuses?|fears?)\b.*",
+)
+"""What is not over as a thing of its own is: "gave up the fight", "used to tell myself that …"."""

@@ -8,6 +8,7 @@ more than that. What was said of the day or of a booking stands in `english_pass
 import re
 
 from streams.extractors.english_dull import DULL
+from streams.extractors.english_moods import DESPERATE, MOODY, REFLECTED, SAID_IN_A_MOOD
 from streams.extractors.english_passing import CHOICE, CHOSEN, ONE_OF_MANY, PLAIN, TODAYS, VAIN
 from streams.extractors.patterns import any_of, either, words
 
@@ -33,13 +34,19 @@ _STEPS = words(  # of a lesson, a workout or a game: done today, nothing later
     "pages, work, school, class, classes, practice, shopping, module, unit, form, survey, "
     "download, installation, update, reps, warm-up, tutorial"
 )
+_VESSEL = r"(?:whole |entire |full )?(?:bottle|glass|bowl|plate|pack|bag|can|cup|box) of .*"
 _FINISHED = re.compile(
-    rf"finished (?:(?:the|this|that|my|an?|another) )?(?:[\w-]+ )?{_STEPS}(?: \w{{1,3}})?"
+    rf"finished (?:(?:the|this|that|my|an?|another) )?(?:(?:[\w-]+ )?{_STEPS}(?: \w{{1,3}})?|{_VESSEL})"
 )
 _DONE_THIN = re.compile(
     rf"(?:(?:{_dull('praise')}) )+(?:[\w-]+ )?"
     rf"(?:{_dull('media')}|project|thing|task|job|work|chapter)s?(?: (?:i|we) .+)?"
     rf"|(?:[\w-]+ )?{_STEPS}(?: \w{{1,3}})?"
+    # "finished binging", "called in sick", "he is done", "done with people"
+    r"|(?:binge?\w*|watching|eating|drinking|reading|listening|scrolling)\b.*|in (?:sick|late)\b.*"
+    r"|(?:he|she|they|it|we|you|who|everyone|everything)\b.*"
+    rf"|{_VESSEL}"
+    r"|(?:people|men|women|life|love|dating|school|work|reality|everything|humanity|friends|therapy|him|her)\b.*"
 )
 _NAMED = re.compile(r"(?<=[\w,’'] )(?!I\b)[A-Z]|[\"“«]|\d")
 
@@ -100,16 +107,26 @@ _USUAL = re.compile(  # "swim twice a week"
     r"(?!(?:is|been|bring|sing|string|swing) )(?![\w-]+(?:ing|ed)\b).*"
 )
 _DONE = frozenset(["event", "habit"])
+_FELT = frozenset(["like", "dislike", "limit", "habit", "decision", "plan", "goal", "value"])
 LONGEST = 10
 """Words of a like: more are a sentence that went on."""
 
 
 def worth(family: str, value: str, fold: str) -> bool:
     """Whether it says something by itself; `fold` is the value in lower case."""
+    if family in _FELT and SAID_IN_A_MOOD.search(fold):
+        return False
     if family in ("like", "dislike"):
         return len(fold.split()) <= LONGEST and not (
-            VAIN.match(fold) or ONE_OF_MANY.fullmatch(fold) or CHOICE.fullmatch(fold)
+            VAIN.match(fold)
+            or ONE_OF_MANY.fullmatch(fold)
+            or CHOICE.fullmatch(fold)
+            or MOODY.fullmatch(fold)
         )
+    if family == "limit" and DESPERATE.fullmatch(fold):
+        return False
+    if family == "habit" and REFLECTED.fullmatch(fold):
+        return False
     if family == "value" and _HOMILY.fullmatch(fold):
         return False
     if family == "task" and _DONE_THIN.fullmatch(fold):
