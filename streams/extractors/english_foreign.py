@@ -130,7 +130,7 @@ FOREIGN = any_of(
     _AT_SCREEN,
     _ROLE,
     _CHILDHOOD,
-    "(?<!let )you know",
+    r"(?<!let )you know\b(?!\s*(?:[,.!;]|$))|\b(?:do|did|if|as|don't) you know\b",
     _SHOWN_BY_COLON,
     _MARKUP,
     _OVERRIDE,

@@ -11,7 +11,8 @@ _NO = (
     "no sugar|no alcohol|no seafood|no fish|no emoji|no jargon|no flights|no layovers|no stairs|"
     "no pets|no smoking|no spoilers|no swearing|no external|no third|no new|no cloud|"
     "no javascript|no messages|no notifications|no caffeine|no frameworks|no dependencies|"
-    "no slang"
+    "no slang|no comments|no semicolons|no docstrings|no markdown|no bullet|no libraries|no tables|"
+    "no small talk|no classes|no ads|no fluff|no chicken|no mushrooms|no onions|no nuts|no eggs"
 )
 
 RULES = (
@@ -31,7 +32,7 @@ RULES = (
     Rule("constraint", "i have to|i must|i need to|we have to|we must|we need to|i've got to", r"(?:i|we)(?:'ve got to| have to| must| need to) (?P<value><restrain> ?<any>)", "I have to avoid salt.", "avoid salt", _LIMIT, family="limit"),
     Rule("constraint", "never|always|don't|do not|avoid|keep|stick|make sure|only|from now on|going forward|no more|stop", r"(?:please,? (?P<value><politeorder> (?!(?:it|this|that|them|anything)\b)<any>)|(?:(?:please|from now on|going forward|in future|in the future|and),? )*<fromnow>,? (?:please )?(?P<value2>(?!i\b|we\b)\w+ <any>))(?: from now on| going forward| in (?:the )?future)?", "Please always answer in English.", "always answer in English", _LIMIT, family="limit", takes="order"),
     Rule("constraint", "never|always|don't|do not|from now on|going forward|keep |should never|should always|must never|must always", r"(?P<value>(?:you )?(?:(?:should|must) (?:never|always) \w+ <any>)|<keepreplies> <any>|<everorder> <any>|<dontorder> <any>|<any> (?:from now on|going forward))", "Never schedule meetings before ten.", "Never schedule meetings before ten", _LIMIT, family="limit", takes="order"),
-    Rule("constraint", _NO, r"(?P<value>no (?:more )?<unwanted>[^.!?;,]*?)(?: please)?", "No meetings before ten please.", "No meetings before ten", _LIMIT, family="limit"),
+    Rule("constraint", _NO, r"(?P<value>no (?:more )?<unwanted>(?! (?:yet|left|so far|found|available|on my|here|there)\b)[^.!?;,]*?)(?: please)?", "No meetings before ten please.", "No meetings before ten", _LIMIT, family="limit"),
     Rule("constraint", "deadline", r"(?:(?:my|our|the) (?:\w+ )?)?deadline <is> (?:<ly>)<value>", "Our deadline is 3 March.", "3 March", "Deadline is {value}.", "deadline", family="deadline"),
     Rule("constraint", "weight limit|limit is|curfew|limited to|restricted to|at most|no more than", r"(?:(?:my|our|the) (?:\w+ )?(?:limit|curfew|cap|maximum) <is> <value>|(?:<am>|we're|we are) (?:limited|restricted|confined) to (?P<value2><any>)|(?:i|we) can (?:spend|pay|use|take|carry|lift|work) (?:at most|no more than|only|up to) (?P<value3><any>))", "I can spend at most 200 dollars.", "200 dollars", _LIMIT, family="limit"),
     Rule("constraint", "doesn't allow|does not allow|forbids|isn't allowed|bans|prohibits|aren't allowed|doesn't permit|blocks", r"(?:my|our|the) [\w' ]+? (?:doesn't allow|does not allow|doesn't permit|forbids|bans|prohibits|blocks) <value>", "My landlord doesn't allow pets.", "pets", "Is not allowed: {value}.", family="limit"),

@@ -22,7 +22,7 @@ _WORDS = {
     r"(?:\d+|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[- ](?:year|month)[- ]old, kids?, children, twins, toddler, newborn, wife, husband, partner, girlfriend, boyfriend, fianc[eé]e?, son, daughter, mother, "
     r"mom, mum, father, dad, brother, sister, grandma, grandpa, grandmother, grandfather, "
     r"parents, siblings, grandparents, aunt, auntie, uncle, cousin, niece, nephew, "
-    "baby, dog, cat, puppy, kitten, parrot, hamster, rabbit, pet, roommate, best friend",
+    "baby, dog, cat, puppy, kitten, parrot, hamster, rabbit, pet, room-?mate, flatmate, housemate, best friend",
     "colleagues": "friend, best friend, colleague, coworker, boss, neighbou?r, teammate, coach, "
     "teacher, mentor, family, fam, team",
     "kids": "kids, children, boys, girls, pets, dogs, cats, twins",
@@ -128,7 +128,8 @@ _WORDS = {
     "unwanted": "meetings, calls, emails, pork, beef, meat, dairy, nuts, gluten, sugar, alcohol, "
     "seafood, fish, emojis?, jargon, flights, layovers, stairs, pets, smoking, spoilers, swearing, "
     "external, third-party, new, cloud, javascript, messages, notifications, caffeine, "
-    "frameworks, dependencies, slang",
+    "frameworks, dependencies, slang, comments, semicolons, docstrings, markdown, bullet points, "
+    "bullets, libraries, tables, small talk, classes, ads, fluff, chicken, mushrooms, onions, eggs",
     "movable": "date, meeting, time, deadline, appointment, flight, booking, event, party, call, "
     "database, stack, team, office, wedding, plan, bank, doctor, gym, diet, job, provider",
     # --- errands ----------------------------------------------------------------------------------

@@ -214,6 +214,15 @@ _UNDATED = re.compile(  # of a birthday: "today", "in three weeks"
 )
 
 
+_CALLED = re.compile(r".* called (.+)", re.IGNORECASE)
+
+
+def _is_pet(value: str, said: str) -> bool:
+    """ "a cat called Luna": its name has a capital, unless the user writes without."""
+    called = _CALLED.fullmatch(value)
+    return called is None or called[1][0].isupper() or not _CAPITAL.search(said[1:])
+
+
 FITS: dict[str, Callable[[str, str], object]] = {
     "home": _is_place,
     "origin": _is_place,
@@ -233,6 +242,7 @@ FITS: dict[str, Callable[[str, str], object]] = {
         (_WHEN.search(value) or value[0].isupper()) and not _UNDATED.match(value)
     ),
     "contrast": _is_contrast,
+    "pet": _is_pet,
     "age": lambda value, said: not _AGAIN.search(said.lower()),
     "relationship status": lambda value, said: not _SPOUSE.fullmatch(value),
     "parted": _is_parted,

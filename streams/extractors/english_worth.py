@@ -87,7 +87,7 @@ _MISHAP = re.compile(
     any_of(
         "missed|spilled|spilt|dropped(?! out)|forgot|misplaced|overslept|tripped|slipped|locked",
         "burned the|burnt",
-        "got (?:stuck|lost|soaked|delayed|into a (?:bad|tight|tricky))",
+        "got (?:stuck|lost|soaked|delayed|rejected|into (?:a (?:bad|tight|tricky)|bed|the car|an? (?:[\\w-]+ )*(?:argument|fight|row)))",
         "ran (?:into|out of)",
         "lost (?:my|our|the) (?:keys?|wallet|phone|glasses|way|train|bus|umbrella|charger)",
         "broke (?:my|the|a) (?:glass|plate|mug|cup|phone|screen|vase|bowl|window)",
