@@ -180,7 +180,8 @@ _WORDS = {
     "nodoing": "thinking, feeling, trying, wanting, meaning, looking, hoping, having, getting, "
     "seeing, hearing, going, dying, waiting, missing, struggling, "
     "doing (?:great|well|good|ok|alright|pretty), being, dealing, wondering, keeping, coming, "
-    "making, finding, asking, staring, exploring options, chasing, focusing",
+    "making, finding, asking, staring, exploring options, chasing, focusing, laying, lying, "
+    "crying, sleeping, eating so",
     "pursuing": "researching, restoring, rebuilding, exploring, carrying on, "
     "playing(?! (?:with|around|it)), "
     "composing, recording, producing, launching, expecting, adopting, investigating, "

@@ -62,6 +62,8 @@ DESPERATE = re.compile(
         _NOT_PAY,
         r"(?:eat|drink|sleep|work|have) (?:anything|properly|right|well|at all|now|today)",
         r"(?:do|use|work|eat|drink) (?:right )?now\b.*",
+        r"(?:please )?(?:stop|wait|help|continue|go on|hurry)(?: now| here| it)?",
+        r"sit (?:still|or|up|down|here)\b.*|(?:send|open|upload|share|install|use|change|store) (?:an?|the|my|this) (?:link|file|photo|picture|message|page|app|site|video|document|button)s?\b.*",
         r".*\b(?:any ?more|any longer|myself|ever|today|tonight|right now)\b.*",
     )
 )

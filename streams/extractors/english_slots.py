@@ -186,7 +186,7 @@ def _is_preferred(value: str, said: str) -> bool:
 
 _OPINION = re.compile(  # of "it is …, not …": what somebody holds, not which of two things it is
     rf"(?:really|very|so|too|also|all|only|always|never|more|better|worse) .*|\w+ly\b.*|{_any_of('moods')}.*"
-    r"|(?:def|hard|easy|normal|fair|true|right|wrong|possible|fine|ok|okay|best|better|worth|cool|nice|great|bad|good|ok|sad|"
+    r"|(?:she|he|it|they|we|you|i)(?:'|\b).*|(?:def|hard|easy|normal|fair|true|right|wrong|possible|fine|ok|okay|best|better|worth|cool|nice|great|bad|good|ok|sad|"
     r"get|do|go|make|take|stop|literally|just|about|because|time|up|how|what|why|when|where|who)\b.*",
     re.IGNORECASE,
 )

@@ -57,7 +57,7 @@ _FEAST = words(
 )
 _MEAL = re.compile(
     rf"(?!.* for (?:the|an?|my|our) (?:[\w'-]+ )?{_FEAST})"
-    r"(?:made|cooked|baked|grilled|had|ate|prepared|whipped up|making|baking|cooking)"
+    r"(?:made|cooked|baked|grilled|had|ate|bought|prepared|whipped up|making|baking|cooking|eating)"
     rf" (?:[\w'-]+ ){{0,4}}?{_dull('meal')}(?![\w-])"
     r"(?! (?:truck|bank|drive|class|course|festival|contest|competition|business|shop)).*"
 )
@@ -85,6 +85,7 @@ _SCREEN = re.compile(
 )
 _MISHAP = re.compile(
     any_of(
+        "showered|hugged|posted (?:that|about|here|this)|bombed|spent (?:today|tonight|yesterday|the (?:day|night|evening)|a day|hours|all)\\b",
         "missed|spilled|spilt|dropped(?! out)|forgot|misplaced|overslept|tripped|slipped|locked",
         "burned the|burnt",
         "got (?:stuck|lost|soaked|delayed|rejected|into (?:a (?:bad|tight|tricky)|bed|the car|an? (?:[\\w-]+ )*(?:argument|fight|row)))",
@@ -110,6 +111,8 @@ _DONE = frozenset(["event", "habit"])
 _FELT = frozenset(["like", "dislike", "limit", "habit", "decision", "plan", "goal", "value"])
 LONGEST = 10
 """Words of a like: more are a sentence that went on."""
+LONGEST_DEED = 17
+"""Words of what somebody did or does: more are two deeds and what came of them."""
 
 
 def worth(family: str, value: str, fold: str) -> bool:
@@ -147,6 +150,8 @@ def worth(family: str, value: str, fold: str) -> bool:
         return False
     if family not in _DONE:
         return True
+    if len(fold.split()) > LONGEST_DEED:
+        return False
     if (
         _FINISHED.fullmatch(fold)
         or _MISHAP.fullmatch(fold)
