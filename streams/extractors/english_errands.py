@@ -83,6 +83,9 @@ PARTS = {
     r"second|"
     r"one)|to (?:be|say))\b)",
     # --- corrections ------------------------------------------------------------------------------
+    # what is corrected is a thing of one's own, not "the problem" or "life"
+    "nothing": r"(?!(?:\w+ )?(?:life|problem|issue|point|thing|question|answer|truth|key|reason|difference|goal|fact|trick|world)\b)",
+    "blamed": r"(?:the|an?|my) (?:real |main |only |biggest )?(?:issue|problem|point|reason|question|concern|worry)\b",
     # "no longer drink", "stopped eating"
     "notuse": r"(?:no longer|stopped|'ve stopped|have stopped|"
     r"(?:don't|do not)(?=.* (?:any ?more|any longer|now)\b)) <ly>(?:like|love|enjoy|prefer|"

@@ -176,12 +176,13 @@ _WORDS = {
     "nohabit": "think, feel, want, need, know, try, make sure, say, wonder, end up, get, love, "
     "like, "
     "forget, remember, hear, see, have, be, believe, find, tell, mean, look, hope, wish, "
-    "appreciate, come, seem, ask, keep in, knew, guess, wait, admire, enjoy, hit, bring, sit, just",
+    "appreciate, expect, send, text, assume, hate, overthink, worry, cry, blame, compare, regret, "
+    "come, seem, ask, keep in, knew, guess, wait, admire, enjoy, hit, bring, sit, just",
     "nodoing": "thinking, feeling, trying, wanting, meaning, looking, hoping, having, getting, "
     "seeing, hearing, going, dying, waiting, missing, struggling, "
     "doing (?:great|well|good|ok|alright|pretty), being, dealing, wondering, keeping, coming, "
     "making, finding, asking, staring, exploring options, chasing, focusing, laying, lying, "
-    "crying, sleeping, eating so",
+    "crying, sleeping, eating (?:so|all|too)",
     "pursuing": "researching, restoring, rebuilding, exploring, carrying on, "
     "playing(?! (?:with|around|it)), "
     "composing, recording, producing, launching, expecting, adopting, investigating, "

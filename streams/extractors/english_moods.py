@@ -12,20 +12,22 @@ _HARM = any_of(
     r"end(?:ing)? (?:it all|my life)",
     r"overdos\w+",
 )
-_OATH = r"(?:f+u+c+k\w*|bull)?shit\w*|f+u+c+k\w*|wtf|crap|goddamn"
+_OATH = r"(?:f+u+c+k\w*|bull)?shit\w*|f+u+c+k\w*|wtf|crap|goddamn|freaking"
 SAID_IN_A_MOOD = re.compile(rf"\b(?:{_HARM}|{_OATH})\b")
 """Anywhere in a like, limit, habit, decision, plan or goal."""
 
 # --- likes -----------------------------------------------------------------------------------------
 _ONESELF = words(
     "life, lives, body, self, face, brain, mind, existence, looks, depression, anxiety, weight, "
-    "skin, reflection, voice, past, job right now, luck"
+    "skin, reflection, voice, past, job right now, luck, consciousness, personality, moods?, "
+    "emotions, feelings, thoughts, memories, situation, own company"
 )
 _STATES = words(
     "living, existence, everyone, everybody, humanity, depression, anxiety, apathy, loneliness, "
     "life, getting out, getting old, going to sleep, going to bed, falling, "
     "feeling, thinking of, thinking about, having no, having to, dealing with, disappointing, "
-    "seeing people, watching people, pretending, trying to, lying"
+    "seeing people, watching people, pretending, trying to, lying, existing, doing things, "
+    "the direction, the fact, free, cheap, ruining"
 )
 _PLACED = words(
     "in, on, at, around, near, by, with, outdoors, outside, active, creative, part, able, alone in"
@@ -40,7 +42,7 @@ MOODY = re.compile(
         rf"being (?!{_PLACED}\b).*",
         rf"(?:{_WISE}) .*",
         r".*\b(?:i'm|i've|i'll|i'd|it's|idk|because|whenever|(?:and|but|so) i|"
-        r"it (?:is|was|sucks|makes|hurts|fuels))\b.*|.* (?:it|i|myself)",
+        r"it (?:is|was|sucks|makes|hurts|fuels))\b.*|.* (?:it|i)|.*\bmyself\b.*",
     )
 )
 """A like or dislike of oneself, of one's people, of how one lives; or a sentence that went on."""
@@ -64,7 +66,8 @@ DESPERATE = re.compile(
         r"(?:do|use|work|eat|drink) (?:right )?now\b.*",
         r"(?:please )?(?:stop|wait|help|continue|go on|hurry)(?: now| here| it)?",
         r"sit (?:still|or|up|down|here)\b.*|(?:send|open|upload|share|install|use|change|store) (?:an?|the|my|this) (?:link|file|photo|picture|message|page|app|site|video|document|button)s?\b.*",
-        r".*\b(?:any ?more|any longer|myself|ever|today|tonight|right now)\b.*",
+        r".*\b(?:any ?more|any longer|myself|ever|today|tonight|right now|those|these)\b.*",
+        r"pay attention\b.*|(?:is|are|was|were|i|we|they|he|she|it|which|that|because)\b.*",
     )
 )
 """What somebody "can't", which no one can keep to: "can't take this", "can't be happy"."""
@@ -75,6 +78,18 @@ _ONCE = words(
     "told myself"
 )
 REFLECTED = re.compile(
-    any_of(rf"{_ONCE} .*", r".*\b(?:myself (?:to|for|with|in|of|as|how)|the two|myself \w+ed)\b.*")
+    any_of(
+        rf"{_ONCE} .*", r".*\b(?:myself (?:to|for|with|in|of|as|how)|the two|myself \w+ed)\b.*")
 )
 """A habit told of the past, or of what somebody thinks of themselves."""
+
+REGRETTED = re.compile(
+    any_of(
+        r"(?:hated|lost|found|felt|told|punched|hit|hid|cried|forgot|embarrassed|isolated)\b.*\bmyself\b.*",
+        r"learn(?:ed|t) (?:to be|that|not to)\b.*",
+        r"got (?:beaten|yelled at|screamed at|ignored|laughed at|drunk|high|wasted)\b.*",
+    )
+)
+"""What befell somebody in their own eyes: "lost myself", "learned to be more guarded"."""
+WISHED = re.compile(r"(?:now |just |only )*(?:to )?(?:be|feel|stay|become) (?:as |more |less |so )?(?:numb|happy|happier|normal|okay|ok|better|alone|dead|free|invisible|at peace|left)\b.*|(?:now |just )*to be .*")
+"""A goal that is a wish to feel otherwise."""

@@ -8,7 +8,9 @@ more than that. What was said of the day or of a booking stands in `english_pass
 import re
 
 from streams.extractors.english_dull import DULL
-from streams.extractors.english_moods import DESPERATE, MOODY, REFLECTED, SAID_IN_A_MOOD
+from streams.extractors.english_moods import (
+    DESPERATE, MOODY, REFLECTED, REGRETTED, SAID_IN_A_MOOD, WISHED,
+)  # fmt: skip
 from streams.extractors.english_passing import CHOICE, CHOSEN, ONE_OF_MANY, PLAIN, TODAYS, VAIN
 from streams.extractors.patterns import any_of, either, words
 
@@ -129,6 +131,10 @@ def worth(family: str, value: str, fold: str) -> bool:
     if family == "limit" and DESPERATE.fullmatch(fold):
         return False
     if family == "habit" and REFLECTED.fullmatch(fold):
+        return False
+    if family == "event" and REGRETTED.fullmatch(fold):
+        return False
+    if family == "goal" and WISHED.fullmatch(fold):
         return False
     if family == "value" and _HOMILY.fullmatch(fold):
         return False
