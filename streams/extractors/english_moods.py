@@ -30,7 +30,7 @@ _STATES = words(
     "the direction, the fact, free, cheap, ruining"
 )
 _PLACED = words(
-    "in, on, at, around, near, by, with, outdoors, outside, active, creative, part, able, alone in"
+    "in, on, at, around, near, by, with, surrounded, outdoors, outside, active, creative, part, able, alone in"
 )
 _WISE = words("is, are, was, were, can, will, has, does, makes, comes, never, always")
 MOODY = re.compile(
@@ -42,7 +42,7 @@ MOODY = re.compile(
         rf"being (?!{_PLACED}\b).*",
         rf"(?:{_WISE}) .*",
         r".*\b(?:i'm|i've|i'll|i'd|it's|idk|because|whenever|(?:and|but|so) i|"
-        r"it (?:is|was|sucks|makes|hurts|fuels))\b.*|.* (?:it|i)|.*\bmyself\b.*",
+        r"it (?:is|was|sucks|makes|hurts|fuels))\b.*|.* (?:it|i)|.*(?<!ing )myself\b.*|.*\bmyself(?! (?:through|in|by|with|to)\b).*",
     )
 )
 """A like or dislike of oneself, of one's people, of how one lives; or a sentence that went on."""

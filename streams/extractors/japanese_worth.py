@@ -12,7 +12,7 @@ _CUT = re.compile(  # begins or ends within a word or with a particle: "の分",
     re.DOTALL,
 )
 _POINTING = re.compile(
-    r"(?:大|とて|です|はい|いいえ|いえ|ええ|うん|私|僕|こっち|そっち|あっち)|(?:どちら|こちら|そちら|あちら|どっち|とある|さまざま|いろいろ|色々|もちろん|他の|別の|同じ|本当|なかなか|さすが|いつ)(?![ァ-ヶ]).*"
+    r"(?:大|とて|です|ありません|ない|ません|はい|いいえ|いえ|ええ|うん|私|僕|こっち|そっち|あっち)|(?:どちら|こちら|そちら|あちら|どっち|とある|さまざま|いろいろ|色々|もちろん|他の|別の|同じ|本当|なかなか|さすが|いつ)(?![ァ-ヶ]).*"
 )
 
 # --- likes ------------------------------------------------------------------------------------------
@@ -37,7 +37,7 @@ _AT_ONCE = re.compile(  # not able to just now, or in general
 _NO_OBJECT = re.compile(  # "初めて聞いた", "毎日着ている", "先月から通い始めた"
     r"(?:(?:本当に|今|私も|また|最近|先日|先月|先週|昨日|今日|今年|去年|この前|毎[日朝晩週月年]|いつも|普段|初めて|はじめて|ついに|やっと|無事に?)(?:に|は|も|から)?)*(?:見|聞|聴|知|食べ|飲|着|使|行|来|買|読|会|やっ|し|通い?始め|始め|出|頼|作|乗|飛|感じ|体験し|経験し)[きいっんまりちしき]?(?:に)?(?:い?て(?:い|くれて|き)?)?(?:ました|まし|た|だ|る|ます|きた|きました|いる|います|くれている)*"
 )
-_SEEN = re.compile(r".*(?:でした|時に(?:見|聞|食べ)(?:まし)?た|と思っている|と思ってる|思います)")
+_SEEN = re.compile(r".*(?:でした|時に(?:見|聞|食べ)(?:まし)?た|.*して|.*元気に過ごし.*|と思っている|と思ってる|思います)")
 _OTHERS = re.compile(r".*(?:さん|くん|君|ちゃん|チーム|部|クラス|選手|会社|先生|みんな|人)(?:が|は|も).*|.*(?:てくれ|てもら|ていただ|てくださ).*")
 _BELIEF = re.compile(r".*(?:た|だ|ている|ない)つもり")
 _WHIM = re.compile(  # a wish of the moment, or no more than a wish to go on
@@ -78,6 +78,7 @@ def _correction(value: str) -> bool:
     return len(value) <= _LONG_CONTRAST and not _TALK.fullmatch(value)
 
 
+_THEIRS = re.compile("(?:部|さん|チーム|選手|会社|先生|たち|達|社|兄|姉|弟|妹|父|母)が")
 _ONCE_WORKED = re.compile(r"(?:時に|頃に|ころに|時代)")
 _DONE = re.compile(  # "思い出しました", "大会が終わりました"
     r"(?:思い|見|引き|飛び|言い|呼び|抜け|着替え|半分.*|.*の分|.*(?:大会|試合|夏|冬|春|秋|休み|梅雨|シーズン|ブーム|番組|ドラマ|映画|授業|仕事|期末テスト|会議|朝食|昼食|夕食|食事|お風呂|会計|だけで|弁当|土産|お菓子|菓子|チケット)|.*[にでて]|.*(?:気を付け|身に付け|背中に付け|ておか|決め|考え|見))"
@@ -93,9 +94,9 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "event": _event,
     "habit": _event,
     "plan": _plan,
-    "decision": lambda value: not _MOMENT.fullmatch(value),
+    "decision": lambda value: not (_MOMENT.fullmatch(value) or _THEIRS.search(value)),
     "possession": lambda value: not _ANY_THING.search(value),
-    "task": lambda value: not _DONE.fullmatch(value),
+    "task": lambda value: not (_DONE.fullmatch(value) or "選手が" in value),
     "work": lambda value: not _ONCE_WORKED.search(value),
     "": _correction,
 }
@@ -121,6 +122,7 @@ _DATED = re.compile(
 _NO_TERM = re.compile(r".*(?:早い|選べ|あるので|近い|過ぎ|切れ|迫|まだ|短い|長い|厳しい).*")
 _TODAY = re.compile("今日|今晩|今夜|これから|今から|後で|あとで|このあと|明日|今度の授業")
 _TRIVIAL = re.compile(r".*を(?:見る|作る|買う|食べる|飲む|聴く)")
+_BORN = re.compile(r"\d|[月日年代]$|昭和|平成|令和")
 _OF_A_THING = re.compile("賞味|消費|有効|使用|保証")
 _OF_A_TIME = re.compile(r"(?:歳|才|代)の(?:時|とき|頃|ころ|誕生日|人|方|子)")
 _TOLD_OF_ONESELF = re.compile(  # "しています": a deed of the user's, no wish
@@ -138,6 +140,8 @@ def fits(takes: str, value: str, said: str) -> bool:
         return bool(
             _DATED.search(value) and not _NO_TERM.fullmatch(value) and not _OF_A_THING.search(said)
         )
+    if takes == "origin":
+        return not _BORN.search(value)
     if takes == "age":
         return not (_OF_A_TIME.search(said) or re.fullmatch(r"[\d一二三四五六七八九](?:歳|才)", value))
     if takes == "later":

@@ -311,6 +311,8 @@ def test_what_a_booking_wants_in_chinese_is_no_plan(text: str) -> None:
         "今夜は鍋にしようと思っています",
         "普通に焼いたつもりです",
         "昔から大好きです",
+        "英国に住んでいる姉に送りました",
+        "3月9日生まれです",
     ],
 )
 def test_japanese_courtesies_and_talk_of_the_moment_are_no_facts(text: str) -> None:
