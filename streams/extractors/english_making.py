@@ -40,7 +40,9 @@ PARTS = {
     "shunned": r"(?:stay (?:in|at)|shop at|buy from|fly(?: with)?|travel (?:on|by|with)|order from|book with|eat at|bank with|wear|drive)",
 }  # fmt: skip
 
-_SUBJECT_CUES = "struggle with|struggling with|trouble with|hard time with|failing|weak at|good at|bad at"
+_SUBJECT_CUES = (
+    "struggle with|struggling with|trouble with|hard time with|failing|weak at|good at|bad at"
+)
 _OPUS_CUES = "i maintain|i co-maintain|i develop|i created|i run a|i run an|i host|i write a|contribute to|i mod |i moderate|i also maintain|i also run"
 
 RULES = (

@@ -1,6 +1,8 @@
 """English: what is said in a mood, or at somebody. It is how somebody feels, not what they like, must
 keep to or mean to do."""
 
+# ruff: noqa: E501 - a pattern that stands alone is one line
+
 import re
 
 from streams.extractors.english_lists import LISTS
@@ -78,8 +80,7 @@ _ONCE = words(
     "told myself"
 )
 REFLECTED = re.compile(
-    any_of(
-        rf"{_ONCE} .*", r".*\b(?:myself (?:to|for|with|in|of|as|how)|the two|myself \w+ed)\b.*")
+    any_of(rf"{_ONCE} .*", r".*\b(?:myself (?:to|for|with|in|of|as|how)|the two|myself \w+ed)\b.*")
 )
 """A habit told of the past, or of what somebody thinks of themselves."""
 
@@ -91,5 +92,7 @@ REGRETTED = re.compile(
     )
 )
 """What befell somebody in their own eyes: "lost myself", "learned to be more guarded"."""
-WISHED = re.compile(r"(?:now |just |only )*(?:to )?(?:be|feel|stay|become) (?:as |more |less |so )?(?:numb|happy|happier|normal|okay|ok|better|alone|dead|free|invisible|at peace|left)\b.*|(?:now |just )*to be .*")
+WISHED = re.compile(
+    r"(?:now |just |only )*(?:to )?(?:be|feel|stay|become) (?:as |more |less |so )?(?:numb|happy|happier|normal|okay|ok|better|alone|dead|free|invisible|at peace|left)\b.*|(?:now |just )*to be .*"
+)
 """A goal that is a wish to feel otherwise."""

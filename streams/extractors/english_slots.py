@@ -10,6 +10,7 @@ writes without capitals.
 import re
 from collections.abc import Callable
 
+from streams.extractors.english_contrast import is_contrast
 from streams.extractors.english_kinds import KINDS
 from streams.extractors.english_orders import is_order
 from streams.extractors.english_places import KNOWN, PLACE
@@ -184,30 +185,6 @@ def _is_preferred(value: str, said: str) -> bool:
     return not place or bool(_TO_ANOTHER.search(said))
 
 
-_OPINION = re.compile(  # of "it is …, not …": what somebody holds, not which of two things it is
-    rf"(?:really|very|so|too|also|all|only|always|never|more|better|worse) .*|\w+ly\b.*|{_any_of('moods')}.*"
-    r"|(?:she|he|it|they|we|you|i)(?:'|\b).*|(?:def|hard|easy|normal|fair|true|right|wrong|possible|fine|ok|okay|best|better|worth|cool|nice|great|bad|good|ok|sad|"
-    r"get|do|go|make|take|stop|literally|just|about|because|time|up|how|what|why|when|where|who)\b.*",
-    re.IGNORECASE,
-)
-_ARGUED = re.compile(
-    r"\bnot (?:to|your|for|that|even|really|in my|at all|because|as|my|the (?:issue|point|problem|reason)|\w+ing|so|very|too|"
-    r"always|something|everything|anything|nothing|worth|fair|right|normal|easy|good|bad|hard)\b|, or\b",
-    re.IGNORECASE,
-)
-_LONGEST_CONTRAST = 60
-"""Characters of a clause that says which of two things it is."""
-
-
-def _is_contrast(value: str, said: str) -> bool:
-    """Of "it is …, not …": one of two things, in few words; not an opinion."""
-    return (
-        len(said) <= _LONGEST_CONTRAST
-        and not _OPINION.fullmatch(value)
-        and not _ARGUED.search(said)
-    )
-
-
 _UNDATED = re.compile(  # of a birthday: "today", "in three weeks"
     r"(?:today|tomorrow|soon|coming|here|over|next|this|not|really|my|an?|the (?!\d|(?:spring|summer|autumn|fall|winter) of))\b|.*\b(?:days?|weeks?|months?)\b",
     re.IGNORECASE,
@@ -241,7 +218,7 @@ FITS: dict[str, Callable[[str, str], object]] = {
     "birthday": lambda value, said: (
         (_WHEN.search(value) or value[0].isupper()) and not _UNDATED.match(value)
     ),
-    "contrast": _is_contrast,
+    "contrast": is_contrast,
     "pet": _is_pet,
     "age": lambda value, said: not _AGAIN.search(said.lower()),
     "relationship status": lambda value, said: not _SPOUSE.fullmatch(value),

@@ -9,7 +9,12 @@ import re
 
 from streams.extractors.english_dull import DULL
 from streams.extractors.english_moods import (
-    DESPERATE, MOODY, REFLECTED, REGRETTED, SAID_IN_A_MOOD, WISHED,
+    DESPERATE,
+    MOODY,
+    REFLECTED,
+    REGRETTED,
+    SAID_IN_A_MOOD,
+    WISHED,
 )  # fmt: skip
 from streams.extractors.english_passing import CHOICE, CHOSEN, ONE_OF_MANY, PLAIN, TODAYS, VAIN
 from streams.extractors.patterns import any_of, either, words
@@ -38,7 +43,8 @@ _STEPS = words(  # of a lesson, a workout or a game: done today, nothing later
 )
 _VESSEL = r"(?:whole |entire |full )?(?:bottle|glass|bowl|plate|pack|bag|can|cup|box) of .*"
 _FINISHED = re.compile(
-    rf"finished (?:(?:the|this|that|my|an?|another) )?(?:(?:[\w-]+ )?{_STEPS}(?: \w{{1,3}})?|{_VESSEL})"
+    rf"finished (?:(?:the|this|that|my|an?|another) )?(?:(?:[\w-]+ )?{_STEPS}(?: \w{{1,3}})?"
+    rf"|{_VESSEL})"
 )
 _DONE_THIN = re.compile(
     rf"(?:(?:{_dull('praise')}) )+(?:[\w-]+ )?"
@@ -87,10 +93,12 @@ _SCREEN = re.compile(
 )
 _MISHAP = re.compile(
     any_of(
-        "showered|hugged|posted (?:that|about|here|this)|bombed|spent (?:today|tonight|yesterday|the (?:day|night|evening)|a day|hours|all)\\b",
+        "showered|hugged|posted (?:that|about|here|this)|bombed",
+        r"spent (?:today|tonight|yesterday|the (?:day|night|evening)|a day|hours|all)\b",
         "missed|spilled|spilt|dropped(?! out)|forgot|misplaced|overslept|tripped|slipped|locked",
         "burned the|burnt",
-        "got (?:stuck|lost|soaked|delayed|rejected|into (?:a (?:bad|tight|tricky)|bed|the car|an? (?:[\\w-]+ )*(?:argument|fight|row)))",
+        "got (?:stuck|lost|soaked|delayed|rejected|into (?:a (?:bad|tight|tricky)|bed|the car))",
+        r"got into an? (?:[\w-]+ )*(?:argument|fight|row)",
         "ran (?:into|out of)",
         "lost (?:my|our|the) (?:keys?|wallet|phone|glasses|way|train|bus|umbrella|charger)",
         "broke (?:my|the|a) (?:glass|plate|mug|cup|phone|screen|vase|bowl|window)",

@@ -36,7 +36,17 @@ def test_every_name_stands_for_one_thing_and_is_used() -> None:
     assert len(NAMED) == sum(
         len(one)
         for one in (
-            LISTS, WORDS, DEEDS, PURSUITS, ERRANDS, MATTERS, TRAITS, AHEAD, DAILY, CIRCLE, MAKING
+            LISTS,
+            WORDS,
+            DEEDS,
+            PURSUITS,
+            ERRANDS,
+            MATTERS,
+            TRAITS,
+            AHEAD,
+            DAILY,
+            CIRCLE,
+            MAKING,
         )
     )
     texts = [*(rule.pattern for rule in ENGLISH.rules), *NAMED.values()]

@@ -3,6 +3,8 @@
 A class of fault that was found in texts of others gets examples of our own here.
 """
 
+# ruff: noqa: E501 - a text and what is kept of it are one line
+
 import pytest
 
 from streams.extractors import rules
