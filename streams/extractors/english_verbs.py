@@ -1,5 +1,6 @@
-"""Lists of English verbs and of what they go with: what happened, is usual and is busied with. Words
-have commas between them; the lists are part of those of `english_lists.py`.
+"""Lists of English verbs and of what they go with: what happened, is usual and is busied with.
+
+Words have commas between them; the lists are part of those of `english_lists.py`.
 """
 
 VERBS = {
