@@ -20,9 +20,9 @@ from streams.extractors.values import MARKS, Values, trimmed
 
 MAX_TEXT = 4000  # characters; a longer text is pasted rather than said
 MAX_CLAUSE = 160
-SUBJECT = "i "
-"""Of a clause that goes on without its own: "I'm 42 and want to learn the violin"."""
-AND = ("and ", "but ")
+APPOSED = ("a ", "an ")
+AM = "i'm "
+"""Before what is said of somebody who has just been introduced: "I'm Tom, a plumber from Cork"."""
 
 
 def _tell(says: str, parts: dict[str, str]) -> str:
@@ -50,12 +50,21 @@ class Language:
         label: Callable[[str], str] | None = None,
         booking: str = "(?!)",
         company: str = "(?!)",
+        called: str = "{value} called {name}",
+        introduced: str = "(?!)",
+        joins: tuple[str, ...] = ("and ", "but "),
+        subject: str = "i ",
         goes_on: str = "(?!)",
     ) -> None:
         self.rules = rules
         self.tell = tell  # a rule's `says` and its parts -> a sentence about the user
         self.head = head  # what is over -> the words by which it is recognised
         self.fold = fold
+        self._called = called  # a thing and the name that the next sentence gives it, as a value
+        self._joins = (
+            joins  # what a clause that goes on without its subject may begin with, or follow
+        )
+        self._subject = subject  # its subject: "I'm 42 and want to learn the violin"
         self._label = label or fold  # a topic, or whose something is -> how it is written
         self.key = key  # a task's text, whether it is done -> what it is recognised by
         self._lead = re.compile(loops_atomic(rf"(?:{lead})*[\s\W_]*"))
@@ -63,7 +72,8 @@ class Language:
         self._guards = guards
         self._booking = re.compile(booking)
         self._company = re.compile(company)  # of a clause, at the end of what stands before it
-        self._goes_on = re.compile(loops_atomic(goes_on))  # before a clause whose subject is "i"
+        self._goes_on = re.compile(loops_atomic(goes_on))  # before a clause without its own subject
+        self._introduced = re.compile(loops_atomic(introduced))
         self._values = values
         self._patterns = [re.compile(spelled(rule.pattern + tail, words)) for rule in rules]
         self._wide = {n for n, rule in enumerate(rules) if clauses.is_wide(rule.example)}
@@ -93,8 +103,9 @@ class Language:
         for number, clause in enumerate(clauses):
             near = clauses[number : number + 3]
             place = clause.start
-            joined = said[place - 4 : place] in AND or said[place : place + 4] in AND
-            if place < taken or not (joined or rules_in(hits, place, near[-1].end)):
+            joined = said.startswith(self._joins, place) or said.endswith(self._joins, 0, place)
+            apposed = said.startswith(APPOSED, place)
+            if place < taken or not (joined or apposed or rules_in(hits, place, near[-1].end)):
                 continue
             lead = self._lead.match(said, clause.start, clause.end)
             start = lead.end() if lead else clause.start
@@ -105,18 +116,21 @@ class Language:
                 if last is not clause:
                     rules &= self._wide
                 found = self._match(text, said, start, clause, last, rules) if rules else None
-                if (
-                    not found
-                    and joined
-                    and last is clause
-                    and self._goes_on.fullmatch(said, clause.begin, start)
-                ):
-                    rules |= self._cues.opening(SUBJECT + said[start : clause.end])
-                    found = self._match(text, said, start, clause, last, rules, SUBJECT)
+                if not found and last is clause and (joined or apposed):
+                    subject = self._own_subject(said, clause.begin, start, apposed=apposed)
+                    if subject:
+                        rules |= self._cues.opening(subject + said[start : clause.end])
+                        found = self._match(text, said, start, clause, last, rules, subject)
                 if found:
                     taken = last.end
                     yield found
                     break
+
+    def _own_subject(self, said: str, begin: int, start: int, *, apposed: bool) -> str:
+        """The subject of a clause that has none, by what stands before it in its sentence."""
+        if self._goes_on.fullmatch(said, begin, start):
+            return self._subject
+        return AM if apposed and self._introduced.fullmatch(said, begin, start) else ""
 
     def _match(
         self,
@@ -157,11 +171,15 @@ class Language:
             if given is not None
         }
         value, why = parts.get("value", ""), parts.get("why")
+        if "name" in parts:
+            value = self._called.format(value=value, name=parts["name"])
         said = self.fold(value)
         clause = written[: match.end()]
         if not self._values.takes(rule, value, said, clause, explained=bool(why)):
             return None
         if not rule.lists and self._clauses.falls_apart(said):
+            return None
+        if rule.ends and not self._values.ends(self.fold(parts.get("old", value))):
             return None
         topic, whose = (self._label(parts.get(name, "")) for name in ("topic", "whose"))
         return Finding(

@@ -5,6 +5,7 @@
 import re
 
 from streams.extractors import english_ahead as ahead
+from streams.extractors import english_circle as circle
 from streams.extractors import english_corrections as corrections
 from streams.extractors import english_daily as daily
 from streams.extractors import english_ends as ends
@@ -13,6 +14,7 @@ from streams.extractors import english_feelings as feelings
 from streams.extractors import english_life as life
 from streams.extractors import english_likes as likes
 from streams.extractors import english_limits as limits
+from streams.extractors import english_making as making
 from streams.extractors import english_matters as matters
 from streams.extractors import english_retracted as retracted
 from streams.extractors import english_slots as slots
@@ -22,7 +24,7 @@ from streams.extractors.clauses import Clauses
 from streams.extractors.engine import Language
 from streams.extractors.english_bookings import BOOKING
 from streams.extractors.english_deeds import PARTS as DEEDS
-from streams.extractors.english_empty import EMPTY, VAGUE
+from streams.extractors.english_empty import EMPTY, ENDLESS, VAGUE
 from streams.extractors.english_errands import PARTS as ERRANDS
 from streams.extractors.english_foreign import FOREIGN
 from streams.extractors.english_lists import LISTS
@@ -37,11 +39,13 @@ from streams.extractors.patterns import either
 from streams.extractors.values import Values
 
 RULES = (
+    *circle.RULES,
     *corrections.RULES,
     *ends.RULES,
     *likes.RULES,
     *limits.RULES,
     *life.RULES,
+    *making.RULES,
     *traits.RULES,
     *ahead.RULES,
     *tasks.RULES,
@@ -60,6 +64,8 @@ NAMED = {
     **ERRANDS,
     **MATTERS,
     **traits.PARTS,
+    **circle.PARTS,
+    **making.PARTS,
     **ahead.PARTS,
     **daily.PARTS,
 }
@@ -107,6 +113,8 @@ _OPENINGS = (  # what may stand before a statement
     "important", "ps", "p.s", "next topic",
     "especially", "yup", "wow", "cool", "nice", "awesome", "haha", "guess what",
     "on another note", "on a different note", "in the meantime", "oh yeah", "yeah,", "big news",
+    "um", "umm", "uh", "uhm", "uhh", "er", "erm", "hmm", "mm", "basically", "like", "alright",
+    "look", "listen", "you see", "see", "so anyway", "now", "right now", "okay then", "let's see", "yeah no",
     "great news", "omg", "man", "woah", "i wanted to let you know", "i wanted to let you know that",
     "i just wanted to let you know", "i just wanted to let you know that", "wanted to let you know",
     "just wanted to let you know", "i wanted to tell you", "i wanted to tell you that",
@@ -124,7 +132,7 @@ _SINCE_WHEN = (  # at the end of a statement: "since then", "in 2019", "for two 
 _FILLERS = (  # the same: "a lot", "to be honest"
     r"a lot|very much|so much|too|as well|anyway|though|actually|by the way|btw|in general|the most|"
     r"more than anything|please|instead|again|of course|honestly|tbh|okay|ok|thanks|thank you|overall|coming up|"
-    r"to be honest|originally|normally|especially|at all|ever|lol|haha"
+    r"you know|so yeah|and stuff|and all that|and everything|to be honest|originally|normally|especially|at all|ever|lol|haha"
 )
 _ASIDE = (  # the same: how it was
     r"and (?:had|have|we had) (?:such |so )?(?:an? |much )?(?:(?:really |super )?(?:great|good|amazing|awesome|lovely|wonderful|nice) )*(?:fun|time|blast|day)\b.*|"
@@ -171,6 +179,7 @@ ENGLISH = Language(
     values=Values(
         empty=EMPTY,
         vague=VAGUE,
+        endless=ENDLESS,
         fits=slots.fits,
         worth=worth,
     ),
@@ -179,6 +188,7 @@ ENGLISH = Language(
     tell=tell,
     booking=BOOKING,
     company=_COMPANY,
-    goes_on=rf"(?:{_LEAD})*(?:i|we)(?:'m|'re|'ve)?\b(?!.*\b(?:to|would|will|can|could|should|must|if|you|he|she|they|it|{LISTS['kin']})\b)(?!.*'(?:ll|d)\b).*\b(?:and|but)\s+",
+    goes_on=rf"(?:{_LEAD})*(?:i|we)(?:'m|'re|'ve)?\b(?!.*\b(?:(?<!moved )(?<!relocated )to|would|will|can|could|should|must|if|you|he|she|they|it|{LISTS['kin']})\b)(?!.*'(?:ll|d)\b).*\b(?:and|but)\s+",
+    introduced=rf"(?:{_LEAD})*(?:i'm|i am|im|my name(?:'s| is)|this is|it's) (?!not\b|an?\b|so\b|in\b|at\b)[\w'’-]+(?: [\w'’-]+)?,\s*",
     head=ends.head,
 )

@@ -25,12 +25,12 @@ PARTS = {
 _MAKERS = (
     "samsung|pixel|iphone|ipad|macbook|thinkpad|lenovo|dell|kindle|fitbit|garmin|apple watch|playstation|ps5|ps4|xbox|nintendo|"
     "tesla|toyota|honda|ford|volkswagen|vw|bmw|audi|subaru|hyundai|kia|mazda|volvo|renault|peugeot|fiat|skoda|nissan|raspberry|canon|"
-    "nikon|fujifilm|leica|gopro|arduino|roomba|yamaha|fender|gibson|roland|vespa|ducati|kawasaki"
+    "nikon|fujifilm|leica|gopro|arduino|roomba|yamaha|fairphone|oneplus|xiaomi|huawei|motorola|nokia|asus|acer|surface|chromebook|steam deck|golf|peloton|kobo|fender|gibson|roland|vespa|ducati|kawasaki"
 )
 PARTS["maker"] = f"(?:{_MAKERS})"
 
 RULES = (
-    Rule("background", _MAKERS, r"(?:i|we)(?:'ve got| have| own| drive| ride| got| use)(?: also| just| now)? (?P<value>(?:an?|my|our) (?:(?:old|new|used|second-hand|\d{4}) )?<model>)", "I have a Samsung S23.", "a Samsung S23", "Has {value}.", family="possession", passing=True),
+    Rule("background", _MAKERS, r"(?:i|we)(?:'ve got| have| own| drive| ride| got| use)(?: also| just| now)? (?P<value>(?:an?|my|our|the) (?:(?:old|new|used|second-hand|\d{4}|twenty[- ]\w+) )?<model>(?: (?:diesel|hybrid|estate|electric|ev|gti))?)", "I have a Samsung S23.", "a Samsung S23", "Has {value}.", family="possession", passing=True),
     Rule("background", "i'm on |i am on |we're on |i use |we use |i'm using |we're using |we are using ", r"(?:<am>|we're|we are)(?: now| still| currently)? (?:on|using) (?:an? )?(?P<value><system>)(?: (?:with|and|now|at work|at home)\b.*)?", "I'm on Arch with a tiling window manager.", "Arch", "Uses {value}.", family="possession"),
     Rule("background", "on |every |each ", r"(?:i|we) (?:also |usually |always |normally |still )*(?P<value><exercising> <weekdays>)(?: (?:with|at|for) <any>)?", "I swim on Mondays and Fridays.", "swim on Mondays and Fridays", "{does}.", family="habit", confidence=0.85),
     Rule("background", " a day| an evening| a night| a week| a month| per | each | every ", r"(?:i|we) (?:also |usually |still |generally )*(?P<value><taken> <about>(?:<number>|\d+(?:[.,]\d+)?k?) (?:(?!<units>|<machine>)[\w-]+ ){0,4}?(?:(?:minutes|hours?) )?<perday>)", "I smoke about ten cigarettes a day.", "smoke about ten cigarettes a day", "{does}.", family="habit", confidence=0.85),

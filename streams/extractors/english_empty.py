@@ -8,7 +8,8 @@ _ANAPHORA = (  # what begins so points at something else
     "who", "why", "both", "either", "neither", "all", "everything", "nothing", "something",
     "anything", "any", "to know", "to see", "to hear", "to ask", "to think", "to get", "to have",
     "to book", "to find", "to be", "to go", "to say", "to make", "to do", "knowing", "being able",
-    "here", "there", "same", "another", "each", "some", "so", "none", "either way", "help",
+    "here", "there", "same", "another", "each", "some", "so", "none",
+    "many of", "most of", "a lot of the", "either way", "help",
     "on one", "on my own", "up", "out", "to",
 )  # fmt: skip
 _SHOWN = (  # what the agent has shown
@@ -22,8 +23,8 @@ _ADJECTIVES = words(  # "a beautiful", of a sentence that was cut
     "happy, quiet, calm, loving, cozy, huge, cute"
 )
 _LAST = words(  # what no value ends with
-    "for, an, a, the, to, of, with, and, or, that, which, my, our, as, from, by, few, some, while, "
-    "when, new, like, wow, am, is, are, was, were, be"
+    "for, an, a, the, to, of, with, and, or, that, which, my, our, as, from, by, about, few, some, "
+    "while, when, new, like, wow, am, is, are, was, were, be"
 )
 EMPTY = any_of(
     rf"(?!when (?:people|my|the|others|some|an?)\b){either(_ANAPHORA)}\b.*",
@@ -111,3 +112,18 @@ VAGUE = any_of(
     _ONE,
 )
 """In a value of any words: nothing is said, or something that stands elsewhere."""
+
+_NO_END = words(
+    "things, stuff, life, fight, battle, hope, hopes, all hope, point, problems, problem, people, "
+    "everything, anything, something, someone, anyone, myself, yourself, friends, feelings, sense, "
+    "reason, reasons, purpose, idea, believe, words, answers, energy, time, patience, strength, "
+    "fun, control, choice, same, able, trying, caring, living, thinking, feeling, worrying, "
+    "crying, talking, fighting, pretending, relationship, everyone, place, stage"
+)
+ENDLESS = any_of(
+    rf"(?:(?:a|an|the|my|our|any|some|no|much|all|long|deep|same|biggest|very|real|on) )*"
+    rf"{_NO_END}\b.*",
+    r".*\b(?:that|who|which|where|because|myself|yourself|if|how|what|when i|i was|i am|i'm)\b.*",
+    r".*\b(?:conversations?|excuses?|fears?)\b.*",
+)
+"""What is not over as a thing of its own is: "gave up the fight", "used to tell myself that …"."""

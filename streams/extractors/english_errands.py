@@ -30,18 +30,19 @@ PARTS = {
     "working": r"(?:i (?:<ly>)work|<am> (?:<ly>)(?:working|employed)|"
     r"i've (?:<ly>)(?:been working|worked)|i have (?:worked|been working))",
     # "from home", "night shifts"
-    "workhow": r"(?:from home|night shifts?|nights|remotely|the night shift|shifts)(?: <any>)?",
+    "workhow": r"(?:from home|the (?:late|early|day|graveyard|weekend|evening|morning) shift|night shifts?|nights|remotely|the night shift|shifts)(?: (?!you know|so yeah|and stuff)<any>)?",
     # "Dutch, English and a bit of Turkish"
     "tongues": r"<tongue>(?:, (?:<some>)?<tongue>)+(?:,? and (?:<some>)?<tongue>)?",
     "some": r"(?:(?:some|fluent|basic|decent|a (?:bit|little)(?: bit)?(?: of)?) )",
     # what somebody close is: "is a doctor", "works at", "turned five"
-    "kinis": r"(?:(?:is|are) (?:<adverb>)*(?:an? |called |named |from |<kinnow>|\d|one|two|three|four|"
+    "kinis": r"(?:(?:is|are|'s) (?:<adverb>)*(?:an? |called |named |from |<kinnow>|\d|one|two|three|four|"
     r"five|six|"
     r"seven|eight|nine|ten|in (?:\w+ grade|high|college|kinder)|allergic|vegan|vegetarian|pregnant|"
     r"deaf|blind|retired|diabetic|based|studying|turning|lactose|celiac|autistic|afraid of|"
-    r"[a-z]+(?:ian|ese|ish|ican)\b)|<kinfell>|<kinaims>|works? (?:as|at|for|in|from|nights)|lives? (?:in|with|near|at)|"
+    r"[a-z]+(?:ian|ese|ish|ican)\b)|<kinfell>|<kinaims>|<kindoes>)",
+    "kindoes": r"(?:works? (?:as|at|for|in|from|nights)|lives? (?:in|with|near|at)|"
     r"has (?:an? |been (?:diagnosed|ill|sick)|just (?:started|turned|moved)|adhd|asthma|diabetes|two|three|celiac)|was born|goes to|"
-    r"started (?:school|college|university|kinder)|studies|speaks|turns|turned|teaches)",
+    r"start(?:s|ed) (?:school|college|university|kinder|work|nursery)|lost (?:his|her|their) (?:job|sight|hearing|house|home|licen[cs]e)|studies|speaks|turns|turned|teaches)",
     "kincannot": r"(?:(?:really |also )?(?:can't|cannot|can not) (?:eat|drink|have|stand|handle|tolerate|walk|hear|see|swim|fly|drive|climb)|"
     r"(?:doesn't|does not) (?:eat|drink))",
     "kinneeds": r"uses (?:an? (?:\w+ )?(?:wheelchair|walker|cane|stick)|crutches|hearing aids)",
@@ -67,6 +68,8 @@ PARTS = {
     "likable": r"(?!(?:it|that|this|these|those|them|you|your|the|how|when|what|where|to (?:know|"
     r"think|"
     r"see|get|have|book|make|eat|watch|go|buy|hear|listen|travel|find))\b)(?!.* (?:is|are|was) )",
+    # what one "got into" and does not like: a school, trouble
+    "admitted": r"(?:oxford|cambridge|harvard|stanford|mit|yale|princeton|berkeley|med|medical|law|grad|college|uni|university|drama school|art school|the|an?|trouble|debt)\b",
     "keenon": r"(?:more )?(?:(?:a )?(?:big |huge |massive |real |great )?(?:fan of|sucker for)|into|hooked on|fond of|"
     r"crazy about|obsessed with|keen on|partial to|passionate about|addicted to)",
     "hating": r"(?:hate|detest|loathe|despise|dislike|abhor|can't stand|cannot stand|can't bear|"
@@ -80,6 +83,9 @@ PARTS = {
     r"second|"
     r"one)|to (?:be|say))\b)",
     # --- corrections ------------------------------------------------------------------------------
+    # what is corrected is a thing of one's own, not "the problem" or "life"
+    "nothing": r"(?!(?:\w+ )?(?:life|problem|issue|point|thing|question|answer|truth|key|reason|difference|goal|fact|trick|world)\b)",
+    "blamed": r"(?:the|an?|my) (?:real |main |only |biggest )?(?:issue|problem|point|reason|question|concern|worry)\b",
     # "no longer drink", "stopped eating"
     "notuse": r"(?:no longer|stopped|'ve stopped|have stopped|"
     r"(?:don't|do not)(?=.* (?:any ?more|any longer|now)\b)) <ly>(?:like|love|enjoy|prefer|"

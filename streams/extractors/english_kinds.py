@@ -78,7 +78,8 @@ KINDS = {
     "restless": "getting, going, killing, becoming, starting, ending, driving, boring, tiring, "
     "exhausting, draining, being, eating, ruining, changing, making, taking, wearing, stressing, "
     "nothing, something, anything, everything, keeping, over, gone, done, safe",
-    "moods": "hard, boring, tiring, exhausting, stressful, fun, great, good, bad, terrible, "
+    "moods": "hard, boring, uninteresting, tiring, exhausting, stressful, fun, great, good, bad, "
+    "terrible, "
     "awful, nice, fine, ok, okay, easy, tough, secure, insecure, remote, demanding, interesting, "
     "rewarding, amazing, horrible, weird, crazy, busy, important, over, gone, done, safe, on, "
     "at, in, not",

@@ -10,6 +10,7 @@ writes without capitals.
 import re
 from collections.abc import Callable
 
+from streams.extractors.english_contrast import is_contrast
 from streams.extractors.english_kinds import KINDS
 from streams.extractors.english_orders import is_order
 from streams.extractors.english_places import KNOWN, PLACE
@@ -184,6 +185,21 @@ def _is_preferred(value: str, said: str) -> bool:
     return not place or bool(_TO_ANOTHER.search(said))
 
 
+_UNDATED = re.compile(  # of a birthday: "today", "in three weeks"
+    r"(?:today|tomorrow|soon|coming|here|over|next|this|not|really|my|an?|the (?!\d|(?:spring|summer|autumn|fall|winter) of))\b|.*\b(?:days?|weeks?|months?)\b",
+    re.IGNORECASE,
+)
+
+
+_CALLED = re.compile(r".* called (.+)", re.IGNORECASE)
+
+
+def _is_pet(value: str, said: str) -> bool:
+    """ "a cat called Luna": its name has a capital, unless the user writes without."""
+    called = _CALLED.fullmatch(value)
+    return called is None or called[1][0].isupper() or not _CAPITAL.search(said[1:])
+
+
 FITS: dict[str, Callable[[str, str], object]] = {
     "home": _is_place,
     "origin": _is_place,
@@ -199,7 +215,11 @@ FITS: dict[str, Callable[[str, str], object]] = {
     "greeted": _is_greeted,
     "budget": lambda value, said: _AMOUNT.search(value),
     "deadline": lambda value, said: _WHEN.search(value),
-    "birthday": lambda value, said: _WHEN.search(value) or value[0].isupper(),
+    "birthday": lambda value, said: (
+        (_WHEN.search(value) or value[0].isupper()) and not _UNDATED.match(value)
+    ),
+    "contrast": is_contrast,
+    "pet": _is_pet,
     "age": lambda value, said: not _AGAIN.search(said.lower()),
     "relationship status": lambda value, said: not _SPOUSE.fullmatch(value),
     "parted": _is_parted,

@@ -49,7 +49,7 @@ _OWNED = "|".join(
 _WORKS = "my thesis|my dissertation|my research|my art|my writing|my novel|my book|my blog|my podcast|my channel|my paintings|my poems|my phd|my music"
 
 RULES = (
-    Rule("background", _TRAIT, r"my (?P<topic><trait>) (?:is|are|includes?) (?:<ly>)(?!(?:not|too|so|very|a mess|going|to|getting|in the way|killing|important)\b)<value>", "My blood type is O negative.", "O negative", "{topic}: {value}.", "{topic}", family="identity", lists=True),
+    Rule("background", _TRAIT, r"my (?P<topic><trait>) (?:is|are|includes?) (?:<ly>)(?!(?:not|too|so|very|a mess|going|to|getting|in the way|killing|important|still|more|less|bad|good|the same|always)\b)<value>", "My blood type is O negative.", "O negative", "{topic}: {value}.", "{topic}", family="identity", lists=True),
     Rule("background", " tall|i weigh", r"(?:<am> (?:<adverb>|about |around )*(?P<value>\d[\w.,' \"]{0,12}? tall)|i (?P<value2>weigh (?:about |around |roughly )?\d[\w., ]{0,12}?))(?: and .+)?", "I'm 182 cm tall.", "182 cm tall", "Height or weight: {value}.", family="identity"),
     Rule("background", "i'm |i am |im ", r"<am> (?:<ly>)(?:an? )?(?P<value>(?:half |part |ethnically |second-generation )?<nation>)(?: (?:and|by|from|but|living|of) .+)?", "I'm half Peruvian.", "half Peruvian", "Is {value}.", family="identity"),
     Rule("background", "avid|keen|amateur|hobby|aspiring|competitive|budding|novice|recreational|former|certified|licensed|registered|retired|single|stay-at-home|first-|second-year|third-year|final-year|part-time|full-time", r"(?:<am>|i've been|i have been|as) (?:<ly>)an? (?P<value><sortof>(?: [\w'-]+){1,3}?(?: (?:in|at|of|with|for|from|since) <any>)?)", "I'm an avid birdwatcher.", "avid birdwatcher", "Is {a} {value}.", family="identity"),

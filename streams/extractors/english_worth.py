@@ -8,6 +8,14 @@ more than that. What was said of the day or of a booking stands in `english_pass
 import re
 
 from streams.extractors.english_dull import DULL
+from streams.extractors.english_moods import (
+    DESPERATE,
+    MOODY,
+    REFLECTED,
+    REGRETTED,
+    SAID_IN_A_MOOD,
+    WISHED,
+)  # fmt: skip
 from streams.extractors.english_passing import CHOICE, CHOSEN, ONE_OF_MANY, PLAIN, TODAYS, VAIN
 from streams.extractors.patterns import any_of, either, words
 
@@ -33,13 +41,20 @@ _STEPS = words(  # of a lesson, a workout or a game: done today, nothing later
     "pages, work, school, class, classes, practice, shopping, module, unit, form, survey, "
     "download, installation, update, reps, warm-up, tutorial"
 )
+_VESSEL = r"(?:whole |entire |full )?(?:bottle|glass|bowl|plate|pack|bag|can|cup|box) of .*"
 _FINISHED = re.compile(
-    rf"finished (?:(?:the|this|that|my|an?|another) )?(?:[\w-]+ )?{_STEPS}(?: \w{{1,3}})?"
+    rf"finished (?:(?:the|this|that|my|an?|another) )?(?:(?:[\w-]+ )?{_STEPS}(?: \w{{1,3}})?"
+    rf"|{_VESSEL})"
 )
 _DONE_THIN = re.compile(
     rf"(?:(?:{_dull('praise')}) )+(?:[\w-]+ )?"
     rf"(?:{_dull('media')}|project|thing|task|job|work|chapter)s?(?: (?:i|we) .+)?"
     rf"|(?:[\w-]+ )?{_STEPS}(?: \w{{1,3}})?"
+    # "finished binging", "called in sick", "he is done", "done with people"
+    r"|(?:binge?\w*|watching|eating|drinking|reading|listening|scrolling)\b.*|in (?:sick|late)\b.*"
+    r"|(?:he|she|they|it|we|you|who|everyone|everything)\b.*"
+    rf"|{_VESSEL}"
+    r"|(?:people|men|women|life|love|dating|school|work|reality|everything|humanity|friends|therapy|him|her)\b.*"
 )
 _NAMED = re.compile(r"(?<=[\w,’'] )(?!I\b)[A-Z]|[\"“«]|\d")
 
@@ -50,7 +65,7 @@ _FEAST = words(
 )
 _MEAL = re.compile(
     rf"(?!.* for (?:the|an?|my|our) (?:[\w'-]+ )?{_FEAST})"
-    r"(?:made|cooked|baked|grilled|had|ate|prepared|whipped up|making|baking|cooking)"
+    r"(?:made|cooked|baked|grilled|had|ate|bought|prepared|whipped up|making|baking|cooking|eating)"
     rf" (?:[\w'-]+ ){{0,4}}?{_dull('meal')}(?![\w-])"
     r"(?! (?:truck|bank|drive|class|course|festival|contest|competition|business|shop)).*"
 )
@@ -78,9 +93,12 @@ _SCREEN = re.compile(
 )
 _MISHAP = re.compile(
     any_of(
+        "showered|hugged|posted (?:that|about|here|this)|bombed",
+        r"spent (?:today|tonight|yesterday|the (?:day|night|evening)|a day|hours|all)\b",
         "missed|spilled|spilt|dropped(?! out)|forgot|misplaced|overslept|tripped|slipped|locked",
         "burned the|burnt",
-        "got (?:stuck|lost|soaked|delayed|into a (?:bad|tight|tricky))",
+        "got (?:stuck|lost|soaked|delayed|rejected|into (?:a (?:bad|tight|tricky)|bed|the car))",
+        r"got into an? (?:[\w-]+ )*(?:argument|fight|row)",
         "ran (?:into|out of)",
         "lost (?:my|our|the) (?:keys?|wallet|phone|glasses|way|train|bus|umbrella|charger)",
         "broke (?:my|the|a) (?:glass|plate|mug|cup|phone|screen|vase|bowl|window)",
@@ -100,16 +118,32 @@ _USUAL = re.compile(  # "swim twice a week"
     r"(?!(?:is|been|bring|sing|string|swing) )(?![\w-]+(?:ing|ed)\b).*"
 )
 _DONE = frozenset(["event", "habit"])
+_FELT = frozenset(["like", "dislike", "limit", "habit", "decision", "plan", "goal", "value"])
 LONGEST = 10
 """Words of a like: more are a sentence that went on."""
+LONGEST_DEED = 17
+"""Words of what somebody did or does: more are two deeds and what came of them."""
 
 
 def worth(family: str, value: str, fold: str) -> bool:
     """Whether it says something by itself; `fold` is the value in lower case."""
+    if family in _FELT and SAID_IN_A_MOOD.search(fold):
+        return False
     if family in ("like", "dislike"):
         return len(fold.split()) <= LONGEST and not (
-            VAIN.match(fold) or ONE_OF_MANY.fullmatch(fold) or CHOICE.fullmatch(fold)
+            VAIN.match(fold)
+            or ONE_OF_MANY.fullmatch(fold)
+            or CHOICE.fullmatch(fold)
+            or MOODY.fullmatch(fold)
         )
+    if family == "limit" and DESPERATE.fullmatch(fold):
+        return False
+    if family == "habit" and REFLECTED.fullmatch(fold):
+        return False
+    if family == "event" and REGRETTED.fullmatch(fold):
+        return False
+    if family == "goal" and WISHED.fullmatch(fold):
+        return False
     if family == "value" and _HOMILY.fullmatch(fold):
         return False
     if family == "task" and _DONE_THIN.fullmatch(fold):
@@ -130,6 +164,8 @@ def worth(family: str, value: str, fold: str) -> bool:
         return False
     if family not in _DONE:
         return True
+    if len(fold.split()) > LONGEST_DEED:
+        return False
     if (
         _FINISHED.fullmatch(fold)
         or _MISHAP.fullmatch(fold)

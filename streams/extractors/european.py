@@ -16,7 +16,7 @@ _MARKED = {ord(mark): "'" for mark in "’‘"}
 _PLAIN = {ord(letter): unicodedata.normalize("NFD", letter)[0] for letter in "àâáäçèéêëìíîïòóôùúû"}
 _FIRST = (  # a word that every sentence about oneself has one of
     "ich", "wir", "mich", "mein", "unser", "lieblings", "liebsten",
-    "je ", "j'", "m'app", "moi", "mon ", "ma ", "mes ", "notre", "nous", "appel", "on a ", "on h",
+    "je ", "j'", "m'app", "moi", "mon ", "ma ", "mes ", "notre", "nous", "appel", "on a ", "on h", "on v", "m'ont", "c'est m",
     "yo ", "soy", "mi ", "mis ", "vivo", "vivimos", "resid", "trabajo", "estudio", "teng", "tenemos",
     "nos ", "nuestr", "odio", "detest", "prefiero", "estoy", "nací", "naci ", "crecí", "creci ",
     "puedes", "dimit", "renunc", "adoro", "padezco", "sufro", "ya no", "deje ", "dejé ", "perdí",
@@ -28,8 +28,8 @@ _FIRST = (  # a word that every sentence about oneself has one of
 )  # fmt: skip
 _COMMON = {
     "en": "a all any the please thanks thank help find yes yeah okay ok book make need want like good get give show looking go going see how when where who which there here their them then than some time one two day i i'm i've my me you is are was were am to of and that have has had it for an in this with at be do did what not on he she they your our we can will would if no as but so or from about just ma mon",
-    "de": "ich bin mein meine meinen meinem meiner mich mir wir sind unser unsere der die das dem den und ist nicht kein keine keinen ein eine einen habe haben hat zu war mit im auf für nach bei seit aus als gegen heiße heisse heißt wohne wohnen arbeite mag gern gerne liebe esse trinke nenn name aber auch mehr studiere letzte letzten liebsten vertrage sehr du kannst gegen",
-    "fr": "je j m n d l c qu moi mon ma mes nous notre le la les et est un une de des du au aux que pas ne ai suis à chez comme pour avec en depuis plus aime adore déteste habite vis viens travaille appelle préféré préférée nom tu peux s dans ans fils fille",
+    "de": "in am an zum zur vom beim leben lebe leb hab hat habs haben bei ins unsere unserem unserer jahr jahre seit jetzt grad gerade wohn wohne ich bin mein meine meinen meinem meiner mich mir wir sind unser unsere der die das dem den und ist nicht kein keine keinen ein eine einen habe haben hat zu war mit im auf für nach bei seit aus als gegen heiße heisse heißt wohne wohnen arbeite mag gern gerne liebe esse trinke nenn name aber auch mehr studiere letzte letzten liebsten vertrage sehr du kannst gegen",
+    "fr": "vit viens vient déménagé demenage emménagé installer mon mec bosse moi salut bonjour années ans toujours jamais rien vivre année plus chat chien pas on a je j m n d l c qu moi mon ma mes nous notre le la les et est un une de des du au aux que pas ne ai suis à chez comme pour avec en depuis plus aime adore déteste habite vis viens travaille appelle préféré préférée nom tu peux s dans ans fils fille",
     "es": "yo soy me mi mis nos nuestro nuestra el la los las y es un una de que en no con por para al del a como desde hace vivo vivimos trabajo tengo tenemos gusta gustan encanta encantan llamo llama nombre ya odio prefiero estudio estoy he dejado dejé nací crecí resido soporto bebo tomo llámame llamame puedes mudé mudamos se dos favorito favorita cerca dimitido dimití vengo tolero puedo beber comer hoy día ahora actualmente",
 }  # fmt: skip
 _SPEAKS: dict[str, tuple[str, ...]] = {}
@@ -43,8 +43,8 @@ MOST_WORDS = 60
 
 
 def code_of(text: str) -> str:
-    """`en`, `de`, `fr` or `es`: whose commonest words it has most of. English unless another one
-    has more."""
+    """`en`, `de`, `fr` or `es`: whose commonest words it has most of. English unless it has one of
+    the others' words of oneself, and as many of theirs."""
     low = text.lower()
     if _MAY_BE.search(low) is None:
         return "en"
@@ -52,7 +52,7 @@ def code_of(text: str) -> str:
     for word in _WORD.findall(low, 0, 1000)[:MOST_WORDS]:
         for name in _SPEAKS.get(word, ()):
             votes[name] += 1
-    return max(votes, key=votes.__getitem__)
+    return max(votes, key=lambda name: (votes[name], name != "en"))
 
 
 def fold(text: str) -> str:

@@ -44,6 +44,18 @@ WORDS = {
 }
 
 RULES = (
+    # --- homes, work and pets as people say them ---------------------------------------------------
+    Rule("background", "on a|on vient|nous venons", r"(?:on a|nous avons|on vient|nous venons)(?: <when>)?(?: de| d'| de s'| de nous)? ?(?:(?:de)?menagee?s?|demenager|emmenager|installer|installee?s?)(?: <when>)? (?P<value><at>(?<!') ?<any>)(?: <when>)?", "On a déménagé l'an dernier à Lyon.", "à Lyon", "Habite {value}.", "home", family="home"),
+    Rule("background", "on vit|on habite|on loue", r"on (?:vit|habite) (?:<ly>)(?P<value>(?:<at>|a l'exterieur de)(?:(?<=')|\s)(?:(?<=chez )|(?!<nowhere>))<any>)", "On vit à la montagne.", "à la montagne", "Habite {value}.", "home", family="home"),
+    Rule("background", "je bosse", r"je bosse (?:<ly>)(?P<value>(?:comme|chez|pour|dans|en tant que|en|au|a l'|a la) ?(?!(?:toi|vous|moi|ca|mon|ma|mes|demain|equipe|silence|train|pyjama|deux|trois)\b)<any>)", "Je bosse dans un garage.", "dans un garage", "Travaille {value}.", "work", family="work"),
+    Rule("background", "j'ai|nous avons|on a", r"(?:j'ai|nous avons|on a) (?:<ly>)(?:adopte |recueilli |pris )?(?P<value><num> (?:petite?s? |jeunes? )?(?:chiens?|chiennes?|chats?|chattes?|chatons?|chiots?|lapins?|perruches?|hamsters?|tortues?|cochons? d'inde|furets?))(?:[.!,]+ ?| et )?(?: ?qui )?(?:(?:il|elle|ils|elles) s'appellen?t?|qui s'appellen?t?|s'appellen?t?|on l'a appelee?|nommee?|appelee?) (?P<name>[\w-]+(?: et [\w-]+)?)", "On a un chat, il s'appelle Mochi.", "un chat qui s'appelle Mochi", "A {value}.", family="pet"),
+    Rule("background", "adopte|recueilli", r"(?:j'ai|nous avons|on a) (?:<ly>)(?P<value>(?:adopte|recueilli) <num> (?:\w+ )?(?:chiens?|chiennes?|chats?|chattes?|chatons?|chiots?|lapins?|enfants?|bebes?|petite? \w+)(?: <any>)?)", "On a adopté un chien.", "adopté un chien", "A {value}.", family="event"),
+    Rule("background", "mon|ma|mes|notre|nos", r"<my> (?P<value>(?P<whose><kin>|mec|nana|coloc) (?:est (?:<ly>)<post>(?: <any>)?|a peur (?:de la |de l'|des |du |de |d')<any>|est (?:enceinte|malade|sourde?|aveugle|a la retraite|au chomage)))", "Mon fils a peur des chiens.", "fils a peur des chiens", "{value}.", family="people"),
+    Rule("preference", "j'aime pas|j'aime vraiment pas|je kiffe|je kiffe pas", r"j'aime (?:<ly>)pas (?:trop |du tout )?(?!trop\b)<own>(?!.*\b(?:te|vous|toi|lui)\b)<art><own><value>", "J'aime pas le fromage.", "fromage", _DISLIKES, polarity="dislike", family="dislike"),
+    Rule("preference", "je kiffe", r"je kiffe (?:<ly>)(?:trop )?<own>(?!\w+(?:er|ir|re|oir)$)(?!.*\b(?:te|vous|toi|lui)\b)<art><own><value>", "Je kiffe le rap.", "rap", _LIKES, polarity="like", family="like"),
+    Rule("background", "je suis en", r"je suis (?:<ly>)(?P<value>en (?:premiere|deuxieme|seconde|troisieme|quatrieme|derniere|terminale|licence|master|prepa|these|doctorat|stage|alternance|apprentissage|l[123]|m[12])(?: (?:annee )?(?:de |d'|en |chez |a |au )?<any>)?)", "Je suis en deuxième année de droit.", "en deuxième année de droit", "Est {value}.", family="study"),
+    Rule("background", "j'apprends", r"j'apprends (?:<ly>)(?P<value>(?:le |l'|la |a (?:jouer|nager|coder|conduire|coudre|dessiner)\b)(?!(?:chose|nouvelle|verite|lecon|poeme|texte|vocabulaire)\b)<any>)", "J'apprends le japonais.", "le japonais", "Apprend {value}.", family="study"),
+    Rule("constraint", "je ne mange plus|je mange plus", r"je (?:ne )?mange plus (?P<value>(?:de |d')(?P<old>(?!(?:ce|cet|cette|ces|ton|ta|tes)\b)<any>))", "Je ne mange plus de viande.", "de viande", "Ne mange plus {value}.", family="diet", ends=f"{_DID}|dislike"),
     # --- what is over ---------------------------------------------------------------------------
     Rule("end", "je n'habite|je ne vis|nous n'habitons", r"(?:je n'habite|je ne vis|nous n'habitons|nous ne vivons) plus <at> <value>", "Je n'habite plus à Bordeaux.", "Bordeaux", ends="home"),
     Rule("end", "je ne travaille", r"je ne travaille plus (?:chez|comme|pour|dans|a|au|en tant que) <value>", "Je ne travaille plus chez Airbus.", "Airbus", ends=_JOB),
@@ -90,7 +102,7 @@ FRENCH = Language(
     tail=r"(?:,? (?:depuis [\w' ]{2,30}|le mois dernier|la semaine derniere|l'annee derniere|cette annee|maintenant|aussi|en ce moment|actuellement|il y a [\w' ]{2,30}|s'il (?:te|vous) plait|merci|par-dessus tout|plus que tout|d'ailleurs))*",
     clauses=Clauses(
         sentence=SENTENCE,
-        clause=r"[;:()]\s*(?!\d)|\s[-–—]+\s|,(?!\d)\s*| mais | parce que | car | et (?=(?:je|j'|nous|mon|ma|mes|notre|on)\b)",
+        clause=r"[;:()]\s*(?!\d)|\s[-–—]+\s|,(?!\d)\s*| mais | parce que | car | et (?=(?:je|j'|nous|mon|ma|mes|notre|on|elle|il|ils|elles)\b)",
     ),
     guards=Guards(
         foreign=r"\b(?:dans (?:ce|cette|le|un|une) (?:jeu|histoire|scene|film|piece|roman|reve|role)\b|dans ma tete|pour (?:un jour|la journee)\b|si (?:j'|je|nous|tu|on)|peut-etre|je crois|je pense|je suppose|(?:me|te) dit|dit qu|disent|pense qu|pensent|on dit|trouve qu|pretend|imagin\w+|supposons|j'aimerais|je voudrais|avant,? j|autrefois|quand j'etais|enfant, j|selon|parait|je ne sais pas|a l'epoque|j'ai reve|il semble|apparemment|d'apres)",
@@ -101,6 +113,7 @@ FRENCH = Language(
     values=Values(
         empty=r"(?:ca|cela|ceci|lui|elle|il|eux|toi|vous|moi|nous|tout|rien|ici|la|oui|non|bien|mal|plus|pas|tot|tard|.|.* (?:ca|et|ou|de|du|des|le|la|les|un|une|a|pour|avec|en))",
     ),
+    called="{value} qui s'appelle {name}",
     key=task_key,
     fold=bare,
     label=fold,

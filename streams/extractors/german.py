@@ -20,6 +20,7 @@ _DISLIKES = "Mag nicht: {value}."
 WORDS = {
     "value": rf"(?P<value>{ANY})",
     "any": ANY,
+    "old": rf"(?P<old>{ANY})",
     "name": rf"(?P<value>(?!(?:das|es|sie|dich|euch|alle|dies\w*|ihn|so|nicht|herzlich)\b){NAME})",
     "i": r"(?:ich|wir)",
     "since": r"(?:seit (?:(?:etwa|rund|über|fast|gut|mehr als) )?(?:[\w½]+ ){0,2}?(?:jahr\w*|monat\w*|wochen?|tagen?|\d{4}|kurzem|langem|jeher|immer|geburt) )",
@@ -42,17 +43,31 @@ WORDS = {
     "adjective": r"(?:\w{3,}(?:isch|lich|haft|los|voll|bar)|\w+(?<!w)ig|verrückt|naiv|dumm|blöd|stur|faul|spießig|an|zurück|später|morgen|heute|gleich|mal|wie|wenn|wann)\b",
     "gladly": r"(?:sehr |wirklich |total |besonders |so |immer )*gerne?",
     "verb": r"(?:spiele|höre|lese|esse|trinke|koche|schaue|gucke|fahre|besuche|sammle|backe|male|tanze|spielen|hören|kochen|essen|trinken)",
+    "abode": r"(?:wg|wohnung|haus|reihenhaus|altbau|altbauwohnung|dorf|kleinstadt|siedlung|vorort|hochhaus|bauernhaus|studio|zimmer|mietwohnung|eigentumswohnung)",
     "num": r"(?:einen?|eine|zwei|drei|vier|fünf|sechs|\d+)",
 }
 
 RULES = (
+    # --- homes without the name of a place, and with more beside it -------------------------------
+    Rule("background", "wohne|lebe|wohnen|leben", r"<i> (?:wohne|lebe|wohnen|leben) (?:<ly>)(?:zu (?:zweit|dritt|viert|fünft) )?in (?:eine[rm]|unsere[rm]|meine[rm]|der|dem) (?:[\wäöüß-]+ ){0,2}?<abode> in <value>", "Wir wohnen zu dritt in einer Wohnung in Kassel.", "Kassel", "Wohnt in {value}.", "home", family="home", takes="place"),
+    Rule("background", "wohne|lebe|wohnen|leben", r"<i> (?:wohne|lebe|wohnen|leben) (?:<ly>)(?P<value>auf dem (?:land|dorf|bauernhof)|(?:am (?:stadt)?rand|in der nähe|außerhalb|nahe|unweit) von <any>|bei (?!(?:freunden|bekannten|verwandten|leuten|eine[rmn]?|meine[rnm]?|mir|uns|den|der|seine[rnm]?|ihre[rnm]?)\b)<any>|an der <any>(?:see|küste|grenze)(?: <any>)?|am (?:\w+see|meer|bodensee)(?: <any>)?)", "Wir wohnen auf dem Land.", "auf dem Land", "Wohnt {value}.", "home", family="home"),
+    Rule("background", "gezogen", r"(?:ich bin|wir sind) (?:<when> )?(?:<ly>)(?:aufs (?:land|dorf)|in (?:die (?:stadt|nähe|berge)|eine? \w+|ein \w+)|zusammen|um)(?: gezogen|gezogen), (?:und zwar )?nach <value>", "Wir sind letztes Jahr aufs Land gezogen, nach Hessen.", "Hessen", "Wohnt in {value}.", "home", family="home", takes="place"),
+    Rule("background", "gezogen", r"(?:ich bin|wir sind) (?:<when> )?(?:<ly>)(?P<value>aufs (?:land|dorf)|in die (?:stadt|berge)|zurück in die heimat) gezogen", "Wir sind aufs Dorf gezogen.", "aufs Dorf", "Ist {value} gezogen.", family="home"),
+    Rule("background", "wohne|arbeite", r"ich wohne (?:<ly>)nicht mehr in <old>, sondern (?:jetzt )?in <value>", "Ich wohne nicht mehr in Ulm, sondern in Augsburg.", "Augsburg", "Wohnt in {value}.", "home", family="home", ends="home", takes="place"),
+    Rule("background", "arbeite", r"ich arbeite (?:<ly>)nicht mehr (?:bei|für) <old>, sondern (?:jetzt )?(?:bei|für) <value>", "Ich arbeite nicht mehr bei Bosch, sondern bei Siemens.", "Siemens", "Arbeitet bei {value}.", "employer", family="work", ends=_JOB),
+    Rule("background", "mach|lerne", r"ich (?:mache?|absolviere) (?:<ly>)(?:grad )?eine (?:ausbildung|lehre|umschulung|weiterbildung) (?:zur|zum|als|in) (?P<value><any>)", "Ich mache eine Ausbildung zur Pflegerin.", "Pflegerin", "Macht eine Ausbildung: {value}.", family="study"),
+    Rule("background", "hab|besitz", r"<i> habe?n? (?:<ly>)(?P<value><num> (?:\w+ ){0,2}?<pet>)(?:[.!,]+ ?|,? und )(?:(?:er|sie|es) hei(?:ß|ss)t|(?:sein|ihr)e? name ist|(?:sie|die) hei(?:ß|ss)en) (?P<name>[\w-]+(?: und [\w-]+)?)", "Wir haben einen Hund. Er heißt Bruno.", "einen Hund namens Bruno", "Hat {value}.", family="pet"),
+    Rule("background", "mein|meine|unser|unsere", r"<my> (?P<value>(?P<whose><kin>) (?:isst (?:<ly>)keine?n? <any>|hat (?:<ly>)angst vor <any>|ist (?:<ly>)(?:vegetarier(?:in)?|veganer(?:in)?|schwanger|krank|taub|blind|im ruhestand|in rente)))", "Mein Sohn hat Angst vor Hunden.", "Sohn hat Angst vor Hunden", "{value}.", family="people"),
+    Rule("background", "aufgehört", r"ich habe? (?:<when> )?(?P<value>aufgehört zu (?P<old>\w+(?: \w+)?))", "Ich habe aufgehört zu rauchen.", "aufgehört zu rauchen", "Hat {value}.", family="event", ends=_DID),
+    Rule("preference", "steh|fahr", r"ich (?:stehe?|fahre?) (?:<ly>)(?:voll )?(?:auf|voll auf ab) (?!(?:dem|der|den|die|das|dich|mich|meine\w*|eine\w*)\b)<value>", "Ich stehe auf Techno.", "Techno", _LIKES, polarity="like", family="like"),
+    Rule("background", "ich bin", r"(?:(?:hallo|hi|hey|moin|servus|guten tag),? )?ich bin (?:der|die) (?P<value>[\w-]+)", "Ich bin die Katrin.", "Katrin", "Heißt {value}.", "name", family="name", takes="called"),
     # --- what is over ---------------------------------------------------------------------------
     Rule("end", "wohne|lebe|leben", r"<i> (?:wohne|wohnen|lebe|leben) (?:<ly>)nicht mehr (?:in|bei|auf|mit) <value>", "Ich wohne nicht mehr in Bremen.", "Bremen", ends="home"),
     Rule("end", "arbeite", r"ich arbeite (?:<ly>)nicht mehr (?:bei|für|als|in|im|beim) <value>", "Ich arbeite nicht mehr bei Siemens.", "Siemens", ends=_JOB),
-    Rule("background", "habe|wurde|bin", r"ich (?P<value>(?P<old>)(?:habe (?:<when> )?(?:meine[nr]? (?:job|stelle|arbeit) )?(?:gekündigt|verloren)|wurde (?:<when> )?(?:entlassen|gekündigt)|bin (?:<when> )?in rente gegangen))", "Ich habe gekündigt.", "habe gekündigt", "{value}.", family="event", ends=_JOB),
-    Rule("end", "habe|höre", r"ich (?:habe (?:<when> )?(?:<ly>)mit (?:dem |der |den )?<value> aufgehört|habe (?:<when> )?(?:das |die |den )?(?P<value2><any>) aufgegeben)", "Ich habe mit dem Rauchen aufgehört.", "Rauchen", ends=_DID),
+    Rule("background", "hab|wurde|bin", r"ich (?P<value>(?P<old>)(?:habe? (?:<when> )?(?:meine[nr]? (?:job|stelle|arbeit) )?(?:gekündigt|verloren)|wurde (?:<when> )?(?:entlassen|gekündigt)|bin (?:<when> )?in rente gegangen))", "Ich habe gekündigt.", "habe gekündigt", "{value}.", family="event", ends=_JOB),
+    Rule("end", "hab|höre", r"ich (?:habe? (?:<when> )?(?:<ly>)mit (?:dem |der |den )?<value> aufgehört|habe? (?:<when> )?(?:das |die |den )?(?P<value2><any>) aufgegeben)", "Ich habe mit dem Rauchen aufgehört.", "Rauchen", ends=_DID),
     Rule("end", "bin", r"ich bin (?:<ly>)(?:keine?|nicht mehr(?: als)?) (?!<mood>)(?P<value><any>) mehr|ich bin (?:<ly>)nicht mehr (?!<mood>$)(?P<value2><any>)", "Ich bin kein Vegetarier mehr.", "Vegetarier", ends="diet|health|limit|work|job|study|partner|identity"),
-    Rule("end", "esse|trinke|spiele|rauche|fahre|lerne|habe|mache|treibe|lese|sammle|nehme", r"<i> (?:(?:esse|trinke|spiele|rauche|fahre|lerne|habe|mache|treibe|lese|sammle|nehme) (?:<ly>)(?:keine?[nr]?|nicht mehr) <value> mehr|(?:spiele|lerne|fahre|lese|sammle) (?:<ly>)nicht mehr (?!(?:mit|weiter|vor|nach|ab|zurück|hin|so)\b)(?P<value2><any>)|(?P<value3>rauche|trinke) nicht mehr)", "Ich trinke keinen Kaffee mehr.", "Kaffee", ends=f"{_DID}|pet|household|possession"),
+    Rule("end", "esse|trinke|spiele|rauche|fahre|lerne|hab|mache|treibe|lese|sammle|nehme", r"<i> (?:(?:esse|trinke|spiele|rauche|fahre|lerne|habe?|mache|treibe|lese|sammle|nehme) (?:<ly>)(?:keine?[nr]?|nicht mehr) <value> mehr|(?:spiele|lerne|fahre|lese|sammle) (?:<ly>)nicht mehr (?!(?:mit|weiter|vor|nach|ab|zurück|hin|so)\b)(?P<value2><any>)|(?P<value3>rauche|trinke) nicht mehr)", "Ich trinke keinen Kaffee mehr.", "Kaffee", ends=f"{_DID}|pet|household|possession"),
     Rule("end", "mag|liebe", r"ich (?:mag|liebe) <value> (?:<ly>)nicht mehr(?: so)?(?: gerne?)?", "Ich mag Jazz nicht mehr.", "Jazz", ends="like|favourite|hobby|habit"),
     # --- likes ----------------------------------------------------------------------------------
     Rule("preference", "lieblings", r"mein(?:e|er)? lieblings(?P<topic>\w+) (?:ist|sind|heißt|bleibt) (?!(?:schon|bereits|leider|gerade|wieder|noch|heute|jetzt|besetzt|weg|leer|kaputt|ausverkauft|geschlossen)\b)(?:<ly>)(?:der |die |das )?<value>", "Meine Lieblingsfarbe ist Türkis.", "Türkis", "Lieblings{topic}: {value}.", "favourite {topic}", "like", family="favourite"),
@@ -65,12 +80,12 @@ RULES = (
     Rule("constraint", "trinke", r"<i> (?:trinke|trinken) (?!<passing>)(?:<ly>)(?P<value>kein(?:e|en)? <any>)", "Ich trinke keinen Alkohol.", "keinen Alkohol", "Trinkt {value}.", family="diet"),
     Rule("constraint", "bin|reagiere", r"ich (?:bin|reagiere) (?:<ly>)(?:allergisch (?:gegen|auf) (?!(?:\w+ ){0,2}<unreal>|de[nm]\b|dein|eue?r)<value>|(?:gegen|auf) (?!(?:\w+ ){0,2}<unreal>|de[nm]\b|dein|eue?r)(?P<value2><any>) (?:<ly>)allergisch)", "Ich bin allergisch gegen Erdnüsse.", "Erdnüsse", "Ist allergisch gegen {value}.", family="health"),
     Rule("constraint", "vertrage", r"ich vertrage (?:<ly>)(?:keine?[nr]? <value>|(?P<value2><any>) (?:<ly>)nicht)", "Ich vertrage keine Laktose.", "Laktose", "Verträgt nicht: {value}.", family="health"),
-    Rule("background", "habe|leide", r"ich (?:habe|leide (?:an|unter)) (?:<ly>)(?P<value><ill>)", "Ich habe Asthma.", "Asthma", "Hat {value}.", family="health"),
+    Rule("background", "hab|leide", r"ich (?:habe?|leide (?:an|unter)) (?:<ly>)(?P<value><ill>)", "Ich habe Asthma.", "Asthma", "Hat {value}.", family="health"),
     # --- people ---------------------------------------------------------------------------------
     Rule("background", "mein|meine|unser|unsere", r"<my> (?P<value>(?P<whose><kin>) (?:ist (?:<ly>)(?:allergisch (?:gegen|auf) <any>|gegen <any> allergisch|<diet>)|hat (?:<ly>)<ill>|verträgt (?:<ly>)keine?n? <any>))", "Meine Tochter ist gegen Haselnüsse allergisch.", "Tochter ist gegen Haselnüsse allergisch", "{value}.", family="health"),
     Rule("background", "mein|meine|unser|unsere", r"<my> (?P<topic>(?P<whose><kin>)) hei(?:ß|ss)t <value>", "Mein Bruder heißt Emil.", "Emil", "{topic} heißt {value}.", "{topic}'s name", family="people"),
     Rule("background", "mein|meine|unser|unsere", r"<my> (?P<value>(?P<whose><kin>) (?:(?:arbeitet|wohnt|lebt|studiert|spricht)(?! <passing>)(?: <any>)?|kommt aus <whence><any>|ist (?:<ly>)(?:(?:eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf)(?: jahre alt)?|\d+(?: jahre?\b.*)?|eine? (?!(?:halbe|viertel|ganze|gute|stunde|minute|bisschen|wenig|schatz|engel|schlimm\w*|gro(?:ß|ss)\w*|echte\w*|typisch\w*|held\w*)\b)\w+(?: (?:aus|bei|an|in|im) <any>)?|<post>(?: <any>)?)|wird \d+(?: <any>)?))", "Meine Frau arbeitet als Ärztin.", "Frau arbeitet als Ärztin", "{value}.", family="people"),
-    Rule("background", "habe|haben", r"<i> haben? (?:<ly>)(?P<value><num> (?:\w+ )??(?:kind(?:er)?|söhne|sohn|töchter|tochter|<pet>|brüder|bruder|schwestern?|geschwister|enkel|zwillinge)<named>)", "Ich habe zwei Kinder.", "zwei Kinder", "Hat {value}.", family="household"),
+    Rule("background", "hab|haben", r"<i> haben? (?:<ly>)(?P<value><num> (?:\w+ )??(?:kind(?:er)?|söhne|sohn|töchter|tochter|<pet>|brüder|bruder|schwestern?|geschwister|enkel|zwillinge)<named>)", "Ich habe zwei Kinder.", "zwei Kinder", "Hat {value}.", family="household"),
     Rule("background", "bin", r"ich bin (?:<ly>)(?P<value>verheiratet|ledig|single|geschieden|verwitwet|verlobt|getrennt)", "Ich bin verheiratet.", "verheiratet", "Ist {value}.", "relationship status", family="partner"),
     # --- who somebody is ------------------------------------------------------------------------
     Rule("background", "ich heiße|ich heisse|mein name|mein voller|nenn|nennt|nennen|du kannst|ihr könnt|sie können", r"(?:ich hei(?:ß|ss)e (?:<ly>)<name>|mein (?:voller )?name (?:ist|lautet) <name>|nenn(?:t|en sie)? mich (?:bitte |einfach |ruhig )*(?!<adjective>)<name>|(?:du kannst|ihr könnt|sie können) mich (?:gerne? |ruhig |einfach |auch )*<name> nennen)", "Ich heiße Annika.", "Annika", "Heißt {value}.", "name", family="name"),
@@ -79,12 +94,27 @@ RULES = (
     Rule("background", "komme|stamme|bin|geboren|aufgewachsen", r"(?:ich (?:komme|stamme) (?:<ly>)aus <whence><value>|ich bin (?:<ly>)in (?P<value2><any>) (?:geboren|aufgewachsen)(?: und aufgewachsen)?|(?:geboren|aufgewachsen) (?:und aufgewachsen )?bin ich in (?P<value3><any>))", "Ich komme ursprünglich aus Kiel.", "Kiel", "Kommt aus {value}.", "origin", family="origin"),
     Rule("background", "arbeite", r"ich arbeite (?!<passing>.* (?:im|in|an)\b)(?:<ly>)(?P<value>(?:als (?!(?:erst|letzt|nächst|einzig)\w*\b|wär|ob\b)|(?:bei|beim) |(?:im|in) (?!(?:\w+ )*(?:garten|keller|hof|wald|freien|haus|bett|zug|moment|stillen|stehen|sitzen|liegen|dunkeln|hintergrund|urlaub|team|gedanken|zimmer|wohnzimmer|ruhe|eile)\b)|für (?!(?:zwei|drei|vier|nichts|umsonst|morgen|heute|\w+ (?:prüfung|klausur|test|projekt))\b)|an (?=(?:der|einer|einem|dem) (?:\w+ )*\w*(?:schule|universität|uni|klinik|institut|theater|gymnasium|akademie|oper|fakultät|kasse|rezeption|tankstelle|berufsschule)\b))(?!(?:ihm|ihr|dir|mir|mich|dich|das|dem projekt|dein\w*|eue?r\w*)\b)<any>)", "Ich arbeite als Krankenpflegerin in einer Klinik.", "als Krankenpflegerin in einer Klinik", "Arbeitet {value}.", "work", family="work"),
     Rule("background", "bin|beruf", r"(?:ich bin (?!heute\b|gerade\b)(?:<ly>)(?:von beruf )?(?:eine? )?(?P<value>(?:<trait> ){0,2}?<post>(?: <any>)?)|mein beruf ist (?P<value2><any>)|von beruf bin ich (?P<value3><any>))", "Ich bin Lehrer an einer Grundschule.", "Lehrer an einer Grundschule", "Ist {value}.", "job", family="work"),
-    Rule("background", "lerne ", r"ich lerne (?:<ly>|seit [\w ]{2,20}? |jetzt |gerade )*(?P<value>(?:spanisch|französisch|italienisch|englisch|japanisch|chinesisch|koreanisch|portugiesisch|russisch|türkisch|arabisch|polnisch|niederländisch|schwedisch|norwegisch|dänisch|latein|gitarre|klavier|geige|cello|schlagzeug|saxophon|gebärdensprache|programmieren|schwimmen|nähen)(?! mehr))(?: .+)?", "Ich lerne Spanisch für eine Reise.", "Spanisch", "Lernt {value}.", family="study"),
+    Rule("background", "lerne ", r"ich lerne (?:<ly>)(?:seit [\w ]{2,20}? |jetzt |gerade )?(?P<value>(?:spanisch|französisch|italienisch|englisch|japanisch|chinesisch|koreanisch|portugiesisch|russisch|türkisch|arabisch|polnisch|niederländisch|schwedisch|norwegisch|dänisch|latein|gitarre|klavier|geige|cello|schlagzeug|saxophon|gebärdensprache|programmieren|schwimmen|nähen)(?! mehr))(?: .+)?", "Ich lerne Spanisch für eine Reise.", "Spanisch", "Lernt {value}.", family="study"),
     Rule("background", "studiere", r"ich studiere (?!(?:(?!an |in |auf )\w+ ){0,2}(?:der|die|das|den|deine?n?|eure?n?)\b)(?:<ly>)(?!(?:der|die|das|den|dem|dein\w*|eue?r\w*|ihre?n?|dies\w*|mein\w*|eine?n?)\b)<value>", "Ich studiere Biologie in Tübingen.", "Biologie in Tübingen", "Studiert {value}.", "study", family="study"),
     Rule("background", "bin", r"ich bin (?P<value>\d{1,3}) jahre alt", "Ich bin 34 Jahre alt.", "34", "Ist {value} Jahre alt.", "age", family="age"),
 )  # fmt: skip
 
 _ARTICLES = re.compile(r"^(?:der|die|das|den|dem|ein|eine|einen|kein|keine|keinen|mein|meine)\s+")
+
+
+_NO_NAME = re.compile(
+    r"(?:chef|chefin|mutter|vater|mama|papa|oma|opa|tochter|sohn|beste|neue|einzige|erste|letzte|kunde|kundin|freund|freundin|frau|mann|besitzer|"
+    r"besitzerin|inhaber|inhaberin|dumme|gelackmeierte|verantwortliche|nächste|älteste|jüngste|schuldige|leiter|leiterin|sprecher|lehrer|lehrerin|schwester|bruder|"
+    r"nachbar|nachbarin|typ|meinung|ansicht|auffassung|ruhe|person|zweite|dritte|mitte|welt)\w{0,2}",
+    re.IGNORECASE,
+)
+
+
+def fits(takes: str, value: str, said: str) -> bool:
+    """Whether a value is of the kind that a rule takes; any is where nothing is known of the kind."""
+    if takes == "called":
+        return value[:1].isupper() and not value.isupper() and not _NO_NAME.fullmatch(value)
+    return takes != "place" or value[:1].isupper() or value.split()[0] in ("der", "den", "die")
 
 
 GERMAN = Language(
@@ -106,9 +136,14 @@ GERMAN = Language(
     ),
     values=Values(
         empty=r"(?:.*\b(?:erste|zweite|dritte|vierte|fünfte|letzte|linke|rechte|obere|untere|andere)[nrsm]? (?:entwurf|version|variante|option|vorschlag|bild|farbe|design|logo|text|titel|satz|fassung|antwort|möglichkeit)\b.*|(?:option|variante|version|vorschlag|entwurf|antwort) (?:[a-h]|\d+|eins|zwei|drei)\b.*|es|das|dies\w*|ihn|sie|ihm|ihr|ihnen|dich|euch|uns|mich|dir|er|alles|nichts|etwas|so|nicht|hier|dort|da|jetzt|mehr|nicht mehr|gern|sehr|viel|wenig|zu viel|.|(?:dein|deine|deinen|euer|eure|ihre|ihren|diese|diesen|dieses|jene|solche)\b.*|.* (?:und|oder|der|die|das|den|dem|ein|eine|von|mit|für|zu))",
+        fits=fits,
     ),
     key=task_key,
     fold=fold,
     tell=told,
+    called="{value} namens {name}",
+    joins=("und ", "aber "),
+    subject="ich ",
+    goes_on=r"(?:[\s\W_]*(?:hallo|hi|hey|also|ja|ach)[\s\W_]+)*(?:ich|mein name)\b(?!.*\b(?:dass|ob|wenn|würde|möchte|will|kann|soll|muss|du|er|sie|es)\b).*\bund\s+",
     head=partial(without, _ARTICLES),
 )

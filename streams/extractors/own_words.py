@@ -6,7 +6,7 @@ BLANK = "\ua66e"  # a letter that nobody writes
 
 _UNCLOSED = r"(?:[^\n]|\n(?![ \t]*\n))*+"  # to the end of the paragraph
 _QUOTED = re.compile(
-    r"```.*?(?:```|\Z)|^[ \t]*(?:>|\|).*?$|`[^`\n]+`"
+    r"```.*?(?:```|\Z)|^[ \t]*(?:>|&gt;|\|).*?$|`[^`\n]+`"
     r"|(?<![:\w/])//[^\n]*|/\*.*?(?:\*/|\Z)|<!--.*?(?:-->|\Z)"  # comments of code
     r"|(?:^[ \t]*|;[ \t]*)--[ \t][^\n]*|(?:^|(?<=\s))#+[ \t][^\n]*"
     # a mark between a space and a letter opens, and so does not close what is open
@@ -19,7 +19,7 @@ _QUOTED = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _INTRODUCED = re.compile(r"[:：][ \t]*\n")  # a line that ends so shows what follows it
-_MAY_QUOTE = re.compile(r"[`\"„“«»「『《>'|#]|//|/\*|<!--|--[ \t]")
+_MAY_QUOTE = re.compile(r"[`\"„“«»「『《>'|#]|&gt;|//|/\*|<!--|--[ \t]")
 
 
 def own_words(said: str) -> str:

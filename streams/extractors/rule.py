@@ -15,7 +15,8 @@ LOOSE = frozenset(
 
 class Rule(NamedTuple):
     """One way to say something. `<value>`, `<old>`, `<why>` and the language's words stand for
-    groups; `cues` are texts of which every match contains one, with `|` between them.
+    groups; what a group `name` holds is put behind the value ("a cat called Luna"); `cues` are
+    texts of which every match contains one, with `|` between them.
 
     `slot` names what has one value at a time ("" where each value stands for itself); `{topic}` in
     it is what the pattern's group `topic` holds. A rule spans several clauses if its example does.

@@ -44,6 +44,11 @@ WORDS = {
 }
 
 RULES = (
+    # --- pets by name, and what people are at --------------------------------------------------------
+    Rule("background", "tengo|tenemos|adopte|adoptamos|hemos", r"(?:tengo|tenemos|adopte|adoptamos|he adoptado|hemos adoptado) (?P<value><num> (?:perr[oa]s?|gat[oa]s?|conejos?|caballos?|loros?|hamsters?|tortugas?|perrit[oa]s?|gatit[oa]s?|cachorr[oa]s?)(?: \w+)?)(?:[.!,]+ ?| y )?(?: ?que )?(?:se llaman?|su nombre es|l[oa] llamamos|llamad[oa]s?) (?P<name>[\w-]+(?: y [\w-]+)?)", "Tengo una perra, se llama Luna.", "una perra que se llama Luna", "Tiene {value}.", family="pet"),
+    Rule("background", "estoy estudiando|estoy haciendo|estoy cursando|estoy aprendiendo", r"estoy (?P<value>(?:estudiando|cursando|aprendiendo) (?!(?:la|el|los|las) (?:propuesta|opcion|posibilidad|tema|caso|idea|situacion)\b)<any>|haciendo (?:un |una |el |la )(?:master|doctorado|carrera|grado|curso|posgrado|tesis|fp|practicas)(?: <any>)?)", "Estoy haciendo un doctorado en química.", "haciendo un doctorado en química", "Está {value}.", family="study"),
+    Rule("background", "mi|mis|nuestro|nuestra", r"<my> (?P<value>(?P<whose><kin>) (?:le )?(?:tiene miedo (?:a|de) <any>|esta (?:embarazada|jubilad[oa]|enferm[oa]|en el paro)|es (?:celiac[oa]|sord[oa]|cieg[oa])))", "Mi hijo tiene miedo a los perros.", "hijo tiene miedo a los perros", "{value}.", family="people"),
+    Rule("background", "me han|me despidieron", r"(?P<value>(?P<old>)me (?:han despedido|despidieron|han echado del trabajo))(?: <any>)?", "Me han despedido.", "Me han despedido", "Ha perdido el trabajo.", family="event", ends=_JOB),
     # --- what is over ---------------------------------------------------------------------------
     Rule("end", "ya no vivo|ya no vivimos|no vivo|ya no resido", r"(?:ya no (?:vivo|vivimos|resido) en <value>|no (?:vivo|vivimos) mas en (?P<value2><any>))", "Ya no vivo en Granada.", "Granada", ends="home"),
     Rule("end", "ya no trabajo", r"ya no trabajo (?:en|para|como|de|con) <value>", "Ya no trabajo en Telefónica.", "Telefónica", ends=_JOB),
@@ -102,6 +107,7 @@ SPANISH = Language(
     values=Values(
         empty=r"(?:eso|esto|ello|lo|el|ella|ellos|ellas|ti|usted|nosotros|todo|nada|algo|aqui|alli|ahi|asi|bien|mal|mas|si|no|mucho|.|.* (?:y|o|de|del|el|la|los|las|un|una|a|para|con|en))",
     ),
+    called="{value} que se llama {name}",
     key=task_key,
     fold=bare,
     label=fold,

@@ -23,21 +23,28 @@ class Values:
 
     `empty`: of no value whatever its family; `vague`: of no value that may be any words; `fits`:
     what a rule takes, a value, its clause -> whether it is of that kind; `worth`: a family, a
-    value, the same folded -> whether it says something alone.
+    value, the same folded -> whether it says something alone; `endless`: of what does not end,
+    or of words by which nobody knows what has.
     """
 
     def __init__(
         self,
         empty: str,
         vague: str = "(?!)",
+        endless: str = "(?!)",
         *,
         fits: Callable[[str, str, str], bool] = _fits_any,
         worth: Callable[[str, str, str], bool] = _any_is_worth,
     ) -> None:
         self._empty = re.compile(loops_atomic(empty))
         self._vague = re.compile(loops_atomic(vague))
+        self._endless = re.compile(loops_atomic(endless))
         self._fits = fits
         self._worth = worth
+
+    def ends(self, folded: str) -> bool:
+        """Whether a thing of that name may be over; of no name, it may."""
+        return not self._endless.fullmatch(folded)
 
     def takes(self, rule: Rule, value: str, folded: str, clause: str, *, explained: bool) -> bool:
         """Whether a rule may keep a value of a clause; `explained`: a reason stands beside it."""
