@@ -18,7 +18,7 @@ PARTS = {
     "taken": r"(?:drink|eat|smoke|walk|run|work|study|practi[cs]e|train|swim|cycle|meditate|read)",
     # one of these programs or machines, by its name
     "system": r"(?:arch(?: linux)?|ubuntu|debian|fedora|nixos|linux(?: mint)?|mac ?os(?: \w+)?|windows(?: \d+)?|android(?: \d+)?|ios(?: \d+)?|gmail|outlook|firefox|linear|jira|slack|notion|obsidian|neovim|emacs|vs ?code|pixel \d+\w*|iphone \d+\w*)",
-    "model": r"<maker>(?: [a-z]*\d[\w-]*| (?:pro|plus|max|ultra|mini|air|classic|watch|pi|one|series|switch|phone|laptop|tablet|camera|car|bike|piano|guitar|keyboard|speakers?|fridge|oven|civic|corolla|focus|fiesta|golf|polo|model \w|prius|yaris|accord|outback|octavia|leaf|clio|mustang))*",
+    "model": r"<maker>(?: (?:pro|plus|max|ultra|mini|air|classic|watch|piano|pi|one|series|switch|phone|laptop|tablet|camera|car|bike|guitar|keyboard|speakers?|fridge|oven|civic|corolla|focus|fiesta|golf|polo|model \w|prius|yaris|accord|outback|octavia|leaf|clio|mustang)\b| [a-z]*\d[\w-]*)*",
     "athome": r"(?!(?:my|the|our|no|nothing|something|anything|problems?|guests?|visitors?|trouble|work|stuff|fun|everything|it|that|this|them|time|enough|some|any|an? (?:problem|issue|question|day|night|party|meeting|call|lot))\b)",
 }  # fmt: skip
 
