@@ -61,10 +61,8 @@ class Language:
         self.head = head  # what is over -> the words by which it is recognised
         self.fold = fold
         self._called = called  # a thing and the name that the next sentence gives it, as a value
-        self._joins = (
-            joins  # what a clause that goes on without its subject may begin with, or follow
-        )
-        self._subject = subject  # its subject: "I'm 42 and want to learn the violin"
+        self._joins = joins  # where a clause goes on without its subject, before or in it
+        self._subject = subject  # which that is: "I'm 42 and want to learn the violin"
         self._label = label or fold  # a topic, or whose something is -> how it is written
         self.key = key  # a task's text, whether it is done -> what it is recognised by
         self._lead = re.compile(loops_atomic(rf"(?:{lead})*[\s\W_]*"))
