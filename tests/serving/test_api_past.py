@@ -14,6 +14,7 @@ from sinks.generation import FOLDER, Pointer, switch
 from sinks.history import connect
 from sinks.locations import Location
 from streams import reading
+from streams.errors import DataRefused
 from streams.files import local
 from streams.kafka.client.settings import KafkaSettings
 from streams.search import Listing, Query, build, source
@@ -373,6 +374,30 @@ def test_a_data_file_that_is_lost_or_cut_is_503_and_the_log_names_it(
         asking(HistoryQueries(memory, 5.0), lambda past: past.ask("session", "a", quick))
     assert told.value.status == 503 and str(tmp_path).encode() not in told.value.body
     assert "data file" in caplog.text
+
+
+class Behind(HistoryBackend):
+    """Memory shows what its tables lack, until somebody looks into them."""
+
+    looks = 0
+
+    def unwritten(self, tenant: str) -> bool:
+        return self.looks == 0
+
+    def look(self, root: Location) -> int:
+        self.looks += 1
+        if self.looks == 1:
+            raise DataRefused("no state of that id")
+        return self.looks
+
+
+def test_what_is_written_while_it_is_looked_for_is_found(tmp_path: Path) -> None:
+    behind = Behind(history(tmp_path / "h", turn("e1")))
+    found = asking(HistoryQueries(behind, 10.0), lambda past: past.ask("state", "a", behind.look))
+    assert found == 2
+    lacking, other = HistoryBackend(tmp_path / "h"), Behind(tmp_path / "h")
+    with pytest.raises(Problem):  # there was nothing to wait for
+        asking(HistoryQueries(lacking, 10.0), lambda past: past.ask("state", "a", other.look))
 
 
 @pytest.mark.long

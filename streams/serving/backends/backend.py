@@ -95,9 +95,11 @@ class Backend(Protocol):
         Raises NotReady, Busy, NoRoom.
         """
 
-    async def written(self, tenant: str, within: float) -> bool:
-        """Waits so many seconds at most until what `rows` shows of a tenant now is in the history's
-        tables. False where there was nothing to wait for."""
+    def unwritten(self, tenant: str) -> bool:
+        """Whether `rows` shows something of a tenant that is not in the history's tables yet."""
+
+    async def written(self, tenant: str, within: float) -> None:
+        """Waits so many seconds at most until what `rows` shows of a tenant now is there."""
 
     def readiness(self) -> Readiness:
         """The truth, during a restore, too."""

@@ -221,19 +221,20 @@ class EmbeddedBackend:
             posted.done.result()
         return list(posted.outcomes)
 
-    async def written(self, tenant: str, within: float) -> bool:
+    def unwritten(self, tenant: str) -> bool:
+        return self._waits(tenant, self._batch)
+
+    def _waits(self, tenant: str, upto: int) -> bool:
+        """Whether something of a batch up to that one is not on disk yet."""
+        folded = self._folded.items()
+        return any(where[1] == tenant and batch <= upto for where, (_, batch) in folded)
+
+    async def written(self, tenant: str, within: float) -> None:
         shown = self._batch
-
-        def is_waiting() -> bool:
-            unwritten = self._folded.items()
-            return any(where[1] == tenant and batch <= shown for where, (_, batch) in unwritten)
-
-        was_waiting = is_waiting()
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
-                while is_waiting():
+                while self._waits(tenant, shown):
                     await asyncio.sleep(LOOK_EVERY)
-        return was_waiting
 
     async def failed(self) -> BaseException:
         return await asyncio.shield(self._failed)

@@ -117,8 +117,11 @@ class HistoryBackend:
             "`turnfold serve` with --bootstrap as well"
         )
 
-    async def written(self, tenant: str, within: float) -> bool:
+    def unwritten(self, tenant: str) -> bool:
         return False  # others write the tables
+
+    async def written(self, tenant: str, within: float) -> None:
+        """Nothing of ours is waited for."""
 
     def observed(self) -> Observed:
         return Observed("history")

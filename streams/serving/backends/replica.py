@@ -174,8 +174,11 @@ class ReplicaBackend:
         """How the broker is reached."""
         return self._kafka
 
-    async def written(self, tenant: str, within: float) -> bool:
+    def unwritten(self, tenant: str) -> bool:
         return False  # others write the tables
+
+    async def written(self, tenant: str, within: float) -> None:
+        """Nothing of ours is waited for."""
 
     def observed(self) -> Observed:
         return self._tables.observed()

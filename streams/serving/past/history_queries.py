@@ -190,12 +190,14 @@ class HistoryQueries:
     ) -> T:
         """The tables' answer; `what` names it in problems. It may take so many `seconds`, as many
         as any question by default. What is not there is looked for once more when the tables have
-        what memory has. Raises Problem, Busy."""
+        what memory had. Raises Problem, Busy."""
+        behind = self._backend.unwritten(tenant)  # before: it may be written while this looks
         try:
             return await self._asked(self._tables, what, tenant, question, seconds)
         except Problem as problem:
-            if problem.status != 404 or not await self._backend.written(tenant, WRITTEN_WITHIN):
+            if problem.status != 404 or not behind:
                 raise
+        await self._backend.written(tenant, WRITTEN_WITHIN)
         return await self._asked(self._tables, what, tenant, question, seconds)
 
     async def _asked(
