@@ -3,6 +3,8 @@
 import random
 from pathlib import Path
 
+import pytest
+
 from tests.fault.load import records
 from tests.fault.scenario import Scenario, one_broker, three_brokers
 from tests.shared_data import shared
@@ -30,6 +32,7 @@ def test_laws_1_and_3_whatever_is_done_to_workers_sinks_and_broker(tmp_path: Pat
     assert result.kills >= 5 and result.turns >= 6_000
 
 
+@pytest.mark.soak
 def test_one_of_three_brokers_is_killed_and_the_work_continues(tmp_path: Path) -> None:
     scenario = Scenario(
         tmp_path, records(shared("data").parent), random.Random(4), nodes=3, megabytes=500

@@ -23,6 +23,7 @@ from tests.object_store.faulty_store import FaultyStore, often
 from tests.object_store.s3_server import S3Server
 from tests.object_store.sunk import Pieces, company_and_others, sink
 from tests.object_store.test_store_forget import copy_of, killed
+from tests.tiers import soaked
 
 NONE = Settings(extractor="none")
 
@@ -108,7 +109,9 @@ def test_what_is_refused_says_what_to_do(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("point", ["copied", "folded", "claimed", "uploaded events", "published"])
+@pytest.mark.parametrize(
+    "point", soaked(["claimed", "uploaded events", "published", "copied", "folded"], 3)
+)
 def test_law_8_who_is_forgotten_meanwhile_is_in_no_generation(
     point: str, sunk: ObjectPath, s3: S3Server, desks: Path
 ) -> None:

@@ -31,6 +31,7 @@ from tests.command import PROGRAM, environment, files_holding, turn, turnfold
 from tests.object_store.faulty_store import FaultyStore, often
 from tests.object_store.s3_server import S3Server
 from tests.object_store.sunk import CAROL, CAROLS, Pieces, company_and_others, read, sink
+from tests.tiers import soaked
 from tests.unit.test_shared_history import OWNER
 
 CHANGES = ("PUT", "POST", "DELETE")
@@ -222,7 +223,7 @@ def users(root: Location) -> list[str]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [late.REST, late.EVERYTHING])
+@pytest.mark.parametrize("name", soaked([late.EVERYTHING, late.REST], 1))
 def test_law_8_what_comes_late_goes_with_the_second_call(
     name: str, s3: S3Server, root: ObjectPath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

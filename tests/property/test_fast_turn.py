@@ -41,7 +41,7 @@ def _folded(records: list[Json]) -> tuple[Any, ...]:
     return outcomes, world.rows, kept, world.warnings, world.documents()
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(mostly_plain())
 def test_the_short_way_does_what_the_long_way_does(records: list[Json]) -> None:
     short = _folded(records)

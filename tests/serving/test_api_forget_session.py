@@ -16,6 +16,7 @@ from tests.serving.test_api_forget import LATER, NOW, SECRET, done, said
 from tests.serving.test_api_memory import ok
 from tests.serving.test_mcp import key_of
 from tests.serving.tiers import TIERS
+from tests.tiers import soaked
 from tests.waiting import until
 
 RULES = ("--extractor", "rules")
@@ -79,7 +80,7 @@ def test_a_session_of_several_users_goes_for_all_of_them(tmp_path: Path) -> None
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("pause", [0.0, 0.05, 0.2, 0.4, 0.7])
+@pytest.mark.parametrize("pause", soaked([0.05, 0.4, 0.0, 0.2, 0.7], 2))
 def test_killed_half_way_the_session_is_gone_after_the_next_start(
     tmp_path: Path, pause: float
 ) -> None:
