@@ -77,6 +77,7 @@ def history(sgd_run: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(sgd_run / "history", tmp_path / "history"))
 
 
+@pytest.mark.soak
 def test_one_changed_rule_takes_a_third_of_the_disk_at_most(history: Path, alone: Path) -> None:
     before, live = disk(history), digest(history)
     backfill(history, "changed", CHANGED)

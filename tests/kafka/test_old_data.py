@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from schemas.base import DAY, format_time, parse_time
 from sinks.digest import digest
@@ -107,6 +108,7 @@ def test_a_year_of_old_turns_and_live_ones_at_once(working: Working, tmp_path: P
     assert len(rows(by_kafka, "FROM events")) == len(rows(alone, "FROM events")) + added
 
 
+@pytest.mark.soak
 def test_with_retention_a_year_of_old_turns_makes_the_same_memory(
     working: Working, tmp_path: Path
 ) -> None:

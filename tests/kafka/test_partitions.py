@@ -133,6 +133,7 @@ def test_all_grown_and_the_setting_with_them_is_refused_by_what_the_markers_say(
     assert remembered.counts() == counts
 
 
+@pytest.mark.soak
 def test_another_setting_is_the_setting_s_fault(remembered: Working) -> None:
     said = refused(remembered, "--partitions", "6")
     assert "TURNFOLD_KAFKA_PARTITIONS (--partitions) is 6" in said
@@ -165,6 +166,7 @@ def test_topics_that_grow_under_a_worker_stop_it_before_it_folds_a_record_by_the
     assert working.counts()["dead"] == 0
 
 
+@pytest.mark.soak
 def test_topics_that_grow_under_an_idle_worker_stop_it_too(working: Working) -> None:
     worker = working.start()
     working.await_ready()
@@ -358,6 +360,7 @@ def test_the_digest_is_the_same_and_what_is_sent_again_is_a_duplicate(
         before = digest(history)
 
 
+@pytest.mark.soak
 def test_lanes_read_on_behind_the_last_record_as_if_they_had_read_it(remembered: Working) -> None:
     """Not at the topic's end, which is further: a generation, which has read the same records,
     would never be as far as the live memory."""

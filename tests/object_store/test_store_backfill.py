@@ -214,6 +214,7 @@ def test_a_killed_backfill_is_ended_by_the_next(
         assert digest(find(at, "new")) == digest(folder / FOLDER / "new")
 
 
+@pytest.mark.soak
 @pytest.mark.fault
 def test_a_backfill_that_is_killed_again_and_again_ends(
     sunk: ObjectPath, s3: S3Server, folder: Path, desks: Path
@@ -227,6 +228,7 @@ def test_a_backfill_that_is_killed_again_and_again_ends(
     assert files(desks) == []
 
 
+@pytest.mark.soak
 @pytest.mark.fault
 def test_a_store_that_fails_loses_and_doubles_nothing(
     sunk: ObjectPath, s3: S3Server, folder: Path, desks: Path

@@ -124,6 +124,7 @@ def test_law_8_a_commit_begun_before_is_refused_and_made_again_without_them(
     assert held(s3, root) == []
 
 
+@pytest.mark.soak
 @pytest.mark.long
 def test_law_8_who_is_forgotten_stays_gone_while_sinks_and_compact_are_at_work(
     s3: S3Server, root: ObjectPath, pieces: Pieces, alone: Pieces
@@ -295,6 +296,7 @@ def test_law_8_a_killed_forget_is_ended_by_the_next(
         assert digest(at) == digest(erased)
 
 
+@pytest.mark.soak
 @pytest.mark.fault
 def test_law_8_a_forget_that_is_killed_again_and_again_ends(
     s3: S3Server, root: ObjectPath, pieces: Pieces, erased: Path
@@ -308,6 +310,7 @@ def test_law_8_a_forget_that_is_killed_again_and_again_ends(
     assert digest(root) == digest(erased)
 
 
+@pytest.mark.soak
 @pytest.mark.fault
 def test_law_8_a_store_that_fails_keeps_nothing(
     s3: S3Server, root: ObjectPath, pieces: Pieces, erased: Path

@@ -50,6 +50,7 @@ def test_a_sink_killed_at_a_point_goes_on_without_loss_or_doubles(
     assert digest(root) == log.expected
 
 
+@pytest.mark.soak
 def test_two_sinks_that_are_killed_again_and_again(
     log: Log, root: ObjectPath, tmp_path: Path
 ) -> None:
