@@ -39,7 +39,7 @@ tests/inspector, which needs Chromium: `pytest` leaves them out."""
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks what `pytest` leaves out and `pytest -m "fault or long"` runs, by its folder; a few
-    tests elsewhere are marked where they stand."""
+    tests elsewhere, and all of `soak`, are marked where they stand."""
     for item in items:
         folder = item.path.parent.name
         if item.get_closest_marker("soak"):
