@@ -58,6 +58,21 @@ def turnfold(*args: str | Path, input: bytes | None = None, **options: Any) -> D
     return Done(done.returncode, done.stdout.decode(), err)
 
 
+def answer(*args: str | Path) -> Any:
+    """A command's one JSON document."""
+    done = turnfold(*args, "--json")
+    assert done.code == 0, done.err
+    return done.json()
+
+
+def refused(*args: str | Path, code: int = 3) -> str:
+    """What a command says that refuses, in one line."""
+    done = turnfold(*args)
+    assert done.code == code, (done.code, done.err)
+    assert not done.out and done.err.count("\n") == 1, done.err
+    return done.err
+
+
 def start(*args: str | Path, **options: Any) -> "subprocess.Popen[bytes]":
     """Starts the command and leaves it running, its output in pipes; Ctrl-C is for it, although a
     shell that runs the tests in the background has it ignored."""

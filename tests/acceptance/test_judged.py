@@ -15,7 +15,7 @@ import re
 import pytest
 
 from streams.extractors import rules
-from tests.acceptance.judged import LANGUAGES, PARTS, Judged, items, kept, over, score, total
+from tests.acceptance.judged import LANGUAGES, PARTS, Judged, Score, items, kept, over, score, total
 from tests.acceptance.utterances import turn
 
 JUDGED = items("en")
@@ -71,49 +71,45 @@ def test_a_tuned_item_gives_what_it_gave_or_is_marked_as_missed(judged: Judged) 
     assert "event_affect" not in plan
 
 
+def keeps(counts: Score, bounds: tuple[float, float, int]) -> None:
+    """At least this recall and precision, at most so much junk."""
+    recall, precision, junk = bounds
+    assert counts.recall >= recall, counts
+    assert counts.precision >= precision, counts
+    assert counts.junk <= junk, counts
+
+
 @pytest.mark.parametrize(("part", "bounds"), [("held", HELD), ("blind", BLIND)])
 @pytest.mark.parametrize("language", HELD)
 def test_a_part_keeps_its_figures(
     language: str, part: str, bounds: dict[str, tuple[float, float, int]]
 ) -> None:
-    recall, precision, junk = bounds[language]
     counts = total(one for one in items(language) if one["part"] == part)
-    assert counts.recall >= recall, counts
-    assert counts.precision >= precision, counts
-    assert counts.junk <= junk, counts
+    keeps(counts, bounds[language])
 
 
 @pytest.mark.parametrize("part", ASKED)
 def test_what_users_tell_while_they_ask_keeps_its_figures(part: str) -> None:
-    recall, precision, junk = ASKED[part]
     own = [one for one in items("asked") if one["part"] == part]
     counts = total(own)
     assert 0.4 < counts.silent / len(own) < 0.6
-    assert counts.recall >= recall, counts
-    assert counts.precision >= precision, counts
-    assert counts.junk <= junk, counts
+    keeps(counts, ASKED[part])
 
 
 @pytest.mark.parametrize("part", REGISTERS)
 def test_what_users_tell_in_six_registers_keeps_its_figures(part: str) -> None:
-    recall, precision, junk = REGISTERS[part]
     own = [one for one in items("registers") if one["part"] == part]
     counts = total(own)
     assert 0.4 < counts.silent / len(own) < 0.6
-    assert counts.recall >= recall, counts
-    assert counts.precision >= precision, counts
-    assert counts.junk <= junk, counts
+    keeps(counts, REGISTERS[part])
 
 
 def test_what_users_tell_on_platforms_keeps_its_figures() -> None:
-    recall, precision, junk = PLATFORMS
     own = items("platforms")
     counts = total(own)
     assert len(own) >= 120
     assert 0.4 < counts.silent / len(own) < 0.6
-    assert counts.recall >= recall, counts
-    assert counts.precision >= precision, counts
-    assert counts.junk <= junk, counts
+    keeps(counts, PLATFORMS)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -2,21 +2,13 @@
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from streams.sample import CONVERSATIONS
-from tests.command import folded, snapshot, turnfold
+from tests.command import answer, folded, snapshot, turnfold
 
 pytestmark = pytest.mark.long
-
-
-def answer(*args: str | Path) -> Any:
-    """A command's one JSON document."""
-    done = turnfold(*args, "--json")
-    assert done.code == 0, done.err
-    return done.json()
 
 
 @pytest.fixture(scope="module")

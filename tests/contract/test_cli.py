@@ -6,7 +6,6 @@ import resource
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +15,7 @@ from schemas.session import SessionContext, SessionDocument
 from schemas.task import TaskDocument
 from sinks.digest import digest
 from streams.sample import CONVERSATIONS
-from tests.command import COUNTS, PROGRAM, environment, folded, ndjson, turn, turnfold
+from tests.command import COUNTS, PROGRAM, answer, environment, folded, ndjson, turn, turnfold
 
 COMMANDS = (
     "run", "import", "demo", "sql", "session", "task", "user", "state", "why", "timeline",
@@ -44,13 +43,6 @@ def empty(tmp_path: Path) -> Path:
     """A history without a row."""
     folded(ndjson(tmp_path / "none.ndjson", []), history=tmp_path / "empty")
     return tmp_path / "empty"
-
-
-def answer(*args: str | Path) -> Any:
-    """A command's one JSON document."""
-    done = turnfold(*args, "--json")
-    assert done.code == 0, done.err
-    return done.json()
 
 
 # --- help -------------------------------------------------------------------------------------

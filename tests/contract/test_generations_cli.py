@@ -11,7 +11,7 @@ from sinks.generation import Pointer, switch
 from sinks.root import HistoryError
 from streams.extractors.rules import VERSION
 from streams.sample import CONVERSATIONS
-from tests.command import folded, ndjson, rows, turn, turnfold
+from tests.command import answer, folded, ndjson, refused, rows, turn, turnfold
 from tests.property.world import recursion
 
 pytestmark = pytest.mark.long
@@ -30,21 +30,6 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def history(sample: Path, tmp_path: Path) -> Path:
     """A copy of it to write into."""
     return Path(shutil.copytree(sample, tmp_path / "history"))
-
-
-def answer(*args: str | Path) -> Any:
-    """A command's one JSON document."""
-    done = turnfold(*args, "--json")
-    assert done.code == 0, done.err
-    return done.json()
-
-
-def refused(*args: str | Path, code: int = 3) -> str:
-    """What a command says that refuses, in one line."""
-    done = turnfold(*args)
-    assert done.code == code, (done.code, done.err)
-    assert not done.out and done.err.count("\n") == 1, done.err
-    return done.err
 
 
 def digest(history: Path, generation: str | None = None) -> Any:

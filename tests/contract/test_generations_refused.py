@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from streams.sample import CONVERSATIONS
-from tests.command import Done, folded, snapshot, turnfold
+from tests.command import Done, answer, folded, refused, snapshot, turnfold
 
 pytestmark = pytest.mark.long
 
@@ -25,21 +25,6 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def history(sample: Path, tmp_path: Path) -> Path:
     """A copy of it to write into."""
     return Path(shutil.copytree(sample, tmp_path / "history"))
-
-
-def answer(*args: str | Path) -> Any:
-    """A command's one JSON document."""
-    done = turnfold(*args, "--json")
-    assert done.code == 0, done.err
-    return done.json()
-
-
-def refused(*args: str | Path, code: int = 3) -> str:
-    """What a command says that refuses, in one line."""
-    done = turnfold(*args)
-    assert done.code == code, (done.code, done.err)
-    assert not done.out and done.err.count("\n") == 1, done.err
-    return done.err
 
 
 def digest(history: Path, generation: str | None = None) -> Any:

@@ -13,7 +13,7 @@ from schemas.rows import TABLES
 from sinks.history import QueryError, query
 from sinks.views import ALL_VIEWS, MACROS
 from streams.sample import CONVERSATIONS
-from tests.command import PROGRAM, folded, ndjson, snapshot, turnfold
+from tests.command import PROGRAM, answer, folded, ndjson, snapshot, turnfold
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +29,6 @@ def empty(tmp_path: Path) -> Path:
     """A history without a row."""
     folded(ndjson(tmp_path / "none.ndjson", []), history=tmp_path / "empty")
     return tmp_path / "empty"
-
-
-def answer(*args: str | Path) -> Any:
-    """A command's one JSON document."""
-    done = turnfold(*args, "--json")
-    assert done.code == 0, done.err
-    return done.json()
 
 
 def test_catalog_is_opened_by_plain_duckdb(history: Path, tmp_path: Path) -> None:
