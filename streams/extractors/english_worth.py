@@ -125,6 +125,19 @@ LONGEST_DEED = 17
 """Words of what somebody did or does: more are two deeds and what came of them."""
 
 
+_EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
+    "limit": (DESPERATE,),
+    "habit": (REFLECTED, PLAIN),
+    "event": (REGRETTED,),
+    "goal": (WISHED,),
+    "value": (_HOMILY,),
+    "task": (_DONE_THIN,),
+    "plan": (TODAYS,),
+    "decision": (CHOSEN,),
+}
+"""By family: values that say nothing by themselves."""
+
+
 def worth(family: str, value: str, fold: str) -> bool:
     """Whether it says something by itself; `fold` is the value in lower case."""
     if family in _FELT and SAID_IN_A_MOOD.search(fold):
@@ -136,25 +149,9 @@ def worth(family: str, value: str, fold: str) -> bool:
             or CHOICE.fullmatch(fold)
             or MOODY.fullmatch(fold)
         )
-    if family == "limit" and DESPERATE.fullmatch(fold):
-        return False
-    if family == "habit" and REFLECTED.fullmatch(fold):
-        return False
-    if family == "event" and REGRETTED.fullmatch(fold):
-        return False
-    if family == "goal" and WISHED.fullmatch(fold):
-        return False
-    if family == "value" and _HOMILY.fullmatch(fold):
-        return False
-    if family == "task" and _DONE_THIN.fullmatch(fold):
-        return False
-    if family == "habit" and PLAIN.fullmatch(fold):
+    if any(empty.fullmatch(fold) for empty in _EMPTY.get(family, ())):
         return False
     if family == "plan" and _MOOD.fullmatch(fold) and not _NAMED.search(value):
-        return False
-    if family == "plan" and TODAYS.fullmatch(fold):
-        return False
-    if family == "decision" and CHOSEN.fullmatch(fold):
         return False
     if family not in ("event", "plan", "habit", "goal") or (
         family == "habit" and _USUAL.match(fold)
