@@ -1,5 +1,6 @@
 """The two tiers of tests, and histories of the real data, built once and read by many tests."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -72,6 +73,12 @@ def pytest_configure(config: pytest.Config) -> None:
     terminal = config.pluginmanager.get_plugin("terminalreporter")  # registered by its own hook
     if terminal is not None and "PYTEST_XDIST_WORKER" not in os.environ:
         config.pluginmanager.register(Failures(terminal), "failures-at-once")
+
+
+def pytest_unconfigure() -> None:
+    """Hypothesis leaves a callback with the collector, by which modules outlive the interpreter;
+    DuckDB would then name all that it has as leaked, below the tests' result."""
+    gc.callbacks.clear()
 
 
 # how long an example takes depends on what else the machine does
