@@ -68,8 +68,8 @@ def find_root(path: P) -> P:
     """An existing history's place; raises HistoryError where there is none."""
     if isinstance(path, ObjectPath) and time.monotonic() < _known.get(path, 0.0):
         return path
-    root = check_root(path)
-    if not is_marked(root):
+    root, is_history = _looked_at(path)
+    if not is_history:
         made_by = "sink" if is_url(root) else "run FILE"
         raise HistoryError(f"{root}: no history here; `turnfold {made_by} --history {root}`")
     if isinstance(root, ObjectPath):
@@ -79,29 +79,37 @@ def find_root(path: P) -> P:
 
 def check_root(path: P) -> P:
     """Where a path leads, if that is a history or may become one. Touches nothing."""
+    return _looked_at(path)[0]
+
+
+def _looked_at(path: P) -> tuple[P, bool]:
+    """The place, and whether it is a history; every question asks, so the marker comes first."""
     root = location_of(path)
     try:
+        for name in MARKERS:
+            if _has_marker(root / name):
+                return root, True
         if not root.exists():
-            return root
+            return root, False
         if not root.is_dir():
             raise HistoryError(f"{root}: is a file; a history is a folder of its own")
-        if not is_marked(root):
-            ours = (f".{MARKER}", LOCAL)
-            others = [one for one in root.iterdir() if not one.name.startswith(ours)]
-            if others and not is_marked(root):  # nobody has made it a history meanwhile
-                raise HistoryError(
-                    f"{root}: is not a history (it has other files and no {MARKER}); name a new "
-                    "or empty folder"
-                )
-            return root
-        _check_format(root)
+        ours = (f".{MARKER}", LOCAL)
+        others = [one for one in root.iterdir() if not one.name.startswith(ours)]
+        is_history = bool(others) and is_marked(root)  # somebody has made it one meanwhile
+        if others and not is_history:
+            raise HistoryError(
+                f"{root}: is not a history (it has other files and no {MARKER}); name a new "
+                "or empty folder"
+            )
     except PermissionError as error:
         raise HistoryError(f"{root}: {error.strerror}") from error
-    return root
+    return root, is_history
 
 
-def _check_format(root: Location) -> None:
-    marker = marker_of(root)
+def _has_marker(marker: Location) -> bool:
+    """Whether it is there; raises HistoryError for one of another format."""
+    if not marker.exists():
+        return False
     stat = marker.stat()
     try:
         found = _format(marker, stat.st_ino, stat.st_mtime_ns, stat.st_size)
@@ -109,9 +117,10 @@ def _check_format(root: Location) -> None:
         raise HistoryError(f"{marker}: not readable as a history's marker") from error
     if found != FORMAT:
         raise HistoryError(
-            f"{root}: history format {found!r}, this version reads {FORMAT}; use the version "
-            "that wrote it, or run the input again into a new folder"
+            f"{marker.parent}: history format {found!r}, this version reads {FORMAT}; use the "
+            "version that wrote it, or run the input again into a new folder"
         )
+    return True
 
 
 @lru_cache(64)

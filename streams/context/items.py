@@ -127,10 +127,11 @@ class _Told:
 
     def __init__(self, states: list[Held], bare: "_Bare") -> None:
         self._bare = bare
-        self._by_event: dict[str, list[tuple[int, str, Json]]] = defaultdict(list)
+        self._by_event: dict[str, list[tuple[int, str, str | None]]] = defaultdict(list)
         for state in states:
+            told = len(state.text), bare[state.text], state.payload.get("polarity")
             for event in state.evidence:
-                self._by_event[event].append((len(state.text), state.text, state.payload))
+                self._by_event[event].append(told)
 
     def fuller(
         self,
@@ -143,13 +144,10 @@ class _Told:
         too."""
         if not value:
             return False
+        bare = self._bare[value]
         for event in evidence:
-            for size, text, payload in self._by_event.get(event, ()):
-                if (
-                    size > length
-                    and polarity in (None, payload.get("polarity"))
-                    and self._bare[value] in self._bare[text]
-                ):
+            for size, text, felt in self._by_event.get(event, ()):
+                if size > length and bare in text and (polarity is None or polarity == felt):
                     return True
         return False
 
@@ -246,7 +244,8 @@ class _Bare(dict[str, str]):
     def __missing__(self, text: str) -> str:
         plain = text.isascii()
         folded, marks = (text.lower(), _ASCII_MARKS) if plain else (_folded(text), _MARKS)
-        made = self[text] = " ".join([word.strip(marks) or word for word in folded.split()])
+        words = [one if one.isalnum() else one.strip(marks) or one for one in folded.split()]
+        made = self[text] = " ".join(words)
         return made
 
 
