@@ -171,12 +171,19 @@ def _choice(given: str) -> None:
         raise ValueError("neither text nor json")
 
 
+def _tokenizer(given: str) -> None:
+    from streams.context.tokenizer import named
+
+    named(given)
+
+
 CHECKS: dict[str, Callable[[str], object]] = {
     "log_format": _choice,
     "traces": lambda given: click.BOOL.convert(given, None, None),
     "metrics_port": Address.parse,
     "metrics_guarded": lambda given: click.BOOL.convert(given, None, None),
     "umask": umask_of,
+    "tokenizer": _tokenizer,
 }
 """Of the settings without a family that are read by options."""
 

@@ -50,6 +50,7 @@ def context(
     from streams import reading
     from streams.context import SECTIONS, Question
     from streams.context.gather import context as gather
+    from streams.context.tokenizer import tokenizer
 
     question = Question(
         user_id=user_id,
@@ -60,6 +61,7 @@ def context(
         known_at=reading.parse_moment(known_at),
         sections=tuple(sections.split(",")) if sections else SECTIONS,
         format=format,
+        count=tokenizer(),
     )
     found = gather(history, tenant, question)
     if as_json:

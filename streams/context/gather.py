@@ -73,7 +73,7 @@ def made(
     known = (turn for turn in turns if turn.recorded_at <= known_at)
     found = [one for one in items(user, session, known) if one.section in question.sections]
     recalls = asks_session(question) or recalling(question) is not None
-    return pack(found, question.max_tokens, question.format, recalls=recalls)
+    return pack(found, question.max_tokens, question.format, recalls=recalls, count=question.count)
 
 
 def user_then(root: Location, tenant: str, question: Question) -> Json | None:

@@ -3,6 +3,7 @@
 import msgspec
 
 from schemas.context import SECTIONS
+from streams.context.tokens import Count, estimated
 from streams.errors import UsageError
 
 FORMATS = ("markdown", "text", "json")
@@ -17,7 +18,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     `text` is what the user asks now: turns about it are recalled. `session_id` is the session that
     goes on. `at` is the time that memory is true at, `known_at` the time it was known at; None: all
-    that is known.
+    that is known. `count` counts a text's tokens.
     """
 
     user_id: str
@@ -28,6 +29,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     known_at: int | None = None
     sections: tuple[str, ...] = SECTIONS
     format: str = "markdown"
+    count: Count = estimated
 
 
 def checked(question: Question) -> Question:

@@ -144,6 +144,23 @@ def test_run_counts(tmp_path: Path) -> None:
     assert (counts["read"], counts["applied"], counts["sessions"], counts["users"]) == (1, 1, 1, 1)
 
 
+def test_a_pack_is_counted_with_the_platforms_own_tokenizer(history: Path, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("def count(text):\n    return len(text.split())\n", "utf-8")
+    env = environment(PYTHONPATH=str(tmp_path), TURNFOLD_TOKENIZER="own:count")
+    asked = ("context", "emma", "--history", str(history), "--max-tokens", "60", "--json")
+    found = turnfold(*asked, env=env).json()
+    assert len(found["text"].split()) == found["tokens"] <= 60
+    assert found["text"] != turnfold(*asked).json()["text"]
+
+
+@pytest.mark.parametrize("command", ["context emma", "serve --port 0"])
+def test_a_tokenizer_that_is_none_is_refused_at_the_start(history: Path, command: str) -> None:
+    env = environment(TURNFOLD_TOKENIZER="own.nix:count")
+    done = turnfold(*command.split(), "--history", history, env=env)
+    assert (done.code, done.out) == (3, "")
+    assert done.err.startswith("turnfold: TURNFOLD_TOKENIZER: expected MODULE:NAME: No module")
+
+
 def test_session_is_the_document_with_its_context(history: Path) -> None:
     document = answer("session", "emma-move", "--history", history)
     context = document.pop("context")

@@ -13,6 +13,7 @@ from streams.context import Item, items, pack
 from streams.context.items import LASTING, Held
 from streams.context.pack import SHARE
 from streams.context.render import HEADINGS, NOTICE, heading, line
+from streams.context.tokenizer import named
 from streams.context.tokens import estimated
 from streams.search import Turn
 
@@ -186,6 +187,17 @@ def test_a_tokenizer_can_be_put_in() -> None:
     words = pack(items(user), 60, count=lambda text: len(text.split()))
     assert len(words.text.split()) == words.tokens <= 60
     assert len(words.items) < 50
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["nix:count", "builtins:nix", "json:dumps", "os:getpid", "json:__version__", "builtins:float"],
+)
+def test_what_cannot_count_tokens_is_refused(name: str) -> None:
+    with pytest.raises(
+        ValueError, match=r"MODULE:NAME|number of tokens|cannot count a text|callable"
+    ):
+        named(name)
 
 
 def test_a_rule_and_a_model_that_made_one_sentence_into_two_states_are_shown_once() -> None:

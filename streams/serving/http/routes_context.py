@@ -12,6 +12,7 @@ from schemas.faults import list_of, one_of
 from streams.context import FORMATS, SECTIONS, Question, gather
 from streams.context.question import MAX_TOKENS, MOST
 from streams.context.session import session_of
+from streams.context.tokenizer import tokenizer
 from streams.errors import UsageError
 from streams.observing import memory_spans
 from streams.search import Turn
@@ -72,6 +73,7 @@ async def context(
         known_at=known_at,
         sections=tuple(dict.fromkeys(sections.split(","))) if sections else SECTIONS,
         format=format,
+        count=tokenizer(),
     )
     past = as_of is not None or known_at is not None
     user, session = await (_then if past else now)(here, tenant, question)

@@ -18,6 +18,7 @@ from sinks.root import check_root, is_marked, is_shared
 from streams import event_loop, gc_policy
 from streams.apps.metric_samples import of_model
 from streams.apps.metrics import asked
+from streams.context.tokenizer import tokenizer
 from streams.errors import ConfigurationError, TurnfoldError, UsageError
 from streams.extractors.naming import MODEL
 from streams.files.extractor_choice import asks_model
@@ -58,6 +59,7 @@ def serve(
     Raises ConfigurationError, UsageError, Unreachable; TurnfoldError where the memory cannot go
     on, so that the supervisor starts another.
     """
+    tokenizer()  # a wrong one is told now
     backend = backend_of(settings, history, bootstrap)
     keys = Keys(settings.keys) if settings.keys else None
     raise_file_limit()

@@ -10,6 +10,7 @@ from sinks.locations import Location
 from streams.chronicle import user as chronicle
 from streams.context import gather
 from streams.context.question import MAX_TOKENS, Question
+from streams.context.tokenizer import tokenizer
 from streams.serving.http import routes_context
 from streams.serving.http.route import AsOf, KnownAt, UserInPath, serving, tenant_of
 from streams.serving.http.routes_context import Budget, CurrentSession, QuestionText
@@ -31,7 +32,7 @@ async def person(
     at = time.time_ns() // 1000 if as_of is None else as_of
     question = Question(
         user_id=user_id, at=at, text=q, session_id=session_id, max_tokens=max_tokens,
-        known_at=known_at,
+        known_at=known_at, count=tokenizer(),
     )  # fmt: skip
     is_now = as_of is None and known_at is None
 
