@@ -1,17 +1,19 @@
 """Text as the terms that the index holds: English stems, numbers and dates in one form, pairs of
 Chinese, Japanese and Korean characters.
 
-The stemmer is Porter's, as SQLite's FTS5 has it. Words between which there are no spaces are found
-by pairs of characters: FTS5's own trigrams miss words of two.
+The stemmer is Porter's, as SQLite's FTS5 has it; `forms` lists what it does not bring together.
+Words between which there are no spaces are found by pairs of characters: FTS5's own trigrams miss
+words of two.
 """
 
 import re
 import sqlite3
 import threading
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
+from streams.search.forms import SAME
 from streams.search.words import MONTHS, NUMBERS
 
 CJK = "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
@@ -158,7 +160,16 @@ class _Porter:
 _porter = _Porter()
 
 
+@cache
+def _same() -> dict[str, str]:
+    """A stem -> that of the word which it is a form of."""
+    return {_porter(form): _porter(word) for form, word in SAME.items()}
+
+
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """The stem of an English word in lower case; any other word as it is."""
-    return _porter(word) if word.isascii() and word.isalpha() else word
+    """The stem of an English word in lower case, one for all its forms; any other word as it is."""
+    if not (word.isascii() and word.isalpha()):
+        return word
+    found = _porter(word)
+    return _same().get(found, found)

@@ -96,7 +96,7 @@ def test_a_hit_shows_the_date_that_it_names_first_in_the_period(history: Path) -
 def test_the_words_of_a_date_find_what_names_it_in_other_words(history: Path) -> None:
     assert set(ids(history, "in May 2023")[:2]) == {"fox", "hen"}
     assert ids(history, "2019") == ["hen"]
-    assert ids(history, "What was seen in August?")[0] == "trip"
+    assert ids(history, "What is planned for August?")[0] == "trip"
 
 
 def test_a_changed_state_is_found_under_its_new_date_alone(tmp_path: Path) -> None:
