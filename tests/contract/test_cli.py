@@ -14,7 +14,6 @@ from schemas.rows import TABLES
 from schemas.session import SessionContext, SessionDocument
 from schemas.task import TaskDocument
 from sinks.digest import digest
-from streams.sample import CONVERSATIONS
 from tests.command import COUNTS, PROGRAM, answer, environment, folded, ndjson, turn, turnfold
 
 COMMANDS = (
@@ -28,21 +27,6 @@ COMMANDS = (
 )  # fmt: skip
 GROUPS = ((), ("dlq",), ("broker",), ("generations",), ("config",))
 HELP_SECONDS = 0.7
-
-
-@pytest.fixture(scope="module")
-def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample's history; nobody writes into it."""
-    root = tmp_path_factory.mktemp("cli") / "history"
-    folded(str(CONVERSATIONS), history=root)
-    return root
-
-
-@pytest.fixture
-def empty(tmp_path: Path) -> Path:
-    """A history without a row."""
-    folded(ndjson(tmp_path / "none.ndjson", []), history=tmp_path / "empty")
-    return tmp_path / "empty"
 
 
 # --- help -------------------------------------------------------------------------------------
@@ -90,10 +74,8 @@ HEAVY = {"pyarrow", "duckdb", "deltalake", "pydantic", "rocksdict", "rich", "typ
 
 
 @pytest.mark.parametrize("command", ["session yui-days", "why emma-home", "state --user emma"])
-def test_a_question_loads_nothing_that_its_answer_does_not_need(
-    history: Path, command: str
-) -> None:
-    loaded = loaded_by(*command.split(), "--history", str(history), "--json")
+def test_a_question_loads_nothing_that_its_answer_does_not_need(sample: Path, command: str) -> None:
+    loaded = loaded_by(*command.split(), "--history", str(sample), "--json")
     assert "_duckdb" in loaded
     assert not loaded & HEAVY
 
@@ -144,55 +126,55 @@ def test_run_counts(tmp_path: Path) -> None:
     assert (counts["read"], counts["applied"], counts["sessions"], counts["users"]) == (1, 1, 1, 1)
 
 
-def test_a_pack_is_counted_with_the_platforms_own_tokenizer(history: Path, tmp_path: Path) -> None:
+def test_a_pack_is_counted_with_the_platforms_own_tokenizer(sample: Path, tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text("def count(text):\n    return len(text.split())\n", "utf-8")
     env = environment(PYTHONPATH=str(tmp_path), TURNFOLD_TOKENIZER="own:count")
-    asked = ("context", "emma", "--history", str(history), "--max-tokens", "60", "--json")
+    asked = ("context", "emma", "--history", str(sample), "--max-tokens", "60", "--json")
     found = turnfold(*asked, env=env).json()
     assert len(found["text"].split()) == found["tokens"] <= 60
     assert found["text"] != turnfold(*asked).json()["text"]
 
 
 @pytest.mark.parametrize("command", ["context emma", "serve --port 0"])
-def test_a_tokenizer_that_is_none_is_refused_at_the_start(history: Path, command: str) -> None:
+def test_a_tokenizer_that_is_none_is_refused_at_the_start(sample: Path, command: str) -> None:
     env = environment(TURNFOLD_TOKENIZER="own.nix:count")
-    done = turnfold(*command.split(), "--history", history, env=env)
+    done = turnfold(*command.split(), "--history", sample, env=env)
     assert (done.code, done.out) == (3, "")
     assert done.err.startswith("turnfold: TURNFOLD_TOKENIZER: expected MODULE:NAME: No module")
 
 
-def test_session_is_the_document_with_its_context(history: Path) -> None:
-    document = answer("session", "emma-move", "--history", history)
+def test_session_is_the_document_with_its_context(sample: Path) -> None:
+    document = answer("session", "emma-move", "--history", sample)
     context = document.pop("context")
     assert SessionDocument.model_validate_json(json.dumps(document)).session_id == "emma-move"
     assert SessionContext.model_validate_json(json.dumps(context)).session_id == "emma-move"
     assert (document["status"], document["closed_reason"]) == ("closed", "closed by the turn")
 
 
-def test_a_session_expires_by_the_time_that_is_asked_about(history: Path) -> None:
-    args = ("session", "yui-days", "--history", history)
+def test_a_session_expires_by_the_time_that_is_asked_about(sample: Path) -> None:
+    args = ("session", "yui-days", "--history", sample)
     now, then = answer(*args), answer(*args, "--as-of", "2026-03-09T13:00:00Z")
     assert (now["status"], now["closed_reason"]) == ("closed", "expired")
     assert (then["status"], then["closed_reason"]) == ("active", None)
 
 
-def test_session_as_of_a_time_shows_what_was_known_then(history: Path) -> None:
-    then = answer("session", "emma-move", "--history", history, "--as-of", "2026-03-02T09:10:00Z")
+def test_session_as_of_a_time_shows_what_was_known_then(sample: Path) -> None:
+    then = answer("session", "emma-move", "--history", sample, "--as-of", "2026-03-02T09:10:00Z")
     assert then["status"] == "active" and then["conversation_count"] == 2
     assert [one["user_input"][:8] for one in then["conversations"]] == ["Morning!", "Find me "]
 
 
-def test_task_is_the_document(history: Path) -> None:
-    document = answer("task", "emma-move-task-1", "--history", history)
+def test_task_is_the_document(sample: Path) -> None:
+    document = answer("task", "emma-move-task-1", "--history", sample)
     assert TaskDocument.model_validate_json(json.dumps(document)).global_.status == "completed"
 
 
-def test_user_has_profile_states_preferences_and_mood(history: Path) -> None:
-    found = answer("user", "lin", "--history", history)
+def test_user_has_profile_states_preferences_and_mood(sample: Path) -> None:
+    found = answer("user", "lin", "--history", sample)
     assert set(found) == {"user_id", "profile", "states", "preferences", "mood"}
     profile = UserLearningProfile.model_validate_json(json.dumps(found["profile"]))
     assert profile.mastery["微积分-极限"] == "strong"
-    assert answer("user", "yui", "--history", history)["mood"]["vad"].keys() == {"v", "a", "d"}
+    assert answer("user", "yui", "--history", sample)["mood"]["vad"].keys() == {"v", "a", "d"}
 
 
 STATE = {
@@ -201,10 +183,10 @@ STATE = {
 }  # fmt: skip
 
 
-def test_state_has_its_columns_and_two_clocks(history: Path) -> None:
-    found = answer("state", "--user", "emma", "--history", history)
+def test_state_has_its_columns_and_two_clocks(sample: Path) -> None:
+    found = answer("state", "--user", "emma", "--history", sample)
     assert found and all(set(one) == STATE for one in found)
-    args = ("state", "--user", "emma", "--history", history, "--as-of", "2026-03-20")
+    args = ("state", "--user", "emma", "--history", sample, "--as-of", "2026-03-20")
     learnt = {
         known: next(
             one["payload"]["date"]
@@ -216,8 +198,8 @@ def test_state_has_its_columns_and_two_clocks(history: Path) -> None:
     assert learnt == {"2026-03-05": "03-12", "2026-03-20": "03-14"}
 
 
-def test_why_has_before_after_reason_and_evidence(history: Path) -> None:
-    found = answer("why", "emma-nora-birthday", "--history", history)
+def test_why_has_before_after_reason_and_evidence(sample: Path) -> None:
+    found = answer("why", "emma-nora-birthday", "--history", sample)
     first, second = ([row for row in found if row["op"] == op] for op in ("insert", "update"))
     assert len(first) + len(second) == len(found)
     assert first[0]["before"] is None
@@ -227,31 +209,31 @@ def test_why_has_before_after_reason_and_evidence(history: Path) -> None:
     assert all(row["occurred_at"].endswith("Z") for row in found)
 
 
-def test_timeline_is_in_order(history: Path) -> None:
-    found = answer("timeline", "emma", "--history", history)
+def test_timeline_is_in_order(sample: Path) -> None:
+    found = answer("timeline", "emma", "--history", sample)
     times = [one["occurred_at"] for one in found]
     assert times == sorted(times) and len(found) > 5
     assert {one["user_id"] for one in found} == {"emma"}
-    session = answer("timeline", "emma-move", "--history", history)
+    session = answer("timeline", "emma-move", "--history", sample)
     assert {one["session_id"] for one in session} == {"emma-move"}
 
 
-def test_digest_has_memory_log_and_tables(history: Path) -> None:
-    found = answer("digest", "--history", history)
+def test_digest_has_memory_log_and_tables(sample: Path) -> None:
+    found = answer("digest", "--history", sample)
     assert set(found) == {"memory", "log", "tables"}
     assert set(TABLES) <= set(found["tables"])
     hashes = [found["memory"], found["log"], *found["tables"].values()]
     assert all(len(one) == 64 and int(one, 16) >= 0 for one in hashes)
 
 
-def test_dlq_lists_and_shows(history: Path) -> None:
-    (listed,) = answer("dlq", "list", "--history", history)
+def test_dlq_lists_and_shows(sample: Path) -> None:
+    (listed,) = answer("dlq", "list", "--history", sample)
     assert {"id", "reason", "detail", "key", "bytes"} <= set(listed)
-    assert answer("dlq", "list", "--history", history, "--reason", "bad_row") == []
-    shown = answer("dlq", "show", listed["id"], "--history", history)
+    assert answer("dlq", "list", "--history", sample, "--reason", "bad_row") == []
+    shown = answer("dlq", "show", listed["id"], "--history", sample)
     assert {"reason", "detail", "payload", "src_topic", "src_offset"} <= set(shown)
     assert len(shown["payload"].encode()) == listed["bytes"]
-    assert turnfold("dlq", "show", "x:1", "--history", history).code == 4
+    assert turnfold("dlq", "show", "x:1", "--history", sample).code == 4
 
 
 def test_topology_and_schema_are_json() -> None:
@@ -262,9 +244,9 @@ def test_topology_and_schema_are_json() -> None:
 
 
 @pytest.mark.long
-def test_compact_keeps_memory_and_log(history: Path, tmp_path: Path) -> None:
+def test_compact_keeps_memory_and_log(sample: Path, tmp_path: Path) -> None:
     copy = tmp_path / "history"
-    shutil.copytree(history, copy)
+    shutil.copytree(sample, copy)
     for number in range(5):
         file = ndjson(tmp_path / f"{number}.ndjson", [turn(f"e{number}", session_id="emma-move")])
         folded(file, history=copy)
@@ -278,9 +260,9 @@ def test_compact_keeps_memory_and_log(history: Path, tmp_path: Path) -> None:
     assert again["applied"] == again["duplicate"] == 1
 
 
-def test_forget_asks_first(history: Path, tmp_path: Path) -> None:
+def test_forget_asks_first(sample: Path, tmp_path: Path) -> None:
     copy = tmp_path / "history"
-    shutil.copytree(history, copy)
+    shutil.copytree(sample, copy)
     before = digest(copy)
     refused = turnfold("forget", "lin", "--history", copy, input=b"n\n")
     assert refused.code == 1 and digest(copy) == before
@@ -295,18 +277,18 @@ def test_forget_asks_first(history: Path, tmp_path: Path) -> None:
     "command",
     ["session none", "task none", "user none", "why none", "timeline none", "dlq show none"],
 )
-def test_what_is_not_there_is_reported_in_one_line(history: Path, command: str) -> None:
-    done = turnfold(*command.split(), "--history", history)
+def test_what_is_not_there_is_reported_in_one_line(sample: Path, command: str) -> None:
+    done = turnfold(*command.split(), "--history", sample)
     assert done.code == 4 and done.out == "" and "none" in done.err
     assert done.err.startswith("turnfold: ") and done.err.count("\n") == 1
 
 
-def test_for_people_every_command_says_something(history: Path) -> None:
+def test_for_people_every_command_says_something(sample: Path) -> None:
     for command in (
         "session emma-move", "task emma-move-task-1", "user emma", "state", "why emma-home",
         "timeline emma", "digest", "dlq list", "topology",
     ):  # fmt: skip
-        named = [] if command == "topology" else ["--history", str(history)]
+        named = [] if command == "topology" else ["--history", str(sample)]
         done = turnfold(*command.split(), *named)
         assert done.code == 0 and len(done.out) > 40 and done.err == "", command
 
@@ -323,8 +305,8 @@ def test_for_people_every_command_says_something(history: Path) -> None:
         "state --history {} --as-of 2026-01-01T00:00:00",
     ],
 )  # fmt: skip
-def test_a_wrong_command_line_ends_with_2(history: Path, args: str) -> None:
-    done = turnfold(*args.format(history).split())
+def test_a_wrong_command_line_ends_with_2(sample: Path, args: str) -> None:
+    done = turnfold(*args.format(sample).split())
     assert done.code == 2 and done.err and done.out == ""
 
 
@@ -342,9 +324,9 @@ def test_a_wrong_command_line_ends_with_2(history: Path, args: str) -> None:
     ],
 )
 def test_what_cannot_be_meant_is_refused_in_words(
-    history: Path, command: tuple[str, ...], said: str
+    sample: Path, command: tuple[str, ...], said: str
 ) -> None:
-    done = turnfold(*command, env=environment(TURNFOLD_HISTORY=str(history)))
+    done = turnfold(*command, env=environment(TURNFOLD_HISTORY=str(sample)))
     assert (done.code, done.out) == (2, "") and said in done.err
 
 
@@ -387,20 +369,20 @@ def test_a_tenant_sees_its_own_rows(tmp_path: Path) -> None:
 # --- terminals and pipes ----------------------------------------------------------------------
 
 
-def test_no_colour_where_none_is_wanted(history: Path) -> None:
+def test_no_colour_where_none_is_wanted(sample: Path) -> None:
     for env in (environment(NO_COLOR="1", TERM="xterm-256color"), environment()):
-        done = turnfold("sql", "SELECT 1 AS one", "--history", history, env=env)
+        done = turnfold("sql", "SELECT 1 AS one", "--history", sample, env=env)
         assert "\x1b" not in done.out + done.err
         done = turnfold("--help", env=env)
         assert "\x1b" not in done.out + done.err
 
 
-def test_a_reader_that_leaves_is_no_fault(history: Path) -> None:
+def test_a_reader_that_leaves_is_no_fault(sample: Path) -> None:
     many = "SELECT range AS n, repeat('x', 100) AS text FROM range(50000)"
     for format in ("json", "csv", "table"):
         reading, writing = os.pipe()
         process = subprocess.Popen(
-            [PROGRAM, "sql", many, "--history", str(history), "--format", format],
+            [PROGRAM, "sql", many, "--history", str(sample), "--format", format],
             stdout=writing,
             stderr=subprocess.PIPE,
             env=environment(),

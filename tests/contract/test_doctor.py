@@ -12,26 +12,16 @@ from rocksdict import Options, Rdict
 from streams.doctor import places
 from streams.files.store import VALUES
 from streams.pipeline.row_formats import OLDEST, ROW_FORMAT
-from streams.sample import CONVERSATIONS
 from streams.search import store as search_store
-from tests.command import environment, folded, snapshot, turnfold
+from tests.command import environment, snapshot, turnfold
 from tests.contract.doctor import SECRET, doctor, found, obeying, whole
 from tests.fault.disk import can_mount
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A history with an index of search; nobody writes into it."""
-    root = tmp_path_factory.mktemp("doctor") / "history"
-    folded(str(CONVERSATIONS), history=root)
-    assert turnfold("search", "move", "--history", root).code == 0
-    return root
-
-
 @pytest.fixture
-def history(built: Path, tmp_path: Path) -> Path:
+def history(searched: Path, tmp_path: Path) -> Path:
     """A copy of it."""
-    return Path(shutil.copytree(built, tmp_path / "history"))
+    return Path(shutil.copytree(searched, tmp_path / "history"))
 
 
 def test_all_is_well_with_a_history_and_nothing_is_changed(history: Path, tmp_path: Path) -> None:

@@ -14,24 +14,14 @@ from streams.doctor.tables import rows
 from streams.kafka.transport.disk_rows import DiskRows
 from streams.kafka.transport.marker import Marker, Standing
 from streams.pipeline.row_formats import ROW_FORMAT
-from streams.sample import CONVERSATIONS
-from tests.command import folded, turnfold
+from tests.command import turnfold
 from tests.contract.doctor import found, obeying
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A history with an index of search; nobody writes into it."""
-    root = tmp_path_factory.mktemp("doctor") / "history"
-    folded(str(CONVERSATIONS), history=root)
-    assert turnfold("search", "move", "--history", root).code == 0
-    return root
-
-
 @pytest.fixture
-def history(built: Path, tmp_path: Path) -> Path:
+def history(searched: Path, tmp_path: Path) -> Path:
     """A copy of it."""
-    return Path(shutil.copytree(built, tmp_path / "history"))
+    return Path(shutil.copytree(searched, tmp_path / "history"))
 
 
 def lost(file: Path) -> None:

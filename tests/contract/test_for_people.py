@@ -10,20 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from streams.sample import CONVERSATIONS
 from tests.command import PROGRAM, environment, folded, ndjson, turn, turnfold
 
 EVERYTHING = (
     "SELECT * FROM event_current WHERE agent_answer NOT LIKE '%\n%' ORDER BY event_id LIMIT 3"
 )
-
-
-@pytest.fixture(scope="module")
-def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample's history; nobody writes into it."""
-    root = tmp_path_factory.mktemp("people") / "history"
-    folded(str(CONVERSATIONS), history=root)
-    return root
 
 
 def on_a_terminal(*args: str | Path, columns: int) -> str:
@@ -46,33 +37,33 @@ def on_a_terminal(*args: str | Path, columns: int) -> str:
     return shown.decode().replace("\r\n", "\n")
 
 
-def test_a_table_in_a_pipe_has_a_line_a_row(history: Path) -> None:
-    done = turnfold("sql", EVERYTHING, "--history", history, env=environment(COLUMNS="80"))
+def test_a_table_in_a_pipe_has_a_line_a_row(sample: Path) -> None:
+    done = turnfold("sql", EVERYTHING, "--history", sample, env=environment(COLUMNS="80"))
     lines = [line for line in done.out.splitlines() if line.strip()]
-    columns = turnfold("sql", EVERYTHING, "--history", history, "--format", "csv").out
+    columns = turnfold("sql", EVERYTHING, "--history", sample, "--format", "csv").out
     assert lines[0].split() == columns.splitlines()[0].split(",")
-    rows = turnfold("sql", EVERYTHING, "--history", history, "--json").json()
+    rows = turnfold("sql", EVERYTHING, "--history", sample, "--json").json()
     assert [line.split()[0] for line in lines[2:]] == [row["event_id"] for row in rows]
 
 
-def test_a_table_too_wide_for_a_terminal_has_a_line_a_value(history: Path) -> None:
-    shown = on_a_terminal("sql", EVERYTHING, "--history", history, columns=80)
+def test_a_table_too_wide_for_a_terminal_has_a_line_a_value(sample: Path) -> None:
+    shown = on_a_terminal("sql", EVERYTHING, "--history", sample, columns=80)
     names = [line.split()[0] for line in shown.split("\n\n")[0].splitlines() if line[0] != " "]
-    header = turnfold("sql", EVERYTHING, "--history", history, "--format", "csv").out
+    header = turnfold("sql", EVERYTHING, "--history", sample, "--format", "csv").out
     assert names == header.splitlines()[0].split(",")
     assert shown.count("event_id ") == 3
 
 
-def test_a_table_that_fits_a_terminal_stays_a_table(history: Path) -> None:
+def test_a_table_that_fits_a_terminal_stays_a_table(sample: Path) -> None:
     asked = "SELECT topic, count(*) AS n FROM events GROUP BY ALL ORDER BY n DESC"
-    shown = on_a_terminal("sql", asked, "--history", history, columns=80)
+    shown = on_a_terminal("sql", asked, "--history", sample, columns=80)
     first, _, *rest = [line for line in shown.splitlines() if line.strip()]
     assert first.split() == ["topic", "n"] and all(len(line) <= 80 for line in rest)
 
 
-def test_numbers_are_whole(history: Path) -> None:
+def test_numbers_are_whole(sample: Path) -> None:
     asked = "SELECT 12345.678::DOUBLE, 1795312906.25::DOUBLE, 0.5::DOUBLE"
-    shown = turnfold("sql", asked, "--history", history).out.split()
+    shown = turnfold("sql", asked, "--history", sample).out.split()
     assert shown[-3:] == ["12345.7", "1795312906.25", "0.5"]
 
 
@@ -111,8 +102,8 @@ def test_a_file_that_was_read_before_is_reported_as_such(tmp_path: Path) -> None
         ("search zzzz", "nothing in this history is about that"),
     ],
 )
-def test_nothing_is_said_to_be_nothing(history: Path, command: str, said: str) -> None:
-    done = turnfold(*command.split(), "--history", history)
+def test_nothing_is_said_to_be_nothing(sample: Path, command: str, said: str) -> None:
+    done = turnfold(*command.split(), "--history", sample)
     assert done.code == 0 and said in done.out + done.err
 
 
@@ -121,12 +112,12 @@ def test_the_help_says_all_of_what_a_command_does() -> None:
     assert usage.endswith("[ARGS]...") and "..." not in about
 
 
-def test_a_preference_shows_what_why_asks_for(history: Path) -> None:
+def test_a_preference_shows_what_why_asks_for(sample: Path) -> None:
     """`user` prints the id, and `why` what has changed: the subject stays the same."""
-    shown = turnfold("user", "emma", "--history", history).out
+    shown = turnfold("user", "emma", "--history", sample).out
     (line,) = [one for one in shown.splitlines() if "bullet points" in one]
     assert line.startswith("  like (confirmed, style): short answers in bullet points  [")
-    why = turnfold("why", line.split("[")[1].rstrip("]"), "--history", history).out.splitlines()
+    why = turnfold("why", line.split("[")[1].rstrip("]"), "--history", sample).out.splitlines()
     assert [one.strip() for one in why if "before:" in one or "after:" in one] == [
         "before: nothing",
         "after:  like (candidate): short answers in bullet points",
@@ -135,16 +126,16 @@ def test_a_preference_shows_what_why_asks_for(history: Path) -> None:
     ]
 
 
-def test_a_wrong_query_is_shown_as_it_was_asked(history: Path) -> None:
+def test_a_wrong_query_is_shown_as_it_was_asked(sample: Path) -> None:
     asked = "SELECT foo FROM event_current"
-    done = turnfold("sql", asked, "--history", history)
+    done = turnfold("sql", asked, "--history", sample)
     *_, line, caret = done.err.rstrip("\n").split("\n")
     assert line == f"LINE 1: {asked}" and caret.index("^") == line.index("foo")
 
 
-def test_a_decimal_is_a_number(history: Path) -> None:
+def test_a_decimal_is_a_number(sample: Path) -> None:
     sql = "SELECT 1.5 AS one, 12345678901234567890.123 AS many"
-    out = turnfold("sql", sql, "--history", history, "--json").out
+    out = turnfold("sql", sql, "--history", sample, "--json").out
     assert '"one": 1.5,' in out and '"many": 12345678901234567890.123' in out
 
 
@@ -153,9 +144,9 @@ def test_a_decimal_is_a_number(history: Path) -> None:
     [("> /dev/full", "No space left on device"), (">&-", "Bad file descriptor")],
 )
 def test_a_stdout_that_takes_nothing_is_reported_in_one_line(
-    history: Path, redirection: str, why: str
+    sample: Path, redirection: str, why: str
 ) -> None:
-    command = f"exec {PROGRAM} sql 'SELECT 1' --history {history} {redirection}"
+    command = f"exec {PROGRAM} sql 'SELECT 1' --history {sample} {redirection}"
     done = subprocess.run(command, shell=True, capture_output=True, env=environment(), check=False)
     assert (done.returncode, done.stderr.decode()) == (1, f"turnfold: stdout: {why}\n")
 

@@ -17,19 +17,10 @@ from tests.property.world import recursion
 pytestmark = pytest.mark.long
 
 
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample's history with a generation `again`; nobody writes into it."""
-    root = tmp_path_factory.mktemp("generations") / "history"
-    folded(str(CONVERSATIONS), history=root)
-    answer("backfill", "--history", root, "--generation", "again")
-    return root
-
-
 @pytest.fixture
-def history(sample: Path, tmp_path: Path) -> Path:
+def history(again: Path, tmp_path: Path) -> Path:
     """A copy of it to write into."""
-    return Path(shutil.copytree(sample, tmp_path / "history"))
+    return Path(shutil.copytree(again, tmp_path / "history"))
 
 
 def digest(history: Path, generation: str | None = None) -> Any:
@@ -50,9 +41,9 @@ def plan(plan_id: str, body: str, *, extractor: str = "llm", state: str = "home"
 # --- what is answered -------------------------------------------------------------------------
 
 
-def test_a_backfill_without_changes_is_the_live_memory(sample: Path) -> None:
-    assert digest(sample, "again") == digest(sample, "root") == digest(sample)
-    found = answer("diff", "live", "again", "--history", sample)
+def test_a_backfill_without_changes_is_the_live_memory(again: Path) -> None:
+    assert digest(again, "again") == digest(again, "root") == digest(again)
+    found = answer("diff", "live", "again", "--history", again)
     assert found["samples"] == []
     assert sum(kind["same"] for kind in found["kinds"]) > 80
     assert not any(kind[one] for kind in found["kinds"] for one in ("added", "gone", "changed"))
@@ -250,8 +241,8 @@ def test_a_constant_is_set_for_folding_and_reading(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["max_intents", "max_intents=x", "nothing=1", "max_intents=0"])
-def test_a_constant_that_is_none_is_refused(sample: Path, change: str) -> None:
-    words = ("--history", sample, "--generation", "x", "--set", change)
+def test_a_constant_that_is_none_is_refused(again: Path, change: str) -> None:
+    words = ("--history", again, "--generation", "x", "--set", change)
     assert f"--set {change.partition('=')[0]}" in refused("backfill", *words, code=2)
 
 
@@ -262,10 +253,10 @@ def test_a_diff_can_fail_on_a_change(history: Path, tmp_path: Path) -> None:
     assert turnfold(*words).code == 4
 
 
-def test_a_diff_compares_folders(sample: Path, tmp_path: Path) -> None:
+def test_a_diff_compares_folders(again: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     folded(ndjson(tmp_path / "some.ndjson", [turn("e1")]), history=other)
-    found = answer("diff", sample, other)
+    found = answer("diff", again, other)
     sessions = next(kind for kind in found["kinds"] if kind["kind"] == "session")
     assert (sessions["added"], sessions["gone"], sessions["same"]) == (1, 7, 0)
 
@@ -340,17 +331,13 @@ def test_an_alias_never_becomes_the_pointer(history: Path) -> None:
     assert digest(history) == digest(history, "root")
 
 
-def test_generations_are_listed_with_what_they_take(sample: Path) -> None:
-    root, again = answer("generations", "list", "--history", sample)
-    assert (root["name"], root["role"], again["name"], again["role"]) == (
-        "root",
-        "live",
-        "again",
-        "",
-    )
-    assert again["stage"] == "complete" and again["counts"]["read"] == 63
-    assert again["shared_bytes"] == root["shared_bytes"] > 0
-    assert turnfold("generations", "list", "--history", sample).code == 0
+def test_generations_are_listed_with_what_they_take(again: Path) -> None:
+    root, other = answer("generations", "list", "--history", again)
+    assert (root["name"], root["role"]) == ("root", "live")
+    assert (other["name"], other["role"]) == ("again", "")
+    assert other["stage"] == "complete" and other["counts"]["read"] == 63
+    assert other["shared_bytes"] == root["shared_bytes"] > 0
+    assert turnfold("generations", "list", "--history", again).code == 0
 
 
 def test_a_dropped_generation_is_gone(history: Path) -> None:

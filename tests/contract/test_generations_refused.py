@@ -6,25 +6,15 @@ from typing import Any
 
 import pytest
 
-from streams.sample import CONVERSATIONS
-from tests.command import Done, answer, folded, refused, snapshot, turnfold
+from tests.command import Done, answer, refused, snapshot, turnfold
 
 pytestmark = pytest.mark.long
 
 
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample's history with a generation `again`; nobody writes into it."""
-    root = tmp_path_factory.mktemp("generations") / "history"
-    folded(str(CONVERSATIONS), history=root)
-    answer("backfill", "--history", root, "--generation", "again")
-    return root
-
-
 @pytest.fixture
-def history(sample: Path, tmp_path: Path) -> Path:
+def history(again: Path, tmp_path: Path) -> Path:
     """A copy of it to write into."""
-    return Path(shutil.copytree(sample, tmp_path / "history"))
+    return Path(shutil.copytree(again, tmp_path / "history"))
 
 
 def digest(history: Path, generation: str | None = None) -> Any:
@@ -33,10 +23,10 @@ def digest(history: Path, generation: str | None = None) -> Any:
 
 
 @pytest.mark.parametrize("name", ["a/b", "..", "", "live", "root", "previous", "-x", "x" * 65])
-def test_a_name_that_is_none_is_refused(sample: Path, name: str) -> None:
-    before = snapshot(sample)
-    assert refused("backfill", "--history", sample, f"--generation={name}")
-    assert snapshot(sample) == before
+def test_a_name_that_is_none_is_refused(again: Path, name: str) -> None:
+    before = snapshot(again)
+    assert refused("backfill", "--history", again, f"--generation={name}")
+    assert snapshot(again) == before
 
 
 @pytest.mark.parametrize(
@@ -50,11 +40,11 @@ def test_a_name_that_is_none_is_refused(sample: Path, name: str) -> None:
         ("generations", "drop", "root"),
     ],
 )
-def test_what_is_not_there_is_refused(sample: Path, words: tuple[str, ...]) -> None:
-    before = snapshot(sample)
-    said = refused(*words, "--history", sample)
+def test_what_is_not_there_is_refused(again: Path, words: tuple[str, ...]) -> None:
+    before = snapshot(again)
+    said = refused(*words, "--history", again)
     assert "nobody" in said or "root" in said
-    assert snapshot(sample) == before
+    assert snapshot(again) == before
 
 
 def test_no_history_is_refused(tmp_path: Path) -> None:
@@ -69,13 +59,13 @@ def test_other_settings_are_refused(history: Path) -> None:
     assert 'extractor: now "none", before not given' in said
 
 
-def test_days_in_the_wrong_order_are_refused(sample: Path) -> None:
+def test_days_in_the_wrong_order_are_refused(again: Path) -> None:
     words = ("--generation", "x", "--from", "2026-02-01", "--to", "2026-01-01")
-    assert "is after" in refused("backfill", "--history", sample, *words, code=2)
+    assert "is after" in refused("backfill", "--history", again, *words, code=2)
 
 
-def test_a_date_that_is_none_is_refused(sample: Path) -> None:
-    done = turnfold("backfill", "--history", sample, "--generation", "x", "--from", "2026-02-30")
+def test_a_date_that_is_none_is_refused(again: Path) -> None:
+    done = turnfold("backfill", "--history", again, "--generation", "x", "--from", "2026-02-30")
     assert done.code == 2 and "2026-02-30" in done.err
 
 
@@ -137,7 +127,7 @@ def test_a_history_that_is_written_is_not_switched(history: Path) -> None:
         answer("backfill", "--history", history, "--generation", "again")
 
 
-def test_a_side_of_a_diff_that_is_none_is_refused(sample: Path, tmp_path: Path) -> None:
-    assert refused("diff", sample, tmp_path / "none", code=2)
+def test_a_side_of_a_diff_that_is_none_is_refused(again: Path, tmp_path: Path) -> None:
+    assert refused("diff", again, tmp_path / "none", code=2)
     done: Done = turnfold("diff", "live", "again")
     assert done.code == 2 and "--history" in done.err

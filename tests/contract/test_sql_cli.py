@@ -12,28 +12,12 @@ import pytest
 from schemas.rows import TABLES
 from sinks.history import QueryError, query
 from sinks.views import ALL_VIEWS, MACROS
-from streams.sample import CONVERSATIONS
-from tests.command import PROGRAM, answer, folded, ndjson, snapshot, turnfold
+from tests.command import PROGRAM, answer, snapshot, turnfold
 
 
-@pytest.fixture(scope="module")
-def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample's history; nobody writes into it."""
-    root = tmp_path_factory.mktemp("cli") / "history"
-    folded(str(CONVERSATIONS), history=root)
-    return root
-
-
-@pytest.fixture
-def empty(tmp_path: Path) -> Path:
-    """A history without a row."""
-    folded(ndjson(tmp_path / "none.ndjson", []), history=tmp_path / "empty")
-    return tmp_path / "empty"
-
-
-def test_catalog_is_opened_by_plain_duckdb(history: Path, tmp_path: Path) -> None:
+def test_catalog_is_opened_by_plain_duckdb(sample: Path, tmp_path: Path) -> None:
     file = tmp_path / "catalog.duckdb"
-    assert answer("catalog", file, "--history", history) == {"file": str(file)}
+    assert answer("catalog", file, "--history", sample) == {"file": str(file)}
     asked = (
         "import duckdb, sys; db = duckdb.connect(sys.argv[1], read_only=True); "
         "print(db.execute('SELECT count(*) FROM event_current').fetchone()[0], "
@@ -45,30 +29,30 @@ def test_catalog_is_opened_by_plain_duckdb(history: Path, tmp_path: Path) -> Non
     )
     events, reasons = map(int, done.stdout.split())
     assert events == len(
-        {row["event_id"] for row in sql_json(history, "SELECT event_id FROM events")}
+        {row["event_id"] for row in sql_json(sample, "SELECT event_id FROM events")}
     )
     assert reasons > 1
 
 
-def sql_json(history: Path, query: str) -> Any:
+def sql_json(sample: Path, query: str) -> Any:
     """The rows of `turnfold sql --format json`."""
-    done = turnfold("sql", query, "--history", history, "--format", "json")
+    done = turnfold("sql", query, "--history", sample, "--format", "json")
     assert done.code == 0, done.err
     return done.json()
 
 
-def test_sql_answers_in_three_formats(history: Path) -> None:
+def test_sql_answers_in_three_formats(sample: Path) -> None:
     query = (
         "SELECT user_id, count(*) AS n, min(occurred_at) AS first FROM events GROUP BY 1 ORDER BY 1"
     )
-    found = sql_json(history, query)
+    found = sql_json(sample, query)
     assert [row["user_id"] for row in found] == ["emma", "lin", "yui"]
     assert found[0]["first"] == "2026-03-02T08:55:00Z"
-    assert answer("sql", query, "--history", history) == found
-    given = turnfold("sql", query, "--history", history, "--format", "csv").out
+    assert answer("sql", query, "--history", sample) == found
+    given = turnfold("sql", query, "--history", sample, "--format", "csv").out
     as_text = [{name: str(value) for name, value in row.items()} for row in found]
     assert list(csv.DictReader(io.StringIO(given))) == as_text
-    table = turnfold("sql", query, "--history", history).out
+    table = turnfold("sql", query, "--history", sample).out
     assert all(row["user_id"] in table for row in found)
 
 
@@ -92,18 +76,18 @@ def secret(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_sql_only_reads_the_history(history: Path, secret: Path, text: str) -> None:
+def test_sql_only_reads_the_history(sample: Path, secret: Path, text: str) -> None:
     before = snapshot(secret)
     with pytest.raises(QueryError) as refused:
-        query(history, text.format(secret))
+        query(sample, text.format(secret))
     assert refused.value.exit_code == 2 and "hidden" not in str(refused.value)
     assert snapshot(secret) == before
 
 
 @pytest.mark.parametrize("text", REFUSED[:3])
-def test_the_sql_command_refuses_with_2(history: Path, secret: Path, text: str) -> None:
+def test_the_sql_command_refuses_with_2(sample: Path, secret: Path, text: str) -> None:
     before = snapshot(secret)
-    done = turnfold("sql", text.format(secret), "--history", history)
+    done = turnfold("sql", text.format(secret), "--history", sample)
     assert done.code == 2 and done.out == "" and done.err.startswith("turnfold: ")
     assert snapshot(secret) == before
 
@@ -120,8 +104,8 @@ def test_the_views_are_there_when_the_history_is_empty(empty: Path) -> None:
     assert sql_json(empty, counted) == [{"n": 0}] * len(names)
 
 
-def test_duckdb_reads_the_files_without_us(history: Path) -> None:
-    files = [str(path) for path in (history / "events").rglob("*.parquet")]
+def test_duckdb_reads_the_files_without_us(sample: Path) -> None:
+    files = [str(path) for path in (sample / "events").rglob("*.parquet")]
     with duckdb.connect() as db:
         count = db.execute("SELECT count(*) FROM read_parquet(?)", [files]).fetchone()
-    assert count is not None and count[0] == len(sql_json(history, "SELECT event_id FROM events"))
+    assert count is not None and count[0] == len(sql_json(sample, "SELECT event_id FROM events"))
