@@ -96,9 +96,9 @@ _CONTRAST = re.compile(r"[A-Z\d]|\b(?:\w+day|morning|evening|afternoon|noon|one|
 _PARTY = re.compile(r"for \d+ (?:people|persons|guests|nights?)|the \d+(?:st|nd|rd|th)")
 _CHOICES = re.compile(rf"(?!.*\b(?:{either(KINDS['products'].split(', '))})\b)(?:go|going|stick|sticking) with (?:the )?[\w' -]+|(?:the )?\w+")
 _FELT = frozenset(["like", "dislike", "limit", "habit", "decision", "plan", "goal", "value"])
-_LOOSE = frozenset(["event", "habit", "plan", "goal", "value", "decision"])
+_LOOSE = frozenset(["event", "ended", "habit", "plan", "goal", "value", "decision"])
 _WHOLE = frozenset(
-    ["event", "habit", "plan", "goal", "value", "like", "dislike", "people", "household", "possession", "study", "partner", "health"]
+    ["event", "ended", "habit", "plan", "goal", "value", "like", "dislike", "people", "household", "possession", "study", "partner", "health"]
 )  # fmt: skip
 LONGEST = 8
 """Words of a like: more are a sentence that went on."""
@@ -111,8 +111,9 @@ _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
     "limit": (DESPERATE, _SCOLDED),
     "habit": (REFLECTED, PLAIN, _MISHAP, _IDLE),
     "event": (REGRETTED, _STEP, _MISHAP, _NO_PLACE, _DAILY),
+    "ended": (_MISHAP,),
     "goal": (WISHED,),
-    "task": (_STEP, _BRIEF),
+    "task_done": (_STEP, _BRIEF),
     "plan": (TODAYS, _IDLE),
     "": (_PARTY,),
     "decision": (CHOSEN, _CHOICES),
