@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 _LIFE = re.compile(
     # work and studies
-    r"改[去学考住]|工作室|换(?:了)?(?:份|个)?(?:新)?工作|份工作|新工作|跳槽|转行|辞职|离职|入职|升职|晋升|转岗|创业|开店|开(?:了)?[^，]{0,8}(?:店|公司|馆|厅)|书店|店|公司|退休|失业|被裁|实习|offer|产品经理|课长|团队|副业|自由职业|"
+    r"记账|早起|海边|发版|上线|改[去学考住]|工作室|换(?:了)?(?:份|个)?(?:新)?工作|份工作|新工作|跳槽|转行|辞职|离职|入职|升职|晋升|转岗|创业|开店|开(?:了)?[^，]{0,8}(?:店|公司|馆|厅)|书店|店|公司|退休|失业|被裁|实习|offer|产品经理|课长|团队|副业|自由职业|"
     r"大学|本科|专科|大专|硕士|博士|研究生|考研|考公|高考|留学|毕业|录取|考上|退学|休学|复读|雅思|托福|多益|toeic|gre|cpa|证|驾照|驾驶|科目[一二三四]|奖学金|学位|论文|专业|转学|夜校|"
     r"学(?!会|到|校|着|习(?!舞|琴|画|法|英|日|德|韩|西|编))[^习费生]|英语|日语|日文|德语|法语|韩语|韩文|西班牙语|编程|python|rust|java|"
     # arts, sport and what is made
@@ -45,17 +45,23 @@ _PASSING = re.compile(
 _LIMITS = re.compile(  # what one cannot do whatever the day, and how the agent is to answer
     r"(?!每次(?!回|发|改|提)|每个月|确实|基本上|.*(?:都得|琢磨|觉得|感到|自己|情绪|相亲|孩子|感情|面对|他人|痛苦|只能这样|工作都)).*(?:吃|喝|碰|辣|酒|糖|肉|海鲜|虾|奶|咖啡|烟|开车|跑步|运动|爬|提重|熬夜|久站|久坐|电话|消息|短信|打扰|点(?:半|以后|之后|以前|之前|前|后)?|"
     r"周末|工作日|小时|分钟|\d|[两二三四五六七八九十百]+(?:个|字|句|行|条|点|元|块|天|次|人)|回答|回复|解释|答案|说话|称呼|叫我|用“|别用|中文|英文|英语|简体|繁体|表情|字|句|简短|简洁|短|长|结论|格式|表格|列表|标题|例子|代码|变量|注释|命名|函数|测试|提交|"
-    r"分支|下划线|缩进|外网|联网|内网|软件|安装|docker|依赖|系统|公开|台币|人民币|报价|价格|推荐|菜谱|香菜|葱|蒜|单位|公里|摄氏|来源|链接|术语|废话|客套|过敏|宠物|吸烟|电梯|楼梯|轮椅|现金|发票).*"
+    r"分支|下划线|缩进|外网|联网|内网|软件|安装|docker|依赖|系统|公开|台币|人民币|报价|价格|推荐|菜谱|香菜|葱|蒜|单位|公里|摄氏|来源|链接|密码|隐私|术语|废话|客套|过敏|宠物|吸烟|电梯|楼梯|轮椅|现金|发票).*"
 )
-_TERM = re.compile(r"(?=[^，。]{1,9}$)(?!.*(?:的(?!名)|是|为|自己|因为|意识|觉得|应该|这样|明白|你|我|他|她|人|做|不|没|就|也|可以)).*")
+_TERM = re.compile(
+    r"(?=[^，。]{1,9}$)(?!.*(?:的(?!名)|是|为|自己|因为|意识|觉得|应该|这样|明白|你|我|他|她|人|做|不|没|就|也|可以)).*"
+)
 _ERRAND = re.compile(
     r".*(?:论文|初稿|报告|作业|违章|房租|电费|水费|费|快递|退货|简历|合同|材料|申请|表|手续|驾照|证|签证|护照|体检|预约|挂号|税|账|脚本|方案|ppt|代码|项目|稿|邮件|发票|票|房贷|信用卡|报名|保险|行李|打扫|书|课|考试|测试|文档|发布|上线|请假|物业|车|机|房|衣|药|礼物|蛋糕|柜|床|灯|电脑|装修|数据|备份|ppt|版|会议|纪要|bug|合并).*"
 )
-_NO_TASK = re.compile(r"(?:之前|以前|后天|今天|晚上|早上|最后|明天).*(?:觉得|值得|睡得|起得|认为|发现|的时候|工作)[^，]*|.*(?:最后时|起得|睡得|男朋友|女朋友|动作|吃|住)")
-_TRADE = re.compile(
-    r".*(?:岁|师|员|医生|教授|护士|司机|工|家|记者|经理|主管|程序|老师|学生|会计|公务|自由职业|码农|设计|产品|运营|销售|老板|店|厨|翻译|编辑|作者|演员|导演|教练|警察|军人|农民|志愿|主播|博主|女生|男生|女孩|男孩|女性|男性|女士|先生|男|女|博士|硕士|本科|大[一二三四]|研[一二三]|高[一二三]|初[一二三]|[一二三四五六]年级|分析|行政|人事|财务|客服|后端|前端|开发|测试|妈|爸|宝妈|抚养人|独生|者|生意|行业|业|工作|公司|教|上班|实习|馆|厂|院|校|hr|运维|金融|互联网|年).*"
+_NO_TASK = re.compile(
+    r"(?:之前|以前|后天|今天|晚上|早上|最后|明天).*(?:觉得|值得|睡得|起得|认为|发现|的时候|工作)[^，]*|.*(?:最后时|起得|睡得|男朋友|女朋友|动作|吃|住)"
 )
-_NO_TRADE = re.compile(r"(?:时|然|初|成|面|场|即|不|做不)[^，]*|.*(?:自卑|害怕|内向|总是|喜欢).*|.*(?:当成|不到|崩溃|生气|无话|比不上|强的人|感恩的人|规矩的人|懂得).*")
+_TRADE = re.compile(
+    r".*(?:岁|师|员|医生|教授|护士|司机|工|家|记者|经理|主管|程序|老师|学生|会计|公务|自由职业|码农|设计|产品|运营|销售|老板|店|厨|翻译|编辑|作者|演员|导演|教练|警察|军人|农民|志愿|主播|博主|女生|男生|女孩|男孩|女性|男性|女士|先生|男|女|博士|硕士|本科|大[一二三四]|研[一二三]|高[一二三]|初[一二三]|[一二三四五六]年级|分析|行政|人事|财务|客服|后端|前端|开发|测试|妈|爸|宝妈|抚养人|独生|者|生意|行业|业|工作|公司|教|上班|实习|馆|厂|院|校|团队|项目|部门|hr|运维|金融|互联网|年).*"
+)
+_NO_TRADE = re.compile(
+    r"(?:时|然|初|成|面|场|即|不|做不)[^，]*|.*(?:自卑|害怕|内向|总是|喜欢).*|.*(?:当成|不到|崩溃|生气|无话|比不上|强的人|感恩的人|规矩的人|懂得).*"
+)
 _PLACE_NO = re.compile(r".*(?:的|自己|讨厌|软弱|新|一个|个|单亲)")
 
 
@@ -73,19 +79,34 @@ def _liked(value: str) -> bool:
 
 _CHECKS: dict[str, Callable[[str], bool]] = {
     "event": _deed,
-    "habit": lambda value: _deed(value) or bool(re.search(r"[\d一二两三四五六七八九十半]+(?:点|次|公里|杯|分钟|小时)", value)),
+    "habit": lambda value: (
+        _deed(value)
+        or bool(re.search(r"[\d一二两三四五六七八九十半]+(?:点|次|公里|杯|分钟|小时)", value))
+    ),
     "plan": _deed,
     "goal": _deed,
-    "decision": lambda value: _deed(value) or bool(re.search("[a-z]{2,}|[a-z]$|重写|采用|国庆|租", value) and not _COUNSEL.fullmatch(value) and not _POINTING.fullmatch(value)),
+    "decision": lambda value: (
+        _deed(value)
+        or bool(
+            re.search("[a-z]{2,}|[a-z]$|重写|采用|国庆|租", value)
+            and not _COUNSEL.fullmatch(value)
+            and not _POINTING.fullmatch(value)
+        )
+    ),
     "like": _liked,
     "dislike": _liked,
+    "favourite": lambda value: not re.search("嘴脸|的人|自己|他|她|我", value),
     "limit": lambda value: bool(_LIMITS.fullmatch(value)),
     "task": lambda value: not (_NO_TASK.fullmatch(value) or _COUNSEL.fullmatch(value)),
     "task_done": lambda value: bool(_ERRAND.fullmatch(value)) and not _NO_TASK.fullmatch(value),
-    "work": lambda value: bool(len(value) <= 4 or _TRADE.fullmatch(value)) and not _NO_TRADE.fullmatch(value),
+    "work": lambda value: (
+        bool(len(value) <= 4 or _TRADE.fullmatch(value)) and not _NO_TRADE.fullmatch(value)
+    ),
     "origin": lambda value: not _PLACE_NO.fullmatch(value),
     "study": lambda value: not re.search("上也|无法|感到|焦虑|痛苦|听课|压力", value),
-    "people": lambda value: not re.search("当时|这|那|挑剔|怕疼|(?<![男女])朋友.*(?:爱|喜欢)", value),
+    "people": lambda value: (
+        not re.search("当时|这|那|挑剔|怕疼|(?<![男女])朋友.*(?:爱|喜欢)", value)
+    ),
     "possession": lambda value: "错" not in value,
     "": lambda value: bool(_TERM.fullmatch(value)),
 }

@@ -8,7 +8,7 @@ from streams.extractors.patterns import either
 
 LIFE = {
     "work": "job., jobs., career, promot, a raise, intern., internship, apprentice, hired, laid off, "
-    "business, company, startup, start-up, bakery, bookshop, shop., store., studio., freelanc, client, "
+    "business, company, startup, start-up, bakery, bookshop, a shop, bike shop, app., apps., studio., freelanc, client, "
     "retire, profession, nonprofit, non-profit, seminar, conference, convention, endorse, "
     "franchise, law., laws., lawyer, nurs, teach, engineer, programm, coding, software, website, "
     "blog, podcast, streaming, youtube, newsletter, gave a talk, a talk about, a few talks, promoted, "
@@ -25,7 +25,7 @@ LIFE = {
     "festival, fair., parade, art show, talent show, quilt show, watercolo, landscape, calligraph, "
     "origami, chess, board game, game night, gaming, gamer, video game, esport, journal, book club, guidebook",
     "craft": "knit, sewing., sew., quilt, crochet, weld, carpent, woodwork, restor, renovat, remodel, redecorat, "
-    "repaint, rebuil, garden, allotment, greenhouse, orchard, vineyard, harvest, baking, cooking, "
+    "repaint, rebuil, garden, allotment, greenhouse, orchard, vineyard, harvest, bake., baking, cooking, "
     "brewing, brew., ferment, bees., beekeep, beehive, farm, crop, tractor, leather, jewel, robot, "
     "typewriter, clocks, vintage, antique, stamp., stamps., coins., collect, food truck, loom, tomatoes, apple trees, "
     "cheese dairy, kimchi, soap, fishing boat, spreadsheets, trailer",
@@ -62,14 +62,14 @@ LIFE = {
     "neighbourhood, neighborhood, neighbours, neighbors, citizen, visa., green card, passport, abroad, bucket list",
     "things": "car., cars., van., camper, motorbike, motorcycle, scooter, boat., truck., e-bike, camera, "
     "telescope, drone, 3d print, sewing machine, record player, vinyl, kiln, tattoo, necklace, skates, cameras, "
-    "night owl, early bird, early riser, morning person, heights, flying., spiders, snakes, needles, the dark, public speaking, ironing, standing desk, screen reader, debt., loan., invest, savings, lighthouse",
+    "night owl, early bird, early riser, morning person, heights, flying., spiders, snakes, needles, the dark, public speaking, ironing, standing desk, screen reader, financ, debt., loan., invest, savings, lighthouse",
     "travel": "cruise, castle, national park, mountain, island, desert, coast., safari, hostel, retreat, "
     "picnic, exchange year, gap year, sabbatical, balloon, parachut, skydiv, bungee, tour of, pilgrimage, planetarium, aquarium",
 }
 _KIND = either(
-    sorted({
-        word for words in LIFE.values() for word in words.split(", ") if not word.endswith(".")
-    })
+    sorted(
+        {word for words in LIFE.values() for word in words.split(", ") if not word.endswith(".")}
+    )
 )
 _WHOLE = either(
     sorted({word[:-1] for words in LIFE.values() for word in words.split(", ") if word[-1] == "."})

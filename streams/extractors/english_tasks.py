@@ -16,13 +16,13 @@ _ISDONE = (
 )
 
 RULES = (
-    Rule("decision", "decided:|decided,|decision:", r"(?:it's |that's )?deci(?:ded|sion)(?::|,) (?:we |i )?<value><why>", "Decided: we ship on Friday.", "ship on Friday", _DECIDED, family="decision"),
+    Rule("decision", "decided:|decided,|decision:", r"(?:it's |that's )?deci(?:ded|sion)(?::|,) (?:we |i )?<value><why>", "Decided: we move to Postgres.", "move to Postgres", _DECIDED, family="decision"),
     Rule("decision", "decided on|chosen|chose|settled|opted for|picked|gone with", r"(?:so,? )?<we> (?:<adverb>|all )*(?:decided on|chosen|chose|settled on|opted for|picked(?! up| out)|gone with) (?!to\b|not\b)<value><why>", "I settled on a red kitchen because it warms the room.", "a red kitchen", "Chose {value}.", family="decision"),
     Rule("decision", "decided|chosen|chose|settled|opted|made up|concluded|picked|agreed|gone with", r"(?:so,? )?<we> (?:<adverb>|all )*<decide><value><why>", "We've decided to use Postgres because it handles JSON well.", "use Postgres", _DECIDED, family="decision"),
     Rule("decision", "let's|we'll|i'll|we will|i will|we're going|i'm going|i am going|we are going", r"(?:(?:so|then|alright|all right|ok|okay),? )*<letme> (?:<adverb>|definitely )*(?P<value><gowith><any>)<why>", "Let's go with the blue logo because it reads better.", "go with the blue logo", _DECIDED, family="decision", passing=True),
     Rule("decision", "going with|sticking with|switching to", r"(?:we're|i'm|i am|we are) (?:<ly>)(?:going with|sticking with|switching to) <notchoice><value><why>", "We're going with the smaller venue because it has a garden.", "the smaller venue", _DECIDED, family="decision", passing=True),
     Rule("decision", "let's|we'll|we will", r"(?:(?:so|then|alright|ok|okay),? )*(?:let's|we'll|we will) (?P<value><adopt> (?!it\b|that\b|this\b|these\b)<any>)<why>", "Let's use SQLite because it needs no server.", "use SQLite", _DECIDED, family="decision", passing=True),
-    Rule("decision", "decision", r"(?:my|our|the)? ?(?:final )?decision(?: is(?: to| that|:)?|:| -| made[:,.]?) (?:(?:we|i)(?:'ll| will| are going to)? )?<value><why>", "Final decision: two-factor login for everyone.", "two-factor login for everyone", _DECIDED, family="decision"),
+    Rule("decision", "decision", r"(?:my|our|the)? ?(?:final )?decision(?: is(?: to| that|:)?|:| -| made[:,.]?) (?:(?:we|i)(?:'ll| will| are going to)? )?<value><why>", "Final decision: a garden for everyone.", "a garden for everyone", _DECIDED, family="decision"),
     Rule("decision", "it's settled|it's decided|that settles it|final answer", r"(?:it's settled|it's decided|that settles it|final answer)[:,;.]? (?:we|i)(?:'ll|'re| will| are|'m)? (?:going (?:to|with) )?<value><why>", "It's settled, we'll paint the hall yellow.", "paint the hall yellow", _DECIDED, family="decision"),
     # --- tasks --------------------------------------------------------------------------------
     Rule("task", "remind me|forget to|remember to", r"(?:please |can you |could you )?<remind> <value>", "Remind me to call the plumber tomorrow.", "call the plumber tomorrow", _TASK, family="task"),

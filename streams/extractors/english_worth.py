@@ -26,13 +26,13 @@ from streams.extractors.patterns import any_of, either, words
 
 _SUBJECT = r"\b(?:he|she|they|you|it|im|ive|shes|hes|theyre|its (?:an?|so|really))\b"
 _RUN_ON = re.compile(  # "Crush they thought his talk was funny", "a my thesis"
-    rf".*(?:(?<!because ){_SUBJECT}(?! (?:needs?|works?)\b)|&\w+|\b(?:an?|the) (?:my|our)\b|\b(?:him|her|them|you|mine|theirs|just|only|even|still)$|\band (?:its|sad|happy|got (?:drunk|high|wasted))\b).*"
+    rf".*(?:(?<!because ){_SUBJECT}(?! (?:needs?|works?)\b)|&\w+|\b(?:an?|the) (?:my|our)\b|\b(?:him|her|them|you|mine|theirs|just|only|even|still)$|\bgot .* got\b|\band (?:its|sad|happy|got (?:drunk|high|wasted))\b).*"
 )
 _POINTS = re.compile(  # of a like: at what the talk before was about
     r".*\b(?:his|her|their|your|its|theirs|mine|yours|until|for sure|that much|when a|when the)\b.*"
     r"|.* (?:mainly|mostly|also|always|anymore|instead|not|either|to much|too much)"
     r"|(?:quite a (?:few|lot)|many|several|all (?:kinds|types|sorts)|both|any|some|knowing|not|no)\b.*"
-    r"|(?:opening up|talking|getting into|sleepless|people|strangers)\b.*|(?:confrontation|my (?:job|work|boss|school|house|town|jobs))"
+    r"|.*\bi (?:really|like|love|hate|also|just)\b.*|an? (?:(?!good )[\w-]+ )*(?:heart|man|woman|friend|day|night|life)|(?:getting (?:drunk|high)|opening up|talking|getting into|sleepless|people|strangers)\b.*|(?:confrontation|my (?:job|work|boss|school|house|town|jobs))"
 )
 _NO_THING = re.compile(  # "have an issue with my truck"
     r"(?:have |had |own )?(?:an?|some|any|the) (?:[\w-]+ )?(?:question|issue|problem|doubt|trouble|concern|feeling|hope|say|point)s?\b.*"
@@ -43,7 +43,9 @@ _NEAR = re.compile(  # over before anybody asks
 )
 _OUTING = re.compile(
     r"(?:is |been )?(?:\w+ )??(?:to |on |of |a |an |the )*(?:go|going|travel\w*|trip|fly\w*|visit\w*|vacation|head\w*|watch\w*|having a (?:get|party|dinner))\b.*"
-    r"|.*\bfrom .+ to .*"
+)
+_ITINERARY = re.compile(
+    r".*\b(?:go|going|travel\w*|fly\w*|trip|moving)\b.*\bfrom .+ to .*|.*\band coming back\b.*"
 )
 _BRIEF = re.compile(  # a task done of no name: "my mind up", "stuff and left quick"
     r"(?:mind|laundry|stuff|homework|dishes|things?|bed|part|half|most|both|all)\b.*|.*\b(?:and|after|but|like)\b.*"
@@ -73,8 +75,8 @@ _MISHAP = re.compile(
     + " ?.*"
 )
 _LIMITS = re.compile(  # what one cannot do whatever the day: food, body, hours, amounts
-    rf".*\b(?:\d|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|{LISTS['unwanted']}|{LISTS['diet']}|before|after|past|evenings?|mornings?|nights?|weekends?|noon|one|two|three|four|five|six|"
-    r"ten|half|gluten|wheat|lactose|milk|eggs?|cheese|soy|peanuts?|shellfish|spicy|carbs|raw|bread|coffee|wine|beer|fried|salt|salty|food|fruits?|tomato\w*|"
+    rf".*\b(?:\d[\d.,]*|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|{LISTS['unwanted']}|{LISTS['diet']}|before|after|past|evenings?|mornings?|nights?|weekends?|noon|one|two|three|four|five|six|"
+    r"ten|half|cats?|dogs?|pollen|dust|gluten|wheat|lactose|milk|eggs?|cheese|soy|peanuts?|shellfish|spicy|carbs|raw|bread|coffee|wine|beer|fried|salt|salty|food|fruits?|tomato\w*|"
     r"lift|heavy|stairs|run|climb|swim|bend|kneel|jump|intense|stand for|sit for|walk|drive|fly|flying|smoke|drink|eat|heat|cold|noise|fees?|cash|vpn|offline|online|stay in|"
     r"vote|travel|legally|hear|read|see|speak|install|cloud|commit|touch|edit|fit|repo|deploy|exceed|over|under|above|below|python|licen[cs]e)\b.*"
 )
@@ -86,17 +88,28 @@ _SCOLDED = re.compile(
     r"|(?:\w+ed|found|got|had|went|saw|took|came|knew|met|said|handle|told) .*"
 )
 _DAILY = re.compile(r"(?:ate|watched|walked|went for an?|slept|woke)\b.*")
+_LET_GO = re.compile(  # of what one stopped: no thing that anybody knows
+    r".*\b(?:life|lives|hope|trying|caring|feeling|myself|from (?!my|the|a)\w+ing|friend from|stage|thinking|talking|eating|sleeping)\b.*|(?:\S+ ){10,}.*"
+)
+_VAGUE = r"\w+ing (?:more|different|various|a few|some|lots of|new) [\w-]+"
 _IDLE = re.compile(  # "proud of the club" is no habit; what is heard or awaited passes
+    rf"(?:is |been )*{_VAGUE}|"
     r"(?:from|with|of|proud|really|wakeup|used to|(?:is |been )*(?:listening to|watching|looking forward to|collecting data|run(?:ning)? ?away))\b.*|.*\brun(?:ning)? ?away\b.*"
 )
 _NO_PLACE = re.compile(r"moved (?:in)?to (?:an?|the|my|our) (?:[\w-]+ )*(?:place|area|room)\b.*")
 _LIKENED = re.compile(r"[^.]*\b(?:is|are|was|were)\b(?P<what>.*)")
-_WORK = re.compile(rf"\d|\b(?:{LISTS['profession']}|{LISTS['nation']}|{LISTS['ailment']}|{LISTS['diet']})\b|\b(?:in|at|from|with) ")
-_CONTRAST = re.compile(r"[A-Z\d]|\b(?:\w+day|morning|evening|afternoon|noon|one|two|three|four|five|six|seven|eight|nine|ten)\b")
+_WORK = re.compile(
+    rf"\d|\b(?:{LISTS['profession']}|{LISTS['nation']}|{LISTS['ailment']}|{LISTS['diet']})\b|\b(?:in|at|from|with) "
+)
+_CONTRAST = re.compile(
+    r"[A-Z\d]|\b(?:\w+day|morning|evening|afternoon|noon|one|two|three|four|five|six|seven|eight|nine|ten)\b"
+)
 _PARTY = re.compile(r"for \d+ (?:people|persons|guests|nights?)|the \d+(?:st|nd|rd|th)")
-_CHOICES = re.compile(rf"(?!.*\b(?:{either(KINDS['products'].split(', '))})\b)(?:go|going|stick|sticking) with (?:the )?[\w' -]+|(?:the )?\w+")
+_CHOICES = re.compile(
+    rf"(?!.*\b(?:{either(KINDS['products'].split(', '))})\b)(?:go|going|stick|sticking) with (?:the )?[\w' -]+|(?:the )?\w+"
+)
 _FELT = frozenset(["like", "dislike", "limit", "habit", "decision", "plan", "goal", "value"])
-_LOOSE = frozenset(["event", "ended", "habit", "plan", "goal", "value", "decision"])
+_LOOSE = frozenset(["event", "habit", "plan", "goal", "value", "decision"])
 _WHOLE = frozenset(
     ["event", "ended", "habit", "plan", "goal", "value", "like", "dislike", "people", "household", "possession", "study", "partner", "health"]
 )  # fmt: skip
@@ -111,16 +124,21 @@ _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
     "limit": (DESPERATE, _SCOLDED),
     "habit": (REFLECTED, PLAIN, _MISHAP, _IDLE),
     "event": (REGRETTED, _STEP, _MISHAP, _NO_PLACE, _DAILY),
-    "ended": (_MISHAP,),
+    "ended": (_LET_GO,),
     "goal": (WISHED,),
     "task_done": (_STEP, _BRIEF),
-    "plan": (TODAYS, _IDLE),
+    "plan": (TODAYS, _IDLE, _ITINERARY),
     "": (_PARTY,),
     "decision": (CHOSEN, _CHOICES),
+    "lack": (re.compile(r"access to (?:an? |any )?(?:gun|firearm|weapon|pills?|rope).*"),),
     "possession": (_NO_THING,),
     "study": (_NO_THING,),
     "health": (_NO_THING, re.compile(r"(?:anxiety|depression|fear) (?:about|of|when)\b.*")),
-    "identity": (re.compile(r"(?:not |so |really )*(?:good|bad|terrible) at (?:my |the )?(?:school|college|life|being|talking|making).*"),),
+    "identity": (
+        re.compile(
+            r"(?:not |so |really )*(?:good|bad|terrible) at (?:my |the )?(?:school|college|life|being|talking|making).*"
+        ),
+    ),
     "diet": (re.compile(r"have access to an? .*"),),
 }
 """By family: values that say nothing by themselves."""
@@ -144,6 +162,6 @@ def worth(family: str, value: str, fold: str) -> bool:
         return bool(_WORK.search(told["what"])) or is_concrete(value)
     if not family:
         return _CONTRAST.search(value) is not None
-    if family == "plan" and is_proper(value):
+    if family in ("plan", "event") and is_proper(value):
         return True
     return family not in _LOOSE or (len(fold.split()) <= LONGEST_DEED and is_concrete(value))

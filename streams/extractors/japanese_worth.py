@@ -16,7 +16,7 @@ _LIFE = re.compile(
     r"大学|大学院|高校|留学|卒業|入学|進学|受験|合格|試験|検定|資格|免許|英検|簿記|toeic|宅建|[語学]を|語の|塾|教室|スクール|講座|勉強|学び|を習|習い(?!た)|習字|研究|論文|教師|先生に|看護|弁護士|"
     # arts and what is made
     r"ピアノ|ギター|バイオリン|ドラム|ベース|楽器|バンド|合唱|吹奏楽|オーケストラ|ライブ|コンサート|フェス|個展|展に|展を|美術|博物館|水族館|動物園|絵を|漫画を描|小説|写真|カメラ|陶芸|書道|茶道|華道|"
-    r"編み|刺繍|手芸|手帳|日記|ブログ|ボードゲーム|将棋|囲碁|そば打ち|園芸|菜園|ガーデニング|畑|農業|diy|本を読|読書|映画祭|"
+    r"編み|刺繍|手芸|手帳|日記|ブログ|ボードゲーム|将棋|囲碁|そば打ち|ソファ|家具|テント|星を|園芸|菜園|ガーデニング|畑|農業|diy|本を読|読書|映画祭|"
     # the body
     r"ヨガ|ジム|マラソン|ランニング|ジョギング|ウオーキング|ウォーキング|散歩|登山|登|キャンプ|釣り|水泳|プール|泳|スキー|スノボ|サーフィン|ダイビング|テニス|サッカー|フットサル|野球|バスケ|バレー|バドミントン|卓球|ゴルフ|"
     r"柔道|剣道|空手|ダンス|バレエ|筋ト|筋力|体操|ストレッチ|自転車|ロードバイク|走|キロ|トレーニング|大会|優勝|入賞|受賞|スポーツ|"
@@ -39,12 +39,14 @@ _OTHERS = re.compile(
     r".*(?:さん|くん|君|ちゃん|氏|チーム|部|クラス|選手|会社|先生|みんな|人|母|父|兄|姉|妹|弟|息子|娘|主人|妻)(?:が|は|も).*|.*(?:てくれ|てもら|ていただ|てくださ|行われ|言って|のご予定).*"
 )
 _TODAY = re.compile(  # over before anybody asks
-    r"(?:飼|習|学|行|旅行し|合格し|なるべく.*)(?:い)?たい|.*(?:今週末|お昼|近くの|公園に|泊しよう|今日|本日|明日|今夜|今晩|今から|これから|さっき|放課後|この後|あとで|来週|今週|帰り(?:に|道)|途中|ついでに|代わりに|一緒に|時に|ところ|忘れ|気を付け|気をつけ|見学|休む|つい|なかった|そこ).*"
+    r"(?:飼|習|学|行|旅行し|合格し|なるべく.*)(?:い)?たい|.*(?:今週末|お昼|近くの|近くに|公園に|泊しよう|今日|本日|明日|今夜|今晩|今から|これから|さっき|放課後|この後|あとで|来週|今週|帰り(?:に|道)|途中|ついでに|代わりに|一緒に|時に|ところ|忘れ|気を付け|気をつけ|見学|休む|つい|なかった|そこ).*"
 )
-_WHIM = re.compile(r".*(?:て|で)(?:みよう|いこう|おこう|しまおう)?と思って.*|.*(?<![めけ])ようと思っている|.*(?:誘う|買う|置こう|見習い|回って|泊まる|行って試し|(?<!き)[^学]室に行く).*|(?:また|ぜひ|是非|一度|私も)?(?:勉強|参加|旅行|運動|挑戦)(?:し)?たい.*")
+_WHIM = re.compile(
+    r".*(?:て|で)(?:みよう|いこう|おこう|しまおう)?と思って.*|.*(?<![めけ])ようと思っている|.*(?:誘う|買う|置こう|見習い|回って|泊まる|行って試し|(?<!き)[^学]室に行く).*|(?:また|ぜひ|是非|一度|私も)?(?:勉強|参加|旅行|運動|挑戦)(?:し)?たい.*"
+)
 _BROKEN = re.compile(r".*(?:でした|て|で)")
 _NO_NOUN = re.compile(  # of a like: more than a noun, or a person, or what is before one
-    r".*(?:そう|なった|して|くて|雰囲気|ところ|感じ|点|部分|場面|の方|ほう|方法|やり方|言い方|話|意見|ので|から|ため|くらい.*|たり|って|[いし]く|[^な]で|に|と|が.+|は.+)"
+    r".*(?:そう|なった|して|くて|雰囲気|ところ|感じ|点|部分|場面|の方|ほう|方法|やり方|言い方|話|意見|ので|から|ため|くらい.*|たり|って|[いし]く|[^な]で|に|(?<!こ)と|が.+|は.+)"
     r"|.*(?:さん|くん|ちゃん|先輩|先生)(?:の.*)?|(?:去年|特に|最近|確かに|相変わらず|小さい頃から|しっかりと|いつも|また通|似て|とても|少し|この|その|あの|こんな|そんな|不器用|何(?!でも)).*|.*(?:あなた|君|お前).*|.{21,}"
 )
 _TURN = re.compile(  # a turn of a life, however short it is said
@@ -57,7 +59,9 @@ _FOOD = re.compile(  # what one cannot eat or do whatever the day
 _ORDER = re.compile(  # how the agent is to answer
     r".*(?:回答|返事|説明|返信|答え|返答|口調|文章|コード|コメント|要約|敬語|タメ口|絵文字|箇条書き|英語|日本語|関西弁|大文字|小文字|文字|行以内|字以内|短く|簡潔|雑談|連絡|電話|通知|メール|メッセージ|ライブラリ|用語|専門用語|sql|呼|リスト|献立|レシピ|料理に|入れない|単位|メートル|カタカナ|ひらがな|漢字|ふりがな|出典|リンク|出さない|変数|テスト|コミット).*(?<!います)(?<!いますので)"
 )
-_COURTESY = re.compile(r".*(?:遠慮|笑わ|心配|無理|気を|気に|焦ら|怒ら|泣か|あきらめ|慌て|落ち込ま|緊張|がっかり|恐れ|迷わ|悩ま|油断|待た|誤解|動かさ|忘れ|頑張|ようにし|からね|ましょう|見ない).*")
+_COURTESY = re.compile(
+    r".*(?:遠慮|笑わ|心配|無理|気を|気に|焦ら|怒ら|泣か|あきらめ|慌て|落ち込ま|緊張|がっかり|恐れ|迷わ|悩ま|油断|待た|誤解|動かさ|忘れ|頑張|ようにし|からね|ましょう|見ない).*"
+)
 _DEED_DONE = re.compile(  # of a task: what anybody would call one
     r".*(?:書|論文|原稿|レポート|課題|資料|申告|申請|手続|契約|請求|支払|税|荷造り|スクリプト|修正|対応|見積|提出物|年賀状|予約|願書|更新|登録|引き継ぎ|報告|掃除|宿題|テスト勉強|履歴書)"
 )
@@ -68,7 +72,9 @@ _OWNED = re.compile(  # of what was bought or is used: what lasts
 _TERM = re.compile(  # both sides of a correction are names, dates or numbers
     r"[一-龠々]{1,4}(?:さん)?|[ァ-ヶー]{2,4}|[a-z\d.+#-]{2,}[^ぁ-ん]{0,4}|.*(?:\d|[一二三四五六七八九十]+)(?:日|時|月|歳|円|名|人|番|個|分|年|回|階|号|万).{0,3}|.{0,3}曜日?.{0,4}|[一-龠]{1,4}の[一-龠]{1,4}"
 )
-_EVERY_ONE = re.compile(r"(?:もう|まだ|ちょうど|憧れ|来週|でき|ママ|はじめ).*|.*(?:ので.*|ません|して|人間|して(?:い)?て|時の|ときの)|\d年生|.*年目")
+_EVERY_ONE = re.compile(
+    r"(?:もう|まだ|ちょうど|憧れ|来週|でき|ママ|はじめ).*|.*(?:ので.*|ません|(?<!と)して|人間|時の|ときの)|\d年生|.*年目"
+)
 
 
 def _limit(value: str) -> bool:
@@ -102,7 +108,9 @@ def _task(value: str) -> bool:
 
 
 def _decision(value: str) -> bool:
-    if _OTHERS.fullmatch(value) or re.fullmatch(".*(?:ま|バス|電車|自転車|徒歩)|.*(?:行われ|開催|大会に).*", value):
+    if _OTHERS.fullmatch(value) or re.fullmatch(
+        ".*(?:ま|バス|電車|自転車|徒歩)|.*(?:行われ|開催|大会に).*", value
+    ):
         return False
     return bool(_LIFE.search(value) or re.search("[a-z]{2,}", value))
 
@@ -114,15 +122,24 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "event": _deed,
     "habit": _deed,
     "plan": _plan,
-    "goal": lambda value: bool(_LIFE.search(value)),
+    "goal": lambda value: bool(_LIFE.search(value)) and "なるべく" not in value,
     "decision": _decision,
-    "possession": lambda value: bool(_OWNED.search(value)) and not re.match("だから|.*で(?:買|購入)", value),
+    "possession": lambda value: (
+        bool(_OWNED.search(value)) and not re.match("だから|.*で(?:買|購入)", value)
+    ),
     "task": _task,
-    "task_done": lambda value: bool(_DEED_DONE.search(value)) and not re.search("って|ので|た|授業", value),
+    "task_done": lambda value: (
+        bool(_DEED_DONE.search(value)) and not re.search("って|ので|た|授業", value)
+    ),
     "deadline": lambda value: not value.endswith("ま"),
     "identity": lambda value: "ほし" not in value,
     "work": lambda value: not _EVERY_ONE.fullmatch(value),
-    "health": lambda value: not re.fullmatch(".*(?:から|ないと).*|.*が(?!.*(?:アレルギー|病|痛|症|炎|ある|聞こえ|見え|つらい|辛い|動|上がら|曲がら|手術)).*", value),
+    "health": lambda value: (
+        not re.fullmatch(
+            ".*(?:から|ないと).*|.*が(?!.*(?:アレルギー|病|痛|症|炎|ある|聞こえ|見え|つらい|辛い|動|上がら|曲がら|手術)).*",
+            value,
+        )
+    ),
     "people": lambda value: not re.search("熱を|風邪|楽しみ|泣|寝て|怒って|今日|ている最中", value),
     "": lambda value: bool(_TERM.fullmatch(value)),
 }
@@ -156,9 +173,13 @@ _OF_A_THING = re.compile("賞味|消費|有効|使用|保証")
 _OF_A_TIME = re.compile(r"(?:歳|才|代)の(?:時|とき|頃|ころ|誕生日|人|方|子)")
 _OF_YOU = re.compile(r"(?:です|ます|ました|でした|ません)よ?ね$")  # said of whom one talks to
 _I = re.compile("私|僕|俺|うち|自分")
-_NO_HOME = re.compile(r"(?:の家|^家|遠く|隣|現地|週末|そば|ここ|そこ|こっち|時|地方|さん|ママ|パパ|人)$|^(?:生まれ|つい)|からずっと|で現地|レストラン")
+_NO_HOME = re.compile(
+    r"(?:の家|^家|遠く|隣|現地|週末|そば|ここ|そこ|こっち|時|地方|さん|ママ|パパ|人)$|^(?:生まれ|つい)|からずっと|で現地|レストラン"
+)
 _OF_BIRTH = re.compile(r"出身(?:校|者|の(?![でなんよ])|地)|友人|友達")
-_POINTED = re.compile(r"(?:これ|それ|あれ|この|その|あの|ここ|そこ|彼|[^、。]{0,8}場合|[^、。]{0,12}の(?:は|が)|[^、。]{0,3}教室|むしろ|単に|ただ)")
+_POINTED = re.compile(
+    r"(?:これ|それ|あれ|この|その|あの|ここ|そこ|彼|[^、。]{0,8}場合|[^、。]{0,12}の(?:は|が)|[^、。]{0,3}教室|むしろ|単に|ただ)"
+)
 _AGED = re.compile(r"[89]\d(?:歳|才)")
 _TOLD_OF_ONESELF = re.compile(  # "しています": a deed of the user's, no wish
     r".*(?:ようにし|(?:て|で)(?:い|お|み|しま|あ)?)(?:ます|まし|る|り|きます|きました|いました|った).*"
@@ -172,7 +193,9 @@ def fits(takes: str, value: str, said: str) -> bool:
     if takes == "name":
         if not _NAME.fullmatch(value) or _NO_NAME.fullmatch(value) or "「" in said:
             return False
-        return bool(_INTRODUCED.search(said) and "出せ" not in value or _LIKE_A_NAME.fullmatch(value))
+        return bool(
+            _INTRODUCED.search(said) and "出せ" not in value or _LIKE_A_NAME.fullmatch(value)
+        )
     if takes.endswith("deadline"):
         return bool(
             _DATED.search(value) and not _NO_TERM.fullmatch(value) and not _OF_A_THING.search(said)
@@ -185,7 +208,10 @@ def fits(takes: str, value: str, said: str) -> bool:
         return not _POINTED.match(said)
     if takes == "age":
         return not (
-            (_AGED.match(value) and "私" not in said) or "代の部" in said or _OF_A_TIME.search(said) or re.fullmatch(r"[\d一二三四五六七八九](?:歳|才)", value)
+            (_AGED.match(value) and "私" not in said)
+            or "代の部" in said
+            or _OF_A_TIME.search(said)
+            or re.fullmatch(r"[\d一二三四五六七八九](?:歳|才)", value)
         )
     if takes == "later":
         return not _TODAY.search(said)
