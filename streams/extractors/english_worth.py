@@ -28,9 +28,11 @@ _SUBJECT = r"\b(?:he|she|they|you|it|im|ive|shes|hes|theyre|its (?:an?|so|really
 _RUN_ON = re.compile(  # "Crush they thought his talk was funny", "a my thesis"
     rf".*(?:(?<!because ){_SUBJECT}(?! (?:needs?|works?)\b)|&\w+|\b(?:an?|the) (?:my|our)\b|\b(?:him|her|them|you|mine|theirs|just|only|even|still)$|\bgot .* got\b|\band (?:its|sad|happy|got (?:drunk|high|wasted))\b).*"
 )
+_THEIRS = re.compile(r"\b(?:his|her|your|its)\b")
 _POINTS = re.compile(  # of a like: at what the talk before was about
     r".*\b(?:his|her|their|your|its|theirs|mine|yours|until|for sure|that much|when a|when the)\b.*"
-    r"|.* (?:mainly|mostly|also|always|anymore|instead|not|either|to much|too much)"
+    r"|.*\b(?:my favou?rite|in the car|things to|anyone|anybody|everyone|for that|in the [\w ]+ area|activities|because|the other day|first year)\b.*|traveling .*\bto .*|(?:a|an) good .*"
+    r"|.* (?:mainly|mostly|also|always|anymore|instead|not|either|to much|too much|really much|but|sometimes|soon|now)|defin\w+\b.*|a lot of .*"
     r"|(?:quite a (?:few|lot)|many|several|all (?:kinds|types|sorts)|both|any|some|knowing|not|no)\b.*"
     r"|.*\bi (?:really|like|love|hate|also|just)\b.*|an? (?:(?!good )[\w-]+ )*(?:heart|man|woman|friend|day|night|life)|(?:getting (?:drunk|high)|opening up|talking|getting into|sleepless|people|strangers)\b.*|(?:confrontation|my (?:job|work|boss|school|house|town|jobs))"
 )
@@ -47,8 +49,12 @@ _OUTING = re.compile(
 _ITINERARY = re.compile(
     r".*\b(?:go|going|travel\w*|fly\w*|trip|moving)\b.*\bfrom .+ to .*|.*\band coming back\b.*"
 )
-_BRIEF = re.compile(  # a task done of no name: "my mind up", "stuff and left quick"
-    r"(?:mind|laundry|stuff|homework|dishes|things?|bed|part|half|most|both|all)\b.*|.*\b(?:and|after|but|like)\b.*"
+_ERRAND = re.compile(  # of a task done: what anybody would call one
+    r"(?!.*\b(?:after|but|like)\b).*\b(?:reports?|thesis|papers?|essays?|drafts?|forms?|applications?|tax\w*|returns?|bills?|rent|invoices?|passports?|visas?|licen[cs]es?|"
+    r"appointments?|bookings?|hotel|flights?|plumber|dentist|doctor|vet|bank|fix|fixes|login|pr|release|bug|tests?|presentation|slides|assignments?|contracts?|"
+    r"insurance|registration|letters?|e-?mails?|cv|résumé|resume|budget|exams?|deck|script|migration|proposal|manuscript|chapter|grant|plan|survey|car|bike|"
+    r"garden|kitchen|bathroom|room|house|fence|roof|boiler|order|parcels?|tickets?|treatment|sessions?|semester|course|project|feature|deploy\w*|docs?|documentation|"
+    r"website|page|book|novel|painting|quilt|sweater|puzzle|rereading|reading|shopping|groceries|cake|gifts?|presents?|cards?|invitations?|visit|call|plants|lawn|marathon|dog|cat|bread)\b.*"
 )
 _LEVEL = words(
     "workout, workouts, worksheet, exercise, exercises, lesson, quiz, chapter, level, set, sets, session, step, "
@@ -87,7 +93,8 @@ _SCOLDED = re.compile(
     r"(?:please )?(?:don't|do not|stop|never|no) (?:give me|be|worry|tell me|make me|judge|hate|leave|forget|get|let me|ask me|look at|take it|blame).*|no (?:ads|messages|calls)"
     r"|(?:\w+ed|found|got|had|went|saw|took|came|knew|met|said|handle|told) .*"
 )
-_DAILY = re.compile(r"(?:ate|watched|walked|went for an?|slept|woke)\b.*")
+_LOANED = re.compile(r"(?:teacher|boss|friend|best friend|colleague|coworker|coach|neighbou?r|professor)s? .*\b(?:gave|bought|invited|offered|introduced)\b.*")
+_DAILY = re.compile(r"(?:rewatched|rented|streamed|saw|heard|ate|watched|walked|went for an?|slept|woke)\b.*")
 _LET_GO = re.compile(  # of what one stopped: no thing that anybody knows
     r".*\b(?:life|lives|hope|trying|caring|feeling|myself|from (?!my|the|a)\w+ing|friend from|stage|thinking|talking|eating|sleeping)\b.*|(?:\S+ ){10,}.*"
 )
@@ -120,13 +127,14 @@ LONGEST_DEED = 17
 
 _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
     "like": (ONE_OF_MANY, CHOICE, MOODY, _POINTS),
+    "favourite": (_POINTS,),
     "dislike": (ONE_OF_MANY, CHOICE, MOODY, _POINTS),
     "limit": (DESPERATE, _SCOLDED),
     "habit": (REFLECTED, PLAIN, _MISHAP, _IDLE),
     "event": (REGRETTED, _STEP, _MISHAP, _NO_PLACE, _DAILY),
     "ended": (_LET_GO,),
     "goal": (WISHED,),
-    "task_done": (_STEP, _BRIEF),
+    "task_done": (_STEP,),
     "plan": (TODAYS, _IDLE, _ITINERARY),
     "": (_PARTY,),
     "decision": (CHOSEN, _CHOICES),
@@ -136,10 +144,12 @@ _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
     "health": (_NO_THING, re.compile(r"(?:anxiety|depression|fear) (?:about|of|when)\b.*")),
     "identity": (
         re.compile(
-            r"(?:not |so |really )*(?:good|bad|terrible) at (?:my |the )?(?:school|college|life|being|talking|making).*"
+            r"(?:not |so |really )*(?:good|bad|terrible) at (?:my |the )?(?:school|college|life|being|talking|making|any|every|all|it|string).*"
         ),
     ),
-    "diet": (re.compile(r"have access to an? .*"),),
+    "home": (re.compile(r"(?:\S+ ){7,}.*|.*\bthe (?:first|last) .*"),),
+    "work": (re.compile(r"(?:good|bad|great|terrible|decent|better|horrible|huge|real|true|fake|lazy|poor|nice|big|fast|slow) .*"),),
+    "diet": (re.compile(r"(?:eat|drink|sleep) (?:as )?(?:well|much|enough|right|properly|a lot|anything|anymore)\b.*"), re.compile(r"have access to an? .*"),),
 }
 """By family: values that say nothing by themselves."""
 
@@ -154,12 +164,18 @@ def worth(family: str, value: str, fold: str) -> bool:
         return False
     if family in ("like", "dislike"):
         return len(fold.split()) <= LONGEST
+    if family == "task_done":
+        return _ERRAND.fullmatch(fold) is not None
     if family == "limit":
         return bool(_ORDER.fullmatch(fold) or _LIMITS.fullmatch(fold))
     if family == "plan" and _NEAR.fullmatch(fold) and _OUTING.fullmatch(fold):
         return False
     if family == "people" and (told := _LIKENED.fullmatch(fold)):
         return bool(_WORK.search(told["what"])) or is_concrete(value)
+    if family == "people" and _LOANED.fullmatch(fold):
+        return is_concrete(value)
+    if family in _LOOSE and _THEIRS.search(fold):
+        return False
     if not family:
         return _CONTRAST.search(value) is not None
     if family in ("plan", "event") and is_proper(value):

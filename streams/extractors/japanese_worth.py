@@ -46,8 +46,8 @@ _WHIM = re.compile(
 )
 _BROKEN = re.compile(r".*(?:でした|て|で)")
 _NO_NOUN = re.compile(  # of a like: more than a noun, or a person, or what is before one
-    r".*(?:そう|なった|して|くて|雰囲気|ところ|感じ|点|部分|場面|の方|ほう|方法|やり方|言い方|話|意見|ので|から|ため|くらい.*|たり|って|[いし]く|[^な]で|に|(?<!こ)と|が.+|は.+)"
-    r"|.*(?:さん|くん|ちゃん|先輩|先生)(?:の.*)?|(?:去年|特に|最近|確かに|相変わらず|小さい頃から|しっかりと|いつも|また通|似て|とても|少し|この|その|あの|こんな|そんな|不器用|何(?!でも)).*|.*(?:あなた|君|お前).*|.{21,}"
+    r".*(?:そう|なった|して|くて|雰囲気|ところ|感じ|点|部分|場面|の方|ほう|方法|やり方|言い方|話|意見|ので|から|ため|くらい.*|たり|って|[ぁ-ん]く|[^な]で|に|(?<!こ)と|が.+|は.+)"
+    r"|.*(?:さん|くん|ちゃん|先輩|先生)(?:の.*)?|(?:去年|特に|最近|確かに|相変わらず|小さい頃から|しっかりと|いつも|また通|似て|とても|少し|この|その|あの|こんな|そんな|不器用|何(?!でも)).*|.*(?:あなた|君|お前).*|.{21,}|.*(?:だと|たら|ずに|ように|なら).*の|[^のをが]{1,4}(?<!寒)(?<!暑)(?<!辛)(?<!甘)(?<!高)いの|.*(?:私|僕|系)|.{10,}の"
 )
 _TURN = re.compile(  # a turn of a life, however short it is said
     "別れ|離婚|婚約|辞め|やめて?働|手放し|解約|売っ|売りま|亡くな|虹の橋|免許|合格|受か|入院|骨折|出産|引退|卒業し"
@@ -73,12 +73,12 @@ _TERM = re.compile(  # both sides of a correction are names, dates or numbers
     r"[一-龠々]{1,4}(?:さん)?|[ァ-ヶー]{2,4}|[a-z\d.+#-]{2,}[^ぁ-ん]{0,4}|.*(?:\d|[一二三四五六七八九十]+)(?:日|時|月|歳|円|名|人|番|個|分|年|回|階|号|万).{0,3}|.{0,3}曜日?.{0,4}|[一-龠]{1,4}の[一-龠]{1,4}"
 )
 _EVERY_ONE = re.compile(
-    r"(?:もう|まだ|ちょうど|憧れ|来週|でき|ママ|はじめ).*|.*(?:ので.*|ません|(?<!と)して|人間|時の|ときの)|\d年生|.*年目"
+    r"(?:今まで|前は|以前|もう|まだ|ちょうど|憧れ|来週|でき|ママ|はじめ).*|.*(?:ので.*|ません|(?<!と)して|人間|時の|ときの)|\d年生|.*年目"
 )
 
 
 def _limit(value: str) -> bool:
-    if _COURTESY.fullmatch(value) or _OTHERS.fullmatch(value):
+    if value.endswith(("ので", "ないと")) or _COURTESY.fullmatch(value) or _OTHERS.fullmatch(value):
         return False
     return bool(_FOOD.fullmatch(value) or _ORDER.fullmatch(value))
 
@@ -92,7 +92,7 @@ def _deed(value: str) -> bool:
         return True
     if _OTHERS.fullmatch(value) or _BROKEN.fullmatch(value):
         return False
-    return bool(_LIFE.search(value)) and not re.fullmatch(r".*(?:さっき|後$|中退して|て$).*", value)
+    return bool(_LIFE.search(value)) and not re.fullmatch(r".*(?:さっき|今日|今朝|写真|後$|中退して|て$).*", value)
 
 
 def _plan(value: str) -> bool:
@@ -121,6 +121,10 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "dislike": _like,
     "event": _deed,
     "habit": _deed,
+    "ended": lambda value: (
+        bool(_TURN.search(value) or re.match("[^、]{2,}?(?:を|は|が|と|前に)", value))
+        and not re.match("途中|つい|すぐ", value)
+    ),
     "plan": _plan,
     "goal": lambda value: bool(_LIFE.search(value)) and "なるべく" not in value,
     "decision": _decision,
@@ -136,7 +140,7 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "work": lambda value: not _EVERY_ONE.fullmatch(value),
     "health": lambda value: (
         not re.fullmatch(
-            ".*(?:から|ないと).*|.*が(?!.*(?:アレルギー|病|痛|症|炎|ある|聞こえ|見え|つらい|辛い|動|上がら|曲がら|手術)).*",
+            "(?:しっかり|遺伝|まさに|必ず|もし).*|.*(?:から|ないと).*|.*が(?!.*(?:アレルギー|病|痛|症|炎|ある|聞こえ|見え|つらい|辛い|動|上がら|曲がら|手術)).*",
             value,
         )
     ),
@@ -167,10 +171,10 @@ _DATED = re.compile(
 )
 _NO_TERM = re.compile(r".*(?:早い|選べ|あるので|近い|過ぎ|切れ|迫|まだ|短い|長い|厳しい).*")
 _TODAY = re.compile("今日|今晩|今夜|これから|今から|後で|あとで|このあと|明日|今度の授業")
-_TRIVIAL = re.compile(r".*を(?:見る|作る|買う|食べる|飲む|聴く)")
 _BORN = re.compile(r"\d|[月日年代]$|昭和|平成|令和")
 _OF_A_THING = re.compile("賞味|消費|有効|使用|保証")
 _OF_A_TIME = re.compile(r"(?:歳|才|代)の(?:時|とき|頃|ころ|誕生日|人|方|子)")
+_ABOUT_ALLERGY = re.compile("アレルギー(?:対策|反応を|検査|について|は初めて|になるとは)")
 _OF_YOU = re.compile(r"(?:です|ます|ました|でした|ません)よ?ね$")  # said of whom one talks to
 _I = re.compile("私|僕|俺|うち|自分")
 _NO_HOME = re.compile(
@@ -188,6 +192,8 @@ _TOLD_OF_ONESELF = re.compile(  # "しています": a deed of the user's, no wi
 
 def fits(takes: str, value: str, said: str) -> bool:
     """Whether a value is of the kind that a rule takes; any is where nothing is known of the kind."""
+    if _ABOUT_ALLERGY.search(said) or "とても無理" in said:
+        return False
     if _OF_YOU.search(said) and not _I.search(said):
         return False
     if takes == "name":
@@ -216,7 +222,7 @@ def fits(takes: str, value: str, said: str) -> bool:
     if takes == "later":
         return not _TODAY.search(said)
     if takes == "intended":
-        return not _TRIVIAL.fullmatch(value)
+        return bool(_DEED_DONE.search(value) and _DATED.search(value))
     if takes == "wish":
         return not _TOLD_OF_ONESELF.fullmatch(said)
     return True
