@@ -16,7 +16,7 @@ LIFE = {
     "study": "degree, diploma, thesis, phd, master's, bachelor, universit, college, course, class., "
     "classes., lesson, tutor, scholarship, graduat, semester, workshop, certificat, licen, language, "
     "driving test, aptitude test, bar exam, exam., exams., major., tuition, science, math, academ, "
-    "apprenticeship, school., grade., reading and writing, medical, novel, novels, sat., lsat., ielts., toefl.",
+    "apprenticeship, school., grade., reading and writing, novel, novels, sat., lsat., ielts., toefl.",
     "art": "paint, drawing., sketch, pottery, ceramic, sculpt, photography, photographer, photo shoot, "
     "photoshoot, exhibit, gallery, museum, art., arts., artist, music, songwrit, album, band., choir, "
     "orchestra, concert, recital, instrument, guitar, piano, violin, cello, drum, accordion, "

@@ -26,7 +26,7 @@ from streams.extractors.patterns import any_of, either, words
 
 _SUBJECT = r"\b(?:he|she|they|you|it|im|ive|shes|hes|theyre|its (?:an?|so|really))\b"
 _RUN_ON = re.compile(  # "Crush they thought his talk was funny", "a my thesis"
-    rf".*(?:(?<!because ){_SUBJECT}(?! (?:needs?|works?)\b)|&\w+|\b(?:an?|the) (?:my|our)\b|\b(?:him|her|them|you|mine|theirs|just|only|even|still)$|\bgot .* got\b|\band (?:its|sad|happy|got (?:drunk|high|wasted))\b).*"
+    rf".*(?:(?<!because ){_SUBJECT}(?! (?:needs?|works?)\b)|&\w+|\b(?:an?|the) (?:my|our)\b|\b(?:him|her|them|you|mine|theirs|just|only|even|still|quite)$|\bgot .* got\b|\band (?:its|sad|happy|got (?:drunk|high|wasted))\b).*"
 )
 _THEIRS = re.compile(r"\b(?:his|her|your|its)\b")
 _POINTS = re.compile(  # of a like: at what the talk before was about
@@ -34,20 +34,20 @@ _POINTS = re.compile(  # of a like: at what the talk before was about
     r"|.*\b(?:my favou?rite|in the car|things to|anyone|anybody|everyone|for that|in the [\w ]+ area|activities|because|the other day|first year)\b.*|traveling .*\bto .*|(?:a|an) good .*"
     r"|.* (?:mainly|mostly|also|always|anymore|instead|not|either|to much|too much|really much|but|sometimes|soon|now)|defin\w+\b.*|a lot of .*"
     r"|(?:quite a (?:few|lot)|many|several|all (?:kinds|types|sorts)|both|any|some|knowing|not|no)\b.*"
-    r"|.*\bi (?:really|like|love|hate|also|just)\b.*|an? (?:(?!good )[\w-]+ )*(?:heart|man|woman|friend|day|night|life)|(?:getting (?:drunk|high)|opening up|talking|getting into|sleepless|people|strangers)\b.*|(?:confrontation|my (?:job|work|boss|school|house|town|jobs))"
+    r"|.* i\b.*|an? (?:more|less|bit|little)\b.*|suffering|pain|dying|being (?:alone|sad|sick)|an? (?:(?!good )[\w-]+ )*(?:heart|man|woman|friend|day|night|life)|(?:getting (?:drunk|high)|opening up|talking|getting into|sleepless|people|strangers)\b.*|(?:confrontation|my (?:job|work|boss|school|house|town|jobs))"
 )
 _NO_THING = re.compile(  # "have an issue with my truck"
     r"(?:have |had |own )?(?:an?|some|any|the) (?:[\w-]+ )?(?:question|issue|problem|doubt|trouble|concern|feeling|hope|say|point)s?\b.*"
 )
 _NEAR = re.compile(  # over before anybody asks
     r".*\b(?:to(?:day|night|morrow)|this (?:morning|evening|afternoon|weekend)|soon|on (?:the )?\d|\d+(?:st|nd|rd|th)"
-    r"|(?:on|this|next) (?:mon|tues|wednes|thurs|fri|satur|sun)day|in (?:an?|a couple|a couple of|a few|two|three) (?:days|hours?))\b.*"
+    r"|(?:on|this|next) (?:mon|tues|wednes|thurs|fri|satur|sun)day|next week|in (?:an?|a couple|a couple of|a few|two|three) (?:days|hours?))\b.*"
 )
 _OUTING = re.compile(
     r"(?:is |been )?(?:\w+ )??(?:to |on |of |a |an |the )*(?:go|going|travel\w*|trip|fly\w*|visit\w*|vacation|head\w*|watch\w*|having a (?:get|party|dinner))\b.*"
 )
 _ITINERARY = re.compile(
-    r".*\b(?:go|going|travel\w*|fly\w*|trip|moving)\b.*\bfrom .+ to .*|.*\band coming back\b.*"
+    r".*\b(?:go|going|travel\w*|fly\w*|trip|moving)\b.*\bfrom .+ to .*|.*\band coming back\b.*|.*\bvisit (?:dr\b|the (?:doctor|dentist)|.*(?:care|clinic|dental|salon|centre|center)$).*"
 )
 _ERRAND = re.compile(  # of a task done: what anybody would call one
     r"(?!.*\b(?:after|but|like)\b).*\b(?:reports?|thesis|papers?|essays?|drafts?|forms?|applications?|tax\w*|returns?|bills?|rent|invoices?|passports?|visas?|licen[cs]es?|"
@@ -59,7 +59,7 @@ _ERRAND = re.compile(  # of a task done: what anybody would call one
 _LEVEL = words(
     "workout, workouts, worksheet, exercise, exercises, lesson, quiz, chapter, level, set, sets, session, step, "
     "steps, round, reading, video, question, questions, problem, problems, page, pages, school, class, classes, "
-    "practice, shopping, module, unit, form, survey, download, installation, update, reps, warm-up, tutorial"
+    "practice, shopping, meeting, shift, module, unit, form, survey, download, installation, update, reps, warm-up, tutorial"
 )
 _STEP = re.compile(  # of a lesson, a workout or a game
     rf"(?:finished (?:(?:the|this|that|my|an?|another) )?)?(?:[\w-]+ )?{_LEVEL}(?: \w{{1,3}})?"
@@ -113,7 +113,7 @@ _CONTRAST = re.compile(
 )
 _PARTY = re.compile(r"for \d+ (?:people|persons|guests|nights?)|the \d+(?:st|nd|rd|th)")
 _CHOICES = re.compile(
-    rf"(?!.*\b(?:{either(KINDS['products'].split(', '))})\b)(?:go|going|stick|sticking) with (?:the )?[\w' -]+|(?:the )?\w+"
+    rf"(?!.*\b(?:{either(KINDS['products'].split(', '))})\b)(?:go|going|stick|sticking) with (?:the )?[\w' -]+|(?:the )?\w+|the .*"
 )
 _FELT = frozenset(["like", "dislike", "limit", "habit", "decision", "plan", "goal", "value"])
 _LOOSE = frozenset(["event", "habit", "plan", "goal", "value", "decision"])
@@ -148,7 +148,7 @@ _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
         ),
     ),
     "home": (re.compile(r"(?:\S+ ){7,}.*|.*\bthe (?:first|last) .*"),),
-    "work": (re.compile(r"(?:good|bad|great|terrible|decent|better|horrible|huge|real|true|fake|lazy|poor|nice|big|fast|slow) .*"),),
+    "work": (re.compile(r"(?:good|bad|great|terrible|decent|better|horrible|huge|real|true|fake|lazy|poor|nice|big|fast|slow) .*|.* (?:before|then|once|previously)"),),
     "diet": (re.compile(r"(?:eat|drink|sleep) (?:as )?(?:well|much|enough|right|properly|a lot|anything|anymore)\b.*"), re.compile(r"have access to an? .*"),),
 }
 """By family: values that say nothing by themselves."""
