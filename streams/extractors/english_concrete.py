@@ -75,7 +75,7 @@ _WHOLE = either(
     sorted({word[:-1] for words in LIFE.values() for word in words.split(", ") if word[-1] == "."})
 )
 _LIFE = re.compile(rf"(?<![\w'-])(?:{_KIND}|{_WHOLE}(?![\w'-]))")
-_NAME = re.compile(r"(?<=[\w,’'&] )(?!I\b|I')[A-Z][\w'’]|[\"“«]")
+_NAME = re.compile(r"(?<=[\w,’'&] )(?!I\b|I')(?![A-Z]{5,}\b)[A-Z][\w'’]|[\"“«]")
 _AMOUNT = re.compile(  # "about six coffees a day", "84 kg"
     r"\b(?:\d[\d.,]*k?|one|two|three|four|five|six|seven|eight|nine|ten|twenty)(?: (?!times|hours|days|weeks|months|years|of)[a-z]+){1,3} (?:an?|per|each|every) (?:day|night|week|month)\b"
     r"|\b\d[\d.,]* ?(?:kg|km|kilos?|lbs|pounds|miles)\b|\bat (?:\d|five|six|seven|eight|nine|ten|eleven)"

@@ -26,13 +26,13 @@ from streams.extractors.patterns import any_of, either, words
 
 _SUBJECT = r"\b(?:he|she|they|you|it|im|ive|shes|hes|theyre|its (?:an?|so|really))\b"
 _RUN_ON = re.compile(  # "Crush they thought his talk was funny", "a my thesis"
-    rf".*(?:(?<!because ){_SUBJECT}(?! (?:needs?|works?)\b)|&\w+|\b(?:an?|the) (?:my|our)\b|\b(?:him|her|them|you|mine|theirs|just|only|even|still|quite)$|\bgot .* got\b|\band (?:its|sad|happy|got (?:drunk|high|wasted))\b).*"
+    rf".*(?:(?<!because ){_SUBJECT}(?! (?:needs?|works?)\b)|&\w+|\b(?:an?|the) (?:my|our)\b|\b(?:him|her|them|you|mine|theirs|just|only|even|still|quite|later|earlier)$|\bgot .* got\b|\band (?:its|sad|happy|got (?:drunk|high|wasted))\b).*"
 )
 _THEIRS = re.compile(r"\b(?:his|her|your|its)\b")
 _POINTS = re.compile(  # of a like: at what the talk before was about
     r".*\b(?:his|her|their|your|its|theirs|mine|yours|until|for sure|that much|when a|when the)\b.*"
     r"|.*\b(?:my favou?rite|in the car|things to|anyone|anybody|everyone|for that|in the [\w ]+ area|activities|because|the other day|first year)\b.*|traveling .*\bto .*|(?:a|an) good .*"
-    r"|.* (?:mainly|mostly|also|always|anymore|instead|not|either|to much|too much|really much|but|sometimes|soon|now)|defin\w+\b.*|a lot of .*"
+    r"|.* (?:mainly|mostly|also|always|anymore|instead|not|either|to much|too much|really much|but|sometimes|every|soon|now|out|better|worse|more|off|to win)|defin\w+\b.*|a lot of .*"
     r"|(?:quite a (?:few|lot)|many|several|all (?:kinds|types|sorts)|both|any|some|knowing|not|no)\b.*"
     r"|.* i\b.*|an? (?:more|less|bit|little)\b.*|suffering|pain|dying|being (?:alone|sad|sick)|an? (?:(?!good )[\w-]+ )*(?:heart|man|woman|friend|day|night|life)|(?:getting (?:drunk|high)|opening up|talking|getting into|sleepless|people|strangers)\b.*|(?:confrontation|my (?:job|work|boss|school|house|town|jobs))"
 )
@@ -46,8 +46,8 @@ _NEAR = re.compile(  # over before anybody asks
 _OUTING = re.compile(
     r"(?:is |been )?(?:\w+ )??(?:to |on |of |a |an |the )*(?:go|going|travel\w*|trip|fly\w*|visit\w*|vacation|head\w*|watch\w*|having a (?:get|party|dinner))\b.*"
 )
-_ITINERARY = re.compile(
-    r".*\b(?:go|going|travel\w*|fly\w*|trip|moving)\b.*\bfrom .+ to .*|.*\band coming back\b.*|.*\bvisit (?:dr\b|the (?:doctor|dentist)|.*(?:care|clinic|dental|salon|centre|center)$).*"
+_ITINERARY = re.compile(  # over by then
+    r".*\bbirthday (?:is )?(?:coming|in \d|today|tomorrow|soon).*|.*\b(?:go|going|travel\w*|fly\w*|trip|moving)\b.*\bfrom .+ to .*|.*\band coming back\b.*|.*\bvisit (?:dr\b|the (?:doctor|dentist)|.*(?:care|clinic|dental|salon|centre|center)$).*"
 )
 _ERRAND = re.compile(  # of a task done: what anybody would call one
     r"(?!.*\b(?:after|but|like)\b).*\b(?:reports?|thesis|papers?|essays?|drafts?|forms?|applications?|tax\w*|returns?|bills?|rent|invoices?|passports?|visas?|licen[cs]es?|"
@@ -93,8 +93,12 @@ _SCOLDED = re.compile(
     r"(?:please )?(?:don't|do not|stop|never|no) (?:give me|be|worry|tell me|make me|judge|hate|leave|forget|get|let me|ask me|look at|take it|blame).*|no (?:ads|messages|calls)"
     r"|(?:\w+ed|found|got|had|went|saw|took|came|knew|met|said|handle|told) .*"
 )
-_LOANED = re.compile(r"(?:teacher|boss|friend|best friend|colleague|coworker|coach|neighbou?r|professor)s? .*\b(?:gave|bought|invited|offered|introduced)\b.*")
-_DAILY = re.compile(r"(?:rewatched|rented|streamed|saw|heard|ate|watched|walked|went for an?|slept|woke)\b.*")
+_LOANED = re.compile(
+    r"(?:teacher|boss|friend|best friend|colleague|coworker|coach|neighbou?r|professor)s? .*\b(?:gave|bought|invited|offered|introduced)\b.*"
+)
+_DAILY = re.compile(
+    r"(?:rewatched|rented|streamed|saw|heard|ate|watched|walked|went for an?|slept|woke)\b.*"
+)
 _LET_GO = re.compile(  # of what one stopped: no thing that anybody knows
     r".*\b(?:life|lives|hope|trying|caring|feeling|myself|from (?!my|the|a)\w+ing|friend from|stage|thinking|talking|eating|sleeping)\b.*|(?:\S+ ){10,}.*"
 )
@@ -122,7 +126,7 @@ _WHOLE = frozenset(
 )  # fmt: skip
 LONGEST = 8
 """Words of a like: more are a sentence that went on."""
-LONGEST_DEED = 17
+LONGEST_DEED = 15
 """Words of what somebody did or does: more are two deeds and what came of them."""
 
 _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
@@ -135,6 +139,7 @@ _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
     "ended": (_LET_GO,),
     "goal": (WISHED,),
     "task_done": (_STEP,),
+    "task": (re.compile(r"(?:an?|the) .*"),),
     "plan": (TODAYS, _IDLE, _ITINERARY),
     "": (_PARTY,),
     "decision": (CHOSEN, _CHOICES),
@@ -148,8 +153,17 @@ _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
         ),
     ),
     "home": (re.compile(r"(?:\S+ ){7,}.*|.*\bthe (?:first|last) .*"),),
-    "work": (re.compile(r"(?:good|bad|great|terrible|decent|better|horrible|huge|real|true|fake|lazy|poor|nice|big|fast|slow) .*|.* (?:before|then|once|previously)"),),
-    "diet": (re.compile(r"(?:eat|drink|sleep) (?:as )?(?:well|much|enough|right|properly|a lot|anything|anymore)\b.*"), re.compile(r"have access to an? .*"),),
+    "work": (
+        re.compile(
+            r"(?:good|bad|great|terrible|decent|better|horrible|huge|real|true|fake|lazy|poor|nice|big|fast|slow) .*|.* (?:before|then|once|previously)"
+        ),
+    ),
+    "diet": (
+        re.compile(
+            r"(?:eat|drink|sleep) (?:as )?(?:well|much|enough|right|properly|a lot|anything|anymore)\b.*"
+        ),
+        re.compile(r"have access to an? .*"),
+    ),
 }
 """By family: values that say nothing by themselves."""
 
