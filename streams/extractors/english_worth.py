@@ -139,7 +139,7 @@ _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
     "ended": (_LET_GO,),
     "goal": (WISHED,),
     "task_done": (_STEP,),
-    "task": (re.compile(r"(?:an?|the) .*"),),
+    "task": (re.compile(r"(?:an?|the) .*|.*\bdue when\b.*"),),
     "plan": (TODAYS, _IDLE, _ITINERARY),
     "": (_PARTY,),
     "decision": (CHOSEN, _CHOICES),
