@@ -52,7 +52,7 @@ LIFE = {
     "collarbone, counsel, covid, depression, diabet, diagnos, diet., diets., donor, "
     "drinking, eat better, eating better, elbow, fasting, fractur, health, heart "
     "attack, hip., injur, insomnia, insulin, ivf., keto., kilo, knee, lbs., meal plan, "
-    "medication, meds., migraine, miscarr, operation, pounds, pregnan, processed food, "
+    "lithium, medication, meds., migraine, miscarr, operation, pounds, pregnan, processed food, "
     "ptsd, rehab, rib., ribs., salt., shoulder, smok, sober, sprain, sugar, surger, "
     "tested positive, therapy., transitioning, transplant, treatment, vaccin, vaping, "
     "vegan, vegetables, vegetarian, weight., wrist, zoloft",

@@ -110,14 +110,14 @@ _IDLE = re.compile(  # "proud of the club" is no habit; what is heard or awaited
 _NO_PLACE = re.compile(r"moved (?:in)?to (?:an?|the|my|our) (?:[\w-]+ )*(?:place|area|room)\b.*")
 _LIKENED = re.compile(r"[^.]*\b(?:is|are|was|were)\b(?P<what>.*)")
 _WORK = re.compile(
-    rf"\d|\b(?:{LISTS['profession']}|{LISTS['nation']}|{LISTS['ailment']}|{LISTS['diet']})\b|\b(?:in|at|from|with) "
+    rf"\d|\b(?:older|younger|{LISTS['profession']}|{LISTS['nation']}|{LISTS['ailment']}|{LISTS['diet']})\b|\b(?:in|at|from|with) "
 )
 _CONTRAST = re.compile(
     r"[A-Z\d]|\b(?:\w+day|morning|evening|afternoon|noon|one|two|three|four|five|six|seven|eight|nine|ten)\b"
 )
 _PARTY = re.compile(r"for \d+ (?:people|persons|guests|nights?)|the \d+(?:st|nd|rd|th)")
 _CHOICES = re.compile(
-    rf"(?!.*\b(?:{either(KINDS['products'].split(', '))})\b)(?:go|going|stick|sticking) with (?:the )?[\w' -]+|(?:the )?\w+|the .*"
+    rf"(?!.*\b(?:with|use) (?:{either(KINDS['products'].split(', '))})\b)(?:go|going|stick|sticking) with (?:the )?[\w' -]+|(?:the )?\w+|the .*"
 )
 _FELT = frozenset(["like", "dislike", "limit", "habit", "decision", "plan", "goal", "value"])
 _LOOSE = frozenset(["event", "habit", "plan", "goal", "value", "decision"])
