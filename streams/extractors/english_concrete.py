@@ -18,7 +18,7 @@ LIFE = {
     "studio., suppliers, teach, website, youtube",
     "study": "academ, aptitude test, bachelor, bar exam, certificat, class., classes., college, "
     "course, degree, diploma, driving test, exam., exams., grade., graduat, ielts., "
-    "language, lesson, licen, lsat., major., master's, math, novel, phd, reading and "
+    "language, lesson, licen, lsat., major., master's, math, minor., novel, phd, reading and "
     "writing, sat., scholarship, school., science, semester, thesis, toefl., tuition, "
     "tutor, universit, workshop",
     "art": "accordion, acting, album, art show, art., artist, arts., ballet, band., bass., "

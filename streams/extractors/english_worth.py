@@ -192,6 +192,6 @@ def worth(family: str, value: str, fold: str) -> bool:
         return False
     if not family:
         return _CONTRAST.search(value) is not None
-    if family in ("plan", "event") and is_proper(value):
+    if (family in ("plan", "event") and is_proper(value)) or fold.startswith("against "):
         return True
     return family not in _LOOSE or (len(fold.split()) <= LONGEST_DEED and is_concrete(value))

@@ -59,7 +59,8 @@ class Values:
         family = rule.kind if rule.kind == "task_done" else rule.family
         if rule.ends and family == "event":
             family = "ended"
-        return rule.kind in ("feeling", "end") or self._worth(family, value, folded)
+        stated = rule.takes == "stated" or rule.kind in ("feeling", "end")
+        return stated or self._worth(family, value, folded)
 
 
 def trimmed(text: str) -> str:
