@@ -128,7 +128,10 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
         and not re.match("途中|つい|すぐ", value)
     ),
     "plan": _plan,
-    "goal": lambda value: bool(_LIFE.search(value)) and "なるべく" not in value,
+    "goal": lambda value: (
+        bool(_LIFE.search(value) or re.search(r"\d|学習|毎[日週月]", value))
+        and "なるべく" not in value
+    ),
     "decision": _decision,
     "possession": lambda value: (
         bool(_OWNED.search(value)) and not re.match("だから|.*で(?:買|購入)", value)
