@@ -173,8 +173,12 @@ class Language:
             value = self._called.format(value=value, name=parts["name"])
         said = self.fold(value)
         clause = written[: match.end()]
-        if not self._values.takes(rule, value, said, clause, explained=bool(why)):
+        if not self._values.takes(rule, value, said, clause):
             return None
+        if not (why or self._values.worth(rule, value, said)):
+            if not rule.ends:
+                return None
+            rule = rule._replace(kind="end")  # over, even where that is not worth a line
         if not rule.lists and self._clauses.falls_apart(said):
             return None
         if rule.ends and not self._values.ends(self.fold(parts.get("old", value))):

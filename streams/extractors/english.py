@@ -16,6 +16,7 @@ from streams.extractors import english_likes as likes
 from streams.extractors import english_limits as limits
 from streams.extractors import english_making as making
 from streams.extractors import english_matters as matters
+from streams.extractors import english_over as over
 from streams.extractors import english_retracted as retracted
 from streams.extractors import english_slots as slots
 from streams.extractors import english_tasks as tasks
@@ -53,6 +54,7 @@ RULES = (
     *events.RULES,
     *matters.RULES,
     *feelings.RULES,
+    *over.RULES,
 )
 """Tried in this order; the first that fits a clause wins."""
 
@@ -68,6 +70,7 @@ NAMED = {
     **making.PARTS,
     **ahead.PARTS,
     **daily.PARTS,
+    **over.PARTS,
 }
 """What `<name>` in a pattern stands for."""
 

@@ -25,14 +25,14 @@ RULES = (
     Rule("background", "let me go|laid me off|fired me", r"(?:<then>,? )?(?P<value>(?P<old>)(?:<ownfirm> <lately>(?:let me go|laid me off|fired me)|<firm> <lately>(?:laid me off|fired me|let me go(?= ))))(?: <dismissed>)?", "Globex let me go yesterday.", "Globex let me go", "Lost their job: {value}.", family="event", ends=_JOB, takes="firm"),
     Rule("end", "work", r"i (?:no longer work|(?:don't|do not) work|stopped working|used to work|quit working) (?:at|for|with) <value><gone>", "I no longer work at Acme.", "Acme", ends=_JOB),
     Rule("end", "work", r"i (?:no longer work|(?:don't|do not) work|stopped working|used to work|quit working) (?:as )?(?:an? )?<value><gone>", "I no longer work as a nurse.", "nurse", ends=_JOB),
-    Rule("background", "left ", r"(?:i|we)(?:'ve| have)? <ly>(?P<value>left (?!me\b|him\b|her\b|it\b|them\b|you\b|us\b|out\b|early\b|home\b|town\b|work\b|behind\b|over\b|off\b|the\b|my\b|a\b)(?P<old>[\w&.-]+)(?: (?:after|for) <any>)?)", "I left Globex last month.", "left Globex", "{value}.", family="event", ends="work|job|employer|study"),
+    Rule("background", "left ", r"(?:i|we)(?:'ve| have)? <ly>(?P<value>left (?!.* for (?:good|ever)\b)(?!me\b|him\b|her\b|it\b|them\b|you\b|us\b|out\b|early\b|home\b|town\b|work\b|behind\b|over\b|off\b|the\b|my\b|a\b)(?P<old>[\w&.-]+)(?: (?:after|for) <any>)?)", "I left Globex last month.", "left Globex", "{value}.", family="event", ends="work|job|employer|study"),
     Rule("end", "no longer|not |any more|anymore|any longer", r"<am> (?:no longer an? (?P<value>[\w -]+?)|not an? (?P<value2>[\w -]+?) (?:any ?more|any longer))", "I'm no longer a student.", "student", ends="work|job|study|identity|habit"),
     Rule("background", "dropped out|withdrew from", r"i(?:'ve| have)? <ly>(?P<value>(?:dropped out of|withdrew from) (?P<old><any>))", "I dropped out of medical school.", "dropped out of medical school", "{value}.", family="event", ends="study|habit|plan"),
     # --- people, pets, things ------------------------------------------------------------------
     Rule("background", "broke up|split up|broken up|separated|divorced", r"(?:i|we|my (?:<partner>|\w+) and i)(?:'ve| have|'m| am)? <ly>(?P<value>(?P<old>)(?:broke up|split up|broken up|separated|got divorced|got a divorce|divorced)(?: with (?:my )?<any>)?)", "We broke up.", "broke up", "{value}.", family="event", ends=_PAIR, whose=_PARTNERS, takes="parted"),
-    Rule("background", "called off|broke off", r"(?:i|we)(?:'ve| have)? <ly>(?P<value>(?P<old>)(?:called|broke) off (?:the|our|my) (?:engagement|wedding))", "We called off the engagement.", "called off the engagement", "{value}.", family="event", ends="partner"),
+    Rule("background", "called off|broke off|engagement", r"(?:i|we)(?:'ve| have)? <ly>(?P<value>(?P<old>)(?:called|broke) off (?:the|our|my) (?:engagement|wedding))|(?:the|our|my) (?P<value2>(?P<old2>)engagement (?:is off|is over|fell through))", "We called off the engagement.", "called off the engagement", "{value}.", family="event", ends="partner"),
     Rule("background", "left me|dumped me|broke up with me", r"my (?P<value>(?P<old>)(?:<partner>) (?:<ly>)(?:left|dumped|broke up with) me)", "My boyfriend dumped me.", "boyfriend dumped me", "{value}.", family="event", ends=_PAIR, whose=_PARTNERS),
-    Rule("background", "died|passed away|put down|ran away|went missing", r"(?:my|our) (?P<value>(?P<old>[\w' -]+?)(?:,? \w+,?)?(?: has)? <ly>(?:died|passed away|ran away|went missing|was put down))(?: (?!of\b)<any>)?", "Our hamster died yesterday.", "hamster died", "{value}.", family="event", ends=_HAD),
+    Rule("background", "died|passed away|put down|put to sleep|rainbow bridge|no longer with us|flew |ran away|went missing", r"(?:my|our) (?P<value>(?P<old>[\w' -]+?)(?:,? \w+,?)?(?: has)? <ly>(?:died|passed away|ran away|flew (?:off|away)|went missing|was put (?:down|to sleep)|had to be put (?:down|to sleep)|crossed the rainbow bridge|is no longer with us))(?: (?!of\b)<any>)?", "Our hamster died yesterday.", "hamster died", "{value}.", family="event", ends=_HAD),
     Rule("background", "sold|gave away|given away|got rid of|gotten rid of|donated|crashed|totaled|threw out|threw away|rehomed|traded in", r"(?:i|we)(?:'ve| have)? <ly>(?P<value>(?:sold|gave away|given away|got rid of|gotten rid of|donated|crashed|totaled|threw out|threw away|rehomed|traded in) (?:my|our|the) (?P<old><any>))", "I sold my motorbike.", "sold my motorbike", "{value}.", family="event", ends=_HAD),
     Rule("end", "have|own", r"(?:i|we) (?:(?:no longer|used to) (?:have|own) (?:an?y? |the |my )?<value>|(?:don't|do not) (?:have|own) (?:an?y? |the |my )?(?P<value2><any>) (?:any ?more|any longer|(?<!right )now))", "I don't have a car any more.", "car", ends=f"{_HAD}|health"),
     Rule("end", "no longer|not ", r"(?:<am>|we're|we are) (?:no longer|not) (?P<value>married|engaged|together|dating|seeing each other|in a relationship|single)(?: <any>)?<gone>", "I'm no longer single.", "single", ends="partner|people"),
@@ -65,7 +65,9 @@ _DOING = re.compile(
     r"(?: (?:in|at|with|for|on|as|to|about|from|by))?\s+(?=\w)"
 )
 _AT_AGE = re.compile(r"\s(?:at|when|by|around) (?:the age of |age )?(?:i was )?\d.*")
-_JOURNEY = re.compile(r"(?<=\w) (?:trip|holiday|vacation|visit|getaway|tour)$")  # "Rome trip"
+_JOURNEY = re.compile(
+    r"(?<=\w) (?:trip|holiday|vacation|visit|getaway|tour|idea|plans?|lessons?|membership|career|teaching|flat|apartment|habit|job|practice|classes|course|collection|records?|limit|allergy|intolerance|days|hobby)$"
+)  # "Rome trip"
 _REST = re.compile(
     r"\s(?:at|in|on|for|with|because|since|after|before|by|from|to|as|due|so|while|every|each|this|"
     r"last|next|when|and|or|a|again|yesterday|recently|any|today|ago|of)\b.*"

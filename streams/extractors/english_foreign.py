@@ -11,7 +11,7 @@ _HEDGES = (
     "you mention", "you told", "you think", "you remember", "you noted", "you listed",
     "you showed", "apparently", "when i was", "when i turned", "since i turned",
     "before i turned", "until i turned", "after i turned",
-    "by the time i", "when i first", "back then",
+    "by the time i", "when i first", "back then", "i remember when",
     "back when", "would have", "wouldn't have", " lol", "lmao", "kidding", "the song",
     "the movie", "the book", "the film", "the line ", "not that", "it's not like", "don't you",
     "yeah right", "oh sure", "lyrics", "supposedly", "i think ", "i thought",

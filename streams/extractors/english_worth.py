@@ -1,13 +1,18 @@
-"""English: what is worth keeping of what was said. A thing kept is read alone, months later: an
-outing without a place, a meal, a film without a title, a slip of the day tell nothing then.
+"""English: what is worth keeping of what was said. A thing kept is read alone, months later.
 
-A value is thin if none of its words says anything (`_THIN`, `english_dull.py`); some kinds need
-more than that. What was said of the day or of a booking stands in `english_passing.py`.
+Who somebody is, where they live and whom they live with says something however short it is. What
+they did, do, plan, like, decide or must keep to says something only if it is concrete: it names
+somebody or something, or is of a kind that lasts (`english_concrete.py`). In doubt it is left out;
+search finds the turn. A value that went on into another clause is none.
 """
+
+# ruff: noqa: E501 - a pattern that stands alone is one line
 
 import re
 
-from streams.extractors.english_dull import DULL
+from streams.extractors.english_concrete import is_concrete, is_proper
+from streams.extractors.english_kinds import KINDS
+from streams.extractors.english_lists import LISTS
 from streams.extractors.english_moods import (
     DESPERATE,
     MOODY,
@@ -19,121 +24,146 @@ from streams.extractors.english_moods import (
 from streams.extractors.english_passing import CHOICE, CHOSEN, ONE_OF_MANY, PLAIN, TODAYS, VAIN
 from streams.extractors.patterns import any_of, either, words
 
-
-def _dull(*names: str) -> str:
-    return either(word for name in names for word in DULL[name].split(", "))
-
-
-def _thin(*names: str) -> re.Pattern[str]:
-    return re.compile(rf"(?:{_dull(*names)}(?![\w'-])[\s,'’-]*)+")
-
-
-_THIN = _thin("praise", "small", "light", "outing", "company", "meal", "media", "wares", "screen")
-_HOMILY = _thin("praise", "small", "light", "boon")
-_TELLING_START = words(
-    "start, join, move, begin, open, launch, become, attend, visit, adopt, teach, perform, go to, "
-    "travel, marry"
+_SUBJECT = r"\b(?:he|she|they|you|it|im|ive|shes|hes|theyre|its (?:an?|so|really))\b"
+_RUN_ON = re.compile(  # "Crush they thought his talk was funny", "a my thesis"
+    rf".*(?:(?<!because ){_SUBJECT}(?! (?:needs?|works?)\b)|&\w+|\b(?:an?|the) (?:my|our)\b|\b(?:him|her|them|you|mine|theirs|just|only|even|still|quite|later|earlier)$|\bgot .* got\b|\band (?:its|sad|happy|got (?:drunk|high|wasted))\b).*"
 )
-_MOOD = re.compile(rf"excited to (?!{_TELLING_START}\b).*")
-_STEPS = words(  # of a lesson, a workout or a game: done today, nothing later
-    "workout, workouts, worksheet, exercise, exercises, lesson, quiz, chapter, level, set, sets, "
-    "session, step, steps, round, reading, video, question, questions, problem, problems, page, "
-    "pages, work, school, class, classes, practice, shopping, module, unit, form, survey, "
-    "download, installation, update, reps, warm-up, tutorial"
+_THEIRS = re.compile(r"\b(?:his|her|your|its)\b")
+_POINTS = re.compile(  # of a like: at what the talk before was about
+    r".*\b(?:his|her|their|your|its|theirs|mine|yours|until|for sure|that much|when a|when the)\b.*"
+    r"|.*\b(?:my favou?rite|in the car|things to|anyone|anybody|everyone|for that|in the [\w ]+ area|activities|because|the other day|first year)\b.*|traveling .*\bto .*|(?:a|an) good .*"
+    r"|.* (?:mainly|mostly|also|always|anymore|instead|not|either|to much|too much|really much|but|sometimes|every|soon|now|out|better|worse|more|off|to win)|defin\w+\b.*|a lot of .*"
+    r"|(?:quite a (?:few|lot)|many|several|all (?:kinds|types|sorts)|both|any|some|knowing|not|no)\b.*"
+    r"|.* i\b.*|an? (?:more|less|bit|little)\b.*|suffering|pain|dying|being (?:alone|sad|sick)|an? (?:(?!good )[\w-]+ )*(?:heart|man|woman|friend|day|night|life)|(?:getting (?:drunk|high)|opening up|talking|getting into|sleepless|people|strangers)\b.*|(?:confrontation|my (?:job|work|boss|school|house|town|jobs))"
 )
-_VESSEL = r"(?:whole |entire |full )?(?:bottle|glass|bowl|plate|pack|bag|can|cup|box) of .*"
-_FINISHED = re.compile(
-    rf"finished (?:(?:the|this|that|my|an?|another) )?(?:(?:[\w-]+ )?{_STEPS}(?: \w{{1,3}})?"
-    rf"|{_VESSEL})"
+_NO_THING = re.compile(  # "have an issue with my truck"
+    r"(?:have |had |own )?(?:an?|some|any|the) (?:[\w-]+ )?(?:question|issue|problem|doubt|trouble|concern|feeling|hope|say|point)s?\b.*"
 )
-_DONE_THIN = re.compile(
-    rf"(?:(?:{_dull('praise')}) )+(?:[\w-]+ )?"
-    rf"(?:{_dull('media')}|project|thing|task|job|work|chapter)s?(?: (?:i|we) .+)?"
-    rf"|(?:[\w-]+ )?{_STEPS}(?: \w{{1,3}})?"
-    # "finished binging", "called in sick", "he is done", "done with people"
+_NEAR = re.compile(  # over before anybody asks
+    r".*\b(?:to(?:day|night|morrow)|this (?:morning|evening|afternoon|weekend)|soon|on (?:the )?\d|\d+(?:st|nd|rd|th)"
+    r"|(?:on|this|next) (?:mon|tues|wednes|thurs|fri|satur|sun)day|next week|in (?:an?|a couple|a couple of|a few|two|three) (?:days|hours?))\b.*"
+)
+_OUTING = re.compile(
+    r"(?:is |been )?(?:\w+ )??(?:to |on |of |a |an |the )*(?:go|going|travel\w*|trip|fly\w*|visit\w*|vacation|head\w*|watch\w*|having a (?:get|party|dinner))\b.*"
+)
+_ITINERARY = re.compile(  # over by then
+    r".*\bbirthday (?:is )?(?:coming|in \d|today|tomorrow|soon).*|.*\b(?:go|going|travel\w*|fly\w*|trip|moving)\b.*\bfrom .+ to .*|.*\band coming back\b.*|.*\bvisit (?:dr\b|the (?:doctor|dentist)|.*(?:care|clinic|dental|salon|centre|center)$).*"
+)
+_ERRAND = re.compile(  # of a task done: what anybody would call one
+    r"(?!.*\b(?:after|but|like)\b).*\b(?:reports?|thesis|papers?|essays?|drafts?|forms?|applications?|tax\w*|returns?|bills?|rent|invoices?|passports?|visas?|licen[cs]es?|"
+    r"appointments?|bookings?|hotel|flights?|plumber|dentist|doctor|vet|bank|fix|fixes|login|pr|release|bug|tests?|presentation|slides|assignments?|contracts?|"
+    r"insurance|registration|letters?|e-?mails?|cv|résumé|resume|budget|exams?|deck|script|migration|proposal|manuscript|chapter|grant|plan|survey|car|bike|"
+    r"garden|kitchen|bathroom|room|house|fence|roof|boiler|order|parcels?|tickets?|treatment|sessions?|semester|course|project|feature|deploy\w*|docs?|documentation|"
+    r"website|page|book|novel|painting|quilt|sweater|puzzle|rereading|reading|shopping|groceries|cake|gifts?|presents?|cards?|invitations?|visit|call|plants|lawn|marathon|dog|cat|bread)\b.*"
+)
+_LEVEL = words(
+    "workout, workouts, worksheet, exercise, exercises, lesson, quiz, chapter, level, set, sets, session, step, "
+    "steps, round, reading, video, question, questions, problem, problems, page, pages, school, class, classes, "
+    "practice, shopping, meeting, shift, module, unit, form, survey, download, installation, update, reps, warm-up, tutorial"
+)
+_STEP = re.compile(  # of a lesson, a workout or a game
+    rf"(?:finished (?:(?:the|this|that|my|an?|another) )?)?(?:[\w-]+ )?{_LEVEL}(?: \w{{1,3}})?"
+    r"|(?:finished )?(?:whole |entire )?(?:bottle|glass|bowl|plate|pack|bag|can|cup|box) of .*"
+    r"|(?:finished (?:[\w-]+ )*)?(?:[\w-]+ ){0,2}(?:book|novel|series|movie|film|show|game|video|song|album|podcast|episode|article|documentary|thing|chapter)s?"
     r"|(?:binge?\w*|watching|eating|drinking|reading|listening|scrolling)\b.*|in (?:sick|late)\b.*"
-    r"|(?:he|she|they|it|we|you|who|everyone|everything)\b.*"
-    rf"|{_VESSEL}"
-    r"|(?:people|men|women|life|love|dating|school|work|reality|everything|humanity|friends|therapy|him|her)\b.*"
-)
-_NAMED = re.compile(r"(?<=[\w,’'] )(?!I\b)[A-Z]|[\"“«]|\d")
-
-# --- meals, media, errands, screens, mishaps ---------------------------------------------------
-_FEAST = words(
-    "fair, wedding, birthday, charity, fundraiser, contest, competition, sale, market, church, "
-    "school, shelter, homeless"
-)
-_MEAL = re.compile(
-    rf"(?!.* for (?:the|an?|my|our) (?:[\w'-]+ )?{_FEAST})"
-    r"(?:made|cooked|baked|grilled|had|ate|bought|prepared|whipped up|making|baking|cooking|eating)"
-    rf" (?:[\w'-]+ ){{0,4}}?{_dull('meal')}(?![\w-])"
-    r"(?! (?:truck|bank|drive|class|course|festival|contest|competition|business|shop)).*"
-)
-_MEDIA = re.compile(
-    r"(?:is |been |just )?(?:reading|read|rereading|watching|watched|watch|finished|playing|"
-    r"played|saw|listening to)(?: reading| watching| playing)? "
-    rf"(?:[\w'-]+ ){{0,5}}?{_dull('media')}(?![\w-])"
-    r"(?! (?:club|group|class|jam|convention|design|studies|theory|lessons?|school)).*"
-)
-_ERRAND = re.compile(
-    r"(?:went|go|going|headed|been|took .+?) (?:back )?to (?:the |an? |my |our )?"
-    r"(?:[\w'-]+ ){0,2}?(?:gym|store|shop|mall|supermarket|office|bank|bed|park|movies|cinema|"
-    r"restaurant|cafe|bar|bathroom|toilet|work|school|doctor|dentist|clinic|hairdresser|beach)"
-    r"(?: .{0,24})?"
-)
-_NO_SCREEN = any_of(  # what a word of screens is part of: "app developer"
-    "game|design|developer|development|company|shop|centre|center|engineer|drive|program|class",
-    "course|result",
-    r"for (?:a|an|my|our) \w+ (?:company|business|shop|charity|club|school|foundation)",
-)
-_SCREEN = re.compile(
-    r"(?:[\w'-]+(?: on| to| for| up| out)? )"
-    r"(?:(?:an?|the|my|our|some|this|your|another|two|three) )?"
-    rf"(?:{_dull('praise')} )?(?:[\w'-]+ )??{_dull('screen')}(?![\w-])(?! {_NO_SCREEN}).*"
+    r"|(?:people|men|women|life|love|dating|reality|everything|humanity|friends|him|her|he|she|they|it|we|you|who|everyone)\b.*"
 )
 _MISHAP = re.compile(
     any_of(
-        "showered|hugged|posted (?:that|about|here|this)|bombed",
+        "showered|hugged|posted|bombed|forced|stopped|missed|spilled|spilt|dropped(?! out)|forgot|misplaced|overslept|tripped|slipped|locked|burnt|burned the",
         r"spent (?:today|tonight|yesterday|the (?:day|night|evening)|a day|hours|all)\b",
-        "missed|spilled|spilt|dropped(?! out)|forgot|misplaced|overslept|tripped|slipped|locked",
-        "burned the|burnt",
-        "got (?:stuck|lost|soaked|delayed|rejected|into (?:a (?:bad|tight|tricky)|bed|the car))",
-        r"got into an? (?:[\w-]+ )*(?:argument|fight|row)",
-        "ran (?:into|out of)",
+        r"got (?:stuck|lost|soaked|delayed|rejected|into (?:a (?:bad|tight|tricky)|bed|the car)|into an? (?:[\w-]+ )*(?:argument|fight|row))",
+        "ran (?:into|out of)|made a mistake|requested|found that",
         "lost (?:my|our|the) (?:keys?|wallet|phone|glasses|way|train|bus|umbrella|charger)",
         "broke (?:my|the|a) (?:glass|plate|mug|cup|phone|screen|vase|bowl|window)",
+        r"(?:[\w'-]+ ){1,4}(?:error|typo|bug|message|file|folder|link|tab|log|password|script|email|e-mail|attachment|ticket|refund|parcel|package|delivery|reservation)s?\b",
     )
     + " ?.*"
 )
-_STRONG = re.compile(
-    r"(?:just |also )?(?:joined|adopted|opened|founded|moved|graduated|quit|retired|signed up|"
-    r"enrolled|started (?:getting|going|an?|my|our)) .+"
+_LIMITS = re.compile(  # what one cannot do whatever the day: food, body, hours, amounts
+    rf".*\b(?:\d[\d.,]*|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|{LISTS['unwanted']}|{LISTS['diet']}|before|after|past|evenings?|mornings?|nights?|weekends?|noon|one|two|three|four|five|six|"
+    r"ten|half|cats?|dogs?|pollen|dust|gluten|wheat|lactose|milk|eggs?|cheese|soy|peanuts?|shellfish|spicy|carbs|raw|bread|coffee|wine|beer|fried|salt|salty|food|fruits?|tomato\w*|"
+    r"lift|heavy|stairs|run|climb|swim|bend|kneel|jump|intense|stand for|sit for|walk|drive|fly|flying|smoke|drink|eat|heat|cold|noise|fees?|cash|vpn|offline|online|stay in|"
+    r"vote|travel|legally|hear|read|see|speak|install|cloud|commit|touch|edit|fit|repo|deploy|exceed|over|under|above|below|python|licen[cs]e)\b.*"
 )
-_SOME = re.compile(  # "writing more articles", "trying out different workouts"
-    r"(?!got|bought)[\w'-]+(?: [\w'-]+ing)?(?: out| about| up)? "
-    r"(?:a few|more|different|various|some|new|several|other|lots of|a lot of|all kinds of)"
-    r"(?: (?:more|new|different|cool))?(?: [\w'-]+){1,2}"
+_ORDER = re.compile(
+    r"(?:please )?(?:always|never|don't|do not|no|keep|stop|make sure|only|avoid|stick|use|from now|you (?:should|must)|answer|reply|start|not)\b.*|.*(?:from now on|going forward)"
 )
-_USUAL = re.compile(  # "swim twice a week"
-    r"(?!(?:is|been|bring|sing|string|swing) )(?![\w-]+(?:ing|ed)\b).*"
+_SCOLDED = re.compile(
+    r"(?:please )?(?:don't|do not|stop|never|no) (?:give me|be|worry|tell me|make me|judge|hate|leave|forget|get|let me|ask me|look at|take it|blame).*|no (?:ads|messages|calls)"
+    r"|(?:\w+ed|found|got|had|went|saw|took|came|knew|met|said|handle|told) .*"
 )
-_DONE = frozenset(["event", "habit"])
+_LOANED = re.compile(
+    r"(?:teacher|boss|friend|best friend|colleague|coworker|coach|neighbou?r|professor)s? .*\b(?:gave|bought|invited|offered|introduced)\b.*"
+)
+_DAILY = re.compile(
+    r"(?:rewatched|rented|streamed|saw|heard|ate|watched|walked|went for an?|slept|woke)\b.*"
+)
+_LET_GO = re.compile(  # of what one stopped: no thing that anybody knows
+    r".*\b(?:life|lives|hope|trying|caring|feeling|myself|from (?!my|the|a)\w+ing|friend from|stage|thinking|talking|eating|sleeping)\b.*|(?:\S+ ){10,}.*"
+)
+_VAGUE = r"\w+ing (?:more|different|various|a few|some|lots of|new) [\w-]+"
+_IDLE = re.compile(  # "proud of the club" is no habit; what is heard or awaited passes
+    rf"(?:is |been )*{_VAGUE}|"
+    r"(?:from|with|of|proud|really|wakeup|used to|(?:is |been )*(?:listening to|watching|looking forward to|collecting data|run(?:ning)? ?away))\b.*|.*\brun(?:ning)? ?away\b.*"
+)
+_NO_PLACE = re.compile(r"moved (?:in)?to (?:an?|the|my|our) (?:[\w-]+ )*(?:place|area|room)\b.*")
+_LIKENED = re.compile(r"[^.]*\b(?:is|are|was|were)\b(?P<what>.*)")
+_WORK = re.compile(
+    rf"\d|\b(?:older|younger|{LISTS['profession']}|{LISTS['nation']}|{LISTS['ailment']}|{LISTS['diet']})\b|\b(?:in|at|from|with) "
+)
+_CONTRAST = re.compile(
+    r"[A-Z\d]|\b(?:\w+day|morning|evening|afternoon|noon|one|two|three|four|five|six|seven|eight|nine|ten)\b"
+)
+_PARTY = re.compile(r"for \d+ (?:people|persons|guests|nights?)|the \d+(?:st|nd|rd|th)")
+_CHOICES = re.compile(
+    rf"(?!.*\b(?:with|use) (?:{either(KINDS['products'].split(', '))})\b)(?:go|going|stick|sticking) with (?:the )?[\w' -]+|(?:the )?\w+|the .*"
+)
 _FELT = frozenset(["like", "dislike", "limit", "habit", "decision", "plan", "goal", "value"])
-LONGEST = 10
+_LOOSE = frozenset(["event", "habit", "plan", "goal", "value", "decision"])
+_WHOLE = frozenset(
+    ["event", "ended", "habit", "plan", "goal", "value", "like", "dislike", "people", "household", "possession", "study", "partner", "health"]
+)  # fmt: skip
+LONGEST = 8
 """Words of a like: more are a sentence that went on."""
-LONGEST_DEED = 17
+LONGEST_DEED = 15
 """Words of what somebody did or does: more are two deeds and what came of them."""
 
-
 _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
-    "limit": (DESPERATE,),
-    "habit": (REFLECTED, PLAIN),
-    "event": (REGRETTED,),
+    "like": (ONE_OF_MANY, CHOICE, MOODY, _POINTS),
+    "favourite": (_POINTS,),
+    "dislike": (ONE_OF_MANY, CHOICE, MOODY, _POINTS),
+    "limit": (DESPERATE, _SCOLDED),
+    "habit": (REFLECTED, PLAIN, _MISHAP, _IDLE),
+    "event": (REGRETTED, _STEP, _MISHAP, _NO_PLACE, _DAILY),
+    "ended": (_LET_GO,),
     "goal": (WISHED,),
-    "value": (_HOMILY,),
-    "task": (_DONE_THIN,),
-    "plan": (TODAYS,),
-    "decision": (CHOSEN,),
+    "task_done": (_STEP,),
+    "task": (re.compile(r"(?:an?|the) .*|.*\bdue when\b.*"),),
+    "plan": (TODAYS, _IDLE, _ITINERARY),
+    "": (_PARTY,),
+    "decision": (CHOSEN, _CHOICES),
+    "lack": (re.compile(r"access to (?:an? |any )?(?:gun|firearm|weapon|pills?|rope).*"),),
+    "possession": (_NO_THING,),
+    "study": (_NO_THING,),
+    "health": (_NO_THING, re.compile(r"(?:anxiety|depression|fear) (?:about|of|when)\b.*")),
+    "identity": (
+        re.compile(
+            r"(?:not |so |really )*(?:good|bad|terrible) at (?:my |the )?(?:school|college|life|being|talking|making|any|every|all|it|string).*"
+        ),
+    ),
+    "home": (re.compile(r"(?:\S+ ){7,}.*|.*\bthe (?:first|last) .*"),),
+    "work": (
+        re.compile(
+            r"(?:good|bad|great|terrible|decent|better|horrible|huge|real|true|fake|lazy|poor|nice|big|fast|slow) .*|.* (?:before|then|once|previously)"
+        ),
+    ),
+    "diet": (
+        re.compile(
+            r"(?:eat|drink|sleep) (?:as )?(?:well|much|enough|right|properly|a lot|anything|anymore)\b.*"
+        ),
+        re.compile(r"have access to an? .*"),
+    ),
 }
 """By family: values that say nothing by themselves."""
 
@@ -142,34 +172,26 @@ def worth(family: str, value: str, fold: str) -> bool:
     """Whether it says something by itself; `fold` is the value in lower case."""
     if family in _FELT and SAID_IN_A_MOOD.search(fold):
         return False
-    if family in ("like", "dislike"):
-        return len(fold.split()) <= LONGEST and not (
-            VAIN.match(fold)
-            or ONE_OF_MANY.fullmatch(fold)
-            or CHOICE.fullmatch(fold)
-            or MOODY.fullmatch(fold)
-        )
+    if VAIN.match(fold) or (family in _WHOLE and _RUN_ON.fullmatch(fold)):
+        return False
     if any(empty.fullmatch(fold) for empty in _EMPTY.get(family, ())):
         return False
-    if family == "plan" and _MOOD.fullmatch(fold) and not _NAMED.search(value):
+    if family in ("like", "dislike"):
+        return len(fold.split()) <= LONGEST
+    if family == "task_done":
+        return _ERRAND.fullmatch(fold) is not None
+    if family == "limit":
+        return bool(_ORDER.fullmatch(fold) or _LIMITS.fullmatch(fold))
+    if family == "plan" and _NEAR.fullmatch(fold) and _OUTING.fullmatch(fold):
         return False
-    if family not in ("event", "plan", "habit", "goal") or (
-        family == "habit" and _USUAL.match(fold)
-    ):
-        return not VAIN.match(fold)
-    if VAIN.match(fold) or (_THIN.fullmatch(fold) and not _STRONG.fullmatch(fold)):
+    if family == "people" and (told := _LIKENED.fullmatch(fold)):
+        return bool(_WORK.search(told["what"])) or is_concrete(value)
+    if family == "people" and _LOANED.fullmatch(fold):
+        return is_concrete(value)
+    if family in _LOOSE and _THEIRS.search(fold):
         return False
-    if family not in _DONE:
+    if not family:
+        return _CONTRAST.search(value) is not None
+    if (family in ("plan", "event") and is_proper(value)) or fold.startswith("against "):
         return True
-    if len(fold.split()) > LONGEST_DEED:
-        return False
-    if (
-        _FINISHED.fullmatch(fold)
-        or _MISHAP.fullmatch(fold)
-        or _MEAL.fullmatch(fold)
-        or _SCREEN.fullmatch(fold)
-    ):
-        return False
-    return bool(_NAMED.search(value)) or not (
-        _SOME.fullmatch(fold) or _MEDIA.fullmatch(fold) or _ERRAND.fullmatch(fold)
-    )
+    return family not in _LOOSE or (len(fold.split()) <= LONGEST_DEED and is_concrete(value))

@@ -24,7 +24,8 @@ class Rule(NamedTuple):
     which what the rule replaces (`<old>`, else `<value>`) is over, with `|` between them; `whose`:
     the people whose. `passing`: among the words of a booking it says what that wants, no more.
     `opens`: it has no subject, and so stands at the beginning of a sentence only. `takes`: the kind
-    of value that it takes, if that is not its slot (`Language.fits`); `lists`: a value of it may
+    of value that it takes, if that is not its slot (`Language.fits`), "stated" if it says by
+    itself that it is to be kept ("Final decision: …"); `lists`: a value of it may
     have commas. A feeling's slot is its label.
     """
 

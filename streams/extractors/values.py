@@ -46,15 +46,21 @@ class Values:
         """Whether a thing of that name may be over; of no name, it may."""
         return not self._endless.fullmatch(folded)
 
-    def takes(self, rule: Rule, value: str, folded: str, clause: str, *, explained: bool) -> bool:
-        """Whether a rule may keep a value of a clause; `explained`: a reason stands beside it."""
+    def takes(self, rule: Rule, value: str, folded: str, clause: str) -> bool:
+        """Whether a rule fits a value of a clause."""
         if rule.finds and (not 0 < len(value) <= MAX_VALUE or self._empty.fullmatch(folded)):
             return False
         if rule.family in LOOSE and self._vague.fullmatch(folded):
             return False
-        if not (rule.ends or explained) and not self._worth(rule.family, value, folded):
-            return False
         return self._fits(rule.takes or rule.slot, value, clause)
+
+    def worth(self, rule: Rule, value: str, folded: str) -> bool:
+        """Whether what a rule says of a value says something by itself."""
+        family = rule.kind if rule.kind == "task_done" else rule.family
+        if rule.ends and family == "event":
+            family = "ended"
+        stated = rule.takes == "stated" or rule.kind in ("feeling", "end")
+        return stated or self._worth(family, value, folded)
 
 
 def trimmed(text: str) -> str:

@@ -19,6 +19,10 @@ and so does an end `*`.
 `judged/platforms.ndjson` are turns of seven registers and of other languages, in the same form and
 all "blind": written before version 11 by who mended it, before the rules were read, and measured
 once before that. No item was mended for itself, but who mends knows what they wrote.
+`judged/worth.ndjson` are sentences of our own for each class of thing that version 11 stored in
+vain of posts, chats and bookings of others, and for each that is worth it: {text, class, useful,
+keep, "as yet": where the rules do otherwise}. They were written after version 12, to show what
+counts.
 `kept_back.ndjson` and `bookings.ndjson` judge what was stored of others' texts, by their turns.
 `python -m tests.acceptance.judged` prints the table; `-v` lists what fails in the part "tune".
 """

@@ -43,6 +43,8 @@ PLATFORMS = (0.81, 0.98, 0)
 """What version 11 has of turns of seven registers; version 10 had 0.50, 0.98, 0 at first sight."""
 LEAST = {"tune": (48, 90), "held": (48, 90), "blind": (35, 70)}
 TUNED = [one for language in HELD for one in items(language) if one["part"] == "tune"]
+WORTH = items("worth")
+"""Sentences by class: what somebody would want to read months later, and what nobody would."""
 FIRST_PERSON = re.compile(
     r"我|咱|私|僕|俺|うちの|\b(?:ich|mein|meine|mich|je|mon|ma|moi|yo|mi|me)\b", re.IGNORECASE
 )
@@ -126,3 +128,19 @@ def test_no_text_about_the_user_speaks_in_the_first_person(language: str) -> Non
         plan = rules.extract(turn(one["text"])) or {}
         for text in kept(plan):
             assert not FIRST_PERSON.search(text), text
+
+
+@pytest.mark.parametrize("judged", WORTH, ids=lambda one: one["text"])
+def test_what_is_useful_months_later_is_stored_and_nothing_else(judged: Judged) -> None:
+    plan = rules.extract(turn(judged["text"])) or {}
+    if "as yet" in judged:
+        assert bool(kept(plan)) == (judged["as yet"] == "stored")
+    else:
+        assert kept(plan) == judged.get("keep", [])
+
+
+def test_few_classes_are_not_as_judged_yet() -> None:
+    useful = [one for one in WORTH if one["useful"]]
+    assert len(useful) >= 40
+    assert len(WORTH) - len(useful) >= 40
+    assert sum("as yet" in one for one in WORTH) <= 0.1 * len(WORTH)

@@ -13,6 +13,7 @@ from streams.extractors.english_errands import PARTS as ERRANDS
 from streams.extractors.english_lists import LISTS
 from streams.extractors.english_making import PARTS as MAKING
 from streams.extractors.english_matters import PARTS as MATTERS
+from streams.extractors.english_over import PARTS as OVER
 from streams.extractors.english_pursuits import PARTS as PURSUITS
 from streams.extractors.english_traits import PARTS as TRAITS
 from streams.extractors.english_words import WORDS
@@ -47,6 +48,7 @@ def test_every_name_stands_for_one_thing_and_is_used() -> None:
             DAILY,
             CIRCLE,
             MAKING,
+            OVER,
         )
     )
     texts = [*(rule.pattern for rule in ENGLISH.rules), *NAMED.values()]

@@ -43,7 +43,7 @@ def test_an_order_against_the_user_is_no_requirement_and_no_habit(text: str) -> 
         "从现在开始，一律用表格回答。",
         "これからは短く答えて。",
         "今後は絵文字を使わないでください。",
-        "I usually read before bed.",
+        "I usually swim before bed.",
         "I always bake bread with my son every Sunday.",
     ],
 )
@@ -149,7 +149,7 @@ def test_a_jest_and_a_choice_on_the_screen_are_no_facts(text: str) -> None:
         "I speak fluent Portuguese.",
         "I love hiking in the rain.",
         "I prefer aisle seats.",
-        "Let's go with the blue logo.",
+        "Let's use the blue logo as it reads better.",
         "I quit Facebook.",
         "我们决定用PostgreSQL。",
         "Ich mag lange Winter.",
