@@ -223,6 +223,12 @@ class ObjectPath:
 
         self._asked(lambda: obstore.put(self.store, self.key, text.encode()))
 
+    def write_bytes(self, data: bytes) -> None:
+        """The whole object is these bytes, or what it was; many go up in parts."""
+        import obstore
+
+        self._asked(lambda: obstore.put(self.store, self.key, data))
+
     def create_text(self, text: str) -> bool:
         """Makes the object unless there is one; whether it did. Of several who do so at once one
         does. Where an answer was lost it may say no of its own: read what stands there."""

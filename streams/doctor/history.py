@@ -19,7 +19,7 @@ from sinks.errors import HistoryError, in_a_line
 from sinks.generation import find_tables, pointer
 from sinks.history import table_names
 from sinks.locations import Location
-from sinks.root import OWNER, check_root, is_marked, is_shared
+from sinks.root import OWNER, check_root, is_marked, is_run, is_shared
 from streams.doctor import rocksdb
 from streams.doctor.finding import Finding, ok, warning, wrong
 from streams.errors import ConfigurationError
@@ -56,7 +56,7 @@ def history(place: Location) -> Iterator[Finding]:
         if not is_marked(root):
             yield _nothing(root)
             return
-        writer = "sinks" if is_shared(root) else "run or serve"
+        writer = "sinks" if is_shared(root) else "run" if is_run(root) else "run or serve"
         live = pointer(root).current
         yield ok("history", f"{root}: written by {writer}; live generation: {live}")
         folder = find_tables(root)
