@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,21 @@ import pytest
 
 from sinks.delta import History
 from sinks.digest import digest
+from sinks.locations import Location
 from sinks.object_store import ObjectPath
+from streams.extractors.naming import Extract, named
 from streams.files import batches, local, store_folder
 from streams.files.batches import InStore
+from streams.files.extractor_choice import settle
 from streams.files.run_log import Overtaken
 from streams.files.runner import Runner
 from tests.acceptance import ledger, reflexion, sgd
-from tests.command import checked, refused, rows, turn, turnfold
+from tests.command import checked, refused, rows, turn
 from tests.conftest import LEDGER, REFLEXION, SGD
 from tests.object_store.s3_server import S3Server
 from tests.object_store.sunk import company_and_others, sink
 from tests.shared_data import shared
+from tests.tiers import soaked
 
 Lines = list[bytes]
 
@@ -144,25 +149,23 @@ def expected(lines: Lines, tmp_path: Path) -> tuple[Path, dict[str, object]]:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("where", "name"),
-    [(Runner, "commit"), (InStore, "fill"), (History, "append"), (InStore, "_written")],
+    "point",
+    soaked([(History, "append"), (InStore, "fill"), (Runner, "commit"), (InStore, "_written")], 2),
 )
 def test_law_6_one_that_stands_still_while_another_goes_on_ends(
-    where: type, name: str, root: ObjectPath, expected: tuple[Path, dict[str, object]],
+    point: tuple[type, str], root: ObjectPath, expected: tuple[Path, dict[str, object]],
     tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """Before its note, before its tables, between the state of a table and the commit that is made
     from it, after all of them."""
+    where, name = point
     file, _ = expected
     local.run([str(grown(tmp_path / "first.ndjson", [msgspec.json.encode(turn("f"))]))], root)
     real = getattr(where, name)
     other = once(lambda: run_elsewhere(file, root, tmp_path))
-    shared_ = []
 
     def late(self: Any, *given: Any) -> Any:
-        if not shared_:
-            shared_.append(None)
-            other()
+        other()
         return real(self, *given)
 
     monkeypatch.setattr(where, name, late)
@@ -228,19 +231,19 @@ def test_a_bucket_is_run_s_or_that_of_sinks(root: ObjectPath, s3: S3Server, tmp_
 def test_the_extractor_is_remembered_and_noted_by_who_goes_on_with_the_history(
     root: ObjectPath, lines: Lines, tmp_path: Path
 ) -> None:
-    first, more = parts(lines, 2)
+    first, more = parts(lines[-220:], 2)
     file, folder = grown(tmp_path / "records.ndjson", first), tmp_path / "folder"
-    chosen = ("--extractor", "rules", "--json")
-    for where in (str(root), str(folder)):
-        assert turnfold("run", file, "--history", where, *chosen).json()["extractor"] == "rules"
-    grown(file, more)
-    there, here = (
-        turnfold("run", file, "--history", where, "--json") for where in (str(root), str(folder))
-    )
-    assert "memory is made by rules (chosen on" in there.err
-    assert there.err == here.err.replace(str(folder), str(root))
-    assert counted(there.json()) == counted(here.json())
+    for told in ("rules", None):
+        for where in (root, folder):
+            local.run([str(file)], where, choose=partial(chosen, where, told))
+        grown(file, more)
     assert digest(root) == digest(folder)
-    assert "a model is not asked" in refused(
-        "run", file, "--history", str(root), "--extractor", "llm"
-    )
+    assert rows(root, "SELECT count(*) > 0 FROM plans WHERE extractor_name = 'rules'")[0][0]  # type: ignore[arg-type]
+    said = refused("run", file, "--history", str(root), "--extractor", "llm")
+    assert "a model is not asked" in said
+
+
+def chosen(where: Location, told: str | None, claim: Callable[[], None]) -> Extract | None:
+    choice = settle(where, told, lambda text: None, claim)
+    assert choice.name == "rules"
+    return named(choice.in_process)

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -78,19 +79,20 @@ def check(root: ObjectPath, file: Path, folder: Path) -> None:
     assert not [one for one in (root / "_run").sizes() if one.endswith(".tables")]
 
 
-KILLS = [(share, done, moves) for share in range(10) for done in (True, False)
-         for moves in (True, False)]  # fmt: skip
-SHOWN = [(1, True, True), (3, False, False), (6, True, False), (8, False, True)]
+Struck = tuple[int, bool, bool]
+"""At which tenth of the requests; whether that one was done; whether another machine goes on."""
+SHOWN: list[Struck] = [(3, False, True), (7, True, False)]
+EVERY = [(*one, moves) for one in product(range(10), (True, False)) for moves in (True, False)]
 
 
 @pytest.mark.parametrize(
-    ("share", "done", "moves"), soaked([*SHOWN, *(one for one in KILLS if one not in SHOWN)], 4)
+    "struck", soaked([*SHOWN, *(one for one in EVERY if one not in SHOWN)], len(SHOWN))
 )
 def test_law_3_a_run_killed_at_a_request_goes_on(
-    share: int, done: bool, moves: bool, s3: S3Server, root: ObjectPath, lines: Lines,
-    machine: Path, tmp_path: Path,
-) -> None:  # fmt: skip
-    """A second batch of all tables. `moves`: another machine goes on."""
+    struck: Struck, s3: S3Server, root: ObjectPath, lines: Lines, machine: Path, tmp_path: Path
+) -> None:
+    """In its second batch."""
+    tenth, done, moves = struck
     first, more = parts(lines, 2)
     file = grown(tmp_path / "records.ndjson", first)
     local.run([str(file)], root)
@@ -100,7 +102,7 @@ def test_law_3_a_run_killed_at_a_request_goes_on(
     shutil.copytree(whole, whole.with_name(f"{whole.name}-counted"))
     _, changes = killed(s3, file, counted_, 10_000, True)
     assert changes > 15
-    assert killed(s3, file, root, 1 + share * changes // 10, done)[0]
+    assert killed(s3, file, root, 1 + tenth * changes // 10, done)[0]
     if moves:
         shutil.rmtree(machine)
     check(root, file, tmp_path / "folder")
@@ -170,8 +172,8 @@ def test_an_outage_ends_the_command_and_the_next_goes_on(
             "run", file, "--history", str(root),
             env=environment(**s3.environ(store.port), **here()),
         )  # fmt: skip
-    assert done.code in (1, 3) and done.err.count("\n") == 1, done.err
-    assert objects(root)[-1].endswith(".tables")
+    assert done.code == 1 and done.err.count("\n") == 1, (done.code, done.err)
+    assert any(one.endswith(".tables") for one in objects(root))
     check(root, file, tmp_path / "folder")
 
 
