@@ -218,9 +218,11 @@ class Store:
         return None if encoded is None else msgspec.msgpack.decode(encoded)
 
     def values(self, prefix: str) -> dict[str, Any]:
-        """The runner's own values whose names begin so."""
-        whole = VALUES + prefix.encode()
-        found = self._read(whole)
+        """The runner's own values whose names begin so; any thread may ask. Raises StoreError."""
+        try:
+            found = rows_under(self._db.iter(), VALUES + prefix.encode())
+        except Exception as error:  # rocksdict raises bare Exceptions
+            raise self._unreadable(error) from None
         return {prefix + rest: msgspec.msgpack.decode(value) for rest, value in found.items()}
 
     def adopt(self, entity: Entity) -> None:

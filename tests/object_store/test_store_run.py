@@ -15,12 +15,16 @@ from sinks.delta import History
 from sinks.digest import digest
 from sinks.locations import Location
 from sinks.object_store import ObjectPath
+from streams.errors import ConfigurationError
 from streams.extractors.naming import Extract, named
 from streams.files import batches, local, store_folder
+from streams.files.access import writing
 from streams.files.batches import InStore
 from streams.files.extractor_choice import settle
-from streams.files.run_log import Overtaken
+from streams.files.run_log import Overtaken, RunLog
 from streams.files.runner import Runner
+from streams.files.upgrade import FORMAT, reached
+from streams.pipeline.row_formats import ROW_FORMAT
 from tests.acceptance import ledger, reflexion, sgd
 from tests.command import checked, refused, rows, turn
 from tests.conftest import LEDGER, REFLEXION, SGD
@@ -101,8 +105,6 @@ def test_a_bucket_holds_what_a_folder_does_on_any_machine(
 
 
 def values(root: Any) -> dict[str, Any]:
-    from streams.files.access import writing
-
     with writing(root) as (store, _):
         return {name: store.value(name) for name in ("counts", "batch")}
 
@@ -203,6 +205,34 @@ def test_of_two_commands_at_once_one_says_in_a_line_that_it_has_ended(
     local.run([str(file)], root)
     assert digest(root) == memory
     assert doubled(root) == []
+
+
+# --- rows of another version ----------------------------------------------------------------------
+
+
+@pytest.mark.long
+def test_rows_of_an_older_version_are_upgraded_for_every_machine(
+    root: ObjectPath, machine: Path, tmp_path: Path
+) -> None:
+    file = grown(tmp_path / "records.ndjson", [msgspec.json.encode(turn("e1"))])
+    local.run([str(file)], root)
+    of_format(root, ROW_FORMAT - 1)
+    grown(file, [msgspec.json.encode(turn("e2"))])
+    local.run([str(file)], root)
+    base = RunLog(root).newest().base
+    shutil.rmtree(machine)
+    with writing(root) as (store, _):
+        assert reached(store).is_current
+    of_format(root, ROW_FORMAT + 1)
+    before = objects(root)
+    with pytest.raises(ConfigurationError, match="a newer version has written them"):
+        local.run([str(file)], root)
+    assert objects(root) == before and RunLog(root).newest().base > base > 1
+
+
+def of_format(root: ObjectPath, number: int) -> None:
+    with writing(root) as (store, tables), InStore(store, tables, root).rewriting():
+        store.write_values({FORMAT: number})
 
 
 # --- who may write --------------------------------------------------------------------------------
