@@ -34,8 +34,7 @@ CREDENTIALS = re.compile("credential", re.IGNORECASE)
 
 
 class Words(NamedTuple):
-    """What a kind of store calls things: the variables of its key, address and token, and what a key
-    needs."""
+    """How a kind of store names its key, address and token, and the rights that a key needs."""
 
     keys: str
     address: str = ""

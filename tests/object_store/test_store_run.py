@@ -89,8 +89,8 @@ def test_a_bucket_holds_what_a_folder_does_on_any_machine(
         if number == 3:
             shutil.rmtree(machine)
             (tmp_path / "behind").rename(machine)
-        here = counted(local.run([str(file)], folder))
-        assert counted(local.run([str(file)], root)) == here
+        here = counted(local.run([str(file)], folder, retention_days=1))
+        assert counted(local.run([str(file)], root, retention_days=1)) == here
         assert digest(root) == digest(folder)
         if number == 0:
             shutil.rmtree(machine)
@@ -102,6 +102,20 @@ def test_a_bucket_holds_what_a_folder_does_on_any_machine(
     notes = [one for one in objects(root) if one.endswith(".json")]
     assert len(notes) > 10  # and what is before the newest base has gone
     assert len(objects(root)) - len(notes) < 10
+
+
+@pytest.mark.long
+def test_a_store_of_another_history_at_the_same_address_is_made_again(
+    root: ObjectPath, tmp_path: Path
+) -> None:
+    """As far on as that one was: the same numbers, other batches."""
+    for name in ("before", "after"):
+        root.unlink_all(root.sizes())
+        for number in range(2):
+            given = [msgspec.json.encode(turn(f"{name} {number}", session_id=name))]
+            local.run([str(grown(tmp_path / f"{name}.ndjson", given))], root)
+    local.run([str(tmp_path / "after.ndjson")], tmp_path / "folder")
+    assert digest(root)["memory"] == digest(tmp_path / "folder")["memory"]
 
 
 def values(root: Any) -> dict[str, Any]:

@@ -124,6 +124,8 @@ def test_law_8_a_killed_forget_keeps_run_out_until_another_has_ended_it(
     forget(tmp_path / "folder", "default", ALICE)
     if killed(s3, root, nth):
         assert "`turnfold forget` has begun here" in refused_run(later, root)
+        looked = said("doctor", "--history", str(root))
+        assert "a `forget` has begun, and not ended" in looked
     shutil.rmtree(machine)
     forget(root, "default", ALICE)
     assert held(s3, root) == []
@@ -171,7 +173,8 @@ def test_what_reads_and_looks_after_a_bucket_knows_one_of_run(
         assert there == here_, command
     exported, copied = (said("export", "bob", "--history", str(one)) for one in (root, folder))
     assert exported.splitlines()[1:] == copied.splitlines()[1:]  # the first says when it was made
-    assert "written by run; live generation: root" in said("doctor", "--history", str(root))
+    looked = said("doctor", "--history", str(root))
+    assert "written by run; live generation: root" in looked and "batches: 2" in looked
     said("compact", "--history", str(root))
     assert digest(root) == digest(folder)
     said("backfill", "--generation", "plain", "--history", str(root))
