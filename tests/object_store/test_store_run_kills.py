@@ -15,6 +15,7 @@ import pytest
 from sinks.digest import digest
 from sinks.object_store import ObjectPath
 from streams.files import local, store_folder
+from streams.files.run_log import RunLog
 from tests.command import PROGRAM, checked, environment, start, turnfold
 from tests.object_store.faulty_store import FAULTS, FaultyStore, Plan, often
 from tests.object_store.s3_server import S3Server
@@ -76,7 +77,9 @@ def check(root: ObjectPath, file: Path, folder: Path) -> None:
     assert digest(root) == digest(folder)
     assert doubled(root) == []
     assert values(root)["counts"] == values(folder)["counts"]
-    assert not [one for one in (root / "_run").sizes() if one.endswith(".tables")]
+    log = RunLog(root)
+    notes = [log.of(number) for number in range(1, log.newest().number + 1)]
+    assert not any(log.tables(note) for note in notes)  # else it is what no note speaks of
 
 
 Struck = tuple[int, bool, bool]
