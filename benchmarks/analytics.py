@@ -121,7 +121,7 @@ def build(folder: Path, history: Path, events: int) -> None:
 
 
 def _fold(file: str, history: str) -> dict[str, Any]:
-    return local.run([file], history, choose=lambda: named("rules"))
+    return local.run([file], history, choose=lambda _: named("rules"))
 
 
 def _records() -> Iterator[Any]:

@@ -282,7 +282,7 @@ def _said(error: BaseException) -> str:
     return text
 
 
-OVERTAKEN = ("oncurrent", "already exists", "etadata changed", DELETED)
+OVERTAKEN = ("oncurrent", "already exists", "etadata changed", "rotocol changed", DELETED)
 
 
 def was_overtaken(error: Exception) -> bool:

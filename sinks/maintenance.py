@@ -175,14 +175,18 @@ def forget(root: Location, tenant: str, user_id: str, noted: Collection[str] = (
     with until_first(lambda: _scoped(root, tenant, user_id, noted)) as db:
         erased = _erased(root, db, tenant, conditions)
         whole, shared = _sessions(db, tenant)
-    person = hashlib.sha256(f"{tenant}/{user_id}".encode()).hexdigest()
     receipt = {
-        "user_sha256": person,
+        "user_sha256": hashed(tenant, user_id),
         "sessions": len(whole),
         "shared_sessions": len(shared),
         "tables": erased,
     }
     return Forgotten(receipt, whole, shared)
+
+
+def hashed(tenant: str, user_id: str) -> str:
+    """How a receipt names somebody."""
+    return hashlib.sha256(f"{tenant}/{user_id}".encode()).hexdigest()
 
 
 def erase_remade(root: Location, tenant: str, sessions: list[str]) -> None:

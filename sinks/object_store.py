@@ -44,6 +44,7 @@ ROLES = (
 """What gives a key without asking the machine, or needs none."""
 ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 """Where the first one that is set names the server; without one it is Amazon's."""
+OF_AZURE = "AZURE_STORAGE_ENDPOINT"
 
 
 class Stat(NamedTuple):
@@ -72,9 +73,9 @@ def delta_options(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     return options
 
 
-def _endpoint(environ: Mapping[str, str]) -> str | None:
+def _endpoint(environ: Mapping[str, str], names: Sequence[str] = ENDPOINTS) -> str | None:
     """Raises StoreError where it is plain HTTP and nobody has asked for that."""
-    name = next((one for one in ENDPOINTS if environ.get(one)), None)
+    name = next((one for one in names if environ.get(one)), None)
     if name is None:
         return None
     endpoint = environ[name]
@@ -223,6 +224,12 @@ class ObjectPath:
 
         self._asked(lambda: obstore.put(self.store, self.key, text.encode()))
 
+    def write_bytes(self, data: bytes) -> None:
+        """The whole object is these bytes, or what it was; many go up in parts."""
+        import obstore
+
+        self._asked(lambda: obstore.put(self.store, self.key, data))
+
     def create_text(self, text: str) -> bool:
         """Makes the object unless there is one; whether it did. Of several who do so at once one
         does. Where an answer was lost it may say no of its own: read what stands there."""
@@ -346,6 +353,8 @@ def settings_of(environ: MutableMapping[str, str], scheme: str) -> None:
     Raises StoreError where a key is half there, or none and no role may be asked for.
     """
     _without_empty(environ)
+    if scheme == "az":
+        _endpoint(environ, [OF_AZURE])
     if scheme != "s3":
         return
     for one, other in (KEYS, KEYS[::-1]):

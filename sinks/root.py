@@ -14,6 +14,8 @@ MARKERS = (MARKER, "turnstone.json")
 """A folder with one of them is a history; the project had the second name until November 2026."""
 OWNER = "_sink.json"
 """Says whose sinks write a history, where sinks do."""
+RUN = "_run"
+"""Of a history in an object store that `run` writes: its log (`streams.files.run_log`)."""
 BACKFILLED = "_backfill.json"
 """Of a generation in an object store: `backfill` has made it, and no sink may go on with it."""
 DROPPED = "_dropped"
@@ -40,6 +42,16 @@ def marker_of(folder: P) -> P:
 def is_shared(root: Location) -> bool:
     """Whether sinks write this history."""
     return (root / OWNER).exists()
+
+
+def is_run(root: Location) -> bool:
+    """Whether `run` writes this history in an object store."""
+    return (root / RUN / note_name(1)).exists()
+
+
+def note_name(number: int) -> str:
+    """What a numbered object is called."""
+    return f"{number:08}.json"
 
 
 def is_backfilled(folder: Location) -> bool:
@@ -136,6 +148,7 @@ __all__ = [
     "find_root",
     "is_backfilled",
     "is_marked",
+    "is_run",
     "is_shared",
     "is_url",
     "open_root",

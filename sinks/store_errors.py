@@ -33,21 +33,40 @@ METADATA = re.compile(
 CREDENTIALS = re.compile("credential", re.IGNORECASE)
 
 
+class Words(NamedTuple):
+    """How a kind of store names its key, address and token, and the rights that a key needs."""
+
+    keys: str
+    address: str = ""
+    token: str = ""
+    rights: str = ""
+
+
+WORDS = {
+    "s3": Words(
+        "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+        " (AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL)",
+        " (and AWS_SESSION_TOKEN)",
+        ": to read a history s3:GetObject and s3:ListBucket, to write it s3:PutObject and "
+        "s3:DeleteObject, too",
+    ),
+    "az": Words(
+        "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY", " (AZURE_STORAGE_ENDPOINT)"
+    ),
+    "gs": Words("GOOGLE_APPLICATION_CREDENTIALS"),
+}
+"""By the scheme of an address."""
+
+
 class Fault(NamedTuple):
-    """What is said of it. `passes`: the same request may succeed later."""
+    """What is said of it, with `Words`. `passes`: the same request may succeed later."""
 
     said: str
     passes: bool = False
 
 
-_KEY = Fault(
-    "the store does not know this key; check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY "
-    "(and AWS_SESSION_TOKEN)"
-)
-_DENIED = Fault(
-    "the key may not do this; give it the permissions of docs/object-stores.md: to read a history "
-    "s3:GetObject and s3:ListBucket, to write it s3:PutObject and s3:DeleteObject, too"
-)
+_KEY = Fault("the store does not know this key; check {keys}{token}")
+_DENIED = Fault("the key may not do this; give it the permissions of docs/object-stores.md{rights}")
 _BUSY = Fault("the store is overloaded or has a fault; try again later", passes=True)
 _REGION = Fault("the bucket is in another region; set AWS_REGION to the bucket's")
 _TOKEN = Fault("the session token has expired; get new keys and set AWS_SESSION_TOKEN")
@@ -57,20 +76,17 @@ _UNABLE = Fault(
     "history needs; use a store that can"
 )
 BUCKET = Fault("no such bucket; make it, or correct --history")
-NO_KEY = Fault(
-    "no key found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give this machine a role"
-)
-NO_ANSWER = Fault(
-    "the store cannot be reached; check the network and the address (AWS_ENDPOINT_URL_S3, "
-    "AWS_ENDPOINT_URL)",
-    passes=True,
-)
+NO_KEY = Fault("no key found; set {keys}, or give this machine a role")
+UNREACHED = "the store cannot be reached"
+NO_ANSWER = Fault(f"{UNREACHED}; check the network and the address{{address}}", passes=True)
 REFUSED = Fault("the store refuses this")
 OVERTAKEN = frozenset({"PreconditionFailed", "ConditionalRequestConflict", "409", "412"})
 """Another writer has made the object."""
 FAULTS = {
     "NoSuchBucket": BUCKET,
     "InvalidBucketName": BUCKET,
+    "ContainerNotFound": BUCKET,
+    "AuthenticationFailed": _KEY,
     "InvalidAccessKeyId": _KEY,
     "SignatureDoesNotMatch": _KEY,
     "InvalidToken": _TOKEN,
@@ -116,7 +132,7 @@ def refused(error: BaseException, where: str) -> HistoryWriteError | None:
     fault, names = _fault(error)
     if fault is None:
         return None
-    return HistoryWriteError(f"{where}: {fault.said}{_shown(names)}", passes=fault.passes)
+    return HistoryWriteError(_said(fault, names, where), passes=fault.passes)
 
 
 def told(error: BaseException, where: str) -> StoreError | FileNotFoundError:
@@ -126,9 +142,7 @@ def told(error: BaseException, where: str) -> StoreError | FileNotFoundError:
         return FileNotFoundError(f"{where}: no such object")
     fault = fault or REFUSED
     return StoreError(
-        f"{where}: {fault.said}{_shown(names)}",
-        passes=fault.passes,
-        unreachable=fault is NO_ANSWER,
+        _said(fault, names, where), passes=fault.passes, unreachable=fault is NO_ANSWER
     )
 
 
@@ -140,7 +154,7 @@ def of_duckdb(error: BaseException) -> StoreError | None:
     found = OF_DUCKDB.search(str(error))
     if found is None:
         return None
-    unreachable = NO_ANSWER.said in found[1]
+    unreachable = UNREACHED in found[1]
     return StoreError(found[1], passes=unreachable, unreachable=unreachable)
 
 
@@ -160,6 +174,11 @@ def _fault(error: BaseException) -> tuple[Fault | None, list[str]]:
     if CREDENTIALS.search(text):
         return NO_KEY, names
     return (NO_ANSWER if UNREACHABLE.search(text) else None), names
+
+
+def _said(fault: Fault, names: list[str], where: str) -> str:
+    words = WORDS.get(where.partition("://")[0], WORDS["s3"])
+    return f"{where}: {fault.said.format(**words._asdict())}{_shown(names)}"
 
 
 def _shown(names: list[str]) -> str:

@@ -50,6 +50,8 @@ COMMON = {
     "`--work-folder`.",
     "tokenizer": "What counts the tokens of a context pack: MODULE:NAME of a function. Default: an "
     "estimate.",
+    "store_folder": "Where the fold's tables lie of histories in object stores that `run` writes: "
+    "default of `--store-folder`.",
     "metrics_port": "Port of /metrics, /healthz and /readyz, as [HOST:]PORT. Default: none.",
     "metrics_guarded": "true: only trusted machines reach metrics_port; `doctor` does not warn.",
     "log_format": "Format of logs: text or json.",
@@ -65,10 +67,7 @@ SECRETS = re.compile(r"_PASSWORD$|_SECRET$|_API_KEY$|^TURNFOLD_KEY$")
 LOGIN = re.compile(r"[^\s/,\"'=]+@(?=[^\s/,]+)")
 QUERY = re.compile(r"(?<=://)([^\s?,]*\?)[^\s,]*")
 NOT_SHOWN = "***"
-AS_TEXT = frozenset({
-    "history", "search_folder", "backfill_folder", "tokenizer", "log_format", "umask", "maven",
-    "key",
-})  # fmt: skip
+AS_TEXT = COMMON.keys() - {"metrics_port", "metrics_guarded", "traces"}
 """Settings without a family that are text and nothing else: a number is a mistake, 027 as 23."""
 
 _origins: dict[str, str] = {}

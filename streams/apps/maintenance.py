@@ -35,13 +35,15 @@ from sinks.generation import (
 from sinks.history import connect
 from sinks.locations import Location
 from sinks.object_store import ObjectPath
-from sinks.root import find_root, is_backfilled, is_shared
+from sinks.root import find_root, is_backfilled, is_run, is_shared
 from sinks.scope import REMADE
 from sinks.shared import alone
 from sinks.tables import to_arrow
 from streams.errors import ConfigurationError
+from streams.files import store_folder
 from streams.files.access import erasing, locked, opened, writing
 from streams.files.applier import Stored
+from streams.files.batches import InStore
 from streams.files.inbox_recovery import fold_left
 from streams.files.manifest import WORK, load, rules_of
 from streams.files.refold import refold
@@ -62,10 +64,12 @@ LAST_RECORDED = "SELECT max(epoch_us(recorded_at)) FROM ({}) WHERE session_id = 
     " UNION ALL ".join(f"SELECT session_id, recorded_at FROM {table}" for table in SAID)
 )
 ELSEWHERE = "Kafka's topics and the workers' tables still hold them: docs/sink.md says until when"
-IN_STORE = (
-    f"{ELSEWHERE}; a bucket with versions or copies still holds deleted objects, and other "
-    "machines' search indexes what they found: docs/object-stores.md"
+OF_BUCKET = (
+    "a bucket with versions or copies still holds deleted objects, and other machines' {}search "
+    "indexes what they found: docs/object-stores.md"
 )
+IN_STORE = f"{ELSEWHERE}; {OF_BUCKET.format('')}"
+IN_RUN = OF_BUCKET.format("stores and ")
 
 
 def compact(history: Location) -> dict[str, Any]:
@@ -216,16 +220,17 @@ def _forget_in_store(history: ObjectPath, tenant: str, user_id: str) -> dict[str
     while left := [one for name in names(root) if (one := folder_of(root, name)) not in receipts]:
         if other := next((one for one in left if not _is_of_store(one)), None):
             raise ConfigurationError(
-                f"{other}: no sink writes this; erase in the folder that it was copied from, and "
-                "copy that again"
+                f"{other}: neither sinks nor `run` write this; erase in the folder that it was "
+                "copied from, and copy that again"
             )
-        folder = next((one for one in left if is_shared(one)), left[0])
+        folder = next((one for one in left if is_shared(one) or is_run(one)), left[0])
         if (folder / DROPPED).exists():
             remove(root, folder)
             receipts[folder] = {"tables": "dropped: that had been begun"}
             continue
         noted = _noted(root, tenant, user_id)
-        receipts[folder] = _forget_in_sinks(folder, tenant, user_id, noted)
+        erase = _forget_in_run if is_run(folder) else _forget_in_sinks
+        receipts[folder] = erase(folder, tenant, user_id, noted)
         if search.is_made(folder):  # on this machine; others find that rows have gone
             with search.unbuilt([folder], tenant):
                 search.forget(folder, tenant, [user_id])
@@ -238,14 +243,46 @@ def _forget_in_store(history: ObjectPath, tenant: str, user_id: str) -> dict[str
 
 
 def _is_of_store(folder: ObjectPath) -> bool:
-    """Whether it was made there, by sinks or `backfill`; one that has just been begun, too."""
-    return is_shared(folder) or is_backfilled(folder) or len(folder.sizes()) <= 1
+    """Whether it was made there, by sinks, `run` or `backfill`; or has just been begun."""
+    written = is_shared(folder) or is_run(folder) or is_backfilled(folder)
+    return written or len(folder.sizes()) <= 1
 
 
-def _forget_in_sinks(root: Location, tenant: str, user_id: str, noted: set[str]) -> dict[str, Any]:
+def _forget_in_run(root: ObjectPath, tenant: str, user_id: str, noted: set[str]) -> dict[str, Any]:
+    """The same in a history that `run` writes in an object store. No `run` goes on with it from the
+    first note to the last; it is refused meanwhile, and if this call is killed, until another ends.
+    """
+    person = maintenance.hashed(tenant, user_id)
+    with store_folder.opened(root, forgetting=True) as (store, tables):
+        batches = InStore(store, tables, root)
+        batches.note_forgetting(person, begun=True)
+
+        def rewrite(sessions: Iterable[tuple[str, str]]) -> None:
+            with batches.rewriting():
+                store.erase("users", tenant, user_id)
+                for where in sessions:
+                    store.erase("sessions", *where)
+                for entity in _refolded(root, sessions, rules_of(root)):
+                    store.adopt(entity)
+                store.commit({})
+                store.compact()
+
+        receipt = _forget_in_sinks(root, tenant, user_id, noted, rewrite)
+        batches.note_forgetting(person, begun=False)
+    return {**receipt, "elsewhere": IN_RUN}
+
+
+def _forget_in_sinks(
+    root: Location,
+    tenant: str,
+    user_id: str,
+    noted: set[str],
+    rewrite: Callable[[Iterable[tuple[str, str]]], None] = lambda sessions: None,
+) -> dict[str, Any]:
     """The same in a history of sinks: what they have yet to read of this person, of records from
     before now, they will leave out. Rows that do not say whose they are they write: the next call
-    finds them by what this one notes. Those of a folder must not run."""
+    finds them by what this one notes. Those of a folder must not run. `rewrite` erases sessions
+    elsewhere, whose records are those that are left."""
     rules = rules_of(root)
     now = time.time_ns() // 1000
     left, forgotten, tables = Unfinished(root, tenant, user_id), Forgotten(root), History(root)
@@ -262,6 +299,7 @@ def _forget_in_sinks(root: Location, tenant: str, user_id: str, noted: set[str])
         sessions = [session for _, session in left.whole | left.shared]
         maintenance.erase_remade(root, tenant, sessions)
     until_first(lambda: _make_again(root, left.shared, rules, now))
+    rewrite(left.whole | left.shared)
     sweep(tables)
     left.end()
     return {**done.receipt, "elsewhere": ELSEWHERE if isinstance(root, Path) else IN_STORE}

@@ -48,8 +48,7 @@ class _Path(click.Path):
         try:
             if self._in_stores:
                 return location_of(value)
-            typed = _typed(ctx)
-            raise ConfigurationError(RUN_ELSEWHERE if typed == "run" else IN_FOLDERS.format(typed))
+            raise ConfigurationError(IN_FOLDERS.format(_typed(ctx)))
         except (HistoryError, ConfigurationError) as error:
             output.note(f"turnfold: {error}")
             raise click.exceptions.Exit(error.exit_code) from None
@@ -58,11 +57,6 @@ class _Path(click.Path):
 IN_FOLDERS = (
     "{} does not work on an object store; docs/object-stores.md lists the commands that do and "
     "says what to do instead"
-)
-RUN_ELSEWHERE = (
-    "run writes folders only, since its own tables lie beside the history; send the file through "
-    "Kafka instead (turnfold produce, worker, sink --history s3://...), or run into a folder and "
-    'copy that (docs/object-stores.md, "Run")'
 )
 
 
@@ -161,6 +155,12 @@ work_folder = _folder_setting(
     "TURNFOLD_BACKFILL_FOLDER",
     "Where the records of a history in an object store are folded; until the end it holds "
     "texts. Default: ~/.cache/turnfold/backfill.",
+)
+store_folder = _folder_setting(
+    "--store-folder",
+    "TURNFOLD_STORE_FOLDER",
+    "Where the fold's tables lie of a history in an object store that `run` writes; they hold "
+    "texts, and are made again if they are lost. Default: ~/.cache/turnfold/store.",
 )
 topic_prefix = click.option(
     "--topic-prefix",

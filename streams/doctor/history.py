@@ -19,12 +19,14 @@ from sinks.errors import HistoryError, in_a_line
 from sinks.generation import find_tables, pointer
 from sinks.history import table_names
 from sinks.locations import Location
-from sinks.root import OWNER, check_root, is_marked, is_shared
+from sinks.object_store import ObjectPath
+from sinks.root import OWNER, check_root, is_marked, is_run, is_shared
 from streams.doctor import rocksdb
 from streams.doctor.finding import Finding, ok, warning, wrong
 from streams.errors import ConfigurationError
 from streams.files import manifest
 from streams.files.extractor_choice import own_choice
+from streams.files.run_log import RunLog
 from streams.files.store import VALUES
 from streams.files.upgrade import AFTER, UNSAID
 from streams.files.upgrade import FORMAT as STORE_FORMAT
@@ -56,7 +58,7 @@ def history(place: Location) -> Iterator[Finding]:
         if not is_marked(root):
             yield _nothing(root)
             return
-        writer = "sinks" if is_shared(root) else "run or serve"
+        writer = "sinks" if is_shared(root) else "run" if is_run(root) else "run or serve"
         live = pointer(root).current
         yield ok("history", f"{root}: written by {writer}; live generation: {live}")
         folder = find_tables(root)
@@ -71,6 +73,8 @@ def history(place: Location) -> Iterator[Finding]:
     yield from _tables(folder)
     yield from _files(root, folder)
     yield from _constants(folder)
+    if isinstance(root, ObjectPath) and is_run(root):
+        yield _batches(root)
     if isinstance(folder, Path):
         yield from _store(folder)
         yield from _indexes(folder)
@@ -166,6 +170,19 @@ def _constants(folder: Location) -> Iterator[Finding]:
             "Its memory was made under rules that this version does not have.",
             "Use the version that made it.",
         )
+
+
+def _batches(root: ObjectPath) -> Finding:
+    """How far `run` is in an object store, and whether it can go on."""
+    newest = RunLog(root).newest()
+    if newest.forgetting:
+        return warning(
+            "batches",
+            f"{newest.number}; a `forget` has begun, and not ended",
+            "`run` is refused meanwhile.",
+            "Wait for it; call it again if it was killed.",
+        )
+    return ok("batches", f"{newest.number}")
 
 
 def _store(folder: Path) -> Iterator[Finding]:

@@ -3,14 +3,16 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from uuid import uuid4
 
 from sinks import locks
 from sinks.delta import History
 from sinks.generation import FOLDER, LIVE, find
+from sinks.locations import Location
 from sinks.root import HistoryWriteError, open_root
 from streams import gc_policy
 from streams.errors import ConfigurationError
+from streams.files import store_folder
+from streams.files.batches import InFolder
 from streams.files.manifest import rules_of
 from streams.files.store import Store
 from streams.files.upgrade import FORMAT, reached, upgrade
@@ -23,13 +25,18 @@ MOMENT = 1.0
 
 @contextmanager
 def writing(
-    root: Path, *, borrow: bool = False, any_format: bool = False
+    root: Location, *, borrow: bool = False, any_format: bool = False
 ) -> Iterator[tuple[Store, History]]:
-    """The tables and store of a history's live generation, for one writer at a time.
+    """The tables and store of a history's live generation, for one writer at a time; in an object
+    store of several one goes on (`streams.files.store_folder`).
 
     Which one is live is looked up under the lock: `promote` holds it, too. `any_format`: rows of
     another version are no obstacle, for none is read or written.
     """
+    if not isinstance(root, Path):
+        with store_folder.opened(root) as both:
+            yield both
+        return
     open_root(root)
     with locked(root, borrow=borrow), opened(find(root, LIVE), any_format=any_format) as both:
         yield both
@@ -82,7 +89,7 @@ def opened(folder: Path, *, any_format: bool = False) -> Iterator[tuple[Store, H
     try:
         if not any_format:
             _check_format(store, path)
-        repair(store, tables)
+        InFolder(store, tables).take_back()
         if not any_format:
             upgrade(store, str(path))
         with gc_policy.paused(), tables:
@@ -108,13 +115,3 @@ def _way_out(folder: Path) -> str:
         f"make a generation of its log (turnfold backfill --generation NEW --history {folder}) "
         "and promote it, or fold the same files into a new folder"
     )
-
-
-def repair(store: Store, tables: History) -> None:
-    """Takes back the batch that a killed run left half-written."""
-    noted = store.value("writing")
-    if noted is not None:
-        tables.restore(noted)
-        store.write_values({"writing": None, "writer": str(uuid4())})
-    elif store.value("writer") is None:
-        store.write_values({"writer": str(uuid4())})

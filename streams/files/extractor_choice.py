@@ -14,7 +14,7 @@ import msgspec
 
 from schemas.base import format_time
 from sinks.generation import folder_of, pointer
-from sinks.locations import Location
+from sinks.locations import Location, P
 from sinks.root import open_root, replace
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.extractors.naming import MODEL, NAMES, in_process, version_of
@@ -83,22 +83,29 @@ def asks_model(history: Path) -> bool:
     return choice is not None and choice.name == MODEL
 
 
-def settle(history: Path, told: str | None, say: Callable[[str], None]) -> Choice:
+def settle(
+    history: Location,
+    told: str | None,
+    say: Callable[[str], None],
+    claim: Callable[[], None] = lambda: None,
+) -> Choice:
     """What extracts from now on: `told`, which is remembered, else what was chosen before. The
-    caller holds the history's lock. `say` hears in a line what somebody may not know.
+    caller holds the history's lock; where there is none, `claim` keeps others out from what is
+    remembered on. `say` hears in a line what somebody may not know.
 
     Raises ConfigurationError where what was chosen is not in this version.
     """
     folder = _live(history)
     known = choice_of(folder)
     if told is None:
-        return _gone_on(history, folder, known, say)
+        return _gone_on(history, folder, known, say, claim)
     now = Choice(told, version_of(told), time.time_ns() // 1000)
     if known is None and told == NONE:
         return now
     if known is None or (known.name, known.version) != (now.name, now.version):
         if (folder / "events").exists():
             say(_changed(history, known or Choice(NONE), now))
+        claim()
         _save(folder, now)
         return now
     return known
@@ -114,12 +121,16 @@ def remembered(history: Path, told: str | None) -> str | None:
     return None if known is None else known.name
 
 
-def _live(history: Path) -> Path:
+def _live(history: P) -> P:
     return folder_of(history, pointer(history).current)
 
 
 def _gone_on(
-    history: Path, folder: Path, known: Choice | None, say: Callable[[str], None]
+    history: Location,
+    folder: Location,
+    known: Choice | None,
+    say: Callable[[str], None],
+    claim: Callable[[], None],
 ) -> Choice:
     if known is None or known.name == NONE:
         return known or Choice(NONE)
@@ -135,11 +146,12 @@ def _gone_on(
         return known
     now = Choice(known.name, version, time.time_ns() // 1000)
     say(_changed(history, known, now))
+    claim()
     _save(folder, now)
     return now
 
 
-def _changed(history: Path, before: Choice, now: Choice) -> str:
+def _changed(history: Location, before: Choice, now: Choice) -> str:
     """What becomes of the plans already made: nothing, until somebody asks for it."""
     again = f"turnfold backfill --history {quote(str(history))} --generation NAME"
     if now.name == NONE:
@@ -155,7 +167,7 @@ def _changed(history: Path, before: Choice, now: Choice) -> str:
     return f"memory is made by {now.shown()} from now on, {what}{way}"
 
 
-def _save(folder: Path, choice: Choice) -> None:
+def _save(folder: Location, choice: Choice) -> None:
     text = msgspec.json.format(msgspec.json.encode(choice).decode())
     try:
         replace(folder / FILE, text + "\n")

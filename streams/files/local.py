@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from sinks.delta import History
+from sinks.locations import Location, location_of
 from streams.errors import TurnfoldError, UsageError
 from streams.extractors.naming import Extract
 from streams.files import sources
 from streams.files.access import writing
 from streams.files.applier import Applier
+from streams.files.batches import batches_of
 from streams.files.manifest import rules_of
 from streams.files.runner import Progress, Runner
 from streams.files.sources import Position, Source, TruncatedError
@@ -35,9 +37,9 @@ class Truncated(TurnfoldError):  # noqa: N818 - what the file is
 
 def run(
     files: list[str],
-    history: str | Path,
+    history: str | Location,
     *,
-    choose: Callable[[], Extract | None] = lambda: None,
+    choose: Callable[[Callable[[], None]], Extract | None] = lambda claim: None,
     retention_days: float | None = None,
     progress: Progress | None = None,
     borrow: bool = False,
@@ -46,7 +48,7 @@ def run(
     """Folds files of input records into the history; returns the counts, and how many
     plans an extractor made; `unfinished` names files whose last line breaks off, and after
     how many bytes; `read_before` counts the lines that earlier runs have read. `choose` says which,
-    once no other generation can go live.
+    once no other generation can go live; it claims the history before it notes another.
     `retention_days`: so long after its last update a session is stored cold; None and 0: never.
     `decoder`: how the lines of a file are read; asked of every file before anything is touched.
     `borrow`: a server is asked for the history, if one has it.
@@ -57,9 +59,9 @@ def run(
     sources.check(files)
     retention = _retention(retention_days)
     decoders = {path: decoder(path) for path in files}
-    root = Path(history)
-    with writing(root, borrow=borrow) as (store, tables):
-        applier = Applier(store, rules_of(Path(tables.root)), choose())
+    with writing(location_of(history), borrow=borrow) as (store, tables):
+        chosen = choose(batches_of(store, tables).claim)
+        applier = Applier(store, rules_of(tables.at), chosen)
         return FileRunner(store, tables, applier, progress, retention).run(files, decoders)
 
 

@@ -1,13 +1,6 @@
 """Folds sources into the store and the tables of a generation, a batch at a time.
 
-Exactly once, by three steps a batch:
-1. note in the store at which version each Delta table stands;
-2. append the batch's rows to the tables, one commit each;
-3. write the fold's tables, the files' positions and the counters to the store, and drop the note.
-A thread does this while the next batch is folded; one batch at a time.
-A run that finds a note was killed between 1 and 3: it takes the tables back to the noted versions
-and continues from the store, which knows nothing of that batch (docs/decisions.md says why back and
-not forward).
+A thread commits a batch (`streams.files.batches`) while the next one is folded; one at a time.
 """
 
 import time
@@ -18,16 +11,13 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Protocol
 
-import pyarrow as pa
-from rocksdict import WriteBatch
-
 from sinks.delta import History
 from sinks.root import HistoryWriteError
 from sinks.tables import to_arrow
-from streams.files.access import repair
 from streams.files.applier import Applier, Stored
+from streams.files.batches import Packed, batches_of
 from streams.files.sources import Position
-from streams.files.store import Store
+from streams.files.store import Changes, Store
 from streams.folds.outcome import Outcome
 from streams.folds.rows import Input
 from streams.folds.session_state import HEADER, visible
@@ -80,13 +70,12 @@ class Runner:
         self.retention = retention
         self.positions: dict[str, Position] = {}
         self.total: Counter[str] = Counter(store.value("counts") or {})
-        self.number: int = store.value("batch") or 0
-        self.app_id: str = store.value("writer")
+        self.batches = batches_of(store, tables)
         self.writer = ThreadPoolExecutor(1, "writer")
         self.pending: Future[None] | None = None
         self.cooled = 0
         self._cooling_after = ""
-        self.packed: dict[str, list[pa.Table]] = {}
+        self.packed: Packed = {}
         self.unpacked = 0
         self.batch = 0
         self.batch_bytes = 0
@@ -182,28 +171,18 @@ class Runner:
         for documents in self.applier.take_documents(PACK_RECORDS):
             self._pack(documents)
         packed, self.packed = self.packed, {}
-        self.number += 1
-        prepared = self.store.prepare(
+        changes = self.store.prepare(
             {
                 **{f"file/{topic}": list(at) for topic, at in self.positions.items()},
                 "counts": dict(self.total + self.applier.counts),
-                "batch": self.number,
-                "writing": None,
             }
         )
-        self.pending = self.writer.submit(self._write, packed, prepared, self.number)
+        self.pending = self.writer.submit(self._write, packed, changes)
         self.positions.clear()
         self.batch, self.batch_bytes, self.batch_began = 0, 0, time.monotonic()
 
-    def _write(self, packed: dict[str, list[pa.Table]], prepared: WriteBatch, number: int) -> None:
-        """One batch: note, tables, store."""
-        if packed:
-            self.store.write_values({"writing": self.tables.delta_versions()})
-            while packed:  # each table's pieces go as soon as they are one
-                name = next(iter(packed))
-                rows = pa.concat_tables(packed.pop(name)).combine_chunks()
-                self.tables.append(name, rows, self.app_id, number)
-        self.store.write(prepared)
+    def _write(self, packed: Packed, changes: Changes) -> None:
+        self.batches.commit(packed, changes)
 
     def settle(self) -> None:
         """Waits until what was handed over is written. Raises HistoryWriteError, StoreError: then
@@ -214,7 +193,7 @@ class Runner:
             self.pending.result()
         except HistoryWriteError:
             with suppress(Exception):  # else the next run finds the note, and nothing is lost
-                repair(self.store, self.tables)
+                self.batches.take_back()
             raise
         self.pending = None
         self.store.written()

@@ -29,6 +29,9 @@ PACKED = 300
 
 VALUES = b"m\0"  # before the names of the runner's own values
 
+Changes = list[tuple[bytes, bytes | None]]
+"""Rows and values by their keys, as they are to be; None: it goes."""
+
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -36,7 +39,7 @@ class Store:
     """Both tables, and a few small values of the runner's own, in one RocksDB."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = self._path = path
         try:
             self._db = open_database(path)
         except Exception as error:  # rocksdict raises bare Exceptions
@@ -118,11 +121,7 @@ class Store:
     def rewrite(self, rows: Iterable[tuple[bytes, bytes | None]], values: dict[str, Any]) -> None:
         """Writes rows by their keys and values at once. No entity may be in use. Raises
         StoreError."""
-        batch = WriteBatch(raw_mode=True)
-        for key, row in rows:
-            _put(batch, key, row)
-        _put_values(batch, values)
-        self.write(batch)
+        self.write([*rows, *encoded(values)])
 
     def heads(self, table: str, after: str = "") -> Iterator[tuple[str, tuple[str, str], bytes]]:
         """The row `h` of every entity on disk that is not cold: where to go on after it, its tenant
@@ -159,21 +158,25 @@ class Store:
         self.write(self.prepare(values))
         self.written()
 
-    def prepare(self, values: dict[str, Any]) -> WriteBatch:
+    def prepare(self, values: dict[str, Any]) -> Changes:
         """All changed rows and the given values, encoded, for `write`. What it holds stays in use
         until `written`, so folding may go on meanwhile."""
-        batch = WriteBatch(raw_mode=True)
+        changes: Changes = []
         for entity in self._changed:
             prefix = _prefix(entity.where)
-            for name, encoded in entity.changes():
-                _put(batch, prefix + name.encode(), encoded)
-        _put_values(batch, values)
+            changes += [(prefix + name.encode(), row) for name, row in entity.changes()]
         self._changed.clear()
         self._kept.clear()
-        return batch
+        return [*changes, *encoded(values)]
 
-    def write(self, batch: WriteBatch) -> None:
-        """Writes a prepared batch at once; may run in another thread. Raises StoreError."""
+    def write(self, changes: Iterable[tuple[bytes, bytes | None]]) -> None:
+        """Writes what was prepared at once; may run in another thread. Raises StoreError."""
+        batch = WriteBatch(raw_mode=True)
+        for key, value in changes:
+            if value is None:
+                batch.delete(key)
+            else:
+                batch.put(key, value)
         try:
             self._db.write(batch)
         except Exception as error:
@@ -204,9 +207,7 @@ class Store:
 
     def write_values(self, values: dict[str, Any]) -> None:
         """Writes values of the runner's own alone; changed rows wait for the next commit."""
-        batch = WriteBatch(raw_mode=True)
-        _put_values(batch, values)
-        self.write(batch)
+        self.write(encoded(values))
 
     def value(self, name: str) -> Any:
         """One of the runner's own values, or None."""
@@ -217,9 +218,11 @@ class Store:
         return None if encoded is None else msgspec.msgpack.decode(encoded)
 
     def values(self, prefix: str) -> dict[str, Any]:
-        """The runner's own values whose names begin so."""
-        whole = VALUES + prefix.encode()
-        found = self._read(whole)
+        """The runner's own values whose names begin so; any thread may ask. Raises StoreError."""
+        try:
+            found = rows_under(self._db.iter(), VALUES + prefix.encode())
+        except Exception as error:  # rocksdict raises bare Exceptions
+            raise self._unreadable(error) from None
         return {prefix + rest: msgspec.msgpack.decode(value) for rest, value in found.items()}
 
     def adopt(self, entity: Entity) -> None:
@@ -268,13 +271,9 @@ def _prefix(where: Where) -> bytes:
     return f"{table[0]}\0{tenant}\0{key}\0".encode()
 
 
-def _put_values(batch: WriteBatch, values: dict[str, Any]) -> None:
-    for name, value in values.items():
-        _put(batch, VALUES + name.encode(), None if value is None else _encode(value))
-
-
-def _put(batch: WriteBatch, key: bytes, value: bytes | None) -> None:
-    if value is None:
-        batch.delete(key)
-    else:
-        batch.put(key, value)
+def encoded(values: dict[str, Any]) -> Changes:
+    """Values of the runner's own, for `Store.write`."""
+    return [
+        (VALUES + name.encode(), None if value is None else _encode(value))
+        for name, value in values.items()
+    ]

@@ -5,14 +5,13 @@ when the generation is complete, and by `forget`; what a killed command has left
 continues with.
 """
 
-import hashlib
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from sinks import locks
+from sinks.local_folder import local_folder
 from sinks.object_store import ObjectPath
 from streams.errors import ConfigurationError, TurnfoldError
 
@@ -76,10 +75,7 @@ def remove_all(root: ObjectPath) -> None:
 
 
 def _of(root: ObjectPath) -> Path:
-    given = os.environ.get(SETTING)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    home = Path(given).absolute() if given else cache / "turnfold" / "backfill"
-    return home / hashlib.sha256(str(root).encode()).hexdigest()[:32]
+    return local_folder(SETTING, "backfill", root)
 
 
 def _lock(folder: Path) -> Path:

@@ -29,7 +29,7 @@ from sinks.generation import DROPPED, FOLDER, ROOT, folder_of, remove_leftovers
 from sinks.links import DataFile, commit, files_at, hold
 from sinks.locations import replace as write
 from sinks.object_store import ObjectPath
-from sinks.root import BACKFILLED, find_root, is_marked, is_shared, open_root
+from sinks.root import BACKFILLED, find_root, is_marked, is_run, is_shared, open_root
 from sinks.store_errors import patiently
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.files import extractor_choice, manifest
@@ -124,11 +124,12 @@ def _checked(
 ) -> Source[ObjectPath]:
     """What it is made of. Raises ConfigurationError before anything is written."""
     if name == ROOT:
-        raise ConfigurationError(f"{ROOT!r} is what the sinks wrote; name another generation")
+        raise ConfigurationError(f"{ROOT!r} is what was written first; name another generation")
     source = source_of(root, name)
-    if not is_shared(source.folder):
+    if not is_shared(source.folder) and not is_run(source.folder):
         raise ConfigurationError(
-            f"{root}: no sink writes this; backfill in the folder that it was copied from"
+            f"{root}: neither sinks nor `run` write this; backfill in the folder that it was "
+            "copied from"
         )
     if is_shared(folder):
         raise ConfigurationError(f"generation {name!r} is written by sinks; name another one")

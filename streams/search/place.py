@@ -1,13 +1,12 @@
 """Where the indexes of a generation lie: beside its tables, or, if these are in an object store, in
 a folder of this machine. It holds texts, so it is its owner's alone."""
 
-import hashlib
 import json
-import os
 import shutil
 from functools import lru_cache
 from pathlib import Path
 
+from sinks.local_folder import local_folder
 from sinks.locations import Location, replace
 from sinks.object_store import ObjectPath
 from sinks.root import HistoryWriteError, find_root, marker_of
@@ -50,7 +49,4 @@ def is_made(tables: Location) -> bool:
 
 
 def _named(tables: ObjectPath) -> Path:
-    given = os.environ.get(SETTING)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    home = Path(given).absolute() if given else cache / "turnfold" / "search"
-    return home / hashlib.sha256(str(tables).encode()).hexdigest()[:32]
+    return local_folder(SETTING, "search", tables)

@@ -10,9 +10,16 @@ from pathlib import Path
 import pytest
 
 from sinks.errors import HistoryWriteError, StoreError
-from sinks.object_store import ALLOW_HTTP, ENDPOINTS, KEYS, ObjectPath, delta_options
+from sinks.object_store import (
+    ALLOW_HTTP,
+    ENDPOINTS,
+    KEYS,
+    OF_AZURE,
+    ObjectPath,
+    delta_options,
+)
 from sinks.shared import SharedHistory
-from sinks.store_errors import refused, told
+from sinks.store_errors import WORDS, refused, told
 from tests.command import environment, turnfold
 from tests.object_store.faulty_store import FaultyStore, healthy, read_only
 from tests.object_store.s3_server import KEY, SECRET, S3Server
@@ -39,6 +46,17 @@ def test_only_the_code_and_the_status_are_told(code: str, passes: bool) -> None:
         assert str(found).endswith(f"({code}, HTTP 403)")
         assert found.may_pass == passes
         assert not any(word in str(found) for word in (KEY, SECRET, "AWS4", "signature", "host"))
+
+
+@pytest.mark.parametrize("scheme", WORDS)
+@pytest.mark.parametrize("code", ["ContainerNotFound", "AuthenticationFailed", "AccessDenied"])
+def test_a_store_s_own_variables_are_named(scheme: str, code: str) -> None:
+    """No store but Amazon's is told of AWS_…, and no placeholder is left."""
+    said = str(told(OSError(LEAKY.format(code=code)), f"{scheme}://memory/x"))
+    assert ("AWS_" in said or "s3:" in said.partition(": ")[2]) == (
+        scheme == "s3" and code != "ContainerNotFound"
+    )
+    assert "{" not in said
 
 
 def test_another_writer_is_no_fault_of_the_store() -> None:
@@ -92,6 +110,13 @@ def asked(**env: str) -> str:
 @pytest.mark.parametrize("one", [0, 1])
 def test_half_a_key_is_told(one: int) -> None:
     assert f"{KEYS[one]} is set and {KEYS[1 - one]} is not" in asked(**{KEYS[one]: "k"})
+
+
+def test_azure_s_address_is_not_asked_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(ALLOW_HTTP, raising=False)
+    monkeypatch.setenv(OF_AZURE, "http://127.0.0.1:1/account")
+    with pytest.raises(StoreError, match=f"{OF_AZURE} is http://.*{ALLOW_HTTP}=true"):
+        ObjectPath("az://memory/x").read_bytes()
 
 
 def test_who_may_not_ask_the_machine_for_a_role_needs_a_key() -> None:

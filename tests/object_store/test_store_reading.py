@@ -1,13 +1,16 @@
 """A history in a bucket, asked by the commands: the same answers, and never a write."""
 
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError, Thread
 from typing import Any
 from uuid import uuid4
 
 import _duckdb
 import obstore
 import pytest
+from deltalake import DeltaTable
 
 from sinks import maintenance
 from sinks.history import connect
@@ -36,7 +39,7 @@ ASKED = (
     ("dlq", "replay", "--dry-run"),
 )
 NOT_YET: dict[tuple[str, ...], str] = {
-    ("run", "-"): "through Kafka instead (turnfold produce, worker, sink",
+    ("run", "-"): "go on in the folder that it was copied from",
     ("dev",): "does not work on an object store; docs/object-stores.md",
     ("promote", "new"): "no generation 'new'",
     ("backfill", "--generation", "new"): "backfill in the folder that it was copied from",
@@ -220,6 +223,36 @@ def read(sql: str, root: ObjectPath) -> Any:
     done = turnfold("sql", sql, "--explain", "--json", "--history", str(root))
     assert done.code == 0, done.err
     return done.json()
+
+
+def test_three_writers_make_a_table_at_once(
+    root: ObjectPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Delta makes it twice, and says to the third that its protocol has changed."""
+    barrier, failures, apps = Barrier(3), list[BaseException](), "abc"
+    create = DeltaTable.create
+
+    def together(*given: Any, **more: Any) -> DeltaTable:
+        with suppress(BrokenBarrierError):
+            barrier.wait(5)
+        return create(*given, **more)
+
+    def write(app: str) -> None:
+        try:
+            with SharedHistory(root, OWNER) as history:
+                history.write({"threads": [piece([1], app)]}, {app: 1}, {})
+        except BaseException as error:
+            failures.append(error)
+
+    monkeypatch.setattr(DeltaTable, "create", together)
+    threads = [Thread(target=write, args=[app]) for app in apps]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert failures == []
+    with connect(root, views=["threads"]) as db:
+        assert db.execute("SELECT count(*) FROM threads").fetchall() == [(len(apps),)]
 
 
 def test_compact_merges_files_while_a_sink_is_open(root: ObjectPath, s3: S3Server) -> None:

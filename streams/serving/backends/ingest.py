@@ -14,9 +14,6 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
-import pyarrow as pa
-from rocksdict import WriteBatch
-
 from sinks import locks
 from sinks.delta import History
 from sinks.disk import trouble
@@ -26,12 +23,13 @@ from streams.errors import ConfigurationError, TurnfoldError
 from streams.extractors.naming import MODEL
 from streams.files.access import writing
 from streams.files.applier import Applier
+from streams.files.batches import Packed
 from streams.files.extractor_choice import settle
 from streams.files.inbox import FOLDER, TOPIC, Group, Inbox
 from streams.files.inbox_recovery import EXTRACTOR, applier_of, committed_of, numbered
 from streams.files.runner import Runner
 from streams.files.sources import Position
-from streams.files.store import Store
+from streams.files.store import Changes, Store
 from streams.folds.outcome import Outcome
 from streams.folds.rules import Rules
 from streams.observing.definitions import UPTO_MINUTES
@@ -83,9 +81,9 @@ class Told(Protocol):
 class _Runner(Runner):
     """The file runner; it merges small files now and then, beside the folding."""
 
-    def _write(self, packed: dict[str, list[pa.Table]], prepared: WriteBatch, number: int) -> None:
-        super()._write(packed, prepared, number)
-        if number % MERGE_COMMITS == 0:
+    def _write(self, packed: Packed, changes: Changes) -> None:
+        super()._write(packed, changes)
+        if self.store.value("batch") % MERGE_COMMITS == 0:
             from sinks import maintenance  # not needed before, and slow to load
 
             maintenance.merge(self.tables)
