@@ -24,6 +24,7 @@ from streams.commands.config import (
 from streams.configuration import FAMILIES
 from streams.doctor.finding import EXIT, Finding, ok, warning, worst, wrong
 from streams.errors import ConfigurationError, TurnfoldError
+from streams.observing.logs import quiet
 
 MARKS = {"ok": "ok", "warning": "WARNING", "wrong": "WRONG"}
 
@@ -134,20 +135,18 @@ def _settings(
     """`loaded` gets the settings of each family that is right."""
     from streams.doctor import configured
 
-    logging.getLogger("streams.settings").setLevel(logging.ERROR)  # `unknown` says it
     settings = settings_as_set()
     classes = {family: found for family in FAMILIES if (found := class_of(family)) is not None}
-    for family, cls in classes.items():
-        if not any(field.is_required() for field in cls.model_fields.values()):
-            try:
-                loaded[family] = cls.load()
-            except ConfigurationError:
-                continue  # `problems` says it
+    with quiet("streams.settings", logging.ERROR):  # `unknown` says it
+        for family, cls in classes.items():
+            if not any(field.is_required() for field in cls.model_fields.values()):
+                with suppress(ConfigurationError):  # `problems` says it
+                    loaded[family] = cls.load()
+        findings = [
+            wrong("settings", one, "The commands that use it end with exit code 3.", "Correct it.")
+            for one in problems(settings)
+        ]
     file = configuration.find(click.get_current_context().find_root().params["config"])
-    findings = [
-        wrong("settings", one, "The commands that use it end with exit code 3.", "Correct it.")
-        for one in problems(settings)
-    ]
     if file and has_open_secret(file, settings):
         findings.append(
             warning("settings", f"{file}: {OPEN_SECRET}", "They can act as this account.",

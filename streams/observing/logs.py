@@ -5,6 +5,8 @@ as far as the call names them (`extra=`). Payloads and people's words never go i
 """
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -45,6 +47,18 @@ class JsonLines(logging.Formatter):
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return _encode(line).decode()
+
+
+@contextmanager
+def quiet(name: str, level: int = logging.CRITICAL) -> Iterator[None]:
+    """A logger says nothing below that level meanwhile: its caller tells it in other words."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(level)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def log_to_stderr(verbose: bool = False, as_json: bool = False, *, libraries: bool = True) -> None:

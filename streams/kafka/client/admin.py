@@ -1,10 +1,9 @@
 """An admin client that answers or says why not: within seconds, never by hanging."""
 
 import asyncio
-import logging
 import ssl
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import (
@@ -22,6 +21,7 @@ from streams.errors import ConfigurationError, TurnfoldError, Unreachable
 from streams.kafka.client import denials
 from streams.kafka.client.aiokafka_internals import KafkaAdmin, try_to_connect
 from streams.kafka.client.settings import KafkaSettings
+from streams.observing.logs import quiet
 
 WITHIN = 10.0  # seconds
 REFUSALS = (
@@ -40,7 +40,7 @@ async def connected(settings: KafkaSettings, within: float = WITHIN) -> AsyncIte
     Raises ConfigurationError where the broker refuses the login or its certificate is not trusted,
     Unreachable where no broker answers in time, both with the reason.
     """
-    with _quiet():
+    with quiet("aiokafka"):  # it logs what is raised here in other words
         try:
             async with asyncio.timeout(within):
                 await _reach(settings, within)
@@ -109,18 +109,6 @@ def _said(error: BaseException) -> str:
     if isinstance(error, TimeoutError) and not str(error):
         return "no answer in time"
     return str(error) or type(error).__name__
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """aiokafka logs what is raised here in other words."""
-    logger = logging.getLogger("aiokafka")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 async def cluster_of(admin: AIOKafkaAdminClient, settings: KafkaSettings) -> str:
