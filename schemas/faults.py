@@ -1,8 +1,11 @@
 """Why a value is refused, in words for who sent it: pydantic's, without the terms of Python."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import NamedTuple
 
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 PYTHON_S = re.compile(r"^Value error, | or instance of \w+")
@@ -17,6 +20,44 @@ MEANT = {
     TENANT: "must not contain control characters or a slash",
 }
 """What the patterns of schemas/base.py ask for."""
+BRANCH = re.compile(r"(constrained-)?(str|int|float|bool)|list\[.*\]")
+"""Pydantic's name of a form of a field that may have several, in the place of a fault."""
+FORM = "Input should be "
+
+
+class Fault(NamedTuple):
+    """What is wrong with a value, and where it is."""
+
+    place: tuple[int | str, ...]
+    reason: str
+
+
+def faults(error: ValidationError) -> list[Fault]:
+    """All of a ValidationError, without the values. What has none of the forms that a field may
+    have is one fault; where it has the one form in part, that is wrong which is inside."""
+    found = error.errors(include_url=False, include_input=False)
+    return [fault for _, some in groupby(found, _field) for fault in _of_field(list(some))]
+
+
+def _field(fault: ErrorDetails) -> tuple[int | str, ...]:
+    """The place, up to where it names a form."""
+    place = fault["loc"]
+    return place[: next((at for at, part in enumerate(place) if _is_branch(part)), len(place))]
+
+
+def _is_branch(part: int | str) -> bool:
+    return isinstance(part, str) and BRANCH.fullmatch(part) is not None
+
+
+def _of_field(some: list[ErrorDetails]) -> Iterator[Fault]:
+    field = _field(some[0])
+    inside = [one for one in some if len(one["loc"]) > len(field) + 1]
+    if inside or len(some) == 1:
+        for one in inside or some:
+            yield Fault(tuple(part for part in one["loc"] if not _is_branch(part)), reason(one))
+    else:
+        first, *others = map(reason, some)
+        yield Fault(field, " or ".join([first, *(other.removeprefix(FORM) for other in others)]))
 
 
 def one_of(names: Iterable[str]) -> str:

@@ -39,6 +39,18 @@ class ChangedNothing(DataRefused):
 # --- turns ------------------------------------------------------------------------------------
 
 
+OF_USERS = (("events", "status <> 'running'"), ("plans", "true"), ("signals", "scope = 'user'"))
+"""What memory of a user is made of, and of which rows."""
+
+
+def knows_user(root: Location, tenant: str, user_id: str, known_at: int | None) -> bool:
+    """Whether something was known of a user by then."""
+    known = "user_id = ? AND epoch_us(recorded_at) <= ? LIMIT 1"
+    given = user_id, FAR if known_at is None else known_at
+    with Lookup(root, tenant) as about:
+        return any(about.rows(table, ("1",), f"{of} AND {known}", *given) for table, of in OF_USERS)
+
+
 def timeline(
     root: Location,
     tenant: str,

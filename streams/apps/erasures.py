@@ -8,6 +8,7 @@ for is asked for again.
 
 import logging
 import time
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any
@@ -28,6 +29,9 @@ AGAIN = 2.0
 """Seconds until an erasure that could not be done is tried again."""
 INDEX_WITHIN = 5.0
 """Seconds that one waits for an index of its tenant that is being built; then others go first."""
+BACK_WITHIN = 5.0
+"""Seconds that one is not told as done, if the server has not got the history back yet."""
+LOOK_EVERY = 0.01
 END_WITHIN = 20.0
 """Seconds that one under way may take, once the server ends; a later start continues it."""
 
@@ -52,10 +56,12 @@ class Erasure(msgspec.Struct, frozen=True):
 
 class Erasures:
     """Those of one history, done in a thread of their own, one after the other, while it is
-    entered. The history is borrowed of its server, as the command `forget` does."""
+    entered. The history is borrowed of its server, as the command `forget` does. `is_back`: whether
+    the server has it again, so that what is asked next is answered."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, is_back: Callable[[], bool] = lambda: True) -> None:
         self._root = root
+        self._is_back = is_back
         self._folder = root / FOLDER
         self._lock = Lock()
         self._waiting: dict[str, Erasure] = {}
@@ -153,11 +159,18 @@ class Erasures:
         except Exception as error:  # its words may quote a record
             log.error("erasure %s: %s; trying again", erasure.id, type(error).__name__)
             return False
+        self._await_history()
         with self._lock:
             self._under_way = None
             del self._waiting[erasure.id]
         log.info("erasure %s: done", erasure.id)
         return True
+
+    def _await_history(self) -> None:
+        deadline = time.monotonic() + BACK_WITHIN
+        while not self._is_back() and time.monotonic() < deadline:
+            if self._ending.wait(LOOK_EVERY):
+                return
 
 
 def _erased(root: Path, erasure: Erasure) -> dict[str, Any]:

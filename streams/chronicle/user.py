@@ -7,7 +7,7 @@ from sinks.locations import Location
 from sinks.lookup import Lookup
 from streams import reading
 from streams.chronicle import revisions
-from streams.chronicle.lessons import LESSONS, lesson
+from streams.chronicle.lessons import LESSONS, told
 from streams.chronicle.moments import MOMENTS, moment
 from streams.chronicle.revisions import REVISIONS
 from streams.chronicle.talk import TALK
@@ -44,7 +44,7 @@ def past(root: Location, tenant: str, user_id: str, as_of: int, known_at: int | 
         newest = {
             "ended": found.ended(as_of, known_at, ENDED),
             "moments": moments.told(moment),
-            "mastery": lessons.told(lesson),
+            "mastery": lessons.told(told),
             "sessions": kept(about, TALK, user_id).sessions(as_of, known_at, SESSIONS),
         }
     return {

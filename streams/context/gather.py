@@ -11,7 +11,6 @@ from streams.context.items import Held, items
 from streams.context.pack import Pack, pack
 from streams.context.question import Question, checked
 from streams.context.session import session_of
-from streams.errors import DataRefused
 from streams.files.manifest import rules_of
 from streams.files.refold import refold
 from streams.reading import FAR
@@ -86,11 +85,8 @@ def remembered(root: Location, tenant: str, question: Question, known: Json) -> 
     """The same, of what stood (`reading.known_of`)."""
     if any(known.values()):
         return with_mood(known, question.at)
-    try:
-        listing.timeline(root, tenant, question.user_id, limit=1)
-    except DataRefused:
-        return None
-    return known
+    is_known = listing.knows_user(root, tenant, question.user_id, question.known_at)
+    return known if is_known else None
 
 
 def with_mood(known: Json, at: int) -> Json:

@@ -14,6 +14,8 @@ from streams.llm.settings import LlmSettings
 HOUR = 3600.0
 BYTES_A_TOKEN = 3
 """Of JSON text in mixed languages, on the safe side."""
+RETURN_SECONDS = 1.0
+"""Until a call under way may have come back."""
 
 
 class Spent(NamedTuple):
@@ -24,11 +26,13 @@ class Spent(NamedTuple):
 
 
 class BudgetSpent(Exception):  # noqa: N818 - what happened
-    """Nothing more may be spent; after `seconds` perhaps again (None: not in this run)."""
+    """Nothing more may be spent; after `seconds` perhaps again (None: not in this run). `held`: it
+    is only held for calls under way, which may come to less."""
 
-    def __init__(self, text: str, seconds: float | None) -> None:
+    def __init__(self, text: str, seconds: float | None, held: bool = False) -> None:
         super().__init__(text)
         self.seconds = seconds
+        self.held = held
 
 
 class Budget:
@@ -53,12 +57,11 @@ class Budget:
         """Tokens and cost of a call about to be made. Raises BudgetSpent."""
         sent, received = request_bytes // BYTES_A_TOKEN, self._settings.max_output_tokens
         wanted = (float(sent + received), self._settings.cost(sent, received))
-        planned = [have + want for have, want in zip(self._reserved, wanted, strict=True)]
-        self._check(self._run, self._spent, planned, "this run", None)
+        self._check(self._run, self._spent, wanted, "this run", None)
         recent = self._last_hour()
         left = self._until_free() if recent[0] or self._reserved[0] else None
-        self._check(self._hourly, recent, planned, "an hour", left)
-        self._reserved = planned
+        self._check(self._hourly, recent, wanted, "an hour", left)
+        self._reserved = [have + want for have, want in zip(self._reserved, wanted, strict=True)]
         return wanted
 
     def settle(self, reserved: tuple[float, float], tokens: int, cost: float) -> None:
@@ -80,7 +83,9 @@ class Budget:
 
     def _until_free(self) -> float:
         """Seconds until something of the last hour is older, or a call may have come back."""
-        return max(1.0, self._recent[0][0] + HOUR - self._clock()) if self._recent else 1.0
+        if not self._recent:
+            return RETURN_SECONDS
+        return max(RETURN_SECONDS, self._recent[0][0] + HOUR - self._clock())
 
     def _last_hour(self) -> list[float]:
         while self._recent and self._recent[0][0] <= self._clock() - HOUR:
@@ -89,12 +94,21 @@ class Budget:
         return self._hour
 
     def _check(
-        self, limit: Spent, spent: list[float], planned: list[float], of: str, left: float | None
+        self,
+        limit: Spent,
+        spent: list[float],
+        wanted: tuple[float, float],
+        of: str,
+        left: float | None,
     ) -> None:
-        for name, most, have, more in zip(Spent._fields, limit, spent, planned, strict=True):
-            if most is not None and have + more > most:
+        for name, most, have, under_way, more in zip(
+            Spent._fields, limit, spent, self._reserved, wanted, strict=True
+        ):
+            if most is not None and have + under_way + more > most:
+                held = have + more <= most
                 raise BudgetSpent(
                     f"the budget of {of} is used up: {have:g} of {most:g} {name} spent, and the "
                     f"next call may need {more:g}",
-                    left,
+                    RETURN_SECONDS if held else left,
+                    held,
                 )

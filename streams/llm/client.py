@@ -25,7 +25,7 @@ from tenacity import (
 from schemas.time import format_time
 from streams.errors import ConfigurationError, Unreachable
 from streams.llm.breaker import Breaker
-from streams.llm.budget import Budget
+from streams.llm.budget import Budget, BudgetSpent
 from streams.llm.completion import Endpoint, Rejected, Reply, Transient
 from streams.llm.dialect import Dialect
 from streams.llm.prompt import Message
@@ -42,6 +42,8 @@ PROBE: list[Message] = [
 ]
 """A harmless request: an endpoint that answers it rejects others for what they contain."""
 MICROS = 1_000_000
+HELD_AGAIN = 0.05
+"""Seconds until it is tried again, while the budget is held for other calls."""
 MISFITS = 2
 """Answers of another shape before the first of the right one: then JSON is asked for in another
 way, because the endpoint accepts a schema and does not keep to it."""
@@ -76,7 +78,7 @@ class Client:
 
     async def ask(self, messages: list[Message]) -> Reply:
         """One answer. Raises as above."""
-        reserved = self._reserve(messages)
+        reserved = await self._reserved(messages)
         answered_before = self._answered
         reply: Reply | None = None
         try:
@@ -97,6 +99,16 @@ class Client:
             ) from None
         finally:
             self._settle(reserved, reply)
+
+    async def _reserved(self, messages: list[Message]) -> tuple[float, float]:
+        """Waits for calls under way, where the budget is only held for what they may come to."""
+        while True:
+            try:
+                return self._reserve(messages)
+            except BudgetSpent as spent:
+                if not spent.held:
+                    raise
+            await asyncio.sleep(HELD_AGAIN)
 
     def _reserve(self, messages: list[Message]) -> tuple[float, float]:
         """For the longest dialect: which one it will be may not be known yet."""

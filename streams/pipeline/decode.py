@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from schemas.dead_letters import Reason
 from schemas.events import MAX_RECORD_BYTES, SCHEMA_VERSION, Record, Turn
-from schemas.faults import reason
+from schemas.faults import faults
 from schemas.upcast import number, settled, upcast
 from streams.folds.rows import Input
 from streams.kinds import KINDS, MODELS, kind_told
@@ -211,13 +211,13 @@ def _given(
 
 def explain(error: ValidationError) -> str:
     """Field and reason of each fault, without the values."""
-    faults = []
-    for fault in error.errors(include_url=False, include_input=False)[:8]:
-        field = ".".join(str(part) for part in fault["loc"]) or "record"
-        faults.append(f"{field}: {reason(fault)}")
-    if any(fault.startswith("schema_version") for fault in faults):
-        faults.append(f"this Turnfold reads schema versions 1 to {SCHEMA_VERSION}")
-    return "; ".join(faults)
+    told = [
+        f"{'.'.join(map(str, fault.place)) or 'record'}: {fault.reason}"
+        for fault in faults(error)[:8]
+    ]
+    if any(fault.startswith("schema_version") for fault in told):
+        told.append(f"this Turnfold reads schema versions 1 to {SCHEMA_VERSION}")
+    return "; ".join(told)
 
 
 # --- what may not be kept ---------------------------------------------------------------------
@@ -261,6 +261,11 @@ QUOTES_NOTHING: frozenset[Reason] = frozenset(
 """Reasons whose details name fields of ours, places and sizes, and nothing that was sent."""
 
 
+def half_of_a_pair(found: re.Match[bytes]) -> str:
+    """What is wrong with a lone surrogate."""
+    return f"half of a surrogate pair (byte {found.start()})"
+
+
 def unreadable(line: bytes, error: Exception) -> Dead:
     """The dead letter of bytes that are no JSON."""
     if len(line) > MAX_RECORD_BYTES:
@@ -275,7 +280,7 @@ def unreadable(line: bytes, error: Exception) -> Dead:
         found = f"not UTF-8: 0x{line[wrong.start]:02x} (byte {wrong.start})"
         return dead("bad_utf8", found, line)
     if lone := LONE_SURROGATE.search(line):
-        return dead("bad_json", f"half of a surrogate pair (byte {lone.start()})", line)
+        return dead("bad_json", half_of_a_pair(lone), line)
     detail = str(error)
     if "out of range" in detail and not withheld.is_mentioned(line):
         path = numbers.beyond_floats(line)

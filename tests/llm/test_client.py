@@ -522,6 +522,38 @@ def test_a_budget_of_cost() -> None:
         budget.reserve(300)
 
 
+@pytest.mark.parametrize("limit", ["budget_tokens", "hourly_tokens"])
+def test_what_is_held_for_calls_under_way_is_not_spent(endpoint: Start, limit: str) -> None:
+    """Side by side as many groups are asked about as one after the other."""
+    groups = [group(number) for number in range(12)]
+
+    def answered(concurrent: bool) -> int:
+        asked = endpoint()
+        told = asked.settings(**{limit: 12_000})
+
+        async def inside() -> list[Any]:
+            async with extractor(told, Budget(told), timed=True, patient=False) as asking:
+                if concurrent:
+                    calls = (asking.make(one, NOTHING) for one in groups)
+                    return await asyncio.gather(*calls, return_exceptions=True)
+                return [await one_of(asking, one) for one in groups]
+
+        found = asyncio.run(inside())
+        assert all(is_plan(one) or isinstance(one, BudgetSpent) for one in found)
+        assert not any(isinstance(one, BudgetSpent) and one.held for one in found)
+        return sum(map(is_plan, found))
+
+    assert 0 < answered(concurrent=False) < len(groups)
+    assert answered(concurrent=True) == answered(concurrent=False)
+
+
+async def one_of(asking: Extractor, asked: Group) -> Any:
+    try:
+        return await asking.make(asked, NOTHING)
+    except BudgetSpent as spent:
+        return spent
+
+
 def test_nothing_is_asked_without_a_budget(endpoint: Start) -> None:
     asked = endpoint()
     assert isinstance(only(asked, budget_tokens=10), BudgetSpent)

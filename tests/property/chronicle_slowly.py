@@ -7,16 +7,19 @@ from typing import Any
 
 import msgspec
 
+from schemas.events import Signal, Turn
+from schemas.time import format_time
 from sinks.history import quoted
 from sinks.locations import Location
 from sinks.lookup import Lookup
 from streams.chronicle.text import text_of
 from streams.errors import DataRefused
 from streams.reading import FAR, load_revisions, rows
+from tests.reference import learner
 
 Json = dict[str, Any]
 
-ENDED, MOMENTS, LESSONS, STEPS, SESSIONS = 100, 300, 300, 2000, 20
+ENDED, MOMENTS, LESSONS, STEPS, SESSIONS = 100, 300, 150, 2000, 20
 SPINE = (
     "tenant", "event_id", "session_id", "user_id", "status", "occurred_at", "recorded_at",
     "src_topic", "src_partition", "src_offset",
@@ -192,24 +195,28 @@ def moments(
 def mastery(
     root: Location, tenant: str, user_id: str, as_of: int, known_at: int | None = None
 ) -> list[Json]:
-    """A learner's scores by topic after each of the newest lessons, oldest first."""
+    """A learner's scores by topic after each of the newest lessons with an answer, oldest first:
+    each time the profile that the reference model makes of the lessons up to then."""
     known = FAR if known_at is None else known_at
+    when = "user_id = ? AND epoch_us(occurred_at) <= ? AND epoch_us(recorded_at) <= ?"
+    lessons: list[learner.Lesson] = []
     with Lookup(root, tenant) as about:
-        about.load(
-            "profiles", "user_id = ? AND epoch_us(updated_at) <= ? AND epoch_us(recorded_at) <= ?",
-            user_id, as_of, known,
-        )  # fmt: skip
-        sql = (
-            "SELECT updated_at, last(doc ORDER BY recorded_at, src_offset) AS doc FROM profiles "
-            "GROUP BY updated_at ORDER BY updated_at DESC LIMIT ?"
-        )
-        found = rows(about.db, sql, LESSONS)[::-1]
-    told = [(one["updated_at"], msgspec.json.decode(one["doc"])) for one in found]
-    return [
-        {"at": at, "scores": document["mastery_score"]}
-        for at, document in told
-        if document.get("mastery_score")
-    ]
+        for table, of, kind in (
+            ("events", "status <> 'running'", Turn),
+            ("signals", "scope = 'user'", Signal),
+        ):
+            found = about.rows(table, ("doc",), f"{of} AND {when}", user_id, as_of, known)
+            lessons += [kind.model_validate_json(doc) for (doc,) in found]
+    answered = {
+        one.occurred_at for one in lessons
+        if one.topic and one.metadata and one.metadata.correct_rate is not None
+    }  # fmt: skip
+    told = []
+    for at in sorted(answered)[-LESSONS:]:
+        profile = learner.profile(user_id, [one for one in lessons if one.occurred_at <= at])
+        assert profile is not None
+        told.append({"at": format_time(at), "scores": profile["mastery_score"]})
+    return told
 
 
 def steps(root: Location, tenant: str, owners: Collection[str]) -> Json:

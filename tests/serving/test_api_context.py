@@ -49,6 +49,30 @@ def test_nobody_has_an_empty_pack(api: httpx.Client) -> None:
     assert (found["known"], found["text"], found["items"]) == (False, "", [])
 
 
+CLOCKS = [
+    {},
+    {"as_of": "2026-03-06"},
+    {"known_at": "2040-01-01"},
+    {"as_of": "2026-03-06", "q": "x"},
+]
+
+
+@pytest.mark.parametrize("query", CLOCKS)
+@pytest.mark.parametrize(
+    ("user", "known"), [("emma", True), ("nobody", False), ("emma-move", False)]
+)
+def test_who_is_known_is_told_alike_at_any_time(
+    api: httpx.Client, user: str, known: bool, query: dict[str, str]
+) -> None:
+    """Not whoever has a session's name."""
+    assert ok(api.get(f"/v1/users/{user}/context", params=query))["known"] is known
+
+
+def test_nobody_is_known_before_something_of_them_was_recorded(api: httpx.Client) -> None:
+    early = ok(api.get("/v1/users/emma/context", params={"known_at": "2026-01-01"}))
+    assert (early["known"], early["text"]) == (False, "")
+
+
 @pytest.mark.parametrize(
     ("query", "field"),
     [

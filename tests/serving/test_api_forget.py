@@ -57,7 +57,6 @@ def test_a_person_is_erased_with_a_receipt_and_others_stay(tmp_path: Path) -> No
         assert (receipt["sessions"], receipt["shared_sessions"]) == (1, 1)
         assert receipt["tables"]["events"]["erased"] == 6
         assert "wilma" not in str(found)
-        server.until("/readyz", 200)
         assert server.session("own").status_code == 404
         (kept,) = ok(server.session("both"))["conversations"]
         assert kept["user_input"] == "I like tea."
@@ -69,9 +68,27 @@ def test_a_person_is_erased_with_a_receipt_and_others_stay(tmp_path: Path) -> No
         assert files_holding(folder, SECRET) == files_holding(folder, "wilma") == []
         again = ok(client.delete("/v1/users/wilma", headers=NOW))
         assert all(one["erased"] == 0 for one in again["receipt"]["tables"].values())
-        server.until("/readyz", 200)
         server.endings(said("later", "wilma", "I am back."))
         assert server.session("later").status_code == 200
+
+
+@pytest.mark.parametrize("what", ["users/ada", "sessions/s-ada"])
+@pytest.mark.parametrize("prefer", [NOW, LATER], ids=["waits", "asks again"])
+def test_what_is_asked_after_one_that_is_done_is_answered(
+    tmp_path: Path, what: str, prefer: dict[str, str]
+) -> None:
+    with serving("--history", tmp_path / "history") as server:
+        client = server.client
+        server.endings(said("s-bo", "bo", "I like tea."))
+        for _ in range(3):
+            server.endings(said("s-ada", "ada", SECRET))
+            asked = client.delete(f"/v1/{what}", headers=prefer)
+            assert asked.status_code in (200, 202)
+            done(client, asked.json())
+            seen = [client.get(f"/{path}").status_code for path in ("v1/sessions/s-bo", "readyz")]
+            assert seen == [200, 200]
+            written = client.post("/v1/records", json=said("s-bo", "bo", "Tea."), headers=NOW)
+            assert written.status_code == 200
 
 
 def test_one_that_waits_is_not_asked_for_twice(tmp_path: Path) -> None:

@@ -150,6 +150,46 @@ def test_what_is_asked_again_changes_nothing(api: httpx.Client, ask: Ask) -> Non
     assert len(revisions(api, state, 2)) == 2
 
 
+AT_ONCE: dict[str, Ask] = {
+    **AGAIN,
+    "a new version": lambda api, state, user: correct(
+        api, state, {"reason": "r", "valid_from": LATER}, params={"user_id": user}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ask", AT_ONCE.values(), ids=AT_ONCE)
+def test_the_same_asked_many_times_at_once_leaves_one_revision(
+    api: httpx.Client, sample: Server, ask: Ask
+) -> None:
+    state, user = held(api)
+    asked: list[dict[str, Any]] = []
+
+    def one() -> None:
+        with httpx.Client(base_url=sample.url, timeout=60) as own:
+            asked.append(ok(ask(own, state, user)))
+
+    threads = [threading.Thread(target=one) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert asked == [asked[0]] * 8
+    last, _ = held(api)  # what is written after it is in the history after it
+    assert revisions(api, last, 1)
+    assert len(revisions(api, state, 2)) == 2
+
+
+def test_a_key_that_was_used_for_another_change_is_named(api: httpx.Client) -> None:
+    state, user = held(api)
+    key = {**NOW, "Idempotency-Key": f"key-{state}"}
+    for text, status in (("One.", 200), ("Two.", 409)):
+        body = {"reason": "r", "body_text": text}
+        reply = correct(api, state, body, params={"user_id": user}, headers=key)
+        assert reply.status_code == status
+    assert fields(reply, 409) == ["Idempotency-Key"]
+
+
 def test_many_who_correct_at_once_each_leave_a_revision(api: httpx.Client, sample: Server) -> None:
     state, user = held(api)
     texts = [f"Lives in {number}." for number in range(8)]

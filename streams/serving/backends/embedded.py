@@ -68,7 +68,7 @@ class EmbeddedBackend:
         self._root = open_root(root)
         self.history: Path | None = self._root
         self.changes = Changes()
-        self._erasing = Erasures(self._root)
+        self._erasing = Erasures(self._root, lambda: self._store is not None)
         self.erasures: Erasures | None = self._erasing
         self.preparing: list[Prepare] = []
         self.promoted: str | None = None

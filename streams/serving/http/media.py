@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from schemas.base import Wire
 from schemas.events import MAX_RECORD_BYTES
+from streams.pipeline.decode import LONE_SURROGATE, half_of_a_pair
 from streams.serving.http.problems import Fault, Problem, faults, invalid
 
 JSON = "application/json"
@@ -83,9 +84,12 @@ def decoded(body: bytes, type: Any = Any) -> Any:
     except UnicodeDecodeError as error:
         reason = f"not UTF-8 (byte {error.start})"
     except msgspec.DecodeError as error:
-        reason = str(error)
-        if "byte" not in reason:  # it ends too soon
-            reason += f" (byte {len(body)})"
+        if lone := LONE_SURROGATE.search(body):
+            reason = half_of_a_pair(lone)
+        else:
+            reason = str(error)
+            if "byte" not in reason:  # it ends too soon
+                reason += f" (byte {len(body)})"
     except RecursionError:
         reason = "nested too deep"
     raise Problem(400, "Bad JSON", reason, errors=[Fault("body", reason)])

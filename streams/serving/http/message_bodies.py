@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from starlette.requests import Request
 
 from schemas.base import JsonObject
-from schemas.faults import reason
+from schemas.faults import faults
 from schemas.messages import MAX_MESSAGES, NewMessages
 from streams.importers.content import CALL_TYPES, TEXT_TYPES, THOUGHT_TYPES
 from streams.importers.turns import as_message
@@ -31,14 +31,14 @@ async def read(request: Request) -> tuple[NewMessages, list[JsonObject]]:
         try:
             body = NewMessages.model_validate(said)
         except ValidationError as error:
-            found = [Fault(_place(one["loc"]), reason(one)) for one in error.errors()]
+            found = [Fault(_place(one.place), one.reason) for one in faults(error)]
         else:
             return body, [as_message(one) for one in said["messages"]]
     raise invalid(found[:MOST_FAULTS])
 
 
 def _place(path: Sequence[int | str]) -> str:
-    """`messages[3].id` of pydantic's path; of a union's branches the first word is the field's."""
+    """`messages[3].id` of a path."""
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part

@@ -10,7 +10,7 @@ import msgspec
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
-from schemas.faults import reason
+from schemas import faults as said
 from streams.files.inbox import NoRoom
 from streams.serving.backends.backend import Busy, NotReady
 from streams.serving.http.refusal import Header, Refusal
@@ -56,8 +56,9 @@ def invalid(errors: Sequence[Fault]) -> Problem:
 
 def faults(error: ValidationError) -> list[Fault]:
     """Field and reason of each, without the values."""
-    found = error.errors(include_url=False, include_input=False)[:8]
-    return [Fault(".".join(map(str, one["loc"])) or "body", reason(one)) for one in found]
+    return [
+        Fault(".".join(map(str, one.place)) or "body", one.reason) for one in said.faults(error)[:8]
+    ]
 
 
 def retry_after(seconds: int) -> Header:

@@ -1,11 +1,13 @@
 """`PATCH` and `DELETE /v1/states/{state_id}`: somebody corrects or ends what is held of a user.
 
 Either becomes a write plan of the extractor `operator`, with a reason, so that `why` tells it like
-every other change. A request that changes nothing writes nothing: it can be sent again.
+every other change. A request that changes nothing writes nothing: it can be sent again. One that is
+sent again before the first is applied finds the state as the first found it: it is the same plan.
 """
 
 import time
 from contextlib import suppress
+from hashlib import blake2b
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -61,7 +63,7 @@ async def corrected(
     if all(held[name] == value for name, value in change.items()):
         return reply(held)
     update = {"op": "upsert", "kind": held["kind"], **change, "reason": reason}
-    return await _written(request, owner, state_id, update)
+    return await _written(request, owner, held, update, update)
 
 
 async def end_state(
@@ -78,7 +80,8 @@ async def end_state(
     if (held["valid_to"] is not None and at is None) or held["valid_to"] == until:
         return reply(held)
     update = {"op": "close", "valid_to": until, "reason": reason}
-    return await _written(request, owner, state_id, update)
+    asked = update | {"valid_to": None if at is None else until}
+    return await _written(request, owner, held, asked, update)
 
 
 async def held_state(
@@ -106,23 +109,31 @@ async def _held(here: Serving, tenant: str, user_id: str, state_id: str) -> Json
     raise not_found("state")
 
 
-async def _written(request: Request, user_id: str, state_id: str, update: Json) -> Response:
-    """The update as a plan, and the state once it is applied."""
+async def _written(
+    request: Request, user_id: str, held: Json, asked: Json, update: Json
+) -> Response:
+    """The update as a plan, and the state once it is applied. `asked`: what makes the request the
+    same as another, which found the same."""
     here, tenant = serving(request), tenant_of(request)
+    state_id = held["state_id"]
     now = format_time(time.time_ns() // 1000)
     key = request_headers.idempotency_key(request)
+    operator = request.scope["state"]["caller"].key_id or ""
     plan = {
         "type": "write_plan",
         "plan_id": submitting.id_of_key(tenant, key) if key else make_id(OPERATOR, state_id, now),
         "user_id": user_id,
         "occurred_at": now,
-        "extractor": {"name": OPERATOR, "version": request.scope["state"]["caller"].key_id or ""},
+        "extractor": {"name": OPERATOR, "version": operator},
         "state_updates": [{"state_id": state_id, **update}],
     }
-    line = withheld.NOTHING if withheld.in_headers(request.headers.items()) else encode(plan)
+    line, same = encode(plan), encode([user_id, held, asked, operator])
+    first = ("states", tenant, key or "", blake2b(same, digest_size=16).hexdigest())
+    is_withheld = withheld.in_headers(request.headers.items())
+    line = withheld.NOTHING if is_withheld else here.keys.first(first, line)
     within = request_headers.preference(request, here.within).wait
     (result,) = await submitting.submit(here.backend, here.quotas, tenant, [line], within)
-    submitting.check_written(result, "state_id")
+    submitting.check_written(result, "Idempotency-Key" if key else "state_id")
     if result.ending != "accepted":
         with suppress(NotReady):  # a 503 would have it sent again, and it is in the log
             return reply(await _held(here, tenant, user_id, state_id))

@@ -9,7 +9,7 @@ from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from schemas.faults import reason
+from schemas.faults import faults
 from streams import __version__
 from streams.serving.mcp.tools import DOCUMENTS, TOOLS, Arguments, Call, Refused, Tool, document_at
 
@@ -106,8 +106,10 @@ async def _called(tool: Tool, ask: Ask, context: Context, given: dict[str, Any])
     try:
         arguments: Arguments = tool.takes.model_validate(given)
     except ValidationError as error:
-        faults = error.errors(include_url=False, include_input=False)[:3]
-        told = (f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {reason(one)}" for one in faults)
+        told = (
+            f"{'.'.join(map(str, one.place)) or 'arguments'}: {one.reason}"
+            for one in faults(error)[:3]
+        )
         raise Refused("; ".join(told)) from None
     call = arguments.call()
     reply = await ask(context, call)
