@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from schemas.generated.history import Event
+from schemas.generated.history import Affect, Event, Signal
 from sinks import erased_ids
 from sinks.locations import Location
 from sinks.object_store import ObjectPath
@@ -32,6 +32,9 @@ NOTES = "_forgotten"
 UNFINISHED = "_forgetting"
 AT_ONCE = 16
 """Notes that are read at a time."""
+OF_SPEAKERS = frozenset({Event.table, Signal.table, Affect.table})
+"""Tables with rows that are of the user whom they name alone: a sink may read what others say in a
+session after it was erased as one person's."""
 Where = tuple[str, str]
 """tenant, id"""
 
@@ -86,6 +89,10 @@ class Forgotten:
         dropped: Any = pa.nulls(rows.num_rows, pa.bool_()).fill_null(False)
         for owner, kinds in owners(table, rows):
             dropped = pc.or_(dropped, self._is_forgotten(rows, owner, kinds))
+        if table in OF_SPEAKERS:
+            speaker = of(rows, rows["user_id"])
+            others = pc.invert(self._is_forgotten(rows, speaker, (USERS,)))
+            dropped = pc.and_not(dropped, pc.and_(pc.is_valid(speaker), others))
         if not pc.any(dropped, min_count=0).as_py():
             return None
         if table == Event.table:

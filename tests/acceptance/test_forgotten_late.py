@@ -12,7 +12,7 @@ from sinks.digest import digest
 from sinks.history import connect
 from sinks.locations import Location
 from sinks.root import HistoryWriteError
-from sinks.shared import SharedHistory
+from sinks.shared import Piece, SharedHistory
 from streams.apps.maintenance import forget
 from streams.files.manifest import Settings
 from streams.generations.rebuild import backfill
@@ -204,6 +204,31 @@ def test_law_8_a_generation_made_of_what_came_late_is_without_it(
     forget(root, "default", CAROL)
     assert files_holding(root, MARK) == []
     assert digest(root) == in_time
+
+
+@pytest.mark.parametrize("read_first", ["k1", "k3"])
+def test_law_8_what_others_said_in_a_session_stays_though_it_was_read_later(
+    read_first: str, pieces: Pieces, tmp_path: Path
+) -> None:
+    """When Carol was forgotten, a sink had read her turn alone: the session seemed hers."""
+    root = tmp_path / "h"
+    (events,) = pieces["events"]
+    names = events.rows["event_id"].to_pylist()
+
+    def some(app_id: str, *, first: bool) -> Piece:
+        places = [at for at, name in enumerate(names) if (name == read_first) == first]
+        return Piece(app_id, places, events.rows.take(places))
+
+    sink(root, {"events": [some("a", first=True)]})
+    forget(root, "default", CAROL)
+    sunk_late(root, {**split(pieces, list(pieces))[1], "events": [some("late", first=False)]})
+    forget(root, "default", CAROL)
+    assert files_holding(root, MARK) == []
+    assert all(files_holding(root, mark) for mark in OTHERS[:2])
+    with connect(root) as db:
+        left = "SELECT event_id FROM events WHERE user_id IS NOT NULL ORDER BY ALL"
+        theirs = {name for (name,) in db.execute(left).fetchall()}
+    assert {"k2", "k4"} <= theirs and not {"k1", "k3", "c1"} & theirs
 
 
 def test_law_8_a_sink_that_cannot_note_whom_it_leaves_out_writes_nothing(tmp_path: Path) -> None:
