@@ -20,10 +20,11 @@ import pyarrow.compute as pc
 
 from schemas.generated.history import Affect, Event, Signal
 from sinks import erased_ids
+from sinks.generation import FOLDER
 from sinks.locations import Location
 from sinks.object_store import ObjectPath
 from sinks.owners import USERS, of, owners
-from sinks.root import replace
+from sinks.root import is_marked, replace
 from sinks.tables import TIMESTAMP
 
 FILE = "_forgotten.json"
@@ -40,17 +41,25 @@ Where = tuple[str, str]
 
 
 class Forgotten:
-    """The hashes that a history has; `notes`: how many notes they were read from."""
+    """The hashes that a history has, or a generation of one: in that was nobody noted before it was
+    made, but in the history. `notes`: how many notes of its own they were read from."""
 
     def __init__(self, root: Location) -> None:
         self._root = root
         self._until: dict[str, dict[str, int]] = {"users": {}, "sessions": {}}
+        home = root.parent.parent
+        if root.parent.name == FOLDER and is_marked(home):
+            self._read(home)
+        self.notes = self._read(root)
+
+    def _read(self, root: Location) -> int:
+        """Takes what is noted there; how many notes there are."""
         self._take(_read(root / FILE))
         names = sorted(one.name for one in _listed(root / NOTES))
         with ThreadPoolExecutor(AT_ONCE) as threads:
             for text in threads.map(lambda name: _read(root / NOTES / name), names):
                 self._take(text)
-        self.notes = len(names)
+        return len(names)
 
     def refresh(self) -> None:
         """Reads what others have added since; in a folder nobody has, for its lock is held."""

@@ -54,11 +54,9 @@ class Batches(Protocol):
 
 def batches_of(store: Store, tables: History) -> Batches:
     """How a history is written that is open."""
-    return (
-        InStore(store, tables, tables.at)
-        if isinstance(tables.at, ObjectPath)
-        else (InFolder(store, tables))
-    )
+    if isinstance(tables.at, ObjectPath):
+        return InStore(store, tables, tables.at)
+    return InFolder(store, tables)
 
 
 class InFolder:

@@ -9,6 +9,7 @@ import pytest
 
 from sinks import erased_ids, maintenance
 from sinks.digest import digest
+from sinks.generation import folder_of
 from sinks.history import connect
 from sinks.locations import Location
 from sinks.root import HistoryWriteError
@@ -229,6 +230,24 @@ def test_law_8_what_others_said_in_a_session_stays_though_it_was_read_later(
         left = "SELECT event_id FROM events WHERE user_id IS NOT NULL ORDER BY ALL"
         theirs = {name for (name,) in db.execute(left).fetchall()}
     assert {"k2", "k4"} <= theirs and not {"k1", "k3", "c1"} & theirs
+
+
+def test_law_8_a_generation_that_sinks_make_later_is_without_who_was_forgotten(
+    pieces: Pieces, tmp_path: Path
+) -> None:
+    """The topics still have their records; what names nobody goes with the second call."""
+    root = tmp_path / "h"
+    sink(root, pieces)
+    forget(root, "default", CAROL)
+    new = folder_of(root, "new")
+    sink(new, pieces)
+    with connect(new, tenant="default") as db:
+        left = "SELECT DISTINCT user_id FROM events UNION SELECT user_id FROM signals"
+        assert (CAROL,) not in db.execute(left).fetchall()
+        assert db.execute("SELECT * FROM events WHERE session_id = 'carols'").fetchall() == []
+    forget(root, "default", CAROL)
+    assert files_holding(root, MARK) == []
+    assert all(files_holding(new, mark) for mark in OTHERS[:2])
 
 
 def test_law_8_a_sink_that_cannot_note_whom_it_leaves_out_writes_nothing(tmp_path: Path) -> None:
