@@ -30,6 +30,7 @@ from aiokafka.errors import KafkaError
 
 from sinks.digest import digest
 from streams.kafka.client.aiokafka_internals import KafkaProducer
+from streams.kafka.client.partitions import partition_of
 from tests.command import environment, folded, ndjson, turnfold
 from tests.fault.load import Record, records
 from tests.kafka.working import Given, Working, alone, message
@@ -176,6 +177,30 @@ class Play:
         if done.code:
             self.wrong.append(f"repartition ended with {done.code}: {done.err}")
 
+    def send_astray(self, record: Record, partitions: int) -> None:
+        """Into the partition after its key's: as a client does that chose one before the change,
+        and tries again once the topic is there again."""
+        topic, key, value, _ = message(encode(record))
+        assert key is not None
+        at = (partition_of(key, partitions) + 1) % partitions
+
+        async def send() -> None:
+            async with KafkaProducer(bootstrap_servers=self.working.bootstrap) as producer:
+                await producer.send_and_wait(topic, value, key, partition=at)
+
+        asyncio.run(send())
+        self.sent.append(record)
+
+    def replay_astray(self, partitions: int) -> int:
+        """Sends the records right that came into a wrong partition; how many that were."""
+        done = turnfold("dlq", "replay", "--bootstrap", self.working.bootstrap, "--history",
+                         self.history, "--reason", "wrong_partition", "--json",
+                         env=environment(TURNFOLD_KAFKA_PARTITIONS=str(partitions)))  # fmt: skip
+        if done.code:
+            self.wrong.append(f"dlq replay ended with {done.code}: {done.err}")
+            return 0
+        return int(done.json()["sent"])
+
     def compare(self, found: dict[str, Any]) -> None:
         """The memory is that of the file runner over the same records."""
         by_file = self.folder / "by-file"
@@ -219,26 +244,33 @@ def play(folder: Path, data: Iterator[Record], kills: int, size: int, seed: int)
         one.sent = [*first, *second, *producer.sent]
         one.struck["(records sent meanwhile)"] = len(producer.sent)
         one.struck["(records refused meanwhile)"] = sum(producer.refused.values())
+        one.send_astray(next(data), 6)
         one.start(6)
         every = len(one.sent)
-        counts = one.await_done(every)
-        one.check_counts(counts, applied=every, dead=0, hops_dead=0)
+        one.await_done(every)
+        one.sink()
+        astray = one.replay_astray(6)  # the producer may have sent some, too
+        one.struck["(records astray)"] = astray
+        counts = one.await_done(every + astray)
+        one.check_counts(counts, applied=every, dead=astray, hops_dead=0)
         before = one.sink()
         one.compare(before)
         one.send(one.sent)
-        counts = one.await_done(2 * every)
-        one.check_counts(counts, applied=every, duplicate=counts["read"] - every, dead=0)
+        counts = one.await_done(2 * every + astray)
+        twice = counts["read"] - every - astray
+        one.check_counts(counts, applied=every, duplicate=twice, dead=astray)
         before = one.sink()
         one.stop()
         one.repartition(3, kills // 3)
         one.start(3)
         counts = one.await_done(counts["read"])
-        one.check_counts(counts, applied=every, dead=0)
+        one.check_counts(counts, applied=every, dead=astray)
         if one.sink() != before:
             one.wrong.append("the digest has changed from 6 to 3 partitions")
         one.send(one.sent)
         again = one.await_done(counts["read"] + every)
-        one.check_counts(again, applied=every, duplicate=again["read"] - every, dead=0)
+        twice = again["read"] - every - astray
+        one.check_counts(again, applied=every, duplicate=twice, dead=astray)
         if one.sink()["memory"] != before["memory"]:
             one.wrong.append("what was sent again has changed the memory")
         one.stop()
