@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from schemas.generated.history import Affect, Event, Signal
-from sinks import erased_ids
+from sinks import erased_ids, numbered
 from sinks.generation import FOLDER
 from sinks.locations import Location
 from sinks.object_store import ObjectPath
@@ -64,7 +64,7 @@ class Forgotten:
     def refresh(self) -> None:
         """Reads what others have added since; in a folder nobody has, for its lock is held."""
         if isinstance(self._root, ObjectPath):
-            while (text := _read(self._root / NOTES / _name(self.notes + 1))) is not None:
+            while (text := _read(self._next())) is not None:
                 self._take(text)
                 self.notes += 1
 
@@ -80,9 +80,14 @@ class Forgotten:
         if not isinstance(self._root, ObjectPath):
             _write(self._root / FILE, self._until)
             return
-        while not (self._root / NOTES / _name(self.notes + 1)).create_text(text):
+        while not self._next().create_text(text):
             self.refresh()  # where our own answer was lost that finds it, and it stands there twice
         self.notes += 1
+
+    def _next(self) -> ObjectPath:
+        """The note that nobody has made as far as we know."""
+        assert isinstance(self._root, ObjectPath)
+        return self._root / NOTES / numbered.name_of(self.notes + 1)
 
     def _take(self, text: str | None) -> None:
         noted: dict[str, dict[str, int]] = json.loads(text) if text is not None else {}
@@ -100,12 +105,12 @@ class Forgotten:
             dropped = pc.or_(dropped, self._is_forgotten(rows, owner, kinds))
         if table in OF_SPEAKERS:
             speaker = of(rows, rows["user_id"])
-            others = pc.invert(self._is_forgotten(rows, speaker, (USERS,)))
-            dropped = pc.and_not(dropped, pc.and_(pc.is_valid(speaker), others))
+            theirs = self._is_forgotten(rows, speaker, (USERS,))
+            dropped = pc.if_else(pc.is_valid(speaker), theirs, dropped)
         if not pc.any(dropped, min_count=0).as_py():
             return None
         if table == Event.table:
-            theirs = self._is_forgotten(rows, of(rows, rows["user_id"]), (USERS,))
+            theirs = pc.and_(dropped, pc.is_valid(rows["user_id"]))
             erased_ids.note_unwritten(self._root, rows.filter(theirs))
         places: list[int] = pc.indices_nonzero(pc.invert(dropped)).to_pylist()
         return places
@@ -165,10 +170,6 @@ def _listed(folder: Location) -> Iterable[Location]:
     if isinstance(folder, ObjectPath):
         return [folder / one.rpartition("/")[2] for one in folder.sizes()]
     return list(folder.iterdir()) if folder.is_dir() else []
-
-
-def _name(number: int) -> str:
-    return f"{number:08}.json"
 
 
 def _read(file: Location) -> str | None:

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from sinks import numbered
 from sinks.errors import HistoryError, HistoryWriteError
 from sinks.locations import Location, P, replace
 from sinks.object_store import ObjectPath
@@ -18,7 +19,6 @@ from sinks.object_store import ObjectPath
 FILE = "generation.json"
 NUMBERED = "generation"
 """`00000001.json`, … of a history in an object store."""
-NOTE = re.compile(r"([0-9]{8})\.json")
 ROOT = "root"
 LIVE = "live"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -115,7 +115,7 @@ def newest(root: Location) -> int:
         names = [one.rpartition("/")[2] for one in folder.sizes()]
     else:
         names = [one.name for one in folder.iterdir()] if folder.is_dir() else []
-    return max((int(found[1]) for one in names if (found := NOTE.fullmatch(one))), default=0)
+    return numbered.newest(names)
 
 
 def _noted(root: Location, number: int) -> Pointer:
@@ -124,7 +124,7 @@ def _noted(root: Location, number: int) -> Pointer:
 
 
 def _note(root: P, number: int) -> P:
-    return root / NUMBERED / f"{number:08}.json"
+    return root / NUMBERED / numbered.name_of(number)
 
 
 def _parsed(file: Location, text: str) -> Pointer:

@@ -5,6 +5,7 @@ import time
 from functools import lru_cache
 from typing import Any
 
+from sinks import numbered
 from sinks.errors import HistoryError, HistoryWriteError
 from sinks.locations import Location, P, is_url, location_of, make_folder, replace
 from sinks.object_store import ObjectPath
@@ -46,12 +47,7 @@ def is_shared(root: Location) -> bool:
 
 def is_run(root: Location) -> bool:
     """Whether `run` writes this history in an object store."""
-    return (root / RUN / note_name(1)).exists()
-
-
-def note_name(number: int) -> str:
-    """What a numbered object is called."""
-    return f"{number:08}.json"
+    return (root / RUN / numbered.name_of(1)).exists()
 
 
 def is_backfilled(folder: Location) -> bool:

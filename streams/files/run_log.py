@@ -16,14 +16,14 @@ from uuid import uuid4
 import msgspec
 import pyarrow as pa
 
+from sinks import numbered
 from sinks.object_store import ObjectPath
-from sinks.root import RUN, note_name
+from sinks.root import RUN
 from streams.errors import ConfigurationError
 from streams.files.store import Changes
 
 FIRST = 1
 ROWS, TABLES, WHOLE = "rows", "tables", "sst"
-NOTE = re.compile(r"([0-9]{8})\.json")
 OBJECT = re.compile(r"([0-9]{8})-([0-9a-f]{32})\.[a-z0-9.]+")
 COLUMNS = pa.schema([("key", pa.binary()), ("value", pa.binary())])
 ZSTD = pa.ipc.IpcWriteOptions(compression="zstd")
@@ -75,7 +75,7 @@ class RunLog:
 
     def read(self, number: int) -> Note | None:
         """The note of that number, if there is one. Raises StoreError, ConfigurationError."""
-        file = self._place / note_name(number)
+        file = self._place / numbered.name_of(number)
         try:
             return msgspec.json.decode(file.read_bytes(), type=Note)
         except FileNotFoundError:
@@ -87,16 +87,14 @@ class RunLog:
         """The note of a number that was made."""
         note = self.read(number)
         if note is None:
-            raise ConfigurationError(f"{self._place / note_name(number)}: is missing")
+            raise ConfigurationError(f"{self._place / numbered.name_of(number)}: is missing")
         return note
 
     def newest(self, known: Note | None = None) -> Note:
         """The newest note, if there is one; `known` is one that there is."""
         if known is None:
             names = (one.rpartition("/")[2] for one in self._place.sizes())
-            known = self.of(
-                max((int(one[1]) for name in names if (one := NOTE.fullmatch(name))), default=FIRST)
-            )
+            known = self.of(numbered.newest(names) or FIRST)
         while (later := self.read(known.number + 1)) is not None:
             known = later
         return known
@@ -104,7 +102,7 @@ class RunLog:
     def add(self, note: Note) -> None:
         """From now on the batch is part of the history. Raises Overtaken where another has taken
         the number."""
-        file, text = self._place / note_name(note.number), msgspec.json.encode(note).decode()
+        file, text = self._place / numbered.name_of(note.number), msgspec.json.encode(note).decode()
         if not file.create_text(text) and file.read_text() != text:  # else our answer was lost
             raise Overtaken(
                 f"{self.root}: another turnfold has written this history meanwhile; what this one "
