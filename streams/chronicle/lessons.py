@@ -116,7 +116,6 @@ IN_SIGNALS = (
 
 
 def _learnt(about: Lookup, owner: str) -> list[Lesson]:
-    when = "epoch_us(occurred_at)", "{}", "epoch_us(recorded_at)"
     return [
         Lesson(*row)
         for table, said_by, shown, ended in (
@@ -124,7 +123,7 @@ def _learnt(about: Lookup, owner: str) -> list[Lesson]:
             ("signals", "signal_id", IN_SIGNALS, "scope = 'user'"),
         )
         for row in about.rows(
-            table, (*(column.format(said_by) for column in when), *shown),
+            table, ("epoch_us(occurred_at)", said_by, "epoch_us(recorded_at)", *shown),
             f"user_id = ? AND {ended} AND {shown[0]} IS NOT NULL", owner,
         )
     ]  # fmt: skip

@@ -39,7 +39,7 @@ class Store:
     """Both tables, and a few small values of the runner's own, in one RocksDB."""
 
     def __init__(self, path: Path) -> None:
-        self.path = self._path = path
+        self.path = path
         try:
             self._db = open_database(path)
         except Exception as error:  # rocksdict raises bare Exceptions
@@ -149,7 +149,7 @@ class Store:
 
     def _unreadable(self, error: Exception) -> StoreError:
         return StoreError(
-            f"{self._path}: the fold's tables cannot be read: {error}; take the folder from a "
+            f"{self.path}: the fold's tables cannot be read: {error}; take the folder from a "
             "copy, or fold the same files into a new history"
         )
 
@@ -180,7 +180,7 @@ class Store:
         try:
             self._db.write(batch)
         except Exception as error:
-            raise StoreError(f"{self._path}: {error}; free disk space and run it again") from None
+            raise StoreError(f"{self.path}: {error}; free disk space and run it again") from None
         # an iterator sees the store as it was when made, and steps over all that came since
         self._cursor = self._db.iter()
 
@@ -256,7 +256,7 @@ class Store:
         try:
             sst_files.ingest(self._db, files)
         except Exception as error:
-            raise StoreError(f"{self._path}: {error}; free disk space and run it again") from None
+            raise StoreError(f"{self.path}: {error}; free disk space and run it again") from None
         self._cursor = self._db.iter()
 
     def close(self) -> None:

@@ -4,12 +4,11 @@ history's log says (`streams.files.run_log`). Lost, or behind, it is brought up 
 
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
 
-from sinks import locks
 from sinks.delta import History
 from sinks.local_folder import local_folder
 from sinks.object_store import ObjectPath
@@ -22,7 +21,8 @@ from sinks.root import (
     open_root,
 )
 from streams import gc_policy
-from streams.errors import ConfigurationError, TurnfoldError
+from streams.errors import ConfigurationError
+from streams.files import own_folder
 from streams.files.batches import InStore
 from streams.files.extractor_choice import FILE as EXTRACTOR
 from streams.files.run_log import FIRST, Note, Overtaken, RunLog, changed
@@ -77,16 +77,8 @@ def _ours(root: ObjectPath) -> Iterator[Path]:
     refusal = ConfigurationError(
         f"{root}: another turnfold of this machine is writing this history; wait for its end"
     )
-    with ExitStack() as stack:
-        try:
-            for one in (folder.parent, folder):
-                one.mkdir(mode=0o700, parents=True, exist_ok=True)
-            stack.enter_context(locks.held(folder / LOCK, refusal))
-        except OSError as error:
-            raise TurnfoldError(
-                f"{folder}: {error.strerror or error}; the fold's tables of {root} lie there: name "
-                f"another folder by {SETTING}"
-            ) from error
+    about = f"the fold's tables of {root} lie there"
+    with own_folder.taken(folder, folder / LOCK, refusal, about, SETTING):
         yield folder
 
 

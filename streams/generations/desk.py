@@ -7,13 +7,14 @@ continues with.
 
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from sinks import locks
 from sinks.local_folder import local_folder
 from sinks.object_store import ObjectPath
-from streams.errors import ConfigurationError, TurnfoldError
+from streams.errors import ConfigurationError
+from streams.files import own_folder
 
 SETTING = "TURNFOLD_BACKFILL_FOLDER"
 """Names the folder of all desks. Default: $XDG_CACHE_HOME/turnfold/backfill."""
@@ -31,17 +32,7 @@ def taken(root: ObjectPath, name: str) -> Iterator[Path]:
     refusal = ConfigurationError(
         f"generation {name!r}: another `turnfold backfill` of this machine makes it; wait for it"
     )
-    with ExitStack() as stack:
-        try:
-            for one in (folder.parent, folder):
-                one.mkdir(mode=0o700, parents=True, exist_ok=True)
-            stack.enter_context(locks.held(_lock(folder), refusal))
-            folder.mkdir(mode=0o700, exist_ok=True)  # who had it before may have cleared it away
-        except OSError as error:
-            raise TurnfoldError(
-                f"{folder}: {error.strerror or error}; `backfill` works there: name another folder "
-                f"by {SETTING}"
-            ) from error
+    with own_folder.taken(folder, _lock(folder), refusal, "`backfill` works there", SETTING):
         yield folder
 
 
