@@ -91,7 +91,7 @@ def _by_columns(table: str) -> str:
 def session_conditions(table: str) -> str:
     """True for the rows `t` of a table that are the session's, and for those that memory made of
     the users whom it heard: these are to be made again from what is left."""
-    theirs = of_plans() if table == "plans" else conditions(table)
+    theirs = OF_SESSIONS.get(table) or conditions(table)
     made = MADE_OF_USERS.get(table)
     return f"({theirs}) OR ({made})" if made else theirs
 
@@ -110,3 +110,12 @@ def with_payload(sql: str) -> str:
     """SQL of dead letters `t` with what `payload_json` and `payload_text` stand for."""
     text = "coalesce(TRY(decode(t.payload)), CAST(t.payload AS VARCHAR))"
     return sql.replace("payload_json", f"TRY_CAST({text} AS JSON)").replace("payload_text", text)
+
+
+OF_SESSIONS = {
+    "plans": of_plans(),
+    "links": f"({SESSION_OF['links']}) IN (FROM whole_session)",
+    "threads": f"({SESSION_OF['threads']}) IN (FROM whole_session)",
+}
+"""Of the tables in which a session has other rows than its people: what a plan of another session
+said of this one's events stays, as in a history that never had it."""

@@ -5,6 +5,7 @@ it. A request that is sent again becomes the same records, so that they are dupl
 made of the messages', and of what is there already the time is kept.
 """
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -12,7 +13,16 @@ from schemas.base import JsonObject
 from streams.folds.rows import Rows
 from streams.importers.base import Skipped
 from streams.importers.content import Content
-from streams.importers.session_past import MESSAGE, SYSTEM, SessionPast, Waiting
+from streams.importers.session_past import (
+    EARLIER,
+    MESSAGE,
+    MOST_EARLIER,
+    SYSTEM,
+    AnsweredCall,
+    SessionPast,
+    Waiting,
+    told_by,
+)
 from streams.importers.turns import Call, Made, Turn, TurnMaker
 
 PACE = 1
@@ -91,6 +101,7 @@ class _RequestMaker(TurnMaker):
         self._system_at = -2  # the newest system message
         self._results: list[Made] = []  # while no turn is open
         self._sought = False
+        self._standing: dict[tuple[str, int], JsonObject] = {}  # results made here, by their call
         self.is_old = False
         self.open_turn: str | None = None
         self.constraints = past.constraints(self._waiting)
@@ -169,7 +180,10 @@ class _RequestMaker(TurnMaker):
     def _result(self, index: int, message: JsonObject) -> None:
         before = self._past.answered_by(self._request.ids[index])
         if before is not None:
-            self.result(Made(index, self._answered(*before, index, message)))
+            call, at, standing = before
+            is_it = standing[MESSAGE] == self._request.ids[index]
+            again = self._answered(call, at, index, message) if is_it else standing
+            self.result(Made(index, again))
             return
         if not self._sought and all(call.match(message) is None for call in self.calls):
             self._sought = True  # a result may come after the answer
@@ -180,8 +194,16 @@ class _RequestMaker(TurnMaker):
         super()._result(index, message)
 
     def _answered(self, call: Call, at: int, index: int, message: JsonObject) -> JsonObject:
-        result = super()._answered(call, at, index, message)
-        return result | {MESSAGE: self._request.ids[index]}
+        """A result knows which messages it replaces, so that they are known when they come again."""
+        key = call.step["trace_id"], at
+        before = self._standing.get(key)
+        if before is None and isinstance(call, AnsweredCall) and at in call.results:
+            before = json.loads(call.results[at].doc)
+        own = self._request.ids[index]
+        earlier = [one for one in told_by(before or {}) if one[MESSAGE] != own][-MOST_EARLIER:]
+        result = super()._answered(call, at, index, message) | {MESSAGE: own}
+        self._standing[key] = result | ({EARLIER: earlier} if earlier else {})
+        return self._standing[key]
 
 
 def _without_task(turn: Turn) -> JsonObject:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from schemas.base import JsonObject
 from schemas.events import Record, Recursion, Signal, ToolResult
+from schemas.time import parse_time
 from streams.folds.ids import short_hash
 from streams.folds.index import find_id, find_turn, is_running, running, turn_hash
 from streams.folds.rows import Rows
@@ -21,6 +22,10 @@ SYSTEM = "system_messages"
 
 MESSAGE = "message_id"
 """A field of tool results that messages made: the id of the message."""
+EARLIER = "earlier_messages"
+"""Another: which messages answered the call before, as {"message_id", "occurred_at"}, the oldest
+first."""
+MOST_EARLIER = 20
 
 
 class AnsweredCall(Call):
@@ -110,38 +115,40 @@ class SessionPast:
         tasks = [one for one in self._ids if self._task(one) is not None]
         if waiting is not None:
             tasks.append(waiting.event_id)
-        results = self._own_results
+        results = self._result_times
         for index, one in enumerate(self._ids):
             steps = (self._rows.get(STEPS.key(task_id, one)) for task_id in tasks)
             step = next((step for step in steps if step is not None), None)
             at = self._times.get(one) if step is None else step.occurred_at
             if one in results:
-                at = results[one].occurred_at
+                at = results[one]
             if at is not None:
                 return at - index * pace
         return None
 
-    def answered_by(self, message_id: str) -> tuple[AnsweredCall, int] | None:
-        """The call that a tool's message answered when it came before, and its index."""
-        if message_id not in self._own_results:
+    def answered_by(self, message_id: str) -> tuple[AnsweredCall, int, JsonObject] | None:
+        """The call that a tool's message answered when it came before, its index, and the result
+        that stands: of this message, or of a later one."""
+        if message_id not in self._result_times:
             return None
         for call in self.recent_calls():
             for at, result in call.results.items():
-                if at is not None and _message_of(result) == message_id:
-                    return call, at
+                said: JsonObject = json.loads(result.doc)
+                if at is not None and any(one[MESSAGE] == message_id for one in told_by(said)):
+                    return call, at, said
         return None
 
     @cached_property
-    def _own_results(self) -> dict[str, Result]:
-        """The results that are there of the request's messages, by these."""
+    def _result_times(self) -> dict[str, int]:
+        """When those of the request's messages came that answered a call."""
         found = {}
         for _, event_id, _, _ in self._header.newest.entries:
             task = self._task(event_id)
             for _, trace_id in task.order if task else ():
                 for result in self._rows.get(RESULTS.key(event_id, trace_id)) or ():
-                    message_id = _message_of(result)
-                    if message_id in self._own:
-                        found[message_id] = result
+                    for one in told_by(json.loads(result.doc)):
+                        if one[MESSAGE] in self._own:
+                            found[one[MESSAGE]] = parse_time(one["occurred_at"])
         return found
 
     def recent_calls(self) -> Iterator[AnsweredCall]:
@@ -197,10 +204,11 @@ class SessionPast:
                 yield AnsweredCall(step, results)
 
 
-def _message_of(result: Result) -> str | None:
-    """The id of the message that a result came with."""
-    said = json.loads(result.doc).get(MESSAGE)
-    return said if isinstance(said, str) else None
+def told_by(result: JsonObject) -> list[JsonObject]:
+    """The messages that a call had as results, the oldest first: {"message_id", "occurred_at"}."""
+    if not isinstance(result.get(MESSAGE), str):
+        return []
+    return [*result.get(EARLIER, ()), {name: result[name] for name in (MESSAGE, "occurred_at")}]
 
 
 def _is_ours(turn: Facts) -> bool:

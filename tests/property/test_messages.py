@@ -176,7 +176,7 @@ def _renamed(found: Iterator[Json], count: int) -> Iterator[Json]:
 def _key(record: Json) -> str:
     """What an import says too: it knows neither how many steps a task may have nor that the last
     turn may still be answered."""
-    ours = ("max_iteration", "system_messages", "message_id")
+    ours = ("max_iteration", "system_messages", "message_id", "earlier_messages")
     known = {k: v for k, v in record.items() if k not in ours}
     if record["type"] == "turn":
         known["task_id"] = known["event_id"]
