@@ -150,7 +150,7 @@ def in_time(pieces: Pieces, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", soaked([EVERYTHING, REST, *TABLES], 3))
+@pytest.mark.parametrize("name", soaked([EVERYTHING, REST, *TABLES], 2))
 def test_law_8_what_comes_late_goes_with_the_second_call(
     name: str, pieces: Pieces, in_time: dict[str, Any], tmp_path: Path
 ) -> None:

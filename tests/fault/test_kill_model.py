@@ -10,7 +10,7 @@ from tests.kafka.working import Working, alone
 from tests.llm.endpoint import Endpoint, Reply, Request, model
 from tests.waiting import until
 
-KILLS = 4
+KILLS = 3
 
 
 class Killing(Reply):

@@ -14,7 +14,7 @@ from tests.command import folded, killed, ndjson, start, turn
 from tests.conftest import SGD
 from tests.shared_data import shared
 
-TURNS = 40_000
+TURNS = 20_000
 A_BATCH = 200_000
 """Bytes in the store's log that only a batch of a pass writes."""
 LATER = "2020-03-01T00:00:00Z"

@@ -18,6 +18,7 @@ from sinks.pointer import FILE
 from tests.command import PROGRAM, environment, turnfold
 from tests.kafka.working import Working
 from tests.serving.serving import Server, serving
+from tests.tiers import soaked
 from tests.waiting import WITHIN, until
 
 USER = "ann"
@@ -194,7 +195,7 @@ class Writer(threading.Thread):
                     self.wrong.append(f"posted {self.posted}, read {found.text}")
 
 
-@pytest.mark.parametrize("store", ["memory", "rocksdb"])
+@pytest.mark.parametrize("store", soaked(["memory", "rocksdb"], 1))
 def test_readers_see_one_generation_in_each_reply_through_promote_and_rollback(
     place: Place, tmp_path: Path, store: str
 ) -> None:

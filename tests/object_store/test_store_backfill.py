@@ -110,7 +110,7 @@ def test_what_is_refused_says_what_to_do(
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "point", soaked(["claimed", "uploaded events", "published", "copied", "folded"], 3)
+    "point", soaked(["claimed", "uploaded events", "published", "copied", "folded"], 2)
 )
 def test_law_8_who_is_forgotten_meanwhile_is_in_no_generation(
     point: str, sunk: ObjectPath, s3: S3Server, desks: Path

@@ -18,6 +18,7 @@ from tests.serving.serving import Server, serving
 from tests.serving.test_api_memory import ok
 from tests.serving.test_mcp import key_of, reads
 from tests.serving.tiers import TIERS
+from tests.tiers import soaked
 from tests.waiting import until
 
 NOW = {"Prefer": "wait=30"}
@@ -129,7 +130,7 @@ def test_asked_for_again_while_it_is_under_way_it_is_done_once_more(tmp_path: Pa
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("pause", [0.0, 0.02, 0.1, 0.2, 0.3, 0.5, 0.8])
+@pytest.mark.parametrize("pause", soaked([0.0, 0.1, 0.3, 0.02, 0.2, 0.5, 0.8], 3))
 def test_killed_half_way_it_is_done_after_the_next_start(tmp_path: Path, pause: float) -> None:
     folder = tmp_path / "history"
     with serving("--history", folder) as server:
