@@ -194,7 +194,7 @@ class _RequestMaker(TurnMaker):
         super()._result(index, message)
 
     def _answered(self, call: Call, at: int, index: int, message: JsonObject) -> JsonObject:
-        """A result knows which messages it replaces, so that they are known when they come again."""
+        """A result knows which messages it replaces: they may come again."""
         key = call.step["trace_id"], at
         before = self._standing.get(key)
         if before is None and isinstance(call, AnsweredCall) and at in call.results:
