@@ -5,9 +5,18 @@ from collections.abc import Iterator
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.errors import (
+    GroupCoordinatorNotAvailableError,
+    GroupLoadInProgressError,
+    NotCoordinatorForGroupError,
+)
+from aiokafka.protocol.commit import OffsetFetchRequest, OffsetFetchResponse_v3
+from aiokafka.protocol.coordination import FindCoordinatorRequest, FindCoordinatorResponse_v0
 from aiokafka.structs import TopicPartition
 
 from streams.broker import Broker
+from streams.errors import Unreachable
+from streams.kafka.client.aiokafka_internals import KafkaAdmin
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
 from streams.kafka.tools.lag import Lag, lag
@@ -52,6 +61,45 @@ def test_the_command_says_the_same(behind: Broker) -> None:
         "group": "reader", "topic": "turns", "partition": 1, "end": 10, "committed": 4, "lag": 6
     }  # fmt: skip
     assert "6 behind in all" in turnfold("lag", "--bootstrap", behind.bootstrap).out
+
+
+@pytest.mark.parametrize(
+    ("asked", "refusal"),
+    [
+        (OffsetFetchRequest, OffsetFetchResponse_v3(0, [], GroupLoadInProgressError.errno)),
+        (OffsetFetchRequest, OffsetFetchResponse_v3(0, [], NotCoordinatorForGroupError.errno)),
+        (
+            FindCoordinatorRequest,
+            FindCoordinatorResponse_v0(GroupCoordinatorNotAvailableError.errno, -1, "", -1),
+        ),
+    ],
+)
+def test_a_coordinator_that_is_not_ready_is_asked_again(
+    asked: type, refusal: object, behind: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its group is not left out."""
+    refusals, send = [refusal, refusal], KafkaAdmin._send_request
+
+    async def answer(self: KafkaAdmin, request: object, node_id: int | None = None) -> object:
+        if isinstance(request, asked) and refusals:
+            return refusals.pop()
+        return await send(self, request, node_id)
+
+    monkeypatch.setattr(KafkaAdmin, "_send_request", answer)
+    found = asyncio.run(lag(KafkaSettings.plain(behind.bootstrap)))
+    assert not refusals
+    assert [one.lag for one in found] == [0, 6, 0, 0]
+
+
+def test_a_coordinator_that_never_is_ready_is_said(
+    behind: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuses(self: KafkaAdmin, group: str) -> object:
+        raise GroupLoadInProgressError
+
+    monkeypatch.setattr(KafkaAdmin, "committed", refuses)
+    with pytest.raises(Unreachable):
+        asyncio.run(lag(KafkaSettings.plain(behind.bootstrap)))
 
 
 def test_a_group_that_is_not_there_is_named(behind: Broker) -> None:

@@ -11,40 +11,64 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import cycle
 
 from streams.broker import ports
 from streams.broker.config import HOST
 from tests.threaded_server import ThreadedServer
 
-Plan = Callable[[str, str], str]
-"""(method, path) -> the fault of this request, or "none"."""
+Plan = Callable[[str, str, bytes], str]
+"""(method, path, body) -> the fault of this request, or "none"."""
 
 SLOW_DOWN = "503 Slow Down", "SlowDown"
 INTERNAL = "500 Internal Server Error", "InternalError"
 DENIED = "403 Forbidden", "AccessDenied"
-FAULTS = ("slow down", "500", "500 when done", "half an upload", "half an answer", "delay")
+TORN = "half an upload"
+FAULTS = ("slow down", "500", "500 when done", TORN, "half an answer", "delay")
 """`500 when done`: the server did what it was asked, and the client hears that it failed."""
 DELAY = 0.4
 """Seconds."""
 CHUNK = 1 << 16
 
 
+class Often:
+    """A share of all requests has a fault, each of `faults` in turn. One that this request cannot
+    have waits for the next that can. So each occurs, whatever the requests and their order."""
+
+    def __init__(self, share: float, seed: int, faults: tuple[str, ...]) -> None:
+        self._dice = random.Random(seed)
+        self._widest = round(2 / share) - 1
+        self._turn = cycle(self._dice.sample(faults, len(faults)))
+        self._due: list[str] = []
+        self._left = self._gap()
+
+    def _gap(self) -> int:
+        return self._dice.randint(1, self._widest)
+
+    def __call__(self, method: str, path: str, body: bytes) -> str:
+        self._left -= 1
+        if not self._left:
+            self._left = self._gap()
+            self._due.append(next(self._turn))
+        possible = (one for one in self._due if body or one != TORN)
+        if (fault := next(possible, None)) is None:
+            return "none"
+        self._due.remove(fault)
+        return fault
+
+
 def often(share: float, seed: int = 1, faults: tuple[str, ...] = FAULTS) -> Plan:
-    """A share of all requests has one of these faults."""
-    dice = random.Random(seed)
-
-    def plan(method: str, path: str) -> str:
-        return dice.choice(faults) if dice.random() < share else "none"
-
-    return plan
+    """A share of all requests has a fault, each of these in turn: within 2/`share` requests for
+    each of them (and one that has a body), all have occurred."""
+    return Often(share, seed, faults)
 
 
-def read_only(method: str, path: str) -> str:
+def read_only(method: str, path: str, body: bytes) -> str:
     """A key that may read only."""
     return "none" if method in ("GET", "HEAD") else "denied"
 
 
-def healthy(method: str, path: str) -> str:
+def healthy(method: str, path: str, body: bytes) -> str:
     """No fault."""
     return "none"
 
@@ -86,9 +110,7 @@ class FaultyStore(ThreadedServer):
         headers = {name.lower(): value.strip() for name, _, value in
                    (line.partition(":") for line in lines[1:] if line)}  # fmt: skip
         body = await client.readexactly(int(headers.get("content-length", 0)))
-        fault = self.plan(method, path)
-        if fault == "half an upload" and not body:
-            fault = "slow down"
+        fault = self.plan(method, path, body)
         self.counts[fault] += 1
         if fault == "delay":
             await asyncio.sleep(DELAY)
@@ -97,7 +119,7 @@ class FaultyStore(ThreadedServer):
             answer.write(_refusal(*refusal, method))
             await answer.drain()
             return
-        if fault == "half an upload":
+        if fault == TORN:
             await self._forward(lines, body[: len(body) // 2], whole=False)
             return
         found = await self._forward(lines, body, whole=True)

@@ -221,7 +221,7 @@ def test_a_key_that_may_only_read_reads_and_writes_nothing(
 def test_an_overloaded_store_is_named_as_that(
     filled: ObjectPath, proxy: FaultyStore, s3: S3Server
 ) -> None:
-    proxy.plan = lambda method, path: "slow down"
+    proxy.plan = lambda method, path, body: "slow down"
     done = turnfold(
         "sql", "SELECT 1", "--history", str(filled), env=environment(**s3.environ(proxy.port))
     )

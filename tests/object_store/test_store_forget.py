@@ -257,7 +257,7 @@ class Killer:
         self.left = nth
         self.process: subprocess.Popen[bytes] | None = None
 
-    def __call__(self, method: str, path: str) -> str:
+    def __call__(self, method: str, path: str, body: bytes) -> str:
         self.left -= method in CHANGES
         if not self.left and self.process is not None:
             self.process.kill()

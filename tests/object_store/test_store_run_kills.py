@@ -43,7 +43,7 @@ class Killer:
         self.left, self.done = nth, done
         self.process: subprocess.Popen[bytes] | None = None
 
-    def __call__(self, method: str, path: str) -> str:
+    def __call__(self, method: str, path: str, body: bytes) -> str:
         self.left -= method in CHANGES
         if self.left or method not in CHANGES or self.process is None:
             return "none"
@@ -180,7 +180,7 @@ def test_an_outage_ends_the_command_and_the_next_goes_on(
 def from_note_on(name: str) -> Plan:
     seen = False
 
-    def plan(method: str, path: str) -> str:
+    def plan(method: str, path: str, body: bytes) -> str:
         nonlocal seen
         if seen:
             return "denied"

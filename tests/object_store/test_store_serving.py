@@ -212,7 +212,7 @@ def test_a_server_says_that_the_store_does_not_answer_and_goes_on_later(
             served.until("/v1/users/bob/states?as_of=2026-02-01", 200)
 
 
-def denied(method: str, path: str) -> str:
+def denied(method: str, path: str, body: bytes) -> str:
     return "denied"
 
 

@@ -95,7 +95,7 @@ def test_an_outage_is_said_and_waited_for(
         assert digest(root) == log.expected
 
 
-def out_of_service(method: str, path: str) -> str:
+def out_of_service(method: str, path: str, body: bytes) -> str:
     return "slow down"
 
 

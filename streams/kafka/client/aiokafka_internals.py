@@ -21,7 +21,8 @@ from aiokafka.client import AIOKafkaClient, ConnectionGroup
 from aiokafka.codec import zstd_encode
 from aiokafka.conn import AIOKafkaConnection, CloseReason
 from aiokafka.consumer.fetcher import FetchResult
-from aiokafka.errors import KafkaConnectionError, KafkaError, NodeNotReadyError
+from aiokafka.errors import KafkaConnectionError, KafkaError, NodeNotReadyError, NoError, for_code
+from aiokafka.protocol.commit import OffsetFetchRequest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.structs import TopicPartition
 
@@ -236,6 +237,20 @@ class KafkaAdmin(AIOKafkaAdminClient):  # type: ignore[misc]
     async def ask(self, request: Any, node: int) -> Any:
         """The answer of that broker. Raises KafkaError."""
         return await self._send_request(request, node)
+
+    async def committed(self, group: str) -> dict[TopicPartition, int]:
+        """The offsets of a group. aiokafka's own question takes the refusal of a coordinator that
+        is not ready for a group without offsets. Raises KafkaError."""
+        node = await self.find_coordinator(group)
+        answer = await self.ask(OffsetFetchRequest(group, None), node)
+        if (error := for_code(answer.error_code)) is not NoError:
+            raise error(f"group {group}: its offsets")
+        return {
+            TopicPartition(topic, partition): offset
+            for topic, partitions in answer.topics or ()
+            for partition, offset, *_ in partitions
+            if offset >= 0
+        }
 
     async def _send_request(self, request: Any, node_id: int | None = None) -> Any:
         while True:

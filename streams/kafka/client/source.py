@@ -85,7 +85,7 @@ class ConsumerSource:
         if errors - {NoError, RebalanceInProgressError, *NOT_OURS}:
             group.coordinator_dead()
             return False
-        return True
+        return RebalanceInProgressError not in errors
 
     async def beginning(self, partition: TopicPartition) -> int:
         offsets: dict[TopicPartition, int] = await self._kafka.beginning_offsets([partition])

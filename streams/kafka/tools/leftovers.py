@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import Any, NamedTuple
 
-from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import (
     GroupIdNotFound,
     NoError,
@@ -26,12 +25,9 @@ from streams.kafka.client.admin import WITHIN, cluster_of, connected
 from streams.kafka.client.aiokafka_internals import KafkaAdmin
 from streams.kafka.client.names import changelog_name, mapped_topic, own_inputs, own_topics
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.tools.lag import bounds, every_partition, members_of, offsets_of
+from streams.kafka.tools.lag import AGAIN, PASSING, bounds, every_partition, members_of, offsets_of
 
 GONE_WITHIN = 30.0  # seconds, for every broker to have let go of a topic
-AGAIN = 0.2
-PASSING = tuple(for_code(code) for code in (14, 15, 16))
-"""The coordinator is loading, is not available, is another one."""
 
 
 class Group(NamedTuple):
@@ -106,7 +102,7 @@ async def find(
     return cluster, Leftovers(found, left)
 
 
-async def _group(admin: AIOKafkaAdminClient, name: str, own: Sequence[str]) -> Group:
+async def _group(admin: KafkaAdmin, name: str, own: Sequence[str]) -> Group:
     """Raises ConfigurationError where it is somebody else's."""
     offsets = await offsets_of(admin, name)
     known = {*own, *(topic.name for topic in topology.TOPICS)}

@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 GETMANY_MS = 1_000
 OFFSETS_EVERY = 0.2
 """Seconds by which the group's committed offsets may trail the markers."""
+LAST_ATTEMPTS = 3
+"""To commit them when the worker ends: a group that rebalances takes none."""
 FETCH_WAIT_MS = 100
 FETCH_BYTES = 2 * 1024 * 1024
 
@@ -136,8 +138,20 @@ class Consumer(base.Consumer):
         stand when they open: these offsets are for `lag` and other tools alone, and a transaction
         that holds them takes almost twice as long."""
         untold, self._untold = self._untold, {}
-        if untold and not await self.source.commit(untold):
-            self._untold = {**untold, **self._untold}
+        told = False
+        try:
+            told = not untold or await self.source.commit(untold)
+        finally:  # it may be cancelled, too
+            if not told:
+                self._untold = {**untold, **self._untold}
+
+    async def _tell_the_last(self) -> None:
+        """Else `lag` would show what is done as still to do for as long as no worker runs."""
+        for _ in range(LAST_ATTEMPTS):
+            await self.tell_offsets()
+            if not self._untold:
+                return
+            await asyncio.sleep(OFFSETS_EVERY)
 
     def check_membership(self, had_partitions: bool) -> None:
         """A worker with a name (static membership) that the group has forgotten ends: aiokafka
@@ -158,7 +172,8 @@ class Consumer(base.Consumer):
         worker with a name only leaves when told to (`App.leaves`): it is expected back."""
         await self.app.lanes.close()
         self._telling.cancel()
-        await self.tell_offsets()
+        await asyncio.wait({self._telling})
+        await self._tell_the_last()
         if self.app.leaves:
             await self.source.leave()
         await self.kafka.stop()

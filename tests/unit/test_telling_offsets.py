@@ -1,0 +1,60 @@
+"""What a worker's group is told of the offsets, though a request fails or is cut off."""
+
+import asyncio
+from collections.abc import Mapping
+
+import pytest
+from aiokafka.structs import TopicPartition
+
+from streams.kafka.transport import consumer as module
+from streams.kafka.transport.consumer import Consumer
+
+AT = TopicPartition("turns", 0)
+
+
+class Group:
+    """Takes offsets after so many refusals; `hangs` once before."""
+
+    def __init__(self, refusals: int, hangs: bool = False) -> None:
+        self.refusals, self.hangs = refusals, hangs
+        self.offsets: dict[TopicPartition, int] = {}
+
+    async def commit(self, offsets: Mapping[TopicPartition, int]) -> bool:
+        if self.hangs:
+            self.hangs = False
+            await asyncio.sleep(60)
+        self.refusals -= 1
+        if self.refusals >= 0:
+            return False
+        self.offsets.update(offsets)
+        return True
+
+
+def worker(group: Group, offset: int) -> Consumer:
+    made = Consumer.__new__(Consumer)
+    made._untold, made.source = {AT: offset}, group  # type: ignore[assignment]
+    return made
+
+
+def test_offsets_of_a_request_that_is_cut_off_are_told_at_the_end() -> None:
+    async def run() -> dict[TopicPartition, int]:
+        group = Group(0, hangs=True)
+        ends = worker(group, 7)
+        telling = asyncio.create_task(ends.tell_offsets())
+        await asyncio.sleep(0)
+        telling.cancel()
+        await asyncio.wait({telling})
+        await ends._tell_the_last()
+        return group.offsets
+
+    assert asyncio.run(run()) == {AT: 7}
+
+
+@pytest.mark.parametrize("refusals", [1, 2])
+def test_offsets_that_a_group_refuses_for_a_moment_are_told_again(
+    refusals: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "OFFSETS_EVERY", 0.0)
+    group = Group(refusals)
+    asyncio.run(worker(group, 7)._tell_the_last())
+    assert group.offsets == {AT: 7}
