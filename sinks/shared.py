@@ -23,6 +23,7 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from sinks import locks
+from sinks.app_versions import AppVersions
 from sinks.delta import (
     ATTEMPTS,
     UNWRITTEN,
@@ -30,7 +31,6 @@ from sinks.delta import (
     History,
     in_commit_order,
     was_overtaken,
-    written,
 )
 from sinks.errors import StoreError
 from sinks.forgotten import Forgotten
@@ -68,6 +68,7 @@ class SharedHistory(History):
         owner: Mapping[str, str],
     ) -> None:
         super().__init__(root)
+        self._versions = AppVersions()
         self._patience: dict[str, float] = {}
         self._patience_of_store = PATIENCE if is_url(self.at) else 0.0
         self._guard: IO[str] | None = None
@@ -99,9 +100,10 @@ class SharedHistory(History):
 
     def positions(self, app_ids: Iterable[str]) -> dict[str, int]:
         """App -> the last offset up to which every table has its rows; without the unwritten."""
-        tables = [patiently(partial(self.newest, name)) for name in SCHEMAS]
+        newest = {name: patiently(partial(self.newest, name)) for name in SCHEMAS}
+        tables = [(name, table) for name, table in newest.items() if table is not None]
         found = {
-            app: max([written(table, app + WHOLE) for table in tables if table] or [UNWRITTEN])
+            app: max([UNWRITTEN, *(self._versions.of(*table, app + WHOLE) for table in tables)])
             for app in app_ids
         }
         return {app: offset for app, offset in found.items() if offset != UNWRITTEN}
@@ -171,12 +173,14 @@ class SharedHistory(History):
                     # (sinks.fences), and this commit is refused
                     if self._look_who_is_forgotten() != noted:
                         pieces = self._remembered(table, pieces)
-                    new = [one for piece in pieces if (one := _unwritten(piece, delta)) is not None]
+                    known = partial(self._versions.of, table, delta)
+                    new = [one for piece in pieces if (one := _unwritten(piece, known)) is not None]
                     if not new:
                         return 0
-                    transactions = _transactions({one.app_id for one in new}, delta, upto, whole)
+                    transactions = _transactions({one.app_id for one in new}, known, upto, whole)
                     self._append(table, delta, [one.rows for one in new], transactions)
                 except HistoryWriteError as error:
+                    self._versions.forget(table)
                     passing = error.may_pass and time.monotonic() - began < self._patience_of_store
                     if attempt == ATTEMPTS - 1 or not (passing or was_overtaken(error)):
                         raise
@@ -194,14 +198,16 @@ class SharedHistory(History):
         rows: list[pa.Table],
         transactions: list[Transaction],
     ) -> None:
+        before = delta.version()
         with self.writing(table):
             write_deltalake(
                 delta,
-                in_commit_order(table, pa.concat_tables(rows), delta.version() + 1),
+                in_commit_order(table, pa.concat_tables(rows), before + 1),
                 mode="append",
                 writer_properties=WRITER,
                 commit_properties=CommitProperties(app_transactions=transactions),
             )
+        self._versions.committed(table, delta, before, transactions)
 
     @contextmanager
     def _locked(self, table: str) -> Iterator[None]:
@@ -227,9 +233,9 @@ def _opened_lock(file: Path) -> IO[str]:
         raise HistoryWriteError(f"{file}: {error.strerror or error}") from error
 
 
-def _unwritten(piece: Piece, delta: DeltaTable) -> Piece | None:
+def _unwritten(piece: Piece, known: Callable[[str], int]) -> Piece | None:
     """What of a piece the table does not have; None where that is nothing."""
-    first = bisect_right(piece.offsets, written(delta, piece.app_id))
+    first = bisect_right(piece.offsets, known(piece.app_id))
     if first == len(piece.offsets):
         return None
     return Piece(piece.app_id, piece.offsets[first:], piece.rows.slice(first))
@@ -237,16 +243,16 @@ def _unwritten(piece: Piece, delta: DeltaTable) -> Piece | None:
 
 def _transactions(
     apps: set[str],
-    delta: DeltaTable,
+    known: Callable[[str], int],
     upto: Mapping[str, int],
     whole: Mapping[str, int],
 ) -> list[Transaction]:
     made = []
     for app in sorted(apps):
         made.append(Transaction(app, upto[app]))
-        known = max(written(delta, app + WHOLE), whole.get(app, UNWRITTEN))
-        if known != UNWRITTEN:
-            made.append(Transaction(app + WHOLE, known))
+        stood = max(known(app + WHOLE), whole.get(app, UNWRITTEN))
+        if stood != UNWRITTEN:
+            made.append(Transaction(app + WHOLE, stood))
     return made
 
 
