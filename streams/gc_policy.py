@@ -14,8 +14,10 @@ WORKER = (500_000, 20, 50)
 """More than lives of one batch until its commit, none of it in a cycle: the collector would look at
 all of it again and again. At Python's own thresholds it takes a third of the worker's CPU, at a
 tenth of these an eighth (docs/benchmarks.md)."""
-SERVER = (10_000, 20, 20)
-"""What requests leave is seldom in a cycle, and a collection among them finds next to nothing."""
+SERVER = (2_000, 10, 200)
+"""What requests leave is seldom in a cycle, and a collection among them finds next to nothing. All
+requests wait for each, so it looks at little: 2,000 objects take under a millisecond, 20,000 some
+2, which Python would let grow (10,000 and 200,000 took 2 to 5 and 17)."""
 
 
 @contextmanager

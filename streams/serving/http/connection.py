@@ -57,13 +57,14 @@ class _Joining:
         self._transport = transport
         self._loop = loop
         self._head: bytes | None = None
-        self._flushing: asyncio.Handle | None = None
+        self._has_begun = False  # the loop's handle would make a cycle of each reply
         self.is_closing = transport.is_closing
 
     def write(self, data: bytes) -> None:
-        if self._flushing is None:
+        if not self._has_begun:
+            self._has_begun = True
             self._head = data
-            self._flushing = self._loop.call_soon(self._flush)
+            self._loop.call_soon(self._flush)
         elif self._head is None:
             self._transport.write(data)
         else:
