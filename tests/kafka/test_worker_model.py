@@ -1,17 +1,11 @@
 """`worker --extractor llm` against a real broker and a real endpoint: no turn waits for a model."""
 
-import asyncio
 import threading
 from collections import Counter
 from pathlib import Path
 
 import msgspec
-from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
-from streams.kafka.client.admin import connected
-from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.client.topic_specs import spec
-from streams.topology import INPUT_BYTES, WRITE_PLANS, Topic
 from tests.command import rows, turn, turnfold
 from tests.kafka.asking import USERS, Asking, Held, better
 from tests.kafka.counting import PARTITIONS
@@ -258,35 +252,6 @@ def test_a_model_may_begin_with_what_comes_from_now_on(working: Working) -> None
         asking.say("I live in Faro.", first=1)
         asking.await_current(*["Lives in Porto."] * (USERS - 1), "By a model: I live in Faro.")
         assert asking.asked_about() == ["e1-0"]
-
-
-def test_a_plan_that_the_broker_does_not_take_is_not_given_up(working: Working) -> None:
-    """What was finished is settled with its plan or not at all: no later commit passes over it."""
-    with Endpoint(better) as asked:
-        asking = Asking(working, asked, TURNS="1")
-        asking.start("--extractor", "llm")
-        asking.say("I live in Porto.", users=USERS)
-        asking.await_current(*["By a model: I live in Porto."] * USERS)
-        bounded(working, WRITE_PLANS, 1000)
-        asking.say("fact: 1 " + "." * 1000, first=1, users=USERS)
-        working.await_log("begins anew from what is committed")
-        assert len(asking.plans()) == USERS
-        bounded(working, WRITE_PLANS, INPUT_BYTES)
-        until(lambda: len(asking.plans()) >= 2 * USERS, told=working.log)
-    assert Counter(Counter(asking.asked_about()).values()) == {1: 2 * USERS}
-
-
-def bounded(working: Working, topic: Topic, size: int) -> None:
-    """From now on the broker refuses larger messages of a topic."""
-
-    async def inside() -> None:
-        given = {**spec(topic.name, PARTITIONS).settings(1), "max.message.bytes": str(size)}
-        async with connected(KafkaSettings.plain(working.bootstrap)) as admin:
-            await admin.alter_configs(
-                [ConfigResource(ConfigResourceType.TOPIC, topic.name, configs=given)]
-            )
-
-    asyncio.run(inside())
 
 
 def test_what_stays_with_a_worker_through_a_rebalance_is_paid_for_once(working: Working) -> None:
