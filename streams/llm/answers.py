@@ -4,6 +4,7 @@ Ids, user, tenant, extractor and times of recording are set by us. A state's `pa
 strict structured output has no free objects.
 """
 
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
@@ -111,9 +112,11 @@ _KEPT = frozenset({"type", "enum", "$ref"})
 _NULL = {"type": "null"}
 
 
+@cache
 def strict_schema() -> JsonObject:
     """The schema of an answer as strict structured output takes it: every field required, nothing
-    beside them, no bounds (those are checked here)."""
+    beside them, no bounds (those are checked here). Made once: that takes tens of milliseconds, in
+    which no other thread of a worker would run."""
     whole = Answer.model_json_schema()
     definitions = {name: _strict(one) for name, one in whole["$defs"].items()}
     return {**_strict(whole), "$defs": definitions}

@@ -184,6 +184,7 @@ class Background:
         for wave in waves(groups, self._settings.concurrency * WAVE):
             await self._ask(asked, wave)
         self.waiting, self._since = 0, since  # not before all of them are settled
+        self._waits = None
         if more:
             self._looked = -1, self._looked[1]
 
@@ -251,22 +252,24 @@ class Background:
     async def _made(self, asked: Extractor, group: Group, shown: Remembered) -> JsonObject | None:
         """Waits for the endpoint, and for the hour's budget, as long as it takes. None, and the
         model is told nothing, where the turns were erased since they were read."""
-        turn = group.turns[0]
+        turn, waited = group.turns[0], False
         where = (turn.tenant, turn.user_id, turn.session_id, turn.event_id)
         while True:
             if not (await asyncio.to_thread(are_known, [where], self._root))[0]:
                 self.waiting -= 1
                 return None
             try:
-                return await asked.make(group, shown)
+                record = await asked.make(group, shown)
             except Unreachable:
                 pass  # `asked` says why
             except BudgetSpent as spent:
                 if spent.seconds is None:
                     raise
-                self._waits = str(spent)
+                self._waits, waited = str(spent), True
                 await asyncio.sleep(spent.seconds)
-                self._waits = None
+            else:
+                self._waits = self._waits if waited else None
+                return record
 
     async def _post(self, record: JsonObject) -> int:
         """Not of somebody who was forgotten meanwhile: `forget` waits for this, or this for it.

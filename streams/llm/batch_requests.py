@@ -1,8 +1,7 @@
 """Requests side by side, each user's one after another: so their plans are in order."""
 
 import asyncio
-import logging
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -19,8 +18,6 @@ from streams.llm.known import Remembered
 from streams.llm.maker import NOTHING, Extractor
 from streams.llm.part import Part
 
-log = logging.getLogger(__name__)
-
 READ_AGAIN = 3
 
 
@@ -34,7 +31,7 @@ class Job(NamedTuple):
 class Asking:
     """What is asked and what came of it. `waiting` counts groups; `failure` ends the extractor,
     `spent` says that the run's budget is used up. `patient`: waits for an endpoint that is away.
-    `waits`: why it waits for the hour's budget, while it does.
+    `waits`: why it waits for the hour's budget, until a request goes without or none is left.
     `rules_first`: rules have found memory in these turns, and a plan takes its place."""
 
     def __init__(
@@ -56,25 +53,39 @@ class Asking:
         self._is_ours = is_ours
         self._patient = patient
         self._rules_first = rules_first
-        self._queues: defaultdict[Owner, deque[Job]] = defaultdict(deque)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._queues: dict[Owner, deque[Job]] = {}
+        self._tasks: dict[Owner, asyncio.Task[None]] = {}
         self._finished: list[tuple[Job, JsonObject]] = []
 
     def put(self, part: Part, groups: Iterable[Group]) -> None:
         """Groups to ask about."""
         for group in groups:
-            queue = self._queues[group.owner]
-            queue.append(Job(part, group))
             self.waiting += 1
-            if len(queue) == 1:
-                task = asyncio.create_task(self._work(group.owner, queue))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+            job = Job(part, group)
+            if (queue := self._queues.get(group.owner)) is not None:
+                queue.append(job)
+                continue
+            self._queues[group.owner] = queue = deque([job])
+            self._tasks[group.owner] = asyncio.create_task(self._work(group.owner, queue))
 
     def take(self) -> list[tuple[Job, JsonObject]]:
-        """What is finished, less what is no longer ours."""
-        finished, self._finished = self._finished, []
-        return [one for one in finished if self._is_ours(one[0].part)]
+        """What is finished and ours. What is not may be again: `leave` drops it."""
+        ours = [one for one in self._finished if self._is_ours(one[0].part)]
+        self._finished = [one for one in self._finished if not self._is_ours(one[0].part)]
+        return ours
+
+    def leave(self) -> None:
+        """Abandons what is no longer ours: another one asks about it, and pays for it."""
+        self._finished = [one for one in self._finished if self._is_ours(one[0].part)]
+        for owner, queue in list(self._queues.items()):
+            ours = [job for job in queue if self._is_ours(job.part)]
+            if len(ours) == len(queue):
+                continue
+            self._tasks.pop(owner).cancel()
+            del self._queues[owner]
+            self.waiting -= len(queue)
+            for job in ours:
+                self.put(job.part, [job.group])
 
     @property
     def is_idle(self) -> bool:
@@ -83,23 +94,25 @@ class Asking:
 
     async def end(self, patience: float) -> None:
         """Abandons what is under way, after so many seconds."""
-        if patience and self._tasks:
-            await asyncio.wait(self._tasks, timeout=patience)
-        for task in self._tasks:
+        tasks = list(self._tasks.values())
+        if patience and tasks:
+            await asyncio.wait(tasks, timeout=patience)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _work(self, owner: Owner, queue: deque[Job]) -> None:
         try:
             while queue:
                 job = queue[0]
                 async with self._limit:
-                    if self._is_ours(job.part):
-                        record = await self._made(job.group)
-                        self._finished.append((job, record))
+                    record = await self._made(job.group)
+                self._finished.append((job, record))
                 queue.popleft()
                 self.waiting -= 1
-            del self._queues[owner]
+            del self._queues[owner], self._tasks[owner]
+            if not self._tasks:
+                self.waits = None
         except BudgetSpent as spent:
             self.spent = str(spent)
         except Exception as error:
@@ -107,20 +120,21 @@ class Asking:
 
     async def _made(self, group: Group) -> JsonObject:
         """Waits for the hour's budget, and if patient for the endpoint, as long as it takes."""
+        waited = False
         while True:
             try:
-                return await self._asked.make(*await self._told(group))
-            except Unreachable as error:
+                made = await self._asked.make(*await self._told(group))
+            except Unreachable:  # `asked` says why
                 if not self._patient:
                     raise
-                log.warning("%s; asks again", error)
             except BudgetSpent as spent:
                 if spent.seconds is None:
                     raise
-                log.warning("%s; goes on in %.0f s", spent, spent.seconds)
-                self.waits = str(spent)
+                self.waits, waited = str(spent), True
                 await asyncio.sleep(spent.seconds)
-                self.waits = None
+            else:
+                self.waits = self.waits if waited else None
+                return made
 
     async def _told(self, group: Group) -> tuple[Group, Remembered]:
         """The group with what the history has of its tools, and what is remembered."""

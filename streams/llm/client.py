@@ -42,8 +42,6 @@ PROBE: list[Message] = [
 ]
 """A harmless request: an endpoint that answers it rejects others for what they contain."""
 MICROS = 1_000_000
-HELD_AGAIN = 0.05
-"""Seconds until it is tried again, while the budget is held for other calls."""
 MISFITS = 2
 """Answers of another shape before the first of the right one: then JSON is asked for in another
 way, because the endpoint accepts a schema and does not keep to it."""
@@ -68,6 +66,7 @@ class Client:
         self._fits = False
         self._answered = 0
         self._not_before = 0.0
+        self._returned = asyncio.Event()  # set, and then another, when a call has come back
         self._jitter = wait_random_exponential(multiplier=1.0, max=settings.retry_seconds)
 
     async def __aenter__(self) -> Self:
@@ -108,7 +107,7 @@ class Client:
             except BudgetSpent as spent:
                 if not spent.held:
                     raise
-            await asyncio.sleep(HELD_AGAIN)
+            await self._returned.wait()
 
     def _reserve(self, messages: list[Message]) -> tuple[float, float]:
         """For the longest dialect: which one it will be may not be known yet."""
@@ -118,6 +117,8 @@ class Client:
     def _settle(self, reserved: tuple[float, float], reply: Reply | None) -> None:
         sent, received = (reply.prompt_tokens, reply.completion_tokens) if reply else (0, 0)
         self._budget.settle(reserved, sent + received, self._settings.cost(sent, received))
+        self._returned.set()
+        self._returned = asyncio.Event()
 
     async def _answers_others(self, error: Transient, answered_before: int) -> bool:
         """Whether the request is at fault: others were answered meanwhile, or the PROBE is."""
@@ -129,11 +130,11 @@ class Client:
 
     async def _probed(self) -> Rejected | Transient | None:
         """What is wrong with the PROBE. None where it is answered, in this dialect or a simpler
-        one, which is then kept."""
+        one, which is then kept. It is sent in the place of a request, for which the budget is
+        held: who waited for more would wait for itself."""
         await self._hold()
         fault: Rejected | None = None
         for dialect in [self._dialect] if self._settled else self._dialect.all_simpler():
-            reserved, reply = self._reserve(PROBE), None
             try:
                 reply = await self._endpoint.call(PROBE, dialect)
             except Rejected as refused:
@@ -141,8 +142,7 @@ class Client:
                 continue
             except Transient as error:
                 return error
-            finally:
-                self._settle(reserved, reply)
+            self._settle((0.0, 0.0), reply)
             if not self._settled:
                 self._dialect, self._settled = dialect, True
             self._succeeded()

@@ -71,7 +71,15 @@ def part_of(
             extra=place(at, reach.next),
         )  # fmt: skip
         reach = Reach(begin)
-    return Part(at, reach, Debounce(settings.turns, settings.idle))
+    part = Part(at, reach, Debounce(settings.turns, settings.idle))
+    if commit is not None:
+        part.told = stand(commit)
+    return part
+
+
+def stand(commit: OffsetAndMetadata) -> tuple[int, str]:
+    """What a commit says, as `Part.told` has it."""
+    return commit.offset, commit.metadata or ""
 
 
 def turn_of(record: Any, partitions: int, settings: LlmSettings) -> Turn | None:

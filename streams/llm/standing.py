@@ -12,6 +12,7 @@ FEW = 3
 ASKED = "is asked"
 AWAY = "does not answer"
 USELESS = "gives no usable answer"
+WAITS = "waits: the budget"
 
 
 class Asked(Protocol):
@@ -55,10 +56,11 @@ class Standing:
         self.tell()
 
     def tell(self) -> None:
-        """Logs where it has changed: of answers that stay away or are useless the first cause."""
+        """Logs where it has changed: of answers that stay away or are useless the first cause, of
+        a budget the first figures."""
         said, self._said = self._said, self.words
         if said == self._said or any(
-            said.startswith(what) and self._said.startswith(what) for what in (AWAY, USELESS)
+            said.startswith(what) and self._said.startswith(what) for what in (AWAY, USELESS, WAITS)
         ):
             return
         log.log(

@@ -17,6 +17,7 @@ from aiokafka.abc import ConsumerRebalanceListener
 from aiokafka.errors import KafkaError
 from aiokafka.structs import OffsetAndMetadata, TopicPartition
 
+from schemas.base import JsonObject
 from sinks.locations import Location
 from streams.errors import Unreachable
 from streams.kafka.agents.encoding import key_of, to_json
@@ -26,12 +27,13 @@ from streams.kafka.client.aiokafka_internals import KafkaConsumer, KafkaProducer
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.source import ConsumerSource
 from streams.kafka.client.topics import ensure_topics
-from streams.llm.batch_requests import Asking
+from streams.llm.batch_requests import Asking, Job
 from streams.llm.budget import Budget
 from streams.llm.maker import Extractor, extractor
-from streams.llm.part import Part, part_of, turn_of
+from streams.llm.part import Part, part_of, stand, turn_of
 from streams.llm.prompt import VERSION
 from streams.llm.settings import LlmSettings
+from streams.llm.standing import ASKED, Standing, going
 from streams.observing.logs import OF_BROKER
 from streams.topology import INPUT_BYTES, TURNS, WRITE_PLANS
 
@@ -84,6 +86,8 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         self._kafka = kafka
         self._settings = settings
         self._held: dict[TopicPartition, Part] = {}
+        self._kept: dict[TopicPartition, Part] = {}  # while a rebalance may give them back
+        self._standing = Standing(ASKED, lambda: going(self.asked, self.waits))
         self._writing = asyncio.Lock()
         self._told_at = 0.0
         self._folded: dict[TopicPartition, int] = {}
@@ -199,7 +203,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         await self._write_if_possible()
         await self._consumer.stop()
         await self._producer.stop()
-        self._held = {}
+        self._held = self._kept = {}
 
     def _is_over(self) -> bool:
         asking = self._asking
@@ -214,6 +218,8 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         while not self._is_over():
             if self._broken is not None:
                 raise self._broken
+            if self.options.worker is None:  # beside one, that says it
+                self._standing.tell()
             self._pace()
             found = await self._consumer.getmany(timeout_ms=POLL_MS, max_records=POLL_RECORDS)
             for at, records in found.items():
@@ -288,15 +294,24 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             due = time.monotonic() - self._told_at >= TELL_EVERY or self._is_over()
             if not finished and not (moved and due):
                 return
-            async with self._producer.transaction():
-                for job, record in finished:
-                    key = key_of(*job.group.owner)
-                    await self._producer.send(WRITE_PLANS.name, to_json(record), key)
-                offsets = {part.at: OffsetAndMetadata(*now) for part, now in moved.items()}
-                await self._producer.send_offsets_to_transaction(offsets, self.group)
+            try:
+                await self._send(finished, moved)
+            except BaseException:
+                self._held = {}  # settled here and not written: nobody may commit that
+                raise
             self._told_at = time.monotonic()
             for part, now in moved.items():
                 part.told = now
+
+    async def _send(
+        self, finished: list[tuple[Job, JsonObject]], moved: dict[Part, tuple[int, str]]
+    ) -> None:
+        async with self._producer.transaction():
+            for job, record in finished:
+                key = key_of(*job.group.owner)
+                await self._producer.send(WRITE_PLANS.name, to_json(record), key)
+            offsets = {part.at: OffsetAndMetadata(*now) for part, now in moved.items()}
+            await self._producer.send_offsets_to_transaction(offsets, self.group)
 
     async def _write_if_possible(self) -> None:
         try:
@@ -310,14 +325,16 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
     # --- partitions come and go -----------------------------------------------------------------
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
-        """What is finished is written; what is not, another one makes."""
+        """What is finished is written; what is not is asked on about, until it is another's."""
         await self._write_if_possible()
-        self._held = {}
+        self._kept, self._held = self._kept | self._held, {}
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
-        """Goes on where the group's commits say."""
+        """Goes on where the group's commits say; with what is ours as before, as it stands."""
         try:
             self._held = await self._positioned(list(assigned))
+            self._kept = {}
+            self._asking.leave()
         except (KafkaError, Unreachable) as error:
             self._broken = error
         except Exception as error:  # aiokafka would only log it
@@ -334,7 +351,14 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             commits = await admin.list_consumer_group_offsets(self.group)
         begins = await consumer.beginning_offsets(assigned)
         starts = await consumer.end_offsets(assigned) if self.options.latest else begins
-        held = {at: part_of(at, commits.get(at), begins[at], starts[at], told) for at in assigned}
+        held = {}
+        for at in assigned:
+            commit, kept = commits.get(at), self._kept.get(at)
+            if kept is not None and commit is not None and stand(commit) == kept.told:
+                kept.ahead.clear()  # it is fetched again
+                held[at] = kept
+            else:
+                held[at] = part_of(at, commit, begins[at], starts[at], told)
         for at, part in held.items():
             consumer.seek(at, part.reach.next)
         consumer.resume(*assigned)

@@ -134,7 +134,7 @@ def test_turns_flow_while_the_model_hangs_and_is_down(flowing: Working, start: S
         extracting.end(sent=signal.SIGTERM)
         assert time.monotonic() - began < 18, "abandons what is under way within seconds"
         extracting = start(asked)
-        wait_until(lambda: "asks again" in extracting.log, extracting)
+        wait_until(lambda: "the model does not answer" in extracting.log, extracting)
         assert plans(flowing) == []
         asked.behave = model
         wait_until(lambda: len(plans(flowing)) >= USERS * 100 // 6, extracting)

@@ -252,3 +252,23 @@ def test_a_model_may_begin_with_what_comes_from_now_on(working: Working) -> None
         asking.say("I live in Faro.", first=1)
         asking.await_current(*["Lives in Porto."] * (USERS - 1), "By a model: I live in Faro.")
         assert asking.asked_about() == ["e1-0"]
+
+
+def test_what_stays_with_a_worker_through_a_rebalance_is_paid_for_once(working: Working) -> None:
+    """Only what moves is abandoned, and asked about by its new owner."""
+    go = threading.Event()
+    with Endpoint(lambda request: Held(better(request), go)) as asked:
+        asking = Asking(working, asked, TURNS="1", CONCURRENCY=str(USERS))
+        asking.start("--extractor", "llm")
+        asking.say("I live in Porto.", users=USERS)
+        until(lambda: len(asked.requests) == USERS, told=working.log)
+        until(lambda: asking.metric("turnfold_model_lag_offsets") == USERS)
+        working.start(env=asking.env)
+        until(lambda: all(": 2 partitions" in working.log(number) for number in (0, 1)))
+        moved = USERS - until(lambda: asking.metric("turnfold_model_lag_offsets"))
+        until(lambda: len(asked.requests) >= USERS + moved, told=working.log)
+        go.set()
+        until(lambda: len(asking.asked_about()) >= USERS, told=working.log)
+    assert Counter(Counter(asking.asked_about()).values()) == {1: USERS}
+    times = Counter(one.data["turns"][0]["event_id"] for one in asked.requests)
+    assert Counter(times.values()) == {1: USERS - moved, 2: moved}

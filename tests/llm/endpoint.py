@@ -173,12 +173,13 @@ class Endpoint:
         self._server.server_close()
 
     def settings(self, **more: Any) -> LlmSettings:
-        """How to reach it, with short waits."""
+        """How to reach it, with short waits between attempts. An answer has time: the machine may
+        be busy."""
         given: dict[str, Any] = {
             "base_url": self.url,
             "model": "test",
-            "read_seconds": 1.0,
-            "total_seconds": 3.0,
+            "read_seconds": 30.0,
+            "total_seconds": 60.0,
             "retry_seconds": 0.2,
             "breaker_seconds": 0.1,
             "price_input": 1.0,

@@ -25,6 +25,7 @@ from streams.llm.maker import NOTHING, Extractor, extractor
 from streams.llm.settings import LlmSettings
 from tests.llm.endpoint import (
     LONG,
+    RECEIVED,
     SENT,
     CutChunks,
     Endpoint,
@@ -439,12 +440,22 @@ def test_so_many_requests_at_a_time(endpoint: Start) -> None:
 
 def test_an_endpoint_that_is_down_is_left_alone_and_found_again(endpoint: Start) -> None:
     asked = endpoint(in_turn(*[error(503)] * 5))
-    settings = {"breaker_failures": 3, "breaker_seconds": 0.3, "attempts": 50}
-    found, _ = ask(asked, *map(group, range(4)), patient=True, **settings)
-    assert all(map(is_plan, found))
+    settings = {"breaker_failures": 3, "breaker_seconds": 0.1, "attempts": 50}
+
+    async def inside() -> list[Any]:
+        told = asked.settings(**settings)
+        async with extractor(told, Budget(told), timed=True, patient=True) as asking:
+            calls = [asyncio.create_task(asking.make(group(0), NOTHING))]
+            while asking.breaker == "closed":  # one that is under way then may come any time
+                await asyncio.sleep(0.01)
+            calls += [asyncio.create_task(asking.make(group(it), NOTHING)) for it in (1, 2, 3)]
+            return await asyncio.gather(*calls)
+
+    assert all(map(is_plan, asyncio.run(inside())))
     times = [request.at for request in asked.requests]
     gaps = [later - sooner for sooner, later in itertools.pairwise(times)]
-    assert sum(gap > 0.25 for gap in gaps) >= 2, "open: then one probe after the other"
+    # a request has come before its answer, after which the pause is counted
+    assert gaps[2] >= 0.1 and gaps[3] >= 0.2 and gaps[4] >= 0.4, "open: one probe after the other"
 
 
 def test_who_is_not_patient_gives_up_on_it(endpoint: Start) -> None:
@@ -547,11 +558,64 @@ def test_what_is_held_for_calls_under_way_is_not_spent(endpoint: Start, limit: s
     assert answered(concurrent=True) == answered(concurrent=False)
 
 
+def test_who_waits_for_held_budget_does_nothing_meanwhile(endpoint: Start) -> None:
+    """A worker's lanes run in the same process: a hundred that look again and again slow them."""
+    tried = 0
+
+    class Counted(Budget):
+        def reserve(self, request_bytes: int) -> tuple[float, float]:
+            nonlocal tried
+            tried += 1
+            return super().reserve(request_bytes)
+
+    def slow(request: Request) -> Reply:
+        time.sleep(0.3)
+        return model(request)
+
+    told = endpoint(slow).settings(budget_tokens=8_000)
+
+    async def inside() -> list[Any]:
+        async with extractor(told, Counted(told), timed=True, patient=True) as asking:
+            calls = (asking.make(group(number), NOTHING) for number in range(10))
+            return await asyncio.gather(*calls, return_exceptions=True)
+
+    answered = sum(map(is_plan, asyncio.run(inside())))
+    assert answered >= 2
+    assert tried <= 10 * (answered + 1)
+
+
 async def one_of(asking: Extractor, asked: Group) -> Any:
     try:
         return await asking.make(asked, NOTHING)
     except BudgetSpent as spent:
         return spent
+
+
+@pytest.mark.parametrize("limit", ["budget_tokens", "hourly_tokens"])
+@pytest.mark.parametrize("status", [500, 422])
+def test_a_harmless_request_needs_no_budget_of_its_own(
+    endpoint: Start, status: int, limit: str
+) -> None:
+    """It takes the place of the request that it is about, for which the budget is held."""
+    spent = only(endpoint(), **{limit: 1})
+    enough_for_one = int(str(spent).split()[-1])
+
+    def allergic(request: Request) -> Reply:
+        return error(status, "too long") if "fact: 2" in request.said else model(request)
+
+    asked = endpoint(allergic)
+    told = asked.settings(attempts=2, **{limit: enough_for_one})
+    budget = Budget(told)
+
+    async def inside() -> Any:
+        async with extractor(told, budget, timed=True, patient=False) as asking:
+            return await asking.make(group(2), NOTHING)
+
+    record = asyncio.run(inside())
+    assert f"HTTP {status}" in record["extraction"]["error"]
+    assert asked.requests[-1].said == []
+    ((_, _, used),) = budget.used()
+    assert used == pytest.approx((SENT + RECEIVED) / enough_for_one)
 
 
 def test_nothing_is_asked_without_a_budget(endpoint: Start) -> None:

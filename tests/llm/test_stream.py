@@ -1,0 +1,64 @@
+"""What a stream may commit after a transaction that failed."""
+
+import asyncio
+from typing import Any
+
+from aiokafka.errors import KafkaError
+from aiokafka.structs import TopicPartition
+
+from streams.kafka.client.settings import KafkaSettings
+from streams.llm.batch_requests import Job
+from streams.llm.groups import Debounce, Group, Turn
+from streams.llm.part import Part
+from streams.llm.reach import Reach
+from streams.llm.settings import LlmSettings
+from streams.llm.stream import Stream, StreamOptions
+from streams.topology import TURNS
+
+AT = TopicPartition(TURNS.name, 0)
+
+
+def test_no_later_commit_passes_over_a_plan_whose_transaction_failed() -> None:
+    """Its turns were settled with it in memory: the session's last commit must not tell so."""
+    sent: list[Any] = []
+
+    class Failing(Stream):
+        """The broker refuses the first transaction only."""
+
+        async def _send(self, finished: Any, moved: Any) -> None:
+            sent.append((len(finished), dict(moved)))
+            if len(sent) == 1:
+                raise KafkaError("the plan is not taken")
+
+    part = Part(AT, Reach(0), Debounce(1, 1))
+    part.reach.read(0)
+    group = Group((Turn("default", "s", "u", "e", 0, 0, user_input="I have a cat."),))
+
+    async def inside() -> None:
+        stream = Failing(
+            KafkaSettings.plain("localhost:1"),
+            LlmSettings.load(base_url="http://x/v1", model="m"),
+            StreamOptions(),
+        )
+
+        class Finished:
+            """One group, once."""
+
+            failure, spent = None, None
+
+            def __init__(self) -> None:
+                self.left = [(Job(part, group), {"plan_id": "p"})]
+
+            def take(self) -> list[Any]:
+                taken = [one for one in self.left if stream._is_ours(one[0].part)]
+                self.left = []
+                return taken
+
+        stream._asking = Finished()  # type: ignore[assignment]
+        stream._held = {AT: part}
+        await stream._write_if_possible()
+        stream.stop()
+        await stream._write_if_possible()
+
+    asyncio.run(inside())
+    assert [count for count, _ in sent] == [1]
