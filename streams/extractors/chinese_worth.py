@@ -75,15 +75,15 @@ _PLACE_NO = re.compile(
 
 # --- what sounds like a fact of a kind, and is none ---------------------------------------------
 _UNSETTLED = re.compile(  # of a like or dislike: how the talk goes, who it is about, how work is now
-    r".*(?:目前|现在|当时|这份|大概|有妇之夫|炮友|前任|任何|很多|所有|一些事|有一件|一开始|来访者|长时间|想法|不能|更没有).*"  # "目前的工作"
-    r"|(?:说话|发脾气|指责|网络.*|讨好|炫耀|乱想.*|呆在.*|日常生活|学习、生活|不.*|.*(?:还|基本|激情|调整方法)|主动.*|与人.*|在职场.*|以后.*|不打扮)"  # "与人倾诉"
+    r".*(?:目前|现在|当时|这份|大概|有妇之夫|炮友|前任|(?:任何|很多|所有|一些)(?:事|人|东西|方面)|有一件|一开始|来访者|想法|不能|更没有).*"  # "目前的工作"
+    r"|(?:说话|父亲|母亲|像.*|发脾气|指责|网络(?:世界)?|讨好|炫耀|乱想.*|呆在.*|日常生活|学习、生活|不(?:回家|能|敢|想|愿|出门|说话).*|.*(?:还|基本|激情|调整方法)|主动.*|与人.*|在职场.*|以后.*|不打扮)"  # "与人倾诉"
 )
 _SCHOOLDAYS = re.compile(  # of a study: how school goes, not what is studied
     r"在学(?:校|业|习[上方中成]).*"  # "在学校没有朋友"
-    r"|.*(?:怕|选错|学会|爱自己|还是没有|但|保持|努力).*"  # "怕自己选错了专业"
+    r"|.*(?:怕|选错|学会|爱自己|独处|还是没有|但|保持|努力).*"  # "怕自己选错了专业"
 )
 _NO_TURN = re.compile(  # of a deed: what never was one
-    r"(?:们|对|最担心|最终).*|.*(?:无法|觉得|压力|想死|要死|男朋友|女朋友|困境|小学毕业|初中毕业).*"  # "考上对我是压力"
+    r"(?:们|对|最担心|最终).*|.*(?:无法|觉得|压力|想死|要死|[男女]朋友是|困境|小学毕业|初中毕业).*"  # "考上对我是压力"
 )
 _TOLD_OF_THEM = re.compile(  # of people: how they treat one, or what went on after
     r".*(?:后|时|关心.*|有一个女|还是出去.*|以前.*)"  # "父母离婚后"
@@ -92,7 +92,7 @@ _NO_HOME = re.compile(  # "同一个房子里", "楼上"
     r".*(?:家庭|环境|一个.*的|同一|餐厅|楼[上下]|寻找|拔尖|的地方|自己).*|和.+住"
 )
 _FELT_AT = re.compile(  # of a limit: what befalls somebody, or others must do
-    r".*(?:[他她]|舍不得|比如|爷爷|奶奶|网课|文凭|做到|反抗|不允许我|小事|待.*天|境地|适应).*"  # "只能照顾爷爷奶奶"
+    r".*(?:[他她]|舍不得|比如|爷爷|奶奶|网课|学校是|文凭|做到|反抗|不允许我|小事|待.*天|境地|适应).*"  # "只能照顾爷爷奶奶"
 )
 
 
@@ -115,9 +115,9 @@ def _liked(value: str) -> bool:
 
 
 def _task(value: str) -> bool:
-    if _NO_TASK.fullmatch(value) or _COUNSEL.fullmatch(value) or _MUST.fullmatch(value):
+    if _NO_TASK.fullmatch(value) or _COUNSEL.fullmatch(value) or _OTHERS_DEEDS.fullmatch(value):
         return False
-    return not _OTHERS_DEEDS.fullmatch(value)
+    return bool(_ERRAND.fullmatch(value)) or not _MUST.fullmatch(value)
 
 
 _CHECKS: dict[str, Callable[[str], bool]] = {

@@ -125,8 +125,7 @@ _CUT = re.compile(  # of a like or favourite: "by Admiral Ackbar", "long" (of "l
     r"|an? (?:series|trilogy|classic|must|few|while)|(?:the )?first (?:two|three|few)"
     r"|(?:long|short|simple|classic|modern|vintage|animal|action|shiny|pretty|smart|funny|dark|light)"
     r"|.+ (?:what about you|most of the time|too much(?: \w+)?|strongly|personally|best|most|alot|than anything else|any longer)"
-    r"|an? (?:mix|variety|range|blend) of .+|(?:the )?music videos?|my (?:courses?|rose|man|girl)"
-    r"|.+ (?:economy|first class|business class)"
+    r"|an? (?:mix|variety|range|blend) of .+|(?:the )?music videos?|my (?:courses?|rose|man|girl)|school|homework"
 )
 _TASTE_THEN = re.compile(  # of a habit: what somebody thought of a thing then ("always liked Jasmine")
     r"(?:liked|loved|hated|wanted|wondered|enjoyed|preferred|disliked|wished|believed|hoped)\b.*"
@@ -136,10 +135,10 @@ _NOW = re.compile(  # of a habit: what goes on today, or nowhere in particular
     r"playing (?:an? song|.* on a non-stop)\b.*|rewatching|hanging (?:around|out)|catching (?:some|a few|up)|using the|reading or writing)\b.*"
 )
 _CHAT = re.compile(  # of a deed: that people met and talked
-    r"(?:had|having|attended) (?:an? )?(?:[\w-]+ )?(?:get-together|discussion|chat|conversation|talk|meeting)\b.*|passed (?:\w+'s|the|by) .*(?:office|house|shop|store|building)\b.*|left (?:though|now|early|then)"
+    r"(?:had|having) (?:an? )?(?:[\w-]+ )?(?:get-together|discussion|chat|conversation|talk|meeting)\b.*|passed (?:\w+'s|the|by) .*(?:office|house|shop|store|building)\b.*|left (?:though|now|early|then)"
 )
 _UNDER_WAY = re.compile(  # of people: "my wife is coming to get me"
-    r".*\b(?:is|are) (?:coming|going|waiting|calling|taking|picking|leaving|getting (?:me|us))\b(?! to (?:school|college|university|have)).*"
+    r".*\b(?:is|are) (?:coming to (?:get|pick|fetch|meet)|waiting|calling|picking|getting (?:me|us))\b.*"
 )
 _SKILL = re.compile(  # of who somebody is: good at what, only the talk before knows
     r"(?:not |so |really |pretty |very )*(?:good|great|bad|terrible|awful) at (?:(?:my|our|this|that|the) (?:job|work|game)|either|this|that|it|those)\b.*"
@@ -150,11 +149,11 @@ _BET = re.compile(  # of a household: "a friendly wager with my brother"
 _SEEN = re.compile(  # of a thing: what was seen or is part of a row of things
     r"(?:been|seen|had|heard|watched|only|never|just)\b.*|(?:have |own )?(?:the )?(?:first|last) (?:one|two|three|few)\b.*|(?:have |own )?quite a .*|(?:have )?an? (?:copy|membership|clue|hunch)"
 )
-_OTHER_LIMIT = re.compile(  # "can't eat another bite", "no spoilers"
-    r".*\banother\b.*|(?:please )?(?:no|never) spoilers?|(?:im|i'm|it's|glad)\b.*"
+_OTHER_LIMIT = re.compile(  # "can't eat another bite"
+    r".*\banother\b.*|(?:im|i'm|it's|glad)\b.*"
 )
 _ATTEMPT = re.compile(r"(?:try|wait|see if|dress|check out)\b.*")
-_NOT_OWNED = re.compile(r"own (?:an? |many |any |a lot ).*")
+_NOT_OWNED = re.compile(r"own (?:many |any |a lot ).*|own .*\b(?:i|they) have.*")
 _MADE_UP = re.compile(  # of a plan: "make a new type of music"
     r".*\b(?:make|making|see|watch|create) (?:an? |some |the )?new (?:type|kind|sort)s?\b.*|.*\b(?:they|we|i) (?:have|are|am|was)\b.*"
 )

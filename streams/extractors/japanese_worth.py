@@ -83,10 +83,12 @@ _ADVERB = re.compile(  # of a like: how much or when, before or instead of what
     r"|.*(?:なら基本|みたいなの|そろ|ください|買いたい|済まない|ますか|ですか|[\d０-９]時間|１人|1人|期|を入れたもの)"  # "麺類なら基本"
     r"|(?:と(?:いう|子|正反対)|て気持|ん).*|(?:好き|きき|実|外|フォルム|におい|今|期|たまに.*)"  # what is left of a word
     r"|.*(?:痛く|高く|多く)な|.*[^な]あ|食わず"
-    r"|[\d０-９一二三四五六七八九十]+(?:個|人|つ(?!葉)|本|枚|回|杯|皿).*"  # "二個" (of "二個は無理")
-    r"|.*(?:行く|食べる|食べたい|回りたい|程度|でしたら|するの方)"  # "車で行く" (of "車で行く派")
+    r"|[\d０-９一二三四五六七八九十]+(?:個|つ|本|枚|回|杯|皿)(?:以上|くらい)?"  # "二個" (of "二個は無理")
+    r"|.*(?:行く|食べる|食べたい|回りたい|程度|でしたら|方)|(?:いえ|いや|はい|うん)[　 ].*|.+好き"  # "車で行く" (of "車で行く派")
 )
-_PASSING_MOOD = re.compile(r".*(?:[しかなゆむ]い|くなる|ました|です)")  # of a favourite: "楽しい"
+_PASSING_MOOD = re.compile(
+    r".*(?:[しかなゆむ]い|くなる|ました|です)|苦手"
+)  # of a favourite: "楽しい"
 _CHOSEN = re.compile(  # of a choice between two: "塩派"
     r"塩|タレ|醤油|味噌|とんこつ|甘口|辛口|中辛|十割|ホテル|旅館"
 )
@@ -94,17 +96,17 @@ _SPOUSE = re.compile(
     r"(?:旦那|主人|夫|妻|嫁|姑|ママ|パパ|子供|子ども|義母|義父|義理の.*)(?:の(?!頃|ころ|時).*)?"
 )
 _RARELY = re.compile(  # of a limit: a habit, or of a thing
-    r".*(?:めった|滅多|ほとんど|確かに|一口|思うように|おぼつかない|様使|そんなに|思えません|滞在時間|積極的|がないと).*"
+    r".*(?:めった|滅多|確かに|一口|思うように|おぼつかない|様使|そんなに|思えません|滞在時間|積極的|がないと).*"
 )
 _NO_ANIMAL = re.compile(
-    r"[\d０-９]+(?:年|匹|歳)?.*|(?:赤ちゃん|室内|今まで).*|.*(?:ころ|頃).*|昔.*"
+    r"[\d０-９]+(?:年.*|匹|歳)?|(?:赤ちゃんから|室内で|今まで.*)|.*(?:ころ|頃).*|昔.*"
 )
 _HOURS = re.compile(  # of work: when, where or how it is done, and whose
-    r"(?:で|と|すぐ|立って).*|(?:[\d一]*日中|コロナ禍|[\d０-９]+時に).*"  # "6時に"
-    r"|(?:仕事|実家|自宅|短時間|思うように.*|大学生と.*|.*先生が.*|.*だった時の.*|.+派|小学生|幼稚園児|保育園児)"
+    r"(?:で|と(?!び|ら|こ)|すぐ|立って).*|(?:[\d一]*日中|コロナ禍|[\d０-９]+時に).*"  # "6時に"
+    r"|(?:仕事|実家|自宅|短時間|思うように.*|大学生と.*|.*先生が.*|.*だった時の.*|.+派|[^、。]*だけ.*生|小学生|幼稚園児|保育園児)"
 )
 _BY_THE_WAY = re.compile(  # of a plan: an outing or a wish of the moment
-    r".*(?:飼うなら|飼えるもの|こういうの|日光浴|湯船|気分転換|近場|散歩に行きたい|写真を撮りに|グラウンドで|伝えたい|早いうちから).*|飼いたい"
+    r".*(?:飼うなら|飼えるもの|こういうの|日光浴|湯船|気分転換|近場|散歩に行きたい|写真を撮りに|グラウンドで|伝えたい|早いうちから|乗車し).*|飼いたい"
 )
 _MUSED = re.compile(  # of a habit: a thought, or what one does but once
     r".*(?:と思って|かなと|考えて|借りて|給食).*|[月火水木金土日]曜日?から.*行く|朝から[^毎]{1,6}"
@@ -141,7 +143,7 @@ def _deed(value: str) -> bool:
     if _OTHERS.fullmatch(value) or _BROKEN.fullmatch(value):
         return False
     return bool(_LIFE.search(value)) and not re.fullmatch(
-        r".*(?:さっき|今日|今朝|写真|後$|中退して|て$|小テスト|だったかな|たので).*", value
+        r".*(?:さっき|今日|今朝|写真|後$|中退して|て$|小テスト|だったかな|たので|時に見).*", value
     )
 
 
@@ -260,6 +262,7 @@ _NO_HOME = re.compile(
 )
 _IF = re.compile("[るすむくつぐぶう]と[、,]?$|のでは")
 _OF_OTHERS = re.compile("働いて(?:い)?る[^、。]{1,10}(?:士|師|者|員|家|人|方)")
+_ASIDE = re.compile("にあたって|経験から")  # "在宅勤務にあたって、机は買いましたか？"
 _OF_BIRTH = re.compile(r"出身(?:校|者|の(?![でなんよ])|地)|友人|友達")
 _POINTED = re.compile(
     r"(?:これ|それ|あれ|この|その|あの|ここ|そこ|彼|[^、。]{0,8}場合|[^、。]{0,12}の(?:は|が)|[^、。]{0,3}教室|むしろ|単に|ただ)"
@@ -291,7 +294,7 @@ def fits(takes: str, value: str, said: str) -> bool:
     if takes == "home":
         return not (_NO_HOME.search(value) or _IF.search(said))
     if takes in ("work", "employer"):
-        return not _OF_OTHERS.search(said)
+        return not (_OF_OTHERS.search(said) or _ASIDE.search(said))
     if takes.startswith("my "):
         return not _POINTED.match(said)
     if takes == "age":
