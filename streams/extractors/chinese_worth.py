@@ -5,6 +5,8 @@ they did, do, plan, decide or must keep to says something only if it is of a kin
 (`_LIFE`). In doubt it is left out; search finds the turn.
 """
 
+# ruff: noqa: E501 - a pattern that stands alone is one line
+
 import re
 from collections.abc import Callable
 
@@ -46,7 +48,7 @@ _LIMITS = re.compile(  # what one cannot do whatever the day, and how the agent 
     r"分支|下划线|缩进|外网|联网|内网|软件|安装|docker|依赖|系统|公开|台币|人民币|报价|价格|推荐|菜谱|香菜|葱|蒜|单位|公里|摄氏|来源|链接|密码|隐私|术语|废话|客套|过敏|宠物|吸烟|电梯|楼梯|轮椅|现金|发票).*"
 )
 _TERM = re.compile(
-    r"(?=[^，。]{1,5}$|.*[\da-z点号周])(?!.*(?:的(?!名)|是|为|自己|因为|意识|觉得|应该|这样|明白|你|我|他|她|人|做|不|没|了|玩|整天|变|就|也|可以)).*"
+    r"(?=[^，。]{1,5}$|.*[\da-z点号周])(?!.*(?:的(?!名)|是|为|自己|因为|意识|抱怨|冷淡|缩手|好感|热情|想要|逃避|发展|霸王|恶心|性格|感情|情绪|觉得|应该|这样|明白|你|我|他|她|人|做|不|没|了|玩|整天|变|就|也|可以)).*"
 )
 _ERRAND = re.compile(
     r".*(?:论文|初稿|报告|作业|违章|房租|电费|水费|费|快递|退货|简历|合同|材料|申请|表|手续|驾照|证|签证|护照|体检|预约|挂号|税|账|脚本|方案|ppt|代码|项目|稿|邮件|发票|票|房贷|信用卡|报名|保险|行李|打扫|书|课|考试|测试|文档|发布|上线|请假|物业|车|机|房|衣|药|礼物|蛋糕|柜|床|灯|电脑|装修|数据|备份|ppt|版|会议|纪要|bug|合并).*"
@@ -54,27 +56,68 @@ _ERRAND = re.compile(
 _NO_TASK = re.compile(
     r"(?:之前|以前|后天|今天|晚上|早上|最后|明天).*(?:觉得|值得|睡得|起得|认为|发现|的时候|工作)[^，]*|.*(?:注意|需要.*是|最后时|起得|睡得|男朋友|女朋友|动作|吃|住)"
 )
+_MUST = re.compile(  # of a task: what a day is like, and what one should feel
+    r"(?:之前|以前|早上|晚上|每天|一点点|从小).*"  # "早上需要很早起来上班"
+    r"|(?:记住|感恩|及时|放轻松|接受|勇敢|更加|不要过度|相信|给自己).*"  # "记住朋友的支持"
+    r"|吃饭|大概.*|重申.*|.*对自己.*|.*(?:就要启程|就要开始上|就要开学|新的环境|准备好|没有做好准备)"
+)
+_OTHERS_DEEDS = re.compile(r".*(?:剪得|压得|相处|盯着|让人|汇报|觉得).*")
 _TRADE = re.compile(
     r".*(?:岁|师|员|医生|教授|护士|司机|工|家|记者|经理|主管|程序|老师|学生|会计|公务|自由职业|码农|设计|产品|运营|销售|老板|店|厨|翻译|编辑|作者|演员|导演|教练|警察|军人|农民|志愿|主播|博主|女生|男生|女孩|男孩|女性|男性|女士|先生|男|女|博士|硕士|本科|大[一二三四]|研[一二三]|高[一二三]|初[一二三]|[一二三四五六]年级|分析|行政|人事|财务|客服|后端|前端|开发|测试|妈|爸|宝妈|抚养人|独生|者|生意|行业|业|工作|公司|教|上班|实习|馆|厂|院|校|团队|项目|部门|hr|运维|金融|互联网|年).*"
 )
 _NO_TRADE = re.compile(
-    r"(?:时|然|初|成|面|场|即|不|做不)[^，]*|.*(?:几年|努力|尝试|寻找|没有|看到|同学们|失败|废物|自卑|害怕|内向|总是|喜欢).*|.*(?:当成|不到|崩溃|生气|无话|比不上|强的人|感恩的人|规矩的人|懂得).*"
+    r"(?:时|然|初|成|面|场|即|不|做不)[^，]*|.*(?:几年|努力|尝试|寻找|没有|看到|同学们|失败|废物|自卑|害怕|内向|总是|喜欢).*|.*(?:当成|不到|崩溃|生气|无话|比不上|强的人|懦弱的人|矛盾体|在家想工作|岁的人|感恩的人|规矩的人|懂得).*"
 )
 _PLACE_NO = re.compile(
     r"一个.*|.*(?:压力|父母|家长|原因).*|.{9,}|.*(?:[下里]|的|自己|讨厌|软弱|新|一个|个|单亲)"
 )
 
 
+# --- what sounds like a fact of a kind, and is none ---------------------------------------------
+_UNSETTLED = re.compile(  # of a like or dislike: how the talk goes, who it is about, how work is now
+    r".*(?:目前|现在|当时|这份|大概|有妇之夫|炮友|前任|(?:任何|很多|所有|一些)(?:事|人|东西|方面)|有一件|一开始|来访者|想法|不能|更没有).*"  # "目前的工作"
+    r"|(?:说话|父亲|母亲|像.*|发脾气|指责|网络(?:世界)?|讨好|炫耀|乱想.*|呆在.*|日常生活|学习、生活|不(?:回家|能|敢|想|愿|出门|说话).*|.*(?:还|基本|激情|调整方法)|主动.*|与人.*|在职场.*|以后.*|不打扮)"  # "与人倾诉"
+)
+_SCHOOLDAYS = re.compile(  # of a study: how school goes, not what is studied
+    r"在学(?:校|业|习[上方中成]).*"  # "在学校没有朋友"
+    r"|.*(?:怕|选错|学会|爱自己|独处|还是没有|但|保持|努力).*"  # "怕自己选错了专业"
+)
+_NO_TURN = re.compile(  # of a deed: what never was one
+    r"(?:们|对|最担心|最终).*|.*(?:无法|觉得|压力|想死|要死|[男女]朋友是|困境|小学毕业|初中毕业).*"  # "考上对我是压力"
+)
+_TOLD_OF_THEM = re.compile(  # of people: how they treat one, or what went on after
+    r".*(?:后|时|关心.*|有一个女|还是出去.*|以前.*)"  # "父母离婚后"
+)
+_NO_HOME = re.compile(  # "同一个房子里", "楼上"
+    r".*(?:家庭|环境|一个.*的|同一|餐厅|楼[上下]|寻找|拔尖|的地方|自己).*|和.+住"
+)
+_FELT_AT = re.compile(  # of a limit: what befalls somebody, or others must do
+    r".*(?:[他她]|舍不得|比如|爷爷|奶奶|网课|学校是|文凭|做到|反抗|不允许我|小事|待.*天|境地|适应).*"  # "只能照顾爷爷奶奶"
+)
+
+
 def _deed(value: str) -> bool:
     return bool(_LIFE.search(value)) and not (
-        _PASSING.fullmatch(value) or _POINTING.fullmatch(value) or _COUNSEL.fullmatch(value)
+        _PASSING.fullmatch(value)
+        or _POINTING.fullmatch(value)
+        or _COUNSEL.fullmatch(value)
+        or _NO_TURN.fullmatch(value)
     )
 
 
 def _liked(value: str) -> bool:
     return not (
-        _ANYBODY.fullmatch(value) or _POINTING.fullmatch(value) or _OFFERED.fullmatch(value)
+        _ANYBODY.fullmatch(value)
+        or _POINTING.fullmatch(value)
+        or _OFFERED.fullmatch(value)
+        or _UNSETTLED.fullmatch(value)
     )
+
+
+def _task(value: str) -> bool:
+    if _NO_TASK.fullmatch(value) or _COUNSEL.fullmatch(value) or _OTHERS_DEEDS.fullmatch(value):
+        return False
+    return bool(_ERRAND.fullmatch(value)) or not _MUST.fullmatch(value)
 
 
 _CHECKS: dict[str, Callable[[str], bool]] = {
@@ -86,7 +129,7 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "plan": _deed,
     "goal": _deed,
     "decision": lambda value: (
-        _deed(value)
+        (not re.search("之前$|是因为|觉得|谈恋爱", value) and _deed(value))
         or bool(
             re.search("[a-z]{2,}|[a-z]$|重写|采用|国庆|租", value)
             and not _COUNSEL.fullmatch(value)
@@ -96,20 +139,30 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "like": _liked,
     "dislike": _liked,
     "favourite": lambda value: not re.search("嘴脸|的人|自己|他|她|我", value),
-    "limit": lambda value: bool(_LIMITS.fullmatch(value)),
-    "task": lambda value: not (_NO_TASK.fullmatch(value) or _COUNSEL.fullmatch(value)),
+    "limit": lambda value: bool(_LIMITS.fullmatch(value)) and not _FELT_AT.fullmatch(value),
+    "task": _task,
     "task_done": lambda value: bool(_ERRAND.fullmatch(value)) and not _NO_TASK.fullmatch(value),
     "work": lambda value: (
         bool(len(value) <= 4 or _TRADE.fullmatch(value)) and not _NO_TRADE.fullmatch(value)
     ),
-    "home": lambda value: not re.search("家庭|环境|一个.*的", value),
-    "name": lambda value: len(value) <= 8 and not re.search("好|干|别|不要|去|做|的|起床", value),
-    "origin": lambda value: not _PLACE_NO.fullmatch(value),
-    "study": lambda value: not re.search("看到|同学们|上也|无法|感到|焦虑|痛苦|听课|压力", value),
+    "home": lambda value: not _NO_HOME.fullmatch(value),
+    "name": lambda value: (
+        len(value) <= 8 and not re.search("好|干|别|不要|去|做|的|起床|帮|了|他们", value)
+    ),
+    "origin": lambda value: (
+        not _PLACE_NO.fullmatch(value) and not re.search("两类|伤害|中$|原生|负责", value)
+    ),
+    "partner": lambda value: not re.search("(?<!十)几年", value),
+    "language": lambda value: "错" not in value,
+    "study": lambda value: (
+        not _SCHOOLDAYS.fullmatch(value)
+        and not re.search("看到|同学们|上也|无法|感到|焦虑|痛苦|听课|压力", value)
+    ),
     "people": lambda value: (
         not re.search("当时|这|那|挑剔|怕疼|吃货|(?<![男女])朋友.*(?:爱|喜欢)", value)
+        and not _TOLD_OF_THEM.fullmatch(value)
     ),
-    "possession": lambda value: "错" not in value,
+    "possession": lambda value: not re.search("错|时$", value),
     "": lambda value: bool(_TERM.fullmatch(value)),
 }
 """By family ("" is a correction's): whether a value says something by itself."""

@@ -119,6 +119,44 @@ _PARTY = re.compile(r"for \d+ (?:people|persons|guests|nights?)|the \d+(?:st|nd|
 _CHOICES = re.compile(
     rf"(?!.*\b(?:with|use) (?:{either(KINDS['products'].split(', '))})\b)(?:go|going|stick|sticking) with (?:the )?[\w' -]+|(?:the )?\w+|the .*"
 )
+# --- what sounds like a fact of a kind, and is none ----------------------------------------------
+_CUT = re.compile(  # of a like or favourite: "by Admiral Ackbar", "long" (of "long, flowy dresses")
+    r"(?:from|by|called|named|though|actually|almost everything|about)\b.*|most (?:music|things|stuff|of|all|beautiful)\b.*"
+    r"|an? (?:series|trilogy|classic|must|few|while)|(?:the )?first (?:two|three|few)"
+    r"|(?:long|short|simple|classic|modern|vintage|animal|action|shiny|pretty|smart|funny|dark|light)"
+    r"|.+ (?:what about you|most of the time|too much(?: \w+)?|strongly|personally|best|most|alot|than anything else|any longer)"
+    r"|an? (?:mix|variety|range|blend) of .+|(?:the )?music videos?|my (?:courses?|rose|man|girl)|school|homework"
+)
+_TASTE_THEN = re.compile(  # of a habit: what somebody thought of a thing then ("always liked Jasmine")
+    r"(?:liked|loved|hated|wanted|wondered|enjoyed|preferred|disliked|wished|believed|hoped)\b.*"
+)
+_NOW = re.compile(  # of a habit: what goes on today, or nowhere in particular
+    r"(?:(?:is|been) )*(?:having (?:an?|the|our|my) .*(?:party|dinner|lunch|guests?|barbecue)|putting together .*(?:party|dinner|list)|"
+    r"playing (?:an? song|.* on a non-stop)\b.*|rewatching|hanging (?:around|out)|catching (?:some|a few|up)|using the|reading or writing)\b.*"
+)
+_CHAT = re.compile(  # of a deed: that people met and talked
+    r"(?:had|having) (?:an? )?(?:[\w-]+ )?(?:get-together|discussion|chat|conversation|talk|meeting)\b.*|passed (?:\w+'s|the|by) .*(?:office|house|shop|store|building)\b.*|left (?:though|now|early|then)"
+)
+_UNDER_WAY = re.compile(  # of people: "my wife is coming to get me"
+    r".*\b(?:is|are) (?:coming to (?:get|pick|fetch|meet)|waiting|calling|picking|getting (?:me|us))\b.*"
+)
+_SKILL = re.compile(  # of who somebody is: good at what, only the talk before knows
+    r"(?:not |so |really |pretty |very )*(?:good|great|bad|terrible|awful) at (?:(?:my|our|this|that|the) (?:job|work|game)|either|this|that|it|those)\b.*"
+)
+_BET = re.compile(  # of a household: "a friendly wager with my brother"
+    r"(?:have |had )?an? (?:[\w-]+ )?(?:wager|bet|chat|talk|fight|argument|date|deal|meeting|plan)\b.*"
+)
+_SEEN = re.compile(  # of a thing: what was seen or is part of a row of things
+    r"(?:been|seen|had|heard|watched|only|never|just)\b.*|(?:have |own )?(?:the )?(?:first|last) (?:one|two|three|few)\b.*|(?:have |own )?quite a .*|(?:have )?an? (?:copy|membership|clue|hunch)"
+)
+_OTHER_LIMIT = re.compile(  # "can't eat another bite"
+    r".*\banother\b.*|(?:im|i'm|it's|glad)\b.*"
+)
+_ATTEMPT = re.compile(r"(?:try|wait|see if|dress|check out)\b.*")
+_NOT_OWNED = re.compile(r"own (?:many |any |a lot ).*|own .*\b(?:i|they) have.*")
+_MADE_UP = re.compile(  # of a plan: "make a new type of music"
+    r".*\b(?:make|making|see|watch|create) (?:an? |some |the )?new (?:type|kind|sort)s?\b.*|.*\b(?:they|we|i) (?:have|are|am|was)\b.*"
+)
 _FELT = frozenset(["like", "dislike", "limit", "habit", "decision", "plan", "goal", "value"])
 _LOOSE = frozenset(["event", "habit", "plan", "goal", "value", "decision"])
 _WHOLE = frozenset(
@@ -130,35 +168,41 @@ LONGEST_DEED = 15
 """Words of what somebody did or does: more are two deeds and what came of them."""
 
 _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
-    "like": (ONE_OF_MANY, CHOICE, MOODY, _POINTS),
-    "favourite": (_POINTS,),
-    "dislike": (ONE_OF_MANY, CHOICE, MOODY, _POINTS),
-    "limit": (DESPERATE, _SCOLDED),
-    "habit": (REFLECTED, PLAIN, _MISHAP, _IDLE),
-    "event": (REGRETTED, _STEP, _MISHAP, _NO_PLACE, _DAILY),
+    "like": (ONE_OF_MANY, CHOICE, MOODY, _POINTS, _CUT),
+    "favourite": (_POINTS, _CUT),
+    "dislike": (ONE_OF_MANY, CHOICE, MOODY, _POINTS, _CUT),
+    "limit": (DESPERATE, _SCOLDED, _OTHER_LIMIT),
+    "habit": (REFLECTED, PLAIN, _MISHAP, _IDLE, _TASTE_THEN, _NOW),
+    "event": (REGRETTED, _STEP, _MISHAP, _NO_PLACE, _DAILY, _CHAT),
     "ended": (_LET_GO,),
     "goal": (WISHED,),
     "task_done": (_STEP,),
-    "task": (re.compile(r"(?:an?|the) .*|.*\bdue when\b.*"),),
-    "plan": (TODAYS, _IDLE, _ITINERARY),
+    "task": (_ATTEMPT, re.compile(r"(?:an?|the) .*|.*\bdue when\b.*")),
+    "plan": (TODAYS, _IDLE, _ITINERARY, _MADE_UP),
     "": (_PARTY,),
     "decision": (CHOSEN, _CHOICES),
     "lack": (re.compile(r"access to (?:an? |any )?(?:gun|firearm|weapon|pills?|rope).*"),),
-    "possession": (_NO_THING,),
+    "possession": (_NO_THING, _SEEN),
+    "household": (_BET,),
+    "people": (_UNDER_WAY,),
     "study": (_NO_THING,),
     "health": (_NO_THING, re.compile(r"(?:anxiety|depression|fear) (?:about|of|when)\b.*")),
     "identity": (
+        _SKILL,
         re.compile(
             r"(?:not |so |really )*(?:good|bad|terrible) at (?:my |the )?(?:school|college|life|being|talking|making|any|every|all|it|string).*"
         ),
     ),
-    "home": (re.compile(r"(?:\S+ ){7,}.*|.*\bthe (?:first|last) .*"),),
+    "home": (
+        re.compile(r"(?:\S+ ){7,}.*|.*\bthe (?:first|last) .*|.* and (?:am|over|under|have)\b.*"),
+    ),
     "work": (
         re.compile(
             r"(?:good|bad|great|terrible|decent|better|horrible|huge|real|true|fake|lazy|poor|nice|big|fast|slow) .*|.* (?:before|then|once|previously)"
         ),
     ),
     "diet": (
+        _NOT_OWNED,
         re.compile(
             r"(?:eat|drink|sleep) (?:as )?(?:well|much|enough|right|properly|a lot|anything|anymore)\b.*"
         ),

@@ -77,14 +77,64 @@ _EVERY_ONE = re.compile(
 )
 
 
+# --- what sounds like a fact of a kind, and is none ---------------------------------------------------
+_ADVERB = re.compile(  # of a like: how much or when, before or instead of what
+    r"(?:専ら|もっぱら|元々|もともと|今(?!川|治)|昔|子供の(?:ころ|頃|時)(?!から)|小さい頃|絶対|飼うなら|むしろ|まさに|中々|平気|両方|まったく同じ|少数|あそこ).*"  # "専らセダン"
+    r"|.*(?:なら基本|みたいなの|そろ|ください|買いたい|済まない|ますか|ですか|[\d０-９]時間|１人|1人|期|を入れたもの)"  # "麺類なら基本"
+    r"|(?:と(?:いう|子|正反対)|て気持|ん).*|(?:好き|きき|実|外|フォルム|におい|今|期|たまに.*)"  # what is left of a word
+    r"|.*(?:痛く|高く|多く)な|.*[^な]あ|食わず"
+    r"|[\d０-９一二三四五六七八九十]+(?:個|つ|本|枚|回|杯|皿)(?:以上|くらい)?"  # "二個" (of "二個は無理")
+    r"|.*(?:行く|食べる|食べたい|回りたい|程度|でしたら|方)|(?:いえ|いや|はい|うん)[　 ].*|.+好き"  # "車で行く" (of "車で行く派")
+)
+_PASSING_MOOD = re.compile(
+    r".*(?:[しかなゆむ]い|くなる|ました|です)|苦手"
+)  # of a favourite: "楽しい"
+_CHOSEN = re.compile(  # of a choice between two: "塩派"
+    r"塩|タレ|醤油|味噌|とんこつ|甘口|辛口|中辛|十割|ホテル|旅館"
+)
+_SPOUSE = re.compile(
+    r"(?:旦那|主人|夫|妻|嫁|姑|ママ|パパ|子供|子ども|義母|義父|義理の.*)(?:の(?!頃|ころ|時).*)?"
+)
+_RARELY = re.compile(  # of a limit: a habit, or of a thing
+    r".*(?:めった|滅多|確かに|一口|思うように|おぼつかない|様使|そんなに|思えません|滞在時間|積極的|がないと).*"
+)
+_NO_ANIMAL = re.compile(
+    r"[\d０-９]+(?:年.*|匹|歳)?|(?:赤ちゃんから|室内で|今まで.*)|.*(?:ころ|頃).*|昔.*"
+)
+_HOURS = re.compile(  # of work: when, where or how it is done, and whose
+    r"(?:で|と(?!び|ら|こ)|すぐ|立って).*|(?:[\d一]*日中|コロナ禍|[\d０-９]+時に).*"  # "6時に"
+    r"|(?:仕事|実家|自宅|短時間|思うように.*|大学生と.*|.*先生が.*|.*だった時の.*|.+派|[^、。]*だけ.*生|小学生|幼稚園児|保育園児)"
+)
+_BY_THE_WAY = re.compile(  # of a plan: an outing or a wish of the moment
+    r".*(?:飼うなら|飼えるもの|こういうの|日光浴|湯船|気分転換|近場|散歩に行きたい|写真を撮りに|グラウンドで|伝えたい|早いうちから|乗車し).*|飼いたい"
+)
+_MUSED = re.compile(  # of a habit: a thought, or what one does but once
+    r".*(?:と思って|かなと|考えて|借りて|給食).*|[月火水木金土日]曜日?から.*行く|朝から[^毎]{1,6}"
+)
+_NO_PLACE = re.compile(  # of a home or where somebody comes from: whose else, or what it is like
+    r".*(?:一家|家族|友達|親戚|彼|彼女)が.*|野良|保護|(?:わりと|割と|んー).*|.*(?:を.*て|ベットタウン)"
+)
+_MINDED = re.compile(
+    r".*(?:気を付け|気をつけ|ておか|しかし|干さ|かいに行か).*"
+)  # "今日のうちにしておか"
+_FIRST_LETTERS = re.compile(r".*(?:聞きました|聞き|>)|知")
+
+
 def _limit(value: str) -> bool:
+    if _RARELY.fullmatch(value):
+        return False
     if value.endswith(("ので", "ないと")) or _COURTESY.fullmatch(value) or _OTHERS.fullmatch(value):
         return False
     return bool(_FOOD.fullmatch(value) or _ORDER.fullmatch(value))
 
 
 def _like(value: str) -> bool:
-    return not _NO_NOUN.fullmatch(value)
+    return not (
+        _NO_NOUN.fullmatch(value)
+        or _ADVERB.fullmatch(value)
+        or _CHOSEN.fullmatch(value)
+        or _SPOUSE.fullmatch(value)
+    )
 
 
 def _deed(value: str) -> bool:
@@ -93,17 +143,22 @@ def _deed(value: str) -> bool:
     if _OTHERS.fullmatch(value) or _BROKEN.fullmatch(value):
         return False
     return bool(_LIFE.search(value)) and not re.fullmatch(
-        r".*(?:さっき|今日|今朝|写真|後$|中退して|て$).*", value
+        r".*(?:さっき|今日|今朝|写真|後$|中退して|て$|小テスト|だったかな|たので|時に見).*", value
     )
 
 
 def _plan(value: str) -> bool:
     return bool(_LIFE.search(value)) and not (
-        _TODAY.fullmatch(value) or _OTHERS.fullmatch(value) or _WHIM.fullmatch(value)
+        _TODAY.fullmatch(value)
+        or _OTHERS.fullmatch(value)
+        or _WHIM.fullmatch(value)
+        or _BY_THE_WAY.fullmatch(value)
     )
 
 
 def _task(value: str) -> bool:
+    if _MINDED.fullmatch(value):
+        return False
     if _OTHERS.fullmatch(value) or re.search("ながら|早く|見|食べ|ついで|聞きに|試し|背中", value):
         return False
     return "なければ" not in value or bool(_DEED_DONE.search(value))
@@ -111,7 +166,7 @@ def _task(value: str) -> bool:
 
 def _decision(value: str) -> bool:
     if _OTHERS.fullmatch(value) or re.fullmatch(
-        ".*(?:ま|バス|電車|自転車|徒歩)|.*(?:行われ|開催|大会に).*", value
+        ".*(?:ま|バス|電車|自転車|徒歩|で?車|大勢)|.*(?:行われ|開催|大会に|ほぼ|設け).*", value
     ):
         return False
     return bool(_LIFE.search(value) or re.search("[a-z]{2,}", value))
@@ -122,10 +177,21 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "like": _like,
     "dislike": _like,
     "event": _deed,
-    "habit": _deed,
+    "habit": lambda value: _deed(value) and not _MUSED.fullmatch(value),
+    "favourite": lambda value: (
+        not (
+            _ADVERB.fullmatch(value)
+            or _PASSING_MOOD.fullmatch(value)
+            or re.search("気持ちい|[1-9１-９]位", value)
+        )
+    ),
+    "pet": lambda value: not _NO_ANIMAL.fullmatch(value),
+    "home": lambda value: not _NO_PLACE.fullmatch(value),
+    "origin": lambda value: not _NO_PLACE.fullmatch(value),
+    "name": lambda value: not _FIRST_LETTERS.fullmatch(value),
     "ended": lambda value: (
         bool(_TURN.search(value) or re.match("[^、]{2,}?(?:を|は|が|と|前に)", value))
-        and not re.match("途中|つい|すぐ", value)
+        and not re.search("^途中|^つい|^すぐ|断念|近く|高くて|比較|かなり", value)
     ),
     "plan": _plan,
     "goal": lambda value: (
@@ -134,23 +200,32 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     ),
     "decision": _decision,
     "possession": lambda value: (
-        bool(_OWNED.search(value)) and not re.match("だから|.*で(?:買|購入)", value)
+        bool(_OWNED.search(value))
+        and not re.match(
+            "だから|だったかな|.*で(?:買|購入)|主に電車|.*買った時|.*みたいなの", value
+        )
     ),
     "task": _task,
     "task_done": lambda value: (
         bool(_DEED_DONE.search(value)) and not re.search("って|ので|た|授業", value)
     ),
     "deadline": lambda value: not value.endswith("ま"),
-    "identity": lambda value: "ほし" not in value,
-    "work": lambda value: not _EVERY_ONE.fullmatch(value),
+    "identity": lambda value: not re.search("ほし|^近い$|^冬$|元々", value),
+    "work": lambda value: not (_EVERY_ONE.fullmatch(value) or _HOURS.fullmatch(value)),
+    "study": lambda value: "けど" not in value,
     "health": lambda value: (
         not re.fullmatch(
             "(?:(?:子供|子ども|娘|息子|妻|夫|母|父|祖母|祖父)の|しっかり|遺伝|まさに|必ず|もし).*|.*(?:から|ないと).*|.*が(?!.*(?:アレルギー|病|痛|症|炎|ある|聞こえ|見え|つらい|辛い|動|上がら|曲がら|手術)).*",
             value,
         )
     ),
-    "people": lambda value: not re.search("熱を|風邪|楽しみ|泣|寝て|怒って|今日|ている最中", value),
-    "": lambda value: bool(_TERM.fullmatch(value)),
+    "people": lambda value: (
+        not re.search("ほとんど|出かけた|熱を|風邪|楽しみ|泣|寝て|怒って|今日|ている最中", value)
+    ),
+    "": lambda value: (
+        bool(_TERM.fullmatch(value))
+        and not re.fullmatch("気軽|苦手|得意|今度|自由|.*[員者的方]", value)
+    ),
 }
 """By family ("" is a correction's): whether a value says something by itself."""
 
@@ -187,6 +262,7 @@ _NO_HOME = re.compile(
 )
 _IF = re.compile("[るすむくつぐぶう]と[、,]?$|のでは")
 _OF_OTHERS = re.compile("働いて(?:い)?る[^、。]{1,10}(?:士|師|者|員|家|人|方)")
+_ASIDE = re.compile("にあたって|経験から")  # "在宅勤務にあたって、机は買いましたか？"
 _OF_BIRTH = re.compile(r"出身(?:校|者|の(?![でなんよ])|地)|友人|友達")
 _POINTED = re.compile(
     r"(?:これ|それ|あれ|この|その|あの|ここ|そこ|彼|[^、。]{0,8}場合|[^、。]{0,12}の(?:は|が)|[^、。]{0,3}教室|むしろ|単に|ただ)"
@@ -218,7 +294,7 @@ def fits(takes: str, value: str, said: str) -> bool:
     if takes == "home":
         return not (_NO_HOME.search(value) or _IF.search(said))
     if takes in ("work", "employer"):
-        return not _OF_OTHERS.search(said)
+        return not (_OF_OTHERS.search(said) or _ASIDE.search(said))
     if takes.startswith("my "):
         return not _POINTED.match(said)
     if takes == "age":
