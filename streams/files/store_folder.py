@@ -78,7 +78,8 @@ def _ours(root: ObjectPath) -> Iterator[Path]:
         f"{root}: another turnfold of this machine is writing this history; wait for its end"
     )
     about = f"the fold's tables of {root} lie there"
-    with own_folder.taken(folder, folder / LOCK, refusal, about, SETTING):
+    setting = f"--store-folder, or {SETTING}"
+    with own_folder.taken(folder, folder / LOCK, refusal, about, setting):
         yield folder
 
 

@@ -32,7 +32,8 @@ def taken(root: ObjectPath, name: str) -> Iterator[Path]:
     refusal = ConfigurationError(
         f"generation {name!r}: another `turnfold backfill` of this machine makes it; wait for it"
     )
-    with own_folder.taken(folder, _lock(folder), refusal, "`backfill` works there", SETTING):
+    setting = f"--work-folder, or {SETTING}"
+    with own_folder.taken(folder, _lock(folder), refusal, "`backfill` works there", setting):
         yield folder
 
 
