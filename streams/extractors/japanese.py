@@ -10,8 +10,9 @@ from streams.extractors import japanese_life as life
 from streams.extractors.clauses import Clauses
 from streams.extractors.engine import Language
 from streams.extractors.guards import Guards
+from streams.extractors.japanese_slots import fits
 from streams.extractors.japanese_tell import tell
-from streams.extractors.japanese_worth import fits, worth
+from streams.extractors.japanese_worth import worth
 from streams.extractors.rule import Rule
 from streams.extractors.values import Values
 
