@@ -268,7 +268,8 @@ class Background:
                 self._waits, waited = str(spent), True
                 await asyncio.sleep(spent.seconds)
             else:
-                self._waits = self._waits if waited else None
+                if not waited:
+                    self._waits = None
                 return record
 
     async def _post(self, record: JsonObject) -> int:

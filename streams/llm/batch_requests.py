@@ -133,7 +133,8 @@ class Asking:
                 self.waits, waited = str(spent), True
                 await asyncio.sleep(spent.seconds)
             else:
-                self.waits = self.waits if waited else None
+                if not waited:
+                    self.waits = None
                 return made
 
     async def _told(self, group: Group) -> tuple[Group, Remembered]:

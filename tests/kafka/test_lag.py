@@ -97,7 +97,7 @@ def test_a_coordinator_that_never_is_ready_is_said(
     async def refuses(self: KafkaAdmin, group: str) -> object:
         raise GroupLoadInProgressError
 
-    monkeypatch.setattr(KafkaAdmin, "committed", refuses)
+    monkeypatch.setattr(KafkaAdmin, "find_coordinator", refuses)
     with pytest.raises(Unreachable):
         asyncio.run(lag(KafkaSettings.plain(behind.bootstrap)))
 

@@ -21,10 +21,17 @@ from aiokafka.client import AIOKafkaClient, ConnectionGroup
 from aiokafka.codec import zstd_encode
 from aiokafka.conn import AIOKafkaConnection, CloseReason
 from aiokafka.consumer.fetcher import FetchResult
-from aiokafka.errors import KafkaConnectionError, KafkaError, NodeNotReadyError, NoError, for_code
+from aiokafka.errors import (
+    GroupIdNotFound,
+    KafkaConnectionError,
+    KafkaError,
+    NodeNotReadyError,
+    NoError,
+    for_code,
+)
 from aiokafka.protocol.commit import OffsetFetchRequest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
-from aiokafka.structs import TopicPartition
+from aiokafka.structs import OffsetAndMetadata, TopicPartition
 
 from streams.kafka.client.connection import Connection
 from streams.kafka.client.prefix import OWN, Names
@@ -221,6 +228,13 @@ class KafkaProducer(AIOKafkaProducer):  # type: ignore[misc]
         self._message_accumulator.fail_all(KafkaError("given up"))
 
 
+PASSING = tuple(for_code(code) for code in (14, 15, 16))
+"""The coordinator is loading, is not available, is another one."""
+COORDINATOR_ATTEMPTS = 15
+AGAIN = 0.2
+"""Seconds. A coordinator that starts, or has just become it, reads first what groups committed."""
+
+
 class KafkaAdmin(AIOKafkaAdminClient):  # type: ignore[misc]
     """An admin client without connections after `close`, nor after a `start` that failed or was
     cancelled. It asks another broker where one has just died: the cluster names it for some
@@ -238,18 +252,31 @@ class KafkaAdmin(AIOKafkaAdminClient):  # type: ignore[misc]
         """The answer of that broker. Raises KafkaError."""
         return await self._send_request(request, node)
 
-    async def committed(self, group: str) -> dict[TopicPartition, int]:
-        """The offsets of a group. aiokafka's own question takes the refusal of a coordinator that
-        is not ready for a group without offsets. Raises KafkaError."""
-        node = await self.find_coordinator(group)
-        answer = await self.ask(OffsetFetchRequest(group, None), node)
-        if (error := for_code(answer.error_code)) is not NoError:
-            raise error(f"group {group}: its offsets")
+    async def list_consumer_group_offsets(
+        self, group_id: str
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        """What a group has committed; nothing where there is no such group. A coordinator that is
+        not ready is asked again: aiokafka takes its refusal for a group without offsets. Raises
+        KafkaError."""
+        for attempt in range(COORDINATOR_ATTEMPTS):
+            if attempt:
+                await asyncio.sleep(AGAIN)
+            try:
+                node = await self.find_coordinator(group_id)
+                answer = await self.ask(OffsetFetchRequest(group_id, None), node)
+                if (error := for_code(answer.error_code)) is not NoError:
+                    raise error(f"group {group_id}: its offsets")
+            except GroupIdNotFound:
+                return {}
+            except PASSING:
+                if attempt == COORDINATOR_ATTEMPTS - 1:
+                    raise
+            else:
+                break
         return {
-            TopicPartition(topic, partition): offset
+            TopicPartition(topic, partition): OffsetAndMetadata(offset, metadata)
             for topic, partitions in answer.topics or ()
-            for partition, offset, *_ in partitions
-            if offset >= 0
+            for partition, offset, metadata, _ in partitions
         }
 
     async def _send_request(self, request: Any, node_id: int | None = None) -> Any:

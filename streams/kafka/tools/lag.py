@@ -3,17 +3,11 @@
 Groups and topics go while they are looked at: what was dropped, or is being dropped, is left out.
 """
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import (
-    GroupIdNotFound,
-    KafkaError,
-    UnknownTopicOrPartitionError,
-    for_code,
-)
+from aiokafka.errors import KafkaError, UnknownTopicOrPartitionError
 from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
@@ -27,11 +21,6 @@ from streams.topology import RECURSIONS, TOPICS, USER_SIGNALS
 OF_WORKERS = {RECURSIONS.name, USER_SIGNALS.name}
 """What a worker's group has offsets in, and an extractor's has not."""
 ANSWER_MS = 10_000
-PASSING = tuple(for_code(code) for code in (14, 15, 16))
-"""The coordinator is loading, is not available, is another one."""
-COORDINATOR_ATTEMPTS = 15
-AGAIN = 0.2
-"""Seconds. A coordinator that starts, or has just become it, reads first what groups committed."""
 ATTEMPTS = 3
 """Topics that are deleted meanwhile fail a whole request: it is made again without them."""
 
@@ -104,18 +93,13 @@ async def _committed(
 async def offsets_of(admin: KafkaAdmin, group: str) -> dict[TopicPartition, int]:
     """What a group has committed; nothing where it is gone. Raises ConfigurationError where the
     broker's ACLs do not let us ask, KafkaError where its coordinator does not say."""
-    for attempt in range(COORDINATOR_ATTEMPTS):
-        try:
-            return await admin.committed(group)
-        except GroupIdNotFound:
-            return {}
-        except KafkaError as error:
-            if (refused := denials.of(error)) is not None:
-                raise refused from None
-            if not isinstance(error, PASSING) or attempt == COORDINATOR_ATTEMPTS - 1:
-                raise
-            await asyncio.sleep(AGAIN)
-    raise AssertionError("the last attempt raises")
+    try:
+        offsets = await admin.list_consumer_group_offsets(group)
+    except KafkaError as error:
+        if (refused := denials.of(error)) is not None:
+            raise refused from None
+        raise
+    return {at: one.offset for at, one in offsets.items() if one.offset >= 0}
 
 
 async def _dropped(

@@ -22,10 +22,10 @@ from streams import topology
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.kafka.client import denials
 from streams.kafka.client.admin import WITHIN, cluster_of, connected
-from streams.kafka.client.aiokafka_internals import KafkaAdmin
+from streams.kafka.client.aiokafka_internals import AGAIN, PASSING, KafkaAdmin
 from streams.kafka.client.names import changelog_name, mapped_topic, own_inputs, own_topics
 from streams.kafka.client.settings import KafkaSettings
-from streams.kafka.tools.lag import AGAIN, PASSING, bounds, every_partition, members_of, offsets_of
+from streams.kafka.tools.lag import bounds, every_partition, members_of, offsets_of
 
 GONE_WITHIN = 30.0  # seconds, for every broker to have let go of a topic
 
