@@ -70,6 +70,15 @@ def can_mount() -> bool:
         return False
 
 
+def filled(ballast: Path, room: int = 0) -> None:
+    """Takes all room of a file's disk but so many bytes."""
+    with ballast.open("wb", buffering=0) as file:
+        with suppress(OSError):
+            while True:
+                file.write(bytes(4_096))
+        file.truncate(file.tell() - room)
+
+
 @contextmanager
 def mounted(folder: Path, megabytes: int) -> Iterator[Path]:
     """A file system of so many megabytes at `folder`, which is made."""

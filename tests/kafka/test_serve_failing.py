@@ -57,6 +57,7 @@ def test_what_it_cannot_read_ends_the_process_with_an_error(broker: Broker) -> N
         _, error = process.communicate(timeout=TOO_LONG)
     finally:
         process.kill()
+        process.communicate()
     assert process.returncode == 1, error.decode()
     assert "start it again" in error.decode().splitlines()[-1]
 
@@ -73,6 +74,7 @@ def test_a_changelog_of_another_version_is_exit_3_and_the_way_out_is_reported(co
             _, error = process.communicate(timeout=TOO_LONG)
         finally:
             process.kill()
+            process.communicate()
     assert process.returncode == 3, error.decode()
     assert "rows have format 1" in error.decode()
     assert "another app id" in error.decode()

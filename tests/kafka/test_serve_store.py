@@ -27,7 +27,7 @@ from streams.serving.backends.replica import ReplicaBackend
 from streams.serving.backends.replica_disk import DiskStore
 from streams.topology import AGENTS
 from tests.command import start
-from tests.fault.disk import can_mount, mounted
+from tests.fault.disk import can_mount, filled, mounted
 from tests.kafka.counting import PARTITIONS
 from tests.kafka.test_serve_replica import plan, turn
 from tests.kafka.working import APP, Working, message
@@ -186,6 +186,7 @@ def refused(*args: str | Path) -> str:
         _, error = process.communicate(timeout=WITHIN)
     finally:
         process.kill()
+        process.communicate()
     assert process.returncode == 3, error.decode()
     assert "Traceback" not in error.decode()
     return error.decode()
@@ -317,13 +318,12 @@ if can_mount():
         try:
             url_of(process)
             until(lambda: list((data / PLACE).glob("*/CURRENT")))
-            with (small_disk / "ballast").open("wb", buffering=0) as file, suppress(OSError):
-                while True:
-                    file.write(bytes(4_096))
+            filled(small_disk / "ballast")
             lasting.send(said(name, 200))
             _, error = process.communicate(timeout=WITHIN)
         finally:
             process.kill()
+            process.communicate()
         assert process.returncode == 1, error.decode()
         assert "No space left on device" in error.decode().splitlines()[-1]
         assert "nothing is lost" in error.decode().splitlines()[-1]

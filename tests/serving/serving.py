@@ -63,6 +63,7 @@ def serving(*args: str | Path, **options: Any) -> Iterator[Server]:
             _, error = process.communicate(timeout=END_WITHIN)
         except subprocess.TimeoutExpired:
             process.kill()
+            process.communicate()
             raise
     assert process.returncode in (0, -9), error.decode()
     assert b"Traceback" not in error, error.decode()

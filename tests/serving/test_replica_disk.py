@@ -26,6 +26,7 @@ from streams.serving.backends.backend import NotReady
 from streams.serving.backends.changes import Changes
 from streams.serving.backends.replica_disk import COMPACTED, LOCK, OWNER, DiskStore
 from streams.serving.backends.replica_lane import ReplicaLane
+from tests.fault.disk import can_mount, filled, mounted
 from tests.serving.test_replica_lane import Record, marker, read, row, seen
 
 OURS = {"app_id": "turnfold", "cluster": "c-1"}
@@ -368,6 +369,30 @@ def test_rows_that_a_fault_closed_are_opened_before_they_are_written(folder: Pat
     lane.reopen()
     followed(lane, 45, [*records, row(42, b"new"), marker(43, 2)])
     assert lane.ready and seen(lane) == b"new" and seen(lane, "7") == records[7].value
+
+
+if can_mount():
+
+    @pytest.mark.parametrize("pages", range(14))
+    def test_rows_on_a_full_disk_are_not_damaged_whatever_room_is_left(
+        tmp_path: Path, pages: int
+    ) -> None:
+        """Each file that is written on opening may be the one without room."""
+        with mounted(tmp_path / "disk", 4) as disk:
+            kept = DiskRows(disk / "rows")
+            kept.open()
+            kept.put([(b"s\0name", WORDS)])
+            kept.commit(Standing())
+            kept.close()
+            filled(disk / "ballast", pages * 4_096)
+            for name in ("rows", "new"):
+                with suppress(StoreError):
+                    (rows := DiskRows(disk / name)).open()
+                    rows.close()
+            (disk / "ballast").unlink()
+            kept.open()
+            assert kept.read(b"s") == {"name": WORDS}
+            kept.close()
 
 
 def test_a_lane_in_which_nobody_speaks_was_not_away(

@@ -29,6 +29,11 @@ UNSAID = 4
 """The last format in which the number beside a standing speaks for its rows; its marker does now.
 """
 WRITE_BUFFER = BLOCK_CACHE = 4 * 1024 * 1024
+OF_THE_SYSTEM = "IO error", "(os error "
+"""How RocksDB begins what the operating system refused, and how rocksdict ends what was refused to
+itself."""
+REMOVABLE = "Corruption", "No such file", "File exists"
+"""What throwing the folder away may mend."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(tuple[int, Standing]).decode
@@ -203,13 +208,17 @@ class DiskRows:
         self.close()
         if "lock" in text.lower() and "IO error" in text:
             return Taken(f"{self.folder}: another process has it: {text}")
-        if "IO error" in text and "Corruption" not in text and "No such file" not in text:
+        if _any_of(OF_THE_SYSTEM, text) and not _any_of(REMOVABLE, text):
             return StoreError(
                 f"{self.folder}: {text}; make room, or see that it can be written, and start "
                 "again: nothing is lost"
             )
         self._damaged = True
         return Damaged(f"{self.folder}: {text}")
+
+
+def _any_of(signs: tuple[str, ...], text: str) -> bool:
+    return any(sign in text for sign in signs)
 
 
 def _empty(cursor: RdictIter) -> bool:
