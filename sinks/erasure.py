@@ -3,7 +3,7 @@
 
 from sinks.history import columns
 
-ERASED_LAST = {"sessions": 1, "signals": 2, "events": 3}
+ERASED_LAST = {"plans": 1, "sessions": 2, "signals": 3, "events": 4}
 """The scope is read from these: a second call after a kill must still find it."""
 
 THEIRS = "(SELECT user_id FROM person)"
@@ -55,6 +55,7 @@ OWN_CONDITIONS = {
     "threads": f"t.owner_id = {THEIRS} OR {_erased('threads', 't.event_id')}",
     "revisions": f"""
         (t.owner_id = {THEIRS} AND NOT {OF_SESSION})
+        OR (t.owner_id, t.plan_id) IN (FROM erased_plan)
         OR (t.owner_id IN (FROM whole_session) AND {OF_SESSION})
         OR (t.owner_id, t.entity_type, t.entity_id)
             IN (SELECT (owner_id, entity_type, entity_id) FROM touched)""",
@@ -91,7 +92,16 @@ def _by_columns(table: str) -> str:
 def session_conditions(table: str) -> str:
     """True for the rows `t` of a table that are the session's, and for those that memory made of
     the users whom it heard: these are to be made again from what is left."""
-    theirs = OF_SESSIONS.get(table) or conditions(table)
+    return _with_what_was_made(table, OF_SESSIONS.get(table) or conditions(table))
+
+
+def person_conditions(table: str) -> str:
+    """The same for a person, where the memory of the others whom their turns told something of is
+    made again."""
+    return _with_what_was_made(table, OF_PERSONS.get(table) or conditions(table))
+
+
+def _with_what_was_made(table: str, theirs: str) -> str:
     made = MADE_OF_USERS.get(table)
     return f"({theirs}) OR ({made})" if made else theirs
 
@@ -119,3 +129,9 @@ OF_SESSIONS = {
 }
 """Of the tables in which a session has other rows than its people: what a plan of another session
 said of this one's events stays, as in a history that never had it."""
+OF_PERSONS = {
+    "links": f"""CASE WHEN t.provisional THEN {OWN_CONDITIONS["links"]}
+        ELSE t.owner_id = {THEIRS} END""",
+    "threads": f"t.owner_id = {THEIRS}",
+}
+"""The same of a person: what stays is of a plan that stays."""

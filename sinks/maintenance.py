@@ -16,7 +16,7 @@ from deltalake import DeltaTable
 
 from schemas.generated.history import Session, Task
 from sinks.delta import WRITER, History, until_first
-from sinks.erasure import ERASED_LAST, conditions, session_conditions
+from sinks.erasure import ERASED_LAST, conditions, person_conditions, session_conditions
 from sinks.generation import own
 from sinks.history import COMMIT_ORDER, connect, quoted, select
 from sinks.locations import Location, is_url
@@ -126,26 +126,35 @@ def _keep_newest(history: History, name: str, key: str, table: DeltaTable) -> in
 class Sessions(NamedTuple):
     """The sessions in which `forget` would erase something, each as (tenant, session_id): all of
     `whole`, and a user's part of `shared`, or what came of theirs after an erasure. `erased`: the
-    hashes of what goes."""
+    hashes of what goes. `heard`: the others of whose memory the user's turns are evidence."""
 
     whole: list[tuple[str, str]]
     shared: list[tuple[str, str]]
     erased: list[str]
+    heard: list[str]
 
 
 def sessions_of(root: Location, tenant: str, user_id: str, noted: Collection[str] = ()) -> Sessions:
     """Where a person's turns are, or were by what is noted (`sinks.erased_ids`)."""
     with until_first(lambda: _scoped(root, tenant, user_id, noted)) as db:
-        return Sessions(*_sessions(db, tenant), erased_ids(db, tenant))
+        return Sessions(*_sessions(db, tenant), erased_ids(db, tenant), _heard(db))
 
 
 def _scoped(
-    root: Location, tenant: str, user_id: str, noted: Collection[str]
+    root: Location,
+    tenant: str,
+    user_id: str,
+    noted: Collection[str],
+    heard: Collection[str] = (),
 ) -> duckdb.DuckDBPyConnection:
     """A connection with the tables that the conditions speak of."""
     db = connect(own(root), tenant=tenant)
-    scope(db, tenant, user_id, noted)
+    scope(db, tenant, user_id, noted, heard)
     return db
+
+
+def _heard(db: duckdb.DuckDBPyConnection) -> list[str]:
+    return [user for (user,) in db.execute("FROM heard ORDER BY ALL").fetchall()]
 
 
 def _sessions(
@@ -163,17 +172,25 @@ def _sessions(
     return whole, shared
 
 
-def forget(root: Location, tenant: str, user_id: str, noted: Collection[str] = ()) -> Forgotten:
+def forget(
+    root: Location,
+    tenant: str,
+    user_id: str,
+    noted: Collection[str] = (),
+    heard: Collection[str] | None = None,
+) -> Forgotten:
     """Erases one person from every table: their rows, then the bytes of the old files. `noted`: as
-    `sessions_of` has it.
+    `sessions_of` has it. `heard`: of whom all goes that memory has made, as the caller makes it
+    again from the records that are left; without it, what plans from the person's turns made.
 
     Sessions where no other user spoke go whole. Of shared sessions go their turns with the tasks
     of these, the session's snapshots, and the revisions of what their turns changed; the
     snapshots come back with the session's next turn or a rebuild. Killed half-way, the same call
     ends the work: what the scope is read from is erased last.
     """
-    with until_first(lambda: _scoped(root, tenant, user_id, noted)) as db:
-        erased = _erased(root, db, tenant, conditions)
+    theirs = conditions if heard is None else person_conditions
+    with until_first(lambda: _scoped(root, tenant, user_id, noted, heard or ())) as db:
+        erased = _erased(root, db, tenant, theirs)
         whole, shared = _sessions(db, tenant)
     receipt = {
         "user_sha256": hashed(tenant, user_id),
@@ -205,7 +222,7 @@ def users_of(root: Path, tenant: str, session_id: str) -> list[str]:
     """Those to whose memory a session has given something."""
     with connect(own(root), tenant=tenant) as db:
         scope_session(db, tenant, session_id)
-        return [user for (user,) in db.execute("FROM heard ORDER BY ALL").fetchall()]
+        return _heard(db)
 
 
 def forget_session(root: Path, tenant: str, session_id: str, users: list[str]) -> Report:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 import duckdb
 
 from sinks.erased_ids import EVENT, SESSION, TASK, WHOLE, hash_sql
-from sinks.erasure import OF_SESSION, SESSION_OF, of_plans, with_payload
+from sinks.erasure import OF_SESSION, SESSION_OF, conditions, of_plans, with_payload
 from sinks.history import quoted
 
 REMADE = "forget"
@@ -103,6 +103,17 @@ CREATE TEMP TABLE touched AS
     WHERE owner_id IN (FROM shared_session) AND list_has_any(evidence_event_ids, gone);
 """
 
+HEARD_OF = f"""
+CREATE TEMP TABLE erased_plan AS
+    SELECT user_id, plan_id FROM plans t WHERE coalesce({conditions("plans")}, false);
+CREATE TEMP TABLE heard AS
+    SELECT user_id FROM (
+        SELECT user_id FROM erased_plan
+        UNION SELECT user_id FROM signals t WHERE coalesce({conditions("signals")}, false)
+    ) WHERE user_id <> {{user}};
+"""
+"""Others of whose memory the person's turns are evidence."""
+
 SESSION_SCOPE = """
 CREATE TEMP TABLE person AS SELECT NULL::VARCHAR AS user_id, {tenant} AS tenant;
 CREATE TEMP TABLE erased_event AS
@@ -111,11 +122,13 @@ CREATE TEMP TABLE whole_session AS SELECT {session} AS session_id;
 CREATE TEMP TABLE shared_session AS SELECT NULL::VARCHAR AS session_id WHERE false;
 """
 HEARD = """
+CREATE TEMP TABLE erased_plan AS
+    SELECT user_id, plan_id FROM plans t WHERE coalesce({plans}, false);
 CREATE TEMP TABLE heard AS
     SELECT user_id FROM (
         SELECT user_id FROM events WHERE session_id = {session}
         UNION SELECT user_id FROM signals WHERE session_id = {session}
-        UNION SELECT user_id FROM plans t WHERE coalesce({plans}, false)
+        UNION SELECT user_id FROM erased_plan
     ) WHERE user_id IS NOT NULL;
 """
 ERASED_IDS = """
@@ -127,10 +140,15 @@ UNION SELECT {whole} FROM whole_session
 
 
 def scope(
-    db: duckdb.DuckDBPyConnection, tenant: str, user_id: str, noted: Collection[str] = ()
+    db: duckdb.DuckDBPyConnection,
+    tenant: str,
+    user_id: str,
+    noted: Collection[str] = (),
+    heard: Iterable[str] = (),
 ) -> None:
     """Makes the tables the conditions speak of, from a connection limited to the tenant. `noted`
-    are hashes of what has been erased of the person (`sinks.erased_ids`)."""
+    are hashes of what has been erased of the person (`sinks.erased_ids`). `heard`: of whom the
+    person's turns told something, with those that are known to be."""
     user, late = quoted(user_id), NOTHING_LATE
     if noted:
         db.execute("CREATE TEMP TABLE noted AS SELECT unnest(?::VARCHAR[])", [list(noted)])
@@ -144,7 +162,8 @@ def scope(
         }
         late = LATE.format(user=user, named=with_payload(NAMED), **hashes)
     begin, end = (part.format(user=user, tenant=quoted(tenant)) for part in (PERSON, SCOPE))
-    db.execute(begin + EVERY + late + end + OF_BOTH)
+    db.execute(begin + EVERY + late + end + OF_BOTH + HEARD_OF.format(user=user))
+    _add_heard(db, heard)
 
 
 def scope_session(
@@ -155,6 +174,10 @@ def scope_session(
     begin = SESSION_SCOPE.format(session=quoted(session_id), tenant=quoted(tenant))
     db.execute(begin + EVERY + NOTHING_LATE + OF_BOTH)
     db.execute(HEARD.format(session=quoted(session_id), plans=of_plans()))
+    _add_heard(db, users)
+
+
+def _add_heard(db: duckdb.DuckDBPyConnection, users: Iterable[str]) -> None:
     db.execute("INSERT INTO heard SELECT unnest(?::VARCHAR[]) EXCEPT FROM heard", [list(users)])
 
 

@@ -11,24 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from sinks import maintenance
-from sinks.delta import History
-from sinks.generation import own
 from sinks.root import is_shared
-from sinks.tables import to_arrow
-from streams.apps.maintenance import drop_work, in_every_generation
+from streams.apps.maintenance import count_made, drop_work, in_every_generation
 from streams.errors import ConfigurationError
 from streams.files.access import opened
-from streams.files.applier import Stored
 from streams.files.manifest import rules_of
-from streams.files.remaking import remade
-from streams.files.store import Store
-from streams.folds.rules import Rules
+from streams.files.remaking import remake
 
 NOTE = "forgetting_session"
-WRITER = "forget_session"
-"""The app whose versions count these calls in the tables."""
-ROWS = 50_000
-"""Of users whose memory is made again, before they are written."""
 
 
 def forget_session(
@@ -64,8 +54,7 @@ def _forget(folder: Path, tenant: str, session_id: str, search: Any) -> dict[str
         store.erase("sessions", tenant, session_id)
         search.forget(folder, tenant, users, session_id)
     with opened(folder) as (store, tables):
-        for name, count in _remake(folder, tenant, users, rules, store, tables).items():
-            erased[name]["erased"] = max(0, erased[name]["erased"] - count)
+        count_made(remake(folder, tenant, users, rules, store, tables), erased)
         del noted[tenant, session_id]
         left = [[*where, whom] for where, whom in sorted(noted.items())]
         store.commit({NOTE: left or None})
@@ -75,30 +64,3 @@ def _forget(folder: Path, tenant: str, session_id: str, search: Any) -> dict[str
         "users": len(users),
         "tables": erased,
     }
-
-
-def _remake(
-    folder: Path, tenant: str, users: list[str], rules: Rules, store: Store, tables: History
-) -> dict[str, int]:
-    """The users' memory from what is left; table -> how many rows it was."""
-    made: dict[str, int] = {}
-    gathered: dict[str, list[Stored]] = {}
-    for user_id in users:
-        user, rows = remade(own(folder), tenant, user_id, rules)
-        store.erase("users", tenant, user_id)
-        if user.names(""):
-            store.adopt(user)
-        for name, some in rows.items():
-            gathered.setdefault(name, []).extend(some)
-            made[name] = made.get(name, 0) + len(some)
-        if sum(map(len, gathered.values())) >= ROWS:
-            _append(tables, gathered)
-    _append(tables, gathered)
-    return made
-
-
-def _append(tables: History, gathered: dict[str, list[Stored]]) -> None:
-    for name, rows in gathered.items():
-        version = tables.versions(WRITER).get(name, -1) + 1
-        tables.append(name, to_arrow(name, rows), WRITER, version)
-    gathered.clear()

@@ -7,10 +7,10 @@ tables are the workers'.
 import math
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -47,6 +47,7 @@ from streams.files.batches import InStore
 from streams.files.inbox_recovery import fold_left
 from streams.files.manifest import WORK, load, rules_of
 from streams.files.refold import refold
+from streams.files.remaking import remake
 from streams.files.stored_records import SAID
 from streams.folds.rules import Rules
 from streams.folds.session_state import HEADER
@@ -64,12 +65,22 @@ LAST_RECORDED = "SELECT max(epoch_us(recorded_at)) FROM ({}) WHERE session_id = 
     " UNION ALL ".join(f"SELECT session_id, recorded_at FROM {table}" for table in SAID)
 )
 ELSEWHERE = "Kafka's topics and the workers' tables still hold them: docs/sink.md says until when"
+SESSIONS, HEARD = "forgetting", "forgetting_heard"
+"""Notes in the fold's tables of a `forget` that has begun: of which sessions and of which others it
+makes memory again, each as (tenant, id)."""
 OF_BUCKET = (
     "a bucket with versions or copies still holds deleted objects, and other machines' {}search "
     "indexes what they found: docs/object-stores.md"
 )
 IN_STORE = f"{ELSEWHERE}; {OF_BUCKET.format('')}"
 IN_RUN = OF_BUCKET.format("stores and ")
+
+
+class Erased(NamedTuple):
+    """The receipt of one generation, and the others whose memory was made again."""
+
+    receipt: dict[str, Any]
+    heard: Collection[str] = ()
 
 
 def compact(history: Location) -> dict[str, Any]:
@@ -99,8 +110,8 @@ def forget(
     def one(folder: Path) -> dict[str, Any]:
         noted = _noted(root, tenant, user_id)
         erase = _forget_in_sinks if is_shared(folder) else _forget
-        receipt = erase(folder, tenant, user_id, noted)
-        search.forget(folder, tenant, [user_id])
+        receipt, heard = erase(folder, tenant, user_id, noted)
+        search.forget(folder, tenant, [user_id, *heard])
         return receipt
 
     from streams import search  # not needed before, and slow to load
@@ -172,23 +183,26 @@ def _noted(root: Location, tenant: str, user_id: str) -> set[str]:
     return erased_ids.noted(folders, tenant, user_id)
 
 
-def _forget(folder: Path, tenant: str, user_id: str, noted: set[str]) -> dict[str, Any]:
-    """In one generation; the receipt."""
+def _forget(folder: Path, tenant: str, user_id: str, noted: set[str]) -> Erased:
+    """In one generation. The others' memory of which this person's turns are evidence is made again
+    without it."""
     drop_work(folder)
+    rules = rules_of(folder)
     with opened(folder) as (store, _):
-        known = {tuple(where) for where in store.value("forgetting") or ()}
+        known = {tuple(where) for where in store.value(SESSIONS) or ()}
+        noted_users = {tuple(where) for where in store.value(HEARD) or ()}
         found = maintenance.sessions_of(folder, tenant, user_id, noted)
         theirs = known.union(found.whole, found.shared)
-        store.write_values(
-            {"forgetting": sorted(theirs)}
-        )  # killed half-way, the next call continues
-        done = maintenance.forget(folder, tenant, user_id, noted)
+        noted_users |= {(tenant, user) for user in found.heard}
+        heard = sorted(user for of, user in noted_users if of == tenant)
+        # killed half-way, the next call continues
+        store.write_values({SESSIONS: sorted(theirs), HEARD: sorted(noted_users)})
+        done = maintenance.forget(folder, tenant, user_id, noted, heard)
         store.erase("users", tenant, user_id)
         for where in theirs:
             store.erase("sessions", *where)
         store.compact()
     with opened(folder) as (store, tables):
-        rules = rules_of(folder)
         kept = _refolded(folder, theirs, rules)
         if kept:
             for entity in kept:
@@ -197,9 +211,18 @@ def _forget(folder: Path, tenant: str, user_id: str, noted: set[str]) -> dict[st
             for name, rows in _documents(folder, kept, rules).items():
                 tables.append(name, rows, store.value("writer"), number)
             store.commit({"batch": number})
-        store.commit({"forgetting": None})
+        made = remake(folder, tenant, heard, rules, store, tables)
+        count_made(made, done.receipt["tables"])
+        left = sorted(where for where in noted_users if where[0] != tenant)
+        store.commit({SESSIONS: None, HEARD: left or None})
         store.compact()  # the note named their sessions
-    return done.receipt
+    return Erased(done.receipt, heard)
+
+
+def count_made(made: dict[str, int], erased: maintenance.Report) -> None:
+    """What was made again is not counted as erased."""
+    for name, count in made.items():
+        erased[name]["erased"] = max(0, erased[name]["erased"] - count)
 
 
 def drop_work(folder: Path) -> None:
@@ -230,10 +253,10 @@ def _forget_in_store(history: ObjectPath, tenant: str, user_id: str) -> dict[str
             continue
         noted = _noted(root, tenant, user_id)
         erase = _forget_in_run if is_run(folder) else _forget_in_sinks
-        receipts[folder] = erase(folder, tenant, user_id, noted)
+        receipts[folder], heard = erase(folder, tenant, user_id, noted)
         if search.is_made(folder):  # on this machine; others find that rows have gone
             with search.unbuilt([folder], tenant):
-                search.forget(folder, tenant, [user_id])
+                search.forget(folder, tenant, [user_id, *heard])
     desk.remove_all(root)
     kept.forget()
     receipt = receipts.pop(live)
@@ -248,7 +271,7 @@ def _is_of_store(folder: ObjectPath) -> bool:
     return written or len(folder.sizes()) <= 1
 
 
-def _forget_in_run(root: ObjectPath, tenant: str, user_id: str, noted: set[str]) -> dict[str, Any]:
+def _forget_in_run(root: ObjectPath, tenant: str, user_id: str, noted: set[str]) -> Erased:
     """The same in a history that `run` writes in an object store. No `run` goes on with it from the
     first note to the last; it is refused meanwhile, and if this call is killed, until another ends.
     """
@@ -257,19 +280,22 @@ def _forget_in_run(root: ObjectPath, tenant: str, user_id: str, noted: set[str])
         batches = InStore(store, tables, root)
         batches.note_forgetting(person, begun=True)
 
-        def rewrite(sessions: Iterable[tuple[str, str]]) -> None:
+        def rewrite(sessions: Iterable[tuple[str, str]], heard: Iterable[str]) -> dict[str, int]:
+            rules = rules_of(root)
             with batches.rewriting():
                 store.erase("users", tenant, user_id)
                 for where in sessions:
                     store.erase("sessions", *where)
-                for entity in _refolded(root, sessions, rules_of(root)):
+                for entity in _refolded(root, sessions, rules):
                     store.adopt(entity)
+                made = remake(root, tenant, heard, rules, store, tables)
                 store.commit({})
                 store.compact()
+            return made
 
-        receipt = _forget_in_sinks(root, tenant, user_id, noted, rewrite)
+        done = _forget_in_sinks(root, tenant, user_id, noted, rewrite)
         batches.note_forgetting(person, begun=False)
-    return {**receipt, "elsewhere": IN_RUN}
+    return Erased({**done.receipt, "elsewhere": IN_RUN}, done.heard)
 
 
 def _forget_in_sinks(
@@ -277,32 +303,36 @@ def _forget_in_sinks(
     tenant: str,
     user_id: str,
     noted: set[str],
-    rewrite: Callable[[Iterable[tuple[str, str]]], None] = lambda sessions: None,
-) -> dict[str, Any]:
+    rewrite: Callable[[Iterable[tuple[str, str]], Iterable[str]], dict[str, int]] | None = None,
+) -> Erased:
     """The same in a history of sinks: what they have yet to read of this person, of records from
     before now, they will leave out. Rows that do not say whose they are they write: the next call
-    finds them by what this one notes. Those of a folder must not run. `rewrite` erases sessions
-    elsewhere, whose records are those that are left."""
+    finds them by what this one notes. Those of a folder must not run. `rewrite` makes sessions and
+    others' memory again elsewhere, from the records that are left; table -> rows of that memory."""
     rules = rules_of(root)
     now = time.time_ns() // 1000
     left, forgotten, tables = Unfinished(root, tenant, user_id), Forgotten(root), History(root)
     forgotten.add([(tenant, user_id)], (), now)
     fence(tables)  # no row of theirs is written any more, so what is found now is all
     found = maintenance.sessions_of(root, tenant, user_id, noted)
-    left.begin(found.whole, found.shared)
+    left.begin(found.whole, found.shared, found.heard if rewrite is not None else ())
     erased_ids.note(root, tenant, user_id, found.erased)
     forgotten.add([(tenant, user_id)], left.whole, now)
     fence(tables)
-    done = maintenance.forget(root, tenant, user_id, noted)
+    heard = sorted(left.heard) if rewrite is not None else None
+    done = maintenance.forget(root, tenant, user_id, noted, heard)
     if isinstance(root, ObjectPath):
         fence(tables)  # nobody commits any more what was made of their records
         sessions = [session for _, session in left.whole | left.shared]
         maintenance.erase_remade(root, tenant, sessions)
     until_first(lambda: _make_again(root, left.shared, rules, now))
-    rewrite(left.whole | left.shared)
+    if rewrite is not None and heard is not None:
+        made = rewrite(left.whole | left.shared, heard)
+        count_made(made, done.receipt["tables"])
     sweep(tables)
     left.end()
-    return {**done.receipt, "elsewhere": ELSEWHERE if isinstance(root, Path) else IN_STORE}
+    elsewhere = ELSEWHERE if isinstance(root, Path) else IN_STORE
+    return Erased({**done.receipt, "elsewhere": elsewhere}, heard or ())
 
 
 def _make_again(root: Location, shared: set[tuple[str, str]], rules: Rules, now: int) -> None:

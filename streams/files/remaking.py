@@ -5,12 +5,17 @@ They are what a history would hold that never had the records which are gone; ea
 recorded, as it did.
 """
 
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
+from sinks.delta import History
 from sinks.erasure import MADE_OF_USERS
+from sinks.generation import own
+from sinks.locations import Location
+from sinks.tables import to_arrow
 from streams.files.applier import Place, RowCollector, Stored
 from streams.files.refold import of_user
+from streams.files.store import Store
 from streams.folds.rows import Effects, Input, Late, Refused, UserSignal
 from streams.folds.rules import Rules
 from streams.pipeline.decode import Dead, decode_again
@@ -21,10 +26,42 @@ from streams.pipeline.processor import RecordProcessor
 
 OF_SESSION = ("session", "session_memory")
 """Kinds of revisions that are a session's own; so is a link's that no plan made."""
+WRITER = "forget_session"
+"""The app whose versions count in the tables what is made again."""
+ROWS = 50_000
+"""Of users whose memory is made again, before they are written."""
+
+
+def remake(
+    root: Location, tenant: str, users: Iterable[str], rules: Rules, store: Store, tables: History
+) -> dict[str, int]:
+    """The users' memory from what is left, in the store and in tables that have nothing of it; the
+    next commit of the store writes it. Table -> how many rows it was."""
+    made: dict[str, int] = {}
+    gathered: dict[str, list[Stored]] = {}
+    for user_id in users:
+        user, rows = remade(own(root), tenant, user_id, rules)
+        store.erase("users", tenant, user_id)
+        if user.names(""):
+            store.adopt(user)
+        for name, some in rows.items():
+            gathered.setdefault(name, []).extend(some)
+            made[name] = made.get(name, 0) + len(some)
+        if sum(map(len, gathered.values())) >= ROWS:
+            _append(tables, gathered)
+    _append(tables, gathered)
+    return made
+
+
+def _append(tables: History, gathered: dict[str, list[Stored]]) -> None:
+    for name, rows in gathered.items():
+        version = tables.versions(WRITER).get(name, -1) + 1
+        tables.append(name, to_arrow(name, rows), WRITER, version)
+    gathered.clear()
 
 
 def remade(
-    root: Path, tenant: str, user_id: str, rules: Rules
+    root: Location, tenant: str, user_id: str, rules: Rules
 ) -> tuple[Entity, dict[str, list[Stored]]]:
     """The user's rows in the fold's tables, none if nothing is left, and in the history's: table ->
     rows. Reads the generation in the folder `root`."""

@@ -177,7 +177,7 @@ MARKS = (
     "zebrafish question", "zebrafish answer", "zebrafish plan text", "zebrafish preference",
     "zebrafish feeling", "zebrafish memory", "zebrafish tool output", "zebrafish refused",
     "zebrafish in company", "zebrafish goal", "zebrafish image", "zebrafish metadata",
-    "zebrafish decision", "zebrafish thought",
+    "zebrafish decision", "zebrafish thought", "zebrafish hearsay",
 )  # fmt: skip
 
 
@@ -212,6 +212,15 @@ def alice_alone() -> list[Record]:
     ]  # fmt: skip
 
 
+def hearsay() -> Record:
+    """What Bob's memory has from a turn of Alice."""
+    return {
+        "type": "write_plan", "plan_id": "told", "user_id": "bob", "event_id": "a1",
+        "occurred_at": "2026-01-01T10:00:00Z", "extractor": {"name": "test"},
+        "state_updates": [{"kind": "fact", "state_id": "told", "body_text": MARKS[14]}],
+    }  # fmt: skip
+
+
 def company() -> list[Record]:
     """A session of Alice and Bob, and one of Bob alone."""
     decision = {"type": "decision", "decision": MARKS[12], "rationale": "so", "source": "user"}
@@ -231,13 +240,14 @@ def company() -> list[Record]:
 
 
 def bobs(history: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """Everything that is Bob's alone, and the other tenant's event."""
+    """Everything that is Bob's alone and not from Alice's turns, and the other tenant's event."""
     queries = {
         "events": "SELECT event_id, doc FROM events WHERE user_id = 'bob' ORDER BY 1",
         "session": "SELECT doc FROM session_current WHERE session_id = 'bobs'",
-        "states": "SELECT state_id, body_text FROM state_current WHERE owner_id = 'bob'",
+        "states": "SELECT state_id, body_text FROM state_current "
+        "WHERE owner_id = 'bob' AND state_id <> 'told'",
         "profile": "SELECT doc FROM profile_current WHERE user_id = 'bob'",
-        "plans": "SELECT doc FROM plans WHERE user_id = 'bob'",
+        "plans": "SELECT doc FROM plans WHERE user_id = 'bob' AND event_id <> 'a1'",
         "other tenant": "SELECT event_id FROM events WHERE tenant = 'elsewhere'",
     }
     return {name: rows(history, sql) for name, sql in queries.items()}
@@ -262,7 +272,7 @@ def forgotten(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
     """`before`, a copy of the history, and `history`, where Alice was forgotten; the receipt."""
     folder = tmp_path_factory.mktemp("forget")
     elsewhere = turn("x1", tenant="elsewhere", session_id="alone", user_id=ALICE, user_input="hi")
-    file = ndjson(folder / "records.ndjson", [*alice_alone(), *company(), elsewhere])
+    file = ndjson(folder / "records.ndjson", [*alice_alone(), hearsay(), *company(), elsewhere])
     counts = folded(file, history=folder / "history")
     assert counts["dead"] == 1
     shutil.copytree(folder / "history", folder / "before")

@@ -21,7 +21,7 @@ from streams.files.access import writing
 from streams.files.run_log import RunLog
 from streams.generations import desk
 from streams.search import place
-from tests.acceptance.test_laws import ALICE, MARKS, alice_alone, company
+from tests.acceptance.test_laws import ALICE, MARKS, alice_alone, company, hearsay
 from tests.command import PROGRAM, environment, ndjson, refused, turn, turnfold
 from tests.object_store.faulty_store import FaultyStore
 from tests.object_store.s3_server import S3Server
@@ -37,7 +37,7 @@ __all__ = ["machine"]
 def file(tmp_path: Path) -> Path:
     """Alice alone, and with others; more of these come later."""
     bob = turn("b9", session_id="bobs", user_id="bob", user_input="bob again")
-    return ndjson(tmp_path / "records.ndjson", [*alice_alone(), *company(), bob])
+    return ndjson(tmp_path / "records.ndjson", [*alice_alone(), hearsay(), *company(), bob])
 
 
 @pytest.fixture

@@ -171,6 +171,8 @@ def people() -> dict[str, list[tuple[Any, ...]]]:
         "revisions": [
             state("sa", 0, "2026-03-01", owner_id="ann", body_text=SECRET, evidence=["a1"]),
             state("se", 0, "2026-03-01", owner_id="eve"),
+            row("revisions", owner_id="eve", entity_type="state", entity_id="s", seq=1,
+                plan_id="told", after=f'"{SECRET}"', evidence_event_ids=["a3"], revision_id="told"),
             *(
                 row("revisions", owner_id="group", entity_type="session_memory", entity_id=item,
                     seq=n, after=f'"{text}"', evidence_event_ids=[event], revision_id=f"g{n}")
@@ -185,7 +187,10 @@ def people() -> dict[str, list[tuple[Any, ...]]]:
             row("links", op="put", owner_id="eves", from_event_id="v1", to_event_id="v0"),
         ],
         "threads": [row("threads", op="put", owner_id="group", event_id="a3", thread_key=SECRET)],
-        "plans": [row("plans", plan_id="p", user_id="ann", event_id="a3", doc=f'"{SECRET}"')],
+        "plans": [
+            row("plans", plan_id="p", user_id="ann", event_id="a3", doc=f'"{SECRET}"'),
+            row("plans", plan_id="told", user_id="eve", event_id="a3", doc=f'"{SECRET}"'),
+        ],
         "signals": [row("signals", signal_id="g", user_id="ann", doc=f'"{SECRET}"')],
         "dead_letters": [
             dead("default/x", json.dumps({"user_id": "ann", "text": SECRET}).encode()),
@@ -211,8 +216,8 @@ def test_law_8_a_person_is_gone_to_the_last_byte_and_others_stay(tmp_path: Path)
     assert receipt["user_sha256"] == hashlib.sha256(b"default/ann").hexdigest()
     counts = {name: one["erased"] for name, one in receipt["tables"].items()}
     assert counts == {
-        "events": 3, "recursions": 2, "tasks": 1, "sessions": 2, "profiles": 1, "revisions": 3,
-        "affects": 1, "links": 1, "threads": 1, "plans": 1, "signals": 1, "dead_letters": 3,
+        "events": 3, "recursions": 2, "tasks": 1, "sessions": 2, "profiles": 1, "revisions": 4,
+        "affects": 1, "links": 1, "threads": 1, "plans": 2, "signals": 1, "dead_letters": 3,
     }  # fmt: skip
     assert "ann" not in json.dumps(receipt)
     with connect(root) as db:

@@ -1,0 +1,99 @@
+"""What a person's turns told of others is erased with the person: the others' memory is that of a
+history which never had them."""
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sinks.digest import SOURCE
+from streams.apps.maintenance import forget
+from streams.files.access import opened
+from streams.files.refold import refold_user
+from streams.folds.rules import Rules
+from tests.command import rows
+from tests.property.strategies import events, write_plans
+from tests.property.test_folded_again import FEW, content, history_of
+from tests.property.test_session_erased import applied
+from tests.property.world import Json
+
+USERS = ("u1", "u2")
+OF_USERS = {
+    "plans": "user_id",
+    "revisions": "owner_id",
+    "affects": "user_id",
+    "links": "owner_id",
+    "threads": "owner_id",
+    "profile_current": "user_id",
+}
+
+
+@st.composite
+def told(draw: st.DrawFn) -> list[Json]:
+    """Plans of either user, from whosever turn."""
+    plans = draw(write_plans(most=5))
+    return draw(events()) + [one | {"user_id": draw(st.sampled_from(USERS))} for one in plans]
+
+
+def of_person(gone: str, records: list[Json]) -> set[int]:
+    """Which records are the person's: what they said or was said in a session of theirs alone, and
+    plans of theirs, or from an event that only they have."""
+    spoke: defaultdict[str, set[str]] = defaultdict(set)
+    for one in records:
+        if one.get("user_id") and one["type"] != "write_plan" and "session_id" in one:
+            spoke[one["session_id"]].add(one["user_id"])
+    alone = {session for session, users in spoke.items() if users == {gone}}
+    theirs = {
+        id(one)
+        for one in records
+        if one.get("user_id") == gone or one.get("session_id") in alone
+    }  # fmt: skip
+    turns = [one for one in records if one["type"] == "turn"]
+    events_of = {one["event_id"] for one in turns if id(one) in theirs}
+    others = {one["event_id"] for one in turns if id(one) not in theirs}
+    from_them = (
+        id(one)
+        for one in records
+        if one["type"] == "write_plan" and one.get("event_id") in events_of - others
+    )
+    return theirs.union(from_them)
+
+
+def both(records: list[Json], gone: str) -> tuple[list[Json], list[Json]]:
+    while True:
+        every = applied(records)
+        theirs = of_person(gone, every)
+        without = applied([one for one in every if id(one) not in theirs])
+        left = theirs | set(map(id, without))
+        if len(left) == len(records):
+            return every, without
+        records = [one for one in every if id(one) in left]
+
+
+def memory_of(history: Path, user: str) -> dict[str, list[tuple[Any, ...]]]:
+    select = f"SELECT * EXCLUDE ({', '.join(SOURCE)}) FROM"
+    return {
+        table: sorted(rows(history, f"{select} {table} WHERE {owner} = ?", user), key=str)
+        for table, owner in OF_USERS.items()
+    }
+
+
+@FEW
+@given(told(), st.sampled_from(USERS))
+def test_memory_of_others_is_that_of_a_history_which_never_had_the_person(
+    records: list[Json], gone: str
+) -> None:
+    every, without = both(records, gone)
+    (other,) = set(USERS) - {gone}
+    with history_of(every) as history, history_of(without) as never:
+        forget(history, "default", gone)
+        with opened(history) as (store, _), opened(never) as (expected, _):
+            mine = content(store.entity("users", "default", other))
+            assert mine == content(expected.entity("users", "default", other))
+            assert mine == content(refold_user(history, "default", other, Rules()))
+        assert memory_of(history, other) == memory_of(never, other)
+        again = forget(history, "default", gone)
+        assert all(one["erased"] == 0 for one in again["tables"].values())
+        assert memory_of(history, other) == memory_of(never, other)
