@@ -48,7 +48,7 @@ _LIMITS = re.compile(  # what one cannot do whatever the day, and how the agent 
     r"分支|下划线|缩进|外网|联网|内网|软件|安装|docker|依赖|系统|公开|台币|人民币|报价|价格|推荐|菜谱|香菜|葱|蒜|单位|公里|摄氏|来源|链接|密码|隐私|术语|废话|客套|过敏|宠物|吸烟|电梯|楼梯|轮椅|现金|发票).*"
 )
 _TERM = re.compile(
-    r"(?=[^，。]{1,5}$|.*[\da-z点号周])(?!.*(?:的(?!名)|是|为|自己|因为|意识|抱怨|冷淡|缩手|好感|热情|想要|逃避|发展|霸王|恶心|性格|感情|情绪|觉得|应该|这样|明白|你|我|他|她|人|做|不|没|了|玩|整天|变|就|也|可以)).*"
+    r"(?!.*(?:相当|一般|非常|有名))(?=[^，。]{1,5}$|.*[\da-z点号周])(?!.*(?:的(?!名)|是|为|自己|因为|意识|抱怨|冷淡|缩手|好感|热情|想要|逃避|发展|霸王|恶心|性格|感情|情绪|觉得|应该|这样|明白|你|我|他|她|人|做|不|没|了|玩|整天|变|就|也|可以)).*"
 )
 _ERRAND = re.compile(
     r".*(?:论文|初稿|报告|作业|违章|房租|电费|水费|费|快递|退货|简历|合同|材料|申请|表|手续|驾照|证|签证|护照|体检|检查|复查|镜|手术|疫苗|预约|挂号|税|账|脚本|方案|ppt|代码|项目|稿|邮件|发票|票|房贷|信用卡|报名|保险|行李|打扫|书|课|考试|测试|文档|发布|上线|请假|物业|车|机|房|衣|药|礼物|蛋糕|柜|床|灯|电脑|装修|数据|备份|ppt|版|会议|纪要|bug|合并).*"
@@ -155,10 +155,14 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     ),
     "origin": lambda value: (
         not _PLACE_NO.fullmatch(value)
-        and not re.search(r"伤害|中$|原生|负责|[年月日]$|[一两二三四五六七八九十几\d][个类种班]", value)
+        and not re.search(
+            r"伤害|中$|原生|负责|[年月日]$|[一两二三四五六七八九十几\d][个类种班]", value
+        )
     ),
     "partner": lambda value: not re.search("(?<!十)几年", value),
-    "language": lambda value: "错" not in value,
+    "language": lambda value: (
+        bool(re.search("[语话文腔琴鼓笛箫胡筝]|吉他", value)) and "错" not in value
+    ),
     "study": lambda value: (
         not _SCHOOLDAYS.fullmatch(value)
         and not re.search("看到|同学们|上也|无法|感到|焦虑|痛苦|听课|压力", value)
@@ -167,7 +171,8 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
         not re.search("当时|这|那|挑剔|怕疼|吃货|(?<![男女])朋友.*(?:爱|喜欢)", value)
         and not _TOLD_OF_THEM.fullmatch(value)
     ),
-    "possession": lambda value: not re.search("错|时$", value),
+    "possession": lambda value: not re.search("错|时$|次$|^(?:电脑|手机|短信|电话|流量)$", value),
+    "ended": lambda value: not re.match("可以|能|会|要|想|扔了|卖了|送人", value),
     "": lambda value: bool(_TERM.fullmatch(value)),
 }
 """By family ("" is a correction's): whether a value says something by itself."""

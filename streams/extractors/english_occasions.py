@@ -27,7 +27,9 @@ SMALL_WIN = re.compile(
 CONDUCT = re.compile(  # how somebody took it then
     r"(?:[\w'-]+ ){1,4}?(?:started|began|stopped|kept) (?:shouting|screaming|yelling|crying|laughing|talking|asking|telling|texting|calling|acting|ignoring|complaining|arguing|fighting|saying|getting|giving|being)\b.*"
 )
-GIVEN = re.compile(r"(?:[\w'-]+ ){1,3}?(?:bought|gave|got|brought|sent|made|lent) (?:me|us) (?P<what>.*)")
+GIVEN = re.compile(
+    r"(?:[\w'-]+ ){1,3}?(?:bought|gave|got|brought|sent|made|lent) (?:me|us) (?P<what>.*)"
+)
 """What one was given: worth it only if it lasts."""
 OF_TODAY = re.compile(  # of a habit
     any_of(
@@ -41,9 +43,16 @@ OF_THE_TASK = re.compile(  # of a limit: what goes for this text, or is left tod
     any_of(
         r".*\b(?:in|for) (?:(?:this|that|the) (?:conversation|chat|text|essay|article|story)|this (?:project|task|answer|list|code|assignment|plan|document|report))\b.*",
         r".*\bleft\b.*|(?:get|got) (?:to|an?)\b.*|keep in mind\b.*",
+        r".*\b(?:his|her|their)\b.*|.* either",
         r"(?:eat|sleep|breathe|think|function|focus)(?:,? (?:or|and|nor) (?:even )?\w+)+",
         r"(?:please )?(?:don't|do not) (?:use|include|mention|add|put|write) (?!.*\b(?:ever|again|any ?more|repl\w+|answers?|responses?|messages?|e-?mails?|texts?|emojis?|jargon|slang|markdown|bullets?|headings?|tables?|abbrev\w+|exclamation|swear\w*|comments?|me)\b).*",
     )
+)
+UNWELL = re.compile(  # of health: over in a week
+    r"(?:have |had )?(?:an? )?(?:bad |terrible |slight |splitting |mild |little )?(?:stomach ?ache|headache|cold|fever|flu|hangover|cough|sore throat|runny nose)(?: (?:today|now|since|from|and|right)\b.*)?"
+)
+SAID_SO = re.compile(  # of a decision: what was said to somebody, or not
+    r"(?:just )?(?:tell|ask|text|call|ignore|confront)\b.*|not to (?:get involved|say|tell|go|ask|respond|reply)\b.*"
 )
 NO_FIRM = re.compile(  # of work: nobody knows where
     r"(?:for|at|in|with) (?:(?:an?|the|my|our|this|that|some|big|small|large|local|new|private|good|great|different|certain|another) )*"

@@ -34,14 +34,16 @@ from streams.extractors.english_occasions import (
     OFFERED,
     PRAISED,
     ROUND,
+    SAID_SO,
     SMALL_WIN,
+    UNWELL,
 )
 from streams.extractors.english_passing import CHOICE, CHOSEN, ONE_OF_MANY, PLAIN, TODAYS, VAIN
 from streams.extractors.patterns import any_of, either, words
 
 _SUBJECT = r"\b(?:he|she|they|you|it|im|ive|shes|hes|theyre|its (?:an?|so|really))\b"
 _RUN_ON = re.compile(  # "Crush they thought his talk was funny", "a my thesis"
-    rf".*(?:(?<!because ){_SUBJECT}(?! (?:needs?|works?)\b)|&\w+|\b(?:an?|the) (?:my|our)\b|\b(?:him|her|them|you|mine|theirs|just|only|even|still|quite|later|earlier)$|\bgot .* got\b|\bi(?:'m| am) (?:just|now|so|still|really|not)\b|\band (?:its|sad|happy|got (?:drunk|high|wasted))\b).*"
+    rf".*(?:(?<!because ){_SUBJECT}(?! (?:needs?|works?)\b)|&\w+|\b(?:an?|the) (?:my|our)\b|\b(?:him|her|them|you|mine|theirs|just|only|even|still|quite|later|earlier)$|\bgot .* got\b|\bi(?:'m| am) (?:just|now|so|still|really|not)\b|\btried to (?:stay|be|feel)\b|\band (?:its|sad|happy|got (?:drunk|high|wasted))\b).*"
 )
 _THEIRS = re.compile(r"\b(?:his|her|your|its)\b")
 _POINTS = re.compile(  # of a like: at what the talk before was about
@@ -195,13 +197,13 @@ _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
     "task": (_ATTEMPT, re.compile(r"(?:an?|the) .*|.*\bdue when\b.*")),
     "plan": (TODAYS, _IDLE, _ITINERARY, _MADE_UP),
     "": (_PARTY,),
-    "decision": (CHOSEN, _CHOICES),
+    "decision": (CHOSEN, SAID_SO, _CHOICES),
     "lack": (re.compile(r"access to (?:an? |any )?(?:gun|firearm|weapon|pills?|rope).*"),),
     "possession": (_NO_THING, PRAISED, _SEEN),
     "household": (_BET,),
     "people": (CONDUCT, _UNDER_WAY),
     "study": (_NO_THING,),
-    "health": (_NO_THING, re.compile(r"(?:anxiety|depression|fear) (?:about|of|when)\b.*")),
+    "health": (_NO_THING, UNWELL, re.compile(r"(?:anxiety|depression|fear) (?:about|of|when)\b.*")),
     "identity": (
         _SKILL,
         re.compile(

@@ -19,6 +19,7 @@ _DATED = re.compile(
 )
 _NO_TERM = re.compile(r".*(?:早い|選べ|あるので|近い|過ぎ|切れ|迫|まだ|短い|長い|厳しい).*")
 _TODAY = re.compile("今日|今晩|今夜|これから|今から|後で|あとで|このあと|明日|今度の授業")
+_DUE = re.compile(r"\d|まで|曜|週|月")
 _AT_LAST = re.compile(".*(?:そろそろ|早く|忘れずに)")
 _BORN = re.compile(r"\d|[月日年代]$|昭和|平成|令和")
 _OF_A_THING = re.compile("賞味|消費|有効|使用|保証")
@@ -79,7 +80,7 @@ def fits(takes: str, value: str, said: str) -> bool:
         return not _TODAY.search(said)
     if takes == "duty":
         return bool(
-            (_DATED.search(value) or DEED_DONE.search(value) or _AT_LAST.match(said))
+            (_DUE.search(value) or DEED_DONE.search(value) or _AT_LAST.match(said))
             and not _TODAY.search(said)
         )
     if takes == "intended":

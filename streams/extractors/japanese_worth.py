@@ -95,7 +95,7 @@ _RARELY = re.compile(  # of a limit: a habit, or of a thing
     r"(?:他|ほか)の.*|.*(?:めった|滅多|確かに|一口|思うように|おぼつかない|様使|そんなに|思えません|滞在時間|積極的|がないと).*"
 )
 _NO_ANIMAL = re.compile(
-    r"[\d０-９]+(?:年.*|匹|歳)?|(?:赤ちゃんから|室内で|今まで.*)|.*(?:ころ|頃).*|昔.*"
+    r"[\d０-９]+(?:年.*|匹|歳)?|(?:赤ちゃんから|室内で|今まで.*|.*(?:時|頃|ころ)から)|.*(?:ころ|頃).*|昔.*"
 )
 _HOURS = re.compile(  # of work: when, where or how it is done, and whose
     r"(?:で|と(?!び|ら|こ)|すぐ|立って).*|(?:[\d一]*日中|コロナ禍|[\d０-９]+時に).*"  # "6時に"
@@ -189,7 +189,10 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "plan": _plan,
     "goal": lambda value: (
         bool(_LIFE.search(value) or re.search(r"\d|学習|毎[日週月]", value))
-        and not re.fullmatch(r".*なるべく.*|[\d０-９一二三四五六七八九十半]+[^\d一-龠]{0,3}(?:分|時間|回|日|個|冊|点)", value)
+        and not re.fullmatch(
+            r".*なるべく.*|[\d０-９一二三四五六七八九十半]+[^\d一-龠]{0,3}(?:分|時間|回|日|個|冊|点)",
+            value,
+        )
     ),
     "decision": _decision,
     "possession": lambda value: (
@@ -217,7 +220,7 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     ),
     "": lambda value: (
         bool(_TERM.fullmatch(value))
-        and not re.fullmatch("気軽|苦手|得意|今度|自由|.*[員者的方]", value)
+        and not re.fullmatch("気軽|苦手|得意|今度|自由|結構|大丈夫|十分|平気|.*[員者的方]", value)
     ),
 }
 """By family ("" is a correction's): whether a value says something by itself."""

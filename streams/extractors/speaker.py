@@ -1,4 +1,4 @@
-"""Whose a clause is that names nobody: many languages leave out the "I", and so the star of a film."""
+"""Whose a clause is that names nobody: who leaves out "I" leaves out a film's star, too."""
 
 import re
 
@@ -9,9 +9,9 @@ from streams.extractors.patterns import loops_atomic
 class Speaker:
     """How a language tells that a user speaks of themselves, compiled.
 
-    `families`: of what may be said of anybody ("23岁"); `me`: the user, in a clause; `implied`: what
-    may stand before a clause without them, in its sentence; `others`: who else such a sentence is
-    about.
+    `families`: of what may be said of anybody ("23岁"); `me`: the user, in a clause; `implied`:
+    what may stand before a clause without them, in its sentence; `others`: who else such a
+    sentence is about.
     """
 
     def __init__(
