@@ -10,6 +10,8 @@ they did, do, plan, decide or must keep to says something only if it is of a kin
 import re
 from collections.abc import Callable
 
+from streams.extractors.chinese_words import fold
+
 _LIFE = re.compile(
     # work and studies
     r"记账|早起|海边|发版|上线|改[去学考住]|工作室|换(?:了)?(?:份|个)?(?:新)?工作|份工作|新工作|跳槽|转行|辞职|离职|入职|升职|晋升|转岗|创业|开店|开(?:了)?[^，]{0,8}(?:店|公司|馆|厅)|书店|店|公司|退休|失业|被裁|实习|offer|产品经理|课长|团队|副业|自由职业|"
@@ -187,4 +189,5 @@ def worth(family: str, value: str, fold: str) -> bool:
 def fits(takes: str, value: str, clause: str) -> bool:
     """Whether a value is of the kind that a rule takes: a duty is a thing to be seen to, and not by
     tomorrow; of other kinds nothing is known."""
-    return takes != "duty" or bool(_ERRAND.fullmatch(value) and not _SOON.fullmatch(value))
+    said = fold(value)
+    return takes != "duty" or bool(_ERRAND.fullmatch(said) and not _SOON.fullmatch(said))
