@@ -17,15 +17,17 @@ ALIVE = re.compile(rf".*\b{_ALIVE}s?\b.*")
 """Of somebody or something that lives: what has a name and may die."""
 DIED = re.compile(r"[^.]*\bdied\b.*")
 
+_ROUND = r"(?:gym|school|class|classes|work|church|store|mall|office|meeting|lecture|practice)"
+_THAT_DAY = r"(?: (?:today|yesterday|tonight|again|early|late|this \w+|last night))"
 ROUND = re.compile(  # where any day takes one
-    r"(?:visited|attended|went to|(?:got|came) back from|left|hit|skipped|made it to|stopped (?:by|at)) (?:(?:the|my|our|an?|\d\w*) )?(?:[\w-]+ ){0,3}?"
-    r"(?:gym|school|class|classes|work|church|store|mall|office|meeting|lecture|practice)(?: (?:today|yesterday|tonight|again|early|late|this \w+|last night))*"
+    rf"(?:visited|attended|went to|left|hit|skipped|made it to|stopped (?:by|at)) (?:(?:the|my|our|an?) )?(?:{_ROUND}{_THAT_DAY}*|(?:[\w-]+ ){{1,3}}{_ROUND}{_THAT_DAY}+)"
+    rf"|(?:got|came) back from (?:[\w-]+ ){{0,4}}?{_ROUND}{_THAT_DAY}*"
 )
 SMALL_WIN = re.compile(
     r"(?:won|got|received) (?:(?:an?|the|some|my|\$?\d[\d,.]*) )*(?:[\w-]+ ){0,2}?(?:gift (?:cards?|certificates?)|vouchers?|coupons?|raffle|bet|discount|refund)\b.*"
 )
 CONDUCT = re.compile(  # how somebody took it then
-    r"(?:[\w'-]+ ){1,4}?(?:started|began|stopped|kept) (?:shouting|screaming|yelling|crying|laughing|talking|asking|telling|texting|calling|acting|ignoring|complaining|arguing|fighting|saying|getting|giving|being)\b.*"
+    r"(?:[\w'-]+ ){1,4}?(?:started|began|stopped|kept) (?:shouting|screaming|yelling|crying|laughing|talking|asking|telling|texting|calling|acting|ignoring|complaining|arguing|fighting|saying)\b.*"
 )
 GIVEN = re.compile(
     r"(?:[\w'-]+ ){1,3}?(?:bought|gave|got|brought|sent|made|lent) (?:me|us) (?P<what>.*)"
