@@ -10,6 +10,8 @@ they did, do, plan, decide or must keep to says something only if it is of a kin
 import re
 from collections.abc import Callable
 
+from streams.extractors.chinese_words import fold
+
 _LIFE = re.compile(
     # work and studies
     r"记账|早起|海边|发版|上线|改[去学考住]|工作室|换(?:了)?(?:份|个)?(?:新)?工作|份工作|新工作|跳槽|转行|辞职|离职|入职|升职|晋升|转岗|创业|开店|开(?:了)?[^，]{0,8}(?:店|公司|馆|厅)|书店|店|公司|退休|失业|被裁|实习|offer|产品经理|课长|团队|副业|自由职业|"
@@ -48,13 +50,16 @@ _LIMITS = re.compile(  # what one cannot do whatever the day, and how the agent 
     r"分支|下划线|缩进|外网|联网|内网|软件|安装|docker|依赖|系统|公开|台币|人民币|报价|价格|推荐|菜谱|香菜|葱|蒜|单位|公里|摄氏|来源|链接|密码|隐私|术语|废话|客套|过敏|宠物|吸烟|电梯|楼梯|轮椅|现金|发票).*"
 )
 _TERM = re.compile(
-    r"(?=[^，。]{1,5}$|.*[\da-z点号周])(?!.*(?:的(?!名)|是|为|自己|因为|意识|抱怨|冷淡|缩手|好感|热情|想要|逃避|发展|霸王|恶心|性格|感情|情绪|觉得|应该|这样|明白|你|我|他|她|人|做|不|没|了|玩|整天|变|就|也|可以)).*"
+    r"(?!.*(?:相当|一般|非常|有名))(?=[^，。]{1,5}$|.*[\da-z点号周])(?!.*(?:的(?!名)|是|为|自己|因为|意识|抱怨|冷淡|缩手|好感|热情|想要|逃避|发展|霸王|恶心|性格|感情|情绪|觉得|应该|这样|明白|你|我|他|她|人|做|不|没|了|玩|整天|变|就|也|可以)).*"
 )
 _ERRAND = re.compile(
-    r".*(?:论文|初稿|报告|作业|违章|房租|电费|水费|费|快递|退货|简历|合同|材料|申请|表|手续|驾照|证|签证|护照|体检|预约|挂号|税|账|脚本|方案|ppt|代码|项目|稿|邮件|发票|票|房贷|信用卡|报名|保险|行李|打扫|书|课|考试|测试|文档|发布|上线|请假|物业|车|机|房|衣|药|礼物|蛋糕|柜|床|灯|电脑|装修|数据|备份|ppt|版|会议|纪要|bug|合并).*"
+    r".*(?:论文|初稿|报告|作业|违章|房租|电费|水费|费|快递|退货|简历|合同|材料|申请|表|手续|驾照|证|签证|护照|体检|检查|复查|镜|手术|疫苗|预约|挂号|税|账|脚本|方案|ppt|代码|项目|稿|邮件|发票|票|房贷|信用卡|报名|保险|行李|打扫|书|课|考试|测试|文档|发布|上线|请假|物业|车|机|房|衣|药|礼物|蛋糕|柜|床|灯|电脑|装修|数据|备份|ppt|版|会议|纪要|bug|合并).*"
 )
 _NO_TASK = re.compile(
     r"(?:之前|以前|后天|今天|晚上|早上|最后|明天).*(?:觉得|值得|睡得|起得|认为|发现|的时候|工作)[^，]*|.*(?:注意|需要.*是|最后时|起得|睡得|男朋友|女朋友|动作|吃|住)"
+)
+_SOON = re.compile(  # of a duty: over before anybody asks
+    r".*(?:今[天晚早]|明[天早晚]|后天|早上|上午|中午|下午|晚上).*"
 )
 _MUST = re.compile(  # of a task: what a day is like, and what one should feel
     r"(?:之前|以前|早上|晚上|每天|一点点|从小).*"  # "早上需要很早起来上班"
@@ -147,13 +152,19 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     ),
     "home": lambda value: not _NO_HOME.fullmatch(value),
     "name": lambda value: (
-        len(value) <= 8 and not re.search("好|干|别|不要|去|做|的|起床|帮|了|他们", value)
+        len(value) <= 8
+        and not re.search("好|干|别|不要|去|做|的|起床|帮|了|他们|[咋怎啥哪何谁]|什么", value)
     ),
     "origin": lambda value: (
-        not _PLACE_NO.fullmatch(value) and not re.search("两类|伤害|中$|原生|负责", value)
+        not _PLACE_NO.fullmatch(value)
+        and not re.search(
+            r"伤害|中$|原生|负责|[年月日]$|[一两二三四五六七八九十几\d][个类种班]", value
+        )
     ),
     "partner": lambda value: not re.search("(?<!十)几年", value),
-    "language": lambda value: "错" not in value,
+    "language": lambda value: (
+        bool(re.search("[语话文腔琴鼓笛箫胡筝]|吉他", value)) and "错" not in value
+    ),
     "study": lambda value: (
         not _SCHOOLDAYS.fullmatch(value)
         and not re.search("看到|同学们|上也|无法|感到|焦虑|痛苦|听课|压力", value)
@@ -162,7 +173,8 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
         not re.search("当时|这|那|挑剔|怕疼|吃货|(?<![男女])朋友.*(?:爱|喜欢)", value)
         and not _TOLD_OF_THEM.fullmatch(value)
     ),
-    "possession": lambda value: not re.search("错|时$", value),
+    "possession": lambda value: not re.search("错|时$|次$|^(?:电脑|手机|短信|电话|流量)$", value),
+    "ended": lambda value: not re.match("可以|能|会|要|想|扔了|卖了|送人", value),
     "": lambda value: bool(_TERM.fullmatch(value)),
 }
 """By family ("" is a correction's): whether a value says something by itself."""
@@ -172,3 +184,10 @@ def worth(family: str, value: str, fold: str) -> bool:
     """Whether it says something by itself."""
     check = _CHECKS.get(family)
     return check is None or check(fold)
+
+
+def fits(takes: str, value: str, clause: str) -> bool:
+    """Whether a value is of the kind that a rule takes: a duty is a thing to be seen to, and not by
+    tomorrow; of other kinds nothing is known."""
+    said = fold(value)
+    return takes != "duty" or bool(_ERRAND.fullmatch(said) and not _SOON.fullmatch(said))

@@ -16,6 +16,7 @@ from streams.extractors.guards import Guards
 from streams.extractors.own_words import own_words
 from streams.extractors.patterns import loops_atomic, spelled
 from streams.extractors.rule import Finding, Rule
+from streams.extractors.speaker import Speaker
 from streams.extractors.values import MARKS, Values, trimmed
 
 MAX_TEXT = 4000  # characters; a longer text is pasted rather than said
@@ -55,6 +56,7 @@ class Language:
         joins: tuple[str, ...] = ("and ", "but "),
         subject: str = "i ",
         goes_on: str = "(?!)",
+        speaker: Speaker | None = None,
     ) -> None:
         self.rules = rules
         self.tell = tell  # a rule's `says` and its parts -> a sentence about the user
@@ -73,6 +75,7 @@ class Language:
         self._goes_on = re.compile(loops_atomic(goes_on))  # before a clause without its own subject
         self._introduced = re.compile(loops_atomic(introduced))
         self._values = values
+        self._speaker = speaker or Speaker()
         self._patterns = [re.compile(spelled(rule.pattern + tail, words)) for rule in rules]
         self._wide = {n for n, rule in enumerate(rules) if clauses.is_wide(rule.example)}
         self._cues = Cues(rules, border)
@@ -148,6 +151,8 @@ class Language:
             if self.rules[number].opens and not opening:
                 continue
             match = self._patterns[number].fullmatch(clause)
+            if match and not self._speaker.says(self.rules[number].family, said, first, last):
+                continue
             if match and not self._guards.is_foreign(said, first, last):
                 if self.rules[number].ends and self._guards.is_undone(said, first, last):
                     return None

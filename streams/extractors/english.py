@@ -27,7 +27,7 @@ from streams.extractors.english_bookings import BOOKING
 from streams.extractors.english_deeds import PARTS as DEEDS
 from streams.extractors.english_empty import EMPTY, ENDLESS, VAGUE
 from streams.extractors.english_errands import PARTS as ERRANDS
-from streams.extractors.english_foreign import FOREIGN
+from streams.extractors.english_foreign import AS_THEY, FOREIGN
 from streams.extractors.english_lists import LISTS
 from streams.extractors.english_matters import PARTS as MATTERS
 from streams.extractors.english_pursuits import PARTS as PURSUITS
@@ -37,6 +37,7 @@ from streams.extractors.english_words import WORDS
 from streams.extractors.english_worth import worth
 from streams.extractors.guards import Guards
 from streams.extractors.patterns import either
+from streams.extractors.speaker import Speaker
 from streams.extractors.values import Values
 
 RULES = (
@@ -194,4 +195,7 @@ ENGLISH = Language(
     goes_on=rf"(?:{_LEAD})*(?:i|we)(?:'m|'re|'ve)?\b(?!.*\b(?:(?<!moved )(?<!relocated )to|would|will|can|could|should|must|if|you|he|she|they|it|{LISTS['kin']})\b)(?!.*'(?:ll|d)\b).*\b(?:and|but)\s+",
     introduced=rf"(?:{_LEAD})*(?:i'm|i am|im|my name(?:'s| is)|this is|it's) (?!not\b|an?\b|so\b|in\b|at\b)[\w'’-]+(?: [\w'’-]+)?,\s*",
     head=ends.head,
+    speaker=Speaker(
+        frozenset(["identity", "work"]), me=r"\b(?:i|im|we|my|our)\b", implied=".*", others=AS_THEY
+    ),
 )

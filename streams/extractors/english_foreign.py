@@ -1,5 +1,6 @@
 """English: sentences that are not said as a fact, or not by the user. They are left out whole."""
 
+from streams.extractors.english_lists import LISTS
 from streams.extractors.patterns import any_of, either, words
 
 _HEDGES = (
@@ -26,6 +27,9 @@ _MARKUP = r"<[/!|]?[a-z][^<>\n]{0,60}>|<\||\[/?inst\]"  # of a page, or of a pro
 _ROLE = (  # the agent is to play it
     r"^\s*as an? [\w -]+,"
     r"(?! (?:(?:i|my|we|our)\b|(?!.*\byou)[\w ]+ (?:i|my|we|our)\b))"
+)
+AS_THEY = (  # "as a single mother, my mom raised me": the mother
+    rf"\bas an? [\w -]{{3,40}}, (?:(?:my|our) (?:{LISTS['kin']})|he|she|they)\b"
 )
 _CHILDHOOD = r"\bas a (?:kid|child|teenager)\b"
 _OVERRIDE = any_of(

@@ -94,6 +94,7 @@ REQUEST = any_of(
     _ITS_TASK,
     rf"\b(?:{either(_LABOURS)}|what does .{{1,80}} mean|{_WRITE} (?:me )?"
     rf"(?:an?|the|some|this|my|our|two|three|\d+) {_OWN_TEXTS}(?:\w+ ){{0,3}}?{_TEXTS})",
+    r"_{3,}|(?:\\_){2,}",  # an exercise, with blanks to be filled
     r"🙄|🙃| /s\b",
 )
 """What stands before and behind it is a text, a role or a joke."""

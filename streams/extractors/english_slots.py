@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from streams.extractors.english_contrast import is_contrast
 from streams.extractors.english_kinds import KINDS
+from streams.extractors.english_occasions import is_duty
 from streams.extractors.english_orders import is_order
 from streams.extractors.english_places import KNOWN, PLACE
 from streams.extractors.patterns import either
@@ -225,6 +226,7 @@ FITS: dict[str, Callable[[str, str], object]] = {
     "parted": _is_parted,
     "allergen": lambda value, said: not _NO_ALLERGEN.fullmatch(value),
     "order": is_order,
+    "duty": is_duty,
 }
 """By what a rule takes (its slot, where it does not say): whether a value may be one. `said` is the
 clause as the user wrote it."""

@@ -27,6 +27,8 @@ WORDS = {
     r"this (?:week|weekend|month|evening|afternoon)|next (?:week|month|year))\b.*)",
     "dated": r"(?: (?:(?:back |late |early )?(?:in|since|(?:since )?last|this) (?:the )?(?:early |late )?(?:<month>|<season>)(?: (?:of )?\d{4})?|(?:since|in) \d{4}|"
     r"on (?:<d>|the \d+\w*|\d.*)|yesterday|today|this (?:morning|afternoon|evening)|last (?:night|<d>|weekend)|as of \w+))*",
+    # "I'm afraid I can't" tells of no fear
+    "indeed": r"(?! (?:that )?(?:(?:i|we) (?:can|have to|must|need|don't|didn't|haven't|am)|(?:i|we)'(?:m|ve|re)|there|that's|not|so)\b)",
     "post": r"(?:[\w-]+ ){0,3}?<profession>(?: .+)?",
 }
 _TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"

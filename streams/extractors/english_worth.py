@@ -21,12 +21,29 @@ from streams.extractors.english_moods import (
     SAID_IN_A_MOOD,
     WISHED,
 )  # fmt: skip
+from streams.extractors.english_occasions import (
+    ALIVE,
+    CONDUCT,
+    DIED,
+    EX,
+    GIVEN,
+    NO_FIRM,
+    NO_PROJECT,
+    OF_THE_TASK,
+    OF_TODAY,
+    OFFERED,
+    PRAISED,
+    ROUND,
+    SAID_SO,
+    SMALL_WIN,
+    UNWELL,
+)
 from streams.extractors.english_passing import CHOICE, CHOSEN, ONE_OF_MANY, PLAIN, TODAYS, VAIN
 from streams.extractors.patterns import any_of, either, words
 
 _SUBJECT = r"\b(?:he|she|they|you|it|im|ive|shes|hes|theyre|its (?:an?|so|really))\b"
 _RUN_ON = re.compile(  # "Crush they thought his talk was funny", "a my thesis"
-    rf".*(?:(?<!because ){_SUBJECT}(?! (?:needs?|works?)\b)|&\w+|\b(?:an?|the) (?:my|our)\b|\b(?:him|her|them|you|mine|theirs|just|only|even|still|quite|later|earlier)$|\bgot .* got\b|\band (?:its|sad|happy|got (?:drunk|high|wasted))\b).*"
+    rf".*(?:(?<!because ){_SUBJECT}(?! (?:needs?|works?)\b)|&\w+|\b(?:an?|the) (?:my|our)\b|\b(?:him|her|them|you|mine|theirs|just|only|even|still|quite|later|earlier)$|\bgot .* got\b|\bi(?:'m| am) (?:just|now|so|still|really|not)\b|\btried to (?:stay|be|feel)\b|\band (?:its|sad|happy|got (?:drunk|high|wasted))\b).*"
 )
 _THEIRS = re.compile(r"\b(?:his|her|your|its)\b")
 _POINTS = re.compile(  # of a like: at what the talk before was about
@@ -168,25 +185,25 @@ LONGEST_DEED = 15
 """Words of what somebody did or does: more are two deeds and what came of them."""
 
 _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
-    "like": (ONE_OF_MANY, CHOICE, MOODY, _POINTS, _CUT),
+    "like": (ONE_OF_MANY, CHOICE, MOODY, OFFERED, _POINTS, _CUT),
     "favourite": (_POINTS, _CUT),
     "dislike": (ONE_OF_MANY, CHOICE, MOODY, _POINTS, _CUT),
-    "limit": (DESPERATE, _SCOLDED, _OTHER_LIMIT),
-    "habit": (REFLECTED, PLAIN, _MISHAP, _IDLE, _TASTE_THEN, _NOW),
-    "event": (REGRETTED, _STEP, _MISHAP, _NO_PLACE, _DAILY, _CHAT),
-    "ended": (_LET_GO,),
+    "limit": (DESPERATE, OF_THE_TASK, _SCOLDED, _OTHER_LIMIT),
+    "habit": (REFLECTED, OF_TODAY, PLAIN, _MISHAP, _IDLE, _TASTE_THEN, _NOW),
+    "event": (REGRETTED, ROUND, SMALL_WIN, _STEP, _MISHAP, _NO_PLACE, _DAILY, _CHAT),
+    "ended": (EX, _LET_GO),
     "goal": (WISHED,),
-    "task_done": (_STEP,),
+    "task_done": (NO_PROJECT, _STEP),
     "task": (_ATTEMPT, re.compile(r"(?:an?|the) .*|.*\bdue when\b.*")),
     "plan": (TODAYS, _IDLE, _ITINERARY, _MADE_UP),
     "": (_PARTY,),
-    "decision": (CHOSEN, _CHOICES),
+    "decision": (CHOSEN, SAID_SO, _CHOICES),
     "lack": (re.compile(r"access to (?:an? |any )?(?:gun|firearm|weapon|pills?|rope).*"),),
-    "possession": (_NO_THING, _SEEN),
+    "possession": (_NO_THING, PRAISED, _SEEN),
     "household": (_BET,),
-    "people": (_UNDER_WAY,),
+    "people": (CONDUCT, _UNDER_WAY),
     "study": (_NO_THING,),
-    "health": (_NO_THING, re.compile(r"(?:anxiety|depression|fear) (?:about|of|when)\b.*")),
+    "health": (_NO_THING, UNWELL, re.compile(r"(?:anxiety|depression|fear) (?:about|of|when)\b.*")),
     "identity": (
         _SKILL,
         re.compile(
@@ -197,6 +214,7 @@ _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
         re.compile(r"(?:\S+ ){7,}.*|.*\bthe (?:first|last) .*|.* and (?:am|over|under|have)\b.*"),
     ),
     "work": (
+        NO_FIRM,
         re.compile(
             r"(?:good|bad|great|terrible|decent|better|horrible|huge|real|true|fake|lazy|poor|nice|big|fast|slow) .*|.* (?:before|then|once|previously)"
         ),
@@ -220,6 +238,10 @@ def worth(family: str, value: str, fold: str) -> bool:
         return False
     if any(empty.fullmatch(fold) for empty in _EMPTY.get(family, ())):
         return False
+    if family == "pet" or (family == "ended" and DIED.fullmatch(fold)):
+        return ALIVE.fullmatch(fold) is not None
+    if family == "people" and (given := GIVEN.fullmatch(fold)):
+        return is_concrete(given["what"])
     if family in ("like", "dislike"):
         return len(fold.split()) <= LONGEST
     if family == "task_done":

@@ -19,9 +19,13 @@ _DATED = re.compile(
 )
 _NO_TERM = re.compile(r".*(?:早い|選べ|あるので|近い|過ぎ|切れ|迫|まだ|短い|長い|厳しい).*")
 _TODAY = re.compile("今日|今晩|今夜|これから|今から|後で|あとで|このあと|明日|今度の授業")
+_DUE = re.compile(r"\d|まで|曜|週|月")
+_AT_LAST = re.compile(".*(?:そろそろ|早く|忘れずに)")
 _BORN = re.compile(r"\d|[月日年代]$|昭和|平成|令和")
 _OF_A_THING = re.compile("賞味|消費|有効|使用|保証")
-_OF_A_TIME = re.compile(r"(?:歳|才|代)の(?:時|とき|頃|ころ|誕生日|人|方|子)")
+_OF_A_TIME = re.compile(
+    r"(?:歳|才|代)の(?:時|とき|頃|ころ|誕生日|人|方|子|夫婦|両?親|父|母|男|女|グループ|友)"
+)
 _ABOUT_ALLERGY = re.compile("アレルギー(?:対策|反応を|検査|について|は初めて|になるとは)")
 _OF_YOU = re.compile(r"(?:です|ます|ました|でした|ません)よ?ね$")  # said of whom one talks to
 _I = re.compile("私|僕|俺|うち|自分")
@@ -74,6 +78,11 @@ def fits(takes: str, value: str, said: str) -> bool:
         )
     if takes == "later":
         return not _TODAY.search(said)
+    if takes == "duty":
+        return bool(
+            (_DUE.search(value) or DEED_DONE.search(value) or _AT_LAST.match(said))
+            and not _TODAY.search(said)
+        )
     if takes == "intended":
         return bool(DEED_DONE.search(value) and _DATED.search(value))
     if takes == "wish":

@@ -139,6 +139,15 @@ def test_what_is_useful_months_later_is_stored_and_nothing_else(judged: Judged) 
         assert kept(plan) == judged.get("keep", [])
 
 
+FELT = [one for one in WORTH if "felt" in one]
+
+
+@pytest.mark.parametrize("judged", FELT, ids=lambda one: one["text"])
+def test_what_is_felt_is_told_from_politeness(judged: Judged) -> None:
+    plan = rules.extract(turn(judged["text"]), affect=lambda said: CALM) or {}
+    assert ("event_affect" in plan) == judged["felt"]
+
+
 def test_few_classes_are_not_as_judged_yet() -> None:
     useful = [one for one in WORTH if one["useful"]]
     assert len(useful) >= 40
