@@ -27,12 +27,16 @@ QUICK_WITH_A_BROKER = frozenset({
 })  # fmt: skip
 """The modules of tests/kafka that run each time; the others are `long`."""
 LONG = frozenset({
-    "test_access", "test_access_limits", "test_api_export", "test_api_forget_session",
-    "test_api_openapi", "test_api_session_messages", "test_embedded_memory", "test_evaluate",
-    "test_extractor_any_text", "test_extractor_loops", "test_folded_again", "test_http_client",
-    "test_importing", "test_laws",
-    "test_local", "test_mcp", "test_model_background", "test_reading_files", "test_recall",
-    "test_retention_days", "test_tracing",
+    "test_access", "test_access_limits", "test_analytics", "test_api_export", "test_api_forget",
+    "test_api_forget_session", "test_api_openapi", "test_api_past", "test_api_session_messages",
+    "test_archive", "test_bad_files", "test_context", "test_doctor", "test_embedded_memory",
+    "test_erased_ids", "test_evaluate", "test_extractor_any_text", "test_extractor_loops",
+    "test_folded_again", "test_for_people", "test_forgotten_late", "test_http_client",
+    "test_importers_real_data", "test_importing", "test_law_2_retention", "test_laws",
+    "test_ledger", "test_local", "test_mapping", "test_mcp", "test_model_background",
+    "test_reading", "test_reading_files", "test_recall", "test_replay_thrice",
+    "test_retention_days", "test_search_owners", "test_sinks_history", "test_sinks_maintenance",
+    "test_speed_rooms", "test_tasks_then", "test_tau_bench", "test_tracing",
 })  # fmt: skip
 """Modules that take half of the time of all; so are tests/llm, tests/deploy, which needs Go, and
 tests/inspector, which needs Chromium: `pytest` leaves them out."""
