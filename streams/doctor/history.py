@@ -25,8 +25,9 @@ from streams.doctor import rocksdb
 from streams.doctor.finding import Finding, ok, warning, wrong
 from streams.errors import ConfigurationError
 from streams.files import manifest
+from streams.files.belonging import standing
 from streams.files.extractor_choice import own_choice
-from streams.files.run_log import RunLog
+from streams.files.run_log import WAY_OUT, RunLog
 from streams.files.store import VALUES
 from streams.files.upgrade import AFTER, UNSAID
 from streams.files.upgrade import FORMAT as STORE_FORMAT
@@ -48,6 +49,8 @@ CORRECT = "Correct --history (TURNFOLD_HISTORY)"
 ANEW_BY_SEARCH = (
     "The first search of each of these tenants builds its index anew, and waits for it."
 )
+NOT_CONTINUED = "`run` and `forget` are refused: rows are missing, or would be written twice."
+ANEW_IN_STORE = f"{WAY_OUT[0].upper()}{WAY_OUT[1:]}."
 INDEX = re.compile(rf"(.+)\.(\d+){re.escape(SUFFIX)}")
 
 
@@ -74,7 +77,7 @@ def history(place: Location) -> Iterator[Finding]:
     yield from _files(root, folder)
     yield from _constants(folder)
     if isinstance(root, ObjectPath) and is_run(root):
-        yield _batches(root)
+        yield from _batches(root)
     if isinstance(folder, Path):
         yield from _store(folder)
         yield from _indexes(folder)
@@ -172,17 +175,27 @@ def _constants(folder: Location) -> Iterator[Finding]:
         )
 
 
-def _batches(root: ObjectPath) -> Finding:
+def _batches(root: ObjectPath) -> Iterator[Finding]:
     """How far `run` is in an object store, and whether it can go on."""
-    newest = RunLog(root).newest()
+    log = RunLog(root)
+    try:
+        newest = log.newest()
+        found = standing(log, root, newest)
+    except (ConfigurationError, HistoryError) as error:
+        yield wrong("batches", str(error), NOT_CONTINUED, ANEW_IN_STORE)
+        return
+    if found.fault is not None:
+        yield wrong("batches", f"{root}: {found.fault}", NOT_CONTINUED, ANEW_IN_STORE)
+        return
     if newest.forgetting:
-        return warning(
+        yield warning(
             "batches",
             f"{newest.number}; a `forget` has begun, and not ended",
             "`run` is refused meanwhile.",
             "Wait for it; call it again if it was killed.",
         )
-    return ok("batches", f"{newest.number}")
+    else:
+        yield ok("batches", f"{newest.number}")
 
 
 def _store(folder: Path) -> Iterator[Finding]:

@@ -26,6 +26,10 @@ FIRST = 1
 ROWS, TABLES, WHOLE = "rows", "tables", "sst"
 OBJECT = re.compile(r"([0-9]{8})-([0-9a-f]{32})\.[a-z0-9.]+")
 COLUMNS = pa.schema([("key", pa.binary()), ("value", pa.binary())])
+WAY_OUT = (
+    "put the whole prefix back from a backup of one moment, or fold the same files into another "
+    "prefix"
+)
 ZSTD = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
@@ -35,7 +39,8 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     `rows`: bytes of the fold's rows that it changes; `tables`: whether tables get rows. `base`: the
     newest batch up to this one that has all of the fold's rows, in so many `files` of `size` bytes
     together; `since`: bytes of changed rows behind it. `forgetting`: hashes of whom `forget` has
-    begun to erase.
+    begun to erase. `gave`: table -> the last batch that gave it rows, as far as notes have said so
+    (those of November 2026 and before did not).
     """
 
     number: int
@@ -48,17 +53,20 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     size: int = 0
     since: int = 0
     forgetting: tuple[str, ...] = ()
+    gave: dict[str, int] = {}
 
     @property
     def place(self) -> dict[str, Any]:
         """Values of a store that has all up to this one."""
         return {"batch": self.number, "note": self.id}
 
-    def next(self, *, rows: int = 0, tables: bool = False) -> "Note":
-        """The one that follows it."""
+    def next(self, *, rows: int = 0, tables: Iterable[str] = ()) -> "Note":
+        """The one that follows it. `tables`: those that get rows."""
+        number = self.number + 1
+        gave = dict.fromkeys(tables, number)
         return msgspec.structs.replace(
-            self, number=self.number + 1, id=uuid4().hex, rows=rows, tables=tables,
-            since=self.since + rows,
+            self, number=number, id=uuid4().hex, rows=rows, tables=bool(gave),
+            since=self.since + rows, gave={**self.gave, **gave},
         )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from streams import gc_policy
 from streams.errors import ConfigurationError
 from streams.files import own_folder
 from streams.files.batches import InStore
+from streams.files.belonging import refuse, standing
 from streams.files.extractor_choice import FILE as EXTRACTOR
 from streams.files.run_log import FIRST, Note, Overtaken, RunLog, changed
 from streams.files.store import Store, encoded
@@ -58,7 +59,9 @@ def opened(root: ObjectPath, *, forgetting: bool = False) -> Iterator[tuple[Stor
                 )
             way_out = "fold the same files into a new history"
             check(f"{root}: the fold's tables", reached(store), way_out)
-            batches.fill(batches.note, log.tables(batches.note))
+            found = standing(log, root, batches.note)
+            refuse(found, root)
+            batches.fill(batches.note, found.waiting)
             if not reached(store).is_current:
                 with batches.rewriting():
                     upgrade(store, str(root))
