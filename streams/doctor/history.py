@@ -20,7 +20,7 @@ from sinks.generation import find_tables, pointer
 from sinks.history import table_names
 from sinks.locations import Location
 from sinks.object_store import ObjectPath
-from sinks.root import OWNER, check_root, is_marked, is_run, is_shared
+from sinks.root import OWNER, RUN, check_root, is_marked, is_run, is_shared
 from streams.doctor import rocksdb
 from streams.doctor.finding import Finding, ok, warning, wrong
 from streams.errors import ConfigurationError
@@ -76,7 +76,7 @@ def history(place: Location) -> Iterator[Finding]:
     yield from _tables(folder)
     yield from _files(root, folder)
     yield from _constants(folder)
-    if isinstance(root, ObjectPath) and is_run(root):
+    if isinstance(root, ObjectPath) and (root / RUN).is_dir():
         yield from _batches(root)
     if isinstance(folder, Path):
         yield from _store(folder)
@@ -180,6 +180,7 @@ def _batches(root: ObjectPath) -> Iterator[Finding]:
     log = RunLog(root)
     try:
         newest = log.newest()
+        missing = log.missing(newest)
         found = standing(log, root, newest)
     except (ConfigurationError, HistoryError) as error:
         yield wrong("batches", str(error), NOT_CONTINUED, ANEW_IN_STORE)
@@ -187,6 +188,14 @@ def _batches(root: ObjectPath) -> Iterator[Finding]:
     if found.fault is not None:
         yield wrong("batches", f"{root}: {found.fault}", NOT_CONTINUED, ANEW_IN_STORE)
         return
+    if missing:
+        yield wrong(
+            "batches",
+            f"{missing[0]}: is missing"
+            + (f", and {len(missing) - 1} more" if len(missing) > 1 else ""),
+            "A machine whose store folder is new or behind cannot write this history.",
+            f"Write it on the machine that wrote last, with its store folder, or {WAY_OUT}.",
+        )
     if newest.forgetting:
         yield warning(
             "batches",
@@ -194,7 +203,7 @@ def _batches(root: ObjectPath) -> Iterator[Finding]:
             "`run` is refused meanwhile.",
             "Wait for it; call it again if it was killed.",
         )
-    else:
+    elif not missing:
         yield ok("batches", f"{newest.number}")
 
 

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from streams import cli
 from streams.apps.maintenance import forget
 from streams.errors import ConfigurationError
 from streams.files import local
+from streams.files.access import writing
+from streams.files.batches import InStore
 from tests.command import ndjson, turn
 from tests.object_store.s3_server import S3Server
 from tests.object_store.test_store_run import machine
@@ -74,7 +77,7 @@ def test_parts_of_two_moments_are_refused_by_who_writes(
     part(before, at)
     held = s3.objects(root.key)
     for name in ("second", "third"):
-        said = refused(lambda name=name: local.run([str(turns(tmp_path, name))], root))
+        said = refused(partial(local.run, [str(turns(tmp_path, name))], root))
         assert why in said and "put the whole prefix back" in said
         shutil.rmtree(machine)
         shutil.copytree(stores, machine)
@@ -101,6 +104,30 @@ def test_a_history_put_back_as_a_whole_goes_on(
             note.write_text(re.sub(r',"gave":\{[^}]*\}', "", note.read_text()))
             assert "gave" not in json.loads(note.read_text())
     assert doctor(root)[0] == 0
+
+
+@pytest.mark.parametrize(
+    "pattern", ["*4-*.rows", "00000004.json", "*3-*.sst", "00000003.json", "00000001.json"]
+)
+def test_a_part_of_the_log_that_is_lost_is_named_with_what_to_do(
+    pattern: str, s3: S3Server, root: ObjectPath, machine: Path, tmp_path: Path
+) -> None:
+    """The machine that has written last goes on all the same; another one cannot, and says why."""
+    local.run([str(turns(tmp_path, "first"))], root)
+    with writing(root) as (store, tables):
+        InStore(store, tables, root).rebase()
+    for name in ("second", "third"):
+        local.run([str(turns(tmp_path, name))], root)
+    gone = next((lies_at(s3, root) / "_run").glob(pattern))
+    gone.unlink()
+    code, found = doctor(root)
+    assert code == 2 and gone.name in found and "on the machine that wrote last" in found
+    if gone.name != "00000001.json":
+        assert local.run([str(turns(tmp_path, "fourth"))], root)["applied"] == 3
+    shutil.rmtree(machine)
+    said = refused(lambda: local.run([str(turns(tmp_path, "second"))], root))
+    assert gone.name in said and "put the whole prefix back" in said
+    assert gone.name == "00000001.json" or "call this on the machine that wrote last" in said
 
 
 def refused(action: Callable[[], object]) -> str:
