@@ -25,7 +25,7 @@ from streams.doctor import rocksdb
 from streams.doctor.finding import Finding, ok, warning, wrong
 from streams.errors import ConfigurationError
 from streams.files import manifest
-from streams.files.belonging import standing
+from streams.files.belonging import not_got, standing
 from streams.files.extractor_choice import own_choice
 from streams.files.run_log import WAY_OUT, RunLog
 from streams.files.store import VALUES
@@ -203,7 +203,15 @@ def _batches(root: ObjectPath) -> Iterator[Finding]:
             "`run` is refused meanwhile.",
             "Wait for it; call it again if it was killed.",
         )
-    elif not missing:
+    if found.behind:
+        yield warning(
+            "batches",
+            f"{newest.number}; {not_got(found.behind)}",
+            "Queries do not see these rows, and `backfill` is refused.",
+            "Nothing, while a `turnfold run` is at work here; else call it again, which writes "
+            "them first.",
+        )
+    if not (missing or newest.forgetting or found.behind):
         yield ok("batches", f"{newest.number}")
 
 

@@ -6,6 +6,7 @@ have a batch that no note speaks of, or lack one that a note speaks of. Who woul
 would lose rows, or write them twice.
 """
 
+import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -20,6 +21,8 @@ from streams.files.run_log import WAY_OUT, Note, RunLog
 
 AT_ONCE = 4
 """Tables that are looked at at a time: each waits for some requests."""
+PATIENCE, PAUSE = 10.0, 0.5
+"""Seconds in which a `run` that is at work gives the tables a batch's rows."""
 SHOWN = 3
 """Tables that are named."""
 
@@ -37,6 +40,29 @@ def refuse(found: Standing, root: ObjectPath) -> None:
     """Raises ConfigurationError where nobody may go on."""
     if found.fault is not None:
         raise ConfigurationError(f"{root}: {found.fault}; {WAY_OUT}")
+
+
+def check_whole(root: ObjectPath) -> None:
+    """Raises ConfigurationError where tables lack rows that their history has: who would read all
+    of them would not."""
+    log, deadline = RunLog(root), time.monotonic() + PATIENCE
+    while True:
+        found = standing(log, root, log.newest())
+        refuse(found, root)
+        if not found.behind:
+            return
+        if time.monotonic() > deadline:
+            raise ConfigurationError(
+                f"{root}: {not_got(found.behind)}; wait for the end of the `turnfold run` that is "
+                "at work, or call it again if it was ended"
+            )
+        time.sleep(PAUSE)
+
+
+def not_got(behind: list[str]) -> str:
+    """Which tables lack rows of the newest batch, in words."""
+    have = "has" if len(behind) == 1 else "have"
+    return f"{_listed(behind)} {have} not got the newest batch's rows yet"
 
 
 def standing(log: RunLog, root: ObjectPath, newest: Note) -> Standing:
@@ -72,10 +98,14 @@ def told(newest: int, needed: Mapping[str, int], has: Mapping[str, int]) -> str 
 
 
 def _named(tables: list[str]) -> str:
+    return f"{_listed(tables)} {'is' if len(tables) == 1 else 'are'}"
+
+
+def _listed(tables: list[str]) -> str:
     if len(tables) == 1:
-        return f"the table {tables[0]} is"
+        return f"the table {tables[0]}"
     more = f" and {len(tables) - SHOWN} more" if len(tables) > SHOWN else ""
-    return f"the tables {', '.join(tables[:SHOWN])}{more} are"
+    return f"the tables {', '.join(tables[:SHOWN])}{more}"
 
 
 def _numbers(root: ObjectPath, history: str) -> dict[str, int]:

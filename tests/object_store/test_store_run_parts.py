@@ -7,17 +7,24 @@ import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
+from sinks.delta import History
+from sinks.errors import HistoryWriteError
+from sinks.history import query
 from sinks.object_store import ObjectPath
 from streams import cli
 from streams.apps.maintenance import forget
 from streams.errors import ConfigurationError
-from streams.files import local
+from streams.files import belonging, local
 from streams.files.access import writing
 from streams.files.batches import InStore
+from streams.files.manifest import Settings
+from streams.generations import desk
+from streams.generations.in_store import backfill_in_store
 from tests.command import ndjson, turn
 from tests.object_store.s3_server import S3Server
 from tests.object_store.test_store_run import machine
@@ -128,6 +135,39 @@ def test_a_part_of_the_log_that_is_lost_is_named_with_what_to_do(
     said = refused(lambda: local.run([str(turns(tmp_path, "second"))], root))
     assert gone.name in said and "put the whole prefix back" in said
     assert gone.name == "00000001.json" or "call this on the machine that wrote last" in said
+
+
+def test_rows_that_tables_have_not_got_are_told_by_doctor_and_awaited_by_backfill(
+    root: ObjectPath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a `run` that was ended behind its note. The next one writes them, though it has nothing."""
+    monkeypatch.setenv(desk.SETTING, str(tmp_path / "desks"))
+    monkeypatch.setattr(belonging, "PATIENCE", 0.0)
+    local.run([str(turns(tmp_path, "first"))], root)
+    second = [str(turns(tmp_path, "second"))]
+    with monkeypatch.context() as patched, pytest.raises(HistoryWriteError):
+        patched.setattr(History, "append", denied_at("events"))
+        local.run(second, root)
+    assert query(root, "SELECT count(*) FROM events").rows == [(3,)]
+    code, found = doctor(root)
+    assert code == 1 and "the table events has not got the newest batch's rows yet" in found
+    backfill = partial(backfill_in_store, root, "plain", Settings(extractor="none"))
+    assert "the table events has not got" in refused(backfill)
+    assert local.run(second, root)["read"] == 0
+    assert query(root, "SELECT count(*) FROM events").rows == [(6,)]
+    assert doctor(root)[0] == 0
+    backfill()
+
+
+def denied_at(table: str) -> Callable[..., bool]:
+    real = History.append
+
+    def append(self: History, name: str, *given: Any) -> bool:
+        if name == table:
+            raise HistoryWriteError("the key may not do this")
+        return real(self, name, *given)
+
+    return append
 
 
 def refused(action: Callable[[], object]) -> str:
