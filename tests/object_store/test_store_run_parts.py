@@ -140,7 +140,7 @@ def test_a_part_of_the_log_that_is_lost_is_named_with_what_to_do(
 def test_rows_that_tables_have_not_got_are_told_by_doctor_and_awaited_by_backfill(
     root: ObjectPath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a `run` that was ended behind its note. The next one writes them, though it has nothing."""
+    """Of a `run` that was ended behind its note. The next one writes them before all else."""
     monkeypatch.setenv(desk.SETTING, str(tmp_path / "desks"))
     monkeypatch.setattr(belonging, "PATIENCE", 0.0)
     local.run([str(turns(tmp_path, "first"))], root)

@@ -1,11 +1,13 @@
 """A bucket that `run` writes, in use: erased from, read, looked after."""
 
+import asyncio
 import json
 import shutil
 import signal
 import subprocess
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner
@@ -21,6 +23,11 @@ from streams.files.access import writing
 from streams.files.run_log import RunLog
 from streams.generations import desk
 from streams.search import place
+from streams.serving.backends.backend import NotReady
+from streams.serving.backends.readonly import HistoryBackend
+from streams.serving.http.problems import Problem
+from streams.serving.http.route import Serving
+from streams.serving.http.routes_erasure import erasures_of
 from tests.acceptance.test_laws import ALICE, MARKS, alice_alone, company
 from tests.command import PROGRAM, environment, ndjson, refused, turn, turnfold
 from tests.object_store.faulty_store import FaultyStore
@@ -186,6 +193,19 @@ def test_what_reads_and_looks_after_a_bucket_knows_one_of_run(
     local.run([str(ndjson(tmp_path / "more.ndjson", [turn("m1")]))], root)
     local.run([str(tmp_path / "more.ndjson")], folder)
     assert digest(root) == digest(folder)
+
+
+def test_a_server_says_that_run_writes_it_and_how(root: ObjectPath, file: Path) -> None:
+    local.run([str(file)], root)
+    backend = HistoryBackend(root)
+    assert backend.readiness().about == "ready to read; `turnfold run` writes this history"
+    with pytest.raises(NotReady, match="fold a file of these records by `turnfold run FILE"):
+        asyncio.run(backend.submit([], 0.0))
+    with pytest.raises(Problem) as refusal:
+        erasures_of(cast(Serving, SimpleNamespace(backend=backend)))
+    assert (
+        "`turnfold run` writes this history: call `turnfold forget" in refusal.value.body.decode()
+    )
 
 
 def said(*command: str) -> str:
