@@ -59,6 +59,20 @@ def test_a_store_s_own_variables_are_named(scheme: str, code: str) -> None:
     assert "{" not in said
 
 
+@pytest.mark.parametrize(
+    ("said", "codes"),
+    [("error sending request", (5, 5)), ("operation timed out", (5, 5)),
+     (LEAKY.format(code="AccessDenied"), (3, 1))],
+)  # fmt: skip
+def test_a_store_that_cannot_be_reached_has_one_code_whatever_is_asked(
+    said: str, codes: tuple[int, int]
+) -> None:
+    """At the start of a command, or in the midst of writing."""
+    read, written = (of(OSError(said), "s3://memory/x") for of in (told, refused))
+    assert isinstance(read, StoreError) and isinstance(written, HistoryWriteError)
+    assert (read.exit_code, written.exit_code) == codes
+
+
 def test_another_writer_is_no_fault_of_the_store() -> None:
     assert refused(OSError(LEAKY.format(code="PreconditionFailed")), "s3://memory/x") is None
 
