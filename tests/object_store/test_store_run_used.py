@@ -14,7 +14,9 @@ from click.testing import CliRunner
 from rocksdict import AccessType, Options, Rdict
 
 from sinks.digest import digest
+from sinks.errors import HistoryError
 from sinks.object_store import ObjectPath
+from sinks.root import find_root
 from streams import cli
 from streams.apps.maintenance import forget
 from streams.errors import ConfigurationError
@@ -22,6 +24,8 @@ from streams.files import local
 from streams.files.access import writing
 from streams.files.run_log import RunLog
 from streams.generations import desk
+from streams.llm.files import extract
+from streams.llm.settings import LlmSettings
 from streams.search import place
 from streams.serving.backends.backend import NotReady
 from streams.serving.backends.readonly import HistoryBackend
@@ -206,6 +210,16 @@ def test_a_server_says_that_run_writes_it_and_how(root: ObjectPath, file: Path) 
     assert (
         "`turnfold run` writes this history: call `turnfold forget" in refusal.value.body.decode()
     )
+
+
+def test_what_cannot_be_done_there_is_told_with_what_can(root: ObjectPath, file: Path) -> None:
+    with pytest.raises(HistoryError, match=f"no history here; `turnfold run FILE --history {root}"):
+        find_root(root)
+    run = ("run", str(file), "--history", str(root))
+    again = [CliRunner().invoke(cli.app, run).stderr for _ in range(2)][1]
+    assert "nothing new" in again and "name another prefix" in again and "backfill" not in again
+    with pytest.raises(ConfigurationError, match="fold the same files into a folder and extract"):
+        extract(root, cast(LlmSettings, None))
 
 
 def said(*command: str) -> str:
