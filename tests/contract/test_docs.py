@@ -25,6 +25,7 @@ PAGES = sorted(
 )
 BLOCK = re.compile(r"^```(?:sh|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#]+)")
+NAMED = re.compile(r"`(?:turnfold )?([a-z]+(?: [a-z-]+)*(?: --[a-z-]+)+)`")
 RECORD = re.compile(r'^\{"type": .*\}$', re.MULTILINE)
 
 
@@ -87,6 +88,14 @@ def _unknown(words: list[str]) -> str | None:
 @pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_the_commands_in_examples_exist(page: Path) -> None:
     assert [words for words in _commands(page) if _unknown(words)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_the_options_that_a_sentence_names_exist(page: Path) -> None:
+    """`command --option`, wherever it stands."""
+    commands = set(app.list_commands(click.Context(app)))
+    named = [found.split() for found in NAMED.findall(page.read_text("utf-8"))]
+    assert [words for words in named if words[0] in commands and _unknown(words)] == []
 
 
 def test_examples_of_commands_are_code() -> None:
