@@ -76,6 +76,7 @@ def test_law_8_a_bucket_of_run_holds_no_byte_of_who_is_forgotten(
     assert done.code == 0, done.err
     there = done.json()
     assert counted(there) == counted(here_) and "other machines' stores" in there["elsewhere"]
+    assert "a file that `run` has yet to read" in there["elsewhere"]
     assert held(s3, root) == []
     assert held_by(machine) == of_a_new_machine(root, machine) == []
     assert {one[:8] for one in objects(root) if not one.endswith(".json")} == {base_of(root)}
