@@ -14,6 +14,10 @@ def in_a_line(error: BaseException) -> str:
     return ": ".join(line.strip() for line in lines if line.strip())
 
 
+UNREACHABLE = 5
+"""The exit code where a store cannot be reached, whoever asks it for what."""
+
+
 class HistoryError(Exception):
     """The folder is not a history, or not one of this format. Nothing was touched."""
 
@@ -26,9 +30,11 @@ class HistoryWriteError(HistoryError):
 
     exit_code = 1
 
-    def __init__(self, said: str, *, passes: bool = False) -> None:
+    def __init__(self, said: str, *, passes: bool = False, unreachable: bool = False) -> None:
         super().__init__(said)
-        self.passes = passes
+        self.passes, self.unreachable = passes, unreachable
+        if unreachable:
+            self.exit_code = UNREACHABLE
 
     @property
     def may_pass(self) -> bool:
@@ -41,8 +47,9 @@ class StoreError(HistoryError):
     def __init__(self, said: str, *, passes: bool = False, unreachable: bool = False) -> None:
         super().__init__(said)
         self.may_pass = self.passes = passes
+        self.unreachable = unreachable
         if unreachable:
-            self.exit_code = 5
+            self.exit_code = UNREACHABLE
 
 
 class TooManyRowsError(HistoryError):

@@ -78,8 +78,10 @@ def find_root(path: P) -> P:
         return path
     root, is_history = _looked_at(path)
     if not is_history:
-        made_by = "sink" if is_url(root) else "run FILE"
-        raise HistoryError(f"{root}: no history here; `turnfold {made_by} --history {root}`")
+        made_by = f"`turnfold run FILE --history {root}`"
+        if is_url(root):
+            made_by += ", or `turnfold sink` with Kafka"
+        raise HistoryError(f"{root}: no history here; {made_by}")
     if isinstance(root, ObjectPath):
         _known[root] = time.monotonic() + KNOWN_FOR
     return root
@@ -97,6 +99,10 @@ def _looked_at(path: P) -> tuple[P, bool]:
         for name in MARKERS:
             if _has_marker(root / name):
                 return root, True
+        if isinstance(root, ObjectPath) and not root.key:
+            raise HistoryError(
+                f"{root}: is a whole bucket; give the history a prefix of its own: {root}/PREFIX"
+            )
         if not root.exists():
             return root, False
         if not root.is_dir():

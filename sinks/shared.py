@@ -138,7 +138,7 @@ class SharedHistory(History):
             self._forgotten.refresh()
             return self._forgotten.notes
         except StoreError as error:
-            raise HistoryWriteError(str(error), passes=error.may_pass) from None
+            raise _not_written(error) from None
 
     def _remembered(self, table: str, pieces: Sequence[Piece]) -> list[Piece]:
         return [kept for one in pieces if (kept := self._kept(table, one)).offsets]
@@ -147,7 +147,7 @@ class SharedHistory(History):
         try:
             places = self._forgotten.kept(table, piece.rows)
         except StoreError as error:
-            raise HistoryWriteError(str(error), passes=error.may_pass) from None
+            raise _not_written(error) from None
         except OSError as error:
             raise HistoryWriteError(f"{self.at}: {error.strerror or error}") from error
         if places is None:
@@ -343,3 +343,7 @@ def _note_owner(root: Location, owner: dict[str, str]) -> dict[str, str]:
     except OSError as error:
         raise HistoryWriteError(f"{root / OWNER}: {error.strerror or error}") from error
     return _owner(root) or owner
+
+
+def _not_written(error: StoreError) -> HistoryWriteError:
+    return HistoryWriteError(str(error), passes=error.may_pass, unreachable=error.unreachable)

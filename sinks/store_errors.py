@@ -132,7 +132,8 @@ def refused(error: BaseException, where: str) -> HistoryWriteError | None:
     fault, names = _fault(error)
     if fault is None:
         return None
-    return HistoryWriteError(_said(fault, names, where), passes=fault.passes)
+    said = _said(fault, names, where)
+    return HistoryWriteError(said, passes=fault.passes, unreachable=fault is NO_ANSWER)
 
 
 def told(error: BaseException, where: str) -> StoreError | FileNotFoundError:

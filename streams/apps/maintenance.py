@@ -73,7 +73,11 @@ OF_BUCKET = (
     "indexes what they found: docs/object-stores.md"
 )
 IN_STORE = f"{ELSEWHERE}; {OF_BUCKET.format('')}"
-IN_RUN = OF_BUCKET.format("stores and ")
+OF_FILES = (
+    "a file that `run` has yet to read, or to read to its end, may hold records of theirs, which "
+    "it will fold: take them out first"
+)
+IN_RUN = f"{OF_FILES}; {OF_BUCKET.format('stores and ')}"
 
 
 class Erased(NamedTuple):

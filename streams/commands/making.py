@@ -179,6 +179,11 @@ def _say_nothing_new(counts: dict[str, Any], history: Location, mapping: Path | 
             "To map it anew, fold it into a new history: turnfold run FILES --mapping "
             f"{quote(str(mapping))} --history NEW"
         )
+    elif counts.get("read_before") and not isinstance(history, Path):
+        output.note(
+            "nothing new: a file is read from where the last run ended; to fold it anew, with "
+            "other rules, name another prefix: turnfold run FILES --history s3://BUCKET/NEW"
+        )
     elif counts.get("read_before"):
         output.note(
             "nothing new: a file is read from where the last run ended; to fold it anew, with "

@@ -22,7 +22,7 @@ REQUESTS = "streams.serving.http.access"
     envvar="TURNFOLD_HISTORY",
     type=options.LOCATION,
     help="Folder of the history. Without --bootstrap it is served and written; with it, only read. "
-    "Or the URL of a history that sinks write (s3://BUCKET/PREFIX): it is only read.",
+    "Or the URL of a history that sinks or `run` write (s3://BUCKET/PREFIX): it is only read.",
 )
 @options.search_folder
 @options.topic_prefix
@@ -112,7 +112,8 @@ def serve(
 
     Over a history the server is its only writer and folds what is posted as `run` would. `promote`,
     `rollback`, `compact` and `forget` can be called meanwhile; until they end, reads get 503, and
-    writes are stored and get 202. A history that sinks write can only be read.
+    writes are stored and get 202. A history that sinks write can only be read; so can one
+    in an object store.
 
     Every option can also come from the environment: TURNFOLD_SERVE_PORT, …; so can the limits
     (docs/security.md, "Limits").

@@ -98,7 +98,7 @@ class InStore:
 
     def commit(self, packed: Packed, changes: Changes) -> None:
         tables, rows = dict(joined(packed)), changed(changes)
-        note = self.note.next(rows=len(rows), tables=bool(tables))
+        note = self.note.next(rows=len(rows), tables=tables)
         self.log.upload_rows(note, rows)
         if tables:
             self.log.upload_tables(note, tables)

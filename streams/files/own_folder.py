@@ -5,6 +5,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from sinks import locks
+from sinks.disk import trouble
 from streams.errors import ConfigurationError, TurnfoldError
 
 
@@ -21,7 +22,8 @@ def taken(
             stack.enter_context(locks.held(lock, refusal))
             folder.mkdir(mode=0o700, exist_ok=True)  # who had it before may have cleared it away
         except OSError as error:
-            raise TurnfoldError(
+            kind = ConfigurationError if trouble(error) is None else TurnfoldError
+            raise kind(
                 f"{folder}: {error.strerror or error}; {about}: name another folder by {setting}"
             ) from error
         yield

@@ -26,6 +26,14 @@ FIRST = 1
 ROWS, TABLES, WHOLE = "rows", "tables", "sst"
 OBJECT = re.compile(r"([0-9]{8})-([0-9a-f]{32})\.[a-z0-9.]+")
 COLUMNS = pa.schema([("key", pa.binary()), ("value", pa.binary())])
+WAY_OUT = (
+    "put the whole prefix back from a backup of one moment, or fold the same files into another "
+    "prefix"
+)
+LOST = (
+    "which the fold's tables are made of: call this on the machine that wrote last, with its store "
+    f"folder, or {WAY_OUT}"
+)
 ZSTD = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
@@ -35,7 +43,8 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     `rows`: bytes of the fold's rows that it changes; `tables`: whether tables get rows. `base`: the
     newest batch up to this one that has all of the fold's rows, in so many `files` of `size` bytes
     together; `since`: bytes of changed rows behind it. `forgetting`: hashes of whom `forget` has
-    begun to erase.
+    begun to erase. `gave`: table -> the last batch that gave it rows, as far as notes have said so
+    (those of November 2026 and before did not).
     """
 
     number: int
@@ -48,17 +57,20 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     size: int = 0
     since: int = 0
     forgetting: tuple[str, ...] = ()
+    gave: dict[str, int] = {}
 
     @property
     def place(self) -> dict[str, Any]:
         """Values of a store that has all up to this one."""
         return {"batch": self.number, "note": self.id}
 
-    def next(self, *, rows: int = 0, tables: bool = False) -> "Note":
-        """The one that follows it."""
+    def next(self, *, rows: int = 0, tables: Iterable[str] = ()) -> "Note":
+        """The one that follows it. `tables`: those that get rows."""
+        number = self.number + 1
+        gave = dict.fromkeys(tables, number)
         return msgspec.structs.replace(
-            self, number=self.number + 1, id=uuid4().hex, rows=rows, tables=tables,
-            since=self.since + rows,
+            self, number=number, id=uuid4().hex, rows=rows, tables=bool(gave),
+            since=self.since + rows, gave={**self.gave, **gave},
         )  # fmt: skip
 
 
@@ -87,17 +99,26 @@ class RunLog:
         """The note of a number that was made."""
         note = self.read(number)
         if note is None:
-            raise ConfigurationError(f"{self._place / numbered.name_of(number)}: is missing")
+            file = self._place / numbered.name_of(number)
+            raise ConfigurationError(f"{file}: is missing, {LOST}")
         return note
 
     def newest(self, known: Note | None = None) -> Note:
         """The newest note, if there is one; `known` is one that there is."""
         if known is None:
-            names = (one.rpartition("/")[2] for one in self._place.sizes())
-            known = self.of(numbered.newest(names) or FIRST)
+            known = self.of(self._highest() or FIRST)
         while (later := self.read(known.number + 1)) is not None:
             known = later
         return known
+
+    def check_no_notes(self) -> None:
+        """Raises ConfigurationError where there are notes, though the first one is not."""
+        if self._highest() > FIRST:
+            file = self._place / numbered.name_of(FIRST)
+            raise ConfigurationError(f"{file}: is missing; {WAY_OUT}")
+
+    def _highest(self) -> int:
+        return numbered.newest(one.rpartition("/")[2] for one in self._place.sizes())
 
     def add(self, note: Note) -> None:
         """From now on the batch is part of the history. Raises Overtaken where another has taken
@@ -142,6 +163,22 @@ class RunLog:
     def whole(self, note: Note) -> list[ObjectPath]:
         """The files that have all of the fold's rows, of a note that is a base."""
         return [self._object(note, f"{at:06}.{WHOLE}") for at in range(note.files)]
+
+    def missing(self, newest: Note) -> list[str]:
+        """The objects that are not there of those that a new store is made of: the notes from the
+        newest base on, and what they speak of."""
+        there = self._place.sizes().keys()
+        needed = [self._place / numbered.name_of(number) for number in (FIRST, newest.base)]
+        for number in range(newest.base, newest.number + 1):
+            note = self.read(number)
+            if note is None:
+                needed.append(self._place / numbered.name_of(number))
+                continue
+            needed += self.whole(note) if number == newest.base else []
+            needed += [self._object(note, ROWS)] if note.rows else []
+        gone = sorted({str(one) for one in needed} - there)
+        is_moved = gone and self.newest(newest).base != newest.base  # and older objects deleted
+        return [] if is_moved else gone
 
     def drop_before(self, note: Note) -> None:
         """Deletes what earlier notes speak of, and what was uploaded for notes that nobody can make

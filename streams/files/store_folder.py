@@ -24,8 +24,9 @@ from streams import gc_policy
 from streams.errors import ConfigurationError
 from streams.files import own_folder
 from streams.files.batches import InStore
+from streams.files.belonging import refuse, standing
 from streams.files.extractor_choice import FILE as EXTRACTOR
-from streams.files.run_log import FIRST, Note, Overtaken, RunLog, changed
+from streams.files.run_log import FIRST, LOST, Note, Overtaken, RunLog, changed
 from streams.files.store import Store, encoded
 from streams.files.upgrade import FORMAT, reached, upgrade
 from streams.pipeline.row_formats import CURRENT, check
@@ -58,7 +59,9 @@ def opened(root: ObjectPath, *, forgetting: bool = False) -> Iterator[tuple[Stor
                 )
             way_out = "fold the same files into a new history"
             check(f"{root}: the fold's tables", reached(store), way_out)
-            batches.fill(batches.note, log.tables(batches.note))
+            found = standing(log, root, batches.note)
+            refuse(found, root)
+            batches.fill(batches.note, found.waiting)
             if not reached(store).is_current:
                 with batches.rewriting():
                     upgrade(store, str(root))
@@ -89,6 +92,7 @@ def _begin(log: RunLog) -> None:
     _check_no_sink(root)
     if log.read(FIRST) is not None:
         return
+    log.check_no_notes()
     if others := sorted({one.name for one in root.iterdir()} - BEGINS_WITH):
         raise HistoryError(
             f"{root}: `run` has not written this history here ({', '.join(others[:3])}): go on in "
@@ -112,31 +116,35 @@ def _check_no_sink(root: ObjectPath) -> None:
 
 
 def _current(log: RunLog, path: Path) -> Store:
-    """The store as the newest note leaves it."""
+    """The store as the newest note leaves it. Raises ConfigurationError where that cannot be made,
+    since a part of the log is missing."""
     for _ in range(TRIES):
-        with suppress(FileNotFoundError):  # another has made all rows anew meanwhile
-            known, newest = _since(log, path)
-            store = Store(path)
-            try:
-                while known.number < newest.number:
-                    known = log.of(known.number + 1)
-                    store.write([*log.rows(known), *encoded(known.place)])
-            except BaseException:
-                store.close()
-                raise
-            return store
+        known = _known(log, path)
+        newest = log.newest(known)
+        try:
+            return _brought_up(log, path, known, newest)
+        except FileNotFoundError as error:
+            if log.newest(newest).base == newest.base:
+                raise ConfigurationError(f"{error}, {LOST}") from None
+            # else another has made all rows anew meanwhile
     raise Overtaken(f"{log.root}: another turnfold is writing this history; wait for its end")
 
 
-def _since(log: RunLog, path: Path) -> tuple[Note, Note]:
-    """The note that the store is at, and the newest; a store that is behind its base, or of another
-    history, is made again."""
-    known = _known(log, path)
-    newest = log.newest(known)
+def _brought_up(log: RunLog, path: Path, known: Note | None, newest: Note) -> Store:
+    """The store from the note that it is at to the newest; one that is behind its base, or of
+    another history, is made again. Raises FileNotFoundError."""
     if known is None or known.number < newest.base:
         known = log.of(newest.base)
         _restore(log, known, path)
-    return known, newest
+    store = Store(path)
+    try:
+        while known.number < newest.number:
+            known = log.of(known.number + 1)
+            store.write([*log.rows(known), *encoded(known.place)])
+    except BaseException:
+        store.close()
+        raise
+    return store
 
 
 def _known(log: RunLog, path: Path) -> Note | None:

@@ -33,6 +33,7 @@ from sinks.root import BACKFILLED, find_root, is_marked, is_run, is_shared, open
 from sinks.store_errors import patiently
 from streams.errors import ConfigurationError, TurnfoldError
 from streams.files import extractor_choice, manifest
+from streams.files.belonging import check_whole
 from streams.files.manifest import Generation, Settings, load, save
 from streams.files.runner import Progress
 from streams.generations import desk, rebuild, snapshot
@@ -131,6 +132,8 @@ def _checked(
             f"{root}: neither sinks nor `run` write this; backfill in the folder that it was "
             "copied from"
         )
+    if is_run(source.folder):
+        check_whole(source.folder)
     if is_shared(folder):
         raise ConfigurationError(f"generation {name!r} is written by sinks; name another one")
     if (folder / DROPPED).exists():

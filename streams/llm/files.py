@@ -47,7 +47,10 @@ def extract(
     """
     root = find_root(history)
     if is_run(root) and not is_shared(root):
-        raise ConfigurationError(f"{root}: a model is not asked about files folded into a bucket")
+        raise ConfigurationError(
+            f"{root}: a model is not asked about files folded into a bucket; fold the same files "
+            "into a folder and extract there, or into a bucket with `run --extractor rules`"
+        )
     if is_shared(root) or not isinstance(root, Path):
         raise ConfigurationError(
             f"{root}: a sink writes this history; `turnfold extract --bootstrap ADDRESS --history "

@@ -18,6 +18,7 @@ from schemas.events import RECORD_TYPES
 from schemas.rows import TABLES, Source
 from schemas.upcast import upcast
 from streams.cli import app
+from streams.files.runner import BATCH_BYTES, BATCH_ENTITIES, BATCH_RECORDS, BATCH_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
@@ -25,6 +26,7 @@ PAGES = sorted(
 )
 BLOCK = re.compile(r"^```(?:sh|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#]+)")
+NAMED = re.compile(r"`(?:turnfold )?([a-z]+(?: [a-z-]+)*(?: --[a-z-]+)+)`")
 RECORD = re.compile(r'^\{"type": .*\}$', re.MULTILINE)
 
 
@@ -89,6 +91,14 @@ def test_the_commands_in_examples_exist(page: Path) -> None:
     assert [words for words in _commands(page) if _unknown(words)] == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_the_options_that_a_sentence_names_exist(page: Path) -> None:
+    """`command --option`, wherever it stands."""
+    commands = set(app.list_commands(click.Context(app)))
+    named = [found.split() for found in NAMED.findall(page.read_text("utf-8"))]
+    assert [words for words in named if words[0] in commands and _unknown(words)] == []
+
+
 def test_examples_of_commands_are_code() -> None:
     """Outside of a block, Markdown joins their lines and takes `*` and `#` for itself."""
     page = (ROOT / "docs" / "commands.md").read_text("utf-8")
@@ -109,6 +119,12 @@ def test_the_records_in_examples_are_records() -> None:
     assert records
     for record in records:
         RECORD_TYPES[record["type"]].model_validate(upcast(record))
+
+
+def test_the_size_of_a_batch_is_the_code_s() -> None:
+    page = (ROOT / "docs" / "object-stores.md").read_text("utf-8")
+    size = f"{BATCH_RECORDS:,} records, {BATCH_BYTES // 1_000_000} MB, {BATCH_ENTITIES:,} changed"
+    assert size in page and f"or {BATCH_SECONDS:g} s" in page
 
 
 def test_the_table_of_dead_letters_has_every_reason() -> None:

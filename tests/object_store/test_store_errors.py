@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sinks.errors import HistoryWriteError, StoreError
+from sinks.errors import HistoryError, HistoryWriteError, StoreError
 from sinks.object_store import (
     ALLOW_HTTP,
     ENDPOINTS,
@@ -18,6 +18,7 @@ from sinks.object_store import (
     ObjectPath,
     delta_options,
 )
+from sinks.root import check_root
 from sinks.shared import SharedHistory
 from sinks.store_errors import WORDS, refused, told
 from tests.command import environment, turnfold
@@ -57,6 +58,25 @@ def test_a_store_s_own_variables_are_named(scheme: str, code: str) -> None:
         scheme == "s3" and code != "ContainerNotFound"
     )
     assert "{" not in said
+
+
+@pytest.mark.parametrize(
+    ("said", "codes"),
+    [("error sending request", (5, 5)), ("operation timed out", (5, 5)),
+     (LEAKY.format(code="AccessDenied"), (3, 1))],
+)  # fmt: skip
+def test_a_store_that_cannot_be_reached_has_one_code_whatever_is_asked(
+    said: str, codes: tuple[int, int]
+) -> None:
+    """At the start of a command, or in the midst of writing."""
+    read, written = (of(OSError(said), "s3://memory/x") for of in (told, refused))
+    assert isinstance(read, StoreError) and isinstance(written, HistoryWriteError)
+    assert (read.exit_code, written.exit_code) == codes
+
+
+def test_a_whole_bucket_is_no_place_of_a_history(settings: dict[str, str]) -> None:
+    with pytest.raises(HistoryError, match="a prefix of its own: s3://memory/PREFIX"):
+        check_root(ObjectPath("s3://memory"))
 
 
 def test_another_writer_is_no_fault_of_the_store() -> None:

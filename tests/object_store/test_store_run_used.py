@@ -1,18 +1,22 @@
 """A bucket that `run` writes, in use: erased from, read, looked after."""
 
+import asyncio
 import json
 import shutil
 import signal
 import subprocess
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner
 from rocksdict import AccessType, Options, Rdict
 
 from sinks.digest import digest
+from sinks.errors import HistoryError
 from sinks.object_store import ObjectPath
+from sinks.root import find_root
 from streams import cli
 from streams.apps.maintenance import forget
 from streams.errors import ConfigurationError
@@ -20,7 +24,14 @@ from streams.files import local
 from streams.files.access import writing
 from streams.files.run_log import RunLog
 from streams.generations import desk
+from streams.llm.files import extract
+from streams.llm.settings import LlmSettings
 from streams.search import place
+from streams.serving.backends.backend import NotReady
+from streams.serving.backends.readonly import HistoryBackend
+from streams.serving.http.problems import Problem
+from streams.serving.http.route import Serving
+from streams.serving.http.routes_erasure import erasures_of
 from tests.acceptance.test_laws import ALICE, MARKS, alice_alone, company, hearsay
 from tests.command import PROGRAM, environment, ndjson, refused, turn, turnfold
 from tests.object_store.faulty_store import FaultyStore
@@ -65,6 +76,7 @@ def test_law_8_a_bucket_of_run_holds_no_byte_of_who_is_forgotten(
     assert done.code == 0, done.err
     there = done.json()
     assert counted(there) == counted(here_) and "other machines' stores" in there["elsewhere"]
+    assert "a file that `run` has yet to read" in there["elsewhere"]
     assert held(s3, root) == []
     assert held_by(machine) == of_a_new_machine(root, machine) == []
     assert {one[:8] for one in objects(root) if not one.endswith(".json")} == {base_of(root)}
@@ -186,6 +198,29 @@ def test_what_reads_and_looks_after_a_bucket_knows_one_of_run(
     local.run([str(ndjson(tmp_path / "more.ndjson", [turn("m1")]))], root)
     local.run([str(tmp_path / "more.ndjson")], folder)
     assert digest(root) == digest(folder)
+
+
+def test_a_server_says_that_run_writes_it_and_how(root: ObjectPath, file: Path) -> None:
+    local.run([str(file)], root)
+    backend = HistoryBackend(root)
+    assert backend.readiness().about == "ready to read; `turnfold run` writes this history"
+    with pytest.raises(NotReady, match="fold a file of these records by `turnfold run FILE"):
+        asyncio.run(backend.submit([], 0.0))
+    with pytest.raises(Problem) as refusal:
+        erasures_of(cast(Serving, SimpleNamespace(backend=backend)))
+    assert (
+        "`turnfold run` writes this history: call `turnfold forget" in refusal.value.body.decode()
+    )
+
+
+def test_what_cannot_be_done_there_is_told_with_what_can(root: ObjectPath, file: Path) -> None:
+    with pytest.raises(HistoryError, match=f"no history here; `turnfold run FILE --history {root}"):
+        find_root(root)
+    run = ("run", str(file), "--history", str(root))
+    again = [CliRunner().invoke(cli.app, run).stderr for _ in range(2)][1]
+    assert "nothing new" in again and "name another prefix" in again and "backfill" not in again
+    with pytest.raises(ConfigurationError, match="fold the same files into a folder and extract"):
+        extract(root, cast(LlmSettings, None))
 
 
 def said(*command: str) -> str:

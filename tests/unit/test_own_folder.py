@@ -33,5 +33,6 @@ def test_a_file_in_its_place_is_told_with_both_ways_to_name_another(
     monkeypatch.setenv(variable, str(file))
     with pytest.raises(TurnfoldError) as told, taken:
         pass
+    assert told.value.exit_code == 3
     assert str(told.value).startswith(f"{file}/")
     assert str(told.value).endswith(f"name another folder by {option}, or {variable}")

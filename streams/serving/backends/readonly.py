@@ -1,4 +1,5 @@
-"""The memory of a history that sinks write, served for reading: its fold's tables are the workers'.
+"""The memory of a history that sinks write, or `run` in an object store, served for reading: its
+fold's tables are the workers', or that `run`'s.
 
 An entity is folded again from its records in the history, each time it is asked for. That takes
 some 100 ms; `serve --bootstrap` follows the tables themselves.
@@ -16,7 +17,7 @@ import _duckdb
 from sinks.generation import find_tables, stamp
 from sinks.history import table_names
 from sinks.locations import Location
-from sinks.root import HistoryError, find_root
+from sinks.root import HistoryError, find_root, is_run
 from streams.apps.erasures import Erasures
 from streams.errors import TurnfoldError
 from streams.files.refold import refold, refold_user
@@ -48,6 +49,7 @@ class HistoryBackend:
         self.history: Location | None = self._root
         self.changes = Changes()
         self.erasures: Erasures | None = None
+        self.written_by_run = is_run(self._root)
         self.preparing: list[Prepare] = []
         self.promoted: str | None = None
         self._pointer = Pointer(self._root)
@@ -112,10 +114,16 @@ class HistoryBackend:
     async def submit(
         self, records: Sequence[bytes], within: float, read: Sequence[Input | None] | None = None
     ) -> list[Outcome]:
-        raise NotReady(
-            "sinks write this history, so it can only be read here: produce to Kafka, or start "
-            "`turnfold serve` with --bootstrap as well"
+        way = (
+            "fold a file of these records by `turnfold run FILE --history`, with this address"
+            if self.written_by_run
+            else "produce to Kafka, or start `turnfold serve` with --bootstrap as well"
         )
+        raise NotReady(f"{self._writer} this history, so it can only be read here: {way}")
+
+    @property
+    def _writer(self) -> str:
+        return "`turnfold run` writes" if self.written_by_run else "sinks write"
 
     def unwritten(self, tenant: str) -> bool:
         return False  # others write the tables
@@ -130,7 +138,7 @@ class HistoryBackend:
         return await ended_of(self._tasks)
 
     def readiness(self) -> Readiness:
-        about = "ready to read; sinks write this history"
+        about = f"ready to read; {self._writer} this history"
         if self._pointer.why:
             about += "; the promoted generation cannot be read; the server's log says why"
         return Readiness(True, about)
