@@ -64,7 +64,7 @@ _SOON = re.compile(  # of a duty: over before anybody asks
 _MUST = re.compile(  # of a task: what a day is like, and what one should feel
     r"(?:之前|以前|早上|晚上|每天|一点点|从小).*"  # "早上需要很早起来上班"
     r"|(?:记住|感恩|及时|放轻松|接受|勇敢|更加|不要过度|相信|给自己).*"  # "记住朋友的支持"
-    r"|吃饭|大概.*|重申.*|.*对自己.*|.*(?:就要启程|就要开始上|就要开学|新的环境|准备好|没有做好准备)"
+    r"|(?:[早晚][上点])?(?:起床|睡觉|加衣|添衣|[加添多]穿?衣服)|吃饭|大概.*|重申.*|.*对自己.*|.*(?:就要启程|就要开始上|就要开学|新的环境|准备好|没有做好准备)"
 )
 _OTHERS_DEEDS = re.compile(r".*(?:剪得|压得|相处|盯着|让人|汇报|觉得).*")
 _TRADE = re.compile(
@@ -97,7 +97,7 @@ _NO_HOME = re.compile(  # "同一个房子里", "楼上"
     r".*(?:家庭|环境|一个.*的|同一|餐厅|楼[上下]|寻找|拔尖|的地方|自己).*|和.+住"
 )
 _FELT_AT = re.compile(  # of a limit: what befalls somebody, or others must do
-    r".*(?:[他她]|舍不得|比如|爷爷|奶奶|网课|学校是|文凭|做到|反抗|不允许我|小事|待.*天|境地|适应).*"  # "只能照顾爷爷奶奶"
+    r".*(?:变成|都不好|[今明]天|今晚|明早|[他她]|舍不得|比如|爷爷|奶奶|网课|学校是|文凭|做到|反抗|不允许我|小事|待.*天|境地|适应).*"  # "只能照顾爷爷奶奶"
 )
 
 
@@ -173,8 +173,16 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
         not re.search("当时|这|那|挑剔|怕疼|吃货|(?<![男女])朋友.*(?:爱|喜欢)", value)
         and not _TOLD_OF_THEM.fullmatch(value)
     ),
-    "possession": lambda value: not re.search("错|时$|次$|^(?:电脑|手机|短信|电话|流量)$", value),
-    "ended": lambda value: not re.match("可以|能|会|要|想|扔了|卖了|送人", value),
+    "possession": lambda value: (
+        not re.search(
+            "错|时$|次$|的非?[常很太]|[得的](?:很|非常|挺)|^(?:建设|工商|农业|招商|中国|交通|民生|中信|光大|浦发|移动|联通|电信|邮政|储蓄)$|^(?:电脑|手机|短信|电话|流量)$",
+            value,
+        )
+    ),
+    "ended": lambda value: (
+        not re.match("可以|能|会|要|想|扔了|卖了|送人", value)
+        and not re.search("不[用要能会得肯想让]|没有?(?![了家命])|别(?!墅)|还[没是]|差点", value)
+    ),
     "": lambda value: bool(_TERM.fullmatch(value)),
 }
 """By family ("" is a correction's): whether a value says something by itself."""

@@ -78,7 +78,7 @@ _ADVERB = re.compile(  # of a like: how much or when, before or instead of what
     r"(?:専ら|もっぱら|元々|もともと|今(?!川|治|の)|昔(?!の|話|ながら)|子供の(?:ころ|頃|時)(?!から)|小さい頃|絶対|飼うなら|むしろ|まさに|中々|平気|両方|まったく同じ|少数|あそこ).*"  # "専らセダン"
     r"|.*(?:なら基本|みたいなの|そろ|ください|買いたい|済まない|ますか|ですか|[\d０-９]時間|１人|1人|期|を入れたもの)"  # "麺類なら基本"
     r"|(?:と(?:いう|子|正反対)|て気持|ん).*|(?:好き|きき|実|外|フォルム|におい|今|期|たまに.*)"  # what is left of a word
-    r"|.*(?:痛く|高く|多く)な|.*[^な]あ|食わず"
+    r"|.*(?:痛く|高く|多く)な|.*[^な]あ|食わず|めっちゃ|めちゃ(?:くちゃ)?|すごく|とても|ほんと(?:うに|に)?"
     r"|[\d０-９一二三四五六七八九十]+(?:個|つ|本|枚|回|杯|皿)(?:以上|くらい)?"  # "二個" (of "二個は無理")
     r"|.*(?:行く|食べる|食べたい|回りたい|程度|でしたら|(?<!夕)方)|(?:いえ|いや|はい|うん)[　 ].*|.+好き"  # "車で行く" (of "車で行く派")
 )
@@ -97,12 +97,13 @@ _RARELY = re.compile(  # of a limit: a habit, or of a thing
 _NO_ANIMAL = re.compile(
     r"[\d０-９]+(?:年.*|匹|歳)?|(?:赤ちゃんから|室内で|今まで.*|.*(?:時|頃|ころ)から)|.*(?:ころ|頃).*|昔.*"
 )
+_RUN_DOWN = re.compile(r"(?:ダメ|だめ|駄目|バカ|馬鹿|クズ|アホ|ポンコツ|落ちこぼれ)")  # of oneself
 _HOURS = re.compile(  # of work: when, where or how it is done, and whose
     r"(?:で|と(?!び|ら|こ)|すぐ|立って).*|(?:[\d一]*日中|コロナ禍|[\d０-９]+時に).*"  # "6時に"
     r"|(?:仕事|実家|自宅|短時間|思うように.*|大学生と.*|.*先生が.*|.*だった時の.*|.+派|[^、。]*だけ.*生|小学生|幼稚園児|保育園児)"
 )
 _BY_THE_WAY = re.compile(  # of a plan: an outing or a wish of the moment
-    r".*(?:飼うなら|飼えるもの|こういうの|日光浴|湯船|気分転換|近場|散歩に行きたい|写真を撮りに|グラウンドで|伝えたい|早いうちから|乗車し|[^、]*(?:バス|電車|新幹線|飛行機|フェリー|車|タクシー)で(?:来|行|向か|移動)|遊ぼう|遊びに|遊んで|買っていこう|ぶらぶら).*|飼いたい"
+    r".*(?:での移動|(?<![^今度近々])旅行(?:を)?(?:計画|検討)|飼うなら|飼えるもの|こういうの|日光浴|湯船|気分転換|近場|散歩に行きたい|写真を撮りに|グラウンドで|伝えたい|早いうちから|乗車し|[^、]*(?:バス|電車|新幹線|飛行機|フェリー|車|タクシー)で(?:来|行|向か|移動)|遊ぼう|遊びに|遊んで|買っていこう|ぶらぶら).*|飼いたい"
 )
 _MUSED = re.compile(  # of a habit: a thought, or what one does but once
     r".*(?:と思って|かなと|考えて|借りて|給食).*|[月火水木金土日]曜日?から.*行く|朝から[^毎]{1,6}"
@@ -207,7 +208,9 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     ),
     "deadline": lambda value: not value.endswith("ま"),
     "identity": lambda value: not re.search("ほし|^近い$|^冬$|元々", value),
-    "work": lambda value: not (_EVERY_ONE.fullmatch(value) or _HOURS.fullmatch(value)),
+    "work": lambda value: (
+        not (_RUN_DOWN.match(value) or _EVERY_ONE.fullmatch(value) or _HOURS.fullmatch(value))
+    ),
     "study": lambda value: "けど" not in value,
     "health": lambda value: (
         not re.fullmatch(
