@@ -26,8 +26,8 @@ _SHOWN_BY_COLON = (
 _MARKUP = r"<[/!|]?[a-z][^<>\n]{0,60}>|<\||\[/?inst\]"  # of a page, or of a prompt
 _ORDERED = words(  # what is asked of somebody whose role is named first
     "create, write, draft, generate, give, design, develop, build, make, prepare, provide, "
-    "explain, analyze, analyse, review, list, outline, propose, suggest, recommend, help, tell, teach, act, answer, "
-    "compose, describe, evaluate, summarize, summarise, plan, please"
+    "explain, analyze, analyse, review, list, outline, propose, suggest, recommend, "
+    "help, tell, teach, act, answer, compose, describe, evaluate, summarize, summarise, plan"
 )
 _ROLE = (  # the agent is to play it
     r"^\s*as an? [\w -]+,"

@@ -55,6 +55,7 @@ INCIDENT = re.compile(
         r"started (?:watching|listening to|unearthing|cleaning|drinking water|reading)\b.*",
         r"(?:read|learned|heard) (?:[\w-]+ ){0,3}?about an? \w+ who\b.*",
         r"spent (?:the|an?|last|this|my) (?:[\w-]+ )*?(?:weekend|evening|afternoon|morning|night)\b.*",
+        r"(?:wandered|stumbled|bumped|drifted|strolled|climbed the)\b.*",
         r"beat (?:the )?(?:level|boss|stage|game)\b.*",
         # of a company, not of somebody
         r"(?:hired|appointed|recruited) (?!(?:[\w-]+ )*?(?:lawyer|attorney|nanny|nurse|tutor|coach|therapist|carer|caregiver|babysitter|solicitor)\b)(?:an?|the|some|two|three|several|\d+) .*",
@@ -85,6 +86,7 @@ CUT_OFF = re.compile(  # "with an abusive" (of "an abusive, mean roommate"), "qu
         r".*\b(?:an?|the|my|our|of|and|or|than|very|really|which|who|whose|into|your|because|since|until|as soon|that)",
         r".*\b(?:i've|i have|we've|we have) (?:had|got|been)(?: (?:for|to|with))?",
         r"\w+ (?:too|also|either|as well)",
+        r".*\w (?:i|we) (?:need|want|can't|cannot|think|feel|don't|guess|hope)\b.*",
         r"with any\b.*",
         r".*\b(?:week|month|year|day|night|time|job) (?:i|we|they) (?:was|were|am|are|had|got|felt)\b.*",
     )
@@ -101,3 +103,12 @@ NO_LIMIT = re.compile(
 )
 OF_OTHERS = re.compile(r"(?:an? )?(?:weakness|business|class|passion|thing|soft spot)\b.*")
 """Of a household: what is none of it."""
+MUSED = re.compile(  # of what matters to somebody: a thought, or what others tried once
+    r"(?:(?:the )?(?:remembering|thinking|seeing|hearing|reading|watching|being|circumstances?)\b.*|.*\b(?:wanted|tried|looking) to\b.*|.*\bonce)"
+)
+TWO_AT_ONCE = re.compile(  # of who somebody is: two answers to what was asked
+    r".*\band (?:(?:my|the) )?(?:booking|order|account|password|phone|confirmation|e-?mail|address|number|zip|pin|reference)\b.*"
+)
+NO_CONTRAST = re.compile(  # of a correction: two things, or a sentence
+    r"(?:\S+ ){6,}\S+|.*\band (?:drive|ride|live|work|have|own|am|i)\b.*|.*\b(?:i|we|they) (?:had|have|was|were|would)\b.*"
+)

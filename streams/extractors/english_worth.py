@@ -16,10 +16,13 @@ from streams.extractors.english_incidents import (
     CUT_OFF,
     DID_NOT,
     INCIDENT,
+    MUSED,
+    NO_CONTRAST,
     NO_ERRAND,
     NO_LIMIT,
     NOT_OWNED,
     OF_OTHERS,
+    TWO_AT_ONCE,
 )
 from streams.extractors.english_kinds import KINDS
 from streams.extractors.english_lists import LISTS
@@ -213,11 +216,12 @@ _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
         _CHAT,
     ),
     "ended": (EX, _LET_GO),
+    "value": (MUSED,),
     "goal": (AT_HAND, WISHED),
     "task_done": (NO_ERRAND, NO_PROJECT, _STEP),
     "task": (_ATTEMPT, re.compile(r"(?:an?|the) .*|.*\bdue when\b.*")),
     "plan": (AT_HAND, DID_NOT, TODAYS, _IDLE, _ITINERARY, _MADE_UP),
-    "": (_PARTY,),
+    "": (NO_CONTRAST, _PARTY),
     "decision": (CHOSEN, SAID_SO, _CHOICES),
     "lack": (re.compile(r"access to (?:an? |any )?(?:gun|firearm|weapon|pills?|rope).*"),),
     "possession": (NOT_OWNED, _NO_THING, PRAISED, _SEEN),
@@ -227,6 +231,7 @@ _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
     "health": (_NO_THING, UNWELL, re.compile(r"(?:anxiety|depression|fear) (?:about|of|when)\b.*")),
     "identity": (
         _SKILL,
+        TWO_AT_ONCE,
         re.compile(
             r"(?:not |so |really )*(?:good|bad|terrible) at (?:my |the )?(?:school|college|life|being|talking|making|any|every|all|it|string).*"
         ),

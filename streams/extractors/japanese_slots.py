@@ -45,6 +45,9 @@ _ORDERED = re.compile(  # of a correction: what one room, meal or way is to be l
 _LIKENED = re.compile(  # of a correction: what a thing is like, or how a year goes
     r"のような|みたいな|[春夏秋冬朝昼夜]から[春夏秋冬朝昼夜]|から.+(?:変わ|移)る(?:とき|時|の|こと|ころ|頃)|(?:て|で)(?:では|じゃ|から)"
 )
+_ONE_ORDER = re.compile(  # of a budget: what one stay, meal or ticket may cost
+    r"[\d０-９一二三四五両何]+[人名泊]|(?:お願い|いただ|頂)|(?:嬉し|うれし|助か|ありがた)|(?:今回|プラン|朝食|夕食|宿|旅行|食事)"
+)
 _IN_TURN = re.compile(r"(?:まず|次に?|それから|最後に?|あとは?|今回は?|できれば)(?:は|、)")
 _AGED = re.compile(r"[89]\d(?:歳|才)")
 _TOLD_OF_ONESELF = re.compile(  # "しています": a deed of the user's, no wish
@@ -81,6 +84,8 @@ def fits(takes: str, value: str, said: str) -> bool:
             or _LIKENED.search(said)
             or _IN_TURN.match(said)
         )
+    if takes == "budget":
+        return not _ONE_ORDER.search(said)
     if takes == "age":
         return not (
             (_AGED.match(value) and "私" not in said)
