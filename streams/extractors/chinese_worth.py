@@ -72,7 +72,7 @@ _TRADE = re.compile(
     r".*(?:岁|师|员|医生|教授|护士|司机|工|家|记者|经理|主管|程序|老师|学生|会计|公务|自由职业|码农|设计|产品|运营|销售|老板|店|厨|翻译|编辑|作者|演员|导演|教练|警察|军人|农民|志愿|主播|博主|女生|男生|女孩|男孩|女性|男性|女士|先生|男|女|博士|硕士|本科|大[一二三四]|研[一二三]|高[一二三]|初[一二三]|[一二三四五六]年级|分析|行政|人事|财务|客服|后端|前端|开发|测试|妈|爸|宝妈|抚养人|独生|者|生意|行业|业|工作|公司|教|上班|实习|馆|厂|院|校|团队|项目|部门|hr|运维|金融|互联网|年).*"
 )
 _NO_TRADE = re.compile(
-    r".*(?:自习|任务|旁边|隔壁|完成|等人)[^，]*|(?:女|男|好|坏|老|中国|大)人|(?:时|然|初|成|面|场|即|不|做不)[^，]*|.*(?:几年|努力|尝试|寻找|没有|看到|同学们|失败|废物|自卑|害怕|内向|总是|喜欢).*|.*(?:当成|不到|崩溃|生气|无话|比不上|强的人|懦弱的人|矛盾体|在家想工作|岁的人|感恩的人|规矩的人|懂得).*"
+    r"买.*|.*(?:自习|任务|旁边|隔壁|完成|等人)[^，]*|(?:女|男|好|坏|老|中国|大)人|(?:时|然|初|成|面|场|即|不|做不)[^，]*|.*(?:几年|努力|尝试|寻找|没有|看到|同学们|失败|废物|自卑|害怕|内向|总是|喜欢).*|.*(?:当成|不到|崩溃|生气|无话|比不上|强的人|懦弱的人|矛盾体|在家想工作|岁的人|感恩的人|规矩的人|懂得).*"
 )
 _PLACE_NO = re.compile(
     r"一个.*|.*(?:压力|父母|家长|原因).*|.{9,}|.*(?:[下里]|的|自己|讨厌|软弱|新|一个|个|单亲)"
@@ -147,7 +147,11 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "favourite": lambda value: not re.search("嘴脸|的人|自己|他|她|我", value),
     "limit": lambda value: bool(_LIMITS.fullmatch(value)) and not _FELT_AT.fullmatch(value),
     "task": _task,
-    "task_done": lambda value: bool(_ERRAND.fullmatch(value)) and not _NO_TASK.fullmatch(value),
+    "task_done": lambda value: (
+        bool(_ERRAND.fullmatch(value))
+        and not _NO_TASK.fullmatch(value)
+        and not re.search("(?:回来|过来|出来|回去)$", value)
+    ),
     "work": lambda value: (
         bool(len(value) <= 4 or _TRADE.fullmatch(value)) and not _NO_TRADE.fullmatch(value)
     ),

@@ -56,6 +56,7 @@ INCIDENT = re.compile(
         r"(?:read|learned|heard) (?:[\w-]+ ){0,3}?about an? \w+ who\b.*",
         r"spent (?:the|an?|last|this|my) (?:[\w-]+ )*?(?:weekend|evening|afternoon|morning|night)\b.*",
         r"(?:wandered|stumbled|bumped|drifted|strolled|climbed the)\b.*",
+        r"(?:drew|pulled|picked|played) (?:the|an?|my) (?:[\w-]+ )*card",
         r"beat (?:the )?(?:level|boss|stage|game)\b.*",
         # of a company, not of somebody
         r"(?:hired|appointed|recruited) (?!(?:[\w-]+ )*?(?:lawyer|attorney|nanny|nurse|tutor|coach|therapist|carer|caregiver|babysitter|solicitor)\b)(?:an?|the|some|two|three|several|\d+) .*",
@@ -88,6 +89,7 @@ CUT_OFF = re.compile(  # "with an abusive" (of "an abusive, mean roommate"), "qu
         r"\w+ (?:too|also|either|as well)",
         r".*\w (?:i|we) (?:need|want|can't|cannot|think|feel|don't|guess|hope)\b.*",
         r"with any\b.*",
+        r".*\b(?:an?|the|my|our) (?:[\w-]+ )?(?!live)[\w-]+ in",
         r".*\b(?:week|month|year|day|night|time|job) (?:i|we|they) (?:was|were|am|are|had|got|felt)\b.*",
     )
 )
