@@ -56,11 +56,12 @@ _ERRAND = re.compile(
     r".*(?:论文|初稿|报告|作业|违章|房租|电费|水费|费|快递|退货|简历|合同|材料|申请|表|手续|驾照|证|签证|护照|体检|检查|复查|镜|手术|疫苗|预约|挂号|税|账|脚本|方案|ppt|代码|项目|稿|邮件|发票|票|房贷|信用卡|报名|保险|行李|打扫|书|课|考试|测试|文档|发布|上线|请假|物业|车|机|房|衣|药|礼物|蛋糕|柜|床|灯|电脑|装修|数据|备份|ppt|版|会议|纪要|bug|合并).*"
 )
 _NO_TASK = re.compile(
-    r"(?:之前|以前|后天|今天|晚上|早上|最后|明天).*(?:觉得|值得|睡得|起得|认为|发现|的时候|工作)[^，]*|.*(?:注意|需要.*是|最后时|起得|睡得|男朋友|女朋友|动作|吃|住)"
+    r"(?:[早晚][上点])?(?:起床|睡觉|加衣|添衣|[加添多]穿?衣服)|(?:之前|以前|后天|今天|晚上|早上|最后|明天).*(?:觉得|值得|睡得|起得|认为|发现|的时候|工作)[^，]*|.*(?:注意|需要.*是|最后时|起得|睡得|男朋友|女朋友|动作|吃|住)"
 )
 _SOON = re.compile(  # of a duty: over before anybody asks
     r".*(?:今[天晚早]|明[天早晚]|后天|早上|上午|中午|下午|晚上).*"
 )
+_TILL_TOMORROW = re.compile("(?:我|就|也)*(?:今[天早晚]|明[天早晚])")
 _MUST = re.compile(  # of a task: what a day is like, and what one should feel
     r"(?:之前|以前|早上|晚上|每天|一点点|从小).*"  # "早上需要很早起来上班"
     r"|(?:记住|感恩|及时|放轻松|接受|勇敢|更加|不要过度|相信|给自己).*"  # "记住朋友的支持"
@@ -71,7 +72,7 @@ _TRADE = re.compile(
     r".*(?:岁|师|员|医生|教授|护士|司机|工|家|记者|经理|主管|程序|老师|学生|会计|公务|自由职业|码农|设计|产品|运营|销售|老板|店|厨|翻译|编辑|作者|演员|导演|教练|警察|军人|农民|志愿|主播|博主|女生|男生|女孩|男孩|女性|男性|女士|先生|男|女|博士|硕士|本科|大[一二三四]|研[一二三]|高[一二三]|初[一二三]|[一二三四五六]年级|分析|行政|人事|财务|客服|后端|前端|开发|测试|妈|爸|宝妈|抚养人|独生|者|生意|行业|业|工作|公司|教|上班|实习|馆|厂|院|校|团队|项目|部门|hr|运维|金融|互联网|年).*"
 )
 _NO_TRADE = re.compile(
-    r"(?:时|然|初|成|面|场|即|不|做不)[^，]*|.*(?:几年|努力|尝试|寻找|没有|看到|同学们|失败|废物|自卑|害怕|内向|总是|喜欢).*|.*(?:当成|不到|崩溃|生气|无话|比不上|强的人|懦弱的人|矛盾体|在家想工作|岁的人|感恩的人|规矩的人|懂得).*"
+    r"买.*|.*(?:自习|任务|旁边|隔壁|完成|等人)[^，]*|(?:女|男|好|坏|老|中国|大)人|(?:时|然|初|成|面|场|即|不|做不)[^，]*|.*(?:几年|努力|尝试|寻找|没有|看到|同学们|失败|废物|自卑|害怕|内向|总是|喜欢).*|.*(?:当成|不到|崩溃|生气|无话|比不上|强的人|懦弱的人|矛盾体|在家想工作|岁的人|感恩的人|规矩的人|懂得).*"
 )
 _PLACE_NO = re.compile(
     r"一个.*|.*(?:压力|父母|家长|原因).*|.{9,}|.*(?:[下里]|的|自己|讨厌|软弱|新|一个|个|单亲)"
@@ -94,10 +95,10 @@ _TOLD_OF_THEM = re.compile(  # of people: how they treat one, or what went on af
     r".*(?:后|时|关心.*|有一个女|还是出去.*|以前.*)"  # "父母离婚后"
 )
 _NO_HOME = re.compile(  # "同一个房子里", "楼上"
-    r".*(?:家庭|环境|一个.*的|同一|餐厅|楼[上下]|寻找|拔尖|的地方|自己).*|和.+住"
+    r".*(?:装修|施工|停电|停水|停车|打扫|漏水|家庭|环境|一个.*的|同一|餐厅|楼[上下]|寻找|拔尖|的地方|自己).*|和.+住"
 )
 _FELT_AT = re.compile(  # of a limit: what befalls somebody, or others must do
-    r".*(?:[他她]|舍不得|比如|爷爷|奶奶|网课|学校是|文凭|做到|反抗|不允许我|小事|待.*天|境地|适应).*"  # "只能照顾爷爷奶奶"
+    r".*(?:变成|都不好|[今明]天|今晚|明早|[他她]|舍不得|比如|爷爷|奶奶|网课|学校是|文凭|做到|反抗|不允许我|小事|待.*天|境地|适应).*"  # "只能照顾爷爷奶奶"
 )
 
 
@@ -131,7 +132,7 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
         _deed(value)
         or bool(re.search(r"[\d一二两三四五六七八九十半]+(?:点|次|公里|杯|分钟|小时)", value))
     ),
-    "plan": _deed,
+    "plan": lambda value: _deed(value) and not _TILL_TOMORROW.match(value),
     "goal": _deed,
     "decision": lambda value: (
         (not re.search("之前$|是因为|觉得|谈恋爱", value) and _deed(value))
@@ -146,7 +147,11 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "favourite": lambda value: not re.search("嘴脸|的人|自己|他|她|我", value),
     "limit": lambda value: bool(_LIMITS.fullmatch(value)) and not _FELT_AT.fullmatch(value),
     "task": _task,
-    "task_done": lambda value: bool(_ERRAND.fullmatch(value)) and not _NO_TASK.fullmatch(value),
+    "task_done": lambda value: (
+        bool(_ERRAND.fullmatch(value))
+        and not _NO_TASK.fullmatch(value)
+        and not re.search("(?:回来|过来|出来|回去)$", value)
+    ),
     "work": lambda value: (
         bool(len(value) <= 4 or _TRADE.fullmatch(value)) and not _NO_TRADE.fullmatch(value)
     ),
@@ -173,8 +178,19 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
         not re.search("当时|这|那|挑剔|怕疼|吃货|(?<![男女])朋友.*(?:爱|喜欢)", value)
         and not _TOLD_OF_THEM.fullmatch(value)
     ),
-    "possession": lambda value: not re.search("错|时$|次$|^(?:电脑|手机|短信|电话|流量)$", value),
-    "ended": lambda value: not re.match("可以|能|会|要|想|扔了|卖了|送人", value),
+    "possession": lambda value: (
+        not re.search(
+            "错|时$|次$|的非?[常很太]|[得的](?:很|非常|挺)|^(?:建设|工商|农业|招商|中国|交通|民生|中信|光大|浦发|移动|联通|电信|邮政|储蓄)$|^(?:电脑|手机|短信|电话|流量)$",
+            value,
+        )
+    ),
+    "ended": lambda value: (
+        not re.match("可以|能|会|要|想|扔了|卖了|送人", value)
+        and not re.search(
+            "不[用要能会得肯想让]|没有?(?![了家命])|别(?!墅)|还[没是]|差点|(?<!搬)(?:[进出]去|[出下起]来)",
+            value,
+        )
+    ),
     "": lambda value: bool(_TERM.fullmatch(value)),
 }
 """By family ("" is a correction's): whether a value says something by itself."""

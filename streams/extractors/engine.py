@@ -186,6 +186,8 @@ class Language:
             rule = rule._replace(kind="end")  # over, even where that is not worth a line
         if not rule.lists and self._clauses.falls_apart(said):
             return None
+        if rule.kind == "correction" and "old" in parts and not self._values.was(parts["old"]):
+            return None
         if rule.ends and not self._values.ends(self.fold(parts.get("old", value))):
             return None
         topic, whose = (self._label(parts.get(name, "")) for name in ("topic", "whose"))

@@ -136,7 +136,7 @@ _SINCE_WHEN = (  # at the end of a statement: "since then", "in 2019", "for two 
 _FILLERS = (  # the same: "a lot", "to be honest"
     r"a lot|very much|so much|too|as well|anyway|though|actually|by the way|btw|in general|the most|"
     r"more than anything|please|instead|again|of course|honestly|tbh|okay|ok|thanks|thank you|overall|coming up|"
-    r"you know|so yeah|and stuff|and all that|and everything|to be honest|originally|normally|especially|at all|ever|lol|haha"
+    r"you know|so yeah|yes|yeah|yep|and stuff|and all that|and everything|to be honest|originally|normally|especially|at all|ever|lol|haha"
 )
 _ASIDE = (  # the same: how it was
     r"and (?:had|have|we had) (?:such |so )?(?:an? |much )?(?:(?:really |super )?(?:great|good|amazing|awesome|lovely|wonderful|nice) )*(?:fun|time|blast|day)\b.*|"

@@ -12,6 +12,8 @@ _BOOKED = any_of(  # what one books, searches and pays for
     "salons?",
     "appointments?",
     "itinerary",
+    "tables? (?:by|near|for|at) ",
+    "non-?smoking",
     "economy",
     "business class",
     "(?:shared|pool|luxury|regular) rides?",

@@ -24,9 +24,14 @@ _SHOWN_BY_COLON = (
     r":(?<!note:)(?<!correction:)(?<!update:)(?<!fyi:)(?<!record:)(?<!clear:) (?:i|i'm|im|my)\b"
 )
 _MARKUP = r"<[/!|]?[a-z][^<>\n]{0,60}>|<\||\[/?inst\]"  # of a page, or of a prompt
+_ORDERED = words(  # what is asked of somebody whose role is named first
+    "create, write, draft, generate, give, design, develop, build, make, prepare, provide, "
+    "explain, analyze, analyse, review, list, outline, propose, suggest, recommend, "
+    "help, tell, teach, act, answer, compose, describe, evaluate, summarize, summarise, plan"
+)
 _ROLE = (  # the agent is to play it
     r"^\s*as an? [\w -]+,"
-    r"(?! (?:(?:i|my|we|our)\b|(?!.*\byou)[\w ]+ (?:i|my|we|our)\b))"
+    rf"(?! (?:(?:i|my|we|our)\b|(?!.*\byou)(?!{_ORDERED}\b)[\w ]+ (?:i|my|we|our)\b))"
 )
 AS_THEY = (  # "as a single mother, my mom raised me": the mother
     rf"\bas an? [\w -]{{3,40}}, (?:(?:my|our) (?:{LISTS['kin']})|he|she|they)\b"

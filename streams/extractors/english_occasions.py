@@ -38,6 +38,7 @@ OF_TODAY = re.compile(  # of a habit
         r".*\b(?:tonight|today|tomorrow|this (?:morning|afternoon|evening|weekend))",
         r"(?:(?:is|been) )*(?:talking|chatting|speaking|texting) (?:to|with)\b.*",
         r"(?:run|execute|compile|test|debug|use|call) (?:the|this|that|my) (?:[\w-]+ )?(?:code|script|program|command|query|tests?|server|build|function|loop|notebook|model|file)s?\b.*",
+        r"use an? (?:public|shared|common) .*",
         r"use (?:a lot|lots|too much|more|most|some|all) of\b.*",
     )
 )

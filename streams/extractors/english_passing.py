@@ -20,6 +20,7 @@ VAIN = re.compile(  # of whom or what, only the talk before knows
         "(?:every|each) (?:moment|minute|second|bit) of",
         "as (?:i|we) (?:said|speak)",
         "right now",
+        "the (?:above|below|following(?! (?:day|week|month|year))|attached)",
         "at the moment",
         "at the same time",
         r"(?:yourself|oneself)\b",

@@ -17,7 +17,9 @@ _LABOURS = (  # what an agent may be asked to do with a text, or to play
     "following sentence", "following paragraph", "following email", "following message",
     "play the role", "play the part", "you are a ", "you are an ", "you are now", "you're my ",
     "you're a ", "you're an ", "be my ", "from the perspective", "subtitle", "in this scenario",
-    "my character", "the quote",
+    "my character", "the quote", "you are one of the", "your job is to", "your role is",
+    "your task is to", "want you to act", "want you to be", "act as the", "take on the role",
+    "i will act as",
 )  # fmt: skip
 
 # --- a text is shown, named by what stands before it or what is asked behind it -----------------

@@ -9,7 +9,7 @@ WORDS = {
     "value": rf"(?P<value>{_ANY})",
     "any": _ANY,
     "old": rf"(?P<old>{_ANY})",
-    "why": r"(?:,? (?:because|since|as|so that|given that|due to) (?P<why><any>))?",
+    "why": r"(?:,? (?:because|since|as(?= (?:it|they|he|she|we|i|you|there|this|that|the|its|my|our)\b)|so that|given that|due to) (?P<why><any>))?",
     "am": r"i(?:'m|m| am)",
     "we": r"(?:i|we)(?:'ve|ve| have)?",
     "adverb": r"(?:really|absolutely|also|just|still|always|do|truly|especially|generally|usually|"

@@ -11,6 +11,19 @@ search finds the turn. A value that went on into another clause is none.
 import re
 
 from streams.extractors.english_concrete import is_concrete, is_proper
+from streams.extractors.english_incidents import (
+    AT_HAND,
+    CUT_OFF,
+    DID_NOT,
+    INCIDENT,
+    MUSED,
+    NO_CONTRAST,
+    NO_ERRAND,
+    NO_LIMIT,
+    NOT_OWNED,
+    OF_OTHERS,
+    TWO_AT_ONCE,
+)
 from streams.extractors.english_kinds import KINDS
 from streams.extractors.english_lists import LISTS
 from streams.extractors.english_moods import (
@@ -43,7 +56,7 @@ from streams.extractors.patterns import any_of, either, words
 
 _SUBJECT = r"\b(?:he|she|they|you|it|im|ive|shes|hes|theyre|its (?:an?|so|really))\b"
 _RUN_ON = re.compile(  # "Crush they thought his talk was funny", "a my thesis"
-    rf".*(?:(?<!because ){_SUBJECT}(?! (?:needs?|works?)\b)|&\w+|\b(?:an?|the) (?:my|our)\b|\b(?:him|her|them|you|mine|theirs|just|only|even|still|quite|later|earlier)$|\bgot .* got\b|\bi(?:'m| am) (?:just|now|so|still|really|not)\b|\btried to (?:stay|be|feel)\b|\band (?:its|sad|happy|got (?:drunk|high|wasted))\b).*"
+    rf".*(?:(?<!because ){_SUBJECT}(?! (?:needs?|works?)\b)|&\w+|\b(?:an?|the) (?:my|our)\b|\b(?:him|her|them|you|mine|theirs|just|only|even|still|quite|later|earlier)$|\bgot .* got\b|\bi(?:'m| am| was) (?:just|now|so|still|really|not|very)\b|\btried to (?:stay|be|feel)\b|\band (?:its|sad|happy|got (?:drunk|high|wasted))\b).*"
 )
 _THEIRS = re.compile(r"\b(?:his|her|your|its)\b")
 _POINTS = re.compile(  # of a like: at what the talk before was about
@@ -188,24 +201,37 @@ _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
     "like": (ONE_OF_MANY, CHOICE, MOODY, OFFERED, _POINTS, _CUT),
     "favourite": (_POINTS, _CUT),
     "dislike": (ONE_OF_MANY, CHOICE, MOODY, _POINTS, _CUT),
-    "limit": (DESPERATE, OF_THE_TASK, _SCOLDED, _OTHER_LIMIT),
-    "habit": (REFLECTED, OF_TODAY, PLAIN, _MISHAP, _IDLE, _TASTE_THEN, _NOW),
-    "event": (REGRETTED, ROUND, SMALL_WIN, _STEP, _MISHAP, _NO_PLACE, _DAILY, _CHAT),
+    "limit": (NO_LIMIT, DESPERATE, OF_THE_TASK, _SCOLDED, _OTHER_LIMIT),
+    "habit": (AT_HAND, REFLECTED, OF_TODAY, PLAIN, _MISHAP, _IDLE, _TASTE_THEN, _NOW),
+    "event": (
+        INCIDENT,
+        DID_NOT,
+        REGRETTED,
+        ROUND,
+        SMALL_WIN,
+        _STEP,
+        _MISHAP,
+        _NO_PLACE,
+        _DAILY,
+        _CHAT,
+    ),
     "ended": (EX, _LET_GO),
-    "goal": (WISHED,),
-    "task_done": (NO_PROJECT, _STEP),
+    "value": (MUSED,),
+    "goal": (AT_HAND, WISHED),
+    "task_done": (NO_ERRAND, NO_PROJECT, _STEP),
     "task": (_ATTEMPT, re.compile(r"(?:an?|the) .*|.*\bdue when\b.*")),
-    "plan": (TODAYS, _IDLE, _ITINERARY, _MADE_UP),
-    "": (_PARTY,),
+    "plan": (AT_HAND, DID_NOT, TODAYS, _IDLE, _ITINERARY, _MADE_UP),
+    "": (NO_CONTRAST, _PARTY),
     "decision": (CHOSEN, SAID_SO, _CHOICES),
     "lack": (re.compile(r"access to (?:an? |any )?(?:gun|firearm|weapon|pills?|rope).*"),),
-    "possession": (_NO_THING, PRAISED, _SEEN),
-    "household": (_BET,),
+    "possession": (NOT_OWNED, _NO_THING, PRAISED, _SEEN),
+    "household": (OF_OTHERS, _BET),
     "people": (CONDUCT, _UNDER_WAY),
     "study": (_NO_THING,),
     "health": (_NO_THING, UNWELL, re.compile(r"(?:anxiety|depression|fear) (?:about|of|when)\b.*")),
     "identity": (
         _SKILL,
+        TWO_AT_ONCE,
         re.compile(
             r"(?:not |so |really )*(?:good|bad|terrible) at (?:my |the )?(?:school|college|life|being|talking|making|any|every|all|it|string).*"
         ),
@@ -234,7 +260,9 @@ def worth(family: str, value: str, fold: str) -> bool:
     """Whether it says something by itself; `fold` is the value in lower case."""
     if family in _FELT and SAID_IN_A_MOOD.search(fold):
         return False
-    if VAIN.match(fold) or (family in _WHOLE and _RUN_ON.fullmatch(fold)):
+    if VAIN.match(fold):
+        return False
+    if family in _WHOLE and (_RUN_ON.fullmatch(fold) or CUT_OFF.fullmatch(fold)):
         return False
     if any(empty.fullmatch(fold) for empty in _EMPTY.get(family, ())):
         return False

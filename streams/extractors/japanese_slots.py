@@ -39,6 +39,16 @@ _OF_BIRTH = re.compile(r"出身(?:校|者|の(?![でなんよ])|地)|友人|友�
 _POINTED = re.compile(
     r"(?:これ|それ|あれ|この|その|あの|ここ|そこ|彼|[^、。]{0,8}場合|[^、。]{0,12}の(?:は|が)|[^、。]{0,3}教室|むしろ|単に|ただ)"
 )
+_ORDERED = re.compile(  # of a correction: what one room, meal or way is to be like
+    r"[洋和]室|布団|ふとん|ベッ[トド]|ツイン|シングル|ダブル|旅館|ホテル|民宿|ペンション|禁煙|喫煙|[朝夕昼]食|素泊|バイキング|窓側|通路側|レンタカー|電車|新幹線|飛行機|バス(?!ケ)|往復|片道|\d泊|チェックイン|チェックアウト|部屋|露天|内湯|大浴場"
+)
+_LIKENED = re.compile(  # of a correction: what a thing is like, or how a year goes
+    r"のような|みたいな|[春夏秋冬朝昼夜]から[春夏秋冬朝昼夜]|から.+(?:変わ|移)る(?:とき|時|の|こと|ころ|頃)|(?:て|で)(?:では|じゃ|から)"
+)
+_ONE_ORDER = re.compile(  # of a budget: what one stay, meal or ticket may cost
+    r"[\d０-９一二三四五両何]+[人名泊]|(?:お願い|いただ|頂)|(?:嬉し|うれし|助か|ありがた)|(?:今回|プラン|朝食|夕食|宿|旅行|食事)"
+)
+_IN_TURN = re.compile(r"(?:まず|次に?|それから|最後に?|あとは?|今回は?|できれば)(?:は|、)")
 _AGED = re.compile(r"[89]\d(?:歳|才)")
 _TOLD_OF_ONESELF = re.compile(  # "しています": a deed of the user's, no wish
     r".*(?:ようにし|(?:て|で)(?:い|お|み|しま|あ)?)(?:ます|まし|る|り|きます|きました|いました|った).*"
@@ -68,7 +78,14 @@ def fits(takes: str, value: str, said: str) -> bool:
     if takes in ("work", "employer"):
         return not (_OF_OTHERS.search(said) or _ASIDE.search(said))
     if takes.startswith("my "):
-        return not _POINTED.match(said)
+        return not (
+            _POINTED.match(said)
+            or _ORDERED.search(said)
+            or _LIKENED.search(said)
+            or _IN_TURN.match(said)
+        )
+    if takes == "budget":
+        return not _ONE_ORDER.search(said)
     if takes == "age":
         return not (
             (_AGED.match(value) and "私" not in said)

@@ -40,7 +40,10 @@ _OWN = (
 
 
 def tell(says: str, parts: dict[str, str]) -> str:
-    """A rule's `says` with its parts, plain and in the third person."""
+    """A rule's `says` with its parts, plain and in the third person. What has no topic is a
+    sentence of its own."""
+    if not parts.get("topic"):
+        says = says.removeprefix("{topic}：")
     return says.format_map({name: third_person(plain(text)) for name, text in parts.items()})
 
 

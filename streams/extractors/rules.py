@@ -47,7 +47,7 @@ TOPICS = {  # one name for what people of all languages speak of
     **dict.fromkeys(("音楽", "音乐", "音樂", "musik", "musique", "música"), "music"),
     **dict.fromkeys(("本", "书", "書", "buch", "livre", "libro"), "book"),
 }
-SHARED = frozenset(["event", "decision", "plan", "goal", "habit", "home"])
+SHARED = frozenset(["event", "decision", "plan", "goal", "habit", "home", "partner"])
 """Families of what people do together: their text says with whom."""
 STATE_KINDS = {"task": "task", "task_done": "task"}  # all else is a fact
 

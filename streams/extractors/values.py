@@ -24,7 +24,8 @@ class Values:
     `empty`: of no value whatever its family; `vague`: of no value that may be any words; `fits`:
     what a rule takes, a value, its clause -> whether it is of that kind; `worth`: a family, a
     value, the same folded -> whether it says something alone; `endless`: of what does not end,
-    or of words by which nobody knows what has.
+    or of words by which nobody knows what has; `said`: what is found in any words that say
+    something.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class Values:
         empty: str,
         vague: str = "(?!)",
         endless: str = "(?!)",
+        said: str = ".",
         *,
         fits: Callable[[str, str, str], bool] = _fits_any,
         worth: Callable[[str, str, str], bool] = _any_is_worth,
@@ -39,8 +41,13 @@ class Values:
         self._empty = re.compile(loops_atomic(empty))
         self._vague = re.compile(loops_atomic(vague))
         self._endless = re.compile(loops_atomic(endless))
+        self._said = re.compile(said)
         self._fits = fits
         self._worth = worth
+
+    def was(self, old: str) -> bool:
+        """Whether what a correction takes back is anything: more than marks and particles."""
+        return self._said.search(old) is not None
 
     def ends(self, folded: str) -> bool:
         """Whether a thing of that name may be over; of no name, it may."""
