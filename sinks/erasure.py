@@ -35,6 +35,15 @@ SESSION_OF = {
 name; NULL where the row does not say."""
 
 
+def made_of(plan: str) -> str:
+    """SQL of the events that a plan is made of, a list. What its links and threads name is no part
+    of it: they say where an event belongs, and not what it says."""
+    return f"""flatten([
+        {plan} ->> ['$.event_id', '$.event_affect.event_id'],
+        {plan} ->> '$.extraction.event_ids[*]',
+        {plan} ->> '$.*[*].evidence_event_ids[*]'])"""
+
+
 def _erased(table: str, event: str) -> str:
     """SQL that is true where a row's event is one of those that go. Event ids are unique within a
     session only; where a row names none, an id that somebody else uses, too, does not count."""
@@ -46,7 +55,7 @@ def _erased(table: str, event: str) -> str:
 OWN_CONDITIONS = {
     "events": f"t.user_id = {THEIRS} OR {WHOLE}",
     "sessions": f"t.user_id = {THEIRS} OR {WHOLE} OR t.session_id IN (FROM shared_session)",
-    "plans": f"t.user_id = {THEIRS} OR {_erased('plans', 't.event_id')}",
+    "plans": f"t.user_id = {THEIRS} OR (t.user_id, t.plan_id) IN (FROM erased_plan)",
     # a provisional link is its session's, even where that is called as a user is
     "links": f"""(t.owner_id = {THEIRS} AND NOT coalesce(t.provisional, false))
         OR (coalesce(t.provisional, false) AND t.owner_id IN (FROM whole_session))
@@ -65,6 +74,7 @@ OWN_CONDITIONS = {
     OR payload_json ->> '$.user_id' = {THEIRS}
     OR payload_json ->> '$.session_id' IN (FROM whole_session)
     OR {_erased("dead_letters", "payload_json ->> '$.event_id'")}
+    OR (t.src_topic, t.src_partition, t.src_offset) IN (FROM erased_letter)
     OR (payload_json ->> '$.session_id', payload_json ->> '$.task_id')
         IN (SELECT (session_id, task_id) FROM erased_task)
     OR (payload_json IS NULL AND (

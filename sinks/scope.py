@@ -6,7 +6,14 @@ from collections.abc import Collection, Iterable
 import duckdb
 
 from sinks.erased_ids import EVENT, SESSION, TASK, WHOLE, hash_sql
-from sinks.erasure import OF_SESSION, SESSION_OF, conditions, of_plans, with_payload
+from sinks.erasure import (
+    OF_SESSION,
+    SESSION_OF,
+    conditions,
+    made_of,
+    of_plans,
+    with_payload,
+)
 from sinks.history import quoted
 
 REMADE = "forget"
@@ -103,9 +110,26 @@ CREATE TEMP TABLE touched AS
     WHERE owner_id IN (FROM shared_session) AND list_has_any(evidence_event_ids, gone);
 """
 
-HEARD_OF = f"""
+_IS_ERASED = """CASE WHEN session_id IS NULL THEN event_id IN (FROM clear_event)
+        ELSE (session_id, event_id) IN (SELECT (session_id, event_id) FROM erased_event) END"""
+MADE_OF_THEM = with_payload(f"""
 CREATE TEMP TABLE erased_plan AS
-    SELECT user_id, plan_id FROM plans t WHERE coalesce({conditions("plans")}, false);
+    SELECT DISTINCT user_id, plan_id FROM (
+        SELECT t.user_id, t.plan_id, {SESSION_OF["plans"]} AS session_id,
+            unnest(list_append({made_of("t.doc")}, t.event_id)) AS event_id
+        FROM plans t
+    ) WHERE {_IS_ERASED};
+CREATE TEMP TABLE erased_letter AS
+    SELECT DISTINCT src_topic, src_partition, src_offset FROM (
+        SELECT t.src_topic, t.src_partition, t.src_offset,
+            {SESSION_OF["dead_letters"]} AS session_id,
+            unnest({made_of("(payload_json)")}) AS event_id
+        FROM dead_letters t
+    ) WHERE {_IS_ERASED};
+""")
+"""Plans, and dead letters of such, that were made of events that go, whoever's memory they change.
+"""
+HEARD_OF = f"""
 CREATE TEMP TABLE heard AS
     SELECT user_id FROM (
         SELECT user_id FROM erased_plan
@@ -122,13 +146,11 @@ CREATE TEMP TABLE whole_session AS SELECT {session} AS session_id;
 CREATE TEMP TABLE shared_session AS SELECT NULL::VARCHAR AS session_id WHERE false;
 """
 HEARD = """
-CREATE TEMP TABLE erased_plan AS
-    SELECT user_id, plan_id FROM plans t WHERE coalesce({plans}, false);
 CREATE TEMP TABLE heard AS
     SELECT user_id FROM (
         SELECT user_id FROM events WHERE session_id = {session}
         UNION SELECT user_id FROM signals WHERE session_id = {session}
-        UNION SELECT user_id FROM erased_plan
+        UNION SELECT user_id FROM plans t WHERE coalesce({plans}, false)
     ) WHERE user_id IS NOT NULL;
 """
 ERASED_IDS = """
@@ -162,7 +184,7 @@ def scope(
         }
         late = LATE.format(user=user, named=with_payload(NAMED), **hashes)
     begin, end = (part.format(user=user, tenant=quoted(tenant)) for part in (PERSON, SCOPE))
-    db.execute(begin + EVERY + late + end + OF_BOTH + HEARD_OF.format(user=user))
+    db.execute(begin + EVERY + late + end + OF_BOTH + MADE_OF_THEM + HEARD_OF.format(user=user))
     _add_heard(db, heard)
 
 
@@ -172,7 +194,7 @@ def scope_session(
     """The same for one session, whoever spoke in it; and the table `heard`: of whom it gave memory
     something, with the `users` that are known to be."""
     begin = SESSION_SCOPE.format(session=quoted(session_id), tenant=quoted(tenant))
-    db.execute(begin + EVERY + NOTHING_LATE + OF_BOTH)
+    db.execute(begin + EVERY + NOTHING_LATE + OF_BOTH + MADE_OF_THEM)
     db.execute(HEARD.format(session=quoted(session_id), plans=of_plans()))
     _add_heard(db, users)
 

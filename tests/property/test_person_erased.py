@@ -16,7 +16,7 @@ from streams.folds.rules import Rules
 from tests.command import rows
 from tests.property.strategies import events, write_plans
 from tests.property.test_folded_again import FEW, content, history_of
-from tests.property.test_session_erased import applied
+from tests.property.test_session_erased import applied, made_of
 from tests.property.world import Json
 
 USERS = ("u1", "u2")
@@ -39,7 +39,7 @@ def told(draw: st.DrawFn) -> list[Json]:
 
 def of_person(gone: str, records: list[Json]) -> set[int]:
     """Which records are the person's: what they said or was said in a session of theirs alone, and
-    plans of theirs, or from an event that only they have."""
+    plans of theirs, or made of an event that only they have."""
     spoke: defaultdict[str, set[str]] = defaultdict(set)
     for one in records:
         if one.get("user_id") and one["type"] != "write_plan" and "session_id" in one:
@@ -56,7 +56,7 @@ def of_person(gone: str, records: list[Json]) -> set[int]:
     from_them = (
         id(one)
         for one in records
-        if one["type"] == "write_plan" and one.get("event_id") in events_of - others
+        if one["type"] == "write_plan" and made_of(one) & (events_of - others)
     )
     return theirs.union(from_them)
 

@@ -1,5 +1,7 @@
 """A session that was erased is as if it had never been: memory is what it is without it."""
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,8 +24,8 @@ def told(draw: st.DrawFn) -> list[Json]:
 
 
 def of_session(gone: str, records: list[Json]) -> set[int]:
-    """Which records are the session's: those that name it, and plans that name but an event that
-    only it has."""
+    """Which records are the session's: those that name it, and plans without a session that are
+    made of an event that only it has."""
     here = {one.get("event_id") for one in records if one["type"] == "turn" and is_of(one, gone)}
     there = {one["event_id"] for one in records if one["type"] == "turn" and not is_of(one, gone)}
     return {
@@ -33,9 +35,17 @@ def of_session(gone: str, records: list[Json]) -> set[int]:
         or (
             one["type"] == "write_plan"
             and one.get("session_id") is None
-            and one.get("event_id") in here - there
+            and made_of(one) & (here - there)
         )
     }
+
+
+def made_of(plan: Json) -> set[Any]:
+    """The events that a plan is made of."""
+    updates = (update for value in plan.values() if isinstance(value, list) for update in value)
+    evidence = {event for update in updates for event in update.get("evidence_event_ids", ())}
+    felt = plan.get("event_affect") or {}
+    return evidence | {plan.get("event_id"), felt.get("event_id")}
 
 
 def is_of(record: Json, session: str) -> bool:

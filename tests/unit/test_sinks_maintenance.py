@@ -267,8 +267,8 @@ def test_another_persons_event_of_the_same_id_stays(tmp_path: Path) -> None:
                                 ("ann", "state"), ("anns", "link"))
         ],
         "dead_letters": [
-            row("dead_letters", reason="r", key="default/x", payload=payload)
-            for payload in (asked, other, b"{ann", b"{joanne said it")
+            row("dead_letters", reason="r", key="default/x", payload=payload, src_offset=n)
+            for n, payload in enumerate((asked, other, b"{ann", b"{joanne said it"))
         ],
     }  # fmt: skip
     write(root, **told)
@@ -285,6 +285,38 @@ def test_another_persons_event_of_the_same_id_stays(tmp_path: Path) -> None:
     assert left("owner_id", "threads") == [("bob",), ("bobs",)]
     assert left("revision_id", "revisions") == [("ann link",), ("bobs link",), ("group link",)]
     assert left("payload", "dead_letters") == [(other,), (b"{joanne said it",)]
+
+
+RESTS_ON = {
+    "a state": {"state_updates": [{"op": "close"}, {"evidence_event_ids": ["b1", "a3"]}]},
+    "a preference": {"preference_updates": [{"evidence_event_ids": ["a3"]}]},
+    "an end": {"ends": [{"evidence_event_ids": ["a3"]}]},
+    "a moment of affect": {"event_affect": {"event_id": "a3"}},
+    "what a model read": {"extraction": {"event_ids": ["b1", "a3"]}},
+}
+
+
+@pytest.mark.parametrize("where", [{}, {"session_id": "group"}], ids=["anywhere", "a session"])
+@pytest.mark.parametrize("made", RESTS_ON.values(), ids=RESTS_ON)
+def test_law_8_a_plan_that_rests_on_their_event_goes_whoever_it_is_of(
+    made: dict[str, Any], where: dict[str, str], tmp_path: Path
+) -> None:
+    """Applied or refused; one that only puts their event into a thread stays."""
+    placed = {"context_updates": {"threads": [{"thread_key": "k", "event_id": "a3"}]}}
+    docs = [json.dumps({"event_id": "b1", **where, **one}) for one in (made, placed)]
+    plans = [
+        row("plans", plan_id=f"p{n}", user_id="bob", event_id="b1", doc=doc)
+        for n, doc in enumerate(docs)
+    ]
+    letters = [
+        row("dead_letters", reason="r", key="default/bob", payload=doc.encode(), src_offset=n)
+        for n, doc in enumerate(docs)
+    ]
+    write(tmp_path, events=people()["events"], plans=plans, dead_letters=letters)
+    forget(tmp_path, "default", "ann")
+    with connect(tmp_path) as db:
+        assert read(db, "SELECT plan_id FROM plans").rows == [("p1",)]
+        assert read(db, "SELECT src_offset FROM dead_letters").rows == [(1,)]
 
 
 @pytest.mark.long
