@@ -29,7 +29,8 @@ fails in it was mended.
 Draw 5 is of what version 13 stored of sixteen sources, drawn and judged by another reader: what is
 `arguable` counts as not useful. Version 14 was made with it, so it says nothing of version 14.
 Draw 6 is of what version 14 stored as it was first, judged by a third reader. Version 14 was
-mended with it, so it says nothing of what version 14 stores now.
+mended with it, so it says nothing of what version 14 stores now. Draw 7 is of that, judged by a
+fourth reader.
 `kept_back.ndjson` and `bookings.ndjson` judge what was stored of others' texts, by their turns.
 `python -m tests.acceptance.judged` prints the table; `-v` lists what fails in the part "tune".
 """
