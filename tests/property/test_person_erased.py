@@ -2,6 +2,7 @@
 history which never had them."""
 
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from streams.folds.rules import Rules
 from tests.command import rows
 from tests.property.strategies import events, write_plans
 from tests.property.test_folded_again import FEW, content, history_of
-from tests.property.test_session_erased import applied, made_of
+from tests.property.test_session_erased import both, made_of
 from tests.property.world import Json
 
 USERS = ("u1", "u2")
@@ -61,17 +62,6 @@ def of_person(gone: str, records: list[Json]) -> set[int]:
     return theirs.union(from_them)
 
 
-def both(records: list[Json], gone: str) -> tuple[list[Json], list[Json]]:
-    while True:
-        every = applied(records)
-        theirs = of_person(gone, every)
-        without = applied([one for one in every if id(one) not in theirs])
-        left = theirs | set(map(id, without))
-        if len(left) == len(records):
-            return every, without
-        records = [one for one in every if id(one) in left]
-
-
 def memory_of(history: Path, user: str) -> dict[str, list[tuple[Any, ...]]]:
     select = f"SELECT * EXCLUDE ({', '.join(SOURCE)}) FROM"
     return {
@@ -85,7 +75,7 @@ def memory_of(history: Path, user: str) -> dict[str, list[tuple[Any, ...]]]:
 def test_memory_of_others_is_that_of_a_history_which_never_had_the_person(
     records: list[Json], gone: str
 ) -> None:
-    every, without = both(records, gone)
+    every, without = both(records, partial(of_person, gone))
     (other,) = set(USERS) - {gone}
     with history_of(every) as history, history_of(without) as never:
         forget(history, "default", gone)

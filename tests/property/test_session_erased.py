@@ -1,5 +1,7 @@
 """A session that was erased is as if it had never been: memory is what it is without it."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from hypothesis import given
@@ -57,12 +59,14 @@ def applied(records: list[Json]) -> list[Json]:
     return [one for one in records if made.say(one) == ["applied"]]
 
 
-def both(records: list[Json], gone: str) -> tuple[list[Json], list[Json]]:
-    """Records that all apply, and those of them that are not the session's, which apply without
-    it, too."""
+def both(
+    records: list[Json], erased: Callable[[list[Json]], set[int]]
+) -> tuple[list[Json], list[Json]]:
+    """Records that all apply, and those of them that are not `erased`, which apply without these,
+    too."""
     while True:
         every = applied(records)
-        theirs = of_session(gone, every)
+        theirs = erased(every)
         without = applied([one for one in every if id(one) not in theirs])
         left = theirs | set(map(id, without))
         if len(left) == len(records):
@@ -75,7 +79,7 @@ def both(records: list[Json], gone: str) -> tuple[list[Json], list[Json]]:
 def test_memory_is_that_of_a_history_which_never_had_the_session(
     records: list[Json], gone: str
 ) -> None:
-    every, without = both(records, gone)
+    every, without = both(records, partial(of_session, gone))
     with history_of(every) as history, history_of(without) as never:
         forget_session(history, "default", gone)
         users = {one["user_id"] for one in without if one.get("user_id")}
