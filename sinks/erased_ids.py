@@ -20,6 +20,8 @@ from sinks.object_store import ObjectPath
 FOLDER = "_erased"
 EVENT, TASK, SESSION, WHOLE = "event", "task", "session", "whole"
 """Kinds of ids, each of a session: its own where others take part in it, or where it went whole."""
+PLAN = "plan"
+"""Another, of the user whose memory the plan changes instead of a session."""
 AT_ONCE = 16
 """Notes that are read at a time."""
 

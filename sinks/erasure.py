@@ -73,7 +73,6 @@ OWN_CONDITIONS = {
     OR t.key IN (SELECT t.tenant || '/' || session_id FROM whole_session)
     OR payload_json ->> '$.user_id' = {THEIRS}
     OR payload_json ->> '$.session_id' IN (FROM whole_session)
-    OR {_erased("dead_letters", "payload_json ->> '$.event_id'")}
     OR (t.src_topic, t.src_partition, t.src_offset) IN (FROM erased_letter)
     OR (payload_json ->> '$.session_id', payload_json ->> '$.task_id')
         IN (SELECT (session_id, task_id) FROM erased_task)

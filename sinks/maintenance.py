@@ -22,7 +22,7 @@ from sinks.history import COMMIT_ORDER, connect, quoted, select
 from sinks.locations import Location, is_url
 from sinks.object_store import ObjectPath
 from sinks.rewriting import merge_files, rewrite
-from sinks.scope import REMADE, erased_ids, scope, scope_session
+from sinks.scope import REMADE, erased_ids, scope, scope_made, scope_session
 from sinks.tables import STORED
 from sinks.views import SNAPSHOT_KEYS
 
@@ -149,7 +149,8 @@ def _scoped(
 ) -> duckdb.DuckDBPyConnection:
     """A connection with the tables that the conditions speak of."""
     db = connect(own(root), tenant=tenant)
-    scope(db, tenant, user_id, noted, heard)
+    scope(db, tenant, user_id, noted)
+    scope_made(db, tenant, user_id, noted, heard)
     return db
 
 

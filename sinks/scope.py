@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 
 import duckdb
 
-from sinks.erased_ids import EVENT, SESSION, TASK, WHOLE, hash_sql
+from sinks.erased_ids import EVENT, PLAN, SESSION, TASK, WHOLE, hash_sql
 from sinks.erasure import (
     OF_SESSION,
     SESSION_OF,
@@ -158,19 +158,22 @@ SELECT {event} FROM erased_event WHERE session_id IN (FROM shared_session)
 UNION SELECT {task} FROM erased_task WHERE session_id IN (FROM shared_session)
 UNION SELECT {session} FROM shared_session
 UNION SELECT {whole} FROM whole_session
+UNION SELECT {plan} FROM erased_plan WHERE user_id IN (FROM heard)
 """
+LATE_PLANS = """
+INSERT INTO erased_plan
+    SELECT DISTINCT owner_id, plan_id FROM revisions
+    WHERE plan_id IS NOT NULL AND {plan} IN (FROM noted);
+"""
+"""Plans that an erasure has noted, and of which revisions came after it."""
 
 
 def scope(
-    db: duckdb.DuckDBPyConnection,
-    tenant: str,
-    user_id: str,
-    noted: Collection[str] = (),
-    heard: Iterable[str] = (),
+    db: duckdb.DuckDBPyConnection, tenant: str, user_id: str, noted: Collection[str] = ()
 ) -> None:
-    """Makes the tables the conditions speak of, from a connection limited to the tenant. `noted`
-    are hashes of what has been erased of the person (`sinks.erased_ids`). `heard`: of whom the
-    person's turns told something, with those that are known to be."""
+    """Makes the tables the conditions speak of, from a connection limited to the tenant; those of
+    plans, revisions and dead letters need `scope_made`, too. `noted` are hashes of what has been
+    erased of the person (`sinks.erased_ids`)."""
     user, late = quoted(user_id), NOTHING_LATE
     if noted:
         db.execute("CREATE TEMP TABLE noted AS SELECT unnest(?::VARCHAR[])", [list(noted)])
@@ -184,8 +187,28 @@ def scope(
         }
         late = LATE.format(user=user, named=with_payload(NAMED), **hashes)
     begin, end = (part.format(user=user, tenant=quoted(tenant)) for part in (PERSON, SCOPE))
-    db.execute(begin + EVERY + late + end + OF_BOTH + MADE_OF_THEM + HEARD_OF.format(user=user))
+    db.execute(begin + EVERY + late + end + OF_BOTH)
+
+
+def scope_made(
+    db: duckdb.DuckDBPyConnection,
+    tenant: str,
+    user_id: str,
+    noted: Collection[str] = (),
+    heard: Iterable[str] = (),
+) -> None:
+    """What was made of the person's events, after `scope`: looks into every plan and dead letter of
+    the tenant. Also the table `heard`: of whom the person's turns told something, with those that
+    are known to be."""
+    db.execute(MADE_OF_THEM)
+    if noted:
+        db.execute(LATE_PLANS.format(plan=_plan_hash(tenant, "owner_id")))
+    db.execute(HEARD_OF.format(user=quoted(user_id)))
     _add_heard(db, heard)
+
+
+def _plan_hash(tenant: str, owner: str) -> str:
+    return hash_sql(f"'{PLAN}'", quoted(tenant), owner, "plan_id")
 
 
 def scope_session(
@@ -204,7 +227,8 @@ def _add_heard(db: duckdb.DuckDBPyConnection, users: Iterable[str]) -> None:
 
 
 def erased_ids(db: duckdb.DuckDBPyConnection, tenant: str) -> list[str]:
-    """The hashes of what a scope erases: of shared sessions and in them, and of whole ones."""
+    """The hashes of what a scope erases: of shared sessions and in them, of whole ones, and
+    of others' plans."""
     hashes = {
         kind: hash_sql(f"'{kind}'", quoted(tenant), "session_id", one)
         for kind, one in (
@@ -214,4 +238,5 @@ def erased_ids(db: duckdb.DuckDBPyConnection, tenant: str) -> list[str]:
             (WHOLE, "session_id"),
         )
     }
-    return [one for (one,) in db.execute(ERASED_IDS.format(**hashes)).fetchall()]
+    sql = ERASED_IDS.format(**hashes, plan=_plan_hash(tenant, "user_id"))
+    return [one for (one,) in db.execute(sql).fetchall()]

@@ -16,7 +16,7 @@ from sinks.diff import RELATIONS
 from sinks.erasure import conditions
 from sinks.history import connect
 from sinks.root import open_root
-from sinks.scope import scope
+from sinks.scope import scope, scope_made
 from sinks.views import ABOUT, VIEWS
 from streams.folds import affect, ends, graph, learner, memory, states
 from streams.folds.revised_kinds import REVISED_KINDS
@@ -111,6 +111,7 @@ def test_revised_kinds_have_rows_of_their_own_and_a_topic() -> None:
 def test_each_table_says_whose_its_rows_are(db: DuckDBPyConnection) -> None:
     """A table that does not is left whole by `forget`."""
     scope(db, "default", "somebody")
+    scope_made(db, "default", "somebody")
     for table in TABLES:
         db.execute(f"SELECT count(*) FROM {table} t WHERE {conditions(table)}")
 
