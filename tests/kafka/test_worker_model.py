@@ -112,15 +112,16 @@ def test_an_hour_that_is_used_up_is_waited_for_and_said(working: Working, tmp_pa
         working.await_done()
         working.await_log("the model waits: the budget of an hour is used up")
         assert "the budget of an hour" in asking.shown("readyz")
-        made = len(until(asking.plans, told=working.log))
-        assert made < USERS
+        made = len(asked.requests)
+        assert 0 < made < USERS
+        until(asking.plans, lambda plans: len(plans) == made, told=working.log)
         working.sent += made
         working.await_done()
         assert asking.end() < 25, "it does not wait for the hour"
         history = working.history(tmp_path / "history")
         asking.start("--history", str(history))
         working.await_log("the model waits: the budget of an hour is used up")
-        assert len(asking.plans()) == made
+        assert len(asked.requests) == len(asking.plans()) == made
 
 
 def test_a_total_failure_shows_in_log_readiness_metrics_and_dead_letters(working: Working) -> None:
