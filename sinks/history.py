@@ -163,6 +163,17 @@ def define(
             connection.execute(f"CREATE OR REPLACE {definition}")
 
 
+def define_over(
+    connection: DuckDBPyConnection, names: Iterable[str], folders: Sequence[Location], tenant: str
+) -> None:
+    """Makes the views of these tables show the rows of several histories."""
+    found = [find_tables(folder) for folder in folders]
+    for name in names:
+        files = [one for folder in found for one in data_files(connection, folder / name)]
+        rows = select(name, files, tenant=tenant)
+        connection.execute(f"CREATE OR REPLACE VIEW {name} AS {rows}")
+
+
 def _definition(
     name: str, files: dict[str, list[str]], tenant: str | None, max_iteration: int
 ) -> str:

@@ -18,7 +18,7 @@ from schemas.generated.history import Session, Task
 from sinks.delta import WRITER, History, until_first
 from sinks.erasure import ERASED_LAST, conditions, person_conditions, session_conditions
 from sinks.generation import own
-from sinks.history import COMMIT_ORDER, connect, quoted, select
+from sinks.history import COMMIT_ORDER, connect, define_over, quoted, select
 from sinks.locations import Location, is_url
 from sinks.object_store import ObjectPath
 from sinks.rewriting import merge_files, rewrite
@@ -30,6 +30,9 @@ SAFE_HOURS = 168
 """A week: what a reader with an old file list may still be at."""
 SMALL = 8_000_000
 """Bytes: smaller files are merged while a server continues writing."""
+
+SAID_BY = ("events", "sessions", "signals")
+"""What a scope knows from whose events they are, and whose sessions."""
 
 T = TypeVar("T")
 Report = dict[str, dict[str, int]]
@@ -134,9 +137,16 @@ class Sessions(NamedTuple):
     heard: list[str]
 
 
-def sessions_of(root: Location, tenant: str, user_id: str, noted: Collection[str] = ()) -> Sessions:
-    """Where a person's turns are, or were by what is noted (`sinks.erased_ids`)."""
-    with until_first(lambda: _scoped(root, tenant, user_id, noted)) as db:
+def sessions_of(
+    root: Location,
+    tenant: str,
+    user_id: str,
+    noted: Collection[str] = (),
+    whole: Location | None = None,
+) -> Sessions:
+    """Where a person's turns are, or were by what is noted (`sinks.erased_ids`). `whole`: the
+    generation that has the days which this one leaves out."""
+    with until_first(lambda: _scoped(root, tenant, user_id, noted, whole)) as db:
         return Sessions(*_sessions(db, tenant), erased_ids(db, tenant), _heard(db))
 
 
@@ -145,12 +155,22 @@ def _scoped(
     tenant: str,
     user_id: str,
     noted: Collection[str],
+    whole: Location | None,
     heard: Collection[str] = (),
 ) -> duckdb.DuckDBPyConnection:
     """A connection with the tables that the conditions speak of."""
-    db = connect(own(root), tenant=tenant)
+    db = _connected(root, tenant, whole)
     scope(db, tenant, user_id, noted)
     scope_made(db, tenant, user_id, noted, heard)
+    return db
+
+
+def _connected(root: Location, tenant: str, whole: Location | None) -> duckdb.DuckDBPyConnection:
+    """A generation, with the records of `whole` beside its own in the tables that say whose events
+    they are: what is made of an event may lie in days that its turn does not."""
+    db = connect(own(root), tenant=tenant)
+    if whole is not None:
+        define_over(db, SAID_BY, [own(root), own(whole)], tenant)
     return db
 
 
@@ -179,10 +199,12 @@ def forget(
     user_id: str,
     noted: Collection[str] = (),
     heard: Collection[str] | None = None,
+    whole: Location | None = None,
 ) -> Forgotten:
-    """Erases one person from every table: their rows, then the bytes of the old files. `noted`: as
-    `sessions_of` has it. `heard`: of whom all goes that memory has made, as the caller makes it
-    again from the records that are left; without it, what plans from the person's turns made.
+    """Erases one person from every table: their rows, then the bytes of the old files. `noted`,
+    `whole`: as `sessions_of` has them. `heard`: of whom all goes that memory has made, as the
+    caller makes it again from the records that are left; without it, what plans from the person's
+    turns made.
 
     Sessions where no other user spoke go whole. Of shared sessions go their turns with the tasks
     of these, the session's snapshots, and the revisions of what their turns changed; the
@@ -190,16 +212,16 @@ def forget(
     ends the work: what the scope is read from is erased last.
     """
     theirs = conditions if heard is None else person_conditions
-    with until_first(lambda: _scoped(root, tenant, user_id, noted, heard or ())) as db:
+    with until_first(lambda: _scoped(root, tenant, user_id, noted, whole, heard or ())) as db:
         erased = _erased(root, db, tenant, theirs)
-        whole, shared = _sessions(db, tenant)
+        alone, shared = _sessions(db, tenant)
     receipt = {
         "user_sha256": hashed(tenant, user_id),
-        "sessions": len(whole),
+        "sessions": len(alone),
         "shared_sessions": len(shared),
         "tables": erased,
     }
-    return Forgotten(receipt, whole, shared)
+    return Forgotten(receipt, alone, shared)
 
 
 def hashed(tenant: str, user_id: str) -> str:
@@ -219,17 +241,19 @@ def erase_remade(root: Location, tenant: str, sessions: list[str]) -> None:
                 _erase(history, db, name, made, tenant)
 
 
-def users_of(root: Path, tenant: str, session_id: str) -> list[str]:
+def users_of(root: Path, tenant: str, session_id: str, whole: Location | None) -> list[str]:
     """Those to whose memory a session has given something."""
-    with connect(own(root), tenant=tenant) as db:
+    with _connected(root, tenant, whole) as db:
         scope_session(db, tenant, session_id)
         return _heard(db)
 
 
-def forget_session(root: Path, tenant: str, session_id: str, users: list[str]) -> Report:
+def forget_session(
+    root: Path, tenant: str, session_id: str, users: list[str], whole: Location | None
+) -> Report:
     """Erases one session from every table, and all that memory has made of these users, which the
     caller makes again from the records that are left. Killed half-way, the same call ends it."""
-    with connect(own(root), tenant=tenant) as db:
+    with _connected(root, tenant, whole) as db:
         scope_session(db, tenant, session_id, users)
         return _erased(root, db, tenant, session_conditions)
 

@@ -30,27 +30,29 @@ def forget_session(
     """
     from streams import search  # not needed before, and slow to load
 
-    def one(folder: Path) -> dict[str, Any]:
+    def one(folder: Path, whole: Path | None) -> dict[str, Any]:
         if is_shared(folder):
             raise ConfigurationError(
                 f"{folder}: workers hold this memory; a session of theirs cannot be erased alone"
             )
-        return _forget(folder, tenant, session_id, search)
+        return _forget(folder, tenant, session_id, whole, search)
 
     return in_every_generation(history, tenant, one, index_within)
 
 
-def _forget(folder: Path, tenant: str, session_id: str, search: Any) -> dict[str, Any]:
+def _forget(
+    folder: Path, tenant: str, session_id: str, whole: Path | None, search: Any
+) -> dict[str, Any]:
     """In one generation; the receipt."""
     drop_work(folder)
     rules = rules_of(folder)
     with opened(folder) as (store, _):
         noted = {(one[0], one[1]): one[2] for one in store.value(NOTE) or ()}
         known = noted.get((tenant, session_id), ())
-        users = sorted({*known, *maintenance.users_of(folder, tenant, session_id)})
+        users = sorted({*known, *maintenance.users_of(folder, tenant, session_id, whole)})
         noted[tenant, session_id] = users
         store.write_values({NOTE: [[*where, whom] for where, whom in sorted(noted.items())]})
-        erased = maintenance.forget_session(folder, tenant, session_id, users)
+        erased = maintenance.forget_session(folder, tenant, session_id, users, whole)
         store.erase("sessions", tenant, session_id)
         search.forget(folder, tenant, users, session_id)
     with opened(folder) as (store, tables):

@@ -45,7 +45,7 @@ from streams.files.access import erasing, locked, opened, writing
 from streams.files.applier import Stored
 from streams.files.batches import InStore
 from streams.files.inbox_recovery import fold_left
-from streams.files.manifest import WORK, load, rules_of
+from streams.files.manifest import WORK, Generation, load, rules_of
 from streams.files.refold import refold
 from streams.files.remaking import remake
 from streams.files.stored_records import SAID
@@ -111,10 +111,10 @@ def forget(
 
     root = find_root(history)
 
-    def one(folder: Path) -> dict[str, Any]:
+    def one(folder: Path, whole: Path | None) -> dict[str, Any]:
         noted = _noted(root, tenant, user_id)
         erase = _forget_in_sinks if is_shared(folder) else _forget
-        receipt, heard = erase(folder, tenant, user_id, noted)
+        receipt, heard = erase(folder, tenant, user_id, noted, whole)
         search.forget(folder, tenant, [user_id, *heard])
         return receipt
 
@@ -126,11 +126,12 @@ def forget(
 def in_every_generation(
     history: Path,
     tenant: str,
-    erase: Callable[[Path], dict[str, Any]],
+    erase: Callable[[Path, Path | None], dict[str, Any]],
     index_within: float = math.inf,
 ) -> dict[str, Any]:
     """Erases in each generation's folder, the live one last: its receipt, with the tables of the
-    others. No index of the tenant is built meanwhile."""
+    others. No index of the tenant is built meanwhile. `erase` gets for a generation of some days
+    the folder of one that has them all, too."""
     from streams import search
 
     root = find_root(history)
@@ -142,12 +143,14 @@ def in_every_generation(
         fold_left(root, asked_at)
         last = root if is_shared(root) else find(root, LIVE)
         others = _in_others(root, last, erase)
-        receipt = erase(last)
+        receipt = erase(last, None)
     kept.forget()
     return {**receipt, "generations": others} if others else receipt
 
 
-def _in_others(root: Path, last: Path, erase: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
+def _in_others(
+    root: Path, last: Path, erase: Callable[[Path, Path | None], dict[str, Any]]
+) -> dict[str, Any]:
     """The same in all generations but one: name -> its tables. One that has never been finished is
     dropped: its gathered records hold everybody, and `backfill` makes it again."""
     done: dict[str, Any] = {}
@@ -158,18 +161,20 @@ def _in_others(root: Path, last: Path, erase: Callable[[Path], dict[str, Any]]) 
             continue
         if is_shared(folder):
             with alone(folder):
-                done[name] = erase(folder)["tables"]
+                done[name] = erase(folder, None)["tables"]
             continue
         with nullcontext() if folder == root else locked(folder):
-            done[name] = _aside(root, name, erase)
+            done[name] = _aside(root, name, last, erase)
     return done
 
 
-def _aside(root: Path, name: str, erase: Callable[[Path], dict[str, Any]]) -> Any:
+def _aside(
+    root: Path, name: str, last: Path, erase: Callable[[Path, Path | None], dict[str, Any]]
+) -> Any:
     folder = folder_of(root, name)
     made = load(folder)
     if made is None or made.stage == "complete":
-        return erase(folder)["tables"]
+        return erase(folder, last if _is_of_some_days(made) else None)["tables"]
     if made.ended_at is not None:
         ways = "promote or rollback" if name == ROOT else "backfill, promote or rollback"
         drop = "" if name == ROOT else ", or drop it"
@@ -181,13 +186,18 @@ def _aside(root: Path, name: str, erase: Callable[[Path], dict[str, Any]]) -> An
     return "dropped: it was not finished"
 
 
+def _is_of_some_days(made: Generation | None) -> bool:
+    """Such a generation may hold plans whose turns it does not."""
+    return made is not None and not made.settings.whole
+
+
 def _noted(root: Location, tenant: str, user_id: str) -> set[str]:
     """What was erased of a person in all generations: `backfill` makes one of another's rows."""
     folders = [folder_of(root, name) for name in names(root)]
     return erased_ids.noted(folders, tenant, user_id)
 
 
-def _forget(folder: Path, tenant: str, user_id: str, noted: set[str]) -> Erased:
+def _forget(folder: Path, tenant: str, user_id: str, noted: set[str], whole: Path | None) -> Erased:
     """In one generation. The others' memory of which this person's turns are evidence is made again
     without it."""
     drop_work(folder)
@@ -195,13 +205,13 @@ def _forget(folder: Path, tenant: str, user_id: str, noted: set[str]) -> Erased:
     with opened(folder) as (store, _):
         known = {tuple(where) for where in store.value(SESSIONS) or ()}
         noted_users = {tuple(where) for where in store.value(HEARD) or ()}
-        found = maintenance.sessions_of(folder, tenant, user_id, noted)
+        found = maintenance.sessions_of(folder, tenant, user_id, noted, whole)
         theirs = known.union(found.whole, found.shared)
         noted_users |= {(tenant, user) for user in found.heard}
         heard = sorted(user for of, user in noted_users if of == tenant)
         # killed half-way, the next call continues
         store.write_values({SESSIONS: sorted(theirs), HEARD: sorted(noted_users)})
-        done = maintenance.forget(folder, tenant, user_id, noted, heard)
+        done = maintenance.forget(folder, tenant, user_id, noted, heard, whole)
         store.erase("users", tenant, user_id)
         for where in theirs:
             store.erase("sessions", *where)
@@ -236,8 +246,9 @@ def drop_work(folder: Path) -> None:
 
 
 def _forget_in_store(history: ObjectPath, tenant: str, user_id: str) -> dict[str, Any]:
-    """In each generation: first in those that sinks write. What `backfill` has gathered from them
-    before is published in one of the others, which are looked for until there are no more."""
+    """In each generation: first in those of some days, while the records of all are there, then in
+    those that sinks write. What `backfill` has gathered from them before is published in one of the
+    others, which are looked for until there are no more."""
     from streams import search  # slow to load
 
     root = find_root(history)
@@ -250,14 +261,20 @@ def _forget_in_store(history: ObjectPath, tenant: str, user_id: str) -> dict[str
                 f"{other}: neither sinks nor `run` write this; erase in the folder that it was "
                 "copied from, and copy that again"
             )
-        folder = next((one for one in left if is_shared(one) or is_run(one)), left[0])
+        partial = [one for one in left if _is_of_some_days(load(one))]
+        written = [one for one in left if is_shared(one) or is_run(one)]
+        folder = (partial + written + left)[0]
         if (folder / DROPPED).exists():
             remove(root, folder)
             receipts[folder] = {"tables": "dropped: that had been begun"}
             continue
+        if partial and live in receipts:
+            remove(root, folder)
+            receipts[folder] = {"tables": "dropped: it was made meanwhile"}
+            continue
         noted = _noted(root, tenant, user_id)
         erase = _forget_in_run if is_run(folder) else _forget_in_sinks
-        receipts[folder], heard = erase(folder, tenant, user_id, noted)
+        receipts[folder], heard = erase(folder, tenant, user_id, noted, live if partial else None)
         if search.is_made(folder):  # on this machine; others find that rows have gone
             with search.unbuilt([folder], tenant):
                 search.forget(folder, tenant, [user_id, *heard])
@@ -275,7 +292,9 @@ def _is_of_store(folder: ObjectPath) -> bool:
     return written or len(folder.sizes()) <= 1
 
 
-def _forget_in_run(root: ObjectPath, tenant: str, user_id: str, noted: set[str]) -> Erased:
+def _forget_in_run(
+    root: ObjectPath, tenant: str, user_id: str, noted: set[str], whole: ObjectPath | None
+) -> Erased:
     """The same in a history that `run` writes in an object store. No `run` goes on with it from the
     first note to the last; it is refused meanwhile, and if this call is killed, until another ends.
     """
@@ -297,7 +316,7 @@ def _forget_in_run(root: ObjectPath, tenant: str, user_id: str, noted: set[str])
                 store.compact()
             return made
 
-        done = _forget_in_sinks(root, tenant, user_id, noted, rewrite)
+        done = _forget_in_sinks(root, tenant, user_id, noted, whole, rewrite)
         batches.note_forgetting(person, begun=False)
     return Erased({**done.receipt, "elsewhere": IN_RUN}, done.heard)
 
@@ -307,6 +326,7 @@ def _forget_in_sinks(
     tenant: str,
     user_id: str,
     noted: set[str],
+    whole: Location | None,
     rewrite: Callable[[Iterable[tuple[str, str]], Iterable[str]], dict[str, int]] | None = None,
 ) -> Erased:
     """The same in a history of sinks: what they have yet to read of this person, of records from
@@ -318,13 +338,13 @@ def _forget_in_sinks(
     left, forgotten, tables = Unfinished(root, tenant, user_id), Forgotten(root), History(root)
     forgotten.add([(tenant, user_id)], (), now)
     fence(tables)  # no row of theirs is written any more, so what is found now is all
-    found = maintenance.sessions_of(root, tenant, user_id, noted)
+    found = maintenance.sessions_of(root, tenant, user_id, noted, whole)
     left.begin(found.whole, found.shared, found.heard if rewrite is not None else ())
     erased_ids.note(root, tenant, user_id, found.erased)
     forgotten.add([(tenant, user_id)], left.whole, now)
     fence(tables)
     heard = sorted(left.heard) if rewrite is not None else None
-    done = maintenance.forget(root, tenant, user_id, noted, heard)
+    done = maintenance.forget(root, tenant, user_id, noted, heard, whole)
     if isinstance(root, ObjectPath):
         fence(tables)  # nobody commits any more what was made of their records
         sessions = [session for _, session in left.whole | left.shared]

@@ -2,6 +2,7 @@
 history which never had them."""
 
 from collections import defaultdict
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 from sinks.digest import SOURCE
 from streams.apps.maintenance import forget
 from streams.files.access import opened
+from streams.files.manifest import Settings
 from streams.files.refold import refold_user
 from streams.folds.rules import Rules
+from streams.generations.rebuild import backfill
 from tests.command import rows
 from tests.property.strategies import events, write_plans
 from tests.property.test_folded_again import FEW, content, history_of
@@ -91,3 +94,23 @@ def test_memory_of_others_is_that_of_a_history_which_never_had_the_person(
         again = forget(history, "default", gone)
         assert all(one["erased"] == 0 for one in again["tables"].values())
         assert memory_of(history, other) == memory_of(never, other)
+
+
+@FEW
+@given(told(), st.sampled_from(USERS), st.integers(0, 3))
+def test_a_generation_of_some_days_is_what_these_days_make_without_the_person(
+    records: list[Json], gone: str, day: int
+) -> None:
+    """Also where the turn that a plan was made of lies in a day before."""
+    every, _ = both(records, partial(of_person, gone))
+    days = Settings(first=date(2026, 1, 1 + day))
+    with history_of(every) as history:
+        backfill(history, "days", days)
+        forget(history, "default", gone)
+        backfill(history, "again", days)
+        mine, never = (history / "generations" / name for name in ("days", "again"))
+        for user in USERS:
+            assert memory_of(mine, user) == memory_of(never, user)
+            with opened(mine) as (store, _), opened(never) as (expected, _):
+                left, made = (one.entity("users", "default", user) for one in (store, expected))
+                assert content(left) == content(made)
