@@ -232,14 +232,10 @@ class Sink(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no 
         await self._commit(held, {at: offset for at, offset in stands.items() if offset > told[at]})
 
     async def _commit(self, held: Held, offsets: dict[TopicPartition, int]) -> None:
-        """For the group's lag alone, so a failure costs nothing."""
-        if not offsets or held is not self._held:
-            return
-        try:
-            await self._consumer.commit(offsets)
+        """For the group's lag alone, so a failure costs nothing; and one that the group has
+        forgotten commits nothing, for somebody else may be further."""
+        if offsets and held is self._held and await self._group.commit(offsets):
             held.told.update(offsets)
-        except KafkaError as error:
-            log.debug("offsets not committed: %r", error)
 
     # --- partitions come and go ---------------------------------------------------------------
 
