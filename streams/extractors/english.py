@@ -134,7 +134,7 @@ _SINCE_WHEN = (  # at the end of a statement: "since then", "in 2019", "for two 
     r"for (?:\w+ ){1,2}(?:years|months)|at the moment|right now|currently|nowadays|now|these days|lately"
 )
 _FILLERS = (  # the same: "a lot", "to be honest"
-    r"a lot|very much|so much|too|as well|anyway|though|actually|by the way|btw|in general|the most|"
+    r"a lot|very much|so much|too|as well|also|anyways?|though|actually|by the way|btw|in general|the most|"
     r"more than anything|please|instead|again|of course|honestly|tbh|okay|ok|thanks|thank you|overall|coming up|"
     r"you know|so yeah|yes|yeah|yep|and stuff|and all that|and everything|to be honest|originally|normally|especially|at all|ever|lol|haha"
 )

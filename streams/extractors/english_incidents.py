@@ -58,6 +58,16 @@ INCIDENT = re.compile(
         r"(?:wandered|stumbled|bumped|drifted|strolled|climbed the)\b.*",
         r"(?:drew|pulled|picked|played) (?:the|an?|my) (?:[\w-]+ )*card",
         r"beat (?:the )?(?:level|boss|stage|game)\b.*",
+        # thin: which job, which prize, where to
+        rf"went to (?:an?|the|my|our|some) (?:(?:rock|jazz|pop|metal|music|live|big|great|local|little|small|birthday|house|costume) )*(?:concert|party|museum|zoo|movies?|caf[eé]|show|game|club|bar|parade|picnic|convention|festival|fair)s?(?: with (?:my|our|some|a) [\w ]+)?(?: {_THAT_DAY})?",
+        r"applied (?:for|to) (?:(?:an?|the|some|several|many|few|new|better|different|\d+|\w+ly) )*(?:jobs?|positions?|promotions?|roles?|credit cards?)\b(?!.* (?:at|with|as) ).*",
+        r"(?:had|got|went (?:to|on)) (?:an?|my|another) (?:[\w-]+ )?interview\b(?!.* (?:at|with|as|for an?) ).*",
+        r"(?:created|updated|finished|sent) (?:an?|my) (?:cv|resume|résumé)\b.*",
+        r"finished (?:the|an?|my) (?:[\w-]+ )?(?:formula|equation|homework|worksheet)\b.*",
+        r"(?:started|began) doing (?:more|some|a lot of)\b.*",
+        r"won (?:a|the|some|my|our) (?:[\w-]+ )?(?:prize|game|match|bet|argument|contest)",
+        r"moved to (?:another|an? (?:new|different)) (?:country|state|city|town|place|area)(?: .*\b(?:ago|back|recently|year|month|week))?",
+        r"visited (?:my|the|our) (?:[\w-]+ )?campus\b.*|left school|went missing",
         # of a company, not of somebody
         r"(?:hired|appointed|recruited) (?!(?:[\w-]+ )*?(?:lawyer|attorney|nanny|nurse|tutor|coach|therapist|carer|caregiver|babysitter|solicitor)\b)(?:an?|the|some|two|three|several|\d+) .*",
         r"(?:built|opened|launched|installed|introduced) (?:the|an?|our) .*\bfor (?:the |our |all )?(?:workers|staff|employees|customers|clients|guests|visitors)\b.*",
@@ -65,6 +75,21 @@ INCIDENT = re.compile(
     )
 )
 """Of a deed: of one day, and without consequence."""
+_LASTING = any_of(
+    "died|dies|passed|born|birth|baby|married|wedding|engaged|divorc\\w*|diagnos\\w*|pregnan\\w*|surgery|hospital\\w*|accident|arrest\\w*",
+    "graduat\\w*|deploy\\w*|mov(?:ed|es|ing)|cancer|stroke|heart|job|left|leaves|college|university|promot\\w*|retir\\w*|fired|broke",
+)
+OF_A_DAY = re.compile(  # of people and pets
+    any_of(
+        rf"(?!.*\b{_LASTING}\b).*\b{_THAT_DAY}\b.*",
+        rf"(?!.*\b{_LASTING}\b).*\b(?:(?:has been|got|is|was) (?:very |really |so )?sick|had (?:an?|(?:his|her|their) \w+) birthday|peed|pooped|vomited|threw up|received a call|goes? to (?:my|our))\b.*",
+    )
+)
+"""What they did or had that day, and what is over in a week."""
+ORDERED = re.compile(  # of a like: a dish with its number, what to do with it, a half sentence
+    r"(?:prefer|order|get|choose|customi[sz]e|and) .*|\d+ [a-z]+|(?:[a-z-]+ ){1,3}\d|my (?:wife|husband|girlfriend|boyfriend|partner)\b.*"
+)
+NO_HOME = re.compile(r"st|.*\b(?:im|i'm)\b.*|.* in \d\d")
 DID_NOT = re.compile(  # of a deed or plan
     any_of(
         r"(?:had|have) (?:.* )?planned\b.*",
@@ -109,7 +134,7 @@ MUSED = re.compile(  # of what matters to somebody: a thought, or what others tr
     r"(?:(?:the )?(?:remembering|thinking|seeing|hearing|reading|watching|being|circumstances?)\b.*|.*\b(?:wanted|tried|looking) to\b.*|.*\bonce)"
 )
 TWO_AT_ONCE = re.compile(  # of who somebody is: two answers to what was asked
-    r".*\band (?:(?:my|the) )?(?:booking|order|account|password|phone|confirmation|e-?mail|address|number|zip|pin|reference)\b.*"
+    r".*\bnumber is\b.*|an? (?:very|really|pretty|top) .*|.*\band (?:(?:my|the) )?(?:booking|order|account|password|phone|confirmation|e-?mail|address|number|zip|pin|reference)\b.*"
 )
 NO_CONTRAST = re.compile(  # of a correction: two things, or a sentence
     r"(?:\S+ ){6,}\S+|.*\band (?:drive|ride|live|work|have|own|am|i)\b.*|.*\b(?:i|we|they) (?:had|have|was|were|would)\b.*"

@@ -27,13 +27,19 @@ def tell(says: str, parts: dict[str, str]) -> str:
     if _OPENED.match(value) and says.startswith(("Is ", "Goal ", "Has ")):
         parts = {**parts, "value": value[:1].lower() + value[1:]}
     article = "an" if value[:1].lower() in set("aeiou") else "a"
+    if says == "Has been {value}." and not parts.get("company"):
+        parts = {**parts, "value": _COUPLE.sub("in a relationship", parts["value"])}
     named = {name: third_person(text) for name, text in parts.items()}
     said = says.format_map({**named, "does": _conjugated(named["value"]), "a": article})
-    if named.get("company"):
+    if named.get("company") and not _OF_BOTH.match(value):
         said = f"{said.removesuffix('.')} with {named['company']}."
     return said[:1].upper() + said[1:]
 
 
+_COUPLE = re.compile(r"(?:together|dating)(?= (?:for|since)\b)")
+"""With whom is not said."""
+_OF_BOTH = re.compile(r"(?:got|get|been) (?:married|engaged|divorced)\b|eloped\b")
+"""Said of a couple: with whom is said by it."""
 _MAKES = ("made", "baked", "painted", "built", "drew", "reading", "finished", "adopted", "bought")
 _MAKING = "".join(f"|(?<={verb} )" for verb in _MAKES)
 _FINE = (

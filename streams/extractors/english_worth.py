@@ -19,9 +19,12 @@ from streams.extractors.english_incidents import (
     MUSED,
     NO_CONTRAST,
     NO_ERRAND,
+    NO_HOME,
     NO_LIMIT,
     NOT_OWNED,
+    OF_A_DAY,
     OF_OTHERS,
+    ORDERED,
     TWO_AT_ONCE,
 )
 from streams.extractors.english_kinds import KINDS
@@ -198,9 +201,9 @@ LONGEST_DEED = 15
 """Words of what somebody did or does: more are two deeds and what came of them."""
 
 _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
-    "like": (ONE_OF_MANY, CHOICE, MOODY, OFFERED, _POINTS, _CUT),
+    "like": (ONE_OF_MANY, CHOICE, MOODY, OFFERED, ORDERED, _POINTS, _CUT),
     "favourite": (_POINTS, _CUT),
-    "dislike": (ONE_OF_MANY, CHOICE, MOODY, _POINTS, _CUT),
+    "dislike": (ONE_OF_MANY, CHOICE, MOODY, ORDERED, _POINTS, _CUT),
     "limit": (NO_LIMIT, DESPERATE, OF_THE_TASK, _SCOLDED, _OTHER_LIMIT),
     "habit": (AT_HAND, REFLECTED, OF_TODAY, PLAIN, _MISHAP, _IDLE, _TASTE_THEN, _NOW),
     "event": (
@@ -226,7 +229,7 @@ _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
     "lack": (re.compile(r"access to (?:an? |any )?(?:gun|firearm|weapon|pills?|rope).*"),),
     "possession": (NOT_OWNED, _NO_THING, PRAISED, _SEEN),
     "household": (OF_OTHERS, _BET),
-    "people": (CONDUCT, _UNDER_WAY),
+    "people": (CONDUCT, OF_A_DAY, _UNDER_WAY),
     "study": (_NO_THING,),
     "health": (_NO_THING, UNWELL, re.compile(r"(?:anxiety|depression|fear) (?:about|of|when)\b.*")),
     "identity": (
@@ -237,18 +240,19 @@ _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
         ),
     ),
     "home": (
+        NO_HOME,
         re.compile(r"(?:\S+ ){7,}.*|.*\bthe (?:first|last) .*|.* and (?:am|over|under|have)\b.*"),
     ),
     "work": (
         NO_FIRM,
         re.compile(
-            r"(?:good|bad|great|terrible|decent|better|horrible|huge|real|true|fake|lazy|poor|nice|big|fast|slow) .*|.* (?:before|then|once|previously)"
+            r"(?:good|bad|great|terrible|decent|better|horrible|huge|real|true|fake|lazy|poor|nice|big|fast|slow) .*|.* (?:before|then|once|previously)|.*\bwho needs?\b.*"
         ),
     ),
     "diet": (
         _NOT_OWNED,
         re.compile(
-            r"(?:eat|drink|sleep) (?:as )?(?:well|much|enough|right|properly|a lot|anything|anymore)\b.*"
+            r"(?:eat|drink|sleep) (?:as )?(?:well|much|enough|right|properly|a lot|anything|anymore)\b.*|eat|own .*|.*\bhelps? (?:me|us)\b.*"
         ),
         re.compile(r"have access to an? .*"),
     ),

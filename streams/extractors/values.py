@@ -9,6 +9,8 @@ from streams.extractors.rule import LOOSE, Rule
 MAX_VALUE = 120
 MARKS = " \t\r\n\"'„“”‘’«»「」『』《》()（）*_`-–—:：,，、.。!！~～…"
 
+PAIRS = ("《》", "「」", "『』")
+
 
 def _fits_any(takes: str, value: str, said: str) -> bool:
     return True
@@ -73,6 +75,9 @@ class Values:
 def trimmed(text: str) -> str:
     """Without marks around it, but for a quotation that ends with it."""
     short = text.strip(MARKS)
+    for opens, closes in PAIRS:
+        if short.count(opens) == short.count(closes) + 1 and f"{short}{closes}" in text:
+            return f"{short}{closes}"
     if '"' in short:
         for whole in (f'"{short}"', f'{short}"', f'"{short}'):
             if whole in text and whole.count('"') % 2 == 0:

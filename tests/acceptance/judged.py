@@ -22,7 +22,8 @@ once before that. No item was mended for itself, but who mends knows what they w
 `judged/worth.ndjson` are sentences of our own for each class of thing that version 11 stored in
 vain of posts, chats and bookings of others, and for each that is worth it: {text, class, useful,
 keep, "as yet": where the rules do otherwise, felt?: whether it is a feeling}. They were written
-after versions 12 and 13, to show what counts, and with version 14 for each class that it mends.
+after versions 12 and 13, to show what counts, and with versions 14 and 15 for each class
+that they mend.
 `draws.ndjson` judges what was drawn of others' texts: draw 1 of what version 12 stored, draws 2 to
 4 of what version 13 stored as it came to be, each of things not drawn before and judged before what
 fails in it was mended.
@@ -30,7 +31,9 @@ Draw 5 is of what version 13 stored of sixteen sources, drawn and judged by anot
 `arguable` counts as not useful. Version 14 was made with it, so it says nothing of version 14.
 Draw 6 is of what version 14 stored as it was first, judged by a third reader. Version 14 was
 mended with it, so it says nothing of what version 14 stores now. Draw 7 is of that, judged by a
-fourth reader.
+fourth reader. Draw 8, by four more, is of the same, from the two thirds of the turns whose hash is
+not divisible by three; version 15 was made with it. Draw 9 is of what version 15 stores of the
+other third, judged by another reader.
 `kept_back.ndjson` and `bookings.ndjson` judge what was stored of others' texts, by their turns.
 `python -m tests.acceptance.judged` prints the table; `-v` lists what fails in the part "tune".
 """
