@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sinks.history import connect
+from sinks.locations import Location
 
 PROGRAM = str(Path(sys.executable).with_name("turnfold"))
 OBEYING = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] * (os.geteuid() == 0)
@@ -120,7 +121,7 @@ def turn(event_id: str, **fields: Any) -> dict[str, Any]:
     return given | {"occurred_at": "2026-01-01T00:00:00Z", "user_input": f"say {event_id}"} | fields
 
 
-def rows(history: Path, sql: str, *given: Any) -> list[tuple[Any, ...]]:
+def rows(history: Location, sql: str, *given: Any) -> list[tuple[Any, ...]]:
     """The rows of a query over the history's views."""
     with connect(history) as db:
         return db.execute(sql, list(given)).fetchall()

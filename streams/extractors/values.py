@@ -8,8 +8,7 @@ from streams.extractors.rule import LOOSE, Rule
 
 MAX_VALUE = 120
 MARKS = " \t\r\n\"'„“”‘’«»「」『』《》()（）*_`-–—:：,，、.。!！~～…"
-
-PAIRS = ("《》", "「」", "『』")
+PAIRS = (("《", "》"), ("「", "」"), ("『", "』"))
 
 
 def _fits_any(takes: str, value: str, said: str) -> bool:
@@ -73,7 +72,7 @@ class Values:
 
 
 def trimmed(text: str) -> str:
-    """Without marks around it, but for a quotation that ends with it."""
+    """Without marks around it, but for a quotation or a title that ends with it."""
     short = text.strip(MARKS)
     for opens, closes in PAIRS:
         if short.count(opens) == short.count(closes) + 1 and f"{short}{closes}" in text:
