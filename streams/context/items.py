@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, Self
 from schemas.citation import cited
 from schemas.context import SECTIONS
 from schemas.time import DAY, format_time, parse_time
+from streams.dates.period import format_period
 from streams.search import Turn
 
 Json = dict[str, Any]
@@ -27,6 +28,8 @@ BINDING = {"constraint", "health", "allergy", "diet"}
 """Categories and families of states that an answer may not go against."""
 FELT = 0.25
 """Valence from which, up or down, a mood is worth mentioning."""
+STANDS = 30 * DAY
+"""How long a task without a date goes before preferences and facts, from when it was last told."""
 SAID, ANSWERED = 400, 300
 """Characters of a recalled turn that are shown."""
 
@@ -110,9 +113,10 @@ def _of_user(user: Json, bare: "_Bare") -> Iterator[Item]:
         if state.kind != "task" or state.payload.get("status") != "done"
     ]
     told = _Told(states, bare)
+    heard = max((state.confirmed for state in states), default=0)
     for state in states:
         if not told.fuller(state.payload.get("value"), len(state.text), state.evidence):
-            yield _state(state)
+            yield _state(state, heard)
     for preference in user.get("preferences", ()):
         if preference["status"] == "confirmed" and not told.fuller(
             preference["subject"], 0, preference["evidence_event_ids"], preference["polarity"]
@@ -158,14 +162,43 @@ class _Told:
         return False
 
 
-def _state(state: Held) -> Item:
+def _state(state: Held, heard: int) -> Item:
+    """`heard`: when the newest of them was last confirmed."""
     section = _section(state.kind, state.payload)
+    place = _RANKS["facts" if section == "tasks" and _is_past(state, heard) else section]
     return Item(
         section, "state", state.id, cited("state", state.id), seen(state.text),
         "user" if state.payload.get("evidence") else "agent", state.since,
-        key=(state.since, state.id), rank=(_RANKS[section], -state.confirmed, state.id),
-        detail=f"since {_day(state.since // DAY)}" if section in _DATED else "",
+        key=(state.since, state.id), rank=(place, -state.confirmed, state.id),
+        detail=_dates(state) if section in _DATED else "",
     )  # fmt: skip
+
+
+def _is_past(task: Held, heard: int) -> bool:
+    """Whether a task's date had passed, or it had stood for long, when the user was last heard of:
+    by memory's own time, so that a pack does not change with the minute."""
+    _, end = _about(task.payload)
+    return heard >= (task.confirmed + STANDS if end is None else end)
+
+
+def _dates(state: Held) -> str:
+    """Since when it stands, and the date that it names, if that is another."""
+    since = _day(state.since // DAY)
+    start, end = _about(state.payload)
+    if start is None or end is None or (named := format_period(start, end)) == since:
+        return f"since {since}"
+    return f"since {since}, date {named}"
+
+
+def _about(payload: Json) -> tuple[int | None, int | None]:
+    """The date that a payload has, from its start to its end; anybody writes a payload."""
+    start, end = payload.get("about_start"), payload.get("about_end")
+    if not (isinstance(start, str) and isinstance(end, str)):
+        return None, None
+    try:
+        return parse_time(start), parse_time(end)
+    except ValueError:
+        return None, None
 
 
 def _section(kind: str, payload: Json) -> str:

@@ -29,6 +29,9 @@ _COUNTS = (
     r"(?![-–/:]?\d)(?![.,]\d)"
 )
 
+_AHEAD = r"(?:(?:got )?(?:to|an?|my|our|another|two|three)\b)"
+"""After "have": what is to come ("have to", "have got an exam"), and no participle."""
+
 ENGLISH = Language(
     (
         Form("ago", r"<n> <unit>s? (?:ago|back)(?P<exact> (?:to the day|today))?"),
@@ -82,13 +85,13 @@ ENGLISH = Language(
         "month": MONTHS,
         "season": {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12},
     },
-    past=r"\b(?:was|were|wasn't|weren't|did|didn't|had|hadn't|have|has|i've|we've|haven't|hasn't|went|"
-    r"got|came|saw|met|made|took|left(?! to\b)|said|told|bought|found|gave|felt|knew|thought|ran|won|lost|began|"
+    past=r"\b(?:was|were|wasn't|weren't|did|didn't|had|hadn't|haven't|hasn't|went|"
+    rf"(?:have|has|i've|we've)(?! {_AHEAD})|(?<!'ve )(?<!have )(?<!has )got|came|saw|met|made|took|left(?! to\b)|said|told|bought|found|gave|felt|knew|thought|ran|won|lost|began|"
     r"broke|wrote|read|drove|flew|slept|ate|drank|heard|spoke|fell|kept|held|taught|caught|paid|sold|"
     r"spent|beat|swam|sang|became|grew|built|cut|hurt|led|rode|woke|chose|drew|hit|sent|put|quit|"
     r"(?!(?:need|feed|seed|speed|bed|red|wed|hundred|indeed|embed|exceed|proceed|married|excited|tired|bored|interested|scheduled|booked|supposed)\b)[a-z]{2,}ed)\b",
     future=r"\b(?:will|won't|shall|going to|gonna|plan|plans|planning|planned|want|wants|wanna|need|needs|"
-    r"have to|has to|must|should|can|could|let's|remind|due|book|schedule|scheduled|appointment|deadline|"
+    rf"(?:have|has|i've|we've) {_AHEAD}|must|should|can|could|let's|remind|due|book|schedule|scheduled|appointment|deadline|"
     r"upcoming|looking forward|can't wait|(?:i|we|you|they|he|she|it)'ll|"
     r"(?:i'm|we're|he's|she's|they're|you're|am|are|is) (?:\w+ )?\w+ing)\b",
     habit=r"\b(?:every|each|always|usually|normally|typically)\b",

@@ -1,4 +1,4 @@
-"""Law 8 in a generation of some days (`backfill --from`): what was made of a turn goes with it,
+"""Erasure in a generation of some days (`backfill --from`): what was made of a turn goes with it,
 also where the turn itself lies in a day that the generation leaves out."""
 
 from datetime import date

@@ -1,4 +1,4 @@
-"""Law 8 in a bucket's generation of some days, whole or still being made: what was made of a turn
+"""Erasure in a bucket's generation of some days, whole or still being made: what was made of a turn
 goes with it, also where the turn itself lies in a day that the generation leaves out."""
 
 from pathlib import Path

@@ -71,6 +71,13 @@ def test_a_text_that_is_too_long_to_be_said_has_no_dates(language: str) -> None:
     [
         ("I went there on Friday.", ["2026-03-13"]),
         ("I'll go there on Friday.", ["2026-03-20"]),
+        ("I have to be there on Friday.", ["2026-03-20"]),
+        ("I've got to be there on Friday.", ["2026-03-20"]),
+        ("I have an exam on Friday.", ["2026-03-20"]),
+        ("She has two meetings on Friday.", ["2026-03-20"]),
+        ("I have been there on Friday.", ["2026-03-13"]),
+        ("I had to be there on Friday.", ["2026-03-13"]),
+        ("I got a dog on Friday.", ["2026-03-13"]),
         ("I moved in May.", ["2025-05"]),
         ("I'm moving in May.", ["2026-05"]),
         ("It was in March.", ["2026-03"]),
