@@ -24,8 +24,8 @@ from streams.search.owners import STRETCH as STRETCH
 from streams.search.owners import Counts, Spoken
 from streams.search.query import Kind
 
-FORMAT = 12
-"""Of the file, and of the terms in it: another one is built again."""
+FORMAT = 13
+"""Of the file, and of the terms and dates in it: another one is built again."""
 COMMON = 0.002
 """A term in more than this share of all documents is listed with their number."""
 
