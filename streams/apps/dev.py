@@ -31,6 +31,8 @@ from streams.sample import CONVERSATIONS
 
 PARTITIONS = "TURNFOLD_KAFKA_PARTITIONS"
 WATCH_EVERY = 0.2
+PROGRAM = ("-P", "-m", "streams.cli")
+"""What Python runs: without the current folder, whose files may be called as a library is."""
 END_WITHIN = 40.0
 END_WITHOUT_BROKER = 10.0
 """Seconds: without a broker nothing that parts have read can be committed any more."""
@@ -175,7 +177,7 @@ def _part(name: str, command: list[str], counted: dict[str, str], silent: bool) 
 
     def start() -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
-            [sys.executable, "-m", "streams.cli", *command],
+            [sys.executable, *PROGRAM, *command],
             start_new_session=True,
             preexec_fn=tie,
             env=env,
@@ -188,7 +190,7 @@ def _part(name: str, command: list[str], counted: dict[str, str], silent: bool) 
 def _sending(bootstrap: str, counted: dict[str, str]) -> Iterator[None]:
     """The sample's records are sent meanwhile; sent again they change nothing."""
     with as_file(CONVERSATIONS) as sample:
-        command = [sys.executable, "-m", "streams.cli", "produce", str(sample)]
+        command = [sys.executable, *PROGRAM, "produce", str(sample)]
         sending = subprocess.Popen(
             [*command, "--bootstrap", bootstrap],
             start_new_session=True,

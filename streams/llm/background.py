@@ -22,13 +22,14 @@ from streams.errors import ConfigurationError, TurnfoldError, Unreachable
 from streams.files.access import erasing
 from streams.files.extractor_choice import asks_model
 from streams.llm.budget import HOUR, Budget, BudgetSpent
+from streams.llm.client import Erased
 from streams.llm.files import WAVE, waves
 from streams.llm.groups import Debounce, Group, Turn
 from streams.llm.history import Undone, remembered, spent_since, with_texts
 from streams.llm.known import Remembered
 from streams.llm.maker import Extractor, extractor
 from streams.llm.settings import LlmSettings
-from streams.llm.spool import alone, are_known, fold_left, known
+from streams.llm.spool import alone, fold_left, is_there, known
 from streams.llm.standing import ASKED, Standing, going
 
 log = logging.getLogger(__name__)
@@ -252,14 +253,15 @@ class Background:
     async def _made(self, asked: Extractor, group: Group, shown: Remembered) -> JsonObject | None:
         """Waits for the endpoint, and for the hour's budget, as long as it takes. None, and the
         model is told nothing, where the turns were erased since they were read."""
-        turn, waited = group.turns[0], False
-        where = (turn.tenant, turn.user_id, turn.session_id, turn.event_id)
+        waited = False
         while True:
-            if not (await asyncio.to_thread(are_known, [where], self._root))[0]:
+            try:
+                if not await is_there(group, self._root):
+                    raise Erased
+                record = await asked.make(group, shown, lambda: is_there(group, self._root))
+            except Erased:
                 self.waiting -= 1
                 return None
-            try:
-                record = await asked.make(group, shown)
             except Unreachable:
                 pass  # `asked` says why
             except BudgetSpent as spent:

@@ -8,11 +8,13 @@ Rejected            the endpoint refuses this request: it answers others, or els
 ConfigurationError  401 to 404, a redirect, or another 4xx to the PROBE as well: exit code 3
 Unreachable         the endpoint answers no request any more: exit code 5
 BudgetSpent         the request was not sent
+Erased              what it is about was erased, while it waited to be sent or sent again
 """
 
 import asyncio
 import logging
 import time
+from collections.abc import Awaitable, Callable
 from typing import Self
 
 from tenacity import (
@@ -33,6 +35,8 @@ from streams.llm.settings import LlmSettings
 
 log = logging.getLogger(__name__)
 
+FRESH = 0.1
+"""Seconds after which it is asked whether what a request is about is still there."""
 OPENINGS = 2
 """How often the breaker opens without an answer in between before a client gives up that is not
 `patient`."""
@@ -45,6 +49,14 @@ MICROS = 1_000_000
 MISFITS = 2
 """Answers of another shape before the first of the right one: then JSON is asked for in another
 way, because the endpoint accepts a schema and does not keep to it."""
+
+
+Still = Callable[[], Awaitable[bool]]
+"""Whether what a request is about is still there."""
+
+
+class Erased(Exception):  # noqa: N818 - what happened
+    """What a request is about was erased before it was sent, or sent again."""
 
 
 class Client:
@@ -75,8 +87,9 @@ class Client:
     async def __aexit__(self, *_: object) -> None:
         await self._endpoint.aclose()
 
-    async def ask(self, messages: list[Message]) -> Reply:
-        """One answer. Raises as above."""
+    async def ask(self, messages: list[Message], still: Still | None = None) -> Reply:
+        """One answer. `still` is asked before each attempt that has waited. Raises as above."""
+        begun = time.monotonic()
         reserved = await self._reserved(messages)
         answered_before = self._answered
         reply: Reply | None = None
@@ -86,7 +99,7 @@ class Client:
                 stop=self._is_over,
                 wait=self._pause,
                 reraise=True,
-            )(self._attempt, messages)
+            )(self._attempt, messages, still, begun)
             reply = answered
             return answered
         except Transient as error:
@@ -155,10 +168,12 @@ class Client:
         after = error.after if isinstance(error, Transient) else None
         return self._jitter(state) if after is None else after
 
-    async def _attempt(self, messages: list[Message]) -> Reply:
+    async def _attempt(self, messages: list[Message], still: Still | None, begun: float) -> Reply:
         await self._breaker.wait()
         try:
             await self._hold()
+            if still and time.monotonic() - begun > FRESH and not await still():
+                raise Erased
             reply = await self._in_dialect(messages)
         except Transient as error:
             self._take_note(error)
@@ -225,7 +240,7 @@ class Client:
                 other = None if self._settled else tried.without(refused.said)
                 if other is None:
                     if self._answered == answered_before:
-                        await self._blame(refused)
+                        await self._blame()
                     other = self._dialect
                     if other == tried:
                         raise
@@ -235,7 +250,7 @@ class Client:
                 self._settled = self._settled or self._dialect == tried
                 return reply
 
-    async def _blame(self, refused: Rejected) -> None:
+    async def _blame(self) -> None:
         """Returns where the PROBE is answered: then it was the request. Raises ConfigurationError
         where that is refused, too, as none would be taken (no money is left, the model has gone);
         Transient where it is not answered."""
@@ -243,7 +258,7 @@ class Client:
         if isinstance(answer, Transient):
             raise answer from None
         if answer is not None:
-            raise ConfigurationError(f"the model at {self._settings.base_url}: {refused}") from None
+            raise ConfigurationError(f"the model at {self._settings.base_url}: {answer}") from None
 
     def judged(self, reply: Reply, fits: bool) -> None:
         """Whether an answer had the shape that was asked for, which not every endpoint sees to."""

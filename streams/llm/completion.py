@@ -30,6 +30,11 @@ SETTLED = frozenset({401, PAY, 403, 404, 405})
 LONGEST_WAIT = 3600.0
 """Seconds that a Retry-After is believed; then it is asked again."""
 SHOWN = 300  # characters of what an endpoint says of an error
+REFUSED = "the model refused"
+QUOTED = 16
+"""Characters by which words are known as those of the request."""
+MOST_TOKENS = 1 << 31
+"""What no call comes to: an endpoint that counts more cannot count."""
 
 
 _encode = msgspec.json.Encoder().encode
@@ -117,15 +122,17 @@ class Endpoint:
             timed_out = isinstance(error, httpx.ReadTimeout)
             raise Transient(told.redacted(text), timed_out=timed_out) from None
         if not response.is_success:
-            raise self._refusal(response, raw)
+            raise self._refusal(response, raw, messages)
         if len(raw) > told.max_response_bytes:
             fault = f"it is longer than {told.max_response_bytes} bytes"
             return Reply("", len(content) // BYTES_A_TOKEN, told.max_output_tokens, fault)
         return _reply(raw, len(content))._replace(dialect=dialect)
 
-    def _refusal(self, response: httpx.Response, raw: bytes) -> Exception:
-        status = response.status_code
-        text = f"HTTP {status} {response.reason_phrase}: {_said(raw)}".rstrip(": ")
+    def _refusal(self, response: httpx.Response, raw: bytes, messages: list[Message]) -> Exception:
+        status, said = response.status_code, _said(raw)
+        if _quotes(said, messages):  # it is shown in logs and readiness, which hold no user's text
+            said = "its words quote the request, and are left out"
+        text = f"HTTP {status} {response.reason_phrase}: {said}".rstrip(": ")
         text = self._settings.redacted(text)[:SHOWN]
         if status in PASSING or status >= 500:
             return Transient(text, _retry_after(response), status=status)
@@ -149,6 +156,13 @@ def _said(raw: bytes) -> str:
     except (ValueError, LookupError, TypeError):
         pass
     return " ".join(text.split())
+
+
+def _quotes(said: str, messages: list[Message]) -> bool:
+    """Whether a piece of it stands in what was asked, past the instructions."""
+    asked = "\n".join(" ".join(one["content"].split()) for one in messages[1:])
+    last = max(1, len(said) - QUOTED + 1)
+    return bool(said) and any(said[at : at + QUOTED] in asked for at in range(last))
 
 
 async def _read(response: httpx.Response, most: int) -> bytes:
@@ -179,7 +193,7 @@ def _reply(raw: bytes, sent: int) -> Reply:
 
 def _fault(finish_reason: Any, refusal: Any) -> str | None:
     if refusal:
-        return f"the model refused: {str(refusal)[:SHOWN]}"
+        return f"{REFUSED}: {str(refusal)[:SHOWN]}"
     if finish_reason == "length":
         return "it was cut off at its largest length; think briefly and say less"
     return "the endpoint filtered it" if finish_reason == "content_filter" else None
@@ -188,7 +202,9 @@ def _fault(finish_reason: Any, refusal: Any) -> str | None:
 def _count(usage: Any, name: str, size: int) -> int:
     """Tokens as the endpoint counts them, else as many bytes come to."""
     counted = usage.get(name) if isinstance(usage, dict) else None
-    return counted if isinstance(counted, int) and counted >= 0 else size // BYTES_A_TOKEN
+    if isinstance(counted, int) and 0 <= counted < MOST_TOKENS:
+        return counted
+    return size // BYTES_A_TOKEN
 
 
 def _retry_after(response: httpx.Response) -> float | None:

@@ -18,12 +18,13 @@ from sinks.root import find_root, is_run, is_shared
 from streams import event_loop
 from streams.errors import ConfigurationError, Unreachable
 from streams.llm.budget import HOUR, Budget, BudgetSpent
+from streams.llm.client import Erased
 from streams.llm.groups import Debounce, Group, Owner, Turn
 from streams.llm.history import Undone, remembered, spent_since, with_texts
 from streams.llm.known import Remembered
 from streams.llm.maker import Extractor, extractor
 from streams.llm.settings import LlmSettings
-from streams.llm.spool import Spool, spooling
+from streams.llm.spool import Spool, is_there, spooling
 
 WAVE = 8
 """Groups of a wave for each request at a time: one slow answer then holds up few."""
@@ -94,7 +95,7 @@ async def _in_waves(
         groups = with_texts(root, wave)
         told = list(zip(groups, remembered(root, groups), strict=True))
         try:
-            settled, stopped = await _ask(asked, told, spool, settings.concurrency)
+            settled, stopped = await _ask(asked, told, spool, settings.concurrency, root)
         except Unreachable as error:
             answered = asked.counts["groups"]
             raise Unreachable(
@@ -137,7 +138,11 @@ def waves(groups: Iterable[Group], size: int) -> Iterator[list[Group]]:
 
 
 async def _ask(
-    asked: Extractor, wave: list[tuple[Group, Remembered]], spool: Spool, concurrency: int
+    asked: Extractor,
+    wave: list[tuple[Group, Remembered]],
+    spool: Spool,
+    concurrency: int,
+    root: Path,
 ) -> tuple[int, str | None]:
     """The same of one wave."""
     turn = asyncio.Semaphore(concurrency)
@@ -149,7 +154,9 @@ async def _ask(
             if stopped is not None:
                 return
             try:
-                spool.append(await asked.make(group, known))
+                spool.append(await asked.make(group, known, lambda: is_there(group, root)))
+            except Erased:
+                pass
             except BudgetSpent as error:
                 stopped = str(error)
             else:

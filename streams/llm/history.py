@@ -39,7 +39,7 @@ SELECT tenant, doc, true FROM (
 UNDONE = f"""
 WITH done AS (
     SELECT tenant, doc ->> '$.session_id' AS session_id,
-        unnest(from_json(doc -> '$.extraction.event_ids', '["VARCHAR"]')) AS event_id
+        unnest(TRY(from_json(doc -> '$.extraction.event_ids', '["VARCHAR"]'))) AS event_id
     FROM said WHERE (doc ->> '$.extractor.name') = ? AND (doc ->> '$.extractor.version') = ?
         AND NOT (refused AND ?)
 ), standing AS (
@@ -52,11 +52,13 @@ WHERE user_id IS NOT NULL AND status <> 'running' AND user_input SIMILAR TO '(?s
 ORDER BY recorded_at, src_topic, src_partition, src_offset LIMIT ?
 """
 SPENT = """
-SELECT epoch_us(CAST(doc ->> '$.extraction.made_at' AS TIMESTAMPTZ)) / 1e6 AS made,
-    coalesce(CAST(doc ->> '$.extraction.prompt_tokens' AS BIGINT), 0)
-        + coalesce(CAST(doc ->> '$.extraction.completion_tokens' AS BIGINT), 0),
-    coalesce(CAST(doc ->> '$.extraction.cost' AS DOUBLE), 0)
-FROM said WHERE made >= ? ORDER BY made
+-- of a letter anybody may have written anything
+SELECT TRY(epoch_us(TRY_CAST(doc ->> '$.extraction.made_at' AS TIMESTAMPTZ))) / 1e6 AS made,
+    greatest(0, coalesce(TRY_CAST(doc ->> '$.extraction.prompt_tokens' AS UINTEGER), 0)::BIGINT
+        + coalesce(TRY_CAST(doc ->> '$.extraction.completion_tokens' AS UINTEGER), 0)),
+    CASE WHEN isfinite(paid) AND paid > 0 THEN paid ELSE 0 END
+FROM (SELECT doc, TRY_CAST(doc ->> '$.extraction.cost' AS DOUBLE) AS paid FROM said)
+WHERE made >= ? ORDER BY made
 """
 TEXTS = f"""
 SELECT tenant, session_id, event_id, user_input, agent_answer FROM (

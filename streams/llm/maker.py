@@ -1,5 +1,6 @@
 """A group's record: the model is asked, its answer judged, repaired once; then it is a failure."""
 
+import re
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -9,8 +10,8 @@ from schemas.base import JsonObject
 from streams.errors import Unreachable
 from streams.llm import plans, prompt
 from streams.llm.budget import Budget, BudgetSpent
-from streams.llm.client import Client
-from streams.llm.completion import SHOWN, Rejected, Reply
+from streams.llm.client import Client, Still
+from streams.llm.completion import REFUSED, SHOWN, Rejected, Reply
 from streams.llm.groups import Group
 from streams.llm.known import Known, Remembered, choose
 from streams.llm.plans import Author, Fault, Misfit, Usage
@@ -21,6 +22,8 @@ CALLS = 2
 """Of a group: the question, and once what was wrong with the answer."""
 MOST_ERRORS = 1000
 """Different ones that are counted."""
+
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|'[^']*$|\"[^\"]*$")
 
 NOTHING: Remembered = {}
 
@@ -47,11 +50,14 @@ class Extractor:
         self._paid: dict[str, list[Reply]] = {}
         """By plan id: first answers of groups whose second question is still to be asked."""
 
-    async def make(self, group: Group, remembered: Remembered) -> JsonObject:
-        """The record of a group: a plan, or what says that there is none.
+    async def make(
+        self, group: Group, remembered: Remembered, still: Still | None = None
+    ) -> JsonObject:
+        """The record of a group: a plan, or what says that there is none. `still`: whether its
+        turns are there yet, asked before what has waited is sent.
 
         Raises ConfigurationError, Unreachable, BudgetSpent: the group is then as it was, and what
-        was paid for it is kept, or the record.
+        was paid for it is kept, or the record. Erased: nothing of it is kept.
         """
         known = self._known(group, remembered)
         name = plans.plan_id(group, self.author)
@@ -68,7 +74,7 @@ class Extractor:
                 answer = replies[-1].text[: plans.ANSWER_KEPT]
                 messages = [*question, *prompt.repair(answer, error)]
             try:
-                reply = await self._client.ask(messages)
+                reply = await self._client.ask(messages, still)
             except Rejected as refused:
                 return self._failed(str(refused), group, replies)
             except (BudgetSpent, Unreachable) as stopped:
@@ -87,7 +93,7 @@ class Extractor:
         self.failed_in_row += 1
         text = replies[-1].text if replies else ""
         error = self._settings.redacted(error)
-        self.last_failure = _in_a_line(error[:SHOWN])
+        self.last_failure = _without_words(_in_a_line(error[:SHOWN]))
         if len(self.errors) < MOST_ERRORS:
             self.errors[error[:SHOWN]] += 1
         return plans.failure(error, text, group, self.author, self._usage(replies))
@@ -149,6 +155,13 @@ class Extractor:
     def why_failed(self) -> str | None:
         """What was wrong most often, in a line."""
         return _in_a_line(self.errors.most_common(1)[0][0]) if self.errors else None
+
+
+def _without_words(error: str) -> str:
+    """What was wrong, for logs and readiness: nothing of what the model or a user said."""
+    if error.startswith(REFUSED):
+        return REFUSED
+    return _QUOTED.sub("…", error)
 
 
 def _in_a_line(text: str) -> str:

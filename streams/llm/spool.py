@@ -5,6 +5,7 @@ is folded by the next one, less a line that was being written then. Who was forg
 left out. Once folded a file is removed: the history has it all, `forget` need not look here.
 """
 
+import asyncio
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ from sinks.root import HistoryWriteError
 from streams.errors import ConfigurationError
 from streams.files import local
 from streams.files.access import writing
+from streams.llm.groups import Group
 
 FOLDER = "_extract"
 _decode = msgspec.json.Decoder().decode
@@ -123,6 +125,13 @@ def known(records: list[JsonObject], history: Path) -> list[bool]:
 def _first_turn(record: JsonObject) -> tuple[str, str, str | None, str]:
     event_id = record["extraction"]["event_ids"][0]
     return record["tenant"], record["user_id"], record.get("session_id"), event_id
+
+
+async def is_there(group: Group, history: Path) -> bool:
+    """Whether a group's turns are in the history yet."""
+    turn = group.turns[0]
+    where = (turn.tenant, turn.user_id, turn.session_id, turn.event_id)
+    return (await asyncio.to_thread(are_known, [where], history))[0]
 
 
 def are_known(turns: Sequence[tuple[str, str, str | None, str]], history: Path) -> list[bool]:

@@ -15,10 +15,12 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import uvloop
 from aiokafka import TopicPartition
 from aiokafka.client import AIOKafkaClient
 from aiokafka.conn import AIOKafkaProtocol
-from aiokafka.errors import ConsumerStoppedError, KafkaError
+from aiokafka.errors import ConsumerStoppedError, KafkaConnectionError, KafkaError
+from aiokafka.protocol.metadata import MetadataRequest
 from pydantic import SecretStr
 
 from streams.broker import Broker, Security, ports
@@ -426,3 +428,37 @@ def test_nothing_stays_open_of_who_is_cancelled_as_tls_is_agreed(
         return connections(through.addresses[0][1])
 
     assert asyncio.run(use()) == 0
+
+
+@pytest.mark.parametrize("heard", [True, False])
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_a_socket_that_has_just_closed_is_a_lost_connection(
+    proxy: Proxy,
+    loop: Callable[[], asyncio.AbstractEventLoop],
+    heard: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """aiokafka hears of it some rounds of the loop later; who sends before that is told so, too."""
+
+    async def sent() -> int:
+        client = Client(**KafkaSettings.plain(f"127.0.0.1:{proxy.target}").client())
+        await client.bootstrap()
+        try:
+            await client.fetch_all_metadata()
+            connections = list(client._conns.values())
+            assert connections
+            for one in connections:
+                with monkeypatch.context() as deaf:
+                    if not heard:
+                        deaf.setattr(one, "close", lambda *_, **__: None)
+                    one._writer.transport.abort()
+                    await asyncio.sleep(0.05)
+                with pytest.raises(KafkaConnectionError):
+                    await one.send(MetadataRequest([]))
+                assert not one.connected()
+            return len((await client.fetch_all_metadata()).brokers())
+        finally:
+            await client.close()
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        assert runner.run(sent()) == 1

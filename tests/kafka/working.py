@@ -27,6 +27,8 @@ from tests.kafka.counting import PARTITIONS, read_all
 APP = "turnfold"
 OUTCOMES = ("applied", "duplicate", "dead", "withheld")
 TOO_LONG = 120.0
+PATIENT = "90"
+"""Seconds that the group waits for a worker with a name: a machine may stand still for some."""
 
 Given = tuple[str, bytes | None, bytes | None, Sequence[tuple[str, bytes | None]]]
 """A message to send: topic, key, value, headers."""
@@ -55,9 +57,12 @@ class Working:
         not as all others do."""
         with (self.folder / f"log-{len(self.workers)}").open("wb") as log:
             told = [] if env else ["--bootstrap", self.bootstrap]
+            patient = (
+                {"TURNFOLD_WORKER_SESSION_SECONDS": PATIENT} if "--instance" in options else {}
+            )
             worker = subprocess.Popen(
                 [PROGRAM, "worker", *told, *options],
-                stderr=log, stdout=log, env=env or environment(),
+                stderr=log, stdout=log, env=env or environment(**patient),
             )  # fmt: skip
         self.workers.append(worker)
         return worker

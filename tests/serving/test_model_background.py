@@ -1,12 +1,13 @@
 """`serve --extractor llm`: the model works behind the answers, loses nothing and is never in the
 way of a turn."""
 
+import json
 import resource
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -293,3 +294,66 @@ def test_who_is_erased_while_turns_wait_for_the_model_is_not_told_to_it(tmp_path
             server.post([told(9, "last")])
             until(lambda: states(server, "last") == ["9"])
         assert [one.said for one in asked.requests] == [[begun], ["fact: 9"]]
+
+
+SECRET = "Quillfeather lives at the old mill"
+
+
+def refusing(request: Request) -> Reply:
+    return completion("", refusal=f"I must not note that {request.said[0]}")
+
+
+def quoting(request: Request) -> Reply:
+    asked_for = json.dumps(request.body["messages"][-1]["content"])
+    return error(400, f"content policy: {asked_for[:2000]}")
+
+
+def misnaming(request: Request) -> Reply:
+    update = {"kind": "fact", "body_text": "x", "state_id": request.said[0],
+              "evidence_event_ids": [request.data["turns"][0]["event_id"]]}  # fmt: skip
+    return completion(whole(state_updates=[update]))
+
+
+@pytest.mark.parametrize("behave", [refusing, quoting, misnaming])
+def test_readiness_and_log_hold_no_word_of_a_user(
+    tmp_path: Path, behave: Callable[[Request], Reply]
+) -> None:
+    """Whatever the endpoint or the model says of it: `/readyz` needs no key."""
+    with Endpoint(behave) as asked, serving(tmp_path / "h", asked, "--extractor", "llm") as server:
+        said = [
+            turn(f"e{number}", user_input=SECRET, user_id=f"u{number}", session_id=f"s{number}")
+            for number in range(4)
+        ]
+        assert server.endings(said) == ["applied"] * 4
+        words = ("gives no usable answer", "is not asked")
+
+        def about() -> str:
+            return str(server.client.get("/readyz").json()["about"])
+
+        until(about, lambda shown: any(one in shown for one in words))
+        assert "Quillfeather" not in about() and "old mill" not in about()
+        server.process.terminate()
+        _, log = server.process.communicate(timeout=END_WITHIN)
+    assert any(one.encode() in log for one in words)
+    assert b"Quillfeather" not in log and b"old mill" not in log
+
+
+@pytest.mark.parametrize("status", [500, 503])
+@pytest.mark.parametrize("what", ["/v1/users/u", "/v1/sessions/s-u"])
+def test_who_is_erased_while_the_endpoint_is_away_is_not_told_to_it(
+    tmp_path: Path, what: str, status: int
+) -> None:
+    """What was asked already waits to be asked again."""
+    with Endpoint(lambda _: error(status)) as asked, serving(
+        tmp_path / "h", asked, "--extractor", "llm", ATTEMPTS="50", RETRY_SECONDS="2"
+    ) as server:  # fmt: skip
+        server.post([told(1)])
+        until(lambda: len(asked.requests) >= 2)
+        gone = server.client.delete(what, headers={"Prefer": "wait=60"})
+        assert gone.json()["status"] == "done", gone.text
+        sent = len(asked.requests)
+        asked.behave = model
+        server.post([told(2, "v")])
+        until(lambda: states(server, "v") == ["2"])
+        assert all("fact: 1" not in one.said for one in asked.requests[sent:])
+    assert files_holding(tmp_path / "h", "fact: 1") == []

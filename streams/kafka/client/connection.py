@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from contextvars import ContextVar
 from typing import Any
 
-from aiokafka.conn import AIOKafkaConnection, AIOKafkaProtocol, OAuthAuthenticator
+from aiokafka.conn import AIOKafkaConnection, AIOKafkaProtocol, CloseReason, OAuthAuthenticator
 from aiokafka.errors import AuthenticationFailedError
 
 from streams.kafka.client import denials, prefix
@@ -33,7 +33,11 @@ class Connection(AIOKafkaConnection):  # type: ignore[misc]  # aiokafka has no t
                         protocol._transport.abort()
 
     def send(self, request: Any, expect_response: bool = True) -> Awaitable[Any]:
-        """The answer. What is sent is on its way when this returns, before it is awaited."""
+        """The answer. What is sent is on its way when this returns, before it is awaited. Raises
+        KafkaConnectionError where the socket is closed and aiokafka has not heard of it yet: uvloop
+        would raise RuntimeError, and asyncio's loop would drop what is sent."""
+        if self._writer is not None and self._writer.transport.is_closing():
+            self.close(reason=CloseReason.CONNECTION_BROKEN)
         asked = _Asked(request, self.names)
         answer: Awaitable[Any] = super().send(asked, expect_response)
         return self._answer(asked, answer) if expect_response else answer
