@@ -161,8 +161,7 @@ def _said(raw: bytes) -> str:
 def _quotes(said: str, messages: list[Message]) -> bool:
     """Whether a piece of it stands in what was asked, past the instructions."""
     asked = "\n".join(" ".join(one["content"].split()) for one in messages[1:])
-    last = max(1, len(said) - QUOTED + 1)
-    return bool(said) and any(said[at : at + QUOTED] in asked for at in range(last))
+    return any(said[at : at + QUOTED] in asked for at in range(len(said) - QUOTED + 1))
 
 
 async def _read(response: httpx.Response, most: int) -> bytes:
