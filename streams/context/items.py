@@ -15,7 +15,7 @@ from schemas.citation import cited
 from schemas.context import SECTIONS
 from schemas.time import DAY, format_time, parse_time
 from streams.dates.period import format_period
-from streams.search import Turn
+from streams.search import Turn, about
 
 Json = dict[str, Any]
 Source = Literal["user", "agent"]
@@ -177,28 +177,16 @@ def _state(state: Held, heard: int) -> Item:
 def _is_past(task: Held, heard: int) -> bool:
     """Whether a task's date had passed, or it had stood for long, when the user was last heard of:
     by memory's own time, so that a pack does not change with the minute."""
-    _, end = _about(task.payload)
-    return heard >= (task.confirmed + STANDS if end is None else end)
+    for _, end in about.of_payload(task.payload):
+        return heard >= end
+    return heard >= task.confirmed + STANDS
 
 
 def _dates(state: Held) -> str:
     """Since when it stands, and the date that it names, if that is another."""
     since = _day(state.since // DAY)
-    start, end = _about(state.payload)
-    if start is None or end is None or (named := format_period(start, end)) == since:
-        return f"since {since}"
-    return f"since {since}, date {named}"
-
-
-def _about(payload: Json) -> tuple[int | None, int | None]:
-    """The date that a payload has, from its start to its end; anybody writes a payload."""
-    start, end = payload.get("about_start"), payload.get("about_end")
-    if not (isinstance(start, str) and isinstance(end, str)):
-        return None, None
-    try:
-        return parse_time(start), parse_time(end)
-    except ValueError:
-        return None, None
+    named = [format_period(*one) for one in about.of_payload(state.payload)]
+    return ", ".join([f"since {since}", *(f"date {one}" for one in named if one != since)])
 
 
 def _section(kind: str, payload: Json) -> str:

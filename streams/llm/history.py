@@ -54,8 +54,8 @@ ORDER BY recorded_at, src_topic, src_partition, src_offset LIMIT ?
 SPENT = """
 -- of a letter anybody may have written anything
 SELECT TRY(epoch_us(TRY_CAST(doc ->> '$.extraction.made_at' AS TIMESTAMPTZ))) / 1e6 AS made,
-    greatest(0, coalesce(TRY_CAST(doc ->> '$.extraction.prompt_tokens' AS UINTEGER), 0)::BIGINT
-        + coalesce(TRY_CAST(doc ->> '$.extraction.completion_tokens' AS UINTEGER), 0)),
+    coalesce(TRY_CAST(doc ->> '$.extraction.prompt_tokens' AS UINTEGER), 0)::BIGINT
+        + coalesce(TRY_CAST(doc ->> '$.extraction.completion_tokens' AS UINTEGER), 0),
     CASE WHEN isfinite(paid) AND paid > 0 THEN paid ELSE 0 END
 FROM (SELECT doc, TRY_CAST(doc ->> '$.extraction.cost' AS DOUBLE) AS paid FROM said)
 WHERE made >= ? ORDER BY made
