@@ -5,7 +5,9 @@
 
 Goal: 0.6 of the native speed. `run` folds SGD's turns from both files, in turn, each time in a
 process of its own. With --kafka a worker finds all of them in `turns`, or in a topic of the
-platform's with other keys; its time is that from its first lane to its last commit.
+platform's; its time is that from its first lane to its last commit. Such a topic has conversations
+as its keys, which keep their order, or events: then the turns of a conversation are in all
+partitions, come out of order, and the session is corrected again and again.
 """
 
 import asyncio
@@ -49,6 +51,7 @@ MAPPING = {
     "intent": "labels.intent",
     "tenant": {"from": "workspace", "default": "default"},
 }
+KEYS = ("conversations", "events")
 PARTITIONS = 6
 PAUSE = 0.1
 TOO_LONG = 600.0
@@ -71,10 +74,6 @@ def shaped(turn: JsonObject) -> JsonObject:
         "labels": {"topic": turn.get("topic"), "intent": turn.get("intent")},
         "flags": {"edited": False, "deleted": False},
     }
-
-
-def _part(text: str) -> JsonObject:
-    return {"type": "text", "text": text}
 
 
 def write_mapping(file: Path) -> Path:
@@ -142,30 +141,32 @@ def by_files(given: Any) -> None:
 # --- Kafka ----------------------------------------------------------------------------------------
 
 
-async def fill(bootstrap: str, turns: int, maps: bool) -> None:
+async def fill(bootstrap: str, turns: int, keys: str | None) -> None:
     settings = KafkaSettings.plain(bootstrap)
-    if maps:
+    if keys:
         async with connected(settings) as admin:
             await admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])
     async with AIOKafkaProducer(
         bootstrap_servers=bootstrap, linger_ms=20, max_batch_size=500_000, compression_type="zstd"
     ) as producer:
         for number, turn in enumerate(comparable(turns)):
-            if maps:
-                await producer.send(TOPIC, encode(shaped(turn)), b"%d" % number)
+            if keys:
+                key = str(turn["session_id"] if keys == "conversations" else number)
+                await producer.send(TOPIC, encode(shaped(turn)), key.encode())
             else:
                 await producer.send(
                     TURNS.name, encode(turn), f"default/{turn['session_id']}".encode()
                 )
 
 
-def worked(folder: Path, turns: int, maps: bool) -> tuple[float, float]:
-    """Wall seconds, and CPU seconds of the worker, until all is folded."""
+def worked(folder: Path, turns: int, keys: str | None) -> tuple[float, float]:
+    """Wall seconds, and CPU seconds of the worker, until all is folded; `keys`: of the platform's
+    topic, None where the turns are in our own."""
     with Broker.start() as broker:
         settings = KafkaSettings.plain(broker.bootstrap)
         prepare(settings, WorkerSettings())
-        asyncio.run(fill(broker.bootstrap, turns, maps))
-        more = ["--mapping", str(write_mapping(folder / "chat.yaml"))] if maps else []
+        asyncio.run(fill(broker.bootstrap, turns, keys))
+        more = ["--mapping", str(write_mapping(folder / "chat.yaml"))] if keys else []
         log = folder / "worker.log"
         with log.open("wb") as out:
             command = [sys.executable, "-c", "import sys; from streams.cli import main; main()"]
@@ -174,7 +175,7 @@ def worked(folder: Path, turns: int, maps: bool) -> tuple[float, float]:
             )
         try:
             return _until_done(settings, worker, log, turns, {TURNS.name, USER_SIGNALS.name}
-                               | ({TOPIC} if maps else set()))  # fmt: skip
+                               | ({TOPIC} if keys else set()))  # fmt: skip
         finally:
             worker.kill()
             worker.wait()
@@ -201,26 +202,27 @@ def _until_done(
 
 
 def by_kafka(given: Any) -> None:
-    took: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
+    took: dict[str | None, list[tuple[float, float]]] = {keys: [] for keys in (None, *KEYS)}
     for _ in range(given.repeat):
-        for maps in took:
+        for keys, some in took.items():
             with tempfile.TemporaryDirectory(dir=given.work) as folder:
-                took[maps].append(worked(Path(folder), given.turns, maps))
-                common.note(f"{'mapped' if maps else 'native'}: {took[maps][-1]}")
+                some.append(worked(Path(folder), given.turns, keys))
+                common.note(f"{keys or 'native'}: {some[-1]}")
     rows = []
-    for maps, some in took.items():
+    for keys, some in took.items():
         seconds, cpu = (median(column) for column in zip(*some, strict=True))
+        speed, used = (
+            median(one[n] / other[n] for one, other in zip(took[None], some, strict=True))
+            for n in (0, 1)
+        )
         rows.append((
-            "mapped" if maps else "native", f"{given.turns / seconds:,.0f}",
-            spread([one for one, _ in some]), f"{given.turns / cpu:,.0f}",
+            "native" if keys is None else f"mapped, keys are {keys}",
+            f"{given.turns / seconds:,.0f}", spread([one for one, _ in some]), f"{speed:.2f}",
+            f"{given.turns / cpu:,.0f}", f"{used:.2f}",
         ))  # fmt: skip
-    speed, used = (
-        median(one[n] / other[n] for one, other in zip(took[False], took[True], strict=True))
-        for n in (0, 1)
-    )
     title = f"one worker, mapped and native: {given.turns:,} turns, median of {given.repeat}"
-    head = ("", "turns/s", "spread", "turns/CPU s of the worker")
-    common.show(title, head, [*rows, ("ratio", f"{speed:.2f}", "", f"{used:.2f}")])
+    head = ("", "turns/s", "spread", "ratio", "turns/CPU s of the worker", "ratio")
+    common.show(title, head, rows)
 
 
 def main() -> None:
