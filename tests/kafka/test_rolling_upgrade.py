@@ -178,6 +178,35 @@ def test_old_and_new_workers_side_by_side_and_no_way_back(rolling: Rolling, tmp_
     assert ours["memory"] == theirs["memory"]
 
 
+@pytest.mark.fault
+def test_older_workers_with_standbys_end_and_lose_nothing(rolling: Rolling, tmp_path: Path) -> None:
+    """They do not know that a standby can be given up, so they are told to have none first. Who
+    forgets it has workers that end, as docs/upgrades.md says."""
+    older = Older(FORMAT_4, tmp_path / "older")
+    forgetful = rolling.start_older(older, "worker", "--standbys", "1")
+    rolling.await_ready()
+    rolling.tell(said(1))
+    rolling.await_done()
+    replaced = rolling.start_older(older, "worker", "--standbys", "1")
+    await_half_each(rolling)
+
+    replaced.terminate()
+    assert replaced.wait(TOO_LONG) == 0
+    rolling.start("--standbys", "1")
+    assert forgetful.wait(TOO_LONG) == 3, rolling.log(0)[-3000:]
+    assert f"have format {ROW_FORMAT}, this version writes 4" in rolling.log(0)
+
+    rolling.tell(said(2))
+    rolling.tell(said(3))
+    counts = rolling.await_done()
+    assert counts["applied"] == counts["read"] == 6 * USERS
+    assert set(rolling.reached().values()) == {CURRENT}
+    whole = tmp_path / "whole"
+    folded(ndjson(tmp_path / "all.ndjson", [*said(1), *said(2), *said(3)]), history=whole)
+    ours, theirs = digest(rolling.history(tmp_path / "ours")), digest(whole)
+    assert ours["memory"] == theirs["memory"]
+
+
 def newer_marker(working: Working, agent: str) -> None:
     """A marker of the next version behind those of each lane of an agent."""
     name = next(changelog_name(APP, one) for one in AGENTS if one.name == agent)
