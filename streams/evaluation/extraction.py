@@ -2,10 +2,11 @@
 
 What is stored and what was noted are the same in substance, as far as words can tell: both are of
 one user, both name an event in common as evidence, and at least half of the words of the shorter
-are in the other (stems, without stop words). A wording that shares no words is not recognised, so
-both figures are lower bounds: compare them between extractors, on the same set.
+are in the other (stems, without stop words and dates). A wording that shares no words is not
+recognised, so both figures are lower bounds: compare them between extractors, on the same set.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,10 +14,16 @@ from pathlib import Path
 import msgspec
 
 from sinks.history import connect
+from streams.dates import resolve
 from streams.evaluation.labels import Observation
 from streams.search.tokens import terms
 from streams.search.words import STOP
 
+_DATE = re.compile(
+    r"(?:\b(?:(?:in the week|on the weekend|in the (?:spring|summer|fall|autumn|winter)) of|around)"
+    r" )?\0"
+)
+"""Where one was, with what the rules write before it."""
 ENOUGH = 0.5
 """Of the words of the shorter: what has to be in the other."""
 STORED = """
@@ -103,4 +110,11 @@ def _same(text: str, evidence: list[str], noted: Observation) -> bool:
 
 
 def _words(text: str) -> set[str]:
-    return {term for term in terms(text) if term not in STOP}
+    return {term for term in terms(_undated(text)) if term not in STOP}
+
+
+def _undated(text: str) -> str:
+    """Without its dates: where one says "last week", the other says which."""
+    for span in reversed(resolve(text, 0)):
+        text = f"{text[: span.begin]}\0{text[span.stop :]}"
+    return _DATE.sub(" ", text)

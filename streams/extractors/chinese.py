@@ -7,6 +7,7 @@ import re
 from streams.extractors import chinese_ends as ends
 from streams.extractors import chinese_events as events
 from streams.extractors import chinese_life as life
+from streams.extractors import fixed_dates
 from streams.extractors.chinese_words import WORDS, fold, tell
 from streams.extractors.chinese_worth import fits, worth
 from streams.extractors.clauses import Clauses
@@ -203,6 +204,7 @@ CHINESE = Language(
     fold=fold,
     tell=tell,
     head=ends.head,
+    fix_date=fixed_dates.chinese,
     booking=_BOOKING,
     speaker=Speaker(
         frozenset(["age", "origin", "home", "partner", "study", "work"]),

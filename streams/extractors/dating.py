@@ -6,6 +6,7 @@ from typing import NamedTuple
 from schemas.base import JsonObject, format_time
 from schemas.time import DAY
 from streams.dates import Span, resolve
+from streams.extractors.fixed_dates import FixDate, Named
 from streams.extractors.rule import Finding
 
 WEEK = 7 * DAY
@@ -14,6 +15,8 @@ _OF_A_TIME = frozenset(["event", "plan", "goal", "task", "task_done", "decision"
 _BEGINS = frozenset(["event", "home", "study", "diet", "habit", "health"])
 """Families of what may begin before it is told. What ends without being named (work, a partner) is
 not among them: an end that was told meanwhile would close it."""
+_ANY_WEEK = frozenset(["weekday", "weekend", "day_of_month"])
+"""Forms of dates that come again."""
 _BEGAN = re.compile(  # of what is said to have begun on a date, or to have been since then
     r"\b(?:since|moved|started|began|joined|became|got|bought|adopted|married|enrolled|switched|"
     r"took up|hired|signed up|diagnosed)\b|搬|开始|開始|起|以来|加入|入职|买了|领养|结婚|换了|"
@@ -43,6 +46,27 @@ class Dates(NamedTuple):
     def payload(self, found: Finding) -> JsonObject:
         """`about_start` and `about_end` of a state, if its sentence has a date of it."""
         return _shown(self._about(found))
+
+    def fixed(self, found: Finding, fix: FixDate) -> str:
+        """The value of what was found with its dates as they stand in a text that is read months
+        later: those that are in it once, in the words of the text, and of an event that which
+        follows it."""
+        value = self._with_its_date(found)
+        for span in self._in(found.sentence):
+            said = self.text[span.begin : span.stop]
+            if value.count(said) == 1 and not _may_recur(found, span):
+                begin = value.index(said)
+                named = Named.of(span.start, span.end, span.lasting)
+                value = fix(value, begin, begin + len(said), named)
+        return value
+
+    def _with_its_date(self, found: Finding) -> str:
+        value, span = found.value, self._about(found)
+        if span is None or found.rule.family != "event":
+            return value
+        begin = self.text.find(value, self.text.find(found.sentence))
+        between = self.text[begin + len(value) : span.begin]
+        return self.text[begin : span.stop] if begin >= 0 and between == " " else value
 
     def begins(self, found: Finding, slotted: bool) -> int:
         """The `valid_from` of a state: the date on which its sentence says that it began, else the
@@ -86,6 +110,13 @@ class Dates(NamedTuple):
         begin = self.text.find(sentence)
         stop = begin + len(sentence)
         return [one for one in self.spans if begin <= one.begin and one.stop <= stop]
+
+
+def _may_recur(found: Finding, span: Span) -> bool:
+    """Whether what was found may be of each such day: "plays tennis on Sunday"."""
+    if span.lasting or span.form not in _ANY_WEEK:
+        return False
+    return _OF_A_TIME.isdisjoint((found.rule.kind, found.rule.family))
 
 
 def _shown(span: Span | None) -> JsonObject:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 from streams.extractors.clauses import Clause, Clauses
 from streams.extractors.cues import Cues, Hits, rules_in
+from streams.extractors.fixed_dates import FixDate, as_said
 from streams.extractors.guards import Guards
 from streams.extractors.own_words import own_words
 from streams.extractors.patterns import loops_atomic, spelled
@@ -48,6 +49,7 @@ class Language:
         fold: Callable[[str], str],
         tell: Callable[[str, dict[str, str]], str] = _tell,
         head: Callable[[str], str] = str,
+        fix_date: FixDate = as_said,
         label: Callable[[str], str] | None = None,
         booking: str = "(?!)",
         company: str = "(?!)",
@@ -60,6 +62,7 @@ class Language:
     ) -> None:
         self.rules = rules
         self.tell = tell  # a rule's `says` and its parts -> a sentence about the user
+        self.fix_date = fix_date  # a text and a date in it -> the text as it may be read later
         self.head = head  # what is over -> the words by which it is recognised
         self.fold = fold
         self._called = called  # a thing and the name that the next sentence gives it, as a value

@@ -21,6 +21,7 @@ from streams.extractors import english_retracted as retracted
 from streams.extractors import english_slots as slots
 from streams.extractors import english_tasks as tasks
 from streams.extractors import english_traits as traits
+from streams.extractors import fixed_dates
 from streams.extractors.clauses import Clauses
 from streams.extractors.engine import Language
 from streams.extractors.english_bookings import BOOKING
@@ -195,6 +196,7 @@ ENGLISH = Language(
     goes_on=rf"(?:{_LEAD})*(?:i|we)(?:'m|'re|'ve)?\b(?!.*\b(?:(?<!moved )(?<!relocated )to|would|will|can|could|should|must|if|you|he|she|they|it|{LISTS['kin']})\b)(?!.*'(?:ll|d)\b).*\b(?:and|but)\s+",
     introduced=rf"(?:{_LEAD})*(?:i'm|i am|im|my name(?:'s| is)|this is|it's) (?!not\b|an?\b|so\b|in\b|at\b)[\w'’-]+(?: [\w'’-]+)?,\s*",
     head=ends.head,
+    fix_date=fixed_dates.english,
     speaker=Speaker(
         frozenset(["identity", "work"]), me=r"\b(?:i|im|we|my|our)\b", implied=".*", others=AS_THEY
     ),

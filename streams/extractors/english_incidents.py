@@ -68,6 +68,7 @@ INCIDENT = re.compile(
         r"won (?:a|the|some|my|our) (?:[\w-]+ )?(?:prize|game|match|bet|argument|contest)",
         r"moved to (?:another|an? (?:new|different)) (?:country|state|city|town|place|area)(?: .*\b(?:ago|back|recently|year|month|week))?",
         r"visited (?:my|the|our) (?:[\w-]+ )?campus\b.*|left school|went missing",
+        r"broke up(?: with (?:my|our|the) ex)?",
         # of a company, not of somebody
         r"(?:hired|appointed|recruited) (?!(?:[\w-]+ )*?(?:lawyer|attorney|nanny|nurse|tutor|coach|therapist|carer|caregiver|babysitter|solicitor)\b)(?:an?|the|some|two|three|several|\d+) .*",
         r"(?:built|opened|launched|installed|introduced) (?:the|an?|our) .*\bfor (?:the |our |all )?(?:workers|staff|employees|customers|clients|guests|visitors)\b.*",
@@ -86,9 +87,26 @@ OF_A_DAY = re.compile(  # of people and pets
     )
 )
 """What they did or had that day, and what is over in a week."""
-ORDERED = re.compile(  # of a like: a dish with its number, what to do with it, a half sentence
-    r"(?:prefer|order|get|choose|customi[sz]e|and) .*|\d+ [a-z]+|(?:[a-z-]+ ){1,3}\d|my (?:wife|husband|girlfriend|boyfriend|partner)\b.*"
+_SERVED = any_of(
+    "\\w*burger|pizza|cookie|dessert|lemonade|frie|coke|coffee|tea|soda|water|milk",
+    "salad|sandwich|combo|wrap|taco|burrito|nugget|pasta|soup|steak|meal",
 )
+ORDERED = re.compile(  # of a like: a dish with its number, what to do with it, a half sentence
+    any_of(
+        r"(?:prefer|order|get|choose|customi[sz]e|and|for) .*",
+        r"1 (?:[a-z-]+ ){0,4}[a-z-]+|[2-9] (?:[a-z-]+ ){0,4}[a-z-]+s|meat eater(?: pizza)?",
+        rf"(?:[a-z-]+ )*{_SERVED}s? \d",
+        r"my (?:wife|husband|girlfriend|boyfriend|partner)\b.*|the (?:word|pressure)",
+    )
+)
+NO_NAME = re.compile(r"(?:mr|mrs|ms|dr|miss|sir|madam|ma'am)\.?")
+TOO_MANY = re.compile(r"(?:[3-9]\d|\d{3,}) .*")
+"""Of a household."""
+SELF_REPROACH = re.compile(
+    r"(?:an? )?(?:[\w-]+ )?(?:failure|mess|burden|loser|disappointment|disgrace)\b.*|"
+    r".*\b(?:rn|right now)\b.*"
+)
+"""Of who somebody is: what they think of themselves, or are today."""
 NO_HOME = re.compile(r"st|.*\b(?:im|i'm)\b.*|.* in \d\d")
 DID_NOT = re.compile(  # of a deed or plan
     any_of(
@@ -123,7 +141,7 @@ NOT_OWNED = re.compile(  # of a thing: booked, or of whom one talks to
     r".*\b(?:your|flights?|booking|reservation|tickets?|appointment|reserved|booked)\b.*|uses? (?:poetry|words|logic|humou?r|public .*)"
 )
 NO_ERRAND = re.compile(  # of a task done: nobody knows which
-    r"(?:(?:two|three|four|five|\d+|all|some|first|new|plane|movie|train|bus) )*(?:tickets?|bills|seats?|rooms?|car|house|home|dog|cat|lunch|dinner)|.* in (?:an?|the) short (?:amount|time|period)\b.*"
+    r"(?:(?:two|three|four|five|\d+|all|some|first|new|plane|movie|train|bus) )*(?:tickets?|bills|seats?|rooms?|car|house|home|dog|cat|lunch|dinner|semester|movies?|shows?|games?|seasons?)|.*\b(?:packs?|episodes?|seasons?) of .*|.* in (?:an?|the) short (?:amount|time|period)\b.*"
 )
 NO_LIMIT = re.compile(
     r"(?:fit|run|work|bind|match|pass|stay|support|remain|comply|cost|be)|(?:fell|broke|paid|left|lost|ended) .*|.*\b(?:too much|to the moon|or (?:i|we)(?:'d| would)|rest paid)\b.*"

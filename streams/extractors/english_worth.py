@@ -21,10 +21,13 @@ from streams.extractors.english_incidents import (
     NO_ERRAND,
     NO_HOME,
     NO_LIMIT,
+    NO_NAME,
     NOT_OWNED,
     OF_A_DAY,
     OF_OTHERS,
     ORDERED,
+    SELF_REPROACH,
+    TOO_MANY,
     TWO_AT_ONCE,
 )
 from streams.extractors.english_kinds import KINDS
@@ -228,23 +231,26 @@ _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
     "decision": (CHOSEN, SAID_SO, _CHOICES),
     "lack": (re.compile(r"access to (?:an? |any )?(?:gun|firearm|weapon|pills?|rope).*"),),
     "possession": (NOT_OWNED, _NO_THING, PRAISED, _SEEN),
-    "household": (OF_OTHERS, _BET),
+    "household": (OF_OTHERS, TOO_MANY, _BET),
     "people": (CONDUCT, OF_A_DAY, _UNDER_WAY),
     "study": (_NO_THING,),
     "health": (_NO_THING, UNWELL, re.compile(r"(?:anxiety|depression|fear) (?:about|of|when)\b.*")),
     "identity": (
         _SKILL,
+        SELF_REPROACH,
         TWO_AT_ONCE,
         re.compile(
             r"(?:not |so |really )*(?:good|bad|terrible) at (?:my |the )?(?:school|college|life|being|talking|making|any|every|all|it|string).*"
         ),
     ),
+    "name": (NO_NAME,),
     "home": (
         NO_HOME,
         re.compile(r"(?:\S+ ){7,}.*|.*\bthe (?:first|last) .*|.* and (?:am|over|under|have)\b.*"),
     ),
     "work": (
         NO_FIRM,
+        SELF_REPROACH,
         re.compile(
             r"(?:good|bad|great|terrible|decent|better|horrible|huge|real|true|fake|lazy|poor|nice|big|fast|slow) .*|.* (?:before|then|once|previously)|.*\bwho needs?\b.*"
         ),

@@ -4,6 +4,7 @@
 
 import re
 
+from streams.extractors import fixed_dates
 from streams.extractors import japanese_ends as ends
 from streams.extractors import japanese_events as events
 from streams.extractors import japanese_life as life
@@ -251,6 +252,7 @@ JAPANESE = Language(
     fold=_fold,
     tell=tell,
     head=ends.head,
+    fix_date=fixed_dates.japanese,
     booking=_BOOKING,
     speaker=Speaker(
         frozenset(

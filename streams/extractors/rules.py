@@ -26,7 +26,7 @@ from streams.folds.ids import make_id, normalise
 from streams.folds.quoting import quoted
 
 NAME = "rules"
-VERSION = "15"
+VERSION = "16"
 """Another one wherever the plan of some turn differs."""
 OWN_WORDS = "chat"  # the one source in which a user speaks
 DOMAIN = "general"
@@ -186,7 +186,7 @@ def _state(turn: Turn, found: Finding, language: Language, dates: Dates) -> Json
     return {
         "kind": kind,
         "state_id": make_id("rules", turn.tenant, turn.user_id or "", *name),
-        "body_text": language.tell(rule.says, _parts(found)),
+        "body_text": language.tell(rule.says, _parts(found, dates.fixed(found, language.fix_date))),
         "payload": payload,
         "confidence": rule.confidence,
         "valid_from": format_time(begins),
@@ -204,10 +204,10 @@ def _unslotted(found: Finding) -> tuple[str, str]:
     return found.rule.family or kind, f"{found.whose} {said}".strip()
 
 
-def _parts(found: Finding) -> dict[str, str]:
+def _parts(found: Finding, value: str) -> dict[str, str]:
     """What a rule's `says` may name."""
     return {
-        "value": found.value,
+        "value": value,
         "old": found.old or "",
         "topic": found.topic,
         "company": found.company if found.rule.family in SHARED else "",

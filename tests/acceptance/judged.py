@@ -53,7 +53,7 @@ FOLDER = Path(__file__).parent / "judged"
 LANGUAGES = ("zh", "ja", "de", "fr", "es")
 PARTS = ("tune", "held", "blind")
 LIKES = ("like", "dislike")
-LONGEST = {False: 40, True: 60}  # characters said of a fact, by whether they are Latin: no more
+LONGEST = {False: 40, True: 66}  # characters said of a fact, by whether they are Latin: no more
 
 Judged = dict[str, Any]
 

@@ -43,7 +43,7 @@ def test_what_says_nothing_by_itself_is_left_out(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        ("We took a road trip to Utah last month.", "Took a road trip to Utah."),
+        ("We took a road trip to Utah last month.", "Took a road trip to Utah in February 2026."),
         ("I baked this rye bread for the harvest fair.", "Baked a rye bread for the harvest fair."),
         ('I\'m reading "Emma" by Jane Austen.', 'Is reading "Emma" by Jane Austen.'),
         ("I joined a gym.", "Joined a gym."),

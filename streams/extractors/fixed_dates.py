@@ -1,0 +1,204 @@
+"""A date as somebody said it ("last Tuesday"), as it stands in a text that is read months later
+("on 9 May 2023"): docs/extractors.md, "Dates".
+
+Each function takes a text, the place [begin, stop) of the date in it, and its period, and gives the
+text with the date fixed; the text as it is where a year is said already or the words around it
+would not bear another date.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import date
+from typing import NamedTuple
+
+from streams.dates import calendar
+from streams.extractors.patterns import words
+
+FixDate = Callable[[str, int, int, "Named"], str]
+
+_YEAR = re.compile(r"(?:19|20)\d\d")
+
+
+class Named(NamedTuple):
+    """The period of a date: its first day, the day after its last, and whether it is "since" it."""
+
+    first: date
+    after: date
+    lasting: bool
+
+    @classmethod
+    def of(cls, start: int, end: int, lasting: bool) -> "Named":
+        """From microseconds."""
+        return cls(calendar.day_of(start), calendar.day_of(end), lasting)
+
+    @property
+    def size(self) -> str:
+        """day, weekend, week, month, season or year; of others "about" a day, month or year."""
+        first, after = self.first, self.after
+        days = (after - first).days
+        if self.lasting:  # its end is the day on which it was said
+            return "day" if first.day > 1 else "month" if first.month > 1 else "year"
+        if days == 1:
+            return "day"
+        if days == 2 and first.weekday() == 5:
+            return "weekend"
+        if days == 7:
+            return "week"
+        if first.day == after.day == 1:
+            months = (after.year - first.year) * 12 + after.month - first.month
+            named = {1: "month", 3: "season", 12: "year"}.get(months)
+            if named is not None:
+                return named
+        return "about day" if days <= 10 else "about month" if days <= 400 else "about year"
+
+    @property
+    def middle(self) -> date:
+        """Of one that is about a day, month or year: which."""
+        return self.first + (self.after - self.first) // 2
+
+
+def as_said(text: str, begin: int, stop: int, named: Named) -> str:
+    """Of a language whose dates stay as they were said."""
+    return text
+
+
+# --- English --------------------------------------------------------------------------------------
+
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
+_SEASON = re.compile("spring|summer|fall|autumn|winter", re.IGNORECASE)
+_KEPT = words("by, until, till, before, since, from, after, around, through")
+"""What places something beside a time, not at it."""
+_OPENS = re.compile(
+    rf"(?:(?P<kept>{_KEPT})|on|in|over|at|during|back in|(?P<due>due)) ", re.IGNORECASE
+)
+_HAS_MONTH = re.compile(rf"\b(?:{'|'.join(one[:3] for one in _MONTHS)})", re.IGNORECASE)
+_SHIFTED = re.compile(r"\b(?:last|next|this|past|coming|previous)\b", re.IGNORECASE)
+_PLACED = re.compile(
+    rf"\b(?:{_KEPT}|{words('for, of, to, during, than, between')})$", re.IGNORECASE
+)
+"""Before a date: it needs no other word."""
+_HEDGED = re.compile(
+    r" (?:(?P<about>(?:just )?(?:over|under)|almost|nearly|roughly|about)|just|only|literally)$",
+    re.IGNORECASE,
+)
+"""Before a date, which is no longer so near: "just last week", "over three months ago"."""
+_DOUBLED = re.compile(r"(?<!move)(?<!moved)(?<!moving)(?<!check)(?<!stay) (?P<word>in|on)$")
+"""The word that a date is to get; after a verb it may be the verb's: "moving in next month"."""
+_BOUND = re.compile(
+    rf"\b(?:{words('the, a, an, my, our, his, her, their, its, this, that, these, those')}|"
+    rf"{words('every, each, all, whole, and, or, not')})$|'s$",
+    re.IGNORECASE,
+)
+"""Before a date that is part of a name, or one of two."""
+_GOES_ON = re.compile(
+    rf"$|[.,;:!?)]| (?:{words('with, for, and, but, at, to, in, on, by, from, after, before, of')}|"
+    rf"{words('because, so, that, which, where, when, while, as, about, near, or, since, until')}|"
+    rf"{words('together, again, too, due, if, it, i, we, they, he, she, my, our, the, a, an')})\b",
+    re.IGNORECASE,
+)
+"""After a date that is no part of a longer name."""
+
+
+def english(text: str, begin: int, stop: int, named: Named) -> str:
+    """ "my son had an accident last Tuesday" -> "… on 9 May 2023"."""
+    said, before = text[begin:stop], text[:begin].rstrip()
+    opened = _OPENS.match(said)
+    if _YEAR.search(said) or not before or not _GOES_ON.match(text, stop):
+        return text
+    if not opened and _BOUND.search(before):
+        return text
+    if _HAS_MONTH.search(said) and not _SHIFTED.search(said):
+        return f"{text[:stop]} {named.first.year}{text[stop:]}"
+    word, one = _in_english(named, said)
+    if (hedge := _HEDGED.search(before)) is not None:
+        before, word = before[: hedge.start()], "around" if hedge["about"] else word
+    if opened and opened["kept"]:
+        one = f"{opened['kept']} {one}"
+    elif opened and opened["due"]:
+        one = f"due {word} {one}"
+    elif named.lasting and not _PLACED.search(before):
+        one = f"since {one}"
+    elif not _PLACED.search(before) and not (
+        (doubled := _DOUBLED.search(before)) and doubled["word"] == word
+    ):
+        one = f"{word} {one}"
+    return f"{before} {one}{text[stop:]}"
+
+
+def _in_english(named: Named, said: str) -> tuple[str, str]:
+    """The word before a period, and the period."""
+    about, _, size = named.size.rpartition(" ")
+    first = named.middle if about else named.first
+    month = f"{_MONTHS[first.month - 1]} {first.year}"
+    day = f"{first.day} {month}"
+    season = _SEASON.search(said)
+    if size == "season":
+        word, one = "in", f"the {season[0].lower()} of {first.year}" if season else month
+    else:
+        word, one = {
+            "day": ("on", day),
+            "weekend": ("on", f"the weekend of {day}"),
+            "week": ("in", f"the week of {day}"),
+            "month": ("in", month),
+            "year": ("in", f"{first.year}"),
+        }[size]
+    return ("around" if about else word), one
+
+
+# --- Chinese and Japanese -------------------------------------------------------------------------
+
+_ZH_SEASON = re.compile("[春夏秋冬]")
+_JA_PART = re.compile("初め|末|上旬|中旬|下旬|半ば|頭")
+_JA_PARTICLE = re.compile(
+    "$|[にのはもでがをへ、。,中]|から|まで|より|頃|ごろ|以|初め|末|上旬|中旬|下旬|半ば"
+)
+
+
+def chinese(text: str, begin: int, stop: int, named: Named) -> str:
+    """ "昨天辞职了" -> "2023年5月8日辞职了"."""
+    said = text[begin:stop]
+    if _YEAR.search(said):
+        return text
+    about, _, size = named.size.rpartition(" ")
+    first = named.middle if about else named.first
+    year, month, day = f"{first.year}年", f"{first.year}年{first.month}月", _day_of(first)
+    season = _ZH_SEASON.search(said)
+    size = "month" if size == "year" and "月" in said else size
+    one = {
+        "day": day,
+        "weekend": f"{day}那个周末",
+        "week": f"{day}那周",
+        "month": month,
+        "season": f"{year}{season[0]}天" if season else month,
+        "year": year,
+    }[size]
+    return text[:begin] + one + ("左右" if about else "") + text[stop:]
+
+
+def japanese(text: str, begin: int, stop: int, named: Named) -> str:
+    """ "来月仙台に行く" -> "2023年6月に仙台に行く"."""
+    said = text[begin:stop]
+    if _YEAR.search(said):
+        return text
+    about, _, size = named.size.rpartition(" ")
+    first = named.middle if about else named.first
+    year, month, day = f"{first.year}年", f"{first.year}年{first.month}月", _day_of(first)
+    season, part = _ZH_SEASON.search(said), _JA_PART.search(said)
+    size = "month" if size == "year" and "月" in said else size
+    one = {
+        "day": day,
+        "weekend": f"{day}の週末",
+        "week": f"{day}の週",
+        "month": month + (part[0] if part else ""),
+        "season": f"{year}の{season[0]}" if season else month,
+        "year": year,
+    }[size]
+    one += "頃" if about else ""
+    return text[:begin] + one + ("" if _JA_PARTICLE.match(text, stop) else "に") + text[stop:]
+
+
+def _day_of(one: date) -> str:
+    return f"{one.year}年{one.month}月{one.day}日"
