@@ -93,7 +93,8 @@ _SERVED = any_of(
 )
 ORDERED = re.compile(  # of a like: a dish with its number, what to do with it, a half sentence
     any_of(
-        r"(?:prefer|order|get|choose|customi[sz]e|and|for) .*",
+        r"(?:prefer|order|get|choose|customi[sz]e|and|for|today|tomorrow|tonight) .*",
+        r".*\band (?:watch|play|visit|want|enjoy|miss|listen)ed\b.*",
         r"1 (?:[a-z-]+ ){0,4}[a-z-]+|[2-9] (?:[a-z-]+ ){0,4}[a-z-]+s|meat eater(?: pizza)?",
         rf"(?:[a-z-]+ )*{_SERVED}s? \d",
         r"my (?:wife|husband|girlfriend|boyfriend|partner)\b.*|the (?:word|pressure)",
@@ -103,10 +104,11 @@ NO_NAME = re.compile(r"(?:mr|mrs|ms|dr|miss|sir|madam|ma'am)\.?")
 TOO_MANY = re.compile(r"(?:[3-9]\d|\d{3,}) .*")
 """Of a household."""
 SELF_REPROACH = re.compile(
+    r"(?:kill|hurt|harm) (?:myself|ourselves)\b.*|(?:be dead|die|not (?:be alive|exist|live))\b.*|"
     r"(?:an? )?(?:[\w-]+ )?(?:failure|mess|burden|loser|disappointment|disgrace)\b.*|"
     r".*\b(?:rn|right now)\b.*"
 )
-"""Of who somebody is: what they think of themselves, or are today."""
+"""Of who somebody is: what they say in despair, think of themselves, or are today."""
 NO_HOME = re.compile(r"st|.*\b(?:im|i'm)\b.*|.* in \d\d")
 DID_NOT = re.compile(  # of a deed or plan
     any_of(

@@ -244,6 +244,7 @@ _EMPTY: dict[str, tuple[re.Pattern[str], ...]] = {
         ),
     ),
     "name": (NO_NAME,),
+    "language": (re.compile(r"\w+ly"),),
     "home": (
         NO_HOME,
         re.compile(r"(?:\S+ ){7,}.*|.*\bthe (?:first|last) .*|.* and (?:am|over|under|have)\b.*"),

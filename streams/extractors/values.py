@@ -75,8 +75,10 @@ def trimmed(text: str) -> str:
     """Without marks around it, but for a quotation or a title that ends with it."""
     short = text.strip(MARKS)
     for opens, closes in PAIRS:
-        if short.count(opens) == short.count(closes) + 1 and f"{short}{closes}" in text:
-            return f"{short}{closes}"
+        for whole in (f"{short}{closes}", f"{opens}{short}", f"{opens}{short}{closes}"):
+            odd = short.count(opens) + short.count(closes) > 0 and opens + closes not in whole
+            if odd and whole in text and whole.count(opens) == whole.count(closes):
+                return whole
     if '"' in short:
         for whole in (f'"{short}"', f'{short}"', f'"{short}'):
             if whole in text and whole.count('"') % 2 == 0:

@@ -14,15 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiokafka.admin import RecordsToDelete
+from aiokafka.structs import TopicPartition
 
 from sinks.digest import digest
+from streams.kafka.client.admin import connected
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
 from streams.kafka.transport import set_aside
 from streams.quota import BURST_SECONDS
 from streams.topology import HISTORY, SESSION_AGENT, TURNS, USER_SIGNALS
 from tests.acceptance import sgd
-from tests.command import environment, ndjson, turnfold
+from tests.command import environment, ndjson, turn, turnfold
 from tests.conftest import SGD
 from tests.kafka.counting import PARTITIONS
 from tests.kafka.test_worker import lines_of, same_memory
@@ -131,3 +134,45 @@ def refuses_to_repartition(working: Working) -> None:
     done = turnfold("repartition", *reached, "--to", str(2 * PARTITIONS))
     assert done.code == 3
     assert "beyond their quota are not folded yet" in done.err
+
+
+def test_what_retention_takes_of_a_tenant_that_is_behind_holds_up_nobody(working: Working) -> None:
+    asyncio.run(ensure_topics(KafkaSettings.plain(working.bootstrap)))
+    working.send(said_by("noisy", 1_200))
+    env = environment(
+        TURNFOLD_KAFKA_BOOTSTRAP=working.bootstrap,
+        TURNFOLD_WORKER_QUOTAS=json.dumps({"noisy": {"records": 1}}),
+    )
+    few = ("--instance", "a", "--max-records", "5")
+    working.start(*few, env=env)
+    working.await_ready()
+    await_behind(working)
+    working.kill()
+    asyncio.run(deleted(working.bootstrap))
+    lost = len(events(working))
+    working.send(said_by("quiet", 40))
+    working.start(*few, env=env)
+    deadline = time.monotonic() + TOO_LONG
+    while sum(one.key.startswith(b"quiet/") for one in events(working)) < 40:
+        assert time.monotonic() < deadline, working.log()[-3000:]
+        time.sleep(0.3)
+    assert lost < 1_200 and not behind(working)
+
+
+def said_by(tenant: str, count: int) -> list[Any]:
+    """Turns of a tenant, in as many sessions."""
+    return [
+        message(
+            json.dumps(
+                turn(f"{tenant}-{number}", tenant=tenant, session_id=f"{tenant}-{number}")
+            ).encode()
+        )
+        for number in range(count)
+    ]
+
+
+async def deleted(bootstrap: str) -> None:
+    """All turns, as retention does it."""
+    async with connected(KafkaSettings.plain(bootstrap)) as admin:
+        parts = [TopicPartition(TURNS.name, number) for number in range(PARTITIONS)]
+        await admin.delete_records({at: RecordsToDelete(-1) for at in parts})

@@ -46,8 +46,11 @@ class Passes:
         self._ends: dict[str, int] = {}
 
     def begin(self, offsets: dict[str, int], ahead: Ahead | None) -> dict[str, int]:
-        """The lane opens at a marker: where its sources are to be read from."""
+        """The lane opens at a marker: where its sources are to be read from. Where the logs have
+        lost all that was set aside, nobody is behind any more."""
         self.again, self._batches = False, 0
+        if ahead is not None and all(offsets[topic] >= end for topic, end in ahead.offsets.items()):
+            ahead = None
         self.ahead = ahead
         if ahead is None:
             return offsets
