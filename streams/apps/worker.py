@@ -11,6 +11,7 @@ import json
 import logging
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Annotated, Any, Literal, Self
@@ -288,7 +289,9 @@ def model_beside(
     """What asks the model, where the worker may have one."""
     if worker.extractor not in (None, MODEL):
         return None
-    return BesideWorker(kafka, worker.group, history, lambda: asks_model(app.lanes))
+    maps = worker.generation is not None and worker.mapping is not None
+    chosen = partial(asks_model, app.lanes)
+    return BesideWorker(kafka, worker.group, history, chosen, worker.generation, maps)
 
 
 def work(

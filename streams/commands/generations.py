@@ -405,7 +405,7 @@ def _in_kafka(name: str, folder: Location, bootstrap: str | None, app_id: str) -
     owner = owner_of(folder)
     groups = [f"{app_id}.{name}", f"{owner['sink']}.{name}"]
     topics = topics_of(app_id, name) + topics_of_mapping(name)
-    cluster, found = event_loop.run(find(settings, groups, topics))
+    cluster, found = event_loop.run(find(settings, groups, topics, generation=name))
     check_cluster(folder, owner, cluster, "Name the right one with --bootstrap, or --keep-topics")
     check_no_members(found)
     return settings, found

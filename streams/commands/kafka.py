@@ -304,7 +304,7 @@ def reset(
     told = WorkerSettings.load(app_id=app_id, generation=generation)
     settings = KafkaSettings.load(bootstrap=bootstrap)
     own = topics_of(told.app_id, told.generation) + topics_of_mapping(told.generation)
-    _, found = event_loop.run(find(settings, [told.group], own))
+    _, found = event_loop.run(find(settings, [told.group], own, generation=told.generation))
     if yes:
         check_no_members(found)
         if found:

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from sinks.generation import named
 from sinks.locations import Location
 from sinks.root import HistoryError, find_root
 from streams import event_loop
@@ -51,7 +52,8 @@ def _budget(settings: LlmSettings, root: Location | None) -> Budget:
 
 class BesideWorker:
     """`worker`: the group whose lanes fold the turns. `is_chosen` says whether a model makes their
-    memory; None: not known now. `history`: a sink's, to show what is remembered."""
+    memory; None: not known now. `history`: a sink's, to show what is remembered. `generation`:
+    whose memory that is; it `maps` where it has a mapping of its own."""
 
     def __init__(
         self,
@@ -59,11 +61,14 @@ class BesideWorker:
         worker: str,
         history: Location | None,
         is_chosen: Callable[[], bool | None],
+        generation: str | None = None,
+        maps: bool = False,
     ) -> None:
         self._kafka = kafka
         self._worker = worker
         self._history = history
         self._is_chosen = is_chosen
+        self._generation, self._maps = generation, maps
         self._settings: LlmSettings | None = None
         self._budget: Budget | None = None
         self._stream: Stream | None = None  # that asks now, or asked last
@@ -155,9 +160,11 @@ class BesideWorker:
         from streams.llm.stream import Stream, StreamOptions  # httpx is not needed otherwise
 
         settings = self._settings = self._settings or LlmSettings.load()
-        root = None if self._history is None else find_root(self._history)
+        root = None if self._history is None else self._root(self._history)
         self._budget = self._budget or await asyncio.to_thread(_budget, settings, root)
-        options = StreamOptions(history=root, worker=self._worker)
+        options = StreamOptions(
+            history=root, worker=self._worker, generation=self._generation, maps=self._maps
+        )
         self._turns = self.turns
         self._stream = stream = Stream(self._kafka, settings, options, self._budget)
         asking = asyncio.create_task(stream.run())
@@ -170,6 +177,10 @@ class BesideWorker:
         spent = (await asking)["stopped"]
         self._standing.become(f"is asked no more by this worker: {spent}" if spent else NOT_ASKED)
         return bool(spent)
+
+    def _root(self, history: Location) -> Location:
+        """Whose memory is shown. Raises HistoryError where no sink has begun it."""
+        return named(find_root(history), self._generation)
 
     async def _sleep(self, seconds: float) -> None:
         while not self._ending and seconds > 0:

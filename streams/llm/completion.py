@@ -10,6 +10,7 @@ import asyncio
 import math
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from typing import Any, NamedTuple
 
 import httpx
@@ -132,7 +133,7 @@ class Endpoint:
         status, said = response.status_code, _said(raw)
         if _quotes(said, messages):  # it is shown in logs and readiness, which hold no user's text
             said = "its words quote the request, and are left out"
-        text = f"HTTP {status} {response.reason_phrase}: {said}".rstrip(": ")
+        text = f"HTTP {status} {_phrase(status)}".rstrip() + (f": {said}" if said else "")
         text = self._settings.redacted(text)[:SHOWN]
         if status in PASSING or status >= 500:
             return Transient(text, _retry_after(response), status=status)
@@ -145,6 +146,14 @@ class Endpoint:
                 f"{self._settings.base_url}{PATH}: {text}; set {PREFIX}BASE_URL and {PREFIX}MODEL"
             )
         return Rejected(text, raw[: 10 * SHOWN].decode("utf-8", "replace"))
+
+
+def _phrase(status: int) -> str:
+    """The standard's, for an endpoint may put anything there."""
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
 
 
 def _said(raw: bytes) -> str:

@@ -23,6 +23,7 @@ CALLS = 2
 MOST_ERRORS = 1000
 """Different ones that are counted."""
 
+NOT_A_FIELD = "Extra inputs are not permitted"
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|'[^']*$|\"[^\"]*$")
 
 NOTHING: Remembered = {}
@@ -161,6 +162,8 @@ def _without_words(error: str) -> str:
     """What was wrong, for logs and readiness: nothing of what the model or a user said."""
     if error.startswith(REFUSED):
         return REFUSED
+    if NOT_A_FIELD in error:  # behind its name, which may be any words
+        return "an answer has a field that its schema has not"
     return _QUOTED.sub("…", error)
 
 

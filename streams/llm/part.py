@@ -14,6 +14,7 @@ from streams.llm.groups import Debounce, Turn, speaks
 from streams.llm.reach import Reach, of_commit
 from streams.llm.settings import LlmSettings
 from streams.observing.logs import place
+from streams.topology import TURNS
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +35,9 @@ class Part:
     _seen: dict[tuple[str, str, str], None] = field(default_factory=dict)
 
     def folded(self, end: int | None) -> Iterator[Any]:
-        """Takes the records before an offset, or all, out of those `ahead`."""
-        while self.ahead and (end is None or self.ahead[0].offset < end):
+        """Takes the records before an offset, or all, out of those `ahead`, as long as there is
+        room for them."""
+        while self.ahead and not self.reach.is_full and (end is None or self.ahead[0].offset < end):
             yield self.ahead.popleft()
 
     @property
@@ -84,7 +86,7 @@ def stand(commit: OffsetAndMetadata) -> tuple[int, str]:
 
 def turn_of(record: Any, partitions: int, settings: LlmSettings) -> Turn | None:
     """None for what is no turn in which a user speaks; faults are the worker's to bury."""
-    given = read(record, partitions)
+    given = read(record, partitions, TURNS.name)
     said: Any = given.record if isinstance(given, Input) else None
     if said is None or said.type != "turn" or not speaks(said, settings.sources):
         return None

@@ -5,39 +5,40 @@ committed is that of the oldest turn that is not; those beyond it that are settl
 commit's metadata, so that they are not asked about again.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 
-FULL = 2000
 LARGEST = 4000
-"""Characters of metadata: with so many no more is read, and no more are written, for a broker takes
-4096 by default. What is cut off would be asked about again after a kill."""
+"""Characters of metadata, of which a broker takes 4096 by default. What is cut off would be asked
+about again after a kill, so no more is read than surely fits."""
+
+Run = tuple[int, int]
+"""The first and last of some offsets without an open one between. Not each has to exist."""
 
 
 class Reach:
-    """Offsets from `start` on. `settled`: those beyond it that were settled before."""
+    """Offsets from `start` on. `settled`: runs of those beyond it that were settled before,
+    ascending."""
 
-    def __init__(self, start: int, settled: Iterable[int] = ()) -> None:
+    def __init__(self, start: int, settled: Iterable[Run] = ()) -> None:
         self.next = start
         """The offset to be read next."""
         self._open: dict[int, None] = {}  # in the order they were read: ascending
-        self._beyond = set(settled)
+        self._settled = list(settled)
 
     def read(self, offset: int) -> bool:
         """Whether this record's turn is to be looked at; until it is settled it holds the rest."""
         self.next = max(self.next, offset + 1)
-        if offset in self._beyond:
+        before = bisect_right(self._settled, offset, key=lambda run: run[0])
+        if before and offset <= self._settled[before - 1][1]:
             return False
         self._open[offset] = None
         return True
 
     def settle(self, offsets: Iterable[int]) -> None:
-        before = self.committed
         for offset in offsets:
             del self._open[offset]
-            self._beyond.add(offset)
-        if (first := self.committed) != before:
-            self._beyond = {offset for offset in self._beyond if offset > first}
 
     @property
     def committed(self) -> int:
@@ -52,33 +53,37 @@ class Reach:
     def metadata(self) -> str:
         """The settled offsets beyond `committed`, as "FROM-TO,…" relative to it."""
         first = self.committed
-        runs = _runs(sorted(offset - first for offset in self._beyond if offset > first))
+        runs = ((one - first, last - first) for one, last in chain(self._read(), self._ahead()))
         text = ",".join(f"{one}-{last}" if last > one else f"{one}" for one, last in runs)
         return text if len(text) <= LARGEST else text[: text.rindex(",", 0, LARGEST)]
 
+    def _read(self) -> Iterator[Run]:
+        """What was read and is settled: all between two that are open."""
+        for one, following in pairwise((*self._open, self.next)):
+            if following > one + 1:
+                yield one + 1, following - 1
+
+    def _ahead(self) -> Iterator[Run]:
+        """What was settled before and is not read again yet."""
+        for one, last in self._settled:
+            if last >= self.next:
+                yield max(one, self.next), last
+
     @property
     def is_full(self) -> bool:
-        """Whether no more should be read before older turns are settled."""
-        return len(self.metadata()) > FULL
+        """Whether no more should be read before older turns are settled. A run takes two numbers
+        at most, and lies between two offsets that are open; one of two offsets or more takes up
+        three with that beside it, a single one takes one number."""
+        span = self.next - self.committed
+        numbers = 2 * len(str(span)) + 2  # with their marks
+        return min(len(self._open), span // 3) * numbers > LARGEST - numbers
 
 
 def of_commit(committed: int, metadata: str) -> Reach:
     """Where a commit left it. Metadata of another's making says nothing."""
     try:
         pairs = [part.split("-") for part in metadata.split(",") if part]
-        runs = [(int(pair[0]), int(pair[-1])) for pair in pairs]
+        runs = [(committed + int(pair[0]), committed + int(pair[-1])) for pair in pairs]
     except ValueError:
         runs = []
-    beyond = (committed + offset for one, last in runs for offset in range(one, last + 1))
-    return Reach(committed, beyond)
-
-
-def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:
-    """1, 2, 3, 7 as (1, 3), (7, 7)."""
-    if not numbers:
-        return
-    first = numbers[0]
-    for number, following in pairwise((*numbers, numbers[-1] + 2)):
-        if following != number + 1:
-            yield first, number
-            first = following
+    return Reach(committed, sorted(runs))

@@ -110,6 +110,8 @@ class LlmSettings(Settings):
             raise ValueError(f"body: {min(ours)} is set by Turnfold")
         if self.body.get("max_tokens") is not None:
             raise ValueError("body: set max_output_tokens, not max_tokens; budgets rest on it")
+        if self.body.get("n", 1) not in (1, None):
+            raise ValueError("body: n is 1, for one answer is read, and budgets rest on it")
         most = self.body.get("max_completion_tokens") or 0
         if not isinstance(most, int) or most > self.max_output_tokens:
             raise ValueError("body: max_completion_tokens is at most max_output_tokens")

@@ -21,9 +21,11 @@ from schemas.base import JsonObject
 from sinks.locations import Location
 from streams.errors import Unreachable
 from streams.kafka.agents.encoding import key_of, to_json
+from streams.kafka.agents.routing import is_mapped
 from streams.kafka.client import denials
 from streams.kafka.client.admin import connected, lost
 from streams.kafka.client.aiokafka_internals import KafkaConsumer, KafkaProducer, start_or_stop
+from streams.kafka.client.names import own_inputs
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.source import ConsumerSource
 from streams.kafka.client.topics import ensure_topics
@@ -35,7 +37,7 @@ from streams.llm.prompt import VERSION
 from streams.llm.settings import LlmSettings
 from streams.llm.standing import ASKED, Standing, going
 from streams.observing.logs import OF_BROKER
-from streams.topology import INPUT_BYTES, TURNS, WRITE_PLANS
+from streams.topology import INPUT_BYTES, TURNS, WRITE_PLANS, own_plans
 
 log = logging.getLogger(__name__)
 
@@ -57,13 +59,36 @@ class StreamOptions:
     show what is remembered. `latest`: a new group begins with what comes from now on. `once`: end
     when all that is there is extracted, or where the endpoint does not answer. `worker`: the group
     of workers whose rules come first: a turn is asked about when they have committed it, so their
-    plan lies before the model's, which takes its place."""
+    plan lies before the model's, which takes its place. `generation`: whose workers these are; its
+    plans are its own. It `maps` where it has a mapping of its own."""
 
     group: str | None = None
     history: Location | None = None
     latest: bool = False
     once: bool = False
     worker: str | None = None
+    generation: str | None = None
+    maps: bool = False
+
+    @property
+    def sources(self) -> list[str]:
+        """The topics of turns."""
+        own = own_inputs(self.generation) if self.maps else []
+        return [TURNS.name, *(name for topic, name in own if topic is TURNS)]
+
+    @property
+    def plans(self) -> str:
+        """The topic of plans."""
+        return WRITE_PLANS.name if self.generation is None else own_plans(self.generation)
+
+    def group_of(self, settings: LlmSettings) -> str:
+        """The consumer group: by default of the model and the prompt, and of a generation."""
+        named = f"{settings.extractor}-{VERSION}"
+        return self.group or (f"{named}.{self.generation}" if self.generation else named)
+
+    def is_of_live(self, record: Any) -> bool:
+        """Whether a turn was mapped for the live memory, where a generation maps by itself."""
+        return self.maps and record.topic == TURNS.name and is_mapped(record)
 
 
 class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
@@ -79,7 +104,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         budget: Budget | None = None,
     ) -> None:
         self.options = options
-        self.group = options.group or f"{settings.extractor}-{VERSION}"
+        self.group = options.group_of(settings)
         self.turns = 0
         self.asked: Extractor | None = None
         self.budget = budget or Budget(settings)
@@ -188,7 +213,7 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
             **self._kafka.client(),
         )
         self._source = ConsumerSource(self._consumer, {})
-        self._consumer.subscribe([TURNS.name], listener=self)
+        self._consumer.subscribe(self.options.sources, listener=self)
         try:
             await start_or_stop(
                 (self._producer.start, self._producer.stop),
@@ -257,7 +282,8 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         for record in part.folded(end):
             if not part.reach.read(record.offset):
                 continue
-            turn = turn_of(record, self._kafka.partitions, self._settings)
+            theirs = self.options.is_of_live(record)
+            turn = None if theirs else turn_of(record, self._kafka.partitions, self._settings)
             if turn is None or part.is_repeat(turn):
                 part.reach.settle([record.offset])
                 continue
@@ -309,9 +335,10 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         async with self._producer.transaction():
             for job, record in finished:
                 key = key_of(*job.group.owner)
-                await self._producer.send(WRITE_PLANS.name, to_json(record), key)
+                await self._producer.send(self.options.plans, to_json(record), key)
             offsets = {part.at: OffsetAndMetadata(*now) for part, now in moved.items()}
-            await self._producer.send_offsets_to_transaction(offsets, self.group)
+            if offsets:  # else aiokafka refuses, and nothing is settled that the group must know
+                await self._producer.send_offsets_to_transaction(offsets, self.group)
 
     async def _write_if_possible(self) -> None:
         try:

@@ -2,18 +2,22 @@
 
 import threading
 from collections import Counter
+from itertools import count, islice
 from pathlib import Path
 
 import msgspec
 
+from streams.kafka.client.partitions import partition_of
 from tests.command import rows, turn, turnfold
 from tests.kafka.asking import USERS, Asking, Held, better
 from tests.kafka.counting import PARTITIONS
 from tests.kafka.working import Working, message
-from tests.llm.endpoint import Endpoint, completion, error, model
+from tests.llm.endpoint import Endpoint, Reply, Request, completion, error, model, whole
 from tests.waiting import until
 
 encode = msgspec.json.Encoder().encode
+MANY = 1_600
+"""Turns of others beside a user's, in one partition."""
 
 
 def test_a_turn_is_committed_while_the_endpoint_hangs_and_its_plan_replaces_the_rules(
@@ -273,3 +277,85 @@ def test_what_stays_with_a_worker_through_a_rebalance_is_paid_for_once(working: 
     assert Counter(Counter(asking.asked_about()).values()) == {1: USERS}
     times = Counter(one.data["turns"][0]["event_id"] for one in asked.requests)
     assert Counter(times.values()) == {1: USERS - moved, 2: moved}
+
+
+def test_a_generation_has_a_model_of_its_own(working: Working) -> None:
+    """Its plans reach the live memory in no way, and those of the live model not it."""
+
+    def named(request: Request) -> Reply:
+        updates = [
+            {"kind": "fact", "body_text": f"{request.body['model']}: {one['user_input']}",
+             "evidence_event_ids": [one["event_id"]]}
+            for one in request.data["turns"]
+        ]  # fmt: skip
+        return completion(whole(state_updates=updates))
+
+    def current(topic: str) -> list[str]:
+        found = working.newest(topic).values()
+        return sorted(one["body_text"] for one in found if one and one["status"] == "active")
+
+    with Endpoint(named) as asked:
+        asking = Asking(working, asked)
+        asking.start("--extractor", "llm")
+        asking.say("I live in Porto.", users=2)
+        asking.await_current("test: I live in Porto.", "test: I live in Porto.")
+        other = {"TURNFOLD_LLM_MODEL": "other"}
+        anew = ("--generation", "anew")
+        working.start(*anew, "--extractor", "llm", env=asking.env | other)
+        theirs = ["other: I live in Porto."] * 2
+        until(lambda: current("states.anew"), lambda found: found == theirs, told=working.log)
+        working.workers[-1].kill()
+        working.start(*anew, env=asking.env | other)  # it is remembered
+        asking.say("I live in Faro.", first=1)
+        theirs = ["other: I live in Faro.", *theirs]
+        until(lambda: current("states.anew"), lambda found: found == theirs, told=working.log)
+        asking.await_current("test: I live in Faro.", *["test: I live in Porto."] * 2)
+        assert asking.plans("llm/other") == []
+        assert asking.end() < 25
+    done = turnfold("reset", "turnfold", "--generation", "anew", "--yes", "--json",
+                    "--bootstrap", working.bootstrap)  # fmt: skip
+    assert {one["name"] for one in done.json()["groups"]} == {"turnfold.anew", "llm/other-2.anew"}
+
+
+def test_what_lies_beyond_a_turn_that_waits_is_asked_about_once(working: Working) -> None:
+    """A user's requests hang, among many others' that are answered: what the group knows of these
+    has room in a commit, however many they are, and so a kill costs nothing."""
+    go = threading.Event()
+
+    def slow(request: Request) -> Reply:
+        answer = model(request)
+        is_slow = any(one["event_id"].startswith("slow") for one in request.data["turns"])
+        return Held(answer, go) if is_slow else answer
+
+    sessions = (f"s{number}" for number in count())
+    here = (one for one in sessions if partition_of(f"default/{one}".encode(), PARTITIONS) == 0)
+    mine, *others = islice(here, 1 + MANY)
+    said = []
+    for number, session in enumerate(others):
+        said.append(turn(f"slow-{number}", session_id=mine, user_id="slow", user_input="fact: 1"))
+        said.append(turn(f"e-{number}", session_id=session, user_id=session, user_input="fact: 2"))
+    with Endpoint(slow) as asked:
+        asking = Asking(working, asked, CONCURRENCY="16", TURNS="40")
+        asking.start("--extractor", "llm")
+        working.send(message(encode(one)) for one in said)
+        working.await_done()
+        until(lambda: len(asking.plans()) > MANY / 4, told=working.log)
+        seen = []
+
+        def lately() -> list[int]:
+            seen.append(len(asking.plans()))
+            return seen[-2:]
+
+        until(lately, lambda two: two == two[:1] * 2, every=3.0, told=working.log)
+        working.kill()
+        before = len(asked.requests)
+        asking.start()
+        go.set()
+        until(lambda: len(set(asking.asked_about())) == 2 * MANY, told=working.log)
+        until(lambda: asking.metric("turnfold_model_lag_offsets") == 0, told=working.log)
+        assert "tries again" not in working.log()
+    assert 0 < before < len(asked.requests)
+    assert Counter(asking.asked_about()).most_common(1)[0][1] == 1
+    about = Counter(one["event_id"] for request in asked.requests for one in request.data["turns"])
+    twice = [name for name, times in about.items() if times > 1 and name.startswith("e")]
+    assert len(twice) <= 16, "what was under way at the kill"

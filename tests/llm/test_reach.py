@@ -1,5 +1,7 @@
 """What a group commits: never past a turn that is not settled, and nothing settled is forgotten."""
 
+from random import Random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,17 +29,47 @@ def test_from_a_commit_exactly_what_is_not_settled_is_read_again(
     assert (again.committed, again.metadata()) == (offsets[-1] + 1, "")
 
 
-def test_it_says_when_a_commit_can_say_no_more() -> None:
-    reach = Reach(0)
-    for offset in range(4000):
+@given(st.sampled_from(["each second", "each third", "drawn"]), st.randoms(use_true_random=False))
+def test_it_reads_no_more_than_a_commit_can_say(which: str, random: Random) -> None:
+    reach, opened = Reach(10**9), set[int]()
+    while not reach.is_full and reach.next < 10**9 + 20_000:
+        offset = reach.next
         reach.read(offset)
-        if offset % 2:
+        opened.add(offset)
+        beside = {
+            "each second": offset % 2,
+            "each third": offset % 3,
+            "drawn": random.random() > 0.3,
+        }
+        if beside[which] and offset > 10**9:
             reach.settle([offset])
-    assert reach.is_full and reach.committed == 0
-    assert LARGEST - 10 < len(reach.metadata()) <= LARGEST
-    assert not of_commit(0, reach.metadata()).read(1)
-    reach.settle(range(0, 4000, 2))
-    assert not reach.is_full and reach.committed == 4000
+            opened.remove(offset)
+    assert reach.is_full and reach.committed == 10**9
+    assert len(reach.metadata()) <= LARGEST
+    again = of_commit(reach.committed, reach.metadata())
+    assert {one for one in range(10**9, reach.next) if again.read(one)} == opened
+    reach.settle(opened)
+    assert not reach.is_full and reach.committed == reach.next
+
+
+def test_few_turns_that_wait_hold_up_nothing() -> None:
+    reach = Reach(0)
+    for offset in range(100_000):
+        reach.read(offset)
+        if offset % 1000:
+            reach.settle([offset])
+    assert not reach.is_full
+    assert len(reach.metadata()) <= LARGEST
+
+
+def test_what_was_settled_before_does_not_stop_the_reading() -> None:
+    """The one turn that held the rest is settled: what lies beyond is read over, however much it
+    is."""
+    reach = of_commit(0, ",".join(f"{one}" for one in range(1, 1_600, 2)))
+    for offset in range(1_000):
+        if reach.read(offset):
+            reach.settle([offset])
+    assert not reach.is_full and reach.committed == 1_000
 
 
 def test_what_another_tool_wrote_beside_an_offset_says_nothing() -> None:

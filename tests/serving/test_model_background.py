@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -314,7 +315,30 @@ def misnaming(request: Request) -> Reply:
     return completion(whole(state_updates=[update]))
 
 
-@pytest.mark.parametrize("behave", [refusing, quoting, misnaming])
+def naming(request: Request) -> Reply:
+    return completion(whole(**{request.said[0]: 1}))
+
+
+def naming_in_a_state(request: Request) -> Reply:
+    update = {"kind": "fact", "body_text": "x", request.said[0]: 1,
+              "evidence_event_ids": [request.data["turns"][0]["event_id"]]}  # fmt: skip
+    return completion(whole(state_updates=[update]))
+
+
+class Phrased(Reply):
+    """A status line in words of its own."""
+
+    def write(self, handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(b"HTTP/1.1 400 " + self.body + b"\r\nContent-Length: 0\r\n\r\n")
+
+
+def phrasing(request: Request) -> Reply:
+    return Phrased(400, next(iter(request.said), SECRET).encode())
+
+
+@pytest.mark.parametrize(
+    "behave", [refusing, quoting, misnaming, naming, naming_in_a_state, phrasing]
+)
 def test_readiness_and_log_hold_no_word_of_a_user(
     tmp_path: Path, behave: Callable[[Request], Reply]
 ) -> None:

@@ -51,6 +51,7 @@ def plans(
         topics=own,
         origin=origin,
         maps=maps and generation is not None,
+        extractor=extractor,
     )
     return [
         _plan(app_id, topology.SESSION_AGENT, generation, sessions, partitions, maps),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from streams.extractors.naming import OURS
+from streams.extractors.naming import MODEL, OURS
 from streams.folds.rows import Input
 from streams.folds.rules import Rules
 from streams.kafka.agents import user_signal
@@ -18,12 +18,17 @@ from streams.pipeline.decode import dead
 from streams.pipeline.processor import Changed
 from streams.topology import USER_SIGNALS
 
+HAS_MODEL = "has_model"
+"""In a generation's note."""
+
 
 class MemoryAgent(Agent[MemoryMessages]):
     """What turns mean for their users, posted signals, write plans.
 
     In a generation, whose sources `topics` names, what was made for the live memory is left out,
-    hops and an extractor's plans: it has its own; so has one that `maps`."""
+    hops and an extractor's plans: it has its own; so has one that `maps`. Plans of the live
+    memory's models are left out where a model makes the generation's: `extractor` says so, and the
+    marker, where that is None."""
 
     table_name = "users"
 
@@ -36,8 +41,11 @@ class MemoryAgent(Agent[MemoryMessages]):
         topics: Mapping[str, str] | None = None,
         origin: type[Origin] = Origin,
         maps: bool = False,
+        extractor: str | None = None,
     ) -> None:
         super().__init__(rows, MemoryMessages(partition, partitions, origin, rules))
+        self.told = extractor
+        self.has_model = extractor == MODEL and bool(topics)
         self.maps = maps
         self.topics = topics or {}  # of sources with a name of their own: the topology's
         self.hops: dict[str, int] = {}  # the newest hop of each source partition
@@ -63,7 +71,8 @@ class MemoryAgent(Agent[MemoryMessages]):
         if self.topics and type(found) is Input and found.record.type == "write_plan":
             if record.topic in self.topics:  # its own: learnt when the turn was recorded
                 return self.processor.process(found, record.value, record).ending
-            if found.record.extractor.name in OURS:  # type: ignore[attr-defined]
+            name: str = found.record.extractor.name  # type: ignore[attr-defined]
+            if name in OURS or (self.has_model and name.startswith(f"{MODEL}/")):
                 return super().apply(record, LEFT_OUT)
         return super().apply(record, found)
 
@@ -86,8 +95,15 @@ class MemoryAgent(Agent[MemoryMessages]):
     def note(self) -> dict[str, Any]:
         note = super().note()
         note["hops"] = dict(self.hops)
+        if self.has_model:
+            note[HAS_MODEL] = True
         return note
+
+    def has_news(self) -> bool:
+        return self.has_model is not self._note.get(HAS_MODEL, False)
 
     def restored(self, note: Mapping[str, Any]) -> None:
         super().restored(note)
         self.hops = dict(note.get("hops", {}))
+        if self.told is None:
+            self.has_model = note.get(HAS_MODEL, False)

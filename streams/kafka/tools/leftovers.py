@@ -20,6 +20,7 @@ from aiokafka.protocol.admin import DeleteGroupsRequest
 
 from streams import topology
 from streams.errors import ConfigurationError, TurnfoldError
+from streams.extractors.naming import MODEL
 from streams.kafka.client import denials
 from streams.kafka.client.admin import WITHIN, cluster_of, connected
 from streams.kafka.client.aiokafka_internals import AGAIN, PASSING, KafkaAdmin
@@ -77,17 +78,23 @@ def topics_of_mapping(generation: str | None) -> list[str]:
 
 
 async def find(
-    settings: KafkaSettings, groups: Sequence[str], topics: Sequence[str], within: float = WITHIN
+    settings: KafkaSettings,
+    groups: Sequence[str],
+    topics: Sequence[str],
+    within: float = WITHIN,
+    generation: str | None = None,
 ) -> tuple[str, Leftovers]:
     """The cluster (`cluster_of`), and what of these is there, with the changelogs of the groups'
-    mappings. Raises as `connected`."""
+    mappings, and the groups of a generation's models. Raises as `connected`."""
     async with connected(settings, within) as admin:
         present = sorted(await admin.list_topics())
         mapped = [name for name in present if any(mapped_topic(group, name) for group in groups)]
         topics = [*topics, *mapped]
         cluster = await cluster_of(admin, settings)
         known = {name for name, *_ in await admin.list_consumer_groups()}
-        found = [await _group(admin, name, topics) for name in groups if name in known]
+        models = sorted(name for name in known if generation and _is_model_of(name, generation))
+        mine = [name for name in groups if name in known]
+        found = [await _group(admin, name, topics) for name in (*mine, *models)]
         parts = await every_partition(admin, topics)
     begins, ends = await bounds(settings, parts)
     left = [
@@ -100,6 +107,11 @@ async def find(
         if any(at.topic == name for at in parts)
     ]
     return cluster, Leftovers(found, left)
+
+
+def _is_model_of(group: str, generation: str) -> bool:
+    """Whether a group is that of a model which a generation's workers ask (`llm.stream`)."""
+    return group.startswith(f"{MODEL}/") and group.endswith(f".{generation}")
 
 
 async def _group(admin: KafkaAdmin, name: str, own: Sequence[str]) -> Group:
