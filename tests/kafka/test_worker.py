@@ -1,5 +1,6 @@
 """The worker on a real broker: it remembers what the file runner remembers."""
 
+import asyncio
 import base64
 import json
 import re
@@ -13,18 +14,20 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from aiokafka import AIOKafkaProducer
 
 from sinks.digest import digest
 from streams import sample
 from streams.kafka.client.names import changelog_name
 from streams.kafka.transport.marker import MARKER_KEY
-from streams.topology import SESSION_AGENT, TOPICS
+from streams.topology import SESSION_AGENT, TOPICS, TURNS
 from tests.acceptance import ledger, sgd
 from tests.command import environment, folded, ndjson, rows, turn, turnfold
 from tests.conftest import LEDGER, SGD
+from tests.kafka.counting import PARTITIONS
 from tests.kafka.working import APP, OUTCOMES, Working, message, produced
 from tests.shared_data import shared
-from tests.waiting import WITHIN
+from tests.waiting import WITHIN, until
 
 KILLS = 3
 SECRET = "violet-giraffe"
@@ -284,3 +287,28 @@ def test_faust_s_own_command_starts_it_too(working: Working, tmp_path: Path) -> 
     assert working.await_done()["applied"] == 1
     worker.terminate()
     assert worker.wait(WITHIN) == 0
+
+
+def test_marks_of_transactions_are_no_lag(working: Working) -> None:
+    """Where a topic ends in them, as one does that a mapping writes, nothing is left to fold."""
+    working.start()
+    working.await_ready()
+    working.send(message(encode(turn(f"e{n}", session_id=f"s{n}"))) for n in range(20))
+    working.await_done()
+    asyncio.run(aborted(working.bootstrap))
+
+    def lags() -> int:
+        found = turnfold("lag", "--bootstrap", working.bootstrap, "--json").json()
+        assert {one["topic"] for one in found} >= {TURNS.name}
+        return sum(one["lag"] for one in found)
+
+    until(lags, lambda lag: lag == 0, every=0.5, told=working.log)
+
+
+async def aborted(bootstrap: str) -> None:
+    """A transaction of each partition of `turns`, which ends in nothing."""
+    async with AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id="aborts") as producer:
+        await producer.begin_transaction()
+        for number in range(PARTITIONS):
+            await producer.send_and_wait(TURNS.name, b"never", b"never", partition=number)
+        await producer.abort_transaction()

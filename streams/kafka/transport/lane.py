@@ -108,6 +108,8 @@ class Lane:
         self._fetched: dict[str, int] = {}
         self._offered: dict[str, int] = {}
         self._paused = False
+        self._ends: dict[TopicPartition, int] = {}
+        self._told_ends: dict[TopicPartition, int] = {}
         self._wake = asyncio.Event()
         self.stopping = False
         self._task: asyncio.Task[None] | None = None
@@ -314,6 +316,7 @@ class Lane:
         marker = self.standing.marker
         self.enter("ready")
         self.passes("ready")
+        self._told_ends = {}
         self.go_to(self.reading.begin(offsets, marker.ahead if marker else None))
         return True
 
@@ -406,6 +409,22 @@ class Lane:
         """Not before there is a marker: a group with offsets and no marker lost its changelog."""
         offsets = self.standing.offsets
         self._owner.stands({self.sources[topic]: offset for topic, offset in offsets.items()})
+
+    def look_at_ends(self) -> None:
+        """Where all is folded, tells the group the ends of its sources: what lies before them is
+        no record (marks of transactions), and would be its lag for ever. Called time and again:
+        an end counts once it was there the last time, too, for records may be on their way."""
+        ends = {at: self.source.end(at) for at in self.sources.values()}
+        last, self._ends = self._ends, ends
+        waits = self.reading.ahead is not None or not self.is_idle
+        if self.state != "ready" or self.standing.marker is None or waits or ends != last:
+            return
+        offsets = self.standing.offsets
+        if any(self.source.behind(at) for at in ends) or ends == self._told_ends:
+            return
+        self._told_ends = ends
+        if past := {at: end for at, end in ends.items() if end > offsets[at.topic]}:
+            self._owner.stands(past)
 
     def describe(self) -> str:
         """For the log: what it does, since when, where it stands, and why it failed last."""

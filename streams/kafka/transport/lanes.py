@@ -231,6 +231,7 @@ class Lanes:
             await asyncio.sleep(WATCH_EVERY)
             for lane in self.running():
                 self._look_at(lane)
+                lane.look_at_ends()
             if self._active and monotonic() - asked > ASK_EVERY:
                 asked = monotonic()
                 try:
