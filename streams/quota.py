@@ -30,8 +30,8 @@ class TenantQuota(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    records: Annotated[int | None, Field(ge=0)] = None
-    bytes: Annotated[int | None, Field(ge=0)] = None
+    records: Annotated[int | None, Field(ge=0, strict=True)] = None
+    bytes: Annotated[int | None, Field(ge=0, strict=True)] = None
 
 
 class Bucket:
