@@ -16,7 +16,10 @@ _BEGINS = frozenset(["event", "home", "study", "diet", "habit", "health"])
 """Families of what may begin before it is told. What ends without being named (work, a partner) is
 not among them: an end that was told meanwhile would close it."""
 _ANY_WEEK = frozenset(["weekday", "weekend", "day_of_month"])
-"""Forms of dates that come again."""
+"""Forms of dates that come again, unless they say of which week."""
+_OF_A_WEEK = re.compile(
+    r"\b(?:last|this|next|past|coming|previous)\b|[上下这這先来翌今]", re.IGNORECASE
+)
 _BEGAN = re.compile(  # of what is said to have begun on a date, or to have been since then
     r"\b(?:since|moved|started|began|joined|became|got|bought|adopted|married|enrolled|switched|"
     r"took up|hired|signed up|diagnosed)\b|搬|开始|開始|起|以来|加入|入职|买了|领养|结婚|换了|"
@@ -54,7 +57,7 @@ class Dates(NamedTuple):
         value = self._with_its_date(found)
         for span in self._in(found.sentence):
             said = self.text[span.begin : span.stop]
-            if value.count(said) == 1 and not _may_recur(found, span):
+            if value.count(said) == 1 and not _may_recur(found, span, said):
                 begin = value.index(said)
                 named = Named.of(span.start, span.end, span.lasting)
                 value = fix(value, begin, begin + len(said), named)
@@ -112,9 +115,9 @@ class Dates(NamedTuple):
         return [one for one in self.spans if begin <= one.begin and one.stop <= stop]
 
 
-def _may_recur(found: Finding, span: Span) -> bool:
+def _may_recur(found: Finding, span: Span, said: str) -> bool:
     """Whether what was found may be of each such day: "plays tennis on Sunday"."""
-    if span.lasting or span.form not in _ANY_WEEK:
+    if span.lasting or span.form not in _ANY_WEEK or _OF_A_WEEK.search(said):
         return False
     return _OF_A_TIME.isdisjoint((found.rule.kind, found.rule.family))
 

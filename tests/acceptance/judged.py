@@ -33,7 +33,9 @@ Draw 6 is of what version 14 stored as it was first, judged by a third reader. V
 mended with it, so it says nothing of what version 14 stores now. Draw 7 is of that, judged by a
 fourth reader. Draw 8, by four more, is of the same, from the two thirds of the turns whose hash is
 not divisible by three; version 15 was made with it. Draw 9 is of what version 15 stores of the
-other third, judged by another reader.
+other third, judged by another reader. Draw 10 is of what version 16 stored of all of them as it was
+first, by yet another. `two_people.ndjson` has what two readers said of things that version 15
+stored of two people's talk, and a third of the same as version 16 tells them.
 `kept_back.ndjson` and `bookings.ndjson` judge what was stored of others' texts, by their turns.
 `python -m tests.acceptance.judged` prints the table; `-v` lists what fails in the part "tune".
 """

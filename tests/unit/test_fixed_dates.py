@@ -19,6 +19,7 @@ TOLD = [  # on Sunday, 1 March 2026
     ("I started a new job in Leeds over four months ago.", "Started a new job in Leeds around November 2025."),
     ("I lost my job several years ago.", "Lost their job around 2023."),
     ("I lost my job a few months ago.", "Lost their job around December 2025."),
+    ("My son had an accident last Tuesday.", "Son had an accident on 24 February 2026."),
     ("I quit smoking a week ago today.", "Quit smoking on 22 February 2026."),
     ("I had surgery on the 3rd.", "Had surgery on 3 February 2026."),
     ("I have an exam in two days.", "Has an exam on 3 March 2026."),
