@@ -5,6 +5,7 @@ committed is that of the oldest turn that is not; those beyond it that are settl
 commit's metadata, so that they are not asked about again.
 """
 
+from base64 import b64decode, b64encode
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import chain, pairwise
@@ -12,6 +13,10 @@ from itertools import chain, pairwise
 LARGEST = 4000
 """Characters of metadata, of which a broker takes 4096 by default. What is cut off would be asked
 about again after a kill, so no more is read than surely fits."""
+
+AS_BITS = "bits:"
+ROOM = (LARGEST - len(AS_BITS)) // 4 * 24
+"""Offsets whose bits fit, as base64."""
 
 Run = tuple[int, int]
 """The first and last of some offsets without an open one between. Not each has to exist."""
@@ -51,10 +56,13 @@ class Reach:
         return len(self._open)
 
     def metadata(self) -> str:
-        """The settled offsets beyond `committed`, as "FROM-TO,…" relative to it."""
+        """The settled offsets beyond `committed`, as "FROM-TO,…" relative to it, or where that is
+        too long, a bit for each."""
         first = self.committed
-        runs = ((one - first, last - first) for one, last in chain(self._read(), self._ahead()))
+        runs = [(one - first, last - first) for one, last in chain(self._read(), self._ahead())]
         text = ",".join(f"{one}-{last}" if last > one else f"{one}" for one, last in runs)
+        if len(text) > LARGEST and runs[-1][1] < ROOM:
+            return _bits(runs)
         return text if len(text) <= LARGEST else text[: text.rindex(",", 0, LARGEST)]
 
     def _read(self) -> Iterator[Run]:
@@ -71,19 +79,43 @@ class Reach:
 
     @property
     def is_full(self) -> bool:
-        """Whether no more should be read before older turns are settled. A run takes two numbers
-        at most, and lies between two offsets that are open; one of two offsets or more takes up
-        three with that beside it, a single one takes one number."""
+        """Whether no more should be read before older turns are settled: a commit might not be able
+        to say what is settled beyond them. Their bits have no room, nor surely their runs, of which
+        each lies between two offsets that are open, and takes two numbers at most."""
         span = self.next - self.committed
         numbers = 2 * len(str(span)) + 2  # with their marks
-        return min(len(self._open), span // 3) * numbers > LARGEST - numbers
+        return span >= ROOM and len(self._open) * numbers > LARGEST
 
 
 def of_commit(committed: int, metadata: str) -> Reach:
     """Where a commit left it. Metadata of another's making says nothing."""
     try:
+        if metadata.startswith(AS_BITS):
+            return Reach(
+                committed, _runs(committed, b64decode(metadata[len(AS_BITS) :], None, True))
+            )
         pairs = [part.split("-") for part in metadata.split(",") if part]
         runs = [(committed + int(pair[0]), committed + int(pair[-1])) for pair in pairs]
     except ValueError:
         runs = []
     return Reach(committed, sorted(runs))
+
+
+def _bits(runs: Iterable[Run]) -> str:
+    """The bit of each offset, beginning with the lowest of the first byte."""
+    bits = 0
+    for one, last in runs:
+        bits |= ((1 << (last - one + 1)) - 1) << one
+    return AS_BITS + b64encode(bits.to_bytes((bits.bit_length() + 7) // 8, "little")).decode()
+
+
+def _runs(first: int, raw: bytes) -> Iterator[Run]:
+    """The runs of set bits."""
+    begin: int | None = None
+    bits = f"{int.from_bytes(raw, 'little'):b}"[::-1]
+    for place, bit in enumerate(f"{bits}0"):
+        if bit == "1":
+            begin = place if begin is None else begin
+        elif begin is not None:
+            yield first + begin, first + place - 1
+            begin = None
