@@ -16,6 +16,7 @@ from streams.extractors.patterns import words
 
 FixDate = Callable[[str, int, int, "Named"], str]
 
+SATURDAY = 5
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
@@ -32,29 +33,36 @@ class Named(NamedTuple):
         return cls(calendar.day_of(start), calendar.day_of(end), lasting)
 
     @property
-    def size(self) -> str:
-        """day, weekend, week, month, season or year; of others "about" a day, month or year."""
+    def unit(self) -> str:
+        """day, weekend, week, month, season or year: the period is one, or about one."""
         first, after = self.first, self.after
-        days = (after - first).days
         if self.lasting:  # its end is the day on which it was said
             return "day" if first.day > 1 else "month" if first.month > 1 else "year"
-        if days == 1:
-            return "day"
-        if days == 2 and first.weekday() == 5:
-            return "weekend"
-        if days == 7:
-            return "week"
-        if first.day == after.day == 1:
-            months = (after.year - first.year) * 12 + after.month - first.month
-            named = {1: "month", 3: "season", 12: "year"}.get(months)
-            if named is not None:
-                return named
-        return "about day" if days <= 10 else "about month" if days <= 400 else "about year"
+        days = (after - first).days
+        if self.is_about:
+            return "day" if days <= 10 else "month" if days <= 400 else "year"
+        whole = {1: "day", 2: "weekend", 7: "week"}
+        return whole.get(days) or {1: "month", 3: "season"}.get(self._months, "year")
 
     @property
-    def middle(self) -> date:
-        """Of one that is about a day, month or year: which."""
-        return self.first + (self.after - self.first) // 2
+    def is_about(self) -> bool:
+        """Whether it is no unit of the calendar: "a few days ago"."""
+        days = (self.after - self.first).days
+        is_weekend = days == 2 and self.first.weekday() == SATURDAY
+        return not (self.lasting or is_weekend or days in (1, 7) or self._months in (1, 3, 12))
+
+    @property
+    def around(self) -> date:
+        """The day by which it is called: its first, or of one that is about a unit the middle."""
+        return self.first + (self.after - self.first) // 2 if self.is_about else self.first
+
+    @property
+    def _months(self) -> int:
+        """How many whole months it has; 0 where it is not made of them."""
+        first, after = self.first, self.after
+        if not first.day == after.day == 1:
+            return 0
+        return (after.year - first.year) * 12 + after.month - first.month
 
 
 def as_said(text: str, begin: int, stop: int, named: Named) -> str:
@@ -130,12 +138,11 @@ def english(text: str, begin: int, stop: int, named: Named) -> str:
 
 def _in_english(named: Named, said: str) -> tuple[str, str]:
     """The word before a period, and the period."""
-    about, _, size = named.size.rpartition(" ")
-    first = named.middle if about else named.first
+    first, unit = named.around, named.unit
     month = f"{_MONTHS[first.month - 1]} {first.year}"
     day = f"{first.day} {month}"
     season = _SEASON.search(said)
-    if size == "season":
+    if unit == "season":
         word, one = "in", f"the {season[0].lower()} of {first.year}" if season else month
     else:
         word, one = {
@@ -144,13 +151,13 @@ def _in_english(named: Named, said: str) -> tuple[str, str]:
             "week": ("in", f"the week of {day}"),
             "month": ("in", month),
             "year": ("in", f"{first.year}"),
-        }[size]
-    return ("around" if about else word), one
+        }[unit]
+    return ("around" if named.is_about else word), one
 
 
 # --- Chinese and Japanese -------------------------------------------------------------------------
 
-_ZH_SEASON = re.compile("[春夏秋冬]")
+_SEASON_SIGN = re.compile("[春夏秋冬]")
 _JA_PART = re.compile("初め|末|上旬|中旬|下旬|半ば|頭")
 _JA_PARTICLE = re.compile(
     "$|[にのはもでがをへ、。,中]|から|まで|より|頃|ごろ|以|初め|末|上旬|中旬|下旬|半ば"
@@ -162,20 +169,9 @@ def chinese(text: str, begin: int, stop: int, named: Named) -> str:
     said = text[begin:stop]
     if _YEAR.search(said):
         return text
-    about, _, size = named.size.rpartition(" ")
-    first = named.middle if about else named.first
-    year, month, day = f"{first.year}年", f"{first.year}年{first.month}月", _day_of(first)
-    season = _ZH_SEASON.search(said)
-    size = "month" if size == "year" and "月" in said else size
-    one = {
-        "day": day,
-        "weekend": f"{day}那个周末",
-        "week": f"{day}那周",
-        "month": month,
-        "season": f"{year}{season[0]}天" if season else month,
-        "year": year,
-    }[size]
-    return text[:begin] + one + ("左右" if about else "") + text[stop:]
+    size, one, season = _in_signs(named, said)
+    added = {"weekend": "那个周末", "week": "那周", "season": f"{season}天"}.get(size, "")
+    return text[:begin] + one + added + ("左右" if named.is_about else "") + text[stop:]
 
 
 def japanese(text: str, begin: int, stop: int, named: Named) -> str:
@@ -183,22 +179,27 @@ def japanese(text: str, begin: int, stop: int, named: Named) -> str:
     said = text[begin:stop]
     if _YEAR.search(said):
         return text
-    about, _, size = named.size.rpartition(" ")
-    first = named.middle if about else named.first
-    year, month, day = f"{first.year}年", f"{first.year}年{first.month}月", _day_of(first)
-    season, part = _ZH_SEASON.search(said), _JA_PART.search(said)
-    size = "month" if size == "year" and "月" in said else size
-    one = {
-        "day": day,
-        "weekend": f"{day}の週末",
-        "week": f"{day}の週",
-        "month": month + (part[0] if part else ""),
-        "season": f"{year}の{season[0]}" if season else month,
-        "year": year,
-    }[size]
-    one += "頃" if about else ""
-    return text[:begin] + one + ("" if _JA_PARTICLE.match(text, stop) else "に") + text[stop:]
+    size, one, season = _in_signs(named, said)
+    added = {"weekend": "の週末", "week": "の週", "season": f"の{season}"}.get(size, "")
+    if size == "month" and (part := _JA_PART.search(said)) is not None:
+        added = part[0]
+    added += "頃" if named.is_about else ""
+    return (
+        text[:begin] + one + added + ("" if _JA_PARTICLE.match(text, stop) else "に") + text[stop:]
+    )
 
 
-def _day_of(one: date) -> str:
-    return f"{one.year}年{one.month}月{one.day}日"
+def _in_signs(named: Named, said: str) -> tuple[str, str, str]:
+    """The size of a period, the day, month or year that it begins with, and its season."""
+    first, size = named.around, named.unit
+    sign = _SEASON_SIGN.search(said)
+    if size == "season" and sign is None:
+        size = "month"
+    if size == "year" and "月" in said:  # since then: its end says nothing of its size
+        size = "month"
+    one = f"{first.year}年"
+    if size not in ("year", "season"):
+        one += f"{first.month}月"
+    if size not in ("year", "season", "month"):
+        one += f"{first.day}日"
+    return size, one, sign[0] if sign else ""
