@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, Self
 from schemas.citation import cited
 from schemas.context import SECTIONS
 from schemas.time import DAY, format_time, parse_time
+from streams.dates import resolve
 from streams.dates.period import format_period
 from streams.search import Turn, about
 
@@ -26,6 +27,8 @@ NAMING = {"name", "address", "pronouns", "nickname"}
 """Slots of states that say how to speak to a person."""
 BINDING = {"constraint", "health", "allergy", "diet"}
 """Categories and families of states that an answer may not go against."""
+NEVER = parse_time("1000-01-01T00:00:00Z")
+"""A time to which no date is near that somebody says without its year."""
 FELT = 0.25
 """Valence from which, up or down, a mood is worth mentioning."""
 STANDS = 30 * DAY
@@ -183,10 +186,18 @@ def _is_past(task: Held, heard: int) -> bool:
 
 
 def _dates(state: Held) -> str:
-    """Since when it stands, and the date that it names, if that is another."""
+    """Since when it stands, and the date that it is about, if that is another and its text does not
+    name it: "on Monday" alone says nothing a month later."""
     since = _day(state.since // DAY)
-    named = [format_period(*one) for one in about.of_payload(state.payload)]
-    return ", ".join([f"since {since}", *(f"date {one}" for one in named if one != since)])
+    dates = [one for one in about.of_payload(state.payload) if not _is_named(one, state.text)]
+    shown = [format_period(*one) for one in dates]
+    return ", ".join([f"since {since}", *(f"date {one}" for one in shown if one != since)])
+
+
+def _is_named(period: tuple[int, int], text: str) -> bool:
+    """Whether a text that says no more than its own words names a date in this period."""
+    start, end = period
+    return any(span.start < end and start < span.end for span in resolve(text, NEVER))
 
 
 def _section(kind: str, payload: Json) -> str:

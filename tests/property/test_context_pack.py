@@ -240,6 +240,23 @@ def test_what_names_a_date_is_shown_with_it(kind: str, start: Any, end: Any, sho
 
 
 @pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Has an exam on 12 January 2026.", "since 1970-01-06"),
+        ("Has an exam in January 2026.", "since 1970-01-06"),
+        ("Has exams in the week of 12 January 2026.", "since 1970-01-06"),
+        ("ユーザーは2026年1月12日に試験がある。", "since 1970-01-06"),
+        ("Has an exam on 13 February 2026.", "since 1970-01-06, date 2026-01-12"),
+        ("Has an exam next week.", "since 1970-01-06, date 2026-01-12"),
+    ],
+)
+def test_a_date_that_the_text_names_is_not_shown_twice(text: str, shown: str) -> None:
+    on = {"about_start": "2026-01-12T00:00:00Z", "about_end": "2026-01-13T00:00:00Z"}
+    (item,) = items({"states": [state("e", text, 5, "fact", **on)]})
+    assert item.detail == shown
+
+
+@pytest.mark.parametrize(
     ("task", "heard", "is_first"),
     [
         ({"about_start": format_time(8 * DAY), "about_end": format_time(9 * DAY)}, 8, True),
