@@ -14,7 +14,6 @@ from typing import Any, Literal, NamedTuple, Self
 from schemas.citation import cited
 from schemas.context import SECTIONS
 from schemas.time import DAY, format_time, parse_time
-from streams.dates import resolve
 from streams.dates.period import format_period
 from streams.search import Turn, about
 
@@ -189,15 +188,12 @@ def _dates(state: Held) -> str:
     """Since when it stands, and the date that it is about, if that is another and its text does not
     name it: "on Monday" alone says nothing a month later."""
     since = _day(state.since // DAY)
-    dates = [one for one in about.of_payload(state.payload) if not _is_named(one, state.text)]
-    shown = [format_period(*one) for one in dates]
-    return ", ".join([f"since {since}", *(f"date {one}" for one in shown if one != since)])
-
-
-def _is_named(period: tuple[int, int], text: str) -> bool:
-    """Whether a text that says no more than its own words names a date in this period."""
-    start, end = period
-    return any(span.start < end and start < span.end for span in resolve(text, NEVER))
+    for period in about.of_payload(state.payload):
+        date = format_period(*period)
+        named = about.of_event(state.text, NEVER)
+        if date != since and about.overlapping(named, period) is None:
+            return f"since {since}, date {date}"
+    return f"since {since}"
 
 
 def _section(kind: str, payload: Json) -> str:

@@ -14,7 +14,7 @@ MONTHS = {
     )
     for name in names.split()
 }  # fmt: skip
-_LONG = "january|february|march|april|may|june|july|august|september|october|november|december"
+LONG = "january|february|march|april|may|june|july|august|september|october|november|december"
 _SAFE = "january|february|march|july|september|october|november|december"
 """Months that are nobody's name."""
 _TIME = r"(?: (?:early |late )?(?:morning|afternoon|evening|night))?"
@@ -48,9 +48,9 @@ ENGLISH = Language(
         Form("month", r"(?:on )?(?:the )?(?P<d>\d{1,2})(?:st|nd|rd|th)?(?: of)?[ -]<month>(?! be\b| have\b| not\b| need\b)(?:,? (?:of )?<year>)?"),
         Form("month", r"(?:on )?<month>\.? (?:the )?(?P<d>\d{1,2})(?:st|nd|rd|th)?(?:,? <year>)?(?! ?(?:am|pm|a\.m|p\.m|%|km)\b)(?![:/%-]\d|[.,]\d)" + r"(?! (?:miles|times|people|percent|minutes|hours|weeks|months)\b)"),
         Form("month", _PART + r"<month>(?: of|,)? <year>(?![-–/:]\d)"),
-        Form("month", rf"(?<!the )<shift> (?P<month>{_LONG})(?! of\b| on\b)"),
-        Form("month", rf"(?P<month>{_LONG}) (?:of )?(?P<yearshift>last|this|next) year"),
-        Form("month", rf"(?:in|since|until|till|during) {_PART}(?P<month>{_LONG})(?! of (?:the|my)\b|'s\b)", by_tense=True),
+        Form("month", rf"(?<!the )<shift> (?P<month>{LONG})(?! of\b| on\b)"),
+        Form("month", rf"(?P<month>{LONG}) (?:of )?(?P<yearshift>last|this|next) year"),
+        Form("month", rf"(?:in|since|until|till|during) {_PART}(?P<month>{LONG})(?! of (?:the|my)\b|'s\b)", by_tense=True),
         Form("month", rf"(?:by|before|after|from|through|around|early|mid|late|back in|(?:start|beginning|middle|end) of)[ -]{_PART}(?P<month>{_SAFE})(?! of (?:the|my)\b|'s\b)", by_tense=True),
         Form("day_of_month", r"(?:on|by|until|till|before|since) the (?P<d>\d{1,2})(?:st|nd|rd|th)" + _GOES_ON, by_tense=True),
         Form("weekday", r"(?:on|by|until|till|before|since|from|see you|due|coming|after) (?:the )?<weekday>" + _TIME + r"(?! (?:of the|the 13|in love|prayers)\b)", by_tense=True),

@@ -16,13 +16,11 @@ import msgspec
 from sinks.history import connect
 from streams.dates import resolve
 from streams.evaluation.labels import Observation
+from streams.extractors.fixed_dates import WRITTEN
 from streams.search.tokens import terms
 from streams.search.words import STOP
 
-_DATE = re.compile(
-    r"(?:\b(?:(?:in the week|on the weekend|in the (?:spring|summer|fall|autumn|winter)) of|around)"
-    r" )?\0"
-)
+_DATE = re.compile(rf"(?:\b(?:{WRITTEN}) )?\0")
 """Where one was, with what the rules write before it."""
 ENOUGH = 0.5
 """Of the words of the shorter: what has to be in the other."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from schemas.base import JsonObject, format_time
 from schemas.time import DAY
 from streams.dates import Span, resolve
-from streams.extractors.fixed_dates import FixDate, Named
+from streams.extractors.fixed_dates import SHIFTED, YEAR, FixDate, Named
 from streams.extractors.rule import Finding
 
 WEEK = 7 * DAY
@@ -17,9 +17,6 @@ _BEGINS = frozenset(["event", "home", "study", "diet", "habit", "health"])
 not among them: an end that was told meanwhile would close it."""
 _ANY_WEEK = frozenset(["weekday", "weekend", "day_of_month"])
 """Forms of dates that come again, unless they say of which week."""
-_OF_A_WEEK = re.compile(
-    r"\b(?:last|this|next|past|coming|previous)\b|[上下这這先来翌今]", re.IGNORECASE
-)
 _BEGAN = re.compile(  # of what is said to have begun on a date, or to have been since then
     r"\b(?:since|moved|started|began|joined|became|got|bought|adopted|married|enrolled|switched|"
     r"took up|hired|signed up|diagnosed)\b|搬|开始|開始|起|以来|加入|入职|买了|领养|结婚|换了|"
@@ -57,13 +54,16 @@ class Dates(NamedTuple):
         value = self._with_its_date(found)
         for span in self._in(found.sentence):
             said = self.text[span.begin : span.stop]
-            if value.count(said) == 1 and not _may_recur(found, span, said):
+            if YEAR.search(said) or _may_recur(found, span, said):
+                continue
+            if value.count(said) == 1:
                 begin = value.index(said)
                 named = Named.of(span.start, span.end, span.lasting)
                 value = fix(value, begin, begin + len(said), named)
         return value
 
     def _with_its_date(self, found: Finding) -> str:
+        """The value, and of an event the date that follows it: rules cut that off."""
         value, span = found.value, self._about(found)
         if span is None or found.rule.family != "event":
             return value
@@ -117,7 +117,7 @@ class Dates(NamedTuple):
 
 def _may_recur(found: Finding, span: Span, said: str) -> bool:
     """Whether what was found may be of each such day: "plays tennis on Sunday"."""
-    if span.lasting or span.form not in _ANY_WEEK or _OF_A_WEEK.search(said):
+    if span.lasting or span.form not in _ANY_WEEK or SHIFTED.search(said):
         return False
     return _OF_A_TIME.isdisjoint((found.rule.kind, found.rule.family))
 

@@ -68,7 +68,6 @@ INCIDENT = re.compile(
         r"won (?:a|the|some|my|our) (?:[\w-]+ )?(?:prize|game|match|bet|argument|contest)",
         r"moved to (?:another|an? (?:new|different)) (?:country|state|city|town|place|area)(?: .*\b(?:ago|back|recently|year|month|week))?",
         r"visited (?:my|the|our) (?:[\w-]+ )?campus\b.*|left school|went missing",
-        r"broke up(?: with (?:my|our|the) ex)?",
         # of a company, not of somebody
         r"(?:hired|appointed|recruited) (?!(?:[\w-]+ )*?(?:lawyer|attorney|nanny|nurse|tutor|coach|therapist|carer|caregiver|babysitter|solicitor)\b)(?:an?|the|some|two|three|several|\d+) .*",
         r"(?:built|opened|launched|installed|introduced) (?:the|an?|our) .*\bfor (?:the |our |all )?(?:workers|staff|employees|customers|clients|guests|visitors)\b.*",

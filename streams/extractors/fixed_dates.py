@@ -1,8 +1,8 @@
 """A date as somebody said it ("last Tuesday"), as it stands in a text that is read months later
 ("on 9 May 2023"): docs/extractors.md, "Dates".
 
-Each function takes a text, the place [begin, stop) of the date in it, and its period, and gives the
-text with the date fixed; the text as it is where a year is said already or the words around it
+Each function takes a text, the place [begin, stop) of a date in it that is said without its year,
+and its period, and gives the text with the date fixed; the text as it is where the words around it
 would not bear another date.
 """
 
@@ -12,12 +12,20 @@ from datetime import date
 from typing import NamedTuple
 
 from streams.dates import calendar
+from streams.dates.english import LONG
 from streams.extractors.patterns import words
 
 FixDate = Callable[[str, int, int, "Named"], str]
 
 SATURDAY = 5
-_YEAR = re.compile(r"(?:19|20)\d\d")
+YEAR = re.compile(r"(?:19|20)\d\d")
+"""In the words of a date: it is fixed as it is."""
+SHIFTED = re.compile(
+    r"\b(?:last|this|next|past|coming|previous)\b|[上下这這先来翌今]", re.IGNORECASE
+)
+"""The same: it says of which week, month or year it is, from when it was said."""
+WRITTEN = r"(?:in the week|on the weekend|in the (?:spring|summer|fall|autumn|winter)) of|around"
+"""What `english` writes before a date, besides "on" and "in"."""
 
 
 class Named(NamedTuple):
@@ -72,10 +80,7 @@ def as_said(text: str, begin: int, stop: int, named: Named) -> str:
 
 # --- English --------------------------------------------------------------------------------------
 
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June", "July"),
-    *("August", "September", "October", "November", "December"),
-)
+_MONTHS = [one.capitalize() for one in LONG.split("|")]
 _SEASON = re.compile("spring|summer|fall|autumn|winter", re.IGNORECASE)
 _KEPT = words("by, until, till, before, since, from, after, around, through")
 """What places something beside a time, not at it."""
@@ -83,7 +88,6 @@ _OPENS = re.compile(
     rf"(?:(?P<kept>{_KEPT})|on|in|over|at|during|back in|(?P<due>due)) ", re.IGNORECASE
 )
 _HAS_MONTH = re.compile(rf"\b(?:{'|'.join(one[:3] for one in _MONTHS)})", re.IGNORECASE)
-_SHIFTED = re.compile(r"\b(?:last|next|this|past|coming|previous)\b", re.IGNORECASE)
 _PLACED = re.compile(
     rf"\b(?:{_KEPT}|{words('for, of, to, during, than, between')})$", re.IGNORECASE
 )
@@ -114,11 +118,11 @@ def english(text: str, begin: int, stop: int, named: Named) -> str:
     """ "my son had an accident last Tuesday" -> "… on 9 May 2023"."""
     said, before = text[begin:stop], text[:begin].rstrip()
     opened = _OPENS.match(said)
-    if _YEAR.search(said) or not before or not _GOES_ON.match(text, stop):
+    if not before or not _GOES_ON.match(text, stop):
         return text
     if not opened and _BOUND.search(before):
         return text
-    if _HAS_MONTH.search(said) and not _SHIFTED.search(said):
+    if _HAS_MONTH.search(said) and not SHIFTED.search(said):
         return f"{text[:stop]} {named.first.year}{text[stop:]}"
     word, one = _in_english(named, said)
     if (hedge := _HEDGED.search(before)) is not None:
@@ -167,8 +171,6 @@ _JA_PARTICLE = re.compile(
 def chinese(text: str, begin: int, stop: int, named: Named) -> str:
     """ "昨天辞职了" -> "2023年5月8日辞职了"."""
     said = text[begin:stop]
-    if _YEAR.search(said):
-        return text
     size, one, season = _in_signs(named, said)
     added = {"weekend": "那个周末", "week": "那周", "season": f"{season}天"}.get(size, "")
     return text[:begin] + one + added + ("左右" if named.is_about else "") + text[stop:]
@@ -177,8 +179,6 @@ def chinese(text: str, begin: int, stop: int, named: Named) -> str:
 def japanese(text: str, begin: int, stop: int, named: Named) -> str:
     """ "来月仙台に行く" -> "2023年6月に仙台に行く"."""
     said = text[begin:stop]
-    if _YEAR.search(said):
-        return text
     size, one, season = _in_signs(named, said)
     added = {"weekend": "の週末", "week": "の週", "season": f"の{season}"}.get(size, "")
     if size == "month" and (part := _JA_PART.search(said)) is not None:

@@ -312,13 +312,15 @@ class Stream(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has n
         """What is finished, and how far everything is settled, in one transaction."""
         async with self._writing:
             finished = self._asking.take()
+            due = time.monotonic() - self._told_at >= TELL_EVERY or self._is_over()
+            if not finished and not due:
+                return
             for job, _ in finished:
                 job.part.reach.settle(turn.offset for turn in job.group.turns)
             parts = self._held.values()
             stands = {part: (part.reach.committed, part.reach.metadata()) for part in parts}
             moved = {part: now for part, now in stands.items() if now != part.told}
-            due = time.monotonic() - self._told_at >= TELL_EVERY or self._is_over()
-            if not finished and not (moved and due):
+            if not finished and not moved:
                 return
             try:
                 await self._send(finished, moved)

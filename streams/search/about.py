@@ -22,7 +22,7 @@ MOST_YEARS = 10
 
 
 def of_event(said: str, at: int) -> list[Span]:
-    """The dates that a user names in a turn, in order."""
+    """The dates that a text names which was said at a time, a turn's above all, in order."""
     return list(dict.fromkeys((one.start, one.end) for one in resolve(said, at)))
 
 

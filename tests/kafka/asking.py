@@ -66,9 +66,9 @@ class Asking:
         """The turns of all plans of the model, as often as they are in one."""
         return [event for one in self.plans() for event in one["extraction"]["event_ids"]]
 
-    def current(self) -> list[str]:
-        """What holds, of all users."""
-        states = self.working.newest("states").values()
+    def current(self, topic: str = "states") -> list[str]:
+        """What holds, of all users; `topic`: a generation's."""
+        states = self.working.newest(topic).values()
         return sorted(one["body_text"] for one in states if one and one["status"] == "active")
 
     def await_current(self, *texts: str) -> None:
@@ -103,10 +103,10 @@ class Held(Reply):
         super().write(handler)
 
 
-def better(request: Request) -> Reply:
+def better(request: Request, name: str = "By a model") -> Reply:
     """A model that says of each turn in its own words what is in it."""
     updates = [
-        {"kind": "fact", "body_text": f"By a model: {one['user_input']}",
+        {"kind": "fact", "body_text": f"{name}: {one['user_input']}",
          "evidence_event_ids": [one["event_id"]]}
         for one in request.data["turns"]
     ]  # fmt: skip

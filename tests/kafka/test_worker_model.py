@@ -12,7 +12,7 @@ from tests.command import rows, turn, turnfold
 from tests.kafka.asking import USERS, Asking, Held, better
 from tests.kafka.counting import PARTITIONS
 from tests.kafka.working import Working, message
-from tests.llm.endpoint import Endpoint, Reply, Request, completion, error, model, whole
+from tests.llm.endpoint import Endpoint, Reply, Request, completion, error, model
 from tests.waiting import until
 
 encode = msgspec.json.Encoder().encode
@@ -282,19 +282,7 @@ def test_what_stays_with_a_worker_through_a_rebalance_is_paid_for_once(working: 
 def test_a_generation_has_a_model_of_its_own(working: Working) -> None:
     """Its plans reach the live memory in no way, and those of the live model not it."""
 
-    def named(request: Request) -> Reply:
-        updates = [
-            {"kind": "fact", "body_text": f"{request.body['model']}: {one['user_input']}",
-             "evidence_event_ids": [one["event_id"]]}
-            for one in request.data["turns"]
-        ]  # fmt: skip
-        return completion(whole(state_updates=updates))
-
-    def current(topic: str) -> list[str]:
-        found = working.newest(topic).values()
-        return sorted(one["body_text"] for one in found if one and one["status"] == "active")
-
-    with Endpoint(named) as asked:
+    with Endpoint(lambda request: better(request, request.body["model"])) as asked:
         asking = Asking(working, asked)
         asking.start("--extractor", "llm")
         asking.say("I live in Porto.", users=2)
@@ -303,12 +291,16 @@ def test_a_generation_has_a_model_of_its_own(working: Working) -> None:
         anew = ("--generation", "anew")
         working.start(*anew, "--extractor", "llm", env=asking.env | other)
         theirs = ["other: I live in Porto."] * 2
-        until(lambda: current("states.anew"), lambda found: found == theirs, told=working.log)
+        until(
+            lambda: asking.current("states.anew"), lambda found: found == theirs, told=working.log
+        )
         working.workers[-1].kill()
         working.start(*anew, env=asking.env | other)  # it is remembered
         asking.say("I live in Faro.", first=1)
         theirs = ["other: I live in Faro.", *theirs]
-        until(lambda: current("states.anew"), lambda found: found == theirs, told=working.log)
+        until(
+            lambda: asking.current("states.anew"), lambda found: found == theirs, told=working.log
+        )
         asking.await_current("test: I live in Faro.", *["test: I live in Porto."] * 2)
         assert asking.plans("llm/other") == []
         assert asking.end() < 25
