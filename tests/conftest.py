@@ -9,6 +9,7 @@ import hypothesis
 import pytest
 
 from streams.files import local
+from tests import durations
 from tests.acceptance import ledger, reflexion, sgd, tau_bench
 from tests.command import checked, ndjson, once
 from tests.shared_data import shared
@@ -25,38 +26,42 @@ LEDGER = ("data", "corrections", "ledger.json")
 QUICK_WITH_A_BROKER = frozenset({
     "test_agents", "test_fetching", "test_lag", "test_settings", "test_topics",
 })  # fmt: skip
-"""The modules of tests/kafka that run each time; the others are `long`."""
-LONG = frozenset({
-    "test_access", "test_access_limits", "test_analytics", "test_api_export", "test_api_forget",
-    "test_api_forget_session", "test_api_openapi", "test_api_past", "test_api_session_messages",
-    "test_archive", "test_bad_files", "test_context", "test_doctor", "test_embedded_memory",
-    "test_erased_ids", "test_evaluate", "test_extractor_any_text", "test_extractor_loops",
-    "test_folded_again", "test_for_people", "test_forgotten_late", "test_http_client",
-    "test_importers_real_data", "test_importing", "test_law_2_retention", "test_laws",
-    "test_ledger", "test_local", "test_mapping", "test_mcp", "test_model_background",
-    "test_reading", "test_reading_files", "test_recall", "test_replay_thrice",
-    "test_retention_days", "test_search_owners", "test_sinks_history", "test_sinks_maintenance",
-    "test_speed_rooms", "test_tasks_then", "test_tau_bench", "test_tracing",
-})  # fmt: skip
-"""Modules that take half of the time of all; so are tests/llm, tests/deploy, which needs Go, and
-tests/inspector, which needs Chromium: `pytest` leaves them out."""
+"""The modules of tests/kafka that are in the first tier."""
+NIGHTLY_FOLDERS = frozenset({"deploy", "embedding", "fault", "inspector", "kafka", "llm"})
+"""Folders whose tests are `nightly`, those aside that are marked `component`."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what `pytest` leaves out and `pytest -m "fault or long"` runs, by its folder; a few
-    tests elsewhere, and all of `soak`, are marked where they stand."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--without",
+        default="",
+        metavar="NAME,...",
+        help="leave out tests that need what this machine lacks: chromium, go, postgresql",
+    )
+    parser.addoption(
+        durations.OPTION,
+        metavar="FILE",
+        help="write the seconds and CPU seconds of all tests and modules into a table",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marks `nightly` what needs more than a moment, by its folder; deselects what cannot run."""
     for item in items:
         folder = item.path.parent.name
-        if item.get_closest_marker("soak"):
+        if any(item.iter_markers("soak")) or any(item.iter_markers("component")):
             continue
-        if folder == "fault":
-            item.add_marker(pytest.mark.fault)
-        elif (
-            (folder == "kafka" and item.path.stem not in QUICK_WITH_A_BROKER)
-            or folder in ("deploy", "embedding", "inspector", "llm")
-            or item.path.stem in LONG
-        ):
-            item.add_marker(pytest.mark.long)
+        if folder in NIGHTLY_FOLDERS and item.path.stem not in QUICK_WITH_A_BROKER:
+            item.add_marker(pytest.mark.nightly)
+    absent = set(config.getoption("--without").split(","))
+    lacking = [item for item in items if absent & _needs(item)]
+    config.hook.pytest_deselected(items=lacking)
+    items[:] = [item for item in items if not absent & _needs(item)]
+
+
+def _needs(item: pytest.Item) -> set[str]:
+    """The programs that a test needs beside Python."""
+    return {name for marker in item.iter_markers("needs") for name in marker.args}
 
 
 class Failures:
@@ -77,6 +82,7 @@ def pytest_configure(config: pytest.Config) -> None:
     terminal = config.pluginmanager.get_plugin("terminalreporter")  # registered by its own hook
     if terminal is not None and "PYTEST_XDIST_WORKER" not in os.environ:
         config.pluginmanager.register(Failures(terminal), "failures-at-once")
+    durations.register(config)
 
 
 def pytest_unconfigure() -> None:

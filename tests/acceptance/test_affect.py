@@ -13,7 +13,7 @@ from streams.extractors.affect_validation import Rated, correlations, cross_vali
 from tests.acceptance.emobank import EMOBANK, tfidf
 from tests.shared_data import ROOT, shared
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 FOLDS = 3
 

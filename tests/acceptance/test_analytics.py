@@ -17,6 +17,8 @@ from tests.acceptance import usage, usage_counted
 from tests.command import PROGRAM, checked, environment, ndjson, once, turnfold
 from tests.questions import PAGE, Question, questions
 
+pytestmark = pytest.mark.nightly
+
 RECORDS = usage.records()
 ANSWERS = usage_counted.answers(RECORDS)
 NOTEBOOK = PAGE.with_name("analytics_notebook.py")

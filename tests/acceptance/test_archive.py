@@ -25,6 +25,8 @@ from tests.property.test_folded_again import FEW, worlds
 from tests.property.world import Json
 from tests.shared_data import shared
 
+pytestmark = pytest.mark.nightly
+
 OWN_VIEWS = [view for view in MEMORY_VIEWS if view not in ("session_current", "task_current")]
 
 

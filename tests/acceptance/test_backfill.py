@@ -31,7 +31,7 @@ from tests.acceptance.test_laws import ALICE, company
 from tests.command import files_holding, ndjson, rows, turn, turnfold
 from tests.tiers import soaked
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 SAME = Settings()
 

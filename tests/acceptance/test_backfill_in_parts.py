@@ -27,7 +27,7 @@ from streams.generations.switching import drop, listed, promote, rollback
 from streams.sample import CONVERSATIONS
 from tests.command import ndjson, rows, turn
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 SAME = Settings()
 CHANGED = Settings(extractor="rules", constants={"max_intents": 2})

@@ -15,6 +15,8 @@ from streams.files import local
 from streams.sample import CONVERSATIONS
 from tests.command import ndjson, turn, turnfold
 
+pytestmark = pytest.mark.nightly
+
 LATER = parse_time("2026-04-01T00:00:00Z")
 
 
@@ -48,7 +50,7 @@ def test_a_pack_of_an_earlier_day_knows_nothing_later(history: Path) -> None:
     assert "Leeds" in then and "Ancoats, Manchester" not in then
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_pack_of_a_past_moment_can_be_made_again(tmp_path: Path) -> None:
     """Folded day by day: what was handed out then is what as_of and known_at give in the end."""
     days: dict[str, list[bytes]] = {}

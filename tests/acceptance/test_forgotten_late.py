@@ -23,6 +23,8 @@ from tests.object_store.sunk import CAROL, Pieces, read, sink
 from tests.tiers import soaked
 from tests.unit.test_shared_history import OWNER
 
+pytestmark = pytest.mark.nightly
+
 MARK = "quagga"
 """In all that is Carol's."""
 OTHERS = ("ibex of bob", "ibex of alice", "ibex tool output", "ibex letter")
@@ -149,7 +151,7 @@ def in_time(pieces: Pieces, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     return digest(root)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", soaked([EVERYTHING, REST, *TABLES], 2))
 def test_law_8_what_comes_late_goes_with_the_second_call(
     name: str, pieces: Pieces, in_time: dict[str, Any], tmp_path: Path
@@ -169,7 +171,7 @@ def test_law_8_what_comes_late_goes_with_the_second_call(
     assert digest(root) == in_time
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_law_8_a_call_that_was_killed_before_it_erased_has_noted_what(
     pieces: Pieces, in_time: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,7 +192,7 @@ def test_law_8_a_call_that_was_killed_before_it_erased_has_noted_what(
     assert digest(root) == in_time
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_law_8_a_generation_made_of_what_came_late_is_without_it(
     pieces: Pieces, in_time: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -23,6 +23,8 @@ from tests.conftest import LEDGER, REFLEXION, SGD
 from tests.shared_data import shared
 from tests.tiers import soaked
 
+pytestmark = pytest.mark.nightly
+
 Record = dict[str, Any]
 SETS = ("events", "recursions", "plans")
 

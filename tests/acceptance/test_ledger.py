@@ -16,6 +16,8 @@ from tests.command import ndjson, turnfold
 from tests.conftest import LEDGER
 from tests.shared_data import shared
 
+pytestmark = pytest.mark.nightly
+
 AS_OF = (
     "SELECT payload, body_text FROM state_as_of(?::TIMESTAMPTZ, ?::TIMESTAMPTZ) "
     "WHERE kind = 'fact' AND owner_id = ?"

@@ -7,12 +7,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from sinks.digest import digest
 from sinks.generation import named
 from streams.files import local
 from streams.files.access import writing
 from streams.files.manifest import Settings
 from streams.generations.rebuild import backfill
+
+pytestmark = pytest.mark.nightly
 
 TURNS = 3_000
 

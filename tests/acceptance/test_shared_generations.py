@@ -38,7 +38,7 @@ from streams.generations.replay_order import database
 from streams.generations.switching import promote
 from tests.command import files_holding, ndjson, rows, turn
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 CHANGED = Settings(constants={"max_intents": 9})
 """One rule that is another: SGD's longer dialogues have ten intents and more."""

@@ -12,6 +12,8 @@ from tests.command import folded, rows, turnfold
 from tests.conftest import TAU
 from tests.shared_data import shared
 
+pytestmark = pytest.mark.nightly
+
 
 class Call(NamedTuple):
     """A tool call as the raw file has it, and what came of it."""

@@ -8,7 +8,7 @@ import pytest
 from streams.sample import CONVERSATIONS
 from tests.command import answer, folded, snapshot, turnfold
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture(scope="module")

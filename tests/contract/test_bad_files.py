@@ -12,6 +12,8 @@ from streams.files.store import Store
 from tests.command import checked, folded, ndjson, rows, snapshot, turn, turnfold
 from tests.contract.test_bad_input import text
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture
 def packed(tmp_path: Path) -> tuple[Path, int]:

@@ -243,7 +243,7 @@ def test_topology_and_schema_are_json() -> None:
     assert "turn" in json.dumps(answer("schema", "--format", "jsonschema"))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_compact_keeps_memory_and_log(sample: Path, tmp_path: Path) -> None:
     copy = tmp_path / "history"
     shutil.copytree(sample, copy)

@@ -20,7 +20,7 @@ import streams
 import turnfold_client
 from tests.building import ROOT, UV, run
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 PROJECTS = {"turnfold": ROOT, "turnfold-client": ROOT / "clients" / "python"}
 PACKAGES = {"turnfold": ["schemas", "sinks", "streams"], "turnfold-client": ["turnfold_client"]}

@@ -17,6 +17,8 @@ from tests.command import environment, snapshot, turnfold
 from tests.contract.doctor import SECRET, doctor, found, obeying, whole
 from tests.fault.disk import can_mount
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture
 def history(searched: Path, tmp_path: Path) -> Path:

@@ -29,7 +29,7 @@ from streams.files.store import Store
 from tests.command import OBEYING, PROGRAM, Done, environment, ndjson, start, turn, turnfold
 from tests.waiting import until
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 SAMPLE = str(Path(sample.__file__).with_name("conversations.ndjson"))
 MODEL = ("--model", "m", "--base-url", "http://127.0.0.1:1/v1")

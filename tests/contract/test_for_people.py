@@ -12,6 +12,8 @@ import pytest
 
 from tests.command import PROGRAM, environment, folded, ndjson, turn, turnfold
 
+pytestmark = pytest.mark.nightly
+
 EVERYTHING = (
     "SELECT * FROM event_current WHERE agent_answer NOT LIKE '%\n%' ORDER BY event_id LIMIT 3"
 )

@@ -14,7 +14,7 @@ from streams.sample import CONVERSATIONS
 from tests.command import answer, folded, ndjson, refused, rows, turn, turnfold
 from tests.property.world import recursion
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture

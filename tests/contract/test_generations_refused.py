@@ -8,7 +8,7 @@ import pytest
 
 from tests.command import Done, answer, refused, snapshot, turnfold
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def test_it_is_read_with_the_digest_that_it_had(history: Path) -> None:
     assert (found["memory"], found["log"]) == (MEMORY, LOG)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_it_continues_where_it_was_and_ends_as_one_folded_in_one_go_but_for_what_is_expected(
     history: Path, tmp_path: Path
 ) -> None:

@@ -30,7 +30,7 @@ from tests.contract.images_count import (
 LONG = 200
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_no_piece_of_any_text_is_taken_for_an_image() -> None:
     count, wrong = images_in_words(pieces())
     print(f"{count:,} pieces of words, {len(wrong)} taken for an image")

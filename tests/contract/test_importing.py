@@ -10,6 +10,8 @@ import pytest
 
 from tests.command import Done, folded, turnfold
 
+pytestmark = pytest.mark.nightly
+
 AT = 1_767_225_600  # 2026-01-01T00:00:00Z
 SAID = [{"role": "user", "content": "I live in Oslo."}, {"role": "assistant", "content": "Nice."}]
 

@@ -14,6 +14,8 @@ import pytest
 
 from tests.command import Done, ndjson, rows, turn, turnfold
 
+pytestmark = pytest.mark.nightly
+
 MAPPING = """\
 version: 1
 sources:

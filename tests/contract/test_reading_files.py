@@ -27,6 +27,8 @@ from tests.command import (
     turnfold,
 )
 
+pytestmark = pytest.mark.nightly
+
 LINE = (json.dumps(turn("e1", user_input="torn in the middle")) + "\n").encode()
 
 

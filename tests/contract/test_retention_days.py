@@ -15,6 +15,8 @@ from streams.files.store import Store
 from streams.pipeline.retention import DEFAULT_DAYS, retention_of
 from tests.command import ndjson, rows, turn, turnfold
 
+pytestmark = pytest.mark.nightly
+
 Json = dict[str, Any]
 PEOPLE = 40
 

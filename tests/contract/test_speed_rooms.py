@@ -6,8 +6,11 @@ from functools import cache
 from pathlib import Path
 
 import aiokafka
+import pytest
 
 from tests.shared_data import ROOT
+
+pytestmark = pytest.mark.nightly
 
 OF_AIOKAFKA = "streams/kafka/client/aiokafka_internals.py"
 CONNECTION = "streams/kafka/client/connection.py"

@@ -11,7 +11,7 @@ from streams.files.extractor_choice import FILE
 from tests.command import Done, ndjson, rows, turn, turnfold
 from tests.serving.serving import serving
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 HOMES = ("Oslo", "Rome", "York", "Bergen", "Porto", "Kyoto")
 STICKY = "memory is made by rules (chosen on "

@@ -102,7 +102,7 @@ def standing(history: Path) -> list[Any]:
 # --- rows -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_what_ended_before_a_preference_was_said_does_not_revoke_it(
     history: Path, tmp_path: Path
 ) -> None:
@@ -117,7 +117,7 @@ def test_what_ended_before_a_preference_was_said_does_not_revoke_it(
     assert standing(history) == []
 
 
-@pytest.mark.fault
+@pytest.mark.nightly
 def test_killed_half_way_the_next_command_finishes(history: Path, tmp_path: Path) -> None:
     with as_file(sample.CONVERSATIONS) as file:
         whole = unpacked("history_of_turnstone.tar.gz", tmp_path / "whole")
@@ -136,7 +136,7 @@ def test_killed_half_way_the_next_command_finishes(history: Path, tmp_path: Path
     assert digest(history)["memory"] == digest(whole)["memory"]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_rows_of_a_newer_version_are_refused_with_what_to_do(history: Path) -> None:
     store = Store(history / "_store")
     store.write_values({FORMAT: ROW_FORMAT + 1})
@@ -151,7 +151,7 @@ def test_rows_of_a_newer_version_are_refused_with_what_to_do(history: Path) -> N
     assert "Going back" in said["do"]
 
 
-@pytest.mark.fault
+@pytest.mark.nightly
 def test_the_version_before_refuses_what_was_upgraded_and_goes_back_by_a_backfill(
     history: Path, tmp_path: Path
 ) -> None:
@@ -172,7 +172,7 @@ def test_the_version_before_refuses_what_was_upgraded_and_goes_back_by_a_backfil
 # --- tables ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_rows_that_are_too_old_are_folded_again_from_their_own_history(
     graph: Path, tmp_path: Path
 ) -> None:

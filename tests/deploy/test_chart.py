@@ -12,6 +12,8 @@ from streams.commands.config import default_settings
 from streams.configuration import SECRETS
 from tests.deploy.conftest import CHART, Chart, Tool, merged
 
+pytestmark = pytest.mark.needs("go")
+
 LEAST: dict[str, Any] = {
     "kafka": {"bootstrap": "b-0.kafka:9093,b-1.kafka:9094"},
     "serve": {"keysSecret": {"name": "api-keys"}},

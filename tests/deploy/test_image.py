@@ -18,6 +18,8 @@ from packaging.requirements import Requirement
 from tests.command import environment
 from tests.deploy.conftest import COMPOSE, DOCKERFILE, ROOT, Tool
 
+pytestmark = pytest.mark.needs("go")
+
 Stage = dict[str, Any]
 USER = "10001"
 

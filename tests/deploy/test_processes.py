@@ -20,6 +20,8 @@ from tests.deploy.test_chart import LEAST, pods
 from tests.fault.disk import can_mount
 from tests.waiting import until
 
+pytestmark = pytest.mark.needs("go")
+
 PARTS = ("worker", "sink", "serve")
 USED = "$(POD_NAME)"
 INDEX = "$(JOB_COMPLETION_INDEX)"

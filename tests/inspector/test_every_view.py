@@ -12,6 +12,8 @@ from tests.inspector.browsing import barriers, overflows
 from tests.inspector.conftest import ERASURE, Visit
 from tests.serving.serving import Server
 
+pytestmark = pytest.mark.needs("chromium")
+
 PAGES = {
     "/": ("/", "/?q=Manchester", "/?q=zzzz&kind=state&status=now",
           "/?as_of=2026-03-04", "/?as_of=2020-01-01&known_at=2020-01-01", "/?tour=5"),

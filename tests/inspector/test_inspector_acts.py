@@ -22,6 +22,8 @@ from tests.inspector.test_inspector_views import HOSTILE
 from tests.serving.serving import Server, serving
 from tests.waiting import WITHIN
 
+pytestmark = pytest.mark.needs("chromium")
+
 HOME = "/states/emma-home"
 OWN = {"sec-fetch-site": "same-origin", "accept": "text/html"}
 CONSENT = re.compile(r'name="consent" value="([0-9a-f]{64})"')

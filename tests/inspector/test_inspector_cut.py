@@ -18,7 +18,7 @@ START = parse_time("2026-01-01T00:00:00Z")
 TURNS, VERSIONS, SESSIONS = 160, 110, 25
 AS_PAGE = {"accept": "text/html"}
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.nightly, pytest.mark.needs("chromium")]
 
 
 def records() -> Iterator[dict[str, Any]]:

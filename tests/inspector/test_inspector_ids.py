@@ -24,7 +24,7 @@ IDS = (
     "</style><style>*{display:none} {{7*7}}", "x" * 128, "//evil.example", "events",
 )  # fmt: skip
 """(`.` and `..` alone have no page: browsers take them for folders, also when they are escaped.)"""
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.nightly, pytest.mark.needs("chromium")]
 HTML = {"accept": "text/html", "sec-fetch-site": "same-origin"}
 HREF = re.compile(r'(?:href|hx-get|action)="([^"]*)"')
 

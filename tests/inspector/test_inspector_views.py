@@ -13,6 +13,8 @@ from tests.inspector.browsing import barriers, expects, watched
 from tests.inspector.conftest import Visit
 from tests.serving.serving import Server, serving
 
+pytestmark = pytest.mark.needs("chromium")
+
 LONG = 10_000
 HOSTILE = (
     "<script>document.title='owned'</script>",

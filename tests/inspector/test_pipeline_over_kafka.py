@@ -18,6 +18,8 @@ from tests.command import PROGRAM, environment, ndjson, turn, turnfold
 from tests.inspector.browsing import barriers, expects, launch, overflows, watched
 from tests.serving.serving import Server, serving
 
+pytestmark = pytest.mark.needs("chromium")
+
 LONG = 90_000
 """Milliseconds that a busy machine gets for what takes some seconds."""
 

@@ -18,6 +18,8 @@ from tests.inspector.browsing import barriers, expects, watched
 from tests.inspector.conftest import Visit
 from tests.serving.serving import Server, serving
 
+pytestmark = pytest.mark.needs("chromium")
+
 HOSTILE = (
     b"<script>document.title='owned'</script>",
     b'{"type":"turn","user_input":"<img src=x onerror=alert(1)>"}',

@@ -30,7 +30,7 @@ from tests.llm.endpoint import Endpoint
 from tests.serving.serving import serving
 from tests.waiting import WITHIN
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
 PREFIX = "guarded-"
 GROUP = "reads-turns"

@@ -11,7 +11,7 @@ from tests.command import ndjson, turn, turnfold
 from tests.kafka.counting import read_all
 from tests.waiting import WITHIN
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 BYTES_A_SECOND = 100_000
 RECORDS = 2_000
 UNMEASURED = 10

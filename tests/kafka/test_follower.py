@@ -324,7 +324,7 @@ def test_a_start_that_moves_away_under_a_follower_is_told(broker: Broker) -> Non
     on_a_log(broker, test, **{"cleanup.policy": "compact,delete"})
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_marker_that_compaction_took_is_followed_by_a_newer_one(broker: Broker) -> None:
     async def test(log: Log, table: Table) -> None:
         await log.commit({b"a": b"1", b"b": b"1"})
@@ -459,7 +459,7 @@ def test_a_standby_takes_the_rows_of_a_changelog_that_was_created_again(
     on_a_log(broker, test)
 
 
-@pytest.mark.fault
+@pytest.mark.nightly
 @pytest.mark.parametrize("records", [1, 1_000], ids=["one by one", "all at once"])
 def test_a_broker_that_is_killed_and_comes_back_is_followed_on(records: int) -> None:
     with Broker.start(short_lived=True) as broker:

@@ -28,7 +28,7 @@ from tests.kafka.working import Working, message
 from tests.mapped import foreign, write_mapping
 from tests.shared_data import shared
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 TOPIC = "chat.events"
 FEW = 3

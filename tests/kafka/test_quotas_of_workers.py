@@ -33,7 +33,7 @@ from tests.kafka.working import TOO_LONG, Working, message
 from tests.shared_data import shared
 from tests.waiting import WITHIN
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 MANY, FEW = 12_000, 200
 RATE = 20
 BATCH = 50

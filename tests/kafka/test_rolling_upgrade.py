@@ -115,7 +115,7 @@ def rolling(working: Working) -> Rolling:
     return made
 
 
-@pytest.mark.fault
+@pytest.mark.nightly
 def test_old_and_new_workers_side_by_side_and_no_way_back(rolling: Rolling, tmp_path: Path) -> None:
     older = Older(FORMAT_4, tmp_path / "older")
     on_disk = "--store", "rocksdb", "--data", str(tmp_path / "tables")
@@ -178,7 +178,7 @@ def test_old_and_new_workers_side_by_side_and_no_way_back(rolling: Rolling, tmp_
     assert ours["memory"] == theirs["memory"]
 
 
-@pytest.mark.fault
+@pytest.mark.nightly
 def test_older_workers_with_standbys_end_and_lose_nothing(rolling: Rolling, tmp_path: Path) -> None:
     """They do not know that a standby can be given up, so they are told to have none first. Who
     forgets it has workers that end, as docs/upgrades.md says."""
@@ -238,7 +238,7 @@ def await_half_each(working: Working) -> None:
     until(lambda: restored(0) >= 3 * PARTITIONS and restored(1) >= PARTITIONS, told=working.log)
 
 
-@pytest.mark.fault
+@pytest.mark.nightly
 def test_a_standby_of_newer_rows_gives_up_and_an_owner_ends(working: Working) -> None:
     """As workers of this version will meet the next one."""
     working.start("--standbys", "1")

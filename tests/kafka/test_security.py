@@ -111,7 +111,7 @@ def health(way: Installation) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(asked, env=way.env, capture_output=True, text=True)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_worker_produce_lag_sink_and_admin_come_in(way: Installation) -> None:
     way.run("produce", SAMPLE)
     way.await_read()

@@ -134,7 +134,7 @@ def same_as_in_memory(lasting: Working, data: Path, sessions: list[str]) -> dict
     return asyncio.run(compare())
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_killed_at_any_moment_it_continues_from_its_rows(lasting: Working, tmp_path: Path) -> None:
     """While it restores, and while it follows what workers fold; each time its rows are a whole
     number of transactions."""
@@ -192,7 +192,7 @@ def refused(*args: str | Path) -> str:
     return error.decode()
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_folder_of_another_server_is_refused(lasting: Working, tmp_path: Path) -> None:
     """One that runs, one of another app id, and one that is no server's."""
     data = tmp_path / "rows"
@@ -309,7 +309,7 @@ if can_mount():
         with mounted(tmp_path / "disk", 16) as folder:
             yield folder
 
-    @pytest.mark.long
+    @pytest.mark.nightly
     def test_a_full_disk_ends_the_server_and_loses_nothing(
         lasting: Working, small_disk: Path, tmp_path: Path
     ) -> None:

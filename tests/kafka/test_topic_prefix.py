@@ -25,7 +25,7 @@ from tests.kafka.working import TOO_LONG
 from tests.mapped import foreign, write_mapping
 from tests.waiting import until
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
 PREFIX = "acme.chat-"
 

@@ -220,7 +220,7 @@ def do(settings: KafkaSettings, line: str) -> None:
     run(settings, alter)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_topics_are_made_as_the_administrator_is_told(settings: KafkaSettings) -> None:
     prefix = f"made-{uuid4().hex[:8]}."
     missing = told(settings, "--json", prefix=prefix)
@@ -237,7 +237,7 @@ def test_topics_are_made_as_the_administrator_is_told(settings: KafkaSettings) -
     assert asyncio.run(ensure_topics(through)) == []
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_each_setting_that_does_not_do_is_named_with_what_it_must_be(
     settings: KafkaSettings,
 ) -> None:

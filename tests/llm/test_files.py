@@ -40,7 +40,7 @@ from tests.llm.endpoint import (
 )
 from tests.waiting import WITHIN, until
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 MINUTE = 60_000_000
 START = 1_767_225_600_000_000

@@ -37,7 +37,7 @@ OTHERWISE: dict[str, list[Any]] = {
 HOSTILE = [{name: one} for name, some in OTHERWISE.items() for one in some]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_dead_letter_neither_stops_the_asking_nor_gives_budget_back(
     endpoint: Start, tmp_path: Path
 ) -> None:
@@ -57,7 +57,7 @@ def test_a_dead_letter_neither_stops_the_asking_nor_gives_budget_back(
     assert extract(history, asked.settings())["turns"] == 0
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("counted", [10**25, 1 << 40, -1, "many", None])
 def test_an_endpoint_that_cannot_count_costs_what_its_bytes_come_to(
     endpoint: Start, tmp_path: Path, counted: Any

@@ -11,7 +11,7 @@ from tests.command import Done, environment, ndjson, turn, turnfold
 from tests.llm.endpoint import Endpoint, Request, completion, model
 from tests.llm.endpoint import Reply as Answer
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 Start = Callable[..., Endpoint]
 Folded = Callable[[list[dict[str, Any]]], Path]

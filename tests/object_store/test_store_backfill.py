@@ -58,7 +58,7 @@ def files(place: Path) -> list[Path]:
     return [one for one in place.rglob("*") if one.is_file() and one.stat().st_size]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_generation_is_that_of_the_folder(
     sunk: ObjectPath, folder: Path, desks: Path, tmp_path: Path
 ) -> None:
@@ -81,7 +81,7 @@ def test_a_generation_is_that_of_the_folder(
     assert digest(sunk / FOLDER / "new") == digest(folder / FOLDER / "new")
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_what_is_refused_says_what_to_do(
     sunk: ObjectPath, desks: Path, pieces: Pieces, root: ObjectPath
 ) -> None:
@@ -108,7 +108,7 @@ def test_what_is_refused_says_what_to_do(
     assert names(sunk) == ["root", "sunk"]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "point", soaked(["claimed", "uploaded events", "published", "copied", "folded"], 2)
 )
@@ -129,7 +129,7 @@ def test_law_8_who_is_forgotten_meanwhile_is_in_no_generation(
     assert digest(new)["memory"] == digest(sunk)["memory"]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_law_8_a_commit_that_is_on_its_way_is_refused(
     sunk: ObjectPath, s3: S3Server, desks: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,7 +150,7 @@ def test_law_8_a_commit_that_is_on_its_way_is_refused(
     assert digest(find(sunk, "new"))["memory"] == digest(sunk)["memory"]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_who_begins_to_publish_later_is_the_one(
     sunk: ObjectPath, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,7 +169,7 @@ def test_who_begins_to_publish_later_is_the_one(
     assert digest(find(sunk, "new")) == digest(folder / FOLDER / "new")
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_law_8_forget_clears_a_desk_that_a_killed_command_has_left(
     sunk: ObjectPath, s3: S3Server, desks: Path
 ) -> None:
@@ -196,7 +196,7 @@ def held(s3: S3Server, root: ObjectPath, desks: Path) -> set[str]:
 # --- killed, and over a store that fails ----------------------------------------------------------
 
 
-@pytest.mark.fault
+@pytest.mark.nightly
 def test_a_killed_backfill_is_ended_by_the_next(
     sunk: ObjectPath, s3: S3Server, folder: Path, desks: Path
 ) -> None:
@@ -215,7 +215,7 @@ def test_a_killed_backfill_is_ended_by_the_next(
 
 
 @pytest.mark.soak
-@pytest.mark.fault
+@pytest.mark.nightly
 def test_a_backfill_that_is_killed_again_and_again_ends(
     sunk: ObjectPath, s3: S3Server, folder: Path, desks: Path
 ) -> None:
@@ -229,7 +229,7 @@ def test_a_backfill_that_is_killed_again_and_again_ends(
 
 
 @pytest.mark.soak
-@pytest.mark.fault
+@pytest.mark.nightly
 def test_a_store_that_fails_loses_and_doubles_nothing(
     sunk: ObjectPath, s3: S3Server, folder: Path, desks: Path
 ) -> None:

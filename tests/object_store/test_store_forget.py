@@ -70,7 +70,7 @@ def erased(pieces: Pieces, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_law_8_a_bucket_holds_no_byte_of_who_is_forgotten(
     s3: S3Server, root: ObjectPath, pieces: Pieces, erased: Path, tmp_path: Path
 ) -> None:
@@ -99,7 +99,7 @@ def counted(receipt: dict[str, Any]) -> dict[str, Any]:
     return {**receipt, "tables": tables, "elsewhere": ""}
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_law_8_a_commit_begun_before_is_refused_and_made_again_without_them(
     s3: S3Server, root: ObjectPath, alone: Pieces, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -125,7 +125,7 @@ def test_law_8_a_commit_begun_before_is_refused_and_made_again_without_them(
 
 
 @pytest.mark.soak
-@pytest.mark.long
+@pytest.mark.nightly
 def test_law_8_who_is_forgotten_stays_gone_while_sinks_and_compact_are_at_work(
     s3: S3Server, root: ObjectPath, pieces: Pieces, alone: Pieces
 ) -> None:
@@ -166,7 +166,7 @@ def test_law_8_who_is_forgotten_stays_gone_while_sinks_and_compact_are_at_work(
     assert held(s3, root) == []
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_law_8_who_is_forgotten_stays_gone_though_files_are_merged_before_the_commit(
     s3: S3Server, root: ObjectPath, pieces: Pieces, alone: Pieces, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,7 +190,7 @@ def test_law_8_who_is_forgotten_stays_gone_though_files_are_merged_before_the_co
     assert held(s3, root) == []
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_two_persons_are_erased_at_once(
     s3: S3Server, root: ObjectPath, pieces: Pieces, tmp_path: Path
 ) -> None:
@@ -223,7 +223,7 @@ def users(root: Location) -> list[str]:
         return [one for (one,) in db.execute(sql).fetchall()]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", soaked([late.EVERYTHING, late.REST], 1))
 def test_law_8_what_comes_late_goes_with_the_second_call(
     name: str, s3: S3Server, root: ObjectPath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -278,7 +278,7 @@ def killed(s3: S3Server, root: ObjectPath, nth: int, *asked: str, **more: str) -
     return code != 0, nth - plan.left
 
 
-@pytest.mark.fault
+@pytest.mark.nightly
 def test_law_8_a_killed_forget_is_ended_by_the_next(
     s3: S3Server, root: ObjectPath, pieces: Pieces, erased: Path
 ) -> None:
@@ -297,7 +297,7 @@ def test_law_8_a_killed_forget_is_ended_by_the_next(
 
 
 @pytest.mark.soak
-@pytest.mark.fault
+@pytest.mark.nightly
 def test_law_8_a_forget_that_is_killed_again_and_again_ends(
     s3: S3Server, root: ObjectPath, pieces: Pieces, erased: Path
 ) -> None:
@@ -311,7 +311,7 @@ def test_law_8_a_forget_that_is_killed_again_and_again_ends(
 
 
 @pytest.mark.soak
-@pytest.mark.fault
+@pytest.mark.nightly
 def test_law_8_a_store_that_fails_keeps_nothing(
     s3: S3Server, root: ObjectPath, pieces: Pieces, erased: Path
 ) -> None:

@@ -42,7 +42,7 @@ def test_law_8_what_was_made_of_a_turn_goes_from_a_generation_without_its_day(
     assert rows(days, "SELECT plan_id FROM plans") == [("own",)]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("point", POINTS)
 def test_law_8_one_that_is_being_made_meanwhile_holds_nothing_either(
     point: str, sunk: ObjectPath, s3: S3Server

@@ -25,7 +25,7 @@ from tests.object_store.sunk import Pieces, company_and_others, read, sink
 from tests.object_store.test_store_forget import copy_of, killed
 from tests.serving.serving import serving
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
 UNSURE = ("500", "500 when done")

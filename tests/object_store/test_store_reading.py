@@ -23,7 +23,7 @@ from tests.command import environment, turnfold
 from tests.object_store.s3_server import S3Server
 from tests.unit.test_shared_history import OWNER, piece
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 ASKED = (
     ("sql", "SELECT event_id, occurred_at, user_input FROM event_current ORDER BY ALL"),

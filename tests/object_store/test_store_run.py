@@ -78,7 +78,7 @@ def parts(lines: Lines, count: int) -> list[Lines]:
     return [lines[at : at + size] for at in range(0, len(lines), size)]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_bucket_holds_what_a_folder_does_on_any_machine(
     root: ObjectPath, lines: Lines, machine: Path, tmp_path: Path, small: None,
     monkeypatch: pytest.MonkeyPatch,
@@ -106,7 +106,7 @@ def test_a_bucket_holds_what_a_folder_does_on_any_machine(
     assert len(objects(root)) - len(notes) < 10
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_store_of_another_history_at_the_same_address_is_made_again(
     root: ObjectPath, tmp_path: Path
 ) -> None:
@@ -165,7 +165,7 @@ def expected(lines: Lines, tmp_path: Path) -> tuple[Path, dict[str, object]]:
     return file, digest(tmp_path / "expected")
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "point",
     soaked([(History, "append"), (InStore, "fill"), (Runner, "commit"), (InStore, "_written")], 1),
@@ -202,7 +202,7 @@ def doubled(root: ObjectPath) -> list[Any]:
         return db.execute(sql).fetchall()
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_of_two_commands_at_once_one_says_in_a_line_that_it_has_ended(
     root: ObjectPath, settings: dict[str, str], expected: tuple[Path, dict[str, object]],
     tmp_path: Path,
@@ -227,7 +227,7 @@ def test_of_two_commands_at_once_one_says_in_a_line_that_it_has_ended(
 # --- rows of another version ----------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_rows_of_an_older_version_are_upgraded_for_every_machine(
     root: ObjectPath, machine: Path, tmp_path: Path
 ) -> None:
@@ -255,7 +255,7 @@ def of_format(root: ObjectPath, number: int) -> None:
 # --- who may write --------------------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_bucket_is_run_s_or_that_of_sinks(root: ObjectPath, s3: S3Server, tmp_path: Path) -> None:
     file = grown(tmp_path / "records.ndjson", [msgspec.json.encode(turn("e1"))])
     given = company_and_others(tmp_path)
@@ -275,7 +275,7 @@ def test_a_bucket_is_run_s_or_that_of_sinks(root: ObjectPath, s3: S3Server, tmp_
     assert "has not written this history here" in refused("run", file, "--history", str(copied))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_extractor_is_remembered_and_noted_by_who_goes_on_with_the_history(
     root: ObjectPath, tmp_path: Path
 ) -> None:

@@ -32,7 +32,7 @@ from tests.object_store.test_store_run import (
 from tests.tiers import soaked
 
 __all__ = ["lines", "machine"]
-pytestmark = pytest.mark.fault
+pytestmark = pytest.mark.nightly
 CHANGES = ("PUT", "POST", "DELETE")
 
 

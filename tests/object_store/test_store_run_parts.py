@@ -30,7 +30,7 @@ from tests.object_store.s3_server import S3Server
 from tests.object_store.test_store_run import machine
 
 __all__ = ["machine"]
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 Part = Callable[[Path, Path], None]
 """Puts a part of the first folder into the second."""

@@ -61,7 +61,7 @@ def later(tmp_path: Path) -> Path:
 
 
 @pytest.mark.soak
-@pytest.mark.long
+@pytest.mark.nightly
 def test_law_8_a_bucket_of_run_holds_no_byte_of_who_is_forgotten(
     s3: S3Server, root: ObjectPath, file: Path, later: Path, machine: Path, tmp_path: Path
 ) -> None:
@@ -126,7 +126,7 @@ def counted(receipt: dict[str, Any]) -> dict[str, Any]:
     return {**receipt, "tables": tables, "elsewhere": ""}
 
 
-@pytest.mark.fault
+@pytest.mark.nightly
 @pytest.mark.parametrize("nth", soaked([40, *range(5, 100, 10)], 1))
 def test_law_8_a_killed_forget_keeps_run_out_until_another_has_ended_it(
     nth: int, s3: S3Server, root: ObjectPath, file: Path, machine: Path,
@@ -165,7 +165,7 @@ def killed(s3: S3Server, root: ObjectPath, nth: int) -> bool:
     return plan.process.returncode != 0
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_what_reads_and_looks_after_a_bucket_knows_one_of_run(
     root: ObjectPath, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

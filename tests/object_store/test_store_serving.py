@@ -27,7 +27,7 @@ from tests.object_store.sunk import Pieces, company_and_others, sink
 from tests.serving.serving import Server, serving
 from tests.serving.test_mcp import refuses, says, stdio
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
 ASKED = (

@@ -20,7 +20,7 @@ from tests.kafka.test_sink import Log, Process, run, wait_until_read
 from tests.object_store.faulty_store import FAULTS, FaultyStore, healthy, often
 from tests.object_store.s3_server import KEY, SECRET, S3Server
 
-pytestmark = pytest.mark.fault
+pytestmark = pytest.mark.nightly
 
 POINTS = [("after events", 1), ("after sessions", 2)]
 

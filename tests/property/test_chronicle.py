@@ -25,7 +25,7 @@ Json = dict[str, Any]
 MINUTE = 60 * SECOND
 LATE = parse_time("2040-01-01T00:00:00Z")
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture(autouse=True)

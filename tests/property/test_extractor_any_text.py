@@ -14,6 +14,8 @@ from streams.folds.quoting import quoted
 from streams.pipeline.plain import PlainTurn
 from tests.acceptance.utterances import turn, utterances
 
+pytestmark = pytest.mark.nightly
+
 KNOWN = tuple(dict.fromkeys([one.text for one in utterances()]))
 EXAMPLES = tuple(rule.example for language in rules.LANGUAGES.values() for rule in language.rules)
 CUES = tuple(

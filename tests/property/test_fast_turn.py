@@ -11,7 +11,7 @@ from streams.pipeline import plain
 from tests.property import strategies
 from tests.property.world import Json, World, turn
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 NESTED = ("subject", "object", "artifacts_metadata", "summary", "session_memory_delta",
           "observations", "affect")  # fmt: skip

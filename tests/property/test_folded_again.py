@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +24,8 @@ from streams.pipeline.entity import Entity
 from tests.command import ndjson, rows
 from tests.property.strategies import MINUTES, events, write_plans
 from tests.property.world import Json, World, encode, when
+
+pytestmark = pytest.mark.nightly
 
 FEW = settings(
     max_examples=3,

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -27,6 +28,8 @@ from tests.command import ndjson, rows
 from tests.property.strategies import SESSIONS, events, shuffled
 from tests.property.test_law_2 import Where, final
 from tests.property.world import START, Json, Tables, World, encode, turn, world
+
+pytestmark = pytest.mark.nightly
 
 SLOW = settings(
     max_examples=40,

@@ -21,7 +21,7 @@ from tests.tiers import soaked
 
 Json = dict[str, Any]
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 FAR = owners.FAR
 NONE_HELD = "long_mood_state"

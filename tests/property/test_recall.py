@@ -16,6 +16,8 @@ from streams.search.query import KINDS
 from tests.command import ndjson, turn
 from tests.tiers import soaked
 
+pytestmark = pytest.mark.nightly
+
 NOW = parse_time("2026-06-01T00:00:00Z")
 MINUTE = 60_000_000
 WORDS = ["heron", "zebra", "violin", "C++", "river 7", "新幹線の席", "naïve", "👩‍👩‍👧", "“quoted”"]

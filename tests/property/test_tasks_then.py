@@ -13,6 +13,8 @@ from streams.context.gather import context
 from streams.files import local
 from tests.command import ndjson
 
+pytestmark = pytest.mark.nightly
+
 START = parse_time("2026-01-01T00:00:00Z")
 HOUR = 3_600_000_000
 

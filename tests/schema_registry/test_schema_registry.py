@@ -28,7 +28,7 @@ from tests.kafka.mapped_topics import await_mapped, await_ready, create, notes, 
 from tests.kafka.working import alone
 from tests.schema_registry.registry_server import RegistryServer
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 FIELDS = {
     "event_id": "id",

@@ -19,6 +19,8 @@ from tests.command import Done, turnfold
 from tests.serving.guarded_app import Served, served, small_app
 from tests.waiting import until
 
+pytestmark = pytest.mark.nightly
+
 SECRET = "MARKED-f00d"
 SESSION = "/v1/sessions/s"
 PROBLEM = "application/problem+json"

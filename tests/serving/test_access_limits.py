@@ -24,6 +24,8 @@ from streams.serving.http.keys import Keys, changed, make
 from streams.serving.http.limits import Bounds, Rate, guarded
 from tests.serving.guarded_app import LARGE, Served, everything, served, small_app
 
+pytestmark = pytest.mark.nightly
+
 RECORDS = "/v1/records"
 MOST = 1_000_000
 BOUNDS = Bounds(body_bytes=MOST, body_seconds=1.5, held_bytes=2_500_000, streams=3)

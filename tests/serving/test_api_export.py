@@ -19,6 +19,8 @@ from tests.serving.test_mcp import key_of
 from tests.waiting import until
 from turnfold_client import AsyncTurnfold, Turnfold, errors
 
+pytestmark = pytest.mark.nightly
+
 
 def test_an_admin_gets_what_the_command_writes(tmp_path: Path) -> None:
     file, history = tmp_path / "keys.json", tmp_path / "history"

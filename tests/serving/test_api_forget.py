@@ -21,6 +21,8 @@ from tests.serving.tiers import TIERS
 from tests.tiers import soaked
 from tests.waiting import until
 
+pytestmark = pytest.mark.nightly
+
 NOW = {"Prefer": "wait=30"}
 LATER = {"Prefer": "respond-async"}
 SECRET = "Quillfeather"
@@ -129,7 +131,7 @@ def test_asked_for_again_while_it_is_under_way_it_is_done_once_more(tmp_path: Pa
     assert files_holding(history, SECRET) == []
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("pause", soaked([0.0, 0.1, 0.3, 0.02, 0.2, 0.5, 0.8], 3))
 def test_killed_half_way_it_is_done_after_the_next_start(tmp_path: Path, pause: float) -> None:
     folder = tmp_path / "history"
@@ -187,7 +189,7 @@ def test_an_erasure_that_cannot_be_is_refused(sample: Server, id: str) -> None:
     assert sample.client.get(f"/v1/erasures/{uuid4().hex}").status_code == 404
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_over_kafka_it_says_what_to_do_instead(tmp_path: Path) -> None:
     with TIERS["kafka"](tmp_path) as here, serving(*here.options) as server:
         server.until("/readyz", 200)

@@ -19,6 +19,8 @@ from tests.serving.tiers import TIERS
 from tests.tiers import soaked
 from tests.waiting import until
 
+pytestmark = pytest.mark.nightly
+
 RULES = ("--extractor", "rules")
 WITHIN = 60.0
 
@@ -79,7 +81,7 @@ def test_a_session_of_several_users_goes_for_all_of_them(tmp_path: Path) -> None
     assert files_holding(folder, SECRET) == []
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("pause", soaked([0.05, 0.4, 0.0, 0.2, 0.7], 2))
 def test_killed_half_way_the_session_is_gone_after_the_next_start(
     tmp_path: Path, pause: float
@@ -126,7 +128,7 @@ def test_only_an_admin_erases_a_session_and_of_their_own_tenant(tmp_path: Path) 
         assert server.client.get("/v1/sessions/s", headers=by(other)).status_code == 200
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_over_kafka_a_session_is_refused_with_what_to_do(tmp_path: Path) -> None:
     with TIERS["kafka"](tmp_path) as here, serving(*here.options) as server:
         server.until("/readyz", 200, within=60)

@@ -132,7 +132,7 @@ def test_a_server_that_knows_nobody_lists_nobody(tmp_path: Path) -> None:
         assert ok(server.client.get("/v1/sessions")) == {"sessions": [], "next": None}
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("tier", TIERS)
 def test_both_tiers_list_the_same(tier: str, tmp_path: Path) -> None:
     records = [turn(1, "s1", "ada"), turn(2, "s1", "bo"), turn(3, "s2", "ada"), plan("ada")]

@@ -28,7 +28,7 @@ CALL = {
 RESULT = {"role": "tool", "tool_call_id": "c1", "content": "noon"}
 
 
-@pytest.fixture(scope="module", params=["files", pytest.param("kafka", marks=pytest.mark.long)])
+@pytest.fixture(scope="module", params=["files", pytest.param("kafka", marks=pytest.mark.nightly)])
 def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:

@@ -30,6 +30,8 @@ from streams.serving.http.routes_records import EVENT, EVENTS
 from tests.serving.serving import Server
 from tests.serving.test_api_forget import done
 
+pytestmark = pytest.mark.nightly
+
 ROOT = Path(__file__).parents[2]
 DOCUMENT = json.loads((ROOT / "schemas" / "generated" / "openapi.json").read_text("utf-8"))
 STREAM = "/v1/sessions/{session_id}/events"

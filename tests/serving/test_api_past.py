@@ -35,6 +35,8 @@ from streams.serving.past.history_queries import (
 from tests.command import ndjson, turn
 from tests.serving.serving import serving
 
+pytestmark = pytest.mark.nightly
+
 SECONDS = 3.0
 
 
@@ -400,7 +402,7 @@ def test_what_is_written_while_it_is_looked_for_is_found(tmp_path: Path) -> None
         asking(HistoryQueries(lacking, 10.0), lambda past: past.ask("state", "a", other.look))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_fact_that_memory_shows_has_its_reason_at_once(tmp_path: Path) -> None:
     """Although the tables are written once a second."""
     with serving("--history", tmp_path / "history", "--extractor", "rules") as server:

@@ -12,6 +12,8 @@ from tests.command import turnfold
 from tests.serving.serving import Server, serving
 from tests.waiting import until
 
+pytestmark = pytest.mark.nightly
+
 ORIGINALS = ['{"a": 2.0, "b": null}', " two  spaces\n", '{"role":"系统"}', "x", "{}", "last"]
 
 

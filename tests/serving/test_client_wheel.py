@@ -15,7 +15,7 @@ from tests.command import PROGRAM
 from tests.serving.front import fronting
 from tests.serving.serving import Server, serving
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 README = ROOT / "clients" / "python" / "README.md"
 APP = Path(__file__).with_name("client_app")

@@ -30,6 +30,8 @@ from streams.serving.backends.embedded import EmbeddedBackend
 from streams.serving.backends.posted import PostedLog
 from tests.command import files_holding, rows, turn
 
+pytestmark = pytest.mark.nightly
+
 WITHIN = 120.0
 
 

@@ -22,7 +22,7 @@ from tests.fault.kill_run import _commits, stored
 from tests.serving.serving import Server, serving
 from tests.shared_data import shared
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 CLIENTS = 3
 TOO_LONG = 120.0

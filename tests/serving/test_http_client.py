@@ -38,6 +38,8 @@ from turnfold_client.models import (
     UserLearningProfile,
 )
 
+pytestmark = pytest.mark.nightly
+
 DOCUMENT = json.loads(Path("schemas/generated/openapi.json").read_text(encoding="utf-8"))
 OPERATIONS = {
     said["operationId"]: said for ways in DOCUMENT["paths"].values() for said in ways.values()

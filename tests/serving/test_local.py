@@ -31,6 +31,8 @@ from tests.waiting import WITHIN, until
 from turnfold_client import AsyncTurnfold, LocalServerError, Turnfold
 from turnfold_client import local as local_server
 
+pytestmark = pytest.mark.nightly
+
 USES = """
     import os, sys
     from turnfold_client import Turnfold
@@ -131,7 +133,7 @@ def test_a_memory_is_written_and_read_and_its_server_ends_with_the_client(folder
         assert "Paris" in memory.context("maya").text
 
 
-@pytest.mark.fault
+@pytest.mark.nightly
 def test_programs_that_start_at_once_share_one_server_until_the_last_is_killed(
     folder: Path,
 ) -> None:
@@ -148,7 +150,7 @@ def test_programs_that_start_at_once_share_one_server_until_the_last_is_killed(
         until(lambda: not is_served(folder))
 
 
-@pytest.mark.fault
+@pytest.mark.nightly
 def test_a_server_outlives_the_program_that_started_it(folder: Path) -> None:
     with programs(folder, 1) as (first,):
         first.says("e1")
@@ -160,7 +162,7 @@ def test_a_server_outlives_the_program_that_started_it(folder: Path) -> None:
             assert told(folder) == server
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_program_that_comes_while_the_server_ends_gets_another(folder: Path) -> None:
     for number in range(3):
         with Turnfold.local(folder) as memory:
@@ -168,7 +170,7 @@ def test_a_program_that_comes_while_the_server_ends_gets_another(folder: Path) -
             assert len(memory.session("s").conversations) == number + 1
 
 
-@pytest.mark.fault
+@pytest.mark.nightly
 def test_a_forked_process_holds_the_server_and_has_connections_of_its_own(folder: Path) -> None:
     with programs(folder, 1) as (parent,):
         assert parent.says("e1") == 1
@@ -183,7 +185,7 @@ def test_a_forked_process_holds_the_server_and_has_connections_of_its_own(folder
         until(lambda: not is_served(folder))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_both_of_a_forked_pair_use_one_client(folder: Path) -> None:
     pair = """
         import os, sys
@@ -213,7 +215,7 @@ def test_both_of_a_forked_pair_use_one_client(folder: Path) -> None:
     assert done.returncode == 0, done.stderr.decode()
 
 
-@pytest.mark.fault
+@pytest.mark.nightly
 def test_the_async_client_has_the_same(folder: Path) -> None:
     async def use() -> list[str]:
         async with AsyncTurnfold.local(folder) as memory:
@@ -230,7 +232,7 @@ def test_the_async_client_has_the_same(folder: Path) -> None:
 # --- crashes ------------------------------------------------------------------------------------
 
 
-@pytest.mark.fault
+@pytest.mark.nightly
 def test_a_killed_server_is_started_again_and_nobody_else_at_its_port_is_asked(
     folder: Path,
 ) -> None:
@@ -250,7 +252,7 @@ def test_a_killed_server_is_started_again_and_nobody_else_at_its_port_is_asked(
                 other.accept()
 
 
-@pytest.mark.fault
+@pytest.mark.nightly
 def test_clients_and_threads_that_lose_their_server_start_one(folder: Path) -> None:
     with Turnfold.local(folder) as first, Turnfold.local(folder) as second:
         with ThreadPoolExecutor(8) as pool:
@@ -267,7 +269,7 @@ def test_clients_and_threads_that_lose_their_server_start_one(folder: Path) -> N
         assert len(second.session("s").conversations) == 16
 
 
-@pytest.mark.fault
+@pytest.mark.nightly
 def test_a_starter_that_is_killed_while_it_starts_leaves_no_second_server(folder: Path) -> None:
     with programs(folder, 1) as (starter,):
         until((folder / "_local" / "server.log").exists)
@@ -278,7 +280,7 @@ def test_a_starter_that_is_killed_while_it_starts_leaves_no_second_server(folder
             assert max(one.heard() for one in others) == 2
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_copy_of_a_served_folder_is_another_memory(folder: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     with Turnfold.local(folder) as memory:
@@ -310,7 +312,7 @@ def test_who_has_no_key_is_refused_and_the_key_is_for_this_account(folder: Path)
         assert set(modes.values()) == {0o600}, modes
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_folder_that_another_account_serves_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -358,7 +360,7 @@ def test_a_memory_of_another_version_is_refused_in_the_servers_words(folder: Pat
         Turnfold.local(folder)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_folder_that_another_server_has_is_refused_until_it_ends(folder: Path) -> None:
     with serving("--history", folder) as server:
         server.post([turn("e1")])
@@ -368,7 +370,7 @@ def test_a_folder_that_another_server_has_is_refused_until_it_ends(folder: Path)
         assert len(memory.session("s").conversations) == 1
 
 
-@pytest.mark.fault
+@pytest.mark.nightly
 def test_a_lost_server_that_cannot_come_back_is_said_at_the_next_call(folder: Path) -> None:
     with Turnfold.local(folder) as memory:
         memory.healthz()
@@ -431,7 +433,7 @@ def test_who_waits_for_a_slow_start_is_told_once_why(
     assert str(folder / "_local" / "server.log") in caplog.text
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_settings_for_other_servers_do_not_reach_this_one(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -454,7 +456,7 @@ def test_a_local_server_takes_a_history_and_no_address(folder: Path) -> None:
     assert not folder.exists()
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_second_local_server_is_refused(folder: Path) -> None:
     with Turnfold.local(folder) as memory:
         done = turnfold("serve", "--local", "--history", folder)
@@ -470,7 +472,7 @@ def test_a_local_server_that_nobody_holds_ends_at_once(folder: Path) -> None:
 # --- as users install it ------------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_client_alone_gets_the_server_by_uvx(folder: Path, tmp_path: Path) -> None:
     """An environment with the client's wheel alone; `uvx` finds our other wheel, too."""
     for project in (ROOT, ROOT / "clients" / "python"):

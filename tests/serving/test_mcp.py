@@ -23,6 +23,8 @@ from tests.serving.test_local import is_served, told
 from tests.waiting import until
 from turnfold_client import Turnfold
 
+pytestmark = pytest.mark.nightly
+
 NAMES = ["context", "search", "remember", "why", "state_as_of"]
 Use = Callable[[Client], Awaitable[None]]
 
@@ -129,7 +131,7 @@ def test_tools_over_http_with_a_key(tmp_path: Path, mode: str) -> None:
         asyncio.run(use(server.url))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_stdio_to_a_server_with_keys(tmp_path: Path) -> None:
     token = key_of(tmp_path / "keys.json", "write")
 
@@ -148,7 +150,7 @@ def test_stdio_to_a_server_with_keys(tmp_path: Path) -> None:
 # --- whose memory -------------------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_stdio_shares_its_server_with_programs_and_survives_its_crash(tmp_path: Path) -> None:
     folder = tmp_path / "memory"
 

@@ -32,6 +32,8 @@ from tests.llm.endpoint import (
 from tests.serving.serving import END_WITHIN, Server, url_of
 from tests.waiting import WITHIN, until
 
+pytestmark = pytest.mark.nightly
+
 PATIENT = {"READ_SECONDS": str(LONG), "TOTAL_SECONDS": str(LONG)}
 
 

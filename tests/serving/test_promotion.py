@@ -13,7 +13,7 @@ from tests.command import ndjson, turn, turnfold
 from tests.serving.serving import Server, serving
 from tests.waiting import WITHIN, until
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 GENERATION = "turnfold-generation"
 RULES, PLAIN = "root", "plain"

@@ -43,7 +43,7 @@ from tests.serving.two_tenants import (
 )
 from tests.waiting import until
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 KEY = "Authorization"
 STREAM = "/v1/sessions/{session_id}/events"

@@ -26,6 +26,8 @@ from turnfold_client import AsyncTurnfold, StateCorrection, Turnfold, tracing
 from turnfold_client.calls import Call
 from turnfold_client.errors import NotFoundError, UnreachableError
 
+pytestmark = pytest.mark.nightly
+
 SECRET = "Nora's birthday"
 ARRIVES_WITHIN = 120.0
 

@@ -11,6 +11,8 @@ from sinks.history import begin, connect, quoted, read
 from sinks.maintenance import forget, sessions_of
 from tests.unit.test_sinks_support import row, write
 
+pytestmark = pytest.mark.nightly
+
 IDS = ("a", "a b", "a/b", "1 a", "ä é", "\U0001f98a", "it's", "\x1f\\", "")
 
 

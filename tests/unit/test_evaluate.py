@@ -10,6 +10,8 @@ import pytest
 from benchmarks import locomo
 from tests.command import Done, ndjson, turn, turnfold
 
+pytestmark = pytest.mark.nightly
+
 TURNS = [
     turn("e1", user_id="ann", session_id="s1", user_input="I live in Porto, near the river."),
     turn("e2", user_id="ann", session_id="s1", user_input="My cat sleeps on the balcony."),

@@ -11,6 +11,8 @@ import pytest
 from streams.extractors import rules
 from streams.extractors.engine import MAX_CLAUSE, Language
 
+pytestmark = pytest.mark.nightly
+
 REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT)
 BOUND = 0.5  # seconds of CPU for a text; without end where a loop could be read in two ways
 ENDS = {

@@ -28,7 +28,7 @@ MESSAGES: list[BaseMessage] = [
 ]
 
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.nightly, pytest.mark.needs("postgresql")]
 
 
 def _programs() -> Path:

@@ -26,7 +26,7 @@ LATE = parse_time("2030-01-01T00:00:00Z")
 TIMES = (parse_time("2026-03-02T12:00:00Z"), parse_time("2026-03-10T00:00:00Z"), LATE)
 
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture

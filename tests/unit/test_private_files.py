@@ -30,7 +30,7 @@ def done(*args: str | Path, **options: Any) -> None:
     assert ended.code == 0, ended.err
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_whole_history_is_its_owners_alone(tmp_path: Path) -> None:
     """After each command that writes one: run, serve, compact, backfill, promote, forget."""
     history = tmp_path / "history"

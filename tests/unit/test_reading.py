@@ -20,6 +20,8 @@ from streams.folds.rules import Rules
 from streams.sample import CONVERSATIONS
 from tests.unit.test_sinks_support import row, state, write
 
+pytestmark = pytest.mark.nightly
+
 DAYS = [f"2026-03-{day:02}" for day in range(1, 8)]
 AT = parse_time("2026-03-20T00:00:00Z")
 
@@ -63,7 +65,7 @@ def test_a_session_now_is_the_session_as_of_now(history: Path, later: int, statu
     assert found == reading.session(history, "default", "yui-days", now, now)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_why_of_everything_is_what_the_macro_says(history: Path) -> None:
     entities = asked(history, "SELECT DISTINCT entity_id FROM revisions ORDER BY 1")
     assert len(entities) > 10

@@ -21,6 +21,8 @@ from streams.search import (
 from tests.command import rows, turn
 from tests.unit.test_search import run, state
 
+pytestmark = pytest.mark.nightly
+
 NOW = parse_time("2026-04-01T00:00:00Z")
 ALL = Listing(now=NOW, limit=10_000)
 

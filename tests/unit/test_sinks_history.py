@@ -14,6 +14,8 @@ from sinks.tables import STORED
 from sinks.views import ALL_VIEWS, MACROS
 from tests.unit.test_sinks_support import row, state, write
 
+pytestmark = pytest.mark.nightly
+
 STATE_COLUMNS = (
     "tenant owner_id state_id kind body_text payload confidence valid_from valid_to "
     "last_confirmed_at status evidence_event_ids updated_at"

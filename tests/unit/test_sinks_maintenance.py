@@ -15,6 +15,8 @@ from sinks.history import connect, read
 from sinks.maintenance import compact, forget
 from tests.unit.test_sinks_support import row, state, write
 
+pytestmark = pytest.mark.nightly
+
 SECRET = "the heron sleeps at midnight"
 
 
@@ -319,7 +321,7 @@ def test_law_8_a_plan_that_rests_on_their_event_goes_whoever_it_is_of(
         assert read(db, "SELECT src_offset FROM dead_letters").rows == [(1,)]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_forgetting_again_ends_what_a_kill_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,51 @@
+"""The first tier stays quick: no test of it takes over two seconds."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests import durations
+from tests.command import environment
+from tests.shared_data import ROOT
+
+TABLE = ROOT / ".ci" / "durations.tsv"
+LIMIT = 2.0
+"""Seconds of a test's own call, on a machine that does the yardstick in `YARDSTICK` seconds."""
+YARDSTICK = 0.1
+TRIES = 3
+
+
+@pytest.mark.component
+def test_no_test_of_the_first_tier_takes_over_two_seconds(tmp_path: Path) -> None:
+    """Reads what `.ci/run` has just measured. A test that was slow there runs again alone: the
+    machine may have stood still."""
+    assert TABLE.exists(), "run the first tier before: .ci/run tests"
+    slow = [row.name for row in durations.read(TABLE) if _is_slow(row)]
+    for _ in range(TRIES):
+        if slow:
+            slow = _slow_alone(slow, tmp_path / "again.tsv")
+    assert slow == []
+
+
+def _is_slow(row: durations.Row) -> bool:
+    return row.step == "tests" and row.kind == "test" and row.seconds > LIMIT
+
+
+def _slow_alone(tests: list[str], table: Path) -> list[str]:
+    """Which of the tests take too long by the speed that the machine has just now."""
+    slowness = max(1.0, _yardstick() / YARDSTICK)
+    command = [sys.executable, "-m", "pytest", "-n", "0", f"{durations.OPTION}={table}", *tests]
+    ours = {name: value for name, value in environment().items() if not name.startswith("PYTEST")}
+    subprocess.run(command, cwd=ROOT, env=ours, check=True, capture_output=True)
+    rows = durations.read(table)
+    return [row.name for row in rows if row.kind == "test" and row.seconds > LIMIT * slowness]
+
+
+def _yardstick() -> float:
+    """Seconds of a fixed piece of work."""
+    start = time.monotonic()
+    sum(number * number for number in range(2_000_000))
+    return time.monotonic() - start
