@@ -121,26 +121,28 @@ def refused(*args: str | Path, code: int = 3) -> str:
     return done.err
 
 
-def start(
+def start(*args: str | Path, **options: Any) -> "subprocess.Popen[bytes]":
+    """Starts the command and leaves it running, its output in pipes; Ctrl-C is for it, although a
+    shell that runs the tests in the background has it ignored."""
+    return subprocess.Popen(
+        [PROGRAM, *map(str, args)],
+        stdin=subprocess.DEVNULL,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+        **{"env": environment(), "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
+    )
+
+
+def launch(
     *args: str | Path,
     env: dict[str, str] | None = None,
     cwd: Path | None = None,
     stdout: Any = subprocess.PIPE,
     stderr: Any = subprocess.PIPE,
-    **options: Any,
 ) -> "subprocess.Popen[bytes]":
-    """Starts the command and leaves it running, its output in pipes; Ctrl-C is for it, although a
-    shell that runs the tests in the background has it ignored."""
-    call = None if options else _forked(args, env, cwd, stdout, stderr)
-    return call or subprocess.Popen(
-        [PROGRAM, *map(str, args)],
-        env=env or environment(),
-        cwd=cwd,
-        stdout=stdout,
-        stderr=stderr,
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
-        **{"stdin": subprocess.DEVNULL, **options},
-    )
+    """`start` without the second that Python takes to load: for a test that is not about it."""
+    call = _forked(args, env, cwd, stdout, stderr)
+    options = {"cwd": cwd, "stdout": stdout, "stderr": stderr}
+    return call or start(*args, env=env or environment(), **options)
 
 
 def killed(process: "subprocess.Popen[bytes]") -> bool:

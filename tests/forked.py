@@ -247,6 +247,7 @@ def _become(
         for handle in standard:
             os.close(handle)
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        _open_standard_streams()
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(environment)
@@ -260,6 +261,16 @@ def _become(
                 stream.flush()
     finally:
         os._exit(code)
+
+
+def _open_standard_streams() -> None:
+    """As Python opens them when it starts: the server's know whether its own can be sought in."""
+    encoding, anyhow = sys.stdout.encoding, sys.stdout.errors
+    sys.stdin = open(0, encoding=encoding, errors=anyhow, closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding=encoding, errors=anyhow, closefd=False)  # noqa: SIM115
+    sys.stderr = open(  # noqa: SIM115
+        2, "w", 1, encoding=encoding, errors="backslashreplace", closefd=False
+    )
 
 
 def _main() -> int:
