@@ -36,7 +36,8 @@ SEARCH = ("streams.search.answer", "streams.context.gather", "streams.context.pa
 SERVE = ("streams.serving.http.serve", "streams.serving.http.local")
 NEEDED = {
     "backfill": GENERATIONS, "context": SEARCH, "config": (*KAFKA, *LLM, *SERVE),
-    "dev": KAFKA, "diff": GENERATIONS, "dlq": KAFKA, "doctor": (*KAFKA, *LLM, *SERVE),
+    "demo": ("streams.apps.demo", *SERVE), "dev": KAFKA, "diff": GENERATIONS, "dlq": KAFKA,
+    "doctor": (*KAFKA, *LLM, *SERVE),
     "extract": LLM, "forget": ("streams.apps.maintenance",), "lag": KAFKA,
     "map": ("streams.mapping.mapper",), "mcp": ("mcp",), "produce": KAFKA,
     "promote": GENERATIONS, "repartition": KAFKA, "reset": KAFKA, "rollback": GENERATIONS,
