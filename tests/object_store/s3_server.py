@@ -7,10 +7,14 @@ Its jars are listed with their checksums beside this file, written by scripts/s3
 """
 
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
+
+import pytest
 
 from streams.broker import class_archive, jars, java, ports
 from streams.broker.config import HOST
@@ -92,10 +96,28 @@ class S3Server(JavaServer):
         """A history's URL in the bucket."""
         return f"s3://{BUCKET}/{prefix}"
 
+    @contextmanager
+    def reached(self) -> Iterator[None]:
+        """This process's environment is that of an operator, for a while."""
+        with pytest.MonkeyPatch.context() as patch:
+            for name in NAMES:
+                patch.delenv(name, raising=False)
+            for name, value in self.environ().items():
+                patch.setenv(name, value)
+            yield
+
+    def lies_at(self, prefix: str) -> Path:
+        """Where the objects below a prefix lie on disk."""
+        return self.folder / BUCKET / prefix
+
+    def copy(self, source: str, target: str) -> None:
+        """The same objects below another prefix."""
+        shutil.copytree(self.lies_at(source), self.lies_at(target))
+
     def objects(self, prefix: str) -> list[str]:
         """The keys below a prefix, as they lie on disk."""
-        found = (self.folder / BUCKET / prefix).rglob("*")
-        return sorted(str(one.relative_to(self.folder / BUCKET)) for one in found if one.is_file())
+        files = (path for path in self.lies_at(prefix).rglob("*") if path.is_file())
+        return sorted(str(path.relative_to(self.folder / BUCKET)) for path in files)
 
 
 def without_settings() -> dict[str, str]:
