@@ -6,7 +6,6 @@
 Its jars are listed with their checksums beside this file, written by scripts/s3proxy-jars.
 """
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -118,8 +117,3 @@ class S3Server(JavaServer):
         """The keys below a prefix, as they lie on disk."""
         files = (path for path in self.lies_at(prefix).rglob("*") if path.is_file())
         return sorted(str(path.relative_to(self.folder / BUCKET)) for path in files)
-
-
-def without_settings() -> dict[str, str]:
-    """This process's environment without any of an object store."""
-    return {name: value for name, value in os.environ.items() if name not in NAMES}
