@@ -12,6 +12,7 @@ from __future__ import annotations  # pyarrow-stubs: as in sinks.tables
 
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date
 from typing import Any
 from urllib.parse import unquote
@@ -44,19 +45,19 @@ def rewrite(
 ) -> None:
     """Makes the rows of `days` those of the SQL `kept`, which reads the files of `table`."""
     listed = ", ".join(f"DATE '{day}'" for day in days)
-    rows = _batches(db, name, f"SELECT * FROM ({kept}) WHERE date IN ({listed})")
-    if isinstance(history.at, ObjectPath):
-        texts = {str(day) for day in days}
-        old = [one for one in files_of(table) if str(one.day) in texts]
-        _replace(history, history.at, name, table, rows, old)
-        return
-    write_deltalake(
-        table,
-        rows,
-        mode="overwrite",
-        predicate="date IN ({})".format(", ".join(f"'{day}'" for day in days)),
-        writer_properties=WRITER,
-    )
+    with _batches(db, name, f"SELECT * FROM ({kept}) WHERE date IN ({listed})") as rows:
+        if isinstance(history.at, ObjectPath):
+            texts = {str(day) for day in days}
+            old = [one for one in files_of(table) if str(one.day) in texts]
+            _replace(history, history.at, name, table, rows, old)
+            return
+        write_deltalake(
+            table,
+            rows,
+            mode="overwrite",
+            predicate="date IN ({})".format(", ".join(f"'{day}'" for day in days)),
+            writer_properties=WRITER,
+        )
 
 
 def merge_files(
@@ -77,18 +78,21 @@ def merge_files(
     wheres = {one: root / name / unquote(one.path) for one in old}
     object_files.know(db, root / name, {str(at): (at, one.size) for one, at in wheres.items()})
     in_order = [str(wheres[one]) for one in sorted(old, key=lambda one: one.modified)]
-    rows = _batches(db, name, select(name, in_order, more=COMMIT_ORDER in STORED[name].names))
-    _replace(history, root, name, table, rows, old, same_rows=True)
+    sql = select(name, in_order, more=COMMIT_ORDER in STORED[name].names)
+    with _batches(db, name, sql) as rows:
+        _replace(history, root, name, table, rows, old, same_rows=True)
 
 
-def _batches(db: duckdb.DuckDBPyConnection, name: str, sql: str) -> pa.RecordBatchReader:
+@contextmanager
+def _batches(db: duckdb.DuckDBPyConnection, name: str, sql: str) -> Iterator[pa.RecordBatchReader]:
     """What an SQL gives, with a table's columns and types."""
     columns = ", ".join(f'"{column}"' for column in STORED[name].names)
-    batches: Iterator[pa.RecordBatch] = iter(
-        db.sql(f"SELECT {columns} FROM ({sql})").to_arrow_reader(20_000)
-    )
-    typed = (batch.cast(STORED[name]) for batch in batches if batch.num_rows)
-    return pa.RecordBatchReader.from_batches(STORED[name], typed)
+    reader = db.sql(f"SELECT {columns} FROM ({sql})").to_arrow_reader(20_000)
+    try:
+        typed = (batch.cast(STORED[name]) for batch in reader if batch.num_rows)
+        yield pa.RecordBatchReader.from_batches(STORED[name], typed)
+    finally:
+        reader.close()  # a result that is read half-way would keep the connection from the retry
 
 
 def _replace(

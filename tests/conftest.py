@@ -27,7 +27,9 @@ QUICK_WITH_A_BROKER = frozenset({
     "test_agents", "test_fetching", "test_lag", "test_settings", "test_topics",
 })  # fmt: skip
 """The modules of tests/kafka that are in the first tier."""
-NIGHTLY_FOLDERS = frozenset({"deploy", "embedding", "fault", "inspector", "kafka", "llm"})
+NIGHTLY_FOLDERS = frozenset({
+    "deploy", "embedding", "fault", "inspector", "kafka", "llm", "object_store",
+})  # fmt: skip
 """Folders whose tests are `nightly`, those aside that are marked `component`."""
 
 

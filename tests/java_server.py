@@ -39,10 +39,11 @@ class JavaServer:
             return False
         return True
 
-    def stop(self) -> None:
+    def stop(self, within: float = 20.0) -> None:
+        """Ends it; kills it where that takes longer."""
         self._process.terminate()
         try:
-            self._process.wait(20)
+            self._process.wait(within)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -1,4 +1,4 @@
-"""Kafka's classes as Java has loaded them once, in a file that later processes map into memory.
+"""A program's classes as Java has loaded them once, in a file that later processes map into memory.
 
 Loading them from the jars is half of the CPU time that a broker takes to start. Java itself
 refuses an archive of another Java or of other jars, and goes on without.
@@ -14,10 +14,13 @@ from pathlib import Path
 from streams.broker import jars
 
 
-def flags(java: Path, classpath: str, train: Callable[[str], None]) -> tuple[str, ...]:
-    """Java's options to use the archive. Where there is none yet it is made of what a broker loads
-    that `train` starts with the option it is given, and ends well: once for a Java and its jars."""
-    archive = jars.cache_folder() / f"classes-{_key(java, classpath)}.jsa"
+def flags(
+    java: Path, classpath: str, train: Callable[[str], None], listed: Path = jars.KAFKA
+) -> tuple[str, ...]:
+    """Java's options to use the archive. Where there is none yet it is made of what the program
+    loads that `train` starts with the option it is given, and ends well: once for a Java and its
+    jars, beside those of the list."""
+    archive = jars.cache_folder(listed) / f"classes-{_key(java, classpath)}.jsa"
     if not archive.exists():
         with archive.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from sinks.delta import History
 from sinks.locations import Location
+from sinks.object_store import ObjectPath
 from sinks.shared import Piece, SharedHistory
 from sinks.tables import COLUMNS, SCHEMAS
 from streams.files import local
-from tests.acceptance.test_laws import ALICE, Record, alice_alone, company
-from tests.command import ndjson, turn
+from tests.acceptance.test_laws import ALICE, MARKS, Record, alice_alone, company
+from tests.command import files_holding, ndjson, turn
+from tests.object_store.s3_server import S3Server
 from tests.unit.test_shared_history import OWNER
 
 CAROL = "carol-91"
@@ -36,6 +39,25 @@ def read(records: list[Record], folder: Path) -> Pieces:
             rows = table.to_pyarrow_table().select(COLUMNS[name]).cast(SCHEMAS[name])
             found[name] = [Piece("a", range(rows.num_rows), rows)]
     return found
+
+
+class Erased(NamedTuple):
+    """A history in a folder without Alice, and what `forget` reported of it."""
+
+    folder: Path
+    receipt: dict[str, Any]
+
+
+def counted(receipt: dict[str, Any]) -> dict[str, Any]:
+    """What two erasures of the same rows both report."""
+    tables = {name: table["erased"] for name, table in receipt["tables"].items()}
+    return {**receipt, "tables": tables, "elsewhere": ""}
+
+
+def traces(s3: S3Server, root: ObjectPath, marks: Sequence[str] = MARKS) -> list[str]:
+    """The objects below the history in which something of Alice is."""
+    below = s3.lies_at(root.key)
+    return sorted({file for mark in marks for file in files_holding(below, mark)})
 
 
 def sink(root: Location, pieces: Pieces) -> None:

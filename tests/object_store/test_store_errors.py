@@ -1,5 +1,6 @@
 """What a store refuses: one sentence, what to do, and no word of a key."""
 
+import os
 import re
 import socket
 import threading
@@ -21,7 +22,7 @@ from sinks.object_store import (
 from sinks.root import check_root
 from sinks.shared import SharedHistory
 from sinks.store_errors import WORDS, refused, told
-from tests.command import environment, turnfold
+from tests.object_store.cli import turnfold
 from tests.object_store.faulty_store import FaultyStore, healthy, read_only
 from tests.object_store.s3_server import KEY, SECRET, S3Server
 from tests.unit.test_shared_history import OWNER, piece
@@ -119,9 +120,9 @@ def test_what_is_wrong_with_a_url_is_said(url: str, why: str) -> None:
 
 def asked(**env: str) -> str:
     """What a query of a bucket says, of a process with no other AWS settings."""
-    own = {name: value for name, value in environment().items() if not name.startswith("AWS_")}
+    foreign = {name: None for name in os.environ if name.startswith("AWS_")}
     done = turnfold(
-        "sql", "SELECT 1", "--history", "s3://memory/x", env={**own, "AWS_REGION": "x", **env}
+        "sql", "SELECT 1", "--history", "s3://memory/x", env={**foreign, "AWS_REGION": "x", **env}
     )
     assert done.code in (3, 5) and len(done.err.splitlines()) == 1, done.err
     return done.err
@@ -198,8 +199,7 @@ def test_a_command_says_in_a_line_what_is_wrong(
 ) -> None:
     changed, words, code = WRONG[name]
     url = "s3://nobodys-bucket/h" if name == "no such bucket" else str(filled)
-    env = environment(**{**settings, **changed})
-    done = turnfold("sql", "SELECT count(*) FROM threads", "--history", url, env=env)
+    done = turnfold("sql", "SELECT count(*) FROM threads", "--history", url, env=changed)
     assert done.code == code, done.err
     assert words in done.err
     assert len(done.err.splitlines()) == 1
@@ -215,7 +215,7 @@ def test_a_key_that_may_only_read_reads_and_writes_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     proxy.plan = read_only
-    env = environment(**s3.environ(proxy.port))
+    env = s3.environ(proxy.port)
     before = s3.objects(filled.key)
     done = turnfold(
         "sql", "SELECT count(*) AS n FROM threads", "--json", "--history", str(filled), env=env
@@ -242,9 +242,7 @@ def test_an_overloaded_store_is_named_as_that(
     filled: ObjectPath, proxy: FaultyStore, s3: S3Server
 ) -> None:
     proxy.plan = lambda method, path, body: "slow down"
-    done = turnfold(
-        "sql", "SELECT 1", "--history", str(filled), env=environment(**s3.environ(proxy.port))
-    )
+    done = turnfold("sql", "SELECT 1", "--history", str(filled), env=s3.environ(proxy.port))
     assert done.code == 3
     assert "overloaded" in done.err and "SlowDown" in done.err
 

@@ -1,10 +1,6 @@
-"""A person is erased from a bucket, whoever writes there meanwhile and whoever is killed."""
+"""A person is erased from a bucket, whoever writes there at the same time."""
 
-import os
 import shutil
-import signal
-import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -23,23 +19,15 @@ from sinks.rewriting import rewrite
 from sinks.shared import SharedHistory
 from streams.apps.maintenance import forget
 from streams.files.manifest import Settings
-from streams.generations import desk
 from streams.generations.in_store import backfill_in_store
 from tests.acceptance import test_forgotten_late as late
 from tests.acceptance.test_laws import ALICE, MARKS, alice_alone
-from tests.command import PROGRAM, environment, files_holding, turn, turnfold
-from tests.object_store.faulty_store import FaultyStore, often
+from tests.command import turn
+from tests.object_store.cli import turnfold
 from tests.object_store.s3_server import S3Server
-from tests.object_store.sunk import CAROL, CAROLS, Pieces, company_and_others, read, sink
+from tests.object_store.sunk import CAROL, CAROLS, Erased, Pieces, counted, read, sink, traces
 from tests.tiers import soaked
 from tests.unit.test_shared_history import OWNER
-
-CHANGES = ("PUT", "POST", "DELETE")
-
-
-@pytest.fixture(scope="module")
-def pieces(tmp_path_factory: pytest.TempPathFactory) -> Pieces:
-    return company_and_others(tmp_path_factory.mktemp("records"))
 
 
 @pytest.fixture(scope="module")
@@ -55,48 +43,25 @@ def write(history: SharedHistory, pieces: Pieces, app: str = "a") -> int:
     return history.write(given, {app: 1_000}, {})
 
 
-def held(s3: S3Server, root: ObjectPath, marks: Sequence[str] = MARKS) -> list[str]:
-    """The objects below the history in which something of Alice still stands."""
-    below = s3.folder / "memory" / root.key
-    return sorted({file for mark in marks for file in files_holding(below, mark)})
-
-
-@pytest.fixture(scope="module")
-def erased(pieces: Pieces, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same history in a folder, without Alice."""
-    folder = tmp_path_factory.mktemp("erased") / "h"
-    sink(folder, pieces)
-    forget(folder, "default", ALICE)
-    return folder
-
-
 @pytest.mark.nightly
 def test_law_8_a_bucket_holds_no_byte_of_who_is_forgotten(
-    s3: S3Server, root: ObjectPath, pieces: Pieces, erased: Path, tmp_path: Path
+    s3: S3Server, sunk: ObjectPath, erased: Erased
 ) -> None:
-    sink(root, pieces)
-    sink(tmp_path / "h", pieces)
-    assert held(s3, root)
-    here = turnfold("forget", ALICE, "--yes", "--json", "--history", tmp_path / "h").json()
-    done = turnfold("forget", ALICE, "--yes", "--json", "--history", str(root))
+    command = ("forget", ALICE, "--yes", "--json", "--history", str(sunk))
+    assert traces(s3, sunk)
+    done = turnfold(*command)
     assert done.code == 0, done.err
-    there = done.json()
-    assert held(s3, root) == []
+    receipt = done.json()
+    assert traces(s3, sunk) == []
     assert ALICE not in done.out
-    assert counted(there) == counted(here)
-    assert here["elsewhere"] in there["elsewhere"]
-    assert digest(root) == digest(erased) == digest(tmp_path / "h")
-    assert not [
-        one for one in s3.objects(root.key) if "/_rewriting/" in one or "/_forgetting/" in one
-    ]
-    again = turnfold("forget", ALICE, "--yes", "--json", "--history", str(root))
+    assert counted(receipt) == counted(erased.receipt)
+    assert erased.receipt["elsewhere"] in receipt["elsewhere"]
+    assert digest(sunk) == digest(erased.folder)
+    keys = s3.objects(sunk.key)
+    assert not [key for key in keys if "/_rewriting/" in key or "/_forgetting/" in key]
+    again = turnfold(*command)
     assert (again.code, "nothing was erased" in again.err) == (0, True)
-    assert digest(root) == digest(erased)
-
-
-def counted(receipt: dict[str, Any]) -> dict[str, Any]:
-    tables = {name: one["erased"] for name, one in receipt["tables"].items()}
-    return {**receipt, "tables": tables, "elsewhere": ""}
+    assert digest(sunk) == digest(erased.folder)
 
 
 @pytest.mark.nightly
@@ -119,17 +84,17 @@ def test_law_8_a_commit_begun_before_is_refused_and_made_again_without_them(
         write(history, {"events": alone["events"]}, "late")
     assert begun == ["events"]
     assert users(root) == ["bob", "bob"]
-    assert [one.partition("/")[0] for one in held(s3, root)] == ["events"]  # no commit names it
+    assert [one.partition("/")[0] for one in traces(s3, root)] == ["events"]  # no commit names it
     forget(root, "default", ALICE)
-    assert held(s3, root) == []
+    assert traces(s3, root) == []
 
 
 @pytest.mark.soak
 @pytest.mark.nightly
 def test_law_8_who_is_forgotten_stays_gone_while_sinks_and_compact_are_at_work(
-    s3: S3Server, root: ObjectPath, pieces: Pieces, alone: Pieces
+    s3: S3Server, sunk: ObjectPath, alone: Pieces
 ) -> None:
-    sink(root, pieces)
+    root = sunk
     ended, counts, failures = Event(), dict.fromkeys(("b", "c"), 0), list[BaseException]()
 
     def work(name: str) -> None:
@@ -163,39 +128,38 @@ def test_law_8_who_is_forgotten_stays_gone_while_sinks_and_compact_are_at_work(
     assert failures == []
     assert receipt["tables"]["events"]["erased"] > 3
     assert users(root) == ["bob"] * (2 + sum(counts.values())) + [CAROL, CAROL]
-    assert held(s3, root) == []
+    assert traces(s3, root) == []
 
 
 @pytest.mark.nightly
 def test_law_8_who_is_forgotten_stays_gone_though_files_are_merged_before_the_commit(
-    s3: S3Server, root: ObjectPath, pieces: Pieces, alone: Pieces, monkeypatch: pytest.MonkeyPatch
+    s3: S3Server, sunk: ObjectPath, alone: Pieces, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Delta's own check lets the erasure remove what the merge has removed: the merged files, with
     the person in them, would stay."""
-    sink(root, pieces)
-    with SharedHistory(root, OWNER) as history:
+    with SharedHistory(sunk, OWNER) as history:
         write(history, alone, "b")
     merged = list[str]()
 
-    def late(history: History, db: DuckDBPyConnection, name: str, *given: Any) -> None:
-        if name not in merged:
+    def late(history: History, db: DuckDBPyConnection, name: str, *rest: Any) -> None:
+        if name == "events" and not merged:
             merged.append(name)
-            compact(root)
-        rewrite(history, db, name, *given)
+            compact(sunk)
+        rewrite(history, db, name, *rest)
 
     monkeypatch.setattr(maintenance, "rewrite", late)
-    forget(root, "default", ALICE)
-    assert "events" in merged
-    assert users(root) == ["bob", "bob", "bob", CAROL, CAROL]
-    assert held(s3, root) == []
+    forget(sunk, "default", ALICE)
+    assert merged
+    assert users(sunk) == ["bob", "bob", "bob", CAROL, CAROL]
+    assert traces(s3, sunk) == []
 
 
 @pytest.mark.nightly
 def test_two_persons_are_erased_at_once(
-    s3: S3Server, root: ObjectPath, pieces: Pieces, tmp_path: Path
+    s3: S3Server, sunk: ObjectPath, erased: Erased, tmp_path: Path
 ) -> None:
     """Each makes their session again from what is left: not from what the other erases."""
-    sink(root, pieces)
+    root = sunk
     failures = list[BaseException]()
 
     def erase(user_id: str) -> None:
@@ -210,10 +174,9 @@ def test_two_persons_are_erased_at_once(
     for one in threads:
         one.join()
     assert failures == []
-    assert held(s3, root, [*MARKS, *CAROLS]) == []
-    sink(tmp_path / "h", pieces)
-    for user_id in (ALICE, CAROL):
-        forget(tmp_path / "h", "default", user_id)
+    assert traces(s3, root, [*MARKS, *CAROLS]) == []
+    shutil.copytree(erased.folder, tmp_path / "h")
+    forget(tmp_path / "h", "default", CAROL)
     assert digest(root)["memory"] == digest(tmp_path / "h")["memory"]
 
 
@@ -226,10 +189,9 @@ def users(root: Location) -> list[str]:
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", soaked([late.EVERYTHING, late.REST], 1))
 def test_law_8_what_comes_late_goes_with_the_second_call(
-    name: str, s3: S3Server, root: ObjectPath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, s3: S3Server, root: ObjectPath, desks: Path, tmp_path: Path
 ) -> None:
     """Rows that do not say whose they are. A generation that `backfill` has made of them, too."""
-    monkeypatch.setenv(desk.SETTING, str(tmp_path / "desks"))
     every = read(late.records(), tmp_path)
     sink(tmp_path / "h", every)
     forget(tmp_path / "h", "default", CAROL)
@@ -238,96 +200,8 @@ def test_law_8_what_comes_late_goes_with_the_second_call(
     forget(root, "default", CAROL)
     late.sunk_late(root, after)
     backfill_in_store(root, "plain", Settings(extractor="none"))
-    assert {one.partition("/")[0] for one in held(s3, root, [late.MARK])} > {"generations"}
+    assert {one.partition("/")[0] for one in traces(s3, root, [late.MARK])} > {"generations"}
     forget(root, "default", CAROL)
-    assert held(s3, root, [late.MARK]) == []
-    assert all(held(s3, root, [mark]) for mark in late.OTHERS)
+    assert traces(s3, root, [late.MARK]) == []
+    assert all(traces(s3, root, [mark]) for mark in late.OTHERS)
     assert digest(root) == digest(tmp_path / "h")
-    receipt = forget(root, "default", CAROL)
-    assert {one["erased"] for one in receipt["tables"].values()} <= {0}
-
-
-# --- killed, and over a store that fails ----------------------------------------------------------
-
-
-class Killer:
-    """A plan of a store: kills the process that asks for its nth change."""
-
-    def __init__(self, nth: int) -> None:
-        self.left = nth
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def __call__(self, method: str, path: str, body: bytes) -> str:
-        self.left -= method in CHANGES
-        if not self.left and self.process is not None:
-            self.process.kill()
-        return "none"
-
-
-def killed(s3: S3Server, root: ObjectPath, nth: int, *asked: str, **more: str) -> tuple[bool, int]:
-    """Whether a command (default: `forget`) was killed at its nth change, and how many it made."""
-    plan = Killer(nth)
-    with FaultyStore(s3.port, plan) as store:
-        plan.process = subprocess.Popen(
-            [PROGRAM, *(asked or ("forget", ALICE, "--yes")), "--history", str(root)],
-            env=environment(**s3.environ(store.port), **more),
-            stdout=subprocess.DEVNULL,
-        )
-        code = plan.process.wait(120)
-    assert code in (0, -signal.SIGKILL)
-    return code != 0, nth - plan.left
-
-
-@pytest.mark.nightly
-def test_law_8_a_killed_forget_is_ended_by_the_next(
-    s3: S3Server, root: ObjectPath, pieces: Pieces, erased: Path
-) -> None:
-    """Killed at points of its whole way, each time over a history that has all of her."""
-    sink(root, pieces)
-    whole = s3.folder / "memory" / root.key
-    _, changes = killed(s3, copy_of(root, whole, "whole"), 10_000)
-    assert changes > 60
-    kills = int(os.environ.get("FORGET_KILLS", "3"))
-    for turn_ in range(kills):
-        at = copy_of(root, whole, str(turn_))
-        assert killed(s3, at, 1 + turn_ * changes // kills)[0]
-        forget(at, "default", ALICE)
-        assert held(s3, at) == []
-        assert digest(at) == digest(erased)
-
-
-@pytest.mark.soak
-@pytest.mark.nightly
-def test_law_8_a_forget_that_is_killed_again_and_again_ends(
-    s3: S3Server, root: ObjectPath, pieces: Pieces, erased: Path
-) -> None:
-    sink(root, pieces)
-    kills, nth = 0, 24
-    while killed(s3, root, nth)[0]:
-        kills, nth = kills + 1, nth + 24
-    assert kills > 2
-    assert held(s3, root) == []
-    assert digest(root) == digest(erased)
-
-
-@pytest.mark.soak
-@pytest.mark.nightly
-def test_law_8_a_store_that_fails_keeps_nothing(
-    s3: S3Server, root: ObjectPath, pieces: Pieces, erased: Path
-) -> None:
-    """One request in thirty is throttled, fails before or after it was done, is slow or breaks
-    off."""
-    sink(root, pieces)
-    with FaultyStore(s3.port, often(1 / 30)) as store:
-        there = environment(**s3.environ(store.port))
-        done = turnfold("forget", ALICE, "--yes", "--history", str(root), env=there)
-    assert done.code == 0, done.err
-    assert sum(store.counts.values()) - store.counts["none"] > 10
-    assert held(s3, root) == []
-    assert digest(root) == digest(erased)
-
-
-def copy_of(root: ObjectPath, folder: Path, name: str) -> ObjectPath:
-    """Another history of the same objects."""
-    shutil.copytree(folder, folder.with_name(f"{folder.name}-{name}"))
-    return ObjectPath(f"{root}-{name}", root.store)

@@ -9,18 +9,18 @@ from sinks.generation import FOLDER, names
 from sinks.object_store import ObjectPath
 from streams.apps.maintenance import forget
 from streams.errors import TurnfoldError
-from streams.generations import desk, in_store
+from streams.generations import in_store
 from tests.acceptance.test_forgotten_days import ANNS, BOBS, DAYS, SECRET
 from tests.command import files_holding, rows
 from tests.object_store.s3_server import S3Server
 from tests.object_store.sunk import read, sink
+from tests.tiers import soaked
 
-POINTS = ["claimed", "uploaded plans", "published", "folded"]
+POINTS = soaked(["uploaded plans", "folded", "claimed", "published"], 2)
 
 
 @pytest.fixture
-def sunk(root: ObjectPath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ObjectPath:
-    monkeypatch.setenv(desk.SETTING, str(tmp_path / "desks"))
+def sunk(root: ObjectPath, desks: Path, tmp_path: Path) -> ObjectPath:
     sink(root, read([*ANNS, *BOBS], tmp_path))
     return root
 

@@ -11,6 +11,7 @@ import _duckdb
 import obstore
 import pytest
 from deltalake import DeltaTable
+from obstore.store import S3Store
 
 from sinks import maintenance
 from sinks.history import connect
@@ -19,7 +20,7 @@ from sinks.object_store import ObjectPath
 from sinks.rewriting import merge_files, rewrite
 from sinks.shared import Piece, SharedHistory
 from sinks.tables import to_arrow
-from tests.command import environment, turnfold
+from tests.object_store.cli import turnfold
 from tests.object_store.s3_server import S3Server
 from tests.unit.test_shared_history import OWNER, piece
 
@@ -58,7 +59,7 @@ WRITES = (
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("demo") / "h"
     done = turnfold("demo", "--history", root)
     assert done.code == 0, done.err
@@ -66,21 +67,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def copied(s3: S3Server, folder: Path) -> str:
+def copied(s3: S3Server, demo: Path) -> str:
     """The same history in the bucket, each file put there."""
-    from obstore.store import S3Store
-
-    prefix, given = f"copied/{uuid4()}", s3.environ()
+    environ, prefix = s3.environ(), f"copied/{uuid4()}"
     store = S3Store(
         "memory",
-        endpoint=given["AWS_ENDPOINT_URL_S3"],
-        access_key_id=given["AWS_ACCESS_KEY_ID"],
-        secret_access_key=given["AWS_SECRET_ACCESS_KEY"],
+        endpoint=environ["AWS_ENDPOINT_URL_S3"],
+        access_key_id=environ["AWS_ACCESS_KEY_ID"],
+        secret_access_key=environ["AWS_SECRET_ACCESS_KEY"],
         region="us-east-1",
         client_options={"allow_http": True},
     )
-    for file in folder.rglob("*"):
-        inside = file.relative_to(folder)
+    for file in demo.rglob("*"):
+        inside = file.relative_to(demo)
         if file.is_file() and not inside.parts[0].startswith(("_store", "_search")):
             obstore.put(store, f"{prefix}/{inside}", file.read_bytes())
     return s3.place(prefix)
@@ -88,24 +87,24 @@ def copied(s3: S3Server, folder: Path) -> str:
 
 @pytest.mark.parametrize("asked", ASKED, ids=" ".join)
 def test_a_bucket_answers_what_the_folder_answers(
-    asked: tuple[str, ...], folder: Path, copied: str, settings: dict[str, str]
+    asked: tuple[str, ...], demo: Path, copied: str, settings: dict[str, str]
 ) -> None:
     json = () if asked[0] == "export" else ("--json",)
-    here = turnfold(*asked, "--history", folder, *json)
-    there = turnfold(*asked, "--history", copied, *json, env=environment(**settings))
+    here = turnfold(*asked, "--history", demo, *json)
+    there = turnfold(*asked, "--history", copied, *json)
     assert (there.code, there.out) == (here.code, here.out), there.err
     assert here.code == 0, here.err
 
 
 def test_the_doctor_compares_sizes_and_reads_no_data_file(
-    s3: S3Server, root: ObjectPath, folder: Path, settings: dict[str, str]
+    s3: S3Server, root: ObjectPath, demo: Path, settings: dict[str, str]
 ) -> None:
     """A file of the right size that is no Parquet is not noticed: nobody has fetched it."""
-    for file in (folder / "turnfold.json", *(folder / "events").rglob("*")):
+    for file in (demo / "turnfold.json", *(demo / "events").rglob("*")):
         if file.is_file():
-            put(root, str(file.relative_to(folder)), file.read_bytes())
-    files = sorted(str(one.relative_to(folder)) for one in folder.glob("events/date=*/*.parquet"))
-    put(root, files[0], bytes((folder / files[0]).stat().st_size))
+            put(root, str(file.relative_to(demo)), file.read_bytes())
+    files = sorted(str(one.relative_to(demo)) for one in demo.glob("events/date=*/*.parquet"))
+    put(root, files[0], bytes((demo / files[0]).stat().st_size))
     status, tables = examined(root)
     assert (status, [one["status"] for one in tables]) == ("ok", ["ok"])
     put(root, files[1], b"short")
@@ -129,24 +128,23 @@ def examined(root: ObjectPath) -> tuple[str, list[dict[str, Any]]]:
 
 
 def test_an_export_and_a_comparison_read_the_bucket(
-    folder: Path, copied: str, settings: dict[str, str]
+    demo: Path, copied: str, settings: dict[str, str]
 ) -> None:
-    env = environment(**settings)
-    done = turnfold("export", "emma", "--history", copied, env=env)
-    here = turnfold("export", "emma", "--history", folder)
+    done = turnfold("export", "emma", "--history", copied)
+    here = turnfold("export", "emma", "--history", demo)
     assert done.code == 0, done.err
     assert done.out.splitlines()[1:] == here.out.splitlines()[1:]  # the first has the time
-    done = turnfold("diff", str(folder), copied, "--json", "--fail-on-change", env=env)
+    done = turnfold("diff", str(demo), copied, "--json", "--fail-on-change")
     assert done.code == 0, done.err
     assert all(row["same"] for row in done.json()["kinds"] if sum(map(int, [row["same"]])))
 
 
 def test_the_doctor_looks_into_the_bucket(copied: str, settings: dict[str, str]) -> None:
-    done = turnfold("doctor", "--history", copied, env=environment(**settings))
+    done = turnfold("doctor", "--history", copied)
     assert done.code == 0, done
     assert "ok       tables: 12 tables with rows" in done.out
     away = settings | {"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1"}
-    done = turnfold("doctor", "--history", copied, env=environment(**away))
+    done = turnfold("doctor", "--history", copied, env=away)
     assert done.code == 2, done
     assert "WRONG    history" in done.out
     assert settings["AWS_SECRET_ACCESS_KEY"] not in done.out + done.err
@@ -154,11 +152,14 @@ def test_the_doctor_looks_into_the_bucket(copied: str, settings: dict[str, str])
 
 @pytest.mark.parametrize("asked", NOT_YET, ids=" ".join)
 def test_a_command_that_does_not_work_there_says_so(
-    asked: tuple[str, ...], copied: str, settings: dict[str, str], tmp_path: Path
+    asked: tuple[str, ...],
+    copied: str,
+    settings: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    done = turnfold(
-        *asked, "--history", copied, env=environment(**settings), cwd=tmp_path, input=b""
-    )
+    monkeypatch.chdir(tmp_path)
+    done = turnfold(*asked, "--history", copied, input=b"")
     assert done.code == 3
     assert len(done.err.splitlines()) == 1
     assert NOT_YET[asked] in done.err
@@ -172,7 +173,7 @@ def test_sql_writes_nothing_into_the_bucket(
     """Neither by the command, nor by a connection that somebody forgot to check or to lock."""
     root = ObjectPath(copied)
     before = s3.objects(root.key)
-    done = turnfold("sql", sql.format(url=copied), "--history", copied, env=environment(**settings))
+    done = turnfold("sql", sql.format(url=copied), "--history", copied)
     assert done.code == 2, done.err
     for locked in (True, False):
         with (
@@ -189,7 +190,7 @@ def test_other_prefixes_of_the_bucket_are_not_read_by_sql(
 ) -> None:
     (root / "secret.csv").write_text("a,b\n1,2\n")
     sql = f"SELECT * FROM read_csv('{root}/secret.csv')"
-    done = turnfold("sql", sql, "--history", copied, env=environment(**settings))
+    done = turnfold("sql", sql, "--history", copied)
     assert done.code == 2
     assert "1" not in done.out
 

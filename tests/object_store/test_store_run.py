@@ -1,12 +1,14 @@
 """`run` into a bucket: what it holds is what a folder would, whoever goes on with it."""
 
+import asyncio
+import json
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -17,6 +19,7 @@ from sinks.errors import HistoryError
 from sinks.history import connect
 from sinks.locations import Location
 from sinks.object_store import ObjectPath
+from sinks.root import find_root
 from streams.errors import ConfigurationError
 from streams.extractors.naming import Extract, named
 from streams.files import batches, local, store_folder
@@ -26,56 +29,43 @@ from streams.files.extractor_choice import settle
 from streams.files.run_log import Overtaken, RunLog
 from streams.files.runner import Runner
 from streams.files.upgrade import FORMAT, reached
+from streams.llm.files import extract
+from streams.llm.settings import LlmSettings
 from streams.pipeline.row_formats import ROW_FORMAT
-from tests.acceptance import ledger, reflexion, sgd
-from tests.command import checked, refused, turn
-from tests.conftest import LEDGER, REFLEXION, SGD
+from streams.search import place
+from streams.serving.backends.backend import NotReady
+from streams.serving.backends.readonly import HistoryBackend
+from streams.serving.http.problems import Problem
+from streams.serving.http.route import Serving
+from streams.serving.http.routes_erasure import erasures_of
+from tests.acceptance.test_laws import ALICE, alice_alone, company, hearsay
+from tests.command import ndjson, turn
+from tests.object_store.cli import printed, refusal, turnfold
+from tests.object_store.faulty_store import FaultyStore, Plan
+from tests.object_store.run_history import (
+    Lines,
+    counted,
+    doubled,
+    grown,
+    has_only_its_base,
+    objects,
+    parts,
+    traces_on,
+    traces_on_a_new_machine,
+    values,
+)
 from tests.object_store.s3_server import S3Server
-from tests.object_store.sunk import company_and_others, sink
-from tests.shared_data import shared
+from tests.object_store.sunk import Pieces, sink, traces
+from tests.object_store.sunk import counted as counted_receipt
 from tests.tiers import soaked
 
-Lines = list[bytes]
-
-
-@pytest.fixture(scope="module")
-def lines() -> Lines:
-    """Real turns, plans and recursions, copies of some, and what is no record."""
-    records: list[Any] = list(islice(sgd.records(shared(*SGD)), 150))
-    records += [
-        *ledger.records(shared(*LEDGER)),
-        *islice(reflexion.records(shared(*REFLEXION)), 60),
-    ]
-    records += records[100:140]
-    return [*map(msgspec.json.encode, records), b"not JSON", b'{"type": "riddle"}']
-
-
-@pytest.fixture(autouse=True)
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where this machine's stores lie."""
-    monkeypatch.setenv(store_folder.SETTING, str(tmp_path / "stores"))
-    return tmp_path / "stores"
+pytestmark = pytest.mark.usefixtures("machine")
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches of some records."""
     monkeypatch.setattr(Runner, "batch_records", 64)
-
-
-def grown(file: Path, lines: Sequence[bytes]) -> Path:
-    with file.open("ab") as out:
-        out.writelines(line + b"\n" for line in lines)
-    return file
-
-
-def counted(counts: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in checked(counts).items() if name != "seconds"}
-
-
-def parts(lines: Lines, count: int) -> list[Lines]:
-    size = len(lines) // count + 1
-    return [lines[at : at + size] for at in range(0, len(lines), size)]
 
 
 @pytest.mark.nightly
@@ -118,15 +108,6 @@ def test_a_store_of_another_history_at_the_same_address_is_made_again(
             local.run([str(grown(tmp_path / f"{name}.ndjson", given))], root)
     local.run([str(tmp_path / "after.ndjson")], tmp_path / "folder")
     assert digest(root)["memory"] == digest(tmp_path / "folder")["memory"]
-
-
-def values(root: Any) -> dict[str, Any]:
-    with writing(root) as (store, _):
-        return {name: store.value(name) for name in ("counts", "batch")}
-
-
-def objects(root: ObjectPath) -> list[str]:
-    return sorted(one.rpartition("/")[2] for one in (root / "_run").sizes())
 
 
 # --- two at once, and one that stands still -------------------------------------------------------
@@ -187,8 +168,9 @@ def test_law_6_one_that_stands_still_while_another_goes_on_ends(
         return real(self, *given)
 
     monkeypatch.setattr(where, name, late)
-    with pytest.raises(Overtaken, match="has written this history meanwhile"):
+    with pytest.raises(Overtaken, match="has written this history meanwhile") as overtaken:
         local.run([str(file)], root)
+    assert overtaken.value.exit_code == 3
     monkeypatch.setattr(where, name, real)
     assert local.run([str(file)], root)["read"] == 0
     local.run([str(tmp_path / "first.ndjson"), str(file)], tmp_path / "both")
@@ -196,32 +178,34 @@ def test_law_6_one_that_stands_still_while_another_goes_on_ends(
     assert doubled(root) == []
 
 
-def doubled(root: ObjectPath) -> list[Any]:
-    sql = "SELECT src_topic, src_offset FROM events GROUP BY ALL HAVING count(*) > 1"
-    with connect(root, views=["events"]) as db:
-        return db.execute(sql).fetchall()
-
-
 @pytest.mark.nightly
-def test_of_two_commands_at_once_one_says_in_a_line_that_it_has_ended(
-    root: ObjectPath, settings: dict[str, str], expected: tuple[Path, dict[str, object]],
-    tmp_path: Path,
-) -> None:  # fmt: skip
-    from tests.command import environment, start
-
+def test_an_outage_ends_the_command_and_the_next_goes_on(
+    s3: S3Server, root: ObjectPath, expected: tuple[Path, dict[str, object]]
+) -> None:
+    """From its note on the store refuses everything."""
     file, memory = expected
-    machines = [str(tmp_path / "one"), str(tmp_path / "two")]
-    running = [
-        start("run", file, "--history", str(root), "--store-folder", one, env=environment())
-        for one in machines
-    ]
-    ended = [(one.communicate()[1].decode(), one.returncode) for one in running]
-    assert sorted(code for _, code in ended) in ([0, 0], [0, 3]), ended
-    for said, code in ended:
-        assert code == 0 or (said.count("\n") == 1 and "meanwhile" in said)
+    with FaultyStore(s3.port, from_note_on("00000002.json")) as store:
+        environ = s3.environ(store.port)
+        assert "the key may not do this" in refusal(
+            "run", file, "--history", str(root), env=environ, code=1
+        )
+    assert any(name.endswith(".tables") for name in objects(root))
     local.run([str(file)], root)
     assert digest(root) == memory
     assert doubled(root) == []
+
+
+def from_note_on(name: str) -> Plan:
+    is_noted = False
+
+    def plan(method: str, path: str, body: bytes) -> str:
+        nonlocal is_noted
+        if is_noted:
+            return "denied"
+        is_noted = method == "PUT" and name in path
+        return "none"
+
+    return plan
 
 
 # --- rows of another version ----------------------------------------------------------------------
@@ -256,23 +240,24 @@ def of_format(root: ObjectPath, number: int) -> None:
 
 
 @pytest.mark.nightly
-def test_a_bucket_is_run_s_or_that_of_sinks(root: ObjectPath, s3: S3Server, tmp_path: Path) -> None:
+def test_a_bucket_is_run_s_or_that_of_sinks(
+    root: ObjectPath, s3: S3Server, pieces: Pieces, tmp_path: Path
+) -> None:
     file = grown(tmp_path / "records.ndjson", [msgspec.json.encode(turn("e1"))])
-    given = company_and_others(tmp_path)
     local.run([str(file)], root)
     with pytest.raises(HistoryError, match="`turnfold run` writes this history"):
-        sink(root, given)
+        sink(root, pieces)
     assert not any(one.endswith("_sink.json") for one in s3.objects(root.key))
     sinks = root.parent / f"{root.name}-sinks"
-    sink(sinks, given)
+    sink(sinks, pieces)
     before = s3.objects(sinks.key)
     with pytest.raises(HistoryError, match="sinks write this history"):
         local.run([str(file)], sinks)
     assert s3.objects(sinks.key) == before
     copied = root.parent / f"{root.name}-copied"
     local.run([str(file)], tmp_path / "folder")
-    shutil.copytree(tmp_path / "folder", s3.folder / "memory" / copied.key)
-    assert "has not written this history here" in refused("run", file, "--history", str(copied))
+    shutil.copytree(tmp_path / "folder", s3.lies_at(copied.key))
+    assert "has not written this history here" in refusal("run", file, "--history", str(copied))
 
 
 @pytest.mark.nightly
@@ -291,7 +276,7 @@ def test_the_extractor_is_remembered_and_noted_by_who_goes_on_with_the_history(
         assert db.execute("SELECT DISTINCT event_id FROM plans ORDER BY ALL").fetchall() == [
             ("e1",), ("e2",)
         ]  # fmt: skip
-    why = refused("run", file, "--history", str(root), "--extractor", "llm")
+    why = refusal("run", file, "--history", str(root), "--extractor", "llm")
     assert "a model is not asked" in why
 
 
@@ -299,3 +284,117 @@ def chosen(where: Location, told: str | None, claim: Callable[[], None]) -> Extr
     choice = settle(where, told, lambda text: None, claim)
     assert choice.name == "rules"
     return named(choice.in_process)
+
+
+# --- a bucket of `run` in use: erased from, read, looked after ------------------------------------
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Alice alone, and with others; more of these come later."""
+    bob = turn("b9", session_id="bobs", user_id="bob", user_input="bob again")
+    return ndjson(tmp_path / "records.ndjson", [*alice_alone(), hearsay(), *company(), bob])
+
+
+@pytest.fixture
+def later(tmp_path: Path) -> Path:
+    """What comes of a shared session after the erasure; some of it once more."""
+    more = turn("g9", session_id="group", user_id="bob", user_input="bob in company once more",
+                occurred_at="2026-01-03T00:00:00Z")  # fmt: skip
+    bobs = [one for one in company() if one.get("user_id") == "bob"]
+    return ndjson(tmp_path / "later.ndjson", [*bobs, more])
+
+
+@pytest.mark.soak
+@pytest.mark.nightly
+def test_law_8_a_bucket_of_run_holds_no_byte_of_who_is_forgotten(
+    s3: S3Server, root: ObjectPath, file: Path, later: Path, machine: Path, tmp_path: Path
+) -> None:
+    """Nor do the stores of machines, once they have looked."""
+    folder, behind = tmp_path / "folder", tmp_path / "behind"
+    for where in (root, folder):
+        local.run([str(file)], where)
+    assert traces(s3, root) and traces_on(machine)
+    shutil.copytree(machine, behind)
+    here_ = turnfold("forget", ALICE, "--yes", "--json", "--history", folder).json()
+    done = turnfold("forget", ALICE, "--yes", "--json", "--history", str(root))
+    assert done.code == 0, done.err
+    there = done.json()
+    assert (
+        counted_receipt(there) == counted_receipt(here_)
+        and "other machines' stores" in there["elsewhere"]
+    )
+    assert "a file that `run` has yet to read" in there["elsewhere"]
+    assert traces(s3, root) == []
+    assert traces_on(machine) == []
+    assert traces_on_a_new_machine(root, machine) == []
+    assert has_only_its_base(root)
+    assert digest(root) == digest(folder)
+    shutil.rmtree(machine)
+    behind.rename(machine)
+    for where in (root, folder):
+        local.run([str(later)], where)
+    assert digest(root) == digest(folder)
+    assert traces_on(machine) == []
+
+
+@pytest.mark.nightly
+def test_what_reads_and_looks_after_a_bucket_knows_one_of_run(
+    root: ObjectPath,
+    file: Path,
+    desks: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each command says of the bucket what it says of a folder."""
+    monkeypatch.setenv(place.SETTING, str(tmp_path / "search"))
+    folder = tmp_path / "folder"
+    for where in (root, folder):
+        local.run([str(file)], where)
+    asked: list[tuple[str, ...]] = [
+        ("sql", "SELECT event_id, user_id, user_input FROM event_current ORDER BY ALL"),
+        ("user", "bob"), ("session", "group"),
+        ("search", "company", "--user", "bob"), ("dlq", "list"), ("digest",),
+    ]  # fmt: skip
+    for command in asked:
+        there, here_ = (
+            printed(*command, "--history", str(one), "--json") for one in (root, folder)
+        )
+        assert there == here_, command
+    exported, copied = (printed("export", "bob", "--history", str(one)) for one in (root, folder))
+    assert exported.splitlines()[1:] == copied.splitlines()[1:]  # the first says when it was made
+    looked = turnfold("doctor", "--history", str(root)).out
+    assert "written by run; live generation: root" in looked and "batches: 2" in looked
+    printed("compact", "--history", str(root))
+    assert digest(root) == digest(folder)
+    printed("backfill", "--generation", "plain", "--history", str(root))
+    assert digest(ObjectPath(f"{root}/generations/plain"))["memory"] == digest(folder)["memory"]
+    listed = json.loads(printed("generations", "list", "--history", str(root), "--json"))
+    assert [(one["name"], one["role"]) for one in listed] == [("root", "live"), ("plain", "")]
+    assert "goes on writing this history" in refusal("promote", "plain", "--history", str(root))
+    printed("generations", "drop", "plain", "--history", str(root))
+    local.run([str(ndjson(tmp_path / "more.ndjson", [turn("m1")]))], root)
+    local.run([str(tmp_path / "more.ndjson")], folder)
+    assert digest(root) == digest(folder)
+
+
+def test_a_server_says_that_run_writes_it_and_how(root: ObjectPath, file: Path) -> None:
+    local.run([str(file)], root)
+    backend = HistoryBackend(root)
+    assert backend.readiness().about == "ready to read; `turnfold run` writes this history"
+    with pytest.raises(NotReady, match="fold a file of these records by `turnfold run FILE"):
+        asyncio.run(backend.submit([], 0.0))
+    with pytest.raises(Problem) as refusal:
+        erasures_of(cast(Serving, SimpleNamespace(backend=backend)))
+    assert (
+        "`turnfold run` writes this history: call `turnfold forget" in refusal.value.body.decode()
+    )
+
+
+def test_what_cannot_be_done_there_is_told_with_what_can(root: ObjectPath, file: Path) -> None:
+    with pytest.raises(HistoryError, match=f"no history here; `turnfold run FILE --history {root}"):
+        find_root(root)
+    again = [turnfold("run", file, "--history", str(root)).err for _ in range(2)][1]
+    assert "nothing new" in again and "name another prefix" in again and "backfill" not in again
+    with pytest.raises(ConfigurationError, match="fold the same files into a folder and extract"):
+        extract(root, cast(LlmSettings, None))

@@ -10,26 +10,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from sinks.delta import History
 from sinks.errors import HistoryWriteError
 from sinks.history import query
 from sinks.object_store import ObjectPath
-from streams import cli
 from streams.apps.maintenance import forget
 from streams.errors import ConfigurationError
 from streams.files import belonging, local
 from streams.files.access import writing
 from streams.files.batches import InStore
 from streams.files.manifest import Settings
-from streams.generations import desk
 from streams.generations.in_store import backfill_in_store
 from tests.command import ndjson, turn
+from tests.object_store.cli import turnfold
 from tests.object_store.s3_server import S3Server
-from tests.object_store.test_store_run import machine
 
-__all__ = ["machine"]
 pytestmark = pytest.mark.nightly
 
 Part = Callable[[Path, Path], None]
@@ -39,10 +35,6 @@ Part = Callable[[Path, Path], None]
 def turns(tmp_path: Path, name: str) -> Path:
     given = [turn(f"{name}{number}", session_id=name) for number in range(3)]
     return ndjson(tmp_path / f"{name}.ndjson", given)
-
-
-def lies_at(s3: S3Server, root: ObjectPath) -> Path:
-    return s3.folder / "memory" / root.key
 
 
 def swapped(name: str) -> Part:
@@ -63,42 +55,51 @@ def lost(name: str) -> Part:
     return lambda source, target: shutil.rmtree(target / name)
 
 
-@pytest.mark.parametrize(
-    ("part", "why"),
-    [
-        (swapped("_run"), "newer than the log in _run"),
-        (all_but_the_log, "older than the log in _run"),
-        (swapped("sessions"), "the table sessions is older than the log in _run"),
-        (lost("events"), "the table events is older than the log in _run"),
-    ],
-)
+PARTS: list[tuple[Part, str]] = [
+    (swapped("_run"), "newer than the log in _run"),
+    (all_but_the_log, "older than the log in _run"),
+    (swapped("sessions"), "the table sessions is older than the log in _run"),
+    (lost("events"), "the table events is older than the log in _run"),
+]
+
+
+def put_back(copy: Path, place: Path) -> None:
+    shutil.rmtree(place)
+    shutil.copytree(copy, place)
+
+
 def test_parts_of_two_moments_are_refused_by_who_writes(
-    part: Part, why: str, s3: S3Server, root: ObjectPath, machine: Path, tmp_path: Path
+    s3: S3Server, root: ObjectPath, machine: Path, tmp_path: Path
 ) -> None:
     """With the store of either moment."""
-    at, before, stores = lies_at(s3, root), tmp_path / "before", tmp_path / "stores-before"
+    at, before, after = s3.lies_at(root.key), tmp_path / "before", tmp_path / "after"
+    second, third = (turns(tmp_path, name) for name in ("second", "third"))
     local.run([str(turns(tmp_path, "first"))], root)
+    stores = shutil.copytree(machine, tmp_path / "stores-before")
     shutil.copytree(at, before)
-    shutil.copytree(machine, stores)
-    local.run([str(turns(tmp_path, "second"))], root)
-    part(before, at)
-    held = s3.objects(root.key)
-    for name in ("second", "third"):
-        said = refused(partial(local.run, [str(turns(tmp_path, name))], root))
-        assert why in said and "put the whole prefix back" in said
-        shutil.rmtree(machine)
-        shutil.copytree(stores, machine)
-    assert why in refused(lambda: forget(root, "default", "u1"))
-    assert s3.objects(root.key) == held
-    code, found = doctor(root)
-    assert code == 2 and why in found and "Put the whole prefix back" in found
+    local.run([str(second)], root)
+    newer_stores = shutil.copytree(machine, tmp_path / "stores-after")
+    shutil.copytree(at, after)
+    for part, why in PARTS:
+        put_back(after, at)
+        put_back(newer_stores, machine)
+        part(before, at)
+        keys = s3.objects(root.key)
+        for file in (second, third):
+            reason = refused(partial(local.run, [str(file)], root))
+            assert why in reason and "put the whole prefix back" in reason
+            put_back(stores, machine)
+        assert why in refused(lambda: forget(root, "default", "u1"))
+        assert s3.objects(root.key) == keys
+        code, findings = doctor(root)
+        assert code == 2 and why in findings and "Put the whole prefix back" in findings
 
 
 def test_a_history_put_back_as_a_whole_goes_on(
     s3: S3Server, root: ObjectPath, machine: Path, tmp_path: Path
 ) -> None:
     """On a machine whose store is newer, too. So does one whose notes name no tables."""
-    at, before = lies_at(s3, root), tmp_path / "before"
+    at, before = s3.lies_at(root.key), tmp_path / "before"
     first, second = turns(tmp_path, "first"), turns(tmp_path, "second")
     local.run([str(first)], root)
     shutil.copytree(at, before)
@@ -113,35 +114,42 @@ def test_a_history_put_back_as_a_whole_goes_on(
     assert doctor(root)[0] == 0
 
 
-@pytest.mark.parametrize(
-    "pattern", ["*4-*.rows", "00000004.json", "*3-*.sst", "00000003.json", "00000001.json"]
-)
 def test_a_part_of_the_log_that_is_lost_is_named_with_what_to_do(
-    pattern: str, s3: S3Server, root: ObjectPath, machine: Path, tmp_path: Path
+    s3: S3Server, root: ObjectPath, machine: Path, tmp_path: Path
 ) -> None:
     """The machine that has written last goes on all the same; another one cannot, and says why."""
-    local.run([str(turns(tmp_path, "first"))], root)
+    at = s3.lies_at(root.key)
+    first, second, third, fourth = (
+        [str(turns(tmp_path, name))] for name in ("first", "second", "third", "fourth")
+    )
+    local.run(first, root)
     with writing(root) as (store, tables):
         InStore(store, tables, root).rebase()
-    for name in ("second", "third"):
-        local.run([str(turns(tmp_path, name))], root)
-    gone = next((lies_at(s3, root) / "_run").glob(pattern))
-    gone.unlink()
-    code, found = doctor(root)
-    assert code == 2 and gone.name in found and "on the machine that wrote last" in found
-    if gone.name != "00000001.json":
-        assert local.run([str(turns(tmp_path, "fourth"))], root)["applied"] == 3
-    shutil.rmtree(machine)
-    said = refused(lambda: local.run([str(turns(tmp_path, "second"))], root))
-    assert gone.name in said and "put the whole prefix back" in said
-    assert gone.name == "00000001.json" or "call this on the machine that wrote last" in said
+    for files in (second, third):
+        local.run(files, root)
+    whole, stores = tmp_path / "whole", tmp_path / "whole-stores"
+    shutil.copytree(at, whole)
+    shutil.copytree(machine, stores)
+    for pattern in ("*4-*.rows", "00000004.json", "*3-*.sst", "00000003.json", "00000001.json"):
+        put_back(whole, at)
+        put_back(stores, machine)
+        gone = next((at / "_run").glob(pattern))
+        gone.unlink()
+        code, findings = doctor(root)
+        assert code == 2 and gone.name in findings and "on the machine that wrote last" in findings
+        if gone.name != "00000001.json":
+            assert local.run(fourth, root)["applied"] == 3
+        shutil.rmtree(machine)
+        reason = refused(partial(local.run, second, root))
+        assert gone.name in reason and "put the whole prefix back" in reason
+        if gone.name != "00000001.json":
+            assert "call this on the machine that wrote last" in reason
 
 
 def test_rows_that_tables_have_not_got_are_told_by_doctor_and_awaited_by_backfill(
-    root: ObjectPath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    root: ObjectPath, machine: Path, desks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a `run` that was ended behind its note. The next one writes them before all else."""
-    monkeypatch.setenv(desk.SETTING, str(tmp_path / "desks"))
     monkeypatch.setattr(belonging, "PATIENCE", 0.0)
     local.run([str(turns(tmp_path, "first"))], root)
     second = [str(turns(tmp_path, "second"))]
@@ -179,7 +187,7 @@ def refused(action: Callable[[], object]) -> str:
 
 def doctor(root: ObjectPath) -> tuple[int, str]:
     """Its exit code, and what it says of the batches."""
-    done = CliRunner().invoke(cli.app, ["doctor", "--json", "--history", str(root)])
-    found = [one for one in json.loads(done.stdout)["findings"] if one["check"] == "batches"]
+    report = turnfold("doctor", "--json", "--history", str(root)).json()
+    found = [one for one in report["findings"] if one["check"] == "batches"]
     status = max((one["status"] for one in found), key=["ok", "warning", "wrong"].index)
     return ["ok", "warning", "wrong"].index(status), json.dumps(found)

@@ -14,22 +14,20 @@ from obstore.fsspec import FsspecStore
 
 from schemas.base import parse_time
 from sinks.object_store import ObjectPath
-from streams import sample
 from streams.llm.groups import Group, Turn
 from streams.llm.history import remembered, spent_since, with_texts
 from streams.search.source import LOOK_EVERY
 from tests.acceptance.test_laws import ALICE, MARKS
-from tests.command import environment, files_holding, turnfold
-from tests.kafka.working import one_worker
+from tests.command import environment, files_holding
+from tests.command import turnfold as process
+from tests.object_store.cli import turnfold
 from tests.object_store.faulty_store import FaultyStore, healthy
 from tests.object_store.s3_server import KEY, SECRET, S3Server
-from tests.object_store.sunk import Pieces, company_and_others, sink
 from tests.serving.serving import Server, serving
 from tests.serving.test_mcp import refuses, says, stdio
 
 pytestmark = pytest.mark.nightly
 
-SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
 ASKED = (
     "/v1/sessions",
     "/v1/sessions/group",
@@ -54,32 +52,18 @@ COMMANDS = (
 
 
 @pytest.fixture(scope="module")
-def pieces(tmp_path_factory: pytest.TempPathFactory) -> Pieces:
-    return company_and_others(tmp_path_factory.mktemp("records"))
-
-
-@pytest.fixture(scope="module")
-def folder(pieces: Pieces, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a sink has written."""
-    root = tmp_path_factory.mktemp("folder") / "h"
-    sink(root, pieces)
-    return root
-
-
-@pytest.fixture(scope="module")
 def there(s3: S3Server, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of commands that read the bucket."""
     return environment(**s3.environ(), XDG_CACHE_HOME=str(tmp_path_factory.mktemp("cache")))
 
 
 @pytest.fixture(scope="module")
-def bucket(s3: S3Server, pieces: Pieces) -> ObjectPath:
+def bucket(s3: S3Server, written: str) -> ObjectPath:
     """The same in a bucket."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in s3.environ().items():
-            patch.setenv(name, value)
+    with s3.reached():
         root = ObjectPath(s3.place("served/h"))
-        sink(root, pieces)
+        s3.copy(written, root.key)
+        assert root.is_dir()  # which makes its client
     return root
 
 
@@ -99,13 +83,13 @@ def test_the_index_lies_where_it_is_told_and_is_its_owners_alone(
 ) -> None:
     objects = s3.objects("served")
     told = ("--history", str(bucket), "--search-folder", tmp_path / "index")
-    assert turnfold("search", "bob", *told, env=there).code == 0
+    assert process("search", "bob", *told, env=there).code == 0
     assert files_holding(tmp_path / "index", "bob in company")
     assert {one.stat().st_mode & 0o777 for one in (tmp_path / "index").iterdir()} == {0o700}
     assert s3.objects("served") == objects
     (tmp_path / "file").write_text("in the way")
     told = ("--history", str(bucket), "--search-folder", tmp_path / "file")
-    refused = turnfold("search", "bob", *told, env=there)
+    refused = process("search", "bob", *told, env=there)
     assert (refused.code, len(refused.err.splitlines())) == (1, 1)
     assert "TURNFOLD_SEARCH_FOLDER" in refused.err
 
@@ -175,10 +159,10 @@ def test_a_server_of_a_bucket_takes_nothing_and_shows_its_pages(
 
 
 def test_a_server_finds_nobody_who_is_forgotten_elsewhere(
-    s3: S3Server, pieces: Pieces, there: dict[str, str], tmp_path: Path, root: ObjectPath
+    there: dict[str, str], tmp_path: Path, sunk: ObjectPath
 ) -> None:
     """Another process erases, with another folder for its index."""
-    sink(root, pieces)
+    root = sunk
     env = there | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     with serving("--history", str(root), env=env) as served:
         assert served.client.get("/v1/search?q=zebrafish").json()["hits"]
@@ -214,27 +198,6 @@ def test_a_server_says_that_the_store_does_not_answer_and_goes_on_later(
 
 def denied(method: str, path: str, body: bytes) -> str:
     return "denied"
-
-
-def test_beside_kafka_the_present_is_the_workers_and_the_past_the_buckets(
-    s3: S3Server, there: dict[str, str], tmp_path: Path
-) -> None:
-    url = s3.place("kafka/h")
-    with one_worker(tmp_path) as working:
-        kafka = ("--bootstrap", working.bootstrap)
-        sent = turnfold("produce", SAMPLE, *kafka, "--json")
-        assert sent.code == 0, sent.err
-        working.sent = sent.json()["sent"]
-        working.await_done()
-        sunk = turnfold("sink", *kafka, "--history", url, "--once", env=there)
-        assert sunk.code == 0, sunk.err
-        with serving(*kafka, "--history", url, env=there) as served:
-            served.until("/readyz", 200)
-            assert served.session("emma-move").json()["conversation_count"] > 0
-            hits = served.client.get("/v1/search?q=Manchester&user_id=emma").json()["hits"]
-            assert hits
-            past = served.client.get("/v1/users/emma/states?as_of=2026-03-05T00:00:00Z")
-            assert past.status_code == 200 and past.json()["states"]
 
 
 def test_tools_over_a_bucket_read_and_say_that_they_do_not_write(
