@@ -29,7 +29,8 @@ from benchmarks.common import Spent, median, spread
 from benchmarks.peers.__main__ import cpu_seconds
 from schemas.base import JsonObject
 from schemas.time import parse_time
-from streams.apps.worker import WorkerSettings, prepare
+from streams.apps.worker import prepare
+from streams.apps.worker_settings import WorkerSettings
 from streams.broker import Broker
 from streams.files import local
 from streams.kafka.client.admin import connected

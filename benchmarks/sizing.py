@@ -26,7 +26,8 @@ from deltalake import DeltaTable
 
 from benchmarks import common, loops, tables, topology
 from benchmarks.peers.__main__ import broker_cpu
-from streams.apps.worker import WorkerSettings, prepare
+from streams.apps.worker import prepare
+from streams.apps.worker_settings import WorkerSettings
 from streams.broker import Broker
 from streams.files.store import Store
 from streams.kafka.client.settings import KafkaSettings

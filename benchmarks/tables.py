@@ -20,7 +20,8 @@ import psutil
 from aiokafka import AIOKafkaProducer
 
 from benchmarks import common
-from streams.apps.worker import WorkerSettings, prepare
+from streams.apps.worker import prepare
+from streams.apps.worker_settings import WorkerSettings
 from streams.broker import Broker
 from streams.folds.rules import Rules
 from streams.kafka.agents.session_agent import SessionAgent

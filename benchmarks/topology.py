@@ -37,7 +37,8 @@ from benchmarks.peers.__main__ import broker_cpu, cpu_seconds
 from benchmarks.peers.latency import WARM, percentiles, produce, read
 from schemas.base import SECOND
 from schemas.time import format_time, parse_time
-from streams.apps.worker import WorkerSettings, prepare
+from streams.apps.worker import prepare
+from streams.apps.worker_settings import WorkerSettings
 from streams.broker import Broker
 from streams.kafka.client.names import changelog_name
 from streams.kafka.client.settings import KafkaSettings

@@ -63,7 +63,11 @@ class Wire(BaseModel):
     """A JSON object that crosses a boundary. Unknown fields are kept, not refused."""
 
     model_config = ConfigDict(
-        extra="allow", strict=True, populate_by_name=True, ser_json_inf_nan="null"
+        extra="allow",
+        strict=True,
+        populate_by_name=True,
+        ser_json_inf_nan="null",
+        defer_build=True,  # when it is first used: most processes use few models
     )
 
 
@@ -71,7 +75,11 @@ class Reply(BaseModel):
     """A JSON object that Turnfold returns; it has the named fields only."""
 
     model_config = ConfigDict(
-        extra="forbid", populate_by_name=True, ser_json_bytes="base64", val_json_bytes="base64"
+        extra="forbid",
+        populate_by_name=True,
+        ser_json_bytes="base64",
+        val_json_bytes="base64",
+        defer_build=True,  # as above
     )
 
 

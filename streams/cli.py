@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from sinks import panics
-from streams import configuration
+from streams import configuration, gc_policy
 from streams.commands.options import SETTINGS, fails_in_a_line
 from streams.errors import ConfigurationError
 from streams.output import note, prepare
@@ -159,6 +159,7 @@ def _begin(config: str | None, command: str | None) -> None:
 
 def main() -> None:
     """The entry point of the `turnfold` script."""
+    gc_policy.set_for_start()
     prepare()
     panics.apart()
     try:

@@ -35,7 +35,7 @@ class Family(NamedTuple):
 
 FAMILIES = {
     "kafka": Family("streams.kafka.client.settings:KafkaSettings", "kafka"),
-    "worker": Family("streams.apps.worker:WorkerSettings", "kafka"),
+    "worker": Family("streams.apps.worker_settings:WorkerSettings", "kafka"),
     "serve": Family("streams.serving.http.settings:ServeSettings", "serve"),
     "llm": Family("streams.llm.settings:LlmSettings", "llm"),
     "registry": Family("streams.mapping.schema_registry:RegistrySettings", "schema-registry"),

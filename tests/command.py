@@ -7,8 +7,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,6 +18,7 @@ import pytest
 
 from sinks.history import connect
 from sinks.locations import Location
+from tests.forked import Server, Started
 
 PROGRAM = str(Path(sys.executable).with_name("turnfold"))
 OBEYING = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] * (os.geteuid() == 0)
@@ -44,8 +46,31 @@ def environment(**more: str) -> dict[str, str]:
     return kept | {"TERM": "dumb", "COLUMNS": "200"} | more
 
 
-def turnfold(*args: str | Path, input: bytes | None = None, **options: Any) -> Done:
+def turnfold(
+    *args: str | Path,
+    env: dict[str, str] | None = None,
+    cwd: Path | None = None,
+    timeout: float = 300,
+    **options: Any,
+) -> Done:
     """Runs the command to its end. A traceback is never an answer."""
+    with TemporaryFile() as out, TemporaryFile() as err:
+        call = None if options else _forked(args, env, cwd, out, err)
+        if call is None:
+            return process(*args, env=env or environment(), cwd=cwd, timeout=timeout, **options)
+        try:
+            code = call.wait(timeout)
+        finally:
+            if call.returncode is None:
+                call.kill()
+                call.wait()
+        out.seek(0)
+        err.seek(0)
+        return _done(code, out.read(), err.read())
+
+
+def process(*args: str | Path, input: bytes | None = None, **options: Any) -> Done:
+    """`turnfold` from the start of Python on."""
     done = subprocess.run(
         [PROGRAM, *map(str, args)],
         input=input,
@@ -54,9 +79,31 @@ def turnfold(*args: str | Path, input: bytes | None = None, **options: Any) -> D
         check=False,
         **{"env": environment(), "timeout": 300, **options},
     )
-    err = done.stderr.decode(errors="replace")
-    assert "Traceback" not in err, err
-    return Done(done.returncode, done.stdout.decode(), err)
+    return _done(done.returncode, done.stdout, done.stderr)
+
+
+def _done(code: int, out: bytes, err: bytes) -> Done:
+    message = err.decode(errors="replace")
+    assert "Traceback" not in message, message
+    return Done(code, out.decode(), message)
+
+
+@cache
+def _server() -> Server:
+    return Server(PROGRAM, environment())
+
+
+def _forked(
+    args: Iterable[str | Path],
+    env: dict[str, str] | None,
+    cwd: Path | str | None,
+    out: Any,
+    err: Any,
+) -> Started | None:
+    if not hasattr(os, "pidfd_open"):  # Linux's
+        return None
+    words, folder = [*map(str, args)], str(cwd or Path.cwd())
+    return _server().start(words, environment() if env is None else env, folder, out, err)
 
 
 def answer(*args: str | Path) -> Any:
@@ -80,11 +127,22 @@ def start(*args: str | Path, **options: Any) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
         [PROGRAM, *map(str, args)],
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
-        **{"env": environment(), **options},
+        **{"env": environment(), "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
     )
+
+
+def launch(
+    *args: str | Path,
+    env: dict[str, str] | None = None,
+    cwd: Path | None = None,
+    stdout: Any = subprocess.PIPE,
+    stderr: Any = subprocess.PIPE,
+) -> "subprocess.Popen[bytes]":
+    """`start` without the second that Python takes to load: for a test that is not about it."""
+    call = _forked(args, env, cwd, stdout, stderr)
+    options = {"cwd": cwd, "stdout": stdout, "stderr": stderr}
+    return call or start(*args, env=env or environment(), **options)
 
 
 def killed(process: "subprocess.Popen[bytes]") -> bool:

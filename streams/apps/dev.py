@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from streams.apps.demo import check_ours
-from streams.apps.worker import WorkerSettings, prepare
+from streams.apps.worker import prepare
+from streams.apps.worker_settings import WorkerSettings
 from streams.broker import Broker
 from streams.broker.ports import free
 from streams.broker.process import ending, tie

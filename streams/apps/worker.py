@@ -7,25 +7,19 @@ and takes its settings from the environment alone (TURNFOLD_KAFKA_…, TURNFOLD_
 model.
 """
 
-import json
 import logging
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Annotated, Any, Literal, Self
+from typing import Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
-from pydantic_settings import NoDecode, SettingsConfigDict
-
-from schemas.base import Tenant
-from sinks.generation import RESERVED
 from sinks.locations import Location
 from streams import event_loop
+from streams.apps.worker_settings import WorkerSettings
 from streams.errors import ConfigurationError
-from streams.extractors.naming import MODEL, check_choice
-from streams.folds.rules import Number, Rules, checked, parsed
+from streams.extractors.naming import MODEL
 from streams.kafka.agents import agents
 from streams.kafka.agents.encoding import Origin
 from streams.kafka.agents.traced_origin import TracedOrigin
@@ -33,7 +27,7 @@ from streams.kafka.client.admin import connected
 from streams.kafka.client.names import changelog_name, own_inputs, own_topics
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
-from streams.kafka.transport.app import SESSION_TIMEOUT, App
+from streams.kafka.transport.app import App
 from streams.kafka.transport.disk_rows import DiskRows
 from streams.kafka.transport.lanes import Lanes
 from streams.kafka.transport.layout import check
@@ -42,152 +36,17 @@ from streams.kafka.transport.rows import MemoryRows, RowStore
 from streams.kafka.transport.run import run
 from streams.llm.beside_worker import BesideWorker
 from streams.observing import traces
-from streams.pipeline.retention import ABOUT, DEFAULT_DAYS, check_days, retention_of
-from streams.quota import Quota, QuotaBytes, QuotaRecords, TenantQuota, of_settings
-from streams.settings import Settings
 from streams.topology import AGENTS, SESSION_AGENT
 
 log = logging.getLogger(__name__)
 
-PREFIX = "TURNFOLD_WORKER_"
 OLD_APP_ID = "turnstone"
 """The default app id until November 2026, when the project had that name."""
 
 
-def _constants(value: Any) -> Any:
-    """As the environment, `turnfold.toml` (a table, as JSON) or `--set` give them."""
-    if isinstance(value, str) and value.startswith("{"):
-        value = json.loads(value)
-    if isinstance(value, str):
-        return parsed(filter(None, (text.strip() for text in value.split(","))))
-    return checked(value) if isinstance(value, dict) else value
-
-
-class WorkerSettings(Settings):
-    """What a worker is told besides how to reach the broker."""
-
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
-
-    about = "worker settings"
-    app_id: Annotated[
-        str,
-        Field(
-            pattern=r"^[A-Za-z0-9._-]{1,100}$",
-            description="Consumer group, and prefix of its changelogs and transactions.",
-        ),
-    ] = "turnfold"
-    instance: Annotated[
-        str | None,
-        Field(description="Name of this worker. Restarted under it, it keeps its partitions."),
-    ] = None
-    session_seconds: Annotated[
-        float,
-        Field(
-            ge=6,
-            le=300,
-            description="Seconds without a sign of life from this worker until the others get its "
-            "partitions. With `instance`, a worker that is back sooner finds them as they were.",
-        ),
-    ] = SESSION_TIMEOUT
-    retention_days: Annotated[
-        float,
-        AfterValidator(check_days),
-        Field(description=ABOUT),
-    ] = DEFAULT_DAYS
-    extractor: Annotated[
-        str | None,
-        AfterValidator(check_choice),
-        Field(
-            description="How to find memory in turns; plans go to write-plans. llm: rules at once, "
-            "and a model in the background. The choice is stored; default: the stored choice."
-        ),
-    ] = None
-    constants: Annotated[
-        dict[str, Number],
-        NoDecode,
-        BeforeValidator(_constants),
-        Field(
-            description="Constants of the memory rules as NAME=VALUE, comma-separated. A memory "
-            "keeps those it was begun with.",
-        ),
-    ] = Field(default_factory=dict)
-    generation: Annotated[
-        str | None,
-        Field(
-            pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$",
-            description="Rebuild memory from the input topics, in topics that end in this name.",
-        ),
-    ] = None
-    max_records: Annotated[int, Field(ge=1, description="Maximum records per transaction.")] = 4_000
-    compression: Annotated[
-        Literal["none", "gzip", "snappy", "lz4", "zstd"],
-        Field(description="Compression of messages."),
-    ] = "zstd"
-    store: Annotated[
-        Literal["memory", "rocksdb"],
-        Field(description="Where tables are kept. With rocksdb a restart reads only what is new."),
-    ] = "memory"
-    data: Annotated[
-        Path | None, Field(description="Folder of the tables (rocksdb), on a local disk.")
-    ] = None
-
-    mapping: Annotated[
-        Path | None,
-        Field(
-            description="YAML file that maps events of other topics to input records "
-            "(docs/mapping.md)."
-        ),
-    ] = None
-    quota_records: QuotaRecords = 0
-    quota_bytes: QuotaBytes = 0
-    quotas: Annotated[
-        dict[Tenant, TenantQuota],
-        Field(
-            description="Tenants with a quota of their own: name -> `records`, `bytes`, as a table "
-            "or JSON. What is beyond a quota waits for the others' records (docs/quotas.md)."
-        ),
-    ] = Field(default_factory=dict)
-    standbys: Annotated[
-        int,
-        Field(ge=0, le=9, description="Number of other workers that keep a copy of each table."),
-    ] = 0
-
-    @model_validator(mode="after")
-    def _together(self) -> Self:
-        if self.generation in RESERVED:
-            raise ValueError(f"generation {self.generation!r} is reserved; choose another name")
-        if (self.store == "rocksdb") != (self.data is not None):
-            raise ValueError("store rocksdb needs data, a folder; store memory takes none")
-        return self
-
-    @property
-    def group(self) -> str:
-        """The consumer group, whose name the changelogs and transactions bear."""
-        return f"{self.app_id}.{self.generation}" if self.generation else self.app_id
-
-    @property
-    def rules(self) -> Rules:
-        """What is folded under."""
-        return Rules.of(self.constants)
-
-    @property
-    def retention(self) -> int | None:
-        """In microseconds; None for never."""
-        return retention_of(self.retention_days)
-
-    @property
-    def quota(self) -> Quota:
-        """Of all tenants but those of `quotas`."""
-        return Quota(self.quota_records, self.quota_bytes)
-
-    @property
-    def own_quotas(self) -> dict[str, Quota]:
-        """By tenant."""
-        return of_settings(self.quota, self.quotas)
-
-    def rows(self, lane: str) -> RowStore:
-        """The rows of a lane, by its name."""
-        return MemoryRows() if self.data is None else DiskRows(self.data / self.group / lane)
+def _rows(worker: WorkerSettings, lane: str) -> RowStore:
+    """The rows of a lane, by its name."""
+    return MemoryRows() if worker.data is None else DiskRows(worker.data / worker.group / lane)
 
 
 def make_app(kafka: KafkaSettings, worker: WorkerSettings, traced: bool = False) -> App:
@@ -226,7 +85,7 @@ def make_app(kafka: KafkaSettings, worker: WorkerSettings, traced: bool = False)
         lane_settings=LaneSettings(
             max_records=worker.max_records,
             compression=None if worker.compression == "none" else worker.compression,
-            rows=worker.rows,
+            rows=partial(_rows, worker),
             names={topic.name: name for topic, name in own},
             quota=worker.quota,
             quotas=worker.own_quotas,

@@ -175,7 +175,7 @@ def _is_set(family: str, bootstrap: str | None) -> bool:
 
 
 def _kafka(loaded: dict[str, Any], bootstrap: str, probe: bool) -> Iterator[Finding]:
-    from streams.apps.worker import WorkerSettings
+    from streams.apps.worker_settings import WorkerSettings
     from streams.doctor import places
     from streams.doctor.tables import rows, tables
     from streams.kafka.client.settings import KafkaSettings

@@ -1,6 +1,5 @@
 """The command `extract`."""
 
-import asyncio
 import signal
 from functools import partial
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import click
 
 from sinks.locations import Location
-from streams import event_loop, output
+from streams import output
 from streams.commands import options
 
 
@@ -79,6 +78,7 @@ def extract(
     """
     settings = load_settings(**given)
     if bootstrap is not None:
+        from streams import event_loop
         from streams.kafka.client import outages
 
         observing.begin("extract")
@@ -145,6 +145,8 @@ def _stream(
 
 
 async def _follow(running: Any, observing: options.Observing) -> dict[str, Any]:
+    import asyncio
+
     from streams.apps.metric_samples import of_model, stream_readiness
     from streams.errors import Unreachable
 

@@ -229,7 +229,7 @@ def topics(
     turnfold topics --topic-prefix acme.
     turnfold topics --topic-prefix acme. --commands > for-the-administrator.sh
     """
-    from streams.apps.worker import WorkerSettings
+    from streams.apps.worker_settings import WorkerSettings
     from streams.kafka.client.settings import KafkaSettings
     from streams.kafka.tools.topics import topics as of
 
@@ -291,7 +291,7 @@ def reset(
     turnfold reset turnfold                     # shows what would go
     turnfold reset turnfold --yes
     """
-    from streams.apps.worker import WorkerSettings
+    from streams.apps.worker_settings import WorkerSettings
     from streams.kafka.client.settings import KafkaSettings
     from streams.kafka.tools.leftovers import (
         check_no_members,

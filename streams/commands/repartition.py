@@ -41,7 +41,7 @@ def repartition(
 
     Example: turnfold repartition --to 6 --bootstrap localhost:9092
     """
-    from streams.apps.worker import WorkerSettings
+    from streams.apps.worker_settings import WorkerSettings
     from streams.kafka.client.settings import KafkaSettings
     from streams.kafka.tools.repartition import repartition as change
 

@@ -104,7 +104,8 @@ def worker(
     turnfold worker --mapping chat.yaml
     turnfold worker --extractor llm --history memory
     """
-    from streams.apps.worker import WorkerSettings, model_beside, work
+    from streams.apps.worker import model_beside, work
+    from streams.apps.worker_settings import WorkerSettings
     from streams.kafka.client import outages
     from streams.kafka.client.settings import KafkaSettings
 

@@ -8,6 +8,7 @@ for a year. What a form means is a function of that name in `meaning`.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
+from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -96,10 +97,7 @@ class Language:
         words["year"] = r"(?P<year>(?:19|20)\d\d)"
         if months_have_numbers:
             words["month"] = f"(?P<month>{day_digits})"
-        self.forms = [
-            (form, re.compile(_spelled(form.pattern, words, spaced)), _needed(form))
-            for form in (ISO, *forms)
-        ]
+        self._forms, self._groups = (ISO, *forms), words
         self._words = {name: tuple(tables.get(name, ())) for name in (*DATED, *SHIFTED)}
         self._words[YEAR] = ("19", "20")
         if months_have_numbers:
@@ -114,6 +112,15 @@ class Language:
         self._habit, self._yearly = re.compile(habit), re.compile(yearly)
         self._since, self._since_first = re.compile(f"(?:{since})$"), re.compile(since)
         self._since_after = re.compile(since_after)
+
+    @cached_property
+    def forms(self) -> list[tuple[Form, re.Pattern[str], str]]:
+        """Each form with its pattern and the table it needs a word of. Compiled for the first text
+        that may hold a date: most processes see none, or one language."""
+        return [
+            (form, re.compile(_spelled(form.pattern, self._groups, self.spaced)), _needed(form))
+            for form in self._forms
+        ]
 
     def find(self, text: str, said: str, words: Sequence[str], today: date) -> Iterator[Found]:
         """The dates of a text, `said` being its folded form of equal length; in no order."""

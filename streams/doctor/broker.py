@@ -7,7 +7,7 @@ from typing import Any
 
 from aiokafka.errors import KafkaError
 
-from streams.apps.worker import WorkerSettings
+from streams.apps.worker_settings import WorkerSettings
 from streams.doctor.finding import Finding, ok, warning, wrong
 from streams.doctor.security import security
 from streams.errors import ConfigurationError, TurnfoldError

@@ -6,7 +6,7 @@ from typing import Any
 
 from aiokafka.structs import TopicPartition
 
-from streams.apps.worker import WorkerSettings
+from streams.apps.worker_settings import WorkerSettings
 from streams.doctor.finding import Finding, ok, warning, wrong
 from streams.kafka.client import topics
 from streams.kafka.client.admin import connected, partitions_of

@@ -42,8 +42,6 @@ from streams.files.runner import Progress
 from streams.files.store import Store
 from streams.files.stored_records import SAID
 from streams.generations.begin import Source, still_missing
-from streams.generations.in_parts import check_no_part_folds
-from streams.generations.rebuild import read_on
 
 PATIENCE = 60
 """Seconds that a generation written from topics may be behind: sinks write now and then."""
@@ -206,6 +204,8 @@ def _catch_up(
     tables: History,
     progress: Progress | None,
 ) -> int:
+    from streams.generations.rebuild import read_on  # loads DuckDB, which servers need only here
+
     source = Source(at.current, find(root, at.current))
     caught_up = 0
     if generation.stage == "folding":  # a catching up that was killed
@@ -239,6 +239,8 @@ def dropping(history: Location, name: str) -> Iterator[Location | None]:
 
     The block calls `mark_dropped` before it takes anything away. Raises as `drop`.
     """
+    from streams.generations.in_parts import check_no_part_folds  # as above
+
     root = find_root(history)
     remove_leftovers(root)
     if is_shared(root) and name not in (LIVE, "previous") and name not in names(root):

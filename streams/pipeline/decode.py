@@ -7,6 +7,7 @@ and withheld text.
 
 import re
 from collections.abc import Callable
+from functools import cache
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple
 
@@ -45,7 +46,13 @@ LEFT_OUT_OF_DOC = {*LEFT_OUT, "image_summaries"}
 
 _decode = msgspec.json.Decoder(float_hook=number).decode
 _encode = msgspec.json.Encoder(order="sorted").encode
-_VALIDATORS = {name: model.__pydantic_validator__ for name, model in MODELS.items()}
+
+
+@cache
+def _validator(kind: str) -> Any:
+    """Of a type of records, built for the first of them (`defer_build`)."""
+    MODELS[kind].model_rebuild()
+    return MODELS[kind].__pydantic_validator__
 
 
 class Dead(NamedTuple):
@@ -119,7 +126,7 @@ def decode_again(line: bytes, source: tuple[str, int, int]) -> Input | Dead:
         record: dict[str, Any] = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return unreadable(line, error)
-    return _modelled(line, record, _VALIDATORS[record["type"]], source)
+    return _modelled(line, record, _validator(record["type"]), source)
 
 
 def _may_be_deep(line: bytes) -> bool:
@@ -142,15 +149,14 @@ def _depth(value: Any) -> int:
 
 def _validated(line: bytes, record: dict[str, Any], source: tuple[str, int, int]) -> Input | Dead:
     kind = record.get("type")
-    validator = _VALIDATORS.get(kind) if isinstance(kind, str) else None
-    if validator is None:
+    if not isinstance(kind, str) or kind not in MODELS:
         known = ", ".join(MODELS)
         said = "is missing" if kind is None else f"{str(kind)[:80]!r} is not known"
         return dead("unknown_type", f"type: {said}; use one of {known}", line, record)
     if HUGE.search(line) and (path := numbers.huge_integer(record)):
         detail = f"{_named(path, line, kind)}: an integer beyond 64 bits; send it as text"
         return dead("invalid", detail, line, record)
-    return _modelled(line, record, validator, source)
+    return _modelled(line, record, _validator(kind), source)
 
 
 def _named(path: str, line: bytes, kind: Any) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from duckdb import DuckDBPyConnection
 
 from schemas.base import JsonObject
 from schemas.events import Turn
@@ -70,11 +71,16 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "history"
 
 
-def held(history: Path, at: str) -> set[str]:
+@pytest.fixture(scope="module")
+def db(run: Path) -> Iterator[DuckDBPyConnection]:
+    with connect(run) as connection:
+        yield connection
+
+
+def held(db: DuckDBPyConnection, at: str) -> set[str]:
     """What the user's states and confirmed preferences say at a time."""
-    with connect(history) as db:
-        states = {value for (value,) in db.execute(STATES, [at, ledger.USER]).fetchall()}
-        changes = db.execute(REVISIONS, ["preference", ledger.USER, at]).fetchall()
+    states = {value for (value,) in db.execute(STATES, [at, ledger.USER]).fetchall()}
+    changes = db.execute(REVISIONS, ["preference", ledger.USER, at]).fetchall()
     latest = {entity: msgspec.json.decode(after) for entity, after, *_ in changes}
     return states | {one["subject"] for one in latest.values() if one["status"] == "confirmed"}
 
@@ -83,34 +89,40 @@ def last_instant(day: date) -> str:
     return f"{day}T23:59:59.999999Z"
 
 
-def test_on_each_date_memory_holds_what_is_true_and_nothing_else(run: Path) -> None:
+@pytest.fixture(scope="module")
+def held_by_date(db: DuckDBPyConnection) -> dict[date, set[str]]:
+    days = {date.fromisoformat(entry["date"]) for entry in entries()}
+    return {day: held(db, last_instant(day)) for day in days}
+
+
+def test_on_each_date_memory_holds_what_is_true_and_nothing_else(
+    held_by_date: dict[date, set[str]],
+) -> None:
     truth = ledger.truth(shared(*LEDGER))
-    for day in (date.fromisoformat(entry["date"]) for entry in entries()):
-        found = held(run, last_instant(day))
-        assert found == set(truth[day].values()), day
+    for day, values in held_by_date.items():
+        assert values == set(truth[day].values()), day
 
 
-def test_all_entries_come_out_right(run: Path) -> None:
+def test_all_entries_come_out_right(held_by_date: dict[date, set[str]]) -> None:
     """23 facts and corrections (15 and 8) of the ledger."""
     right = [
         entry
         for entry in entries()
-        if entry["value"] in (found := held(run, last_instant(date.fromisoformat(entry["date"]))))
-        and entry["replaces"] not in found
+        if entry["value"] in (values := held_by_date[date.fromisoformat(entry["date"])])
+        and entry["replaces"] not in values
     ]
     assert len(right) == len(entries()) == 23
 
 
 def test_each_correction_has_a_revision_from_before_to_after_with_its_turn_as_evidence(
-    run: Path,
+    db: DuckDBPyConnection,
 ) -> None:
-    with connect(run) as db:
-        end = last_instant(max(ledger.truth(shared(*LEDGER))))
-        rows = [
-            row
-            for kind in ("state", "preference")
-            for row in db.execute(REVISIONS, [kind, ledger.USER, end]).fetchall()
-        ]
+    end = last_instant(max(ledger.truth(shared(*LEDGER))))
+    rows = [
+        row
+        for kind in ("state", "preference")
+        for row in db.execute(REVISIONS, [kind, ledger.USER, end]).fetchall()
+    ]
     for entry in entries():
         if entry["op"] != "correct":
             continue

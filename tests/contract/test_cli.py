@@ -14,7 +14,17 @@ from schemas.rows import TABLES
 from schemas.session import SessionContext, SessionDocument
 from schemas.task import TaskDocument
 from sinks.digest import digest
-from tests.command import COUNTS, PROGRAM, answer, environment, folded, ndjson, turn, turnfold
+from tests.command import (
+    COUNTS,
+    PROGRAM,
+    answer,
+    environment,
+    folded,
+    ndjson,
+    process,
+    turn,
+    turnfold,
+)
 
 COMMANDS = (
     "run", "import", "demo", "sql", "session", "task", "user", "state", "why", "timeline",
@@ -109,7 +119,7 @@ def test_a_missing_extra_is_named(words: tuple[str, ...]) -> None:
 
 
 def test_the_version() -> None:
-    done = turnfold("--version")
+    done = process("--version")
     assert done.code == 0 and done.out.startswith("turnfold 0.")
 
 
@@ -118,7 +128,7 @@ def test_the_version() -> None:
 
 def test_run_counts(tmp_path: Path) -> None:
     file = ndjson(tmp_path / "one.ndjson", [turn("e1")])
-    done = turnfold("run", file, "--history", tmp_path / "history", "--json")
+    done = process("run", file, "--history", tmp_path / "history", "--json")
     counts = done.json()
     assert set(COUNTS) <= set(counts) and done.err == ""
     assert all(isinstance(counts[name], int) for name in COUNTS if name != "seconds")

@@ -116,7 +116,7 @@ def test_every_setting_of_the_file_reaches_who_asks_for_it(tmp_path: Path) -> No
     code = (
         "from pathlib import Path; from streams import configuration as c; "
         "c.apply(Path('turnfold.toml')); from streams.llm.settings import LlmSettings as L; "
-        "from streams.apps.worker import WorkerSettings as W; "
+        "from streams.apps.worker_settings import WorkerSettings as W; "
         "from streams.serving.http.settings import ServeSettings as S; l = L.load(); "
         "print(l.sources, l.price_input, l.body, dict(W.load().constants), S.load().mcp_forget)"
     )

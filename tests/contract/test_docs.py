@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -45,7 +46,7 @@ def test_the_generated_pages_are_current() -> None:
 
 
 def test_a_stale_page_is_named(tmp_path: Path) -> None:
-    assert _docs("--root", str(tmp_path)).returncode == 0
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
     page = tmp_path / "docs" / "tables.md"
     page.write_text(page.read_text("utf-8").replace("`event_id`", "`event_no`"), "utf-8")
     run = _docs("--check", "--root", str(tmp_path))

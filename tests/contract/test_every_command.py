@@ -26,7 +26,17 @@ import pytest
 
 from streams import cli, sample
 from streams.files.store import Store
-from tests.command import OBEYING, PROGRAM, Done, environment, ndjson, start, turn, turnfold
+from tests.command import (
+    OBEYING,
+    PROGRAM,
+    Done,
+    environment,
+    ndjson,
+    process,
+    start,
+    turn,
+    turnfold,
+)
 from tests.waiting import until
 
 pytestmark = pytest.mark.nightly
@@ -123,7 +133,8 @@ def test_the_tables_here_have_every_command() -> None:
 
 @pytest.mark.parametrize("command", EVERY)
 def test_an_option_that_is_none_is_exit_2(command: str) -> None:
-    assert call(command, "--no-such-option").code == 2
+    """Each command once from the start of Python on: other tests fork what is loaded."""
+    assert process(*command.split(), "--no-such-option").code == 2
 
 
 @pytest.mark.parametrize("command", [*READERS, *WRITERS])

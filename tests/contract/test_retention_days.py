@@ -8,7 +8,7 @@ import click
 import pytest
 
 from schemas.base import format_time
-from streams.apps.worker import WorkerSettings
+from streams.apps.worker_settings import WorkerSettings
 from streams.commands.making import run
 from streams.commands.worker import worker
 from streams.files.store import Store

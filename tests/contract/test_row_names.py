@@ -128,6 +128,8 @@ def _named(node: ast.expr) -> str:
 
 def positions(text: str) -> Iterator[str]:
     """Where a module takes a value of a row, or of all rows' names, by its number."""
+    if not re.search(r"(row|suffix|_fields__|model_fields)\s*\[|_fields\)?\.index", text):
+        return
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Subscript):
             place, name = node.slice, _named(node.value)

@@ -7,7 +7,8 @@ import argparse
 import sys
 from dataclasses import replace
 
-from streams.apps.worker import WorkerSettings, make_app, prepare
+from streams.apps.worker import make_app, prepare
+from streams.apps.worker_settings import WorkerSettings
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.transport.run import run
 from streams.observing import logs

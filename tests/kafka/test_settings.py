@@ -9,7 +9,8 @@ from uuid import uuid4
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
-from streams.apps.worker import WorkerSettings, make_app
+from streams.apps.worker import make_app
+from streams.apps.worker_settings import WorkerSettings
 from streams.broker import Broker
 from streams.errors import ConfigurationError, TurnfoldError, Unreachable
 from streams.kafka.client.admin import connected

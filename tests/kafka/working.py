@@ -21,7 +21,7 @@ from streams.kafka.sink.history_rows import parse
 from streams.kafka.transport.marker import MARKER_KEY
 from streams.kafka.transport.marker import decode as decode_marker
 from streams.topology import AGENTS, DEAD_LETTERS, HISTORY, USER_SIGNALS, topic_of
-from tests.command import PROGRAM, environment
+from tests.command import environment, launch
 from tests.kafka.counting import PARTITIONS, read_all
 
 APP = "turnfold"
@@ -60,10 +60,8 @@ class Working:
             patient = (
                 {"TURNFOLD_WORKER_SESSION_SECONDS": PATIENT} if "--instance" in options else {}
             )
-            worker = subprocess.Popen(
-                [PROGRAM, "worker", *told, *options],
-                stderr=log, stdout=log, env=env or environment(**patient),
-            )  # fmt: skip
+            env = env or environment(**patient)
+            worker = launch("worker", *told, *options, stderr=log, stdout=log, env=env)
         self.workers.append(worker)
         return worker
 

@@ -12,6 +12,7 @@ from streams.folds import index
 from streams.pipeline.entity import Entity
 from tests.property import strategies
 from tests.property.world import Json, World, turn
+from tests.tiers import examples
 
 TIMES = st.integers(0, 400)
 STEPS = st.lists(
@@ -129,8 +130,7 @@ def _folded(records: list[Json]) -> tuple[Any, ...]:
     return world.say(*records), world.rows, world.warnings, world.documents()
 
 
-@settings(max_examples=200)
-@given(strategies.turns(most=30), st.randoms(use_true_random=False))
+@examples(20, 400, strategies.turns(most=30), st.randoms(use_true_random=False), under=settings())
 def test_where_turns_leave_the_newest_shows_nowhere(records: list[Json], random: Random) -> None:
     """The same turns, some of them twice, with room for two or for all in the header."""
     records = [*records, *random.sample(records, len(records) // 2)]

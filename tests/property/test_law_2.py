@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from streams.folds.session_state import HEADER
 from tests.property.strategies import events, shuffled
 from tests.property.world import World, world
+from tests.tiers import examples
 
 SLOW = settings(
     max_examples=200,
@@ -33,8 +34,7 @@ def final(memory: World, entities: Iterable[Where] = ()) -> dict[str, Any]:
     return standing
 
 
-@SLOW
-@given(st.data())
+@examples(60, 400, st.data(), under=SLOW)
 def test_law_2_neither_order_nor_copies_change_what_stands(data: st.DataObject) -> None:
     records = data.draw(events())
     other = data.draw(shuffled(records))

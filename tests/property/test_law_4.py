@@ -15,6 +15,7 @@ from streams.folds.rules import Rules
 from streams.folds.session_state import HEADER
 from tests.property.strategies import SESSIONS, events, turns, write_plans
 from tests.property.world import Json, World, turn
+from tests.tiers import examples
 
 SLOW = settings(
     max_examples=100,
@@ -138,8 +139,7 @@ def check_once(new: list[Json], kinds: tuple[str, ...]) -> None:
     assert not told or max(told.values()) == 1
 
 
-@SLOW
-@given(st.data())
+@examples(50, 200, st.data(), under=SLOW)
 def test_law_4_revisions_of_sessions_tell_their_documents(data: st.DataObject) -> None:
     made = World()
     replay = Replay(made)
@@ -213,7 +213,7 @@ def test_law_4_revisions_of_users_tell_their_states(
 
 @SLOW
 @example([turn("a", 0), turn("c", 2), turn("b", 1, client_id="phone")])
-@given(turns().filter(lambda some: all(one["session_id"] == "s1" for one in some)))
+@given(turns().map(lambda some: [one | {"session_id": "s1"} for one in some]))
 def test_law_4_a_link_that_moves_has_one_revision(said: list[Json]) -> None:
     made = World()
     for record in said:

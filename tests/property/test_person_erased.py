@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +24,7 @@ from tests.property.test_folded_again import FEW, content, history_of
 from tests.property.test_session_erased import both, made_of
 from tests.property.world import Json
 
+pytestmark = pytest.mark.nightly  # an example takes 3 s: histories folded thrice
 USERS = ("u1", "u2")
 OF_USERS = {
     "plans": "user_id",

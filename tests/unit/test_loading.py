@@ -1,21 +1,68 @@
-"""What loads what: the parts below know nothing of the server above them."""
+"""What loads what: the parts below know nothing of the server above them, and what takes long to
+load or to build waits for its first use."""
 
+import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
 from tests.command import environment
 
+SERVER = ("streams.serving", "streams.search", "sqlite3", "fastapi")
 
-@pytest.mark.parametrize("module", ["streams.apps.maintenance", "streams.apps.metrics_port"])
-def test_what_serves_is_not_loaded_by_what_it_stands_on(module: str) -> None:
-    """Nor the search, which opens SQLite."""
-    code = f"import {module}, sys; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment()
-    )
-    unwanted = ("streams.serving", "streams.search", "sqlite3", "fastapi")
-    loaded = done.stdout.split()
+
+@pytest.mark.parametrize(
+    ("module", "unwanted"),
+    [
+        ("streams.apps.maintenance", SERVER),
+        ("streams.apps.metrics_port", SERVER),
+        ("streams.apps.worker_settings", ("faust", "aiohttp", "pyarrow", "rocksdict")),
+        ("streams.serving.http.serve", ("faust", "aiohttp", "duckdb")),
+        ("streams.commands.making", ("asyncio", "pydantic", "pyarrow", "_duckdb")),
+    ],
+)
+def test_a_module_does_not_load(module: str, unwanted: tuple[str, ...]) -> None:
+    """The server above it; the search, which opens SQLite; a framework that it does not use."""
+    loaded: list[str] = _in_a_new_process(f"import {module}, sys; result = list(sys.modules)")
+    packages = tuple(f"{name}." for name in unwanted)
     assert module in loaded
-    assert not [name for name in loaded if name.startswith(unwanted)]
+    assert not [name for name in loaded if name in unwanted or name.startswith(packages)]
+
+
+def test_models_and_patterns_of_dates_wait_for_their_first_use() -> None:
+    built = _in_a_new_process("""
+import schemas.http
+from schemas.base import Reply, Wire
+from schemas.events import Turn
+from streams.dates import resolve
+from streams.dates.languages import LANGUAGES
+from turnfold_client import base, models
+
+def complete():
+    bases = (Reply, Wire, base.Open, base.Closed)
+    return [model.__name__ for of in bases for model in of.__subclasses__()
+            if model.__pydantic_complete__]
+
+def compiled():
+    return [name for name, language in LANGUAGES.items() if "forms" in vars(language)]
+
+before = [complete(), compiled()]
+Turn.model_rebuild()
+assert resolve("I moved on 2026-03-14 to the town.", 0, "en")
+result = {"before": before, "after": [Turn.__pydantic_complete__, compiled()]}
+""")
+    assert built == {"before": [[], []], "after": [True, ["en"]]}
+
+
+def _in_a_new_process(code: str) -> Any:
+    """What the code names `result`."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport json; print(json.dumps(result))"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment(),
+    )
+    return json.loads(done.stdout)

@@ -7,7 +7,8 @@ import pytest
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
-from streams.apps.worker import WorkerSettings, make_app
+from streams.apps.worker import make_app
+from streams.apps.worker_settings import WorkerSettings
 from streams.errors import ConfigurationError
 from streams.kafka.client.settings import KafkaSettings
 from streams.llm.settings import LlmSettings

@@ -23,11 +23,20 @@ class Open(BaseModel):
     """A JSON object that keeps fields it does not know."""
 
     model_config = ConfigDict(
-        extra="allow", strict=True, populate_by_name=True, serialize_by_alias=True
+        extra="allow",
+        strict=True,
+        populate_by_name=True,
+        serialize_by_alias=True,
+        defer_build=True,  # when it is first used: a program uses few of the models
     )
 
 
 class Closed(BaseModel):
     """A JSON object of the fields it names; from a newer server, others are passed over."""
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True, serialize_by_alias=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+        serialize_by_alias=True,
+        defer_build=True,  # as above
+    )

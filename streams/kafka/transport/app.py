@@ -12,7 +12,7 @@ from streams.errors import TurnfoldError
 from streams.kafka.client import denials
 from streams.kafka.transport.batch_buffer import Chunk
 from streams.kafka.transport.lanes import Lanes
-from streams.kafka.transport.processing import AgentSpec, LaneSettings
+from streams.kafka.transport.processing import SESSION_TIMEOUT, AgentSpec, LaneSettings
 from streams.kafka.transport.tables import LaneRouter, LaneTable, LaneTables
 from streams.kafka.transport.transport import SCHEME
 
@@ -21,7 +21,6 @@ log = logging.getLogger(__name__)
 # as the entry point does, for a checkout that is not installed
 TRANSPORTS.aliases.setdefault(SCHEME, "streams.kafka.transport.transport:Transport")
 
-SESSION_TIMEOUT = 10.0
 HEARTBEAT = 2.0
 
 

@@ -14,6 +14,8 @@ from streams.kafka.transport.rows import MemoryRows, RowStore
 from streams.kafka.transport.rows import Row as Row
 from streams.quota import NO_QUOTA, Quota
 
+SESSION_TIMEOUT = 10.0
+"""Seconds without a sign of life from a worker until the others get its partitions."""
 Headers = Sequence[tuple[str, bytes]]
 Span = Callable[[str, Iterable[Any]], AbstractContextManager[object]]
 """A name and the records that are worked on, for as long as that takes."""

@@ -1,0 +1,153 @@
+"""What a worker is told. It stands apart from the worker, which loads Faust: `config show` and
+`doctor` only want to know the settings.
+"""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic_settings import NoDecode, SettingsConfigDict
+
+from schemas.base import Tenant
+from sinks.generation import RESERVED
+from streams.extractors.naming import check_choice
+from streams.folds.rules import Number, Rules, checked, parsed
+from streams.kafka.transport.processing import SESSION_TIMEOUT
+from streams.pipeline.retention import ABOUT, DEFAULT_DAYS, check_days, retention_of
+from streams.quota import Quota, QuotaBytes, QuotaRecords, TenantQuota, of_settings
+from streams.settings import Settings
+
+PREFIX = "TURNFOLD_WORKER_"
+
+
+def _constants(value: Any) -> Any:
+    """As the environment, `turnfold.toml` (a table, as JSON) or `--set` give them."""
+    if isinstance(value, str) and value.startswith("{"):
+        value = json.loads(value)
+    if isinstance(value, str):
+        return parsed(filter(None, (text.strip() for text in value.split(","))))
+    return checked(value) if isinstance(value, dict) else value
+
+
+class WorkerSettings(Settings):
+    """What a worker is told besides how to reach the broker."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
+
+    about = "worker settings"
+    app_id: Annotated[
+        str,
+        Field(
+            pattern=r"^[A-Za-z0-9._-]{1,100}$",
+            description="Consumer group, and prefix of its changelogs and transactions.",
+        ),
+    ] = "turnfold"
+    instance: Annotated[
+        str | None,
+        Field(description="Name of this worker. Restarted under it, it keeps its partitions."),
+    ] = None
+    session_seconds: Annotated[
+        float,
+        Field(
+            ge=6,
+            le=300,
+            description="Seconds without a sign of life from this worker until the others get its "
+            "partitions. With `instance`, a worker that is back sooner finds them as they were.",
+        ),
+    ] = SESSION_TIMEOUT
+    retention_days: Annotated[
+        float,
+        AfterValidator(check_days),
+        Field(description=ABOUT),
+    ] = DEFAULT_DAYS
+    extractor: Annotated[
+        str | None,
+        AfterValidator(check_choice),
+        Field(
+            description="How to find memory in turns; plans go to write-plans. llm: rules at once, "
+            "and a model in the background. The choice is stored; default: the stored choice."
+        ),
+    ] = None
+    constants: Annotated[
+        dict[str, Number],
+        NoDecode,
+        BeforeValidator(_constants),
+        Field(
+            description="Constants of the memory rules as NAME=VALUE, comma-separated. A memory "
+            "keeps those it was begun with.",
+        ),
+    ] = Field(default_factory=dict)
+    generation: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$",
+            description="Rebuild memory from the input topics, in topics that end in this name.",
+        ),
+    ] = None
+    max_records: Annotated[int, Field(ge=1, description="Maximum records per transaction.")] = 4_000
+    compression: Annotated[
+        Literal["none", "gzip", "snappy", "lz4", "zstd"],
+        Field(description="Compression of messages."),
+    ] = "zstd"
+    store: Annotated[
+        Literal["memory", "rocksdb"],
+        Field(description="Where tables are kept. With rocksdb a restart reads only what is new."),
+    ] = "memory"
+    data: Annotated[
+        Path | None, Field(description="Folder of the tables (rocksdb), on a local disk.")
+    ] = None
+
+    mapping: Annotated[
+        Path | None,
+        Field(
+            description="YAML file that maps events of other topics to input records "
+            "(docs/mapping.md)."
+        ),
+    ] = None
+    quota_records: QuotaRecords = 0
+    quota_bytes: QuotaBytes = 0
+    quotas: Annotated[
+        dict[Tenant, TenantQuota],
+        Field(
+            description="Tenants with a quota of their own: name -> `records`, `bytes`, as a table "
+            "or JSON. What is beyond a quota waits for the others' records (docs/quotas.md)."
+        ),
+    ] = Field(default_factory=dict)
+    standbys: Annotated[
+        int,
+        Field(ge=0, le=9, description="Number of other workers that keep a copy of each table."),
+    ] = 0
+
+    @model_validator(mode="after")
+    def _together(self) -> Self:
+        if self.generation in RESERVED:
+            raise ValueError(f"generation {self.generation!r} is reserved; choose another name")
+        if (self.store == "rocksdb") != (self.data is not None):
+            raise ValueError("store rocksdb needs data, a folder; store memory takes none")
+        return self
+
+    @property
+    def group(self) -> str:
+        """The consumer group, whose name the changelogs and transactions bear."""
+        return f"{self.app_id}.{self.generation}" if self.generation else self.app_id
+
+    @property
+    def rules(self) -> Rules:
+        """What is folded under."""
+        return Rules.of(self.constants)
+
+    @property
+    def retention(self) -> int | None:
+        """In microseconds; None for never."""
+        return retention_of(self.retention_days)
+
+    @property
+    def quota(self) -> Quota:
+        """Of all tenants but those of `quotas`."""
+        return Quota(self.quota_records, self.quota_bytes)
+
+    @property
+    def own_quotas(self) -> dict[str, Quota]:
+        """By tenant."""
+        return of_settings(self.quota, self.quotas)
