@@ -149,7 +149,7 @@ def app(ctx: click.Context, config: str | None) -> None:
 def _begin(config: str | None, command: str | None) -> None:
     found = configuration.find(config)
     if found is not None:
-        configuration.apply(found)
+        configuration.apply(found, explicit=config is not None)
     try:
         keep_files_private()
     except ConfigurationError:

@@ -70,6 +70,14 @@ NOT_SHOWN = "***"
 AS_TEXT = COMMON.keys() - {"metrics_port", "metrics_guarded", "traces"}
 """Settings without a family that are text and nothing else: a number is a mistake, 027 as 23."""
 
+EXPLICIT_ONLY = frozenset({
+    "TURNFOLD_KAFKA_BOOTSTRAP", "TURNFOLD_KAFKA_SECURITY_PROTOCOL", "TURNFOLD_KAFKA_SASL_MECHANISM",
+    "TURNFOLD_KAFKA_TLS_CA", "TURNFOLD_KAFKA_OAUTH_TOKEN_URL", "TURNFOLD_LLM_BASE_URL",
+    "TURNFOLD_EMBED_BASE_URL", "TURNFOLD_REGISTRY_URL", "TURNFOLD_MAVEN", "TURNFOLD_TOKENIZER",
+})  # fmt: skip
+"""Settings that decide where data and credentials are sent, and how, or which code runs. A file
+that nobody named does not set them: the current folder may be a stranger's."""
+
 _origins: dict[str, str] = {}
 
 
@@ -117,18 +125,29 @@ def find(named: str | None) -> Path | None:
     return here if os.environ.get(VARIABLE) != "" and os.path.lexists(here) else None
 
 
-def apply(path: Path) -> None:
+def apply(path: Path, explicit: bool) -> None:
     """Puts the file's settings into the environment, where that has none of the same name. Child
-    processes inherit them.
+    processes inherit them. `explicit`: the user named the file.
 
-    Raises ConfigurationError: the file cannot be read, is not TOML (with line and column), or has
-    a table or value that is none of ours (with its name).
+    Raises ConfigurationError: the file cannot be read, is not TOML (with line and column), has a
+    table or value that is none of ours (with its name), or one of `EXPLICIT_ONLY` though nobody
+    named it.
     """
     known = {name.upper() for name in os.environ}
-    for name, (place, text) in read(path).items():
-        if name not in known:
-            os.environ[name] = text
-            _origins[name] = f"{path}: {place}"
+    settings = {name: given for name, given in read(path).items() if name not in known}
+    if not explicit:
+        _check_implicit(path, settings)
+    for name, (place, text) in settings.items():
+        os.environ[name] = text
+        _origins[name] = f"{path}: {place}"
+
+
+def _check_implicit(path: Path, settings: Mapping[str, tuple[str, str]]) -> None:
+    for name in settings.keys() & EXPLICIT_ONLY:
+        raise ConfigurationError(
+            f"{path}: {settings[name][0]}: only a file that you name may set addresses or code. "
+            f"If you trust this one: turnfold --config {path} …, or {VARIABLE}={path}"
+        )
 
 
 def read(path: Path) -> dict[str, tuple[str, str]]:

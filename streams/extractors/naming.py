@@ -4,9 +4,13 @@ To add one: a module with `VERSION` and `extract(turn, affect)`, and a line in `
 """
 
 from collections.abc import Callable
-from functools import partial
 from importlib import import_module
 from typing import Any
+
+import msgspec
+
+from schemas.base import JsonObject, format_time
+from streams.folds.ids import make_id
 
 Extract = Callable[[Any], dict[str, Any] | None]
 """A turn to the write plan that it gives rise to, as JSON, or None."""
@@ -36,12 +40,47 @@ def in_process(name: str) -> str:
 
 
 def named(name: str) -> Extract | None:
-    """The extractor of that name; None for "none"."""
+    """The extractor of that name; None for "none".
+
+    It raises nothing: an exception, or a plan that is not JSON, gives a plan with an error, which
+    becomes a dead letter (extraction_failed). The turn stays applied.
+    """
     if name == "none":
         return None
     from streams.extractors import affect
 
-    return partial(_module(name).extract, affect=affect.estimate)
+    module, estimate = _module(name), affect.estimate
+
+    def extract(turn: Any) -> JsonObject | None:
+        try:
+            plan: JsonObject | None = module.extract(turn, affect=estimate)
+            if plan is not None:
+                msgspec.json.encode(plan)
+        except Exception as error:
+            return _failure(name, turn, error)
+        return plan
+
+    return extract
+
+
+def _failure(name: str, turn: Any, error: Exception) -> JsonObject | None:
+    """The plan of a turn for which an extractor has none; None where no user could have it."""
+    if turn.user_id is None:
+        return None
+    return {
+        "type": "write_plan",
+        "tenant": turn.tenant,
+        "plan_id": make_id("plan", name, turn.tenant, turn.session_id, turn.event_id),
+        "user_id": turn.user_id,
+        "session_id": turn.session_id,
+        "event_id": turn.event_id,
+        "occurred_at": format_time(turn.occurred_at),
+        "extractor": {"name": name, "version": version_of(name)},
+        "extraction": {
+            "event_ids": [turn.event_id],
+            "error": f"{type(error).__name__}: {error}"[:2000],
+        },
+    }
 
 
 def version_of(name: str) -> str | None:

@@ -29,9 +29,15 @@ def written(folder: Path, text: str, name: str = "turnfold.toml") -> Path:
     return file
 
 
+def naming_the_file(folder: Path, env: dict[str, str]) -> dict[str, str]:
+    """The environment in which the folder's turnfold.toml is named, unless `env` says otherwise."""
+    there = os.path.lexists(folder / configuration.FILE)
+    return environment(**{configuration.VARIABLE: configuration.FILE} if there else {}) | env
+
+
 def call(folder: Path, *words: str, **env: str) -> Done:
     """A command in a process of its own."""
-    return turnfold(*words, cwd=folder, env=environment(**env))
+    return turnfold(*words, cwd=folder, env=naming_the_file(folder, env))
 
 
 def config_show(folder: Path, *options: str, file: str | None = None, **env: str) -> Done:
@@ -39,7 +45,7 @@ def config_show(folder: Path, *options: str, file: str | None = None, **env: str
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setattr(configuration, "_origins", {})
-        patch.setattr(os, "environ", environment(**env))
+        patch.setattr(os, "environ", naming_the_file(folder, env))
         patch.setattr(cli, "keep_files_private", lambda: None)
         named = ("--config", file) if file else ()
         done = CliRunner().invoke(cli.app, [*named, "config", "show", *options])
@@ -115,7 +121,8 @@ def test_every_setting_of_the_file_reaches_who_asks_for_it(tmp_path: Path) -> No
     assert shown(tmp_path)["problems"] == []
     code = (
         "from pathlib import Path; from streams import configuration as c; "
-        "c.apply(Path('turnfold.toml')); from streams.llm.settings import LlmSettings as L; "
+        "c.apply(Path('turnfold.toml'), explicit=True); "
+        "from streams.llm.settings import LlmSettings as L; "
         "from streams.apps.worker_settings import WorkerSettings as W; "
         "from streams.serving.http.settings import ServeSettings as S; l = L.load(); "
         "print(l.sources, l.price_input, l.body, dict(W.load().constants), S.load().mcp_forget)"
@@ -130,6 +137,51 @@ def test_every_setting_of_the_file_reaches_who_asks_for_it(tmp_path: Path) -> No
     assert done.stdout == ("('chat', 'reminder') 0.5 {'seed': 1} {'showings_needed': 2} True\n"), (
         done.stderr
     )
+
+
+# --- a file that nobody named -------------------------------------------------------------------
+
+VALUES = {
+    "TURNFOLD_KAFKA_SECURITY_PROTOCOL": "SSL", "TURNFOLD_KAFKA_BOOTSTRAP": "127.0.0.1:1",
+    "TURNFOLD_TOKENIZER": "os:system",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("variable", sorted(configuration.EXPLICIT_ONLY))
+def test_a_file_that_nobody_named_sets_neither_addresses_nor_code(
+    variable: str, tmp_path: Path
+) -> None:
+    setting = variable.removeprefix(configuration.PREFIX).lower()
+    family = next((f"{name}_" for name in configuration.FAMILIES if setting.startswith(name)), "")
+    table = f"[{family[:-1]}]\n" if family else ""
+    value = VALUES.get(variable, "http://127.0.0.1:1")
+    written(tmp_path, f'{table}{setting.removeprefix(family)} = "{value}"\n')
+    place = f"turnfold.toml: {setting.replace('_', '.', 1) if family else setting}"
+    done = turnfold("config", "show", cwd=tmp_path, env=environment())
+    refused(done, place, "--config turnfold.toml")
+    named = turnfold("--config", "turnfold.toml", "config", "show", cwd=tmp_path)
+    assert "only a file that you name" not in named.err
+    kept = turnfold("config", "show", cwd=tmp_path, env=environment(**{variable: ""}))
+    assert "only a file that you name" not in kept.err
+
+
+def test_every_setting_that_has_an_address_or_names_code_needs_a_file_that_is_named() -> None:
+    """Addresses that a process listens at send nothing."""
+    words = re.compile(r"\b(URL|Address|[Bb]ootstrap|Mirror|where to ask|MODULE:NAME)\b")
+    listening = {"TURNFOLD_SERVE_HOST"}
+    sending = {
+        setting.variable
+        for setting in default_settings()
+        if words.search(setting.about) and setting.variable not in listening
+    }
+    assert sending <= configuration.EXPLICIT_ONLY
+    assert len(sending) >= 6
+
+
+def test_other_settings_of_a_file_that_nobody_named_hold(tmp_path: Path) -> None:
+    written(tmp_path, "[kafka]\npartitions = 8\n")
+    done = turnfold("config", "show", "--json", cwd=tmp_path, env=environment())
+    assert [one["value"] for one in done.json()["settings"]] == ["8"]
 
 
 # --- what is wrong -----------------------------------------------------------------------------

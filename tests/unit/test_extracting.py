@@ -9,6 +9,7 @@ import pytest
 from schemas.base import JsonObject
 from sinks.history import connect
 from streams import reading
+from streams.extractors import rules
 from streams.extractors.naming import NAMES, named
 from streams.files import local
 from streams.files.applier import Applier
@@ -50,6 +51,36 @@ def test_a_feeling_that_the_turn_brings_stands() -> None:
     assert [row["event_id"] for row in made.rows["affects"]] == ["a", "b"]
     assert [row["event_id"] for row in made.rows["plans"]] == ["b"]
     assert made.rows["affects"][0]["v"] == 0.2
+
+
+@pytest.mark.parametrize("fault", [KeyError("a"), RecursionError(), ValueError("x" * 9000)])
+def test_an_exception_of_the_extractor_is_a_dead_letter_and_the_turn_stays(
+    fault: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(turn: Any, affect: Any) -> JsonObject:
+        raise fault
+
+    monkeypatch.setattr(rules, "extract", fails)
+    _check_dead_letter(type(fault).__name__)
+
+
+@pytest.mark.parametrize("plan", [{"a": object()}, {1j: 2}])
+def test_a_plan_that_is_not_json_is_a_dead_letter_too(
+    plan: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rules, "extract", lambda turn, affect: plan)
+    _check_dead_letter("TypeError")
+
+
+def _check_dead_letter(error: str) -> None:
+    made = World()
+    made.applier = Applier(made.store, Rules(), named("rules"))
+    assert made.say(said("a", 0, "I live in Oslo.")) == ["applied"]
+    assert made.say(turn("b", 1, user_input="Of no user.")) == ["applied"]
+    assert made.counts["extracted_dead"] == 1 and "dead" not in made.counts
+    (letter,) = made.rows["dead_letters"]
+    assert letter["reason"] == "extraction_failed"
+    assert letter["detail"].startswith(error) and len(letter["detail"]) <= 2000
 
 
 def test_a_running_or_repeated_turn_gives_none() -> None:
