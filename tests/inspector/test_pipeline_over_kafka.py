@@ -15,7 +15,7 @@ from streams.broker import Broker
 from streams.broker.ports import free
 from streams.serving.inspector.links import Links
 from tests.command import PROGRAM, environment, ndjson, turn, turnfold
-from tests.inspector.browsing import barriers, expects, launch, overflows, watched
+from tests.inspector.browsing import barriers, expects, overflows, watched
 from tests.serving.serving import Server, serving
 
 LONG = 90_000
@@ -49,7 +49,6 @@ def running(log: Path, *command: str) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """Before the browser, whose loop forbids another in this thread."""
     folder = tmp_path_factory.mktemp("pipeline")
     ports = [f"127.0.0.1:{port}" for port in free(2)]
     with Broker.start(short_lived=True, keep=folder / "kafka") as broker, ExitStack() as parts:
@@ -70,16 +69,6 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         yield Stack(broker, server, folder)
 
 
-@pytest.fixture(scope="module")
-def chromium(stack: Stack) -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = launch(playwright)
-        yield found
-        found.close()
-
-
 def figures(page: Page, *keys: str) -> None:
     """Until all of them are known."""
     for key in keys:
@@ -88,8 +77,8 @@ def figures(page: Page, *keys: str) -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_what_every_part_knows_is_shown(stack: Stack, chromium: Browser, theme: str) -> None:
-    with watched(chromium, stack.server.url, color_scheme=theme) as page:
+def test_what_every_part_knows_is_shown(stack: Stack, browser: Browser, theme: str) -> None:
+    with watched(browser, stack.server.url, color_scheme=theme) as page:
         page.goto("/pipeline")
         stack.produce(*(turn(f"{theme}{n}", session_id=f"s{n % 9}") for n in range(200)))
         figures(
@@ -104,9 +93,9 @@ def test_what_every_part_knows_is_shown(stack: Stack, chromium: Browser, theme: 
             assert not overflows(page)
 
 
-def test_a_dead_letter_is_replayed_by_who_says_so_twice(stack: Stack, chromium: Browser) -> None:
+def test_a_dead_letter_is_replayed_by_who_says_so_twice(stack: Stack, browser: Browser) -> None:
     stack.produce(turn("twice"), turn("twice", user_input="<b>other</b>"))
-    with watched(chromium, stack.server.url) as page:
+    with watched(browser, stack.server.url) as page:
         page.goto("/pipeline?reason=conflicting_duplicate")
         row = page.locator("#letters .items a").first
         expect(row).to_be_visible(timeout=LONG)
@@ -139,10 +128,8 @@ def test_a_replay_is_refused_to_other_sites_and_to_who_is_not_sure(stack: Stack)
     assert stack.server.client.post(nobody, data=form, headers=own).status_code == 404
 
 
-def test_a_broker_that_goes_away_is_said_and_its_return_too(
-    stack: Stack, chromium: Browser
-) -> None:
-    with watched(chromium, stack.server.url) as page:
+def test_a_broker_that_goes_away_is_said_and_its_return_too(stack: Stack, browser: Browser) -> None:
+    with watched(browser, stack.server.url) as page:
         expects(page, 503)
         page.goto("/pipeline")
         figures(page, "turns.lag")
