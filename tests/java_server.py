@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from streams.broker.process import spawn
+from tests.waiting import WITHIN
 
 
 class JavaServer:
     """One that runs, at `url`. A context manager, or `stop` it."""
 
     name: ClassVar[str]
-    starts_within: ClassVar[float] = 60.0
+    starts_within: ClassVar[float] = WITHIN
     errors_are_answers: ClassVar[bool] = False
     """Whether it is up though it refuses us."""
 
@@ -31,7 +32,7 @@ class JavaServer:
 
     def _answers(self, asked: str) -> bool:
         try:
-            urllib.request.urlopen(asked, timeout=5).close()
+            urllib.request.urlopen(asked, timeout=WITHIN).close()
         except urllib.error.HTTPError as error:
             error.close()
             return self.errors_are_answers

@@ -1,19 +1,20 @@
 """A server of asyncio on an event loop of its own thread, for tests that block."""
 
 import asyncio
+import errno
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine
 from typing import Any, Self
 
+from streams.broker import ports
 from streams.broker.config import HOST
-
-WITHIN = 30
-"""Seconds."""
+from tests.waiting import WITHIN
 
 
 class ThreadedServer(ABC):
-    """Listens on `port` of the loopback while it is a context manager; `_serve` has a client."""
+    """Listens on `port` of the loopback while it is a context manager, on a free one where that is
+    0; `_serve` has a client."""
 
     def __init__(self, port: int, name: str) -> None:
         self.port = port
@@ -22,8 +23,22 @@ class ThreadedServer(ABC):
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self._server = self._call(asyncio.start_server(self._serve, HOST, self.port))
+        self._server = self._call(self._listen())
         return self
+
+    async def _listen(self) -> asyncio.Server:
+        """Not on a port of the system's choice: it may be one of a client that tries again to reach
+        a server that has ended (streams/broker/ports.py)."""
+        while True:
+            port = self.port or ports.free(1)[0]
+            try:
+                server = await asyncio.start_server(self._serve, HOST, port)
+            except OSError as error:
+                if self.port or error.errno != errno.EADDRINUSE:
+                    raise
+            else:
+                self.port = port
+                return server
 
     def __exit__(self, *_: object) -> None:
         self._call(self._end())

@@ -13,10 +13,11 @@ from streams.kafka.client.settings import KafkaSettings
 WITHIN = 2.0  # seconds
 
 
-def nodes_known(bootstrap: str) -> int:
-    """The number of brokers a describe-cluster request names; 0 where none answers in time."""
+def nodes_known(bootstrap: str, cluster_id: str) -> int:
+    """The number of brokers a describe-cluster request names; 0 where none of that cluster answers
+    in time."""
     cluster = _asked(bootstrap, lambda admin: admin.describe_cluster())
-    return len(cluster["brokers"]) if cluster else 0
+    return len(cluster["brokers"]) if cluster and cluster["cluster_id"] == cluster_id else 0
 
 
 def coordinates(bootstrap: str) -> bool:

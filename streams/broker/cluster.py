@@ -19,10 +19,16 @@ from streams.errors import ConfigurationError, Unreachable
 
 READY_WITHIN = 90.0  # seconds; 2 to 4 on an idle machine
 TRAINED_WITHIN = 60.0  # seconds from SIGTERM until the classes are archived
+ATTEMPTS = 5
+"""Starts with other ports, where another process binds a port between its choice and the start."""
 HEAP_MB = 320
 STATE = "broker.json"
 # The collector is Kafka's own choice; without a level log4j says nothing below ERROR.
 JVM = ("-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-Djava.awt.headless=true", "-Dlog4j2.level=INFO")
+
+
+class PortTaken(Unreachable):
+    """A node ended while it started, and another process listens on one of its ports."""
 
 
 def _silent(_: str) -> None:
@@ -82,7 +88,7 @@ class Broker:
             for node in broker.nodes:
                 node.tied = tied
             say(f"starting Kafka {jars.VERSION}, nodes: {nodes}, folder: {folder}")
-            broker._launch(command, security, short_lived)
+            broker._launch(command, security, short_lived, port)
         except BaseException:
             if not keep:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -130,11 +136,26 @@ class Broker:
             nodes[0].ports["PLAINTEXT"] = port
         return cls(folder, cluster_id, nodes, kept=kept)
 
-    def _launch(self, command: list[str], security: Security, short_lived: bool) -> None:
-        ports.check_free([port for node in self.nodes for port in node.ports.values()])
-        every = [node.ports for node in self.nodes]
+    def _launch(
+        self, command: list[str], security: Security, short_lived: bool, port: int | None = None
+    ) -> None:
+        """Starts the nodes; ports that another process takes first are replaced, except `port`."""
         for node in self.nodes:
             node.java = command
+        for attempt in range(1, ATTEMPTS + 1):
+            if port is not None:
+                ports.check_free([port])
+            try:
+                self._start_nodes(security, short_lived)
+                return
+            except PortTaken:
+                if attempt == ATTEMPTS:
+                    raise
+            self._replace_taken_ports(port)
+
+    def _start_nodes(self, security: Security, short_lived: bool) -> None:
+        every = [node.ports for node in self.nodes]
+        for node in self.nodes:
             node.folder.mkdir(parents=True, exist_ok=True)
             text = config.server_properties(
                 node.number, every, node.data, security, short_lived=short_lived
@@ -148,8 +169,15 @@ class Broker:
             self._write_state()
             self.await_ready()
         except BaseException:
-            self.kill()
+            for node in self.nodes:
+                node.kill()
             raise
+
+    def _replace_taken_ports(self, fixed: int | None) -> None:
+        spare = iter(ports.free(sum(len(node.ports) for node in self.nodes)))
+        for node in self.nodes:
+            for listener, port in node.ports.items():
+                node.ports[listener] = port if port == fixed else _kept(port) or next(spare)
 
     def await_ready(self, seconds: float = READY_WITHIN) -> None:
         """Returns when an admin request names every node and groups have a coordinator; call it
@@ -161,7 +189,8 @@ class Broker:
         while True:
             for node in self.nodes:
                 if not node.is_running():
-                    raise Unreachable(
+                    taken = not all(map(ports.is_free, node.ports.values()))
+                    raise (PortTaken if taken else Unreachable)(
                         f"broker: node {node.number} ended while it started; its log "
                         f"{node.log} ends with:\n{node.last_words()}"
                     )
@@ -188,8 +217,9 @@ class Broker:
         return any(node.is_running() for node in self.nodes)
 
     def nodes_answering(self) -> int:
-        """How many nodes the cluster counts itself, asked now; 0 where nobody answers."""
-        return nodes_known(self.bootstrap)
+        """How many nodes the cluster counts itself, asked now; 0 where nobody answers, or a
+        cluster that took the ports first."""
+        return nodes_known(self.bootstrap, self.cluster_id)
 
     def stop(self, grace: float = GRACE) -> None:
         """SIGTERM to all, SIGKILL after `grace` seconds; a temporary folder is removed."""

@@ -26,6 +26,7 @@ from streams.generations.rebuild import backfill
 from streams.generations.switching import drop, listed, promote, rollback
 from streams.sample import CONVERSATIONS
 from tests.command import ndjson, rows, turn
+from tests.waiting import WITHIN
 
 pytestmark = pytest.mark.nightly
 
@@ -233,7 +234,7 @@ def test_a_part_waits_for_the_others_and_for_nobody_else(
     backfill_part(history, "again", SAME, Part(0, 2))
     with ThreadPoolExecutor(1) as other, locked(named(history, "again")):
         last = other.submit(backfill_part, history, "again", SAME, Part(1, 2), None, waited.set)
-        assert waited.wait(60)
+        assert waited.wait(WITHIN)
         generation = load(named(history, "again"))
         assert generation is not None and generation.missing_parts == ["1/2"]
         assert listed(history)[1]["missing_parts"] == ["1/2"]

@@ -4,7 +4,6 @@ import json
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import httpx
@@ -12,6 +11,7 @@ import pytest
 
 from streams.sample import CONVERSATIONS
 from tests.command import Done, checked, environment, files_holding, launch, rows, turn, turnfold
+from tests.waiting import WITHIN, until
 
 SECRET = "surprise party"
 BAD = "lin-algebra-1"
@@ -123,19 +123,16 @@ def test_the_demo_is_opened_in_a_browser_and_ctrl_c_leaves_nothing_running(
             assert running.stdout
             line = next(one for one in running.stdout if one.startswith(b"opened "))
             page = line.decode().split()[1]
-            deadline = time.monotonic() + 60
-            while not opened.exists():
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
+            until(opened.exists)
             assert opened.read_text().strip() == page
-            told = httpx.get(page, headers={"accept": "text/html"}, timeout=60).text
+            told = httpx.get(page, headers={"accept": "text/html"}, timeout=WITHIN).text
             assert "data-tour" in told and "Emma lives in Ancoats" in told
             running.send_signal(signal.SIGINT)
-            assert running.wait(60) == 0
+            assert running.wait(WITHIN) == 0
         finally:
             running.kill()
     with pytest.raises(httpx.ConnectError):
-        httpx.get(page, timeout=5)
+        httpx.get(page, timeout=WITHIN)
     left = turnfold("why", "emma-home", "--history", tmp_path / "h")
     assert left.code == 0 and "(by sample 1)" in left.out
     assert turnfold("run", str(CONVERSATIONS), "--history", tmp_path / "h").code == 0, (
@@ -155,6 +152,6 @@ def test_without_a_browser_the_address_is_printed(tmp_path: Path) -> None:
             line = next(one for one in running.stdout if one.startswith(b"open "))
             assert b"tour=1" in line
             running.send_signal(signal.SIGINT)
-            assert running.wait(60) == 0
+            assert running.wait(WITHIN) == 0
         finally:
             running.kill()

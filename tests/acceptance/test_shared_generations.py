@@ -37,6 +37,7 @@ from streams.generations.rebuild import backfill
 from streams.generations.replay_order import database
 from streams.generations.switching import promote
 from tests.command import files_holding, ndjson, rows, turn
+from tests.waiting import WITHIN
 
 pytestmark = pytest.mark.nightly
 
@@ -296,7 +297,7 @@ def test_where_one_table_fails_the_others_are_told(monkeypatch: pytest.MonkeyPat
     def take_over(name: str, over: Event) -> None:
         if name == "links":
             raise TurnfoldError("links: no room")
-        told.append(over.wait(60))
+        told.append(over.wait(WITHIN))
 
     with pytest.raises(TurnfoldError, match="links: no room"):
         sharing._side_by_side(take_over, ["links", "sessions", "plans"])

@@ -5,16 +5,16 @@ written and without any capability, as in their containers."""
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from streams.broker.ports import free
 from tests.command import environment
 from tests.fault.disk import can_mount
-from tests.waiting import until
+from tests.waiting import WITHIN, until
 
 BIN = Path(sys.executable).parent
 ENTRYPOINT = ["turnfold"]
@@ -36,13 +36,6 @@ class Container(NamedTuple):
     check: Sequence[str] = ()
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 class Containers:
     """Those that run, with the folder in which each finds its /data and /tmp. `settings` come
     before those of the containers; their logs are `NAME.log`."""
@@ -51,13 +44,15 @@ class Containers:
         self.folder, self.settings = folder, settings
         self.running: dict[str, subprocess.Popen[bytes]] = {}
         self.metrics: dict[str, int] = {}
-        self.api = free_port()
+        (self.api,) = free(1)
         for name in ("data", "keys", "tmp"):
             (folder / name).mkdir()
 
     def env(self, one: Container) -> dict[str, str]:
         """A container's environment, with the ports and paths of this machine."""
-        metrics = self.metrics.setdefault(one.name, free_port())
+        if one.name not in self.metrics:
+            (self.metrics[one.name],) = free(1)
+        metrics = self.metrics[one.name]
         data = self.folder / ("data-worker" if one.name == "worker" else "data")
         data.mkdir(exist_ok=True)
         moved = {
@@ -102,7 +97,7 @@ class Containers:
 
         def healthy() -> bool:
             assert self.running[one.name].poll() is None, self.log(one.name)
-            done = subprocess.run(one.check, env=self.env(one), capture_output=True, timeout=30)
+            done = subprocess.run(one.check, env=self.env(one), capture_output=True, timeout=WITHIN)
             assert done.returncode in (0, 1), done
             return done.returncode == 0
 
@@ -112,7 +107,7 @@ class Containers:
         """By SIGTERM; its exit code."""
         process = self.running.pop(one.name)
         process.send_signal(signal.SIGTERM)
-        return process.wait(60)
+        return process.wait(WITHIN)
 
     def __enter__(self) -> "Containers":
         return self

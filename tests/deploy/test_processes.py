@@ -18,7 +18,7 @@ from tests.deploy.conftest import COMPOSE, DOCKERFILE, Chart, Tool, merged
 from tests.deploy.containers import Container, Containers
 from tests.deploy.test_chart import LEAST, pods
 from tests.fault.disk import can_mount
-from tests.waiting import until
+from tests.waiting import WITHIN, until
 
 pytestmark = pytest.mark.needs("go")
 
@@ -82,12 +82,14 @@ def remembers(containers: Containers, token: str) -> None:
     record = turn(f"e-{session}", session_id=session, user_input="I moved to Lyon.")
     head = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     posted = Request(f"{url}/v1/records", json.dumps(record).encode(), head)
-    with urlopen(posted, timeout=60) as reply:
+    with urlopen(posted, timeout=WITHIN) as reply:
         assert reply.status in (200, 201, 202)
 
     def kept() -> bool:
         try:
-            with urlopen(Request(f"{url}/v1/sessions/{session}", headers=head), timeout=60) as got:
+            with urlopen(
+                Request(f"{url}/v1/sessions/{session}", headers=head), timeout=WITHIN
+            ) as got:
                 return bool(json.load(got)["session_id"] == session)
         except (HTTPError, URLError):
             return False
@@ -210,7 +212,7 @@ def answers(containers: Containers, name: str, path: str) -> bool:
     """Whether a path of a container's metrics port answers 200."""
     assert containers.running[name].poll() is None, containers.log(name)
     try:
-        with urlopen(f"http://127.0.0.1:{containers.metrics[name]}{path}", timeout=30) as got:
+        with urlopen(f"http://127.0.0.1:{containers.metrics[name]}{path}", timeout=WITHIN) as got:
             return bool(got.status == 200)
     except (HTTPError, URLError, ConnectionError):
         return False

@@ -1,6 +1,6 @@
 """A TCP proxy in front of a broker: it delays, stalls, half-closes and drops connections.
 
-    with Proxy(port) as proxy, Broker.start(security=Security(advertised=[port])) as broker:
+    with Proxy() as proxy, Broker.start(security=Security(advertised=[proxy.port])) as broker:
         proxy.target = broker.nodes[0].ports["PROXIED"]
         proxy.delay = 0.05
 
@@ -21,13 +21,13 @@ BROKEN = (ConnectionError, OSError)
 
 
 class Proxy(ThreadedServer):
-    """Clients connect to `port`, the broker listens on `target`; both on the loopback. It listens
-    before there is a broker, so that nobody takes its port.
+    """Clients connect to `port` (0: a free one), the broker listens on `target`; both on the
+    loopback. It listens before there is a broker, so that nobody takes its port.
 
     `delay`: seconds that every piece of data waits, in both directions.
     """
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int = 0) -> None:
         super().__init__(port, "proxy")
         self.target = 0
         self.delay = 0.0

@@ -11,7 +11,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import NamedTuple
 
-from streams.broker import Broker, Security, ports
+from streams.broker import Broker, Security
 from streams.files import local
 from tests.fault import accounts, commits, poison
 from tests.fault.deployment import SINK, Deployment
@@ -79,7 +79,7 @@ class Scenario:
     def _start(self, stack: ExitStack) -> tuple[Deployment, Faults]:
         """Broker, proxies, disk, workers and sinks, until the stack is closed."""
         enter = stack.enter_context
-        proxies = [enter(Proxy(port)) for port in ports.free(self._nodes)]
+        proxies = [enter(Proxy()) for _ in range(self._nodes)]
         advertised = [proxy.port for proxy in proxies]
         broker = enter(Broker.start(nodes=self._nodes, security=Security(advertised=advertised)))
         for proxy, node in zip(proxies, broker.nodes, strict=True):

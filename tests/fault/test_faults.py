@@ -5,7 +5,6 @@ import os
 import resource
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from sinks import locks
 from sinks.digest import digest
 from streams.files import local
 from tests.acceptance import sgd
@@ -154,7 +154,7 @@ def test_reading_continues_while_a_run_writes(tmp_path: Path) -> None:
         stdout=subprocess.DEVNULL,
         env=environment(),
     )
-    time.sleep(1)
+    until(lambda: locks.is_taken(locks.of_history(history)))
     done = turnfold("sql", "SELECT event_id FROM events", "--history", history, "--json")
     assert (done.code, done.json()) == (0, [{"event_id": "e1"}])
     assert writer.poll() is None, "it was still at work"

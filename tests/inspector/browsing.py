@@ -1,12 +1,20 @@
 """The system's Chromium, and a page that is watched: what runs wrongly or is forbidden fails."""
 
+import asyncio
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Request, expect
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Page,
+    Request,
+    expect,
+    sync_playwright,
+)
 
 NAMES = (
     "chromium-headless-shell",  # Chromium without windows: half the CPU
@@ -15,6 +23,7 @@ NAMES = (
 SERIOUS = {"serious", "critical"}
 WAIT = 60_000
 """Milliseconds that a busy machine gets for what takes a moment."""
+FITS = "document.documentElement.scrollWidth <= innerWidth"
 expect.set_options(timeout=WAIT)  # its own default is 5 s, whatever a page's is
 REPORTS = """
 addEventListener("securitypolicyviolation", (event) => {
@@ -23,11 +32,36 @@ addEventListener("securitypolicyviolation", (event) => {
 """
 
 
-def launch(playwright: Playwright) -> Browser:
+class Chromium(NamedTuple):
+    """Chromium, and the loop in this thread by which Playwright drives it."""
+
+    browser: Browser
+    loop: asyncio.AbstractEventLoop
+
+    @contextmanager
+    def driven(self) -> Iterator[Browser]:
+        """Only here may it be driven; elsewhere other tests may call `asyncio.run`, which is
+        refused in a thread whose loop counts as running, as Playwright has it between its calls."""
+        asyncio._set_running_loop(self.loop)
+        try:
+            yield self.browser
+        finally:
+            asyncio._set_running_loop(None)
+
+
+@contextmanager
+def launched() -> Iterator[Chromium]:
     """Chromium without a window; as root it needs to be told to do without its sandbox."""
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    assert found, "these tests need Chromium: apt-get install chromium-headless-shell"
-    return playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+    program = next(filter(None, map(shutil.which, NAMES)), None)
+    assert program, "these tests need Chromium: apt-get install chromium-headless-shell"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        loop = asyncio.get_running_loop()
+        asyncio._set_running_loop(None)
+        yield Chromium(browser, loop)
+        asyncio._set_running_loop(loop)
+        browser.close()
+    asyncio._set_running_loop(None)
 
 
 @contextmanager
@@ -65,11 +99,13 @@ def expects(page: Page, *statuses: int, lost: bool = False) -> None:
     page.expected_status = texts  # type: ignore[attr-defined]
 
 
-def barriers(page: Page) -> list[str]:
-    """What axe-core finds that keeps people out: rule, and where."""
-    script = files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
-    page.evaluate(script)  # not by a <script>, which the page's policy would forbid
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+def barriers(page: Page, *rules: str) -> list[str]:
+    """What axe-core finds that keeps people out: rule, and where. `rules`: these alone."""
+    if not page.evaluate("'axe' in window"):
+        script = files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
+        page.evaluate(script)  # not by a <script>, which the page's policy would forbid
+    options = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
+    found = page.evaluate("options => axe.run(document, options)", options)
     return [
         f"{one['id']}: {node['target']} {node.get('failureSummary', '')}"
         for one in found["violations"]
@@ -80,4 +116,4 @@ def barriers(page: Page) -> list[str]:
 
 def overflows(page: Page) -> bool:
     """Whether a reader would have to scroll sideways."""
-    return bool(page.evaluate("document.documentElement.scrollWidth > innerWidth"))
+    return not page.evaluate(FITS)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from streams.apps import maintenance
 from streams.apps.erasures import FOLDER, Erasure
@@ -15,7 +15,7 @@ from streams.files import local
 from streams.files.manifest import Settings
 from streams.generations.rebuild import backfill
 from streams.sample import CONVERSATIONS
-from tests.inspector.browsing import launch, watched
+from tests.inspector.browsing import Chromium, launched, watched
 from tests.serving.serving import Server, serving
 
 ERASURE = "0" * 32
@@ -23,14 +23,18 @@ ERASURE = "0" * 32
 Visit = Callable[..., AbstractContextManager[Page]]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """The system's Chromium, no longer than a module: meanwhile a loop runs in this thread,
-    and other modules' `asyncio.run` would be refused."""
-    with sync_playwright() as playwright:
-        found = launch(playwright)
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Chromium]:
+    """One for all modules of a test process."""
+    with launched() as found:
         yield found
-        found.close()
+
+
+@pytest.fixture
+def browser(chromium: Chromium) -> Iterator[Browser]:
+    """That one; its contexts end with the test."""
+    with chromium.driven() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="session")

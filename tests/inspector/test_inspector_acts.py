@@ -18,9 +18,9 @@ from streams.sample import CONVERSATIONS
 from streams.serving.http.keys import Role, changed, make
 from tests.command import ndjson
 from tests.inspector.browsing import WAIT, barriers, expects, overflows, watched
+from tests.inspector.conftest import Visit
 from tests.inspector.test_inspector_views import HOSTILE
 from tests.serving.serving import Server, serving
-from tests.waiting import WITHIN
 
 pytestmark = pytest.mark.needs("chromium")
 
@@ -40,7 +40,7 @@ def history(tmp_path: Path) -> Path:
 @pytest.fixture
 def server(history: Path) -> Iterator[Server]:
     with serving("--history", history) as found:
-        found.until("/v1/users", 200, 60)
+        found.until("/v1/users", 200)
         yield found
 
 
@@ -105,10 +105,11 @@ def test_a_state_is_ended_on_the_keyboard_alone(page: Page) -> None:
     expect(page.locator("section", has=page.locator("#ended"))).to_contain_text("Ancoats")
 
 
-def test_a_correction_that_says_the_same_is_no_act(page: Page) -> None:
-    page.goto(f"{HOME}/change?do=correct&reason=none")
-    expect(page.get_by_role("status")).to_have_text("This would change nothing.")
-    assert page.locator("form[method=post]").count() == 0
+def test_a_correction_that_says_the_same_is_no_act(visit: Visit) -> None:
+    with visit() as page:
+        page.goto(f"{HOME}/change?do=correct&reason=none")
+        expect(page.get_by_role("status")).to_have_text("This would change nothing.")
+        assert page.locator("form[method=post]").count() == 0
 
 
 # --- forget ---------------------------------------------------------------------------------------
@@ -123,7 +124,7 @@ def test_a_person_is_forgotten_and_the_receipt_stays(page: Page, server: Server)
     page.wait_for_url("**/erasures/*")
     expect(page.locator("#erasure > p").first).to_have_text("Done.")
     assert "lin" not in re.split(r"\W+", page.locator("#erasure").inner_text())
-    server.until("/v1/users/lin", 404, WITHIN)  # the server has the history back a moment later
+    server.until("/v1/users/lin", 404)  # the server has the history back a moment later
     assert page.request.get(f"{page.url}.json").json()["receipt"]
     expects(page, 404)
     page.goto("/users/lin/forget")
@@ -133,16 +134,16 @@ def test_a_person_is_forgotten_and_the_receipt_stays(page: Page, server: Server)
 # --- who may, and who asked -----------------------------------------------------------------------
 
 
-def test_another_site_can_do_nothing(server: Server) -> None:
-    consent = CONSENT.search(server.client.get(CORRECTED, headers=OWN).text)
+def test_another_site_can_do_nothing(sample: Server) -> None:
+    consent = CONSENT.search(sample.client.get(CORRECTED, headers=OWN).text)
     assert consent
     for headers in (
         {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"},
         {"origin": "http://evil.example"}, {"origin": "null"}, {},
     ):  # fmt: skip
-        reply = server.client.post(CORRECTED, data={"consent": consent[1]}, headers=headers)
+        reply = sample.client.post(CORRECTED, data={"consent": consent[1]}, headers=headers)
         assert reply.status_code == 403
-    assert "York" not in server.client.get(f"/v1{HOME}/why").text
+    assert "York" not in sample.client.get(f"/v1{HOME}/why").text
 
 
 def test_consent_is_to_what_was_said_and_to_nothing_else(server: Server) -> None:
@@ -246,14 +247,14 @@ def test_a_generation_is_compared_promoted_and_rolled_back(
     page.get_by_role("button", name="Promote it").click()
     page.wait_for_url("**/generations")
     assert pointer(history)[:2] == ("plain", "root")
-    server.until("/v1/users", 200, 60)
+    server.until("/v1/users", 200)
     expects(page, 404, 503)
     page.goto("/generations")
     page.get_by_role("link", name="Roll back").click()
     page.get_by_role("button", name="Roll back").click()
     page.wait_for_url("**/generations")
     assert pointer(history)[:2] == ("root", "plain")
-    server.until(f"/v1{HOME}/why", 200, 60)
+    server.until(f"/v1{HOME}/why", 200)
 
 
 def test_what_cannot_go_live_is_refused_with_its_reason(
@@ -265,7 +266,7 @@ def test_what_cannot_go_live_is_refused_with_its_reason(
     page.get_by_role("button", name="Promote it").click()
     expect(page.locator("main")).to_contain_text("covers some days only")
     assert pointer(history).current == "root"
-    server.until("/v1/users", 200, 60)
+    server.until("/v1/users", 200)
 
 
 # --- what people say ------------------------------------------------------------------------------
@@ -289,7 +290,7 @@ def test_what_people_say_stays_text_where_it_can_be_changed(
         str(one["extractor"]["name"]) for one in plans  # type: ignore[index]
     )))  # fmt: skip
     with serving("--history", tmp_path / "h") as server, watched(browser, server.url) as page:
-        server.until("/v1/users", 200, 60)
+        server.until("/v1/users", 200)
         addresses = ["/generations/none?kind=state%2Ffact", "/?as_of=2026-03-02"]
         for at, text in enumerate(HOSTILE):
             page.goto(f"/states/s{at}/change")
@@ -314,16 +315,13 @@ def test_what_people_say_stays_text_where_it_can_be_changed(
 # --- the page after a refusal ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_page_that_asks_again_keeps_nobody_out(
-    browser: Browser, server: Server, theme: str
-) -> None:
-    with watched(
-        browser, server.url, color_scheme=theme, viewport={"width": 360, "height": 800}
-    ) as page:
+def test_a_page_that_asks_again_keeps_nobody_out(visit: Visit) -> None:
+    with visit(viewport={"width": 360, "height": 800}) as page:
         expects(page, 409)
         page.goto(CORRECTED)
         page.evaluate("document.querySelector('[name=consent]').value = ''")
         page.get_by_role("button", name="Correct it").first.click()
         expect(page.get_by_role("alert")).to_contain_text("Nothing was done")
         assert barriers(page) == [] and not overflows(page)
+        page.emulate_media(color_scheme="dark")
+        assert barriers(page, "color-contrast") == []

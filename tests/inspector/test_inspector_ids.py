@@ -49,7 +49,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     counts = local.run([str(ndjson(folder / "ids.ndjson", records))], folder / "h")
     assert counts["dead"] == 0, counts
     with serving("--history", folder / "h") as found:
-        found.until("/v1/users", 200, 60)
+        found.until("/v1/users", 200)
         yield found
 
 
@@ -115,7 +115,7 @@ def test_who_may_not_see_a_tenant_gets_nothing_of_its_ids(tmp_path: Path) -> Non
     with changed(tmp_path / "keys.json") as held:
         held.append(key)
     with serving("--history", tmp_path / "h", "--keys", tmp_path / "keys.json") as server:
-        server.until("/readyz", 200, 60)
+        server.until("/readyz", 200)
         form = {"key": token, "next": "/"}
         reply = server.client.post("/sign-in", data=form, headers=HTML)
         cookies = {"cookie": reply.headers["set-cookie"].partition(";")[0]}

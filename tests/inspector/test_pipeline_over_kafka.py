@@ -15,7 +15,7 @@ from streams.broker import Broker
 from streams.broker.ports import free
 from streams.serving.inspector.links import Links
 from tests.command import PROGRAM, environment, ndjson, turn, turnfold
-from tests.inspector.browsing import barriers, expects, launch, overflows, watched
+from tests.inspector.browsing import barriers, expects, overflows, watched
 from tests.serving.serving import Server, serving
 
 pytestmark = pytest.mark.needs("chromium")
@@ -51,7 +51,6 @@ def running(log: Path, *command: str) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """Before the browser, whose loop forbids another in this thread."""
     folder = tmp_path_factory.mktemp("pipeline")
     ports = [f"127.0.0.1:{port}" for port in free(2)]
     with Broker.start(short_lived=True, keep=folder / "kafka") as broker, ExitStack() as parts:
@@ -67,19 +66,9 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         (folder / "first.ndjson").write_text(json.dumps(turn("e0")) + "\n")
         assert turnfold("produce", folder / "first.ndjson", *at).code == 0
         server = parts.enter_context(serving(*at, *into, "--metrics-from", ",".join(ports)))
-        server.until("/readyz", 200, within=120)
-        server.until("/v1/sessions/s", 200, within=120)
+        server.until("/readyz", 200)
+        server.until("/v1/sessions/s", 200)
         yield Stack(broker, server, folder)
-
-
-@pytest.fixture(scope="module")
-def chromium(stack: Stack) -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = launch(playwright)
-        yield found
-        found.close()
 
 
 def figures(page: Page, *keys: str) -> None:
@@ -89,11 +78,10 @@ def figures(page: Page, *keys: str) -> None:
         expect(place).not_to_have_text("not known", timeout=LONG)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_what_every_part_knows_is_shown(stack: Stack, chromium: Browser, theme: str) -> None:
-    with watched(chromium, stack.server.url, color_scheme=theme) as page:
+def test_what_every_part_knows_is_shown(stack: Stack, browser: Browser) -> None:
+    with watched(browser, stack.server.url) as page:
         page.goto("/pipeline")
-        stack.produce(*(turn(f"{theme}{n}", session_id=f"s{n % 9}") for n in range(200)))
+        stack.produce(*(turn(f"shown{n}", session_id=f"s{n % 9}") for n in range(200)))
         figures(
             page, "session.rate", "memory.rate", "session.read", "turns.lag", "user-signals.lag",
             "session.restored", "stalled", "stalls", "lanes", "sink.lag", "sink.oldest",
@@ -101,14 +89,16 @@ def test_what_every_part_knows_is_shown(stack: Stack, chromium: Browser, theme: 
         expect(page.locator("span[data-live='session.restored']")).to_contain_text("100")
         expect(page.locator("span[data-live='turns.lag']")).to_have_text("0", timeout=LONG)
         assert barriers(page) == []
+        page.emulate_media(color_scheme="dark")
+        assert barriers(page, "color-contrast") == []
         for width in (360, 1280, 2560):
             page.set_viewport_size({"width": width, "height": 900})
             assert not overflows(page)
 
 
-def test_a_dead_letter_is_replayed_by_who_says_so_twice(stack: Stack, chromium: Browser) -> None:
+def test_a_dead_letter_is_replayed_by_who_says_so_twice(stack: Stack, browser: Browser) -> None:
     stack.produce(turn("twice"), turn("twice", user_input="<b>other</b>"))
-    with watched(chromium, stack.server.url) as page:
+    with watched(browser, stack.server.url) as page:
         page.goto("/pipeline?reason=conflicting_duplicate")
         row = page.locator("#letters .items a").first
         expect(row).to_be_visible(timeout=LONG)
@@ -141,10 +131,8 @@ def test_a_replay_is_refused_to_other_sites_and_to_who_is_not_sure(stack: Stack)
     assert stack.server.client.post(nobody, data=form, headers=own).status_code == 404
 
 
-def test_a_broker_that_goes_away_is_said_and_its_return_too(
-    stack: Stack, chromium: Browser
-) -> None:
-    with watched(chromium, stack.server.url) as page:
+def test_a_broker_that_goes_away_is_said_and_its_return_too(stack: Stack, browser: Browser) -> None:
+    with watched(browser, stack.server.url) as page:
         expects(page, 503)
         page.goto("/pipeline")
         figures(page, "turns.lag")

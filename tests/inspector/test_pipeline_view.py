@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
-import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from streams.files import local
@@ -17,6 +16,7 @@ from tests.command import ndjson, turn
 from tests.inspector.browsing import barriers, expects, watched
 from tests.inspector.conftest import Visit
 from tests.serving.serving import Server, serving
+from tests.waiting import WITHIN
 
 pytestmark = pytest.mark.needs("chromium")
 
@@ -35,7 +35,7 @@ def flowing(server: Server, session: str = "s") -> Iterator[None]:
     ending = threading.Event()
 
     def feed() -> None:
-        with httpx.Client(base_url=server.url, timeout=60.0) as client:
+        with httpx.Client(base_url=server.url, timeout=WITHIN) as client:
             for number in range(80_000):
                 when = f"2026-01-02T{number // 3600:02}:{number // 60 % 60:02}:{number % 60:02}Z"
                 records = [
@@ -76,10 +76,10 @@ def test_numbers_move_while_turns_flow_until_a_reader_pauses_them(
         page.goto("/pipeline")
         expect(page.get_by_text("looked at once a second")).to_be_visible()
         read = figure(page, "fold.read")
-        expect(read).not_to_have_text("0", timeout=60_000)
+        expect(read).not_to_have_text("0")
         before = read.inner_text()
-        expect(read).not_to_have_text(before, timeout=60_000)
-        expect(figure(page, "fold.rate").first).to_contain_text("/s", timeout=60_000)
+        expect(read).not_to_have_text(before)
+        expect(figure(page, "fold.rate").first).to_contain_text("/s")
         drawn = page.locator(".flow.across [data-live='fold.rate']")
         expect(drawn).to_contain_text("/s")
         pause = page.get_by_role("button", name="Pause")
@@ -89,7 +89,7 @@ def test_numbers_move_while_turns_flow_until_a_reader_pauses_them(
         stands = number(read.inner_text())
         page.get_by_role("button", name="Go on").press("Space")
         expect(page.get_by_text("looked at once a second")).to_be_visible()
-        expect(read).not_to_have_text(f"{stands}", timeout=60_000)
+        expect(read).not_to_have_text(f"{stands}")
         assert number(read.inner_text()) > stands
         assert barriers(page) == []
 
@@ -101,23 +101,19 @@ def test_a_new_dead_letter_appears_by_itself(browser: Browser, tmp_path: Path) -
         expect(page.get_by_text("every record could be applied")).to_be_visible()
         expect(page.get_by_text("looked at once a second")).to_be_visible()
         assert server.endings([turn("same", user_input="other")]) == ["dead"]
-        expect(figure(page, "fold.dead")).to_have_text("1", timeout=60_000)
+        expect(figure(page, "fold.dead")).to_have_text("1")
         row = page.locator("#letters .items a")
-        expect(row).to_contain_text("conflicting_duplicate", timeout=60_000)
+        expect(row).to_contain_text("conflicting_duplicate")
         row.click()
         expect(page.locator(".bytes")).to_contain_text('"user_input": "other"')
         expect(page.locator("main")).to_contain_text("A replay needs Kafka")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_bytes_of_a_dead_letter_run_nothing(browser: Browser, tmp_path: Path, theme: str) -> None:
+def test_bytes_of_a_dead_letter_run_nothing(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "<b>bad.ndjson"
     file.write_bytes(b"\n".join(HOSTILE) + b"\n")
     assert local.run([str(file)], tmp_path / "h")["dead"] == len(HOSTILE)
-    with (
-        serving("--history", tmp_path / "h") as server,
-        watched(browser, server.url, color_scheme=theme) as page,
-    ):
+    with serving("--history", tmp_path / "h") as server, watched(browser, server.url) as page:
         server.until("/v1/users", 200)
         page.goto("/pipeline")
         expect(page.locator("#letters .items li")).to_have_count(len(HOSTILE))
@@ -130,6 +126,9 @@ def test_bytes_of_a_dead_letter_run_nothing(browser: Browser, tmp_path: Path, th
             expect(page.locator(".bytes")).to_be_visible()
             assert page.locator("main script, main style, main svg, main img, main b").count() == 0
             assert barriers(page) == []
+            page.emulate_media(color_scheme="dark")
+            assert barriers(page, "color-contrast") == []
+            page.emulate_media(color_scheme="light")
         page.goto(addresses[3])
         expect(page.locator(".dump")).to_contain_text("000000  ff fe 00 3c 2f 70 72 65")
 
@@ -147,18 +146,18 @@ def test_a_session_grows_while_it_is_read_and_not_as_of_a_time(
 ) -> None:
     with serving("--history", tmp_path / "h") as server, watched(browser, server.url) as page:
         server.endings([turn("first", session_id="grows")])
-        server.until("/sessions/grows.json", 200, within=60)
+        server.until("/sessions/grows.json", 200)
         page.goto("/sessions/grows")
         expect(page.get_by_text("appear here as they come")).to_be_visible()
         server.endings([turn("second", session_id="grows", occurred_at="2026-01-01T00:00:05Z")])
-        expect(page.locator(".turn")).to_have_count(2, timeout=60_000)
+        expect(page.locator(".turn")).to_have_count(2)
         expect(page.locator(".head")).to_contain_text("turns 2")
         server.endings(
             [turn("a-day-later", session_id="grows", occurred_at="2026-01-02T00:00:05Z")]
         )
-        expect(page.locator(".turn")).to_have_count(3, timeout=60_000)
+        expect(page.locator(".turn")).to_have_count(3)
         server.endings([turn("last", session_id="grows", occurred_at="2026-01-02T00:00:09Z")])
-        expect(page.locator(".turn")).to_have_count(4, timeout=60_000)
+        expect(page.locator(".turn")).to_have_count(4)
         told = page.locator(".turns > li").evaluate_all("all => all.map((one) => one.id)")
         assert told == [
             "at-first",
@@ -168,7 +167,7 @@ def test_a_session_grows_while_it_is_read_and_not_as_of_a_time(
             "at-last",
         ]
         with flowing(server, "grows"):
-            expect(page.locator("text=/turns [1-9]\\d+/")).to_be_visible(timeout=60_000)
+            expect(page.locator("text=/turns [1-9]\\d+/")).to_be_visible()
         page.goto("/sessions/grows?known_at=2100-01-01")
         expect(page.locator(".turn").first).to_be_visible()
         assert page.locator("[data-events]").count() == 0
@@ -239,14 +238,14 @@ def test_the_server_ends_while_many_watch(browser: Browser, tmp_path: Path) -> N
     """`serving` fails if SIGTERM does not end it in time, with exit code 0."""
     with serving("--history", tmp_path / "h") as server:
         server.endings([turn("one")])
-        server.until("/sessions/s.json", 200, within=60)
+        server.until("/sessions/s.json", 200)
         with watched(browser, server.url) as page, flowing(server):
             page.goto("/pipeline")
             expect(page.get_by_text("looked at once a second")).to_be_visible()
             other = page.context.new_page()
             other.goto("/sessions/s")
             expect(other.get_by_text("appear here as they come")).to_be_visible()
-        with httpx.Client(base_url=server.url, timeout=60.0) as client:
+        with httpx.Client(base_url=server.url, timeout=WITHIN) as client:
             streams = [
                 client.stream("GET", path)
                 for path in ["/pipeline/events"] * 5 + ["/sessions/s/events"] * 5
@@ -257,7 +256,7 @@ def test_the_server_ends_while_many_watch(browser: Browser, tmp_path: Path) -> N
             for one in opened:
                 for _ in one.iter_bytes():
                     pass
-        assert server.process.wait(30) == 0
+        assert server.process.wait(WITHIN) == 0
 
 
 def test_the_page_says_that_the_server_is_gone_and_goes_on_when_it_is_back(
@@ -270,11 +269,11 @@ def test_the_page_says_that_the_server_is_gone_and_goes_on_when_it_is_back(
             page.goto("/pipeline")
             expect(page.get_by_text("looked at once a second")).to_be_visible()
             server.process.terminate()
-            server.process.wait(60)
-            expect(page.get_by_text("The server does not answer")).to_be_visible(timeout=60_000)
+            server.process.wait(WITHIN)
+            expect(page.get_by_text("The server does not answer")).to_be_visible()
             port = url.rpartition(":")[2]
             with serving("--history", tmp_path / "h", "--port", port):
-                expect(page.get_by_text("looked at once a second")).to_be_visible(timeout=60_000)
+                expect(page.get_by_text("looked at once a second")).to_be_visible()
 
 
 def test_the_pipeline_is_one_key_away_in_the_menu(visit: Visit) -> None:

@@ -149,6 +149,20 @@ def test_a_taken_port_is_named() -> None:
             Broker.start(port=port)
 
 
+def test_ports_that_another_process_takes_before_the_start_are_replaced(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a broker takes it, which answers in place of the new one."""
+    taken = broker.nodes[0].ports["PLAINTEXT"]
+    free, choices = ports.free, [[taken]]
+    monkeypatch.setattr(ports, "free", lambda count: [*(choices or [[]]).pop(), *free(count)])
+    with Broker.start(short_lived=True) as other:
+        (node,) = other.nodes
+        assert not choices and taken not in node.ports.values()
+        assert "Address already in use" in node.log.read_text()
+        assert other.nodes_answering() == 1
+
+
 def test_a_node_that_cannot_start_says_why(tmp_path: Path) -> None:
     with Broker.start(keep=tmp_path, short_lived=True) as broker:
         (node,) = broker.nodes

@@ -20,7 +20,7 @@ from streams.llm import background
 from streams.llm.background import Background
 from tests.command import checked, ndjson, rows, turn
 from tests.llm.endpoint import SENT, Endpoint, Reply, Request, completion, error, model
-from tests.waiting import until
+from tests.waiting import WITHIN, until
 
 Start = Callable[..., Endpoint]
 
@@ -183,7 +183,7 @@ def test_an_endpoint_that_takes_no_request_now_is_said_until_one_is_answered(
 
         def one(request: Request) -> Reply:
             if asks.turns:
-                assert go.wait(60)
+                assert go.wait(WITHIN)
             return model(request)
 
         asked.behave = one

@@ -40,6 +40,7 @@ from tests.llm.endpoint import (
     model,
     whole,
 )
+from tests.waiting import WITHIN
 
 Start = Callable[..., Endpoint]
 GROUP = Group((Turn("default", "s", "u", "e1", 0, 0, user_input="fact: has a cat"),))
@@ -96,7 +97,7 @@ def test_what_passes_is_tried_again(endpoint: Start, failure: Reply) -> None:
 
 def test_who_hangs_is_left_and_asked_again(endpoint: Start) -> None:
     asked = endpoint(in_turn(Hang(LONG)))
-    assert is_plan(only(asked, read_seconds=0.3, total_seconds=LONG))
+    assert is_plan(only(asked, read_seconds=2, total_seconds=LONG))
     assert len(asked.requests) == 2
 
 
@@ -114,7 +115,7 @@ def test_an_answer_that_trickles_has_a_largest_time(endpoint: Start) -> None:
                 time.sleep(0.1)
 
     asked = endpoint(in_turn(Trickle(200, b"")))
-    assert is_plan(only(asked, total_seconds=0.5))
+    assert is_plan(only(asked, total_seconds=2))
     assert len(asked.requests) == 2
 
 
@@ -194,7 +195,7 @@ def test_who_is_slow_to_hear_that_there_is_no_json_schema(endpoint: Start) -> No
         if request.body["response_format"]["type"] != "json_schema":
             return model(request)
         if request.said == ["fact: 2"]:
-            said.wait(5)
+            said.wait(WITHIN)
             time.sleep(0.3)
         else:
             said.set()
@@ -421,12 +422,14 @@ def test_states_given_are_shown_and_may_be_changed(endpoint: Start) -> None:
 def test_so_many_requests_at_a_time(endpoint: Start) -> None:
     """Bounded by the connections, whoever calls."""
     now, most = 0, 0
+    three = threading.Barrier(3)
 
     def busy(request: Request) -> Reply:
         nonlocal now, most
         now += 1
         most = max(most, now)
-        time.sleep(0.1)
+        three.wait(WITHIN)
+        time.sleep(0.1)  # in which a fourth would come
         now -= 1
         return completion(json.dumps(facts(request)))
 

@@ -22,6 +22,7 @@ from jgo.maven import MavenContext
 from streams.broker import ports
 from streams.broker.config import HOST
 from tests.java_server import JavaServer
+from tests.waiting import WITHIN
 
 VERSION = "3.3.3"
 SHA256 = "8bc6751c76d963734224b01d5e7f84ccb3cb61c87d3bd77c36c35f10a5cbed63"
@@ -98,5 +99,5 @@ class RegistryServer(JavaServer):
             json.dumps(body).encode(),
             {"content-type": "application/vnd.schemaregistry.v1+json"},
         )
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=WITHIN) as answer:
             return int(json.load(answer)["id"])

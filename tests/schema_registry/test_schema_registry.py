@@ -1,6 +1,7 @@
 """Messages framed with a schema's id, read by a real registry: Avro, Protobuf, JSON."""
 
 import json
+import socket
 import struct
 import tempfile
 from collections.abc import Iterator
@@ -15,7 +16,6 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 from grpc_tools import protoc
 
-from streams.broker import ports
 from streams.errors import ConfigurationError, Unreachable
 from streams.folds.rows import Input
 from streams.mapping.envelopes import Message
@@ -244,11 +244,12 @@ def test_debezium_in_avro_is_unwrapped(tmp_path: Path, registry: RegistryServer)
 def test_without_the_registry_nothing_is_decided(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, avro: int
 ) -> None:
-    (port,) = ports.free(1)
-    monkeypatch.setenv("TURNFOLD_REGISTRY_URL", f"http://127.0.0.1:{port}")
-    away = Mapper(mapping(tmp_path)).sources["chat"]
-    with pytest.raises(Unreachable, match="schema registry") as error:
-        mapped(away, framed(avro, in_avro()))
+    with socket.socket() as bound:  # and does not listen
+        bound.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("TURNFOLD_REGISTRY_URL", f"http://127.0.0.1:{bound.getsockname()[1]}")
+        away = Mapper(mapping(tmp_path)).sources["chat"]
+        with pytest.raises(Unreachable, match="schema registry") as error:
+            mapped(away, framed(avro, in_avro()))
     assert isinstance(error.value, OSError)  # a worker's lane tries again
     monkeypatch.delenv("TURNFOLD_REGISTRY_URL")
     with pytest.raises(ConfigurationError, match="set TURNFOLD_REGISTRY_URL, such as"):
@@ -258,9 +259,8 @@ def test_without_the_registry_nothing_is_decided(
 def test_a_worker_waits_for_the_registry(
     tmp_path: Path, registry: RegistryServer, avro: int
 ) -> None:
-    (port,) = ports.free(1)
-    url = registry.url.replace(str(registry.port), str(port))
-    with Proxy(port) as proxy, alone(tmp_path) as working:
+    with Proxy() as proxy, alone(tmp_path) as working:
+        url = registry.url.replace(str(registry.port), str(proxy.port))
         proxy.target = registry.port
         proxy.stall()
         create(working, "chat", 1)

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 
 from streams.serving.http.connection import UVICORN, Connection, raise_file_limit
 from streams.serving.http.limits import guarded
+from tests.waiting import WITHIN
 
 LARGE = 30_000_000
 
@@ -115,7 +116,7 @@ def served(app: ASGIApp) -> Iterator[Served]:
             yield Served(listening.getsockname()[1], server)
         finally:
             server.should_exit = True
-            thread.join(10)
+            thread.join(WITHIN)
             assert not thread.is_alive()
 
 

@@ -12,6 +12,7 @@ import pytest
 from streams.serving.http.connection import HEAD_BYTES
 from streams.serving.http.endpoints import ENDPOINTS
 from tests.serving.serving import Server
+from tests.waiting import WITHIN
 
 HOST = b"Host: localhost\r\n"
 READS = [one for one in ENDPOINTS if one.method == "GET"]
@@ -26,7 +27,7 @@ PATHS = list(METHODS)
 def raw(server: Server, request: bytes) -> tuple[int, dict[str, str], Any]:
     """Status, headers and document of the reply to these bytes."""
     at = urlsplit(server.url)
-    with socket.create_connection((at.hostname, at.port), timeout=20) as connection:
+    with socket.create_connection((at.hostname, at.port), timeout=WITHIN) as connection:
         connection.sendall(request)
         with suppress(OSError):  # it may be closed already
             connection.shutdown(socket.SHUT_WR)

@@ -20,7 +20,7 @@ from streams.serving.http.app import create_app
 from streams.serving.http.endpoints import ENDPOINTS
 from tests.serving.serving import Server
 from tests.serving.test_api_memory import Lent, fields, ok
-from tests.waiting import until
+from tests.waiting import WITHIN, until
 
 AT = "2026-03-01T09:30:00Z"
 LATER = "2026-06-01T00:00:00Z"
@@ -166,7 +166,7 @@ def test_the_same_asked_many_times_at_once_leaves_one_revision(
     asked: list[dict[str, Any]] = []
 
     def one() -> None:
-        with httpx.Client(base_url=sample.url, timeout=60) as own:
+        with httpx.Client(base_url=sample.url, timeout=WITHIN) as own:
             asked.append(ok(ask(own, state, user)))
 
     threads = [threading.Thread(target=one) for _ in range(8)]
@@ -196,7 +196,7 @@ def test_many_who_correct_at_once_each_leave_a_revision(api: httpx.Client, sampl
     replies: list[str] = []
 
     def one(text: str) -> None:
-        with httpx.Client(base_url=sample.url, timeout=60) as own:
+        with httpx.Client(base_url=sample.url, timeout=WITHIN) as own:
             body = {"reason": text, "body_text": text}
             replies.append(ok(correct(own, state, body, params={"user_id": user}))["state_id"])
 

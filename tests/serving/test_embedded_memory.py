@@ -29,10 +29,9 @@ from streams.serving.backends.backend import Busy, NotReady
 from streams.serving.backends.embedded import EmbeddedBackend
 from streams.serving.backends.posted import PostedLog
 from tests.command import files_holding, rows, turn
+from tests.waiting import WITHIN, eventually
 
 pytestmark = pytest.mark.nightly
-
-WITHIN = 120.0
 
 
 def encoded(*records: Any) -> list[bytes]:
@@ -91,8 +90,9 @@ def test_who_has_written_reads_it_at_once_and_others_see_it_change(tmp_path: Pat
                 await memory.submit(encoded(spoken(number)), WITHIN)
                 assert (await said(memory))[-1] == str(number)
             assert changed.is_set()
-        while memory._folded:  # until it is committed: then the store answers
-            await asyncio.sleep(0.05)
+        await eventually(
+            lambda: not memory._folded
+        )  # until it is committed: then the store answers
         assert (await said(memory))[-1] == "29"
 
     run(tmp_path / "h", ask)
@@ -129,8 +129,7 @@ def test_a_fold_that_comes_late_is_told_as_accepted(tmp_path: Path) -> None:
                 await memory.rows("sessions", "default", "s")
             found = await memory.submit(encoded(turn("e1")), 0.3)
             assert found == [Outcome("accepted")]
-        while not memory.readiness().ready:
-            await asyncio.sleep(0.02)
+        await eventually(lambda: memory.readiness().ready)
         assert await said(memory) == ["say e1"]
         assert await memory.submit(encoded(turn("e1")), WITHIN) == [Outcome("duplicate")]
 
@@ -214,8 +213,7 @@ def test_small_files_are_merged_beside_the_writing(
     async def ask(memory: EmbeddedBackend) -> None:
         for number in range(10):
             await memory.submit(encoded(spoken(number)), WITHIN)
-            while memory._folded:
-                await asyncio.sleep(0.01)
+            await eventually(lambda: not memory._folded)
 
     run(tmp_path / "h", ask)
     for table in ("events", "sessions"):
@@ -281,19 +279,16 @@ def test_law_8_forget_waits_until_the_log_is_committed(
 
     async def ask(memory: EmbeddedBackend) -> None:
         await memory.submit(encoded(turn("e1", user_input="a secret")), WITHIN)
-        while memory._folded:
-            await asyncio.sleep(0.01)
+        await eventually(lambda: not memory._folded)
         disk.full = True
         await memory.submit(encoded(turn("e2", user_input="another secret")), WITHIN)
         with pytest.raises(HistoryWriteError, match="not committed"):
             await asyncio.to_thread(maintenance.forget, root, "default", "u")
         disk.full = False
-        while not memory.readiness().ready:
-            await asyncio.sleep(0.02)
+        await eventually(lambda: memory.readiness().ready)
         assert await said(memory) == ["a secret", "another secret"]
         await asyncio.to_thread(maintenance.forget, root, "default", "u")
-        while not memory.readiness().ready:
-            await asyncio.sleep(0.02)
+        await eventually(lambda: memory.readiness().ready)
         assert await said(memory) == []
 
     run(root, ask)
@@ -305,25 +300,22 @@ def test_what_another_wrote_after_an_error_is_read(
 ) -> None:
     """Until it is tried again anybody may have the history: what was read before may be old."""
     root, disk = tmp_path / "h", FullDisk(monkeypatch)
-    monkeypatch.setattr(ingest, "AGAIN", 3.0)
+    monkeypatch.setattr(ingest, "AGAIN", 15.0)
 
     async def ask(memory: EmbeddedBackend) -> None:
         await memory.submit(encoded(turn("e1")), WITHIN)
-        while memory._folded:
-            await asyncio.sleep(0.01)
+        await eventually(lambda: not memory._folded)
         assert await said(memory) == ["say e1"]
         disk.full = True
         await memory.submit(encoded(turn("o1", session_id="o", user_id="o")), WITHIN)
-        while not disk.refused:
-            await asyncio.sleep(0.01)
+        await eventually(lambda: disk.refused)
         disk.full = False
         file = root.parent / "more.ndjson"
         file.write_bytes(b"\n".join(encoded(turn("e2"))) + b"\n")
         while memory.readiness().ready or locks.is_taken(locks.of_history(root)):
             await asyncio.sleep(0.01)
         await asyncio.to_thread(local.run, [str(file)], root)
-        while not memory.readiness().ready:
-            await asyncio.sleep(0.02)
+        await eventually(lambda: memory.readiness().ready)
         assert await said(memory) == ["say e1", "say e2"]
 
     run(root, ask)
@@ -364,8 +356,7 @@ def test_law_7_what_was_read_is_bounded_in_bytes(
             encoded(*(turn(f"e{n}", session_id=f"s{n}", user_input=text) for n in range(20))),
             WITHIN,
         )
-        while memory._folded:
-            await asyncio.sleep(0.01)
+        await eventually(lambda: not memory._folded)
         for number in (*range(20), 19, 0):
             assert await said(memory, f"s{number}") == [text]
             held = [size for _, size in memory._read._found.values()]
@@ -395,7 +386,7 @@ def test_who_waits_hears_of_what_was_done_while_the_history_was_lent(tmp_path: P
         await memory.submit(encoded(turn("e1")), WITHIN)
         with memory.changes.of(("sessions", "default", "s")) as changed:
             await asyncio.to_thread(maintenance.forget, tmp_path / "h", "default", "u")
-            await asyncio.wait_for(changed.wait(), 5)
+            await asyncio.wait_for(changed.wait(), WITHIN)
             assert await said(memory) == []
 
     run(tmp_path / "h", ask)

@@ -21,6 +21,7 @@ from tests.conftest import SGD
 from tests.fault.kill_run import _commits, stored
 from tests.serving.serving import Server, serving
 from tests.shared_data import shared
+from tests.waiting import until
 
 pytestmark = pytest.mark.nightly
 
@@ -198,7 +199,7 @@ def test_a_full_disk_is_said_and_outlived(tmp_path: Path) -> None:
     with serving("--history", history) as server:
         pid = server.process.pid
         assert server.endings([turn("e1")]) == ["applied"]
-        time.sleep(0.3)
+        until(lambda: _commits(history))
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
         reply = server.post([turn("e2")])
         assert reply.status_code == 507, reply.text

@@ -20,6 +20,7 @@ from streams.serving.http.documents import user
 from streams.serving.http.serve import backend_of
 from streams.serving.http.settings import ServeSettings
 from tests.command import ndjson, turn
+from tests.waiting import WITHIN
 
 NOW = 2**52
 TENANT = "default"
@@ -92,7 +93,7 @@ def test_who_waits_hears_of_a_commit(tmp_path: Path) -> None:
                 with file.open("ab") as more:
                     more.write(json.dumps(turn("e2")).encode() + b"\n")
                 await asyncio.to_thread(local.run, [str(file)], history)
-                await asyncio.wait_for(changed.wait(), 20)
+                await asyncio.wait_for(changed.wait(), WITHIN)
             found = documents.session(*await memory.rows("sessions", TENANT, "s"))
             assert found["conversation_count"] == 2
 

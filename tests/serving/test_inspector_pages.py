@@ -21,6 +21,7 @@ from streams.serving.inspector.text import Text
 from streams.serving.inspector.view import View
 from streams.serving.inspector.views import VIEWS
 from tests.serving.serving import Server, serving
+from tests.waiting import WITHIN
 
 PACKAGE = "streams.serving.inspector"
 INLINE = re.compile(r"<style|\sstyle=|\son[a-z]+=|<script(?![^>]*\ssrc=)|javascript:")
@@ -52,7 +53,7 @@ def test_who_has_seen_one_page_does_not_wait_for_the_templates_of_others() -> No
         "raw_path": b"/x", "query_string": b"", "headers": [], "state": {"caller": None},
     }  # fmt: skip
     page.refused(Request(scope), Refusal(404, "Not found", "no session of that id"))
-    page._compile_the_others().join(60)
+    page._compile_the_others().join(WITHIN)
     compiled = page._templates().cache
     assert compiled is not None
     assert {view.template for view in VIEWS} <= {name for _, name in compiled}
@@ -239,7 +240,7 @@ def guarded(tokens: dict[str, str], tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.fixture
 def stranger(guarded: Server) -> Iterator[httpx.Client]:
     """A browser that has not signed in."""
-    with httpx.Client(base_url=guarded.url, timeout=30.0) as client:
+    with httpx.Client(base_url=guarded.url, timeout=WITHIN) as client:
         yield client
 
 
@@ -328,7 +329,7 @@ def test_another_site_can_sign_nobody_in_or_out(
 
 def test_a_request_that_names_no_host_signs_nobody_in(guarded: Server) -> None:
     url = httpx.URL(guarded.url)
-    with socket.create_connection((url.host, url.port), timeout=30) as connection:
+    with socket.create_connection((url.host, url.port), timeout=WITHIN) as connection:
         connection.sendall(b"POST /sign-in HTTP/1.0\r\nContent-Length: 0\r\n\r\n")
         first = connection.makefile("rb").readline()
     assert first.split()[1] == b"403"

@@ -305,7 +305,7 @@ def test_who_has_no_key_is_refused_and_the_key_is_for_this_account(folder: Path)
     with Turnfold.local(folder):
         url = told(folder)["url"]
         assert httpx.URL(url).host == "127.0.0.1"
-        assert httpx.get(f"{url}/v1/users/maya").status_code == 401
+        assert httpx.get(f"{url}/v1/users/maya", timeout=WITHIN).status_code == 401
         assert told(folder)["key"] not in (folder / "_local" / "keys.json").read_text("utf-8")
         assert (folder / "_local").stat().st_mode & 0o777 == 0o700
         modes = {one.name: one.stat().st_mode & 0o777 for one in (folder / "_local").iterdir()}

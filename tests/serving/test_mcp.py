@@ -20,7 +20,7 @@ from mcp_types import CallToolResult, TextContent
 from tests.command import PROGRAM, environment, files_holding, turn, turnfold
 from tests.serving.serving import Server, serving
 from tests.serving.test_local import is_served, told
-from tests.waiting import until
+from tests.waiting import WITHIN, until
 from turnfold_client import Turnfold
 
 pytestmark = pytest.mark.nightly
@@ -46,7 +46,7 @@ def stdio(*args: str | Path, **more: str) -> StdioServerParameters:
 @asynccontextmanager
 async def over_http(url: str, key: str | None = None, mode: str = "auto") -> AsyncIterator[Client]:
     headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-    async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
+    async with httpx2.AsyncClient(headers=headers, timeout=WITHIN) as http:
         transport = streamable_http_client(f"{url}/mcp", http_client=http)
         async with Client(transport, mode=mode) as client:
             yield client
@@ -100,7 +100,7 @@ async def remembers(client: Client) -> None:
 
 async def told_by(client: Client, tool: str, words: str, **arguments: Any) -> None:
     """Until the history, which is written within seconds, has it too."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(WITHIN):
         while words not in text_of(await client.call_tool(tool, arguments)):
             await asyncio.sleep(0.05)
 

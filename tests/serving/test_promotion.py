@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -28,6 +27,10 @@ class Reader(threading.Thread):
         self.url, self.over, self.may_wait = url, over, may_wait
         self.wrong: list[str] = []
         self.seen: Counter[tuple[str, str]] = Counter()
+
+    def times(self, path: str) -> int:
+        """How often it had an answer."""
+        return sum(self.seen[path, generation] for generation in (RULES, PLAIN))
 
     def run(self) -> None:
         with httpx.Client(base_url=self.url, timeout=WITHIN) as client:
@@ -55,6 +58,13 @@ def answers(server: Server, generation: str) -> None:
         lambda: server.client.get("/readyz").json(),
         lambda found: found["ready"] and found["generation"] == generation,
     )
+
+
+def seen_again(readers: list[Reader]) -> None:
+    """Waits until each reader has had an answer to each request that it has sent since."""
+    for reader in readers:
+        before = {path: reader.times(path) for path in PATHS}
+        until(lambda: all(reader.times(path) > before[path] + 1 for path in PATHS) or reader.wrong)  # noqa: B023 - called at once
 
 
 @pytest.fixture
@@ -91,11 +101,11 @@ def test_each_reply_is_of_one_generation_through_promote_and_rollback(
             for words, generation in (
                 (("promote", PLAIN), PLAIN), (("rollback",), RULES), (("promote", PLAIN), PLAIN),
             ):  # fmt: skip
-                time.sleep(1.5)
+                seen_again(readers)
                 done = turnfold(*words, "--history", history)
                 assert done.code == 0, done.err
                 answers(server, generation)
-            time.sleep(1)
+            seen_again(readers)
         finally:
             over.set()
             for reader in readers:

@@ -28,6 +28,7 @@ from streams.serving.backends.replica_disk import COMPACTED, LOCK, OWNER, DiskSt
 from streams.serving.backends.replica_lane import ReplicaLane
 from tests.fault.disk import can_mount, filled, mounted
 from tests.serving.test_replica_lane import Record, marker, read, row, seen
+from tests.waiting import WITHIN, eventually
 
 OURS = {"app_id": "turnfold", "cluster": "c-1"}
 AT = TopicPartition("turnfold-sessions-changelog", 0)
@@ -130,7 +131,7 @@ def test_a_folder_that_is_removed_while_it_runs_ends_the_server(
             folder.mkdir()
             (folder / LOCK).touch()
         with pytest.raises(StoreError, match="nothing is lost"):
-            await asyncio.wait_for(working, 60)
+            await asyncio.wait_for(working, WITHIN)
 
     asyncio.run(run())
     store.release()
@@ -245,10 +246,7 @@ async def rewritten(store: DiskStore, folder: Path, monkeypatch: pytest.MonkeyPa
             stamp.touch()
             os.utime(stamp, (0, 0))
         working = asyncio.create_task(store.run())
-        deadline = time.monotonic() + 60
-        while not all(stamp.stat().st_mtime for stamp in stamps):
-            assert time.monotonic() < deadline
-            await asyncio.sleep(0.02)
+        await eventually(lambda: all(stamp.stat().st_mtime for stamp in stamps))
         working.cancel()
         with suppress(asyncio.CancelledError):
             await working
@@ -283,7 +281,7 @@ def test_closing_breaks_off_what_takes_long(folder: Path) -> None:
     while not rows._compacting.locked() and rewriting.is_alive():
         time.sleep(0.001)
     rows.close()
-    rewriting.join(60)
+    rewriting.join(WITHIN)
     assert not rewriting.is_alive()
     found = rows.open()
     assert found is not None and found.position == 60

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Thread
@@ -20,6 +19,7 @@ from streams.chronicle import session, user
 from streams.files import local
 from streams.sample import CONVERSATIONS
 from tests.command import ndjson, turn
+from tests.waiting import WITHIN, until
 
 TENANT = "default"
 LATE = parse_time("2030-01-01T00:00:00Z")
@@ -112,16 +112,16 @@ def test_who_is_forgotten_while_rows_are_read_is_not_kept(history: Path) -> None
     def slowly(about: Lookup, owner: str) -> list[tuple[str]]:
         found = about.rows("events", ("event_id",), "user_id = ?", owner)
         begun.set()
-        assert forgotten.wait(60)
+        assert forgotten.wait(WITHIN)
         return found
 
     source = Source("slow", ("events",), slowly, lambda _owner, _about, all: len(all))
     asking = Thread(target=ask, args=(history, source))
     asking.start()
-    assert begun.wait(60)
+    assert begun.wait(WITHIN)
     erasing.forget(history, TENANT, "emma")
     forgotten.set()
-    asking.join(60)
+    asking.join(WITHIN)
     assert not kept.owners()
 
 
@@ -195,11 +195,7 @@ def test_an_owner_with_too_many_rows_is_refused_and_not_kept(
 def test_nothing_is_kept_for_long(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "SECONDS", 0.3)
     told(history, "emma", LATE)
-    assert kept.owners()
-    ends = time.monotonic() + 30
-    while kept.owners() and time.monotonic() < ends:
-        time.sleep(0.05)
-    assert not kept.owners()
+    until(lambda: not kept.owners())
 
 
 def test_a_process_that_keeps_rows_ends_without_a_word(history: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from streams import sample
 from tests.command import environment, ndjson, turn, turnfold
 from tests.serving.serving import serving
+from tests.waiting import WITHIN
 
 CONVERSATIONS = Path(sample.__file__).with_name("conversations.ndjson")
 OPEN: dict[str, Any] = {"umask": 0o000}
@@ -46,7 +47,7 @@ def test_a_whole_history_is_its_owners_alone(tmp_path: Path) -> None:
         with serving("--history", history) as server:
             server.endings([turn("killed", session_id="s", user_id="ann")])
             server.process.send_signal(signal.SIGKILL)
-            server.process.wait(120)
+            server.process.wait(WITHIN)
     finally:
         os.umask(before)
     assert list(others_may(history)) == []

@@ -22,6 +22,7 @@ from streams.search import query as queries
 from streams.search.store import Index
 from streams.search.tokens import terms
 from tests.command import files_holding, ndjson, turn, turnfold
+from tests.waiting import WITHIN
 
 NOW = parse_time("2026-04-01T00:00:00Z")
 SAMPLE = Path(__file__).parents[2] / "streams" / "sample" / "conversations.ndjson"
@@ -379,7 +380,7 @@ def test_law_8_who_is_forgotten_is_in_no_byte_of_the_index(tmp_path: Path) -> No
 
 def _build_slowly(history: Path) -> None:
     def stopped(self: Index) -> None:
-        time.sleep(60)
+        time.sleep(10 * WITHIN)
 
     Index.count = stopped  # type: ignore[method-assign]
     update(history, "default", rebuild=True)
@@ -438,7 +439,7 @@ def test_several_read_while_one_writes(tmp_path: Path, readers: list[Any]) -> No
         update(history, "default", rebuild=number % 3 == 0)
     stop.set()
     for one in readers:
-        one.join(60)
+        one.join(WITHIN)
         assert one.exitcode == 0
     assert not failed.is_set()
     assert len(ids(history, "heron")) == 6
