@@ -48,7 +48,7 @@ class Extracting:
         self._log = working.folder / "extract.log"
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(
-                [PROGRAM, "extract", "--bootstrap", working.bootstrap, "--json", *more],
+                [PROGRAM, "extract", *working.at, "--json", *more],
                 env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
             )  # fmt: skip
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.structs import TopicPartition
 
 from sinks.digest import digest
 from streams.kafka.client.admin import connected
+from streams.kafka.client.aiokafka_internals import KafkaConsumer, KafkaProducer
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topic_specs import spec
 from streams.kafka.client.topics import check, create
@@ -27,7 +27,7 @@ TURNS = [turn(f"e{number}", session_id=f"s{number % 5}") for number in range(40)
 
 def topics(working: Working) -> set[str]:
     async def ask() -> set[str]:
-        async with connected(KafkaSettings.plain(working.bootstrap)) as admin:
+        async with connected(working.settings) as admin:
             return set(await admin.list_topics())
 
     return asyncio.run(ask())
@@ -35,19 +35,19 @@ def topics(working: Working) -> set[str]:
 
 def groups(working: Working) -> set[str]:
     async def ask() -> set[str]:
-        async with connected(KafkaSettings.plain(working.bootstrap)) as admin:
+        async with connected(working.settings) as admin:
             return {name for name, *_ in await admin.list_consumer_groups()}
 
     return asyncio.run(ask())
 
 
 def sink(working: Working, history: Path, *more: str) -> None:
-    done = turnfold("sink", "--bootstrap", working.bootstrap, "--history", history, "--once", *more)
+    done = turnfold("sink", *working.at, "--history", history, "--once", *more)
     assert done.code == 0, done.err
 
 
 def drop(working: Working, history: Path, *more: str) -> Done:
-    at = ("--history", history, "--bootstrap", working.bootstrap)
+    at = ("--history", str(history), *working.at)
     return turnfold("generations", "drop", "new", *at, *more)
 
 
@@ -78,9 +78,7 @@ def history(working: Working, tmp_path: Path) -> Path:
         refused = drop(working, made)
         assert refused.code == 3
         assert "group turnfold.new: 1 member is running" in refused.err
-        running = start(
-            "sink", "--generation", "new", "--history", made, "--bootstrap", working.bootstrap
-        )
+        running = start("sink", "--generation", "new", "--history", made, *working.at)
         with running:
             assert running.stderr is not None
             while b"partitions" not in running.stderr.readline():
@@ -106,7 +104,7 @@ def test_a_dropped_generation_leaves_no_group_no_topic_and_no_lag(
     assert groups(working) == {"turnfold", "sink"}
     assert not (history / "generations/new").exists()
     assert digest(history) == live
-    lag = turnfold("lag", "--bootstrap", working.bootstrap, "--json")
+    lag = turnfold("lag", *working.at, "--json")
     assert {one["group"] for one in lag.json()} == {"turnfold", "sink"}
     again = drop(working, history)
     assert again.code == 0
@@ -115,7 +113,7 @@ def test_a_dropped_generation_leaves_no_group_no_topic_and_no_lag(
 
 def test_a_drop_that_is_killed_is_ended_by_the_next_one(working: Working, history: Path) -> None:
     """Between the removal of groups and topics, wherever it strikes."""
-    at = ("--history", history, "--bootstrap", working.bootstrap)
+    at = ("--history", str(history), *working.at)
     for seconds in (1.2, 1.5, 1.8):
         process = start("generations", "drop", "new", *at)
         time.sleep(seconds)
@@ -123,7 +121,7 @@ def test_a_drop_that_is_killed_is_ended_by_the_next_one(working: Working, histor
         process.communicate()
     if (history / "generations/new/_dropped").exists():
         assert turnfold("promote", "new", "--behind", "--history", history).code == 3
-    lag = turnfold("lag", "--bootstrap", working.bootstrap)
+    lag = turnfold("lag", *working.at)
     assert lag.code == 0, lag.err
     assert drop(working, history).code == 0
     assert not (history / "generations/new").exists()
@@ -139,16 +137,16 @@ def test_topics_can_be_kept_and_removed_later(working: Working, history: Path) -
     assert "turnfold reset turnfold --generation new" in done.err
     assert topics(working) == before
     asyncio.run(_remove(working, topics_of("turnfold", "new")))
-    lag = turnfold("lag", "--bootstrap", working.bootstrap, "--json")
+    lag = turnfold("lag", *working.at, "--json")
     assert {one["group"] for one in lag.json()} == {"turnfold", "sink"}
-    at = ("--generation", "new", "--bootstrap", working.bootstrap)
+    at = ("--generation", "new", *working.at)
     assert turnfold("reset", "turnfold", *at, "--yes").code == 0
     assert "turnfold.new" not in groups(working)
     assert "turnfold" in groups(working)
 
 
 async def _remove(working: Working, names: list[str]) -> None:
-    async with connected(KafkaSettings.plain(working.bootstrap), TOO_LONG) as admin:
+    async with connected(working.settings, TOO_LONG) as admin:
         await admin.delete_topics(names)
         while set(names).intersection(await admin.list_topics()):
             await asyncio.sleep(0.1)
@@ -167,7 +165,7 @@ def test_another_clusters_history_is_not_dropped_with_topics_of_this_one(
 
 def test_a_reset_app_folds_all_of_its_inputs_again(working: Working) -> None:
     def reset(*more: str) -> Done:
-        return turnfold("reset", "turnfold", "--bootstrap", working.bootstrap, *more)
+        return turnfold("reset", "turnfold", *working.at, *more)
 
     assert "has nothing in Kafka" in reset().out
     with lives(working):
@@ -200,12 +198,12 @@ def test_a_reset_app_folds_all_of_its_inputs_again(working: Working) -> None:
 
 
 def test_the_group_of_another_application_is_not_reset(working: Working) -> None:
-    asyncio.run(_foreign(KafkaSettings.plain(working.bootstrap)))
-    done = turnfold("reset", "payments", "--bootstrap", working.bootstrap, "--yes")
+    asyncio.run(_foreign(working.settings))
+    done = turnfold("reset", "payments", *working.at, "--yes")
     assert done.code == 3
     assert "group payments: has read invoices" in done.err
     assert "payments" in groups(working)
-    assert turnfold("reset", "a/b", "--bootstrap", working.bootstrap).code == 3
+    assert turnfold("reset", "a/b", *working.at).code == 3
     assert turnfold("reset", "x", "--bootstrap", "127.0.0.1:1").code == 5
 
 
@@ -214,10 +212,10 @@ async def _foreign(settings: KafkaSettings) -> None:
     async with connected(settings, TOO_LONG) as admin:
         await create(admin, specs)
         await check(admin, specs, TOO_LONG)
-    async with AIOKafkaProducer(**settings.client()) as producer:
+    async with KafkaProducer(**settings.client()) as producer:
         await producer.send_and_wait("invoices", b"x")
     given: dict[str, Any] = {"group_id": "payments", "enable_auto_commit": False}
-    async with AIOKafkaConsumer(**given, **settings.client()) as consumer:
+    async with KafkaConsumer(**given, **settings.client()) as consumer:
         part = TopicPartition("invoices", 0)
         consumer.assign([part])
         await consumer.commit({part: 1})

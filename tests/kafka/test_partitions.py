@@ -24,7 +24,6 @@ from streams.kafka.agents.agents import changelogs
 from streams.kafka.client.admin import connected
 from streams.kafka.client.names import changelog_name
 from streams.kafka.client.partitions import partition_of
-from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topic_changes import altered, own_settings
 from streams.kafka.client.topic_specs import IN_SYNC, spec
 from streams.kafka.client.topics import STATE, create
@@ -36,7 +35,7 @@ from streams.kafka.transport.layout import folded_with, read_tails
 from streams.kafka.transport.marker import MARKER_KEY, Marker, decode
 from streams.topology import AGENTS, TOPICS
 from tests.command import environment, rows, start, turn, turnfold
-from tests.kafka.working import APP, Working, message
+from tests.kafka.working import APP, Working, message, settings_of
 from tests.waiting import WITHIN
 
 TOO_LONG = 120.0
@@ -51,7 +50,7 @@ def grow(working: Working, to: int, *names: str) -> None:
     """As an operator does, with Kafka's own tool."""
 
     async def ask() -> None:
-        async with connected(KafkaSettings.plain(working.bootstrap)) as admin:
+        async with connected(working.settings) as admin:
             for name in names:
                 await admin.create_partitions({name: NewPartitions(to)})
 
@@ -67,7 +66,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a broker with a memory of four partitions, which has ended."""
     folder = tmp_path_factory.mktemp("past")
     with Broker.start(keep=folder / "kafka", short_lived=True) as broker:
-        working = Working(broker, folder)
+        working = Working(settings_of(broker), folder)
         worker = working.start()
         try:
             working.await_ready()
@@ -85,7 +84,7 @@ def remembered(past: Path, tmp_path: Path) -> Iterator[Working]:
     """A broker with that memory, of one's own, and no worker."""
     shutil.copytree(past, tmp_path / "kafka")
     with Broker.start(keep=tmp_path / "kafka", short_lived=True) as broker:
-        made = Working(broker, tmp_path)
+        made = Working(settings_of(broker), tmp_path)
         made.sent = 200
         try:
             yield made
@@ -113,9 +112,9 @@ def test_one_grown_topic_is_named_with_both_numbers_and_the_way_out(remembered: 
     assert "`turnfold repartition --to 6`" in said
     assert "TURNFOLD_KAFKA_PARTITIONS" not in said
     assert "topic turns has 6 now" in refused(remembered, "--partitions", "6")
-    served = turnfold("serve", "--bootstrap", remembered.bootstrap, "--port", "0")
+    served = turnfold("serve", *remembered.at, "--port", "0")
     assert (served.code, "topic turns has 6 now" in served.err) == (3, True), served.err
-    produced = turnfold("produce", "-", "--bootstrap", remembered.bootstrap, input=lines([999])[0])
+    produced = turnfold("produce", "-", *remembered.at, input=lines([999])[0])
     assert produced.code == 3 and "topic turns: expected 4 partitions" in produced.err
     assert remembered.counts() == counts
 
@@ -128,7 +127,7 @@ def test_all_grown_and_the_setting_with_them_is_refused_by_what_the_markers_say(
     said = refused(remembered, "--partitions", "6")
     assert "was folded with 4 partitions, but topic turns has 6, topic recursions has 6" in said
     assert "`turnfold repartition --to 6`" in said
-    served = turnfold("serve", "--bootstrap", remembered.bootstrap, "--port", "0")
+    served = turnfold("serve", *remembered.at, "--port", "0")
     assert (served.code, "was folded with 4" in served.err) == (3, True), served.err
     assert remembered.counts() == counts
 
@@ -159,7 +158,7 @@ def test_topics_that_grow_under_a_worker_stop_it_before_it_folds_a_record_by_the
     assert "was folded with 4 partitions, but topic turns has 6 now" in working.log()
     assert working.counts() == before
     assert working.dead_letters() == []
-    done = turnfold("repartition", "--to", "6", "--bootstrap", working.bootstrap)
+    done = turnfold("repartition", "--to", "6", *working.at)
     assert done.code == 0, done.err
     working.start("--partitions", "6")
     assert working.await_done()["applied"] == before["applied"] + len(moved)
@@ -176,7 +175,7 @@ def test_topics_that_grow_under_an_idle_worker_stop_it_too(working: Working) -> 
 
 
 def test_a_serve_that_runs_ends_when_there_are_more_partitions(remembered: Working) -> None:
-    server = start("serve", "--bootstrap", remembered.bootstrap, "--port", "0", "--json")
+    server = start("serve", *remembered.at, "--port", "0", "--json")
     try:
         assert server.stdout
         url = json.loads(server.stdout.readline())["url"]
@@ -197,11 +196,11 @@ def test_a_sink_that_runs_reads_the_partitions_that_come(
 ) -> None:
     """Each message says by itself whose row it is: the sink goes on."""
     history = tmp_path / "history"
-    sink = start("sink", "--bootstrap", remembered.bootstrap, "--history", history,
+    sink = start("sink", *remembered.at, "--history", history,
                  "--roll-seconds", "0.5")  # fmt: skip
     try:
         _await_events(history, 200, sink)  # one that starts while the number is changed is refused
-        done = turnfold("repartition", "--to", "6", "--bootstrap", remembered.bootstrap)
+        done = turnfold("repartition", "--to", "6", *remembered.at)
         assert done.code == 0, done.err
         remembered.start("--partitions", "6")
         remembered.send(message(line) for line in lines(range(1_000, 1_200)))
@@ -232,7 +231,7 @@ def test_nobody_starts_while_the_number_is_being_changed(
 ) -> None:
 
     async def begin() -> None:
-        async with connected(KafkaSettings.plain(remembered.bootstrap)) as admin:
+        async with connected(remembered.settings) as admin:
             await create(admin, [spec(STATE, 1, compacted=True)])
 
     asyncio.run(begin())
@@ -242,7 +241,7 @@ def test_nobody_starts_while_the_number_is_being_changed(
         ("sink", "--history", tmp_path / "history"),
         ("produce", "-"),
     ):
-        done = turnfold(*command, "--bootstrap", remembered.bootstrap)
+        done = turnfold(*command, *remembered.at)
         assert done.code == 3, command
         assert "the number of partitions is being changed" in done.err
 
@@ -256,20 +255,20 @@ def test_another_number_after_a_kill_is_refused_at_once_and_the_first_continues(
     """The killed call's transaction is open, and would be for a minute."""
     doomed = subprocess.run(
         [sys.executable, "-m", "tests.fault.doomed_repartition", "--to", "6", "--die-inside", "7",
-         "--bootstrap", remembered.bootstrap],
+         *remembered.at],
         env=environment(), timeout=TOO_LONG, check=False,
     )  # fmt: skip
     assert doomed.returncode == -signal.SIGKILL
-    done = turnfold("repartition", "--to", "5", "--bootstrap", remembered.bootstrap)
+    done = turnfold("repartition", "--to", "5", *remembered.at)
     assert done.code == 3, done
     assert "first run `turnfold repartition --to 6`" in done.err
-    assert turnfold("repartition", "--to", "6", "--bootstrap", remembered.bootstrap).code == 0
+    assert turnfold("repartition", "--to", "6", *remembered.at).code == 0
 
 
 def test_it_refuses_while_a_worker_runs_and_leaves_it_at_work(working: Working) -> None:
     working.start()
     working.await_ready()
-    done = turnfold("repartition", "--to", "6", "--bootstrap", working.bootstrap)
+    done = turnfold("repartition", "--to", "6", *working.at)
     assert done.code == 3
     assert "group turnfold has 1; stop them first" in done.err
     working.send(message(line) for line in lines(range(50)))
@@ -281,24 +280,24 @@ def test_it_waits_for_sinks_and_refuses_where_one_is_behind(
     remembered: Working, tmp_path: Path
 ) -> None:
     """Else an older document of a session, out of another partition, might be written last."""
-    sink = ("sink", "--bootstrap", remembered.bootstrap, "--history", tmp_path / "h", "--once")
+    sink = ("sink", *remembered.at, "--history", str(tmp_path / "h"), "--once")
     assert turnfold(*sink).code == 0
     worker = remembered.start()
     remembered.send(message(line) for line in lines(range(500, 520)))
     remembered.await_done()
     worker.terminate()
     assert worker.wait(WITHIN) == 0
-    command = ("repartition", "--to", "6", "--bootstrap", remembered.bootstrap)
+    command = ("repartition", "--to", "6", *remembered.at)
     done = turnfold(*command)
     assert done.code == 3
     assert "sinks that are behind: group sink;" in done.err
-    assert turnfold("lag", "--bootstrap", remembered.bootstrap).code == 0
+    assert turnfold("lag", *remembered.at).code == 0
     assert turnfold(*sink).code == 0
     assert turnfold(*command).code == 0
 
 
 def test_a_dry_run_says_what_would_be_done_and_does_nothing(remembered: Working) -> None:
-    told = ("--bootstrap", remembered.bootstrap, "--json")
+    told = (*remembered.at, "--json")
     done = turnfold("repartition", "--to", "6", "--dry-run", *told)
     assert done.code == 0, done.err
     said = done.json()
@@ -320,13 +319,13 @@ def test_topics_with_wrong_settings_are_refused_before_anything_is_copied(
     before = remembered.counts()
 
     async def ask() -> None:
-        async with connected(KafkaSettings.plain(remembered.bootstrap)) as admin:
+        async with connected(remembered.settings) as admin:
             for name, own in (("turns", IN_SYNC), ("sessions", "max.message.bytes")):
                 known = (await own_settings(admin, [name]))[name]
                 await altered(admin, name, known | {own: "2"})
 
     asyncio.run(ask())
-    command = ("repartition", "--to", "6", "--bootstrap", remembered.bootstrap)
+    command = ("repartition", "--to", "6", *remembered.at)
     for options in (("--dry-run",), ()):
         done = turnfold(*command, *options)
         assert done.code == 3
@@ -340,11 +339,11 @@ def test_the_digest_is_the_same_and_what_is_sent_again_is_a_duplicate(
     remembered: Working, tmp_path: Path
 ) -> None:
     history = tmp_path / "history"
-    sink = ("sink", "--bootstrap", remembered.bootstrap, "--history", history, "--once")
+    sink = ("sink", *remembered.at, "--history", str(history), "--once")
     assert turnfold(*sink).code == 0
     before = digest(history)
     for to, times in ((6, 2), (3, 3)):
-        done = turnfold("repartition", "--to", str(to), "--bootstrap", remembered.bootstrap)
+        done = turnfold("repartition", "--to", str(to), *remembered.at)
         assert done.code == 0, done.err
         assert f"has {to} partitions now" in done.out
         assert turnfold(*sink).code == 0
@@ -364,7 +363,7 @@ def test_the_digest_is_the_same_and_what_is_sent_again_is_a_duplicate(
 def test_lanes_read_on_behind_the_last_record_as_if_they_had_read_it(remembered: Working) -> None:
     """Not at the topic's end, which is further: a generation, which has read the same records,
     would never be as far as the live memory."""
-    done = turnfold("repartition", "--to", "6", "--bootstrap", remembered.bootstrap)
+    done = turnfold("repartition", "--to", "6", *remembered.at)
     assert done.code == 0, done.err
     for agent in AGENTS:
         markers = {
@@ -396,7 +395,7 @@ def test_what_producers_send_at_every_step_is_folded_once(remembered: Working) -
                 other.submit(remembered.send, [message(line) for line in some]).result(TOO_LONG)
             sent.append(step)
 
-    settings = KafkaSettings.plain(remembered.bootstrap)
+    settings = remembered.settings
     done = asyncio.run(repartition(settings, APP, None, 6, observe=observe))
     assert done["done"] and {*MEANWHILE, "copied"} <= set(sent)
     remembered.start("--partitions", "6")
@@ -412,9 +411,9 @@ def test_a_generation_folds_the_moved_inputs_as_it_would_have_folded_the_first(
     signals = remembered.counts()["hops"]
     assert signals > 0
     history = tmp_path / "history"
-    sink = ("sink", "--bootstrap", remembered.bootstrap, "--history", history, "--once")
+    sink = ("sink", *remembered.at, "--history", str(history), "--once")
     assert turnfold(*sink).code == 0
-    done = turnfold("repartition", "--to", "3", "--bootstrap", remembered.bootstrap)
+    done = turnfold("repartition", "--to", "3", *remembered.at)
     assert done.code == 0, done.err
     env = environment(TURNFOLD_KAFKA_PARTITIONS="3")
     remembered.start("--partitions", "3", "--generation", "again")
@@ -485,7 +484,7 @@ def test_hops_out_of_several_partitions_are_each_told_once_whatever_their_order(
 
 def test_markers_of_an_older_version_are_told_by_where_their_rows_lie(remembered: Working) -> None:
     """A grown changelog whose markers do not say the number."""
-    settings = KafkaSettings.plain(remembered.bootstrap)
+    settings = remembered.settings
     from aiokafka import AIOKafkaProducer
     from aiokafka.structs import TopicPartition
 

@@ -52,23 +52,13 @@ def test_a_worker_with_other_constants_is_refused_and_told_what_to_do(tmp_path: 
         assert working.start("--set", "max_intents=4").wait(60) == 3
         assert "this worker has max_intents=4" in working.log()
 
-        at = working.bootstrap
-        working.start(
-            env=environment(TURNFOLD_KAFKA_BOOTSTRAP=at, TURNFOLD_WORKER_CONSTANTS=CONSTANT)
-        )
+        working.start(env=environment(**working.kafka, TURNFOLD_WORKER_CONSTANTS=CONSTANT))
         say(working, 5)
         assert intents(working) == ["i7", "i8", "i9"]
         working.kill()
 
         history = tmp_path / "history"
-        sink = (
-            "sink",
-            "--bootstrap",
-            working.broker.bootstrap,
-            "--history",
-            str(history),
-            "--once",
-        )
+        sink = ("sink", *working.at, "--history", str(history), "--once")
         assert turnfold(*sink, *FLAG).code == 0
         assert rules_of(history) == INTENTS
         assert turnfold(*sink).code == 0, "without --set it goes on"
@@ -94,14 +84,7 @@ def test_a_memory_of_default_constants_is_not_continued_with_others(tmp_path: Pa
         assert "continue it without --set" in working.log()
 
         history = tmp_path / "history"
-        sink = (
-            "sink",
-            "--bootstrap",
-            working.broker.bootstrap,
-            "--history",
-            str(history),
-            "--once",
-        )
+        sink = ("sink", *working.at, "--history", str(history), "--once")
         assert turnfold(*sink).code == 0
         refused = turnfold(*sink, *FLAG)
         assert (refused.code, load(history)) == (3, None)

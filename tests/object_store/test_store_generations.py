@@ -258,7 +258,7 @@ def test_a_generation_of_workers_goes_live_beside_kafka_and_is_dropped(
     """The workers' rows by real sinks; a server of both goes over with the pointer."""
     url, env = str(root), environment(XDG_CACHE_HOME=str(tmp_path / "cache"))
     with one_worker(tmp_path) as working:
-        kafka = ("--bootstrap", working.bootstrap)
+        kafka = working.at
         sent = turnfold("produce", SAMPLE, *kafka, "--json")
         assert sent.code == 0, sent.err
         working.sent = sent.json()["sent"]
