@@ -22,6 +22,7 @@ from aiokafka import AIOKafkaProducer
 from schemas.events import RECORD_TYPES
 from sinks.delta import History
 from streams.broker import Broker
+from streams.kafka.client.admin import connected
 from streams.kafka.client.names import changelog_name
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.sink.history_rows import parse
@@ -240,6 +241,14 @@ def one_worker(folder: Path, broker: Broker | None = None) -> Iterator[Working]:
         working.start()
         working.await_ready()
         yield working
+
+
+async def remove(settings: KafkaSettings, *topics: str) -> None:
+    """Deletes topics, and waits until a topic of the same name can be created."""
+    async with connected(settings, TOO_LONG) as admin:
+        await admin.delete_topics(list(topics))
+        while set(topics).intersection(await admin.list_topics()):
+            await asyncio.sleep(0.1)
 
 
 def produced(bootstrap: str, messages: Sequence[Given]) -> int:
