@@ -27,6 +27,7 @@ from tests.kafka.mapped_topics import (
 from tests.kafka.working import Working, message
 from tests.mapped import foreign, write_mapping
 from tests.shared_data import shared
+from tests.waiting import WITHIN
 
 pytestmark = pytest.mark.long
 
@@ -127,7 +128,7 @@ def test_a_topic_that_gets_more_partitions_is_mapped_on(
     send(working, topic, [event(turn(f"a{n}"), n) for n in range(20)])
     await_mapped(working, topic, 20)
     grow(working, topic, FEW + 2)
-    assert working.workers[-1].wait(60) == 3
+    assert working.workers[-1].wait(WITHIN) == 3
     assert "its topics need the same number of partitions" in working.log()
     start(working, mapping, lanes=FEW + 2)
     send(working, topic, [event(turn(f"b{n}"), n) for n in range(20)])
@@ -253,7 +254,7 @@ def test_reset_removes_what_a_mapping_has_noted(
     await_mapped(working, topic, 1, "mine")
     worker = working.workers[-1]
     worker.terminate()
-    assert worker.wait(60) == 0
+    assert worker.wait(WITHIN) == 0
     lag = turnfold("lag", *working.at, "--json").json()
     assert sum(one["lag"] for one in lag if one["topic"] == topic) == 0
     assert topic in {one["topic"] for one in lag}

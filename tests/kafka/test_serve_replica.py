@@ -28,7 +28,7 @@ from streams.serving.backends.backend import NotReady
 from streams.serving.backends.replica import ReplicaBackend
 from streams.serving.backends.replica_disk import DiskStore
 from tests.command import OUTCOMES, folded, rows
-from tests.kafka.working import APP, Working
+from tests.kafka.working import APP, Working, remove
 from tests.waiting import eventually
 
 SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
@@ -258,9 +258,7 @@ def test_a_changelog_made_again_is_read_again(lasting: Working) -> None:
         async with ReplicaBackend(settings, "remade") as memory:
             await eventually(lambda: memory.readiness().ready)
             assert await value(memory, "first") == b"2"
-            async with connected(settings) as admin:
-                await admin.delete_topics([at.topic])
-            await asyncio.sleep(1)
+            await remove(settings, at.topic)
             await make()
             await write("second", 5)
             deadline = time.monotonic() + TOO_LONG

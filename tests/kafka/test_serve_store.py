@@ -29,7 +29,7 @@ from tests.command import start
 from tests.fault.disk import can_mount, filled, mounted
 from tests.kafka.counting import PARTITIONS
 from tests.kafka.test_serve_replica import plan, turn
-from tests.kafka.working import APP, Working, message
+from tests.kafka.working import APP, Working, message, remove
 from tests.serving.serving import serving, url_of
 from tests.waiting import WITHIN, eventually, until
 
@@ -288,9 +288,7 @@ def test_a_changelog_made_again_leaves_nothing_on_disk(lasting: Working, tmp_pat
         async with ReplicaBackend(settings, "erased", store=DiskStore(tmp_path)) as memory:
             await eventually(lambda: memory.readiness().ready)
             assert files()
-        async with connected(settings) as admin:
-            await admin.delete_topics([specs[0].name])
-        await asyncio.sleep(1)
+        await remove(settings, specs[0].name)
         await make()
         await write("second", b"another")
         async with ReplicaBackend(settings, "erased", store=DiskStore(tmp_path)) as memory:

@@ -271,7 +271,7 @@ def test_a_second_memory_is_begun_beside_that_of_the_old_name_only_if_told_to(
     worker.terminate()
     assert worker.wait(WITHIN) == 0
     worker = working.start()
-    assert worker.wait(60) == 3
+    assert worker.wait(WITHIN) == 3
     assert "continue it with --app-id turnstone" in working.log()
     working.start("--app-id", "turnfold")
     working.await_ready()
