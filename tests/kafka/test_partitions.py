@@ -184,6 +184,8 @@ def test_a_worker_runs_on_beside_a_refused_repartition_and_stops_where_topics_gr
     assert worker.wait(TOO_LONG) == 3, working.log()[-3000:]
     grown = f"topic {working.there('turns')} has 6 now"
     assert f"was folded with 4 partitions, but {grown}" in working.log()
+    prefix = working.settings.topic_prefix
+    assert f"`turnfold repartition --to 6 --topic-prefix {prefix}`" in working.log()
     assert working.counts() == before
     assert working.dead_letters() == []
     done = turnfold("repartition", "--to", "6", *working.at)
