@@ -74,8 +74,8 @@ def test_mapped_events_make_the_memory_of_native_records_though_the_worker_is_ki
 
     with ThreadPoolExecutor(1) as sender:
         sending = sender.submit(trickle)
-        for _ in range(KILLS):
-            time.sleep(1.0)
+        for kill in range(KILLS):
+            await_mapped(working, topic, 1 + 400 * kill)
             working.kill()
             start(working, mapping, *few)
         sending.result()

@@ -122,7 +122,8 @@ class Working:
     def await_log(self, text: str, times: int = 1) -> None:
         deadline = time.monotonic() + TOO_LONG
         while self.log().count(text) < times:
-            assert self.workers[-1].poll() is None, self.log()[-3000:]
+            code = self.workers[-1].poll()
+            assert code is None, f"ended with {code}\n{self.log()[-3000:]}"
             assert time.monotonic() < deadline, self.log()[-3000:]
             time.sleep(0.05)
 
