@@ -4,14 +4,12 @@ Kubernetes and KEDA as their own releases carry them."""
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from streams.broker import Broker
 from tests.command import once
 
 TOOL = Path(__file__).with_name("tool")
@@ -125,13 +123,6 @@ def _make_strict(schema: Any) -> None:
         schema.setdefault("additionalProperties", False)
     for one in list(schema.values()):
         _make_strict(one)
-
-
-@pytest.fixture
-def broker() -> Iterator[Broker]:
-    """One node, without login, of one test: each has another number of partitions."""
-    with Broker.start(short_lived=True) as started:
-        yield started
 
 
 class Chart:

@@ -12,12 +12,12 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from streams.broker import Broker
 from tests.command import ndjson, rows, turn, turnfold
 from tests.deploy.conftest import COMPOSE, DOCKERFILE, Chart, Tool, merged
 from tests.deploy.containers import Container, Containers
 from tests.deploy.test_chart import LEAST, pods
 from tests.fault.disk import can_mount
+from tests.kafka.working import shared_settings
 from tests.waiting import WITHIN, until
 
 pytestmark = pytest.mark.needs("go")
@@ -37,9 +37,14 @@ def image(tool: Tool) -> tuple[list[str], dict[str, str]]:
     return entry, {one["Key"]: one["Value"] for one in env if one["Key"] != "PATH"}
 
 
-def settings(broker: Broker) -> dict[str, str]:
-    """What is not the same on this machine: the broker, and that it is one."""
-    return {"TURNFOLD_KAFKA_BOOTSTRAP": broker.bootstrap, "TURNFOLD_KAFKA_REPLICATION": "1"}
+def settings() -> dict[str, str]:
+    """What differs on this machine: the broker, that it is one, and that tests share it."""
+    shared = shared_settings()
+    return {
+        "TURNFOLD_KAFKA_BOOTSTRAP": shared.bootstrap,
+        "TURNFOLD_KAFKA_TOPIC_PREFIX": shared.topic_prefix,
+        "TURNFOLD_KAFKA_REPLICATION": "1",
+    }
 
 
 def composed(tool: Tool, image: tuple[list[str], dict[str, str]]) -> dict[str, Container]:
@@ -71,9 +76,9 @@ def charted(chart: Chart, image: tuple[list[str], dict[str, str]]) -> dict[str, 
     return found
 
 
-def in_folder(tmp_path: Path, broker: Broker) -> Containers:
+def in_folder(tmp_path: Path, settings: dict[str, str]) -> Containers:
     (tmp_path / "containers").mkdir()
-    return Containers(tmp_path / "containers", settings(broker))
+    return Containers(tmp_path / "containers", settings)
 
 
 def remembers(containers: Containers, token: str) -> None:
@@ -100,11 +105,11 @@ def remembers(containers: Containers, token: str) -> None:
 
 
 def test_compose_services_start_become_healthy_work_and_end(
-    tool: Tool, image: tuple[list[str], dict[str, str]], broker: Broker, tmp_path: Path
+    tool: Tool, image: tuple[list[str], dict[str, str]], tmp_path: Path
 ) -> None:
     services = composed(tool, image)
     assert set(services) == {*PARTS, "keys", "doctor", "run"}
-    with in_folder(tmp_path, broker) as containers:
+    with in_folder(tmp_path, settings()) as containers:
         made = containers.run(services["keys"])
         assert made.returncode == 0, made.stderr
         for name in PARTS:
@@ -129,12 +134,12 @@ def test_a_contained_process_can_write_its_own_folders_only(tmp_path: Path) -> N
 
 
 def test_compose_folds_a_file_without_kafka(
-    tool: Tool, image: tuple[list[str], dict[str, str]], broker: Broker, tmp_path: Path
+    tool: Tool, image: tuple[list[str], dict[str, str]], tmp_path: Path
 ) -> None:
     run = composed(tool, image)["run"]
     (tmp_path / "files").mkdir()
     ndjson(tmp_path / "files" / "events.ndjson", [turn("e1")])
-    with in_folder(tmp_path, broker) as containers:
+    with in_folder(tmp_path, {}) as containers:
         done = containers.run(run, cwd=tmp_path / "files")
     assert done.returncode == 0, done.stderr
     history = containers.folder / "data" / "by-file"
@@ -142,11 +147,11 @@ def test_compose_folds_a_file_without_kafka(
 
 
 def test_pods_of_the_chart_start_become_ready_work_and_end(
-    chart: Chart, image: tuple[list[str], dict[str, str]], broker: Broker, tmp_path: Path
+    chart: Chart, image: tuple[list[str], dict[str, str]], tmp_path: Path
 ) -> None:
     found = charted(chart, image)
     assert set(found) == {*PARTS, "test", "backfill"}
-    with in_folder(tmp_path, broker) as containers:
+    with in_folder(tmp_path, settings()) as containers:
         keys = containers.folder / "keys" / "keys.json"
         made = turnfold("keys", "add", "--keys", keys, "--tenant", "default", "--role", "admin")
         for name in PARTS:

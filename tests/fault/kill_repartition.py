@@ -29,6 +29,7 @@ import msgspec
 from aiokafka.errors import KafkaError
 
 from sinks.digest import digest
+from streams.broker import Broker
 from streams.kafka.client.aiokafka_internals import KafkaProducer
 from streams.kafka.client.partitions import partition_of
 from tests.command import environment, folded, ndjson, turnfold
@@ -226,7 +227,7 @@ def _messages(some: Sequence[Record]) -> list[Given]:
 
 def play(folder: Path, data: Iterator[Record], kills: int, size: int, seed: int) -> Result:
     """4 -> 6 under load, then 6 -> 3; `size` records are sent at a time."""
-    with alone(folder) as working:
+    with Broker.start(short_lived=True) as broker, alone(folder, broker) as working:
         one = Play(working, folder, random.Random(seed))
         first, second = list(islice(data, size)), list(islice(data, size))
         one.start(4)

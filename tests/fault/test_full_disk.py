@@ -13,12 +13,11 @@ import httpx
 import pytest
 
 from sinks.digest import digest
-from streams.broker import Broker
-from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
 from tests.command import ndjson, start, turn, turnfold
 from tests.fault.disk import Disk, can_mount, small_disk
 from tests.kafka.history import messages, send
+from tests.kafka.working import options_of, shared_settings
 from tests.tiers import soaked
 
 TOO_LONG = 120.0
@@ -61,30 +60,29 @@ def test_a_sink_waits_for_room_and_continues_by_itself(
     assert turnfold("run", turns, "--history", plain).code == 0
     every = messages(plain)
     half = len(every) // 2
-    with Broker.start(short_lived=True) as broker:
-        settings = KafkaSettings.plain(broker.bootstrap)
-        asyncio.run(ensure_topics(settings))
-        asyncio.run(send(settings, every[:half]))
-        options = ("--history", history, "--roll-seconds", "1")
-        sink = start("sink", "--bootstrap", broker.bootstrap, *options)
-        said = _Said(sink)
-        try:
-            said.hears("rows written")
-            with disk.full([sink.pid]):
-                asyncio.run(send(settings, every[half:]))
-                said.hears(NO_ROOM)
-                time.sleep(12)  # it tries again, and again
-                assert sink.poll() is None
-                said.read()
-            said.hears("writes again after")
-            deadline = time.monotonic() + TOO_LONG
-            while digest(history)["tables"] != digest(plain)["tables"]:
-                assert time.monotonic() < deadline, said.read()
-                time.sleep(0.5)
-        finally:
-            sink.terminate()
-            sink.wait(TOO_LONG)
-            said.close()
+    settings = shared_settings()
+    asyncio.run(ensure_topics(settings))
+    asyncio.run(send(settings, every[:half]))
+    options = ("--history", str(history), "--roll-seconds", "1")
+    sink = start("sink", *options_of(settings), *options)
+    said = _Said(sink)
+    try:
+        said.hears("rows written")
+        with disk.full([sink.pid]):
+            asyncio.run(send(settings, every[half:]))
+            said.hears(NO_ROOM)
+            time.sleep(12)  # it tries again, and again
+            assert sink.poll() is None
+            said.read()
+        said.hears("writes again after")
+        deadline = time.monotonic() + TOO_LONG
+        while digest(history)["tables"] != digest(plain)["tables"]:
+            assert time.monotonic() < deadline, said.read()
+            time.sleep(0.5)
+    finally:
+        sink.terminate()
+        sink.wait(TOO_LONG)
+        said.close()
     assert sink.returncode == 0
     in_a_line(said.text)
     assert len(re.findall(NO_ROOM, said.text)) == 1, said.text
@@ -95,22 +93,21 @@ def test_a_sink_that_is_ended_before_there_is_room_loses_nothing(
 ) -> None:
     plain, history = tmp_path / "plain", disk.folder / "history"
     assert turnfold("run", turns, "--history", plain).code == 0
-    with Broker.start(short_lived=True) as broker:
-        settings = KafkaSettings.plain(broker.bootstrap)
-        asyncio.run(ensure_topics(settings))
-        at = ("--bootstrap", broker.bootstrap, "--history", history, "--roll-seconds", "1")
-        assert turnfold("sink", *at, "--once").code == 0
-        sink = start("sink", *at)
-        said = _Said(sink)
-        said.hears("partitions")
-        with disk.full([sink.pid]):
-            asyncio.run(send(settings, messages(plain)))
-            said.hears(NO_ROOM)
-            sink.terminate()
-            assert sink.wait(TOO_LONG) == 1
-        said.close()
-        in_a_line(said.text)
-        assert turnfold("sink", *at, "--once").code == 0
+    settings = shared_settings()
+    asyncio.run(ensure_topics(settings))
+    at = (*options_of(settings), "--history", str(history), "--roll-seconds", "1")
+    assert turnfold("sink", *at, "--once").code == 0
+    sink = start("sink", *at)
+    said = _Said(sink)
+    said.hears("partitions")
+    with disk.full([sink.pid]):
+        asyncio.run(send(settings, messages(plain)))
+        said.hears(NO_ROOM)
+        sink.terminate()
+        assert sink.wait(TOO_LONG) == 1
+    said.close()
+    in_a_line(said.text)
+    assert turnfold("sink", *at, "--once").code == 0
     assert digest(history)["tables"] == digest(plain)["tables"]
 
 

@@ -45,7 +45,7 @@ def noise(size: int, seed: int = 0) -> str:
 def sunk(working: Working) -> Path:
     """The history of all that workers wrote."""
     history = working.folder / "sunk"
-    done = turnfold("sink", "--bootstrap", working.bootstrap, "--history", history, "--once")
+    done = turnfold("sink", *working.at, "--history", history, "--once")
     assert done.code == 0, done.err
     return history
 
@@ -142,7 +142,7 @@ def test_what_the_broker_refuses_is_tried_again_until_it_is_taken(working: Worki
     """An operator has cut a changelog's largest message below what a lane has to write."""
     working.start()
     working.await_ready()
-    _limit(working.bootstrap, 20_000)
+    _limit(working, 20_000)
     large = encode(turn("large", user_input=noise(900_000)))
     small = [encode(turn("e", session_id=f"s{number}")) for number in range(40)]
     working.send([("turns", KEY, large, ())])
@@ -150,14 +150,14 @@ def test_what_the_broker_refuses_is_tried_again_until_it_is_taken(working: Worki
     assert "again in" in working.log()
     working.send(("turns", f"default/s{n}".encode(), one, ()) for n, one in enumerate(small))
     working.await_counts(applied=20)  # the other lanes go on; a quarter waits behind the large one
-    _limit(working.bootstrap, None)
+    _limit(working, None)
     counts = working.await_done()
     assert (counts["applied"], counts["dead"]) == (41, 0)
     assert rows(sunk(working), "SELECT count(DISTINCT session_id) FROM events") == [(41,)]
 
 
-def _limit(bootstrap: str, size: int | None) -> None:
-    asyncio.run(_alter(KafkaSettings.plain(bootstrap), size))
+def _limit(working: Working, size: int | None) -> None:
+    asyncio.run(_alter(working.settings, size))
 
 
 async def _alter(settings: KafkaSettings, size: int | None) -> None:

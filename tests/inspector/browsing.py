@@ -11,6 +11,7 @@ from playwright.sync_api import (
     Browser,
     ConsoleMessage,
     Page,
+    Playwright,
     Request,
     expect,
     sync_playwright,
@@ -49,13 +50,18 @@ class Chromium(NamedTuple):
             asyncio._set_running_loop(None)
 
 
-@contextmanager
-def launched() -> Iterator[Chromium]:
+def launch(playwright: Playwright) -> Browser:
     """Chromium without a window; as root it needs to be told to do without its sandbox."""
     program = next(filter(None, map(shutil.which, NAMES)), None)
     assert program, "these tests need Chromium: apt-get install chromium-headless-shell"
+    return playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+
+
+@contextmanager
+def launched() -> Iterator[Chromium]:
+    """Chromium for a test process."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = launch(playwright)
         loop = asyncio.get_running_loop()
         asyncio._set_running_loop(None)
         yield Chromium(browser, loop)

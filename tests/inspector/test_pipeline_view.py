@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
+import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from streams.files import local

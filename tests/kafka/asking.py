@@ -36,7 +36,7 @@ class Asking:
             "RETRY_SECONDS": "0.2", "BREAKER_SECONDS": "0.2", **settings,
         }  # fmt: skip
         self.env = environment(
-            TURNFOLD_KAFKA_BOOTSTRAP=working.bootstrap,
+            **working.kafka,
             **{f"TURNFOLD_LLM_{name}": value for name, value in given.items()},
         )
 

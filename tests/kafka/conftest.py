@@ -1,4 +1,4 @@
-"""A real broker for the tests of this folder: one a test process, started when first asked for."""
+"""Workers and clients on the broker that a test process shares."""
 
 import subprocess
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from streams.kafka.tools.acls import ALL
 from tests.kafka.acls import grant
 from tests.kafka.counting import Counting
 from tests.kafka.issuer import Issuer
-from tests.kafka.working import Working, alone, one_worker
+from tests.kafka.working import Working, alone, one_worker, shared_broker, shared_settings
 
 USER, PASSWORD = "alice", "wonderland"
 PROCESSES = ("worker", "sink", "serve", "extract", "produce", "replay", "lag", "topics", "health",
@@ -33,10 +33,10 @@ class Certificates:
 
 
 @pytest.fixture(scope="session")
-def broker() -> Iterator[Broker]:
-    """One node, without login. Its topics are everybody's: give yours a name of their own."""
-    with Broker.start(short_lived=True) as started:
-        yield started
+def broker() -> Broker:
+    """One node, without login. All tests share it: give your topics and groups a prefix, or names
+    of their own."""
+    return shared_broker()
 
 
 @pytest.fixture
@@ -50,14 +50,14 @@ def counting(broker: Broker, tmp_path: Path) -> Iterator[Counting]:
 
 @pytest.fixture
 def working(tmp_path: Path) -> Iterator[Working]:
-    """Workers on a broker of their own."""
+    """Workers with topics of their own."""
     with alone(tmp_path) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Working]:
-    """This module's own broker, with one worker."""
+    """One worker, for all tests of a module."""
     with one_worker(tmp_path_factory.mktemp("workers")) as made:
         yield made
 
@@ -66,6 +66,12 @@ def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Working]:
 def settings(broker: Broker) -> KafkaSettings:
     """How to reach `broker`."""
     return KafkaSettings.plain(broker.bootstrap)
+
+
+@pytest.fixture
+def prefixed() -> KafkaSettings:
+    """The same with a topic prefix: topics and groups of this test's own, and none there yet."""
+    return shared_settings()
 
 
 @pytest.fixture(scope="session")

@@ -5,13 +5,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from aiokafka import AIOKafkaProducer
-
 from schemas.export import full_row
 from schemas.rows import TABLES
 from schemas.time import EPOCH
 from sinks.delta import History
 from sinks.tables import COLUMNS
+from streams.kafka.client.aiokafka_internals import KafkaProducer
 from streams.kafka.client.settings import KafkaSettings
 from streams.topology import DEAD_LETTERS, HISTORY
 
@@ -75,7 +74,7 @@ def _partition(row: dict[str, Any]) -> int:
 async def send(settings: KafkaSettings, given: Iterable[Message], transaction: int = 500) -> None:
     """Writes messages in transactions of so many, as a lane does."""
     every = list(given)
-    async with AIOKafkaProducer(transactional_id="test-history", **settings.client()) as producer:
+    async with KafkaProducer(transactional_id="test-history", **settings.client()) as producer:
         for first in range(0, len(every), transaction):
             async with producer.transaction():
                 for one in every[first : first + transaction]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from streams.broker import Broker
 from tests.command import environment, turnfold
-from tests.kafka.working import TOO_LONG, Working
+from tests.kafka.working import TOO_LONG, Working, settings_of
 
 
 class Installation:
@@ -16,7 +16,7 @@ class Installation:
 
     def __init__(self, broker: Broker, prefix: str, folder: Path, **told: str) -> None:
         folder.mkdir(exist_ok=True)
-        self.working = Working(broker, folder)
+        self.working = Working(settings_of(broker), folder)
         self.folder, self.prefix = folder, prefix
         given = {"BOOTSTRAP": broker.bootstrap, "TOPIC_PREFIX": prefix, **told}
         self.env = environment(**{f"TURNFOLD_KAFKA_{name}": text for name, text in given.items()})

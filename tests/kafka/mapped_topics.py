@@ -19,7 +19,8 @@ Sent = tuple[bytes | None, bytes | None, Sequence[tuple[str, bytes]]]
 
 
 def create(working: Working, topic: str, partitions: int) -> None:
-    """As a platform makes it: CreateTime, and partitions of its own number."""
+    """As a platform makes it: CreateTime, partitions of its own number, and no prefix."""
+    working.others.add(topic)
     asyncio.run(_create(working.bootstrap, topic, partitions))
 
 

@@ -17,6 +17,7 @@ from streams.kafka.sink.sink import Sink
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--bootstrap", required=True)
+    parser.add_argument("--topic-prefix", default="")
     parser.add_argument("--history", type=location_of, required=True)
     parser.add_argument("--name", required=True)
     parser.add_argument("--instance")
@@ -37,7 +38,8 @@ def main() -> None:
     options = SinkOptions(
         given.name, given.instance, given.roll_bytes, 0.5, given.once, 500, observe
     )
-    asyncio.run(_run(KafkaSettings.plain(given.bootstrap), given.history, options))
+    settings = KafkaSettings(bootstrap=given.bootstrap, topic_prefix=given.topic_prefix)
+    asyncio.run(_run(settings, given.history, options))
 
 
 async def _run(settings: KafkaSettings, history: Location, options: SinkOptions) -> None:

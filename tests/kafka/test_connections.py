@@ -41,6 +41,7 @@ from streams.llm.settings import LlmSettings
 from streams.llm.stream import Stream, StreamOptions
 from tests.fault.proxy import Proxy
 from tests.kafka.conftest import PASSWORD, USER, Certificates
+from tests.waiting import WITHIN
 
 TOPIC = "connections"
 AT = TopicPartition(TOPIC, 0)
@@ -219,7 +220,7 @@ async def everywhere(
         proxy.stall_after(pieces)
         client = make(proxy)
         using = asyncio.ensure_future(use(client))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(WITHIN):
             stalls = await wait_for_stall(proxy, using)
         if stalls:
             await end(client, using)

@@ -39,12 +39,12 @@ def found(*options: str | Path, code: int, **env: str) -> dict[str, dict[str, An
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[Working]:
     """A broker of this test's own, without topics."""
-    with alone(tmp_path) as made:
+    with Broker.start(short_lived=True) as own, alone(tmp_path, own) as made:
         yield made
 
 
 def test_a_cluster_from_its_first_day_to_a_wrong_topic(fresh: Working, tmp_path: Path) -> None:
-    at = ("--bootstrap", fresh.bootstrap)
+    at = fresh.at
     report = found(*at, code=0)
     assert report["topics"]["found"] == "none there yet; the first worker creates them"
     assert report["replicas"]["status"] == "ok"
@@ -87,17 +87,17 @@ def test_probe_measures_the_clock_and_leaves_one_topic(
 
 def test_a_record_from_the_future_is_told_without_a_write(fresh: Working) -> None:
     """Another program's topic, whose records have the time of their producer."""
-    settings = KafkaSettings.plain(fresh.bootstrap)
+    settings = fresh.settings
     asyncio.run(sent(settings, "turns", b"k", b"v", int((time.time() + 1_800) * 1000)))
-    report = found("--bootstrap", fresh.bootstrap, code=2)
+    report = found(*fresh.at, code=2)
     assert report["clock"]["status"] == "wrong"
     assert "future" in report["clock"]["found"]
 
 
 def test_rows_of_an_older_version_are_wrong(fresh: Working) -> None:
-    settings = KafkaSettings.plain(fresh.bootstrap)
+    settings = fresh.settings
     asyncio.run(sent(settings, changelog_name("turnfold", AGENTS[0]), MARKER_KEY, OLD))
-    report = found("--bootstrap", fresh.bootstrap, code=2)
+    report = found(*fresh.at, code=2)
     assert "format 1" in report["row format"]["found"]
 
 

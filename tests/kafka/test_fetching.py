@@ -11,6 +11,7 @@ from streams.kafka.client.aiokafka_internals import KafkaConsumer
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topic_specs import spec
 from streams.kafka.client.topics import create
+from tests.waiting import WITHIN
 
 TOPIC = "fetched"
 FOR_EVER_MS = 3_600_000
@@ -29,7 +30,7 @@ async def stop_after_a_failed_fetch(
     assert await consumer.getmany(timeout_ms=500) == {}
     for connection in list(consumer._client._conns.values()):
         connection.close()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WITHIN):
         while "Failed fetch messages" not in said.text:
             await asyncio.sleep(0.01)
     try:
@@ -54,7 +55,7 @@ def test_aiokafkas_own_does_not(settings: KafkaSettings, caplog: pytest.LogCaptu
 
 
 async def stops_after_the_assignment_went(
-    kind: type[AIOKafkaConsumer], settings: KafkaSettings, turns: int
+    kind: type[AIOKafkaConsumer], settings: KafkaSettings, turns: int, within: float
 ) -> bool:
     """While a fetch waits for records; so many turns of the loop lie between the two calls."""
     async with connected(settings) as admin:
@@ -68,7 +69,7 @@ async def stops_after_the_assignment_went(
     for _ in range(turns):
         await asyncio.sleep(0)
     stopping = asyncio.create_task(consumer.stop())
-    ended, _ = await asyncio.wait([stopping], timeout=5)
+    ended, _ = await asyncio.wait([stopping], timeout=within)
     await consumer._client.close()  # what aiokafka leaves open
     for _ in range(2):  # it takes the first one for the fetch's, too
         stopping.cancel()
@@ -78,9 +79,9 @@ async def stops_after_the_assignment_went(
 
 @pytest.mark.parametrize("turns", range(4))
 def test_stops_when_the_assignment_has_just_gone(settings: KafkaSettings, turns: int) -> None:
-    assert asyncio.run(stops_after_the_assignment_went(KafkaConsumer, settings, turns))
+    assert asyncio.run(stops_after_the_assignment_went(KafkaConsumer, settings, turns, WITHIN))
 
 
 def test_aiokafkas_own_does_not_stop_then(settings: KafkaSettings) -> None:
     """If this fails, aiokafka is mended: `KafkaConsumer` need not cancel again."""
-    assert not asyncio.run(stops_after_the_assignment_went(AIOKafkaConsumer, settings, 0))
+    assert not asyncio.run(stops_after_the_assignment_went(AIOKafkaConsumer, settings, 0, 5.0))

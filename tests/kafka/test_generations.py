@@ -62,7 +62,7 @@ def await_generation(working: Working, name: str, read: int) -> Counter[str]:
 
 
 def written(working: Working, history: Path, *more: str) -> None:
-    turnfold("sink", "--bootstrap", working.bootstrap, "--history", history, "--once", *more)
+    turnfold("sink", *working.at, "--history", history, "--once", *more)
 
 
 def test_a_generation_is_made_from_the_topics_and_goes_live(

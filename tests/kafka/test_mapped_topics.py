@@ -5,7 +5,7 @@ import json
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +27,27 @@ from tests.kafka.mapped_topics import (
 from tests.kafka.working import Working, message
 from tests.mapped import foreign, write_mapping
 from tests.shared_data import shared
+from tests.waiting import WITHIN
 
 pytestmark = pytest.mark.nightly
 
-TOPIC = "chat.events"
+numbers = count()
 FEW = 3
 """Partitions of the platform's topic: other than ours."""
 KILLS = 2
 
 
 @pytest.fixture
-def mapping(working: Working, tmp_path: Path) -> Path:
-    create(working, TOPIC, FEW)
-    return write_mapping(tmp_path / "chat.yaml", TOPIC)
+def topic(working: Working) -> str:
+    """The platform's topic, one for each test: it has no prefix."""
+    topic = f"chat-{next(numbers)}.events"
+    create(working, topic, FEW)
+    return topic
+
+
+@pytest.fixture
+def mapping(topic: str, tmp_path: Path) -> Path:
+    return write_mapping(tmp_path / "chat.yaml", topic)
 
 
 def event(record: dict[str, Any], number: int) -> tuple[bytes, bytes, tuple[()]]:
@@ -53,7 +61,7 @@ def start(working: Working, mapping: Path, *options: str, lanes: int = FEW) -> N
 
 
 def test_mapped_events_make_the_memory_of_native_records_though_the_worker_is_killed(
-    working: Working, mapping: Path, tmp_path: Path
+    working: Working, topic: str, mapping: Path, tmp_path: Path
 ) -> None:
     records = list(islice(sgd.records(shared(*SGD)), 1_500))
     few = ("--instance", "a", "--max-records", "20")
@@ -62,16 +70,16 @@ def test_mapped_events_make_the_memory_of_native_records_though_the_worker_is_ki
     def trickle() -> None:
         for at in range(0, len(records), 50):
             some = records[at : at + 50]
-            send(working, TOPIC, [event(one, at + n) for n, one in enumerate(some)])
+            send(working, topic, [event(one, at + n) for n, one in enumerate(some)])
 
     with ThreadPoolExecutor(1) as sender:
         sending = sender.submit(trickle)
-        for _ in range(KILLS):
-            time.sleep(1.0)
+        for kill in range(KILLS):
+            await_mapped(working, topic, 1 + 400 * kill)
             working.kill()
             start(working, mapping, *few)
         sending.result()
-    counts = await_mapped(working, TOPIC, len(records))
+    counts = await_mapped(working, topic, len(records))
     assert counts == {"read": len(records), "mapped": len(records)}
     working.sent = len(records)
     assert working.await_done()["applied"] == len(records)
@@ -86,7 +94,7 @@ def test_mapped_events_make_the_memory_of_native_records_though_the_worker_is_ki
 
 
 def test_tombstones_and_other_events_are_skipped_and_bad_ones_are_dead_letters(
-    working: Working, mapping: Path, tmp_path: Path
+    working: Working, topic: str, mapping: Path, tmp_path: Path
 ) -> None:
     bad = json.loads(foreign(turn("bad")))
     bad["payload"]["user_input"]["value"] = 5
@@ -96,15 +104,15 @@ def test_tombstones_and_other_events_are_skipped_and_bad_ones_are_dead_letters(
         (b"null", b"null", ()), (b"bad", json.dumps(bad).encode(), (("trace", b"x"),)),
         (None, b"nonsense", ()), event(turn("hidden", source="meta_request"), 2),
     ]  # fmt: skip
-    send(working, TOPIC, sent)
-    counts = await_mapped(working, TOPIC, len(sent))
+    send(working, topic, sent)
+    counts = await_mapped(working, topic, len(sent))
     assert counts == {"read": 7, "mapped": 1, "skipped": 3, "dead": 2, "withheld": 1}
     working.sent = 1
     assert working.await_done()["applied"] == 1
     letters = {letter["key"]: letter for letter in working.dead_letters()}
     assert set(letters) == {"bad", None}
     letter = letters["bad"]
-    assert (letter["src_topic"], letter["reason"]) == (TOPIC, "invalid")
+    assert (letter["src_topic"], letter["reason"]) == (topic, "invalid")
     assert letter["detail"] == (
         "rule 1 (turn): user_input (from `payload.user_input.value`): Input should be a valid "
         "string"
@@ -113,33 +121,35 @@ def test_tombstones_and_other_events_are_skipped_and_bad_ones_are_dead_letters(
     assert json.loads(letter["headers"]) == [["trace", "x"]]
 
 
-def test_a_topic_that_gets_more_partitions_is_mapped_on(working: Working, mapping: Path) -> None:
+def test_a_topic_that_gets_more_partitions_is_mapped_on(
+    working: Working, topic: str, mapping: Path
+) -> None:
     start(working, mapping)
-    send(working, TOPIC, [event(turn(f"a{n}"), n) for n in range(20)])
-    await_mapped(working, TOPIC, 20)
-    grow(working, TOPIC, FEW + 2)
-    assert working.workers[-1].wait(60) == 3
+    send(working, topic, [event(turn(f"a{n}"), n) for n in range(20)])
+    await_mapped(working, topic, 20)
+    grow(working, topic, FEW + 2)
+    assert working.workers[-1].wait(WITHIN) == 3
     assert "its topics need the same number of partitions" in working.log()
     start(working, mapping, lanes=FEW + 2)
-    send(working, TOPIC, [event(turn(f"b{n}"), n) for n in range(20)])
-    await_mapped(working, TOPIC, 40)
+    send(working, topic, [event(turn(f"b{n}"), n) for n in range(20)])
+    await_mapped(working, topic, 40)
     working.sent = 40
     assert working.await_done()["applied"] == 40
 
 
 def test_a_topic_that_is_not_there_is_named(working: Working, tmp_path: Path) -> None:
     mapping = write_mapping(tmp_path / "chat.yaml", "no.such")
-    done = turnfold("worker", "--bootstrap", working.bootstrap, "--mapping", mapping)
+    done = turnfold("worker", *working.at, "--mapping", mapping)
     assert done.code == 3
     assert "topic no.such is not on the broker; create it, or correct its name" in done.err
 
 
 def test_map_tries_the_mapping_on_a_topic_and_commits_nothing(
-    working: Working, mapping: Path
+    working: Working, topic: str, mapping: Path
 ) -> None:
     sent = [event(turn(f"e{n}"), n) for n in range(20)]
-    send(working, TOPIC, [*sent, (b"x", b"{", ()), (b"y", None, ())])
-    done = turnfold("map", mapping, "--sample", TOPIC, "--bootstrap", working.bootstrap, "--json")
+    send(working, topic, [*sent, (b"x", b"{", ()), (b"y", None, ())])
+    done = turnfold("map", mapping, "--sample", topic, *working.at, "--json")
     found = done.json()
     assert found["counts"] == {"read": 22, "mapped": 20, "dead": 1, "skipped": 1, "withheld": 0}
     assert len(found["results"]) == 10
@@ -149,7 +159,7 @@ def test_map_tries_the_mapping_on_a_topic_and_commits_nothing(
 
 
 def test_dead_letters_are_mapped_again_by_a_mended_mapping(
-    working: Working, mapping: Path, tmp_path: Path
+    working: Working, topic: str, mapping: Path, tmp_path: Path
 ) -> None:
     start(working, mapping)
     bad = turn("late")
@@ -157,16 +167,16 @@ def test_dead_letters_are_mapped_again_by_a_mended_mapping(
     event_bytes["payload"]["occurred_at"]["value"] = None
     event_bytes["payload"]["session_id"] = {"new": "s"}
     broken = {"kind": "x-turn", "payload": {}}
-    send(working, TOPIC, [
+    send(working, topic, [
         (b"a", json.dumps(event_bytes).encode(), (("ce_id", b"of the event"),)),
         (b"b", json.dumps(broken).encode(), ()),
     ])  # fmt: skip
-    assert await_mapped(working, TOPIC, 2)["dead"] == 2
-    replay = ("dlq", "replay", "--from-topic", "--bootstrap", working.bootstrap, "--json")
+    assert await_mapped(working, topic, 2)["dead"] == 2
+    replay = ("dlq", "replay", "--from-topic", *working.at, "--json")
     assert turnfold(*replay).json()["needs_mapping"] == 2
 
     mended = json.loads(mapping.read_text())
-    (rule,) = (one for one in mended["sources"][TOPIC]["records"] if one["type"] == "turn")
+    (rule,) = (one for one in mended["sources"][topic]["records"] if one["type"] == "turn")
     rule["fields"]["session_id"] = "payload.session_id.new"
     rule["fields"]["occurred_at"]["default_message"] = "timestamp"
     mapping.write_text(json.dumps(mended))
@@ -179,12 +189,12 @@ def test_dead_letters_are_mapped_again_by_a_mended_mapping(
     (record,) = working.read("turns")
     sent_at = {letter["key"]: letter["recorded_at"] for letter in working.dead_letters()}
     assert json.loads(record.value)["occurred_at"] == sent_at["a"]
-    assert working.read(TOPIC)[0].value  # nothing was added to the platform's topic
-    assert len(working.read(TOPIC)) == 2
+    assert working.read(topic)[0].value  # nothing was added to the platform's topic
+    assert len(working.read(topic)) == 2
 
 
 def test_a_generation_maps_the_topic_again_by_its_own_mapping(
-    working: Working, mapping: Path, tmp_path: Path
+    working: Working, topic: str, mapping: Path, tmp_path: Path
 ) -> None:
     records = [turn(f"e{n}", user_input=f"say {n}", user_id="ann") for n in range(30)]
     signal = {"type": "signal", "signal_id": "q", "scope": "user", "user_id": "ann",
@@ -195,24 +205,24 @@ def test_a_generation_maps_the_topic_again_by_its_own_mapping(
     records.append(plan)
     start(working, mapping)
     native = turn("native", user_id="ann")
-    send(working, TOPIC, [event(one, n) for n, one in enumerate(records)])
+    send(working, topic, [event(one, n) for n, one in enumerate(records)])
     working.send([message(json.dumps(native).encode())])
-    await_mapped(working, TOPIC, len(records))
+    await_mapped(working, topic, len(records))
     working.sent = len(records) + 1
     working.await_done()
 
     other = tmp_path / "other.yaml"
     said = json.loads(mapping.read_text())
-    (rule,) = (one for one in said["sources"][TOPIC]["records"] if one["type"] == "turn")
+    (rule,) = (one for one in said["sources"][topic]["records"] if one["type"] == "turn")
     rule["fields"]["agent_answer"] = {"value": "mapped again"}
     other.write_text(json.dumps(said))
     start(working, other, "--generation", "again", "--instance", "again")
-    await_mapped(working, TOPIC, len(records), "turnfold.again")
+    await_mapped(working, topic, len(records), "turnfold.again")
     working.start("--generation", "as-is", "--instance", "as-is")
     history = tmp_path / "history"
 
     def written(*more: str) -> None:
-        done = turnfold("sink", "--bootstrap", working.bootstrap, "--history", history, "--once",
+        done = turnfold("sink", *working.at, "--history", history, "--once",
                         *more)  # fmt: skip
         assert done.code == 0, done.err
 
@@ -236,19 +246,21 @@ def test_a_generation_maps_the_topic_again_by_its_own_mapping(
     assert rows(history, "SELECT count(*) FROM dead_letters") == [(0,)]
 
 
-def test_reset_removes_what_a_mapping_has_noted(working: Working, mapping: Path) -> None:
+def test_reset_removes_what_a_mapping_has_noted(
+    working: Working, topic: str, mapping: Path
+) -> None:
     start(working, mapping, "--app-id", "mine")
-    send(working, TOPIC, [event(turn("e"), 1)])
-    await_mapped(working, TOPIC, 1, "mine")
+    send(working, topic, [event(turn("e"), 1)])
+    await_mapped(working, topic, 1, "mine")
     worker = working.workers[-1]
     worker.terminate()
-    assert worker.wait(60) == 0
-    lag = turnfold("lag", "--bootstrap", working.bootstrap, "--json").json()
-    assert sum(one["lag"] for one in lag if one["topic"] == TOPIC) == 0
-    assert TOPIC in {one["topic"] for one in lag}
-    done = turnfold("reset", "mine", "--bootstrap", working.bootstrap, "--yes", "--json")
+    assert worker.wait(WITHIN) == 0
+    lag = turnfold("lag", *working.at, "--json").json()
+    assert sum(one["lag"] for one in lag if one["topic"] == topic) == 0
+    assert topic in {one["topic"] for one in lag}
+    done = turnfold("reset", "mine", *working.at, "--yes", "--json")
     assert done.code == 0, done.err
     gone = {one["name"] for one in done.json()["topics"]}
-    assert f"mine-mapping-{TOPIC}-changelog" in gone
-    assert TOPIC not in gone
-    assert len(working.read(TOPIC)) == 1
+    assert f"mine-mapping-{topic}-changelog" in gone
+    assert topic not in gone
+    assert len(working.read(topic)) == 1

@@ -108,7 +108,7 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
         ports = {part: free_port() for part in ("worker", "sink", "serve")}
         api = free_port()
         env = environment(
-            TURNFOLD_KAFKA_BOOTSTRAP=working.bootstrap,
+            **working.kafka,
             TURNFOLD_LOG_FORMAT="json",
             OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
             OTEL_BSP_SCHEDULE_DELAY="200",
@@ -243,7 +243,7 @@ def test_a_model_extractor_says_what_it_does_and_spends(observed: Observed) -> N
             TURNFOLD_LLM_RETRY_SECONDS="0.2", TURNFOLD_LLM_IDLE_SECONDS="1",
             TURNFOLD_LLM_PRICE_INPUT="1", TURNFOLD_LLM_PRICE_OUTPUT="10",
         )  # fmt: skip
-        told = ["--bootstrap", observed.working.bootstrap, "--budget-tokens", "1000000"]
+        told = [*observed.working.at, "--budget-tokens", "1000000"]
         observed.start("extract", env, *told)
         observed.until_ready("extract")
         deadline = time.monotonic() + TOO_LONG
@@ -344,8 +344,7 @@ def test_one_trace_goes_from_a_request_to_the_history(observed: Observed) -> Non
 def test_a_port_that_is_taken_ends_the_worker_with_a_reason(observed: Observed) -> None:
     taken = observed.ports["worker"]
     second = observed.working.start(
-        "--metrics-port", str(taken), "--bootstrap", observed.working.bootstrap,
-        env=environment(),
+        "--metrics-port", str(taken), env=environment(**observed.working.kafka)
     )  # fmt: skip
     assert second.wait(TOO_LONG) == 3
     assert f"metrics port: 127.0.0.1:{taken}:" in observed.working.log()

@@ -15,15 +15,16 @@ from tests.kafka.working import Given, Working, message
 SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
 
 
-async def send_by_crc32(bootstrap: str, messages: list[Given]) -> None:
-    async with AIOKafkaProducer(bootstrap_servers=bootstrap) as producer:
+async def send_by_crc32(working: Working, messages: list[Given]) -> None:
+    async with AIOKafkaProducer(bootstrap_servers=working.bootstrap) as producer:
         for topic, key, value, headers in messages:
             to = crc32(key or b"") % PARTITIONS
+            topic = working.there(topic)
             await producer.send(topic, value, key, headers=list(headers), partition=to)
 
 
 def replay(working: Working) -> None:
-    done = turnfold("dlq", "replay", "--from-topic", "--bootstrap", working.bootstrap, "--json")
+    done = turnfold("dlq", "replay", "--from-topic", *working.at, "--json")
     assert done.code == 0, done.err
     working.sent += done.json()["sent"]
 
@@ -34,7 +35,7 @@ def test_records_in_wrong_partitions_are_refused_and_a_replay_puts_them_right(
     working.start()
     working.await_ready()
     sent = [message(line) for line in lines_of(SAMPLE)]
-    asyncio.run(send_by_crc32(working.bootstrap, sent))
+    asyncio.run(send_by_crc32(working, sent))
     working.sent = len(sent)
     first = working.await_done()
     letters = working.dead_letters()

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -24,7 +25,6 @@ from streams.kafka.agents.agents import changelogs
 from streams.kafka.client.admin import connected
 from streams.kafka.client.names import changelog_name
 from streams.kafka.client.partitions import partition_of
-from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topic_changes import altered, own_settings
 from streams.kafka.client.topic_specs import IN_SYNC, spec
 from streams.kafka.client.topics import STATE, create
@@ -36,8 +36,8 @@ from streams.kafka.transport.layout import folded_with, read_tails
 from streams.kafka.transport.marker import MARKER_KEY, Marker, decode
 from streams.topology import AGENTS, TOPICS
 from tests.command import environment, rows, start, turn, turnfold
-from tests.kafka.working import APP, Working, message
-from tests.waiting import WITHIN
+from tests.kafka.working import APP, Working, message, remove, settings_of
+from tests.waiting import WITHIN, until
 
 TOO_LONG = 120.0
 encode = msgspec.json.Encoder().encode
@@ -51,7 +51,7 @@ def grow(working: Working, to: int, *names: str) -> None:
     """As an operator does, with Kafka's own tool."""
 
     async def ask() -> None:
-        async with connected(KafkaSettings.plain(working.bootstrap)) as admin:
+        async with connected(working.settings) as admin:
             for name in names:
                 await admin.create_partitions({name: NewPartitions(to)})
 
@@ -67,7 +67,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a broker with a memory of four partitions, which has ended."""
     folder = tmp_path_factory.mktemp("past")
     with Broker.start(keep=folder / "kafka", short_lived=True) as broker:
-        working = Working(broker, folder)
+        working = Working(settings_of(broker), folder)
         worker = working.start()
         try:
             working.await_ready()
@@ -80,18 +80,32 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "kafka"
 
 
+@contextmanager
+def opened(past: Path, folder: Path) -> Iterator[Working]:
+    """A broker with that memory, and no worker."""
+    shutil.copytree(past, folder / "kafka")
+    with Broker.start(keep=folder / "kafka", short_lived=True) as broker:
+        working = Working(settings_of(broker), folder)
+        working.sent = 200
+        try:
+            yield working
+        finally:
+            working.stop()
+            broker.kill()
+
+
 @pytest.fixture
 def remembered(past: Path, tmp_path: Path) -> Iterator[Working]:
-    """A broker with that memory, of one's own, and no worker."""
-    shutil.copytree(past, tmp_path / "kafka")
-    with Broker.start(keep=tmp_path / "kafka", short_lived=True) as broker:
-        made = Working(broker, tmp_path)
-        made.sent = 200
-        try:
-            yield made
-        finally:
-            made.stop()
-            broker.kill()
+    """The memory of one test."""
+    with opened(past, tmp_path) as working:
+        yield working
+
+
+@pytest.fixture(scope="module")
+def intact(past: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Working]:
+    """A memory that several tests read: each leaves it as it was."""
+    with opened(past, tmp_path_factory.mktemp("intact")) as working:
+        yield working
 
 
 def refused(working: Working, *options: str) -> str:
@@ -105,46 +119,58 @@ def refused(working: Working, *options: str) -> str:
 # --- refusals ---------------------------------------------------------------------------------
 
 
-def test_one_grown_topic_is_named_with_both_numbers_and_the_way_out(remembered: Working) -> None:
+def test_a_grown_topic_ends_a_server_and_is_named_with_both_numbers_and_the_way_out(
+    remembered: Working,
+) -> None:
     counts = remembered.counts()
-    grow(remembered, 6, "turns")
+    server = start("serve", *remembered.at, "--port", "0", "--json")
+    try:
+        assert server.stdout
+        url = json.loads(server.stdout.readline())["url"]
+        until(lambda: httpx.get(f"{url}/readyz").status_code == 200, every=0.1)
+        grow(remembered, 6, "turns")
+        _, error = server.communicate(timeout=TOO_LONG)
+    finally:
+        server.kill()
+    assert server.returncode == 3, error.decode()
+    assert "topic turns has 6 now" in error.decode().splitlines()[-1]
+
     said = refused(remembered)
     assert "was folded with 4 partitions, but topic turns has 6 now" in said
     assert "`turnfold repartition --to 6`" in said
     assert "TURNFOLD_KAFKA_PARTITIONS" not in said
     assert "topic turns has 6 now" in refused(remembered, "--partitions", "6")
-    served = turnfold("serve", "--bootstrap", remembered.bootstrap, "--port", "0")
+    served = turnfold("serve", *remembered.at, "--port", "0")
     assert (served.code, "topic turns has 6 now" in served.err) == (3, True), served.err
-    produced = turnfold("produce", "-", "--bootstrap", remembered.bootstrap, input=lines([999])[0])
+    produced = turnfold("produce", "-", *remembered.at, input=lines([999])[0])
     assert produced.code == 3 and "topic turns: expected 4 partitions" in produced.err
-    assert remembered.counts() == counts
 
-
-def test_all_grown_and_the_setting_with_them_is_refused_by_what_the_markers_say(
-    remembered: Working,
-) -> None:
-    counts = remembered.counts()
-    grow(remembered, 6, *every_topic())
+    # all of them and the setting: the markers say the number
+    grow(remembered, 6, *(name for name in every_topic() if name != "turns"))
     said = refused(remembered, "--partitions", "6")
     assert "was folded with 4 partitions, but topic turns has 6, topic recursions has 6" in said
     assert "`turnfold repartition --to 6`" in said
-    served = turnfold("serve", "--bootstrap", remembered.bootstrap, "--port", "0")
+    served = turnfold("serve", *remembered.at, "--port", "0")
     assert (served.code, "was folded with 4" in served.err) == (3, True), served.err
     assert remembered.counts() == counts
 
 
 @pytest.mark.soak
-def test_another_setting_is_the_setting_s_fault(remembered: Working) -> None:
-    said = refused(remembered, "--partitions", "6")
+def test_another_setting_is_the_setting_s_fault(intact: Working) -> None:
+    said = refused(intact, "--partitions", "6")
     assert "TURNFOLD_KAFKA_PARTITIONS (--partitions) is 6" in said
     assert "set it to 4" in said
 
 
-def test_topics_that_grow_under_a_worker_stop_it_before_it_folds_a_record_by_them(
+def test_a_worker_runs_on_beside_a_refused_repartition_and_stops_where_topics_grow(
     working: Working,
 ) -> None:
     worker = working.start()
     working.await_ready()
+    running = turnfold("repartition", "--to", "6", *working.at)
+    assert running.code == 3
+    assert "group turnfold has 1; stop them first" in running.err
+    assert turnfold("repartition", "--to", "0").code == 2
     working.send(message(line) for line in lines(range(200)))
     working.await_done()
     before = working.counts()
@@ -156,10 +182,13 @@ def test_topics_that_grow_under_a_worker_stop_it_before_it_folds_a_record_by_the
     grow(working, 6, "turns")
     working.send(message(line) for line in moved)  # a producer that knows the new number
     assert worker.wait(TOO_LONG) == 3, working.log()[-3000:]
-    assert "was folded with 4 partitions, but topic turns has 6 now" in working.log()
+    grown = f"topic {working.there('turns')} has 6 now"
+    assert f"was folded with 4 partitions, but {grown}" in working.log()
+    prefix = working.settings.topic_prefix
+    assert f"`turnfold repartition --to 6 --topic-prefix {prefix}`" in working.log()
     assert working.counts() == before
     assert working.dead_letters() == []
-    done = turnfold("repartition", "--to", "6", "--bootstrap", working.bootstrap)
+    done = turnfold("repartition", "--to", "6", *working.at)
     assert done.code == 0, done.err
     working.start("--partitions", "6")
     assert working.await_done()["applied"] == before["applied"] + len(moved)
@@ -172,24 +201,7 @@ def test_topics_that_grow_under_an_idle_worker_stop_it_too(working: Working) -> 
     working.await_ready()
     grow(working, 6, "recursions")
     assert worker.wait(TOO_LONG) == 3
-    assert "topic recursions has 6 now" in working.log()
-
-
-def test_a_serve_that_runs_ends_when_there_are_more_partitions(remembered: Working) -> None:
-    server = start("serve", "--bootstrap", remembered.bootstrap, "--port", "0", "--json")
-    try:
-        assert server.stdout
-        url = json.loads(server.stdout.readline())["url"]
-        deadline = time.monotonic() + TOO_LONG
-        while httpx.get(f"{url}/readyz").status_code != 200:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
-        grow(remembered, 6, "turns")
-        _, error = server.communicate(timeout=TOO_LONG)
-    finally:
-        server.kill()
-    assert server.returncode == 3, error.decode()
-    assert "topic turns has 6 now" in error.decode().splitlines()[-1]
+    assert f"topic {working.there('recursions')} has 6 now" in working.log()
 
 
 def test_a_sink_that_runs_reads_the_partitions_that_come(
@@ -197,11 +209,11 @@ def test_a_sink_that_runs_reads_the_partitions_that_come(
 ) -> None:
     """Each message says by itself whose row it is: the sink goes on."""
     history = tmp_path / "history"
-    sink = start("sink", "--bootstrap", remembered.bootstrap, "--history", history,
+    sink = start("sink", *remembered.at, "--history", history,
                  "--roll-seconds", "0.5")  # fmt: skip
     try:
         _await_events(history, 200, sink)  # one that starts while the number is changed is refused
-        done = turnfold("repartition", "--to", "6", "--bootstrap", remembered.bootstrap)
+        done = turnfold("repartition", "--to", "6", *remembered.at)
         assert done.code == 0, done.err
         remembered.start("--partitions", "6")
         remembered.send(message(line) for line in lines(range(1_000, 1_200)))
@@ -227,132 +239,100 @@ def _events(history: Path) -> int:
     return int(done.json()[0]["n"]) if done.code == 0 else 0
 
 
-def test_nobody_starts_while_the_number_is_being_changed(
-    remembered: Working, tmp_path: Path
-) -> None:
+def test_nobody_starts_while_the_number_is_being_changed(intact: Working, tmp_path: Path) -> None:
 
     async def begin() -> None:
-        async with connected(KafkaSettings.plain(remembered.bootstrap)) as admin:
+        async with connected(intact.settings) as admin:
             await create(admin, [spec(STATE, 1, compacted=True)])
 
     asyncio.run(begin())
-    assert "run the same command again; it continues" in refused(remembered)
+    assert "run the same command again; it continues" in refused(intact)
     for command in (
         ("serve", "--port", "0"),
         ("sink", "--history", tmp_path / "history"),
         ("produce", "-"),
     ):
-        done = turnfold(*command, "--bootstrap", remembered.bootstrap)
+        done = turnfold(*command, *intact.at)
         assert done.code == 3, command
         assert "the number of partitions is being changed" in done.err
+    asyncio.run(remove(intact.settings, STATE))
 
 
 # --- the command ------------------------------------------------------------------------------
 
 
-def test_another_number_after_a_kill_is_refused_at_once_and_the_first_continues(
-    remembered: Working,
-) -> None:
-    """The killed call's transaction is open, and would be for a minute."""
-    doomed = subprocess.run(
-        [sys.executable, "-m", "tests.fault.doomed_repartition", "--to", "6", "--die-inside", "7",
-         "--bootstrap", remembered.bootstrap],
-        env=environment(), timeout=TOO_LONG, check=False,
-    )  # fmt: skip
-    assert doomed.returncode == -signal.SIGKILL
-    done = turnfold("repartition", "--to", "5", "--bootstrap", remembered.bootstrap)
-    assert done.code == 3, done
-    assert "first run `turnfold repartition --to 6`" in done.err
-    assert turnfold("repartition", "--to", "6", "--bootstrap", remembered.bootstrap).code == 0
-
-
-def test_it_refuses_while_a_worker_runs_and_leaves_it_at_work(working: Working) -> None:
-    working.start()
-    working.await_ready()
-    done = turnfold("repartition", "--to", "6", "--bootstrap", working.bootstrap)
-    assert done.code == 3
-    assert "group turnfold has 1; stop them first" in done.err
-    working.send(message(line) for line in lines(range(50)))
-    assert working.await_done()["applied"] == 50
-    assert turnfold("repartition", "--to", "0").code == 2
-
-
-def test_it_waits_for_sinks_and_refuses_where_one_is_behind(
-    remembered: Working, tmp_path: Path
-) -> None:
-    """Else an older document of a session, out of another partition, might be written last."""
-    sink = ("sink", "--bootstrap", remembered.bootstrap, "--history", tmp_path / "h", "--once")
-    assert turnfold(*sink).code == 0
-    worker = remembered.start()
-    remembered.send(message(line) for line in lines(range(500, 520)))
-    remembered.await_done()
-    worker.terminate()
-    assert worker.wait(WITHIN) == 0
-    command = ("repartition", "--to", "6", "--bootstrap", remembered.bootstrap)
-    done = turnfold(*command)
-    assert done.code == 3
-    assert "sinks that are behind: group sink;" in done.err
-    assert turnfold("lag", "--bootstrap", remembered.bootstrap).code == 0
-    assert turnfold(*sink).code == 0
-    assert turnfold(*command).code == 0
-
-
-def test_a_dry_run_says_what_would_be_done_and_does_nothing(remembered: Working) -> None:
-    told = ("--bootstrap", remembered.bootstrap, "--json")
+def test_a_dry_run_says_what_would_be_done_and_does_nothing(intact: Working) -> None:
+    told = (*intact.at, "--json")
     done = turnfold("repartition", "--to", "6", "--dry-run", *told)
     assert done.code == 0, done.err
     said = done.json()
     assert (said["from"], said["to"], said["done"]) == (4, 6, False)
     turns = next(one for one in said["topics"] if one["topic"] == "turns")
     assert turns == {"topic": "turns", "from": 4, "to": 6, "offsets": 200}
-    remembered.start()
-    remembered.await_ready()
-    remembered.workers[-1].terminate()
-    remembered.workers[-1].wait(WITHIN)
+    intact.start()
+    intact.await_ready()
+    intact.workers[-1].terminate()
+    intact.workers[-1].wait(WITHIN)
     same = turnfold("repartition", "--to", "4", *told).json()
     assert same["topics"] == []
 
 
 def test_topics_with_wrong_settings_are_refused_before_anything_is_copied(
-    remembered: Working,
+    intact: Working,
 ) -> None:
     """A broker would refuse the copies: half of them would be made."""
-    before = remembered.counts()
+    before = intact.counts()
 
-    async def ask() -> None:
-        async with connected(KafkaSettings.plain(remembered.bootstrap)) as admin:
-            for name, own in (("turns", IN_SYNC), ("sessions", "max.message.bytes")):
-                known = (await own_settings(admin, [name]))[name]
-                await altered(admin, name, known | {own: "2"})
+    async def alter(**more: dict[str, str]) -> None:
+        async with connected(intact.settings) as admin:
+            known = await own_settings(admin, list(more))
+            for name, changes in more.items():
+                own.setdefault(name, known[name])
+                await altered(admin, name, own[name] | changes)
 
-    asyncio.run(ask())
-    command = ("repartition", "--to", "6", "--bootstrap", remembered.bootstrap)
+    own: dict[str, dict[str, str]] = {}
+    asyncio.run(alter(turns={IN_SYNC: "2"}, sessions={"max.message.bytes": "2"}))
+    command = ("repartition", "--to", "6", *intact.at)
     for options in (("--dry-run",), ()):
         done = turnfold(*command, *options)
         assert done.code == 3
         assert "topic turns: expected min.insync.replicas at most 1" in done.err
         assert "topic sessions: expected max.message.bytes at least" in done.err
         assert "found 2; alter it with kafka-configs" in done.err
-    assert remembered.counts() == before
+    asyncio.run(alter(turns={}, sessions={}))
+    assert intact.counts() == before
 
 
-def test_the_digest_is_the_same_and_what_is_sent_again_is_a_duplicate(
+def test_it_waits_for_sinks_the_digest_is_the_same_and_what_is_sent_again_is_a_duplicate(
     remembered: Working, tmp_path: Path
 ) -> None:
+    """Else an older document of a session, out of another partition, might be written last."""
     history = tmp_path / "history"
-    sink = ("sink", "--bootstrap", remembered.bootstrap, "--history", history, "--once")
+    sink = ("sink", *remembered.at, "--history", str(history), "--once")
+    assert turnfold(*sink).code == 0
+    worker = remembered.start()
+    remembered.send(message(line) for line in lines(range(500, 520)))
+    remembered.await_done()
+    worker.terminate()
+    assert worker.wait(WITHIN) == 0
+    done = turnfold("repartition", "--to", "6", *remembered.at)
+    assert done.code == 3
+    assert "sinks that are behind: group sink;" in done.err
+    assert turnfold("lag", *remembered.at).code == 0
+
     assert turnfold(*sink).code == 0
     before = digest(history)
+    every = [*range(200), *range(500, 520)]
     for to, times in ((6, 2), (3, 3)):
-        done = turnfold("repartition", "--to", str(to), "--bootstrap", remembered.bootstrap)
+        done = turnfold("repartition", "--to", str(to), *remembered.at)
         assert done.code == 0, done.err
         assert f"has {to} partitions now" in done.out
         assert turnfold(*sink).code == 0
         assert digest(history) == before
         worker = remembered.start("--partitions", str(to))
-        remembered.send(message(line) for line in lines(range(200)))
+        remembered.send(message(line) for line in lines(every))
         counts = remembered.await_done()
-        assert (counts["applied"], counts["duplicate"]) == (200, 200 * (times - 1))
+        assert (counts["applied"], counts["duplicate"]) == (220, 220 * (times - 1))
         worker.terminate()
         assert worker.wait(WITHIN) == 0
         assert turnfold(*sink).code == 0
@@ -364,7 +344,7 @@ def test_the_digest_is_the_same_and_what_is_sent_again_is_a_duplicate(
 def test_lanes_read_on_behind_the_last_record_as_if_they_had_read_it(remembered: Working) -> None:
     """Not at the topic's end, which is further: a generation, which has read the same records,
     would never be as far as the live memory."""
-    done = turnfold("repartition", "--to", "6", "--bootstrap", remembered.bootstrap)
+    done = turnfold("repartition", "--to", "6", *remembered.at)
     assert done.code == 0, done.err
     for agent in AGENTS:
         markers = {
@@ -396,7 +376,7 @@ def test_what_producers_send_at_every_step_is_folded_once(remembered: Working) -
                 other.submit(remembered.send, [message(line) for line in some]).result(TOO_LONG)
             sent.append(step)
 
-    settings = KafkaSettings.plain(remembered.bootstrap)
+    settings = remembered.settings
     done = asyncio.run(repartition(settings, APP, None, 6, observe=observe))
     assert done["done"] and {*MEANWHILE, "copied"} <= set(sent)
     remembered.start("--partitions", "6")
@@ -406,15 +386,26 @@ def test_what_producers_send_at_every_step_is_folded_once(remembered: Working) -
     assert begins >= 200 // 4, "a place of before is taken again"
 
 
-def test_a_generation_folds_the_moved_inputs_as_it_would_have_folded_the_first(
+def test_a_generation_folds_inputs_that_a_killed_call_and_the_next_one_have_moved(
     remembered: Working, tmp_path: Path
 ) -> None:
+    """As it would have folded the first. The killed call's transaction is open, and would be for a
+    minute: another number is refused at once, and the first continues."""
     signals = remembered.counts()["hops"]
     assert signals > 0
     history = tmp_path / "history"
-    sink = ("sink", "--bootstrap", remembered.bootstrap, "--history", history, "--once")
+    sink = ("sink", *remembered.at, "--history", str(history), "--once")
     assert turnfold(*sink).code == 0
-    done = turnfold("repartition", "--to", "3", "--bootstrap", remembered.bootstrap)
+    doomed = subprocess.run(
+        [sys.executable, "-m", "tests.fault.doomed_repartition", "--to", "3", "--die-inside", "7",
+         *remembered.at],
+        env=environment(), timeout=TOO_LONG, check=False,
+    )  # fmt: skip
+    assert doomed.returncode == -signal.SIGKILL
+    done = turnfold("repartition", "--to", "5", *remembered.at)
+    assert done.code == 3, done
+    assert "first run `turnfold repartition --to 3`" in done.err
+    done = turnfold("repartition", "--to", "3", *remembered.at)
     assert done.code == 0, done.err
     env = environment(TURNFOLD_KAFKA_PARTITIONS="3")
     remembered.start("--partitions", "3", "--generation", "again")
@@ -485,7 +476,7 @@ def test_hops_out_of_several_partitions_are_each_told_once_whatever_their_order(
 
 def test_markers_of_an_older_version_are_told_by_where_their_rows_lie(remembered: Working) -> None:
     """A grown changelog whose markers do not say the number."""
-    settings = KafkaSettings.plain(remembered.bootstrap)
+    settings = remembered.settings
     from aiokafka import AIOKafkaProducer
     from aiokafka.structs import TopicPartition
 
@@ -504,7 +495,8 @@ def test_markers_of_an_older_version_are_told_by_where_their_rows_lie(remembered
         grow_to = [*every, TopicPartition(name, 4), TopicPartition(name, 5)]
         async with connected(settings) as admin:
             await admin.create_partitions({name: NewPartitions(6)})
-        await asyncio.sleep(1.0)
+            while len((await admin.describe_topics([name]))[0]["partitions"]) < 6:
+                await asyncio.sleep(0.1)
         return folded_with(await read_tails(settings, grow_to))
 
     assert asyncio.run(older()) == 4

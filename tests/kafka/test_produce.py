@@ -3,7 +3,6 @@
 import asyncio
 import gzip
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 
 from sinks.delta import History
 from sinks.tables import COLUMNS, to_arrow
-from streams.broker import Broker
 from streams.kafka.agents.routing import route
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
@@ -23,6 +21,7 @@ from streams.topology import INPUT_BYTES
 from tests.command import ndjson, turn, turnfold
 from tests.kafka.counting import read_all
 from tests.kafka.history import message, send
+from tests.kafka.working import options_of
 
 TIME = {"occurred_at": "2026-01-01T00:00:00Z"}
 RECURSION = {"type": "recursion", "session_id": "s", "task_id": "t", "trace_id": "r",
@@ -34,15 +33,8 @@ PLAN = {"type": "write_plan", "plan_id": "p", "user_id": "u", "tenant": "acme", 
 SIGNAL = {"type": "signal", "signal_id": "i", "scope": "session", "session_id": "s", **TIME}
 
 
-@pytest.fixture
-def fresh() -> Iterator[Broker]:
-    """A broker with nothing in its topics."""
-    with Broker.start(short_lived=True) as started:
-        yield started
-
-
-def produce(broker: Broker, *args: str | Path, **given: Any) -> dict[str, Any]:
-    done = turnfold("produce", *args, "--bootstrap", broker.bootstrap, "--json", **given)
+def produce(settings: KafkaSettings, *args: str | Path, **given: Any) -> dict[str, Any]:
+    done = turnfold("produce", *args, *options_of(settings), "--json", **given)
     assert done.code == 0, done.err
     assert "aiokafka" not in done.err, "what a library logs tells a reader nothing"
     counts: dict[str, Any] = done.json()
@@ -51,8 +43,8 @@ def produce(broker: Broker, *args: str | Path, **given: Any) -> dict[str, Any]:
     return counts
 
 
-def read(broker: Broker, topic: str) -> list[Any]:
-    return asyncio.run(read_all(broker.bootstrap, topic))
+def read(settings: KafkaSettings, topic: str) -> list[Any]:
+    return asyncio.run(read_all(settings.bootstrap, settings.on_broker(topic)))
 
 
 def found(line: bytes) -> tuple[str, bytes | None, bool]:
@@ -109,7 +101,9 @@ def test_meta_requests_never_reach_a_topic(source: str) -> None:
     assert b"sha256" in broken.value
 
 
-def test_files_of_all_forms_reach_their_topics_in_order(fresh: Broker, tmp_path: Path) -> None:
+def test_files_of_all_forms_reach_their_topics_in_order(
+    prefixed: KafkaSettings, tmp_path: Path
+) -> None:
     first = [turn(f"e{number}", session_id=f"s{number % 7}") for number in range(3_000)]
     lines = ndjson(tmp_path / "one.ndjson", first).read_bytes()
     packed = tmp_path / "two.ndjson.gz"
@@ -118,10 +112,10 @@ def test_files_of_all_forms_reach_their_topics_in_order(fresh: Broker, tmp_path:
     pq.write_table(pa.Table.from_pylist([PLAN]), table)
     with (tmp_path / "one.ndjson").open("ab") as more:
         more.write(b'{"type":"turn","source":"meta_request","user_input":"secret"}\n')
-    counts = produce(fresh, tmp_path / "one.ndjson", packed, table)
+    counts = produce(prefixed, tmp_path / "one.ndjson", packed, table)
     assert counts["topics"] == {"recursions": 1, "turns": 3_001, "write-plans": 1}
     assert (counts["withheld"], counts["unreadable"], counts["too_large"]) == (1, 1, 0)
-    turns = read(fresh, "turns")
+    turns = read(prefixed, "turns")
     assert sorted(one.value for one in turns) == sorted([*lines.splitlines(), b"nonsense"])
     by_key: dict[bytes, list[int]] = {}
     places: dict[bytes, set[int]] = {}
@@ -135,17 +129,17 @@ def test_files_of_all_forms_reach_their_topics_in_order(fresh: Broker, tmp_path:
     assert not any(b"secret" in one.value for one in turns)
 
 
-def test_stdin_and_a_line_that_is_too_large(fresh: Broker) -> None:
+def test_stdin_and_a_line_that_is_too_large(prefixed: KafkaSettings) -> None:
     large = json.dumps(turn("large", user_input="x" * INPUT_BYTES)).encode()
     near = json.dumps(turn("near", user_input="x" * (INPUT_BYTES - 2_000))).encode()
     lines = b"\n".join([large, near, json.dumps(turn("small")).encode()])
-    args = ("produce", "-", "--bootstrap", fresh.bootstrap, "--json")
+    args = ("produce", "-", *options_of(prefixed), "--json")
     done = turnfold(*args, "--strict", input=lines)
     assert done.code == 4
     assert f"Z, line 1: {len(large)} bytes, turns takes {INPUT_BYTES}: not sent" in done.err
     assert done.json()["too_large"] == 1
-    assert {len(one.value) for one in read(fresh, "turns")} == {len(near), len(lines) - len(large)
-                                                               - len(near) - 2}  # fmt: skip
+    small = len(lines) - len(large) - len(near) - 2
+    assert {len(one.value) for one in read(prefixed, "turns")} == {len(near), small}
     assert turnfold(*args, input=lines).code == 0
 
 
@@ -167,7 +161,7 @@ def letter(offset: int, reason: str, payload: bytes, **more: Any) -> tuple[Any, 
     return (reason, "why", payload, key, headers, "default", offset, "turns", 1, offset, 20_000)
 
 
-def test_letters_are_sent_marked_and_not_twice(fresh: Broker, tmp_path: Path) -> None:
+def test_letters_are_sent_marked_and_not_twice(prefixed: KafkaSettings, tmp_path: Path) -> None:
     history = tmp_path / "h"
     good = json.dumps(turn("e")).encode()
     rows = [
@@ -178,13 +172,13 @@ def test_letters_are_sent_marked_and_not_twice(fresh: Broker, tmp_path: Path) ->
     ]
     with History(history) as tables:
         tables.append("dead_letters", to_arrow("dead_letters", rows), "test", 1)
-    args = ("dlq", "replay", "--history", history, "--bootstrap", fresh.bootstrap, "--json")
+    args = ("dlq", "replay", "--history", str(history), *options_of(prefixed), "--json")
     assert turnfold(*args, "--dry-run").json()["chosen"] == 2
     done = turnfold(*args)
     assert done.code == 0, done.err
     counts = done.json()
     assert (counts["sent"], counts["bytes_not_kept"], counts["other_reason"]) == (2, 1, 1)
-    sent = {one.value: one for one in read(fresh, "turns")}
+    sent = {one.value: one for one in read(prefixed, "turns")}
     assert set(sent) == {good, b"nonsense \xff"}
     assert sent[good].key == b"default/s"
     assert list(sent[good].headers) == [
@@ -201,12 +195,12 @@ def test_letters_are_sent_marked_and_not_twice(fresh: Broker, tmp_path: Path) ->
 
 
 def test_a_letter_that_came_back_is_not_sent_again_before_the_sink_has_written_it(
-    fresh: Broker, tmp_path: Path
+    prefixed: KafkaSettings, tmp_path: Path
 ) -> None:
     rows = [letter(offset, "bad_json", b"nonsense %d" % offset) for offset in range(3)]
     with History(tmp_path / "h") as tables:
         tables.append("dead_letters", to_arrow("dead_letters", rows), "test", 1)
-    args = ("dlq", "replay", "--history", tmp_path / "h", "--bootstrap", fresh.bootstrap, "--json")
+    args = ("dlq", "replay", "--history", str(tmp_path / "h"), *options_of(prefixed), "--json")
     assert turnfold(*args).json()["sent"] == 3
     names = COLUMNS["dead_letters"]
     back = [
@@ -214,7 +208,7 @@ def test_a_letter_that_came_back_is_not_sent_again_before_the_sink_has_written_i
         for offset in (0, 2)
     ]
     written = [message("dead_letters", dict(zip(names, row, strict=True)), 0, 0) for row in back]
-    asyncio.run(send(KafkaSettings.plain(fresh.bootstrap), written))
+    asyncio.run(send(prefixed, written))
     counts = turnfold(*args).json()
     assert (counts["sent"], counts["refused_again"]) == (1, 2)
     assert turnfold(*args, "--again").json()["sent"] == 3
@@ -228,7 +222,7 @@ def test_a_letter_that_came_back_is_not_sent_again_whatever_the_project_was_call
     back = letter(9, "bad_json", b"nonsense", headers=f'[["{mark}","turns:1:2"]]')
     with History(tmp_path / "h") as tables:
         tables.append("dead_letters", to_arrow("dead_letters", [first, back]), "test", 1)
-    args = ("dlq", "replay", "--history", tmp_path / "h", "--dry-run", "--json")
+    args = ("dlq", "replay", "--history", str(tmp_path / "h"), "--dry-run", "--json")
     counts = turnfold(*args).json()
     assert (counts["chosen"], counts["refused_again"], counts["replays"]) == (0, 1, 1)
 
@@ -242,7 +236,7 @@ def test_letters_of_two_partitions_at_one_offset_are_told_apart(tmp_path: Path) 
     assert [one["id"] for one in listed] == ["turns:1:7", "turns:2:7"]
     shown = turnfold("dlq", "show", "turns:2:7", "--history", tmp_path / "h", "--json").json()
     assert (shown["payload"], shown["src_partition"]) == ("other", 2)
-    args = ("dlq", "replay", "--history", tmp_path / "h", "--dry-run", "--json")
+    args = ("dlq", "replay", "--history", str(tmp_path / "h"), "--dry-run", "--json")
     counts = turnfold(*args, "turns:2:7").json()
     assert (counts["chosen"], counts["not_named"]) == (1, 1)
     refused = turnfold(*args, "turns:3:7")
@@ -251,23 +245,22 @@ def test_letters_of_two_partitions_at_one_offset_are_told_apart(tmp_path: Path) 
     assert (nowhere.code, "--from-topic" in nowhere.err) == (2, True)
 
 
-def test_letters_of_the_topic_are_sent_without_a_history(fresh: Broker) -> None:
+def test_letters_of_the_topic_are_sent_without_a_history(prefixed: KafkaSettings) -> None:
     """Once, though a torn transaction has sent one twice; and not after it came back."""
-    settings = KafkaSettings.plain(fresh.bootstrap)
     names = COLUMNS["dead_letters"]
     bad, good = letter(2, "bad_json", b"nonsense \xff"), letter(1, "invalid", b'{"type":"turn"}')
     sent = [message("dead_letters", dict(zip(names, row, strict=True)), 0, 0)
             for row in (bad, good, bad)]  # fmt: skip
-    asyncio.run(ensure_topics(settings))
-    asyncio.run(send(settings, [*sent, sent[0]._replace(value=b"no letter")]))
-    args = ("dlq", "replay", "--from-topic", "--bootstrap", fresh.bootstrap, "--json")
+    asyncio.run(ensure_topics(prefixed))
+    asyncio.run(send(prefixed, [*sent, sent[0]._replace(value=b"no letter")]))
+    args = ("dlq", "replay", "--from-topic", *options_of(prefixed), "--json")
     assert turnfold(*args, "--tenant", "nobody", "--dry-run").json()["chosen"] == 0
     done = turnfold(*args)
     assert (done.code, done.json()["sent"]) == (0, 2), done.err
-    assert [one.value for one in read(fresh, "turns")] == [b'{"type":"turn"}', b"nonsense \xff"]
+    assert [one.value for one in read(prefixed, "turns")] == [b'{"type":"turn"}', b"nonsense \xff"]
     back = letter(9, "bad_json", b"nonsense \xff", headers=f'[["{REPLAY}","turns:1:2"]]')
     row = dict(zip(names, back, strict=True))
-    asyncio.run(send(settings, [message("dead_letters", row, 0, 0)]))
+    asyncio.run(send(prefixed, [message("dead_letters", row, 0, 0)]))
     counts = turnfold(*args, "--reason", "bad_json").json()
     assert (counts["sent"], counts["refused_again"], counts["replays"]) == (0, 1, 1)
 

@@ -72,7 +72,7 @@ def test_a_tenant_within_its_quota_does_not_wait_for_one_beyond_it(
         one | {"tenant": "noisy" if number < MANY else "quiet"} for number, one in enumerate(said)
     ]
     file = ndjson(tmp_path / "records.ndjson", records)
-    asyncio.run(ensure_topics(KafkaSettings.plain(working.bootstrap)))
+    asyncio.run(ensure_topics(working.settings))
     working.send(message(line) for line in lines_of(file))
     given = working.read(TURNS.name)
     waiting = before_the_last(given, "quiet")
@@ -82,9 +82,7 @@ def test_a_tenant_within_its_quota_does_not_wait_for_one_beyond_it(
         times[one.partition].append(one.timestamp)
 
     quotas = {"noisy": {"records": RATE}}
-    env = environment(
-        TURNFOLD_KAFKA_BOOTSTRAP=working.bootstrap, TURNFOLD_WORKER_QUOTAS=json.dumps(quotas)
-    )
+    env = environment(**working.kafka, TURNFOLD_WORKER_QUOTAS=json.dumps(quotas))
     few = ("--instance", "a", "--max-records", str(BATCH))
     working.start(*few, env=env)
     working.await_ready()
@@ -128,7 +126,7 @@ def events(working: Working) -> list[Any]:
 
 
 def refuses_to_repartition(working: Working) -> None:
-    reached = ("--bootstrap", working.bootstrap)
+    reached = working.at
     lag = turnfold("lag", *reached, "--json")
     assert lag.code == 0 and sum(one["lag"] for one in lag.json()) > 0
     done = turnfold("repartition", *reached, "--to", str(2 * PARTITIONS))
@@ -137,10 +135,10 @@ def refuses_to_repartition(working: Working) -> None:
 
 
 def test_what_retention_takes_of_a_tenant_that_is_behind_holds_up_nobody(working: Working) -> None:
-    asyncio.run(ensure_topics(KafkaSettings.plain(working.bootstrap)))
+    asyncio.run(ensure_topics(working.settings))
     working.send(said_by("noisy", 1_200))
     env = environment(
-        TURNFOLD_KAFKA_BOOTSTRAP=working.bootstrap,
+        **working.kafka,
         TURNFOLD_WORKER_QUOTAS=json.dumps({"noisy": {"records": 1}}),
     )
     few = ("--instance", "a", "--max-records", "5")
@@ -148,7 +146,7 @@ def test_what_retention_takes_of_a_tenant_that_is_behind_holds_up_nobody(working
     working.await_ready()
     await_behind(working)
     working.kill()
-    asyncio.run(deleted(working.bootstrap))
+    asyncio.run(deleted(working.settings))
     lost = len(events(working))
     working.send(said_by("quiet", 40))
     working.start(*few, env=env)
@@ -171,8 +169,8 @@ def said_by(tenant: str, count: int) -> list[Any]:
     ]
 
 
-async def deleted(bootstrap: str) -> None:
+async def deleted(settings: KafkaSettings) -> None:
     """All turns, as retention does it."""
-    async with connected(KafkaSettings.plain(bootstrap)) as admin:
+    async with connected(settings) as admin:
         parts = [TopicPartition(TURNS.name, number) for number in range(PARTITIONS)]
         await admin.delete_records({at: RecordsToDelete(-1) for at in parts})

@@ -6,16 +6,17 @@ Times are short for the broker notices a dead worker after 15 s, and Faust after
 import asyncio
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from aiokafka import AIOKafkaProducer
 
 from sinks.digest import digest
+from streams.broker import Broker
 from streams.folds.preferences import PREFERENCES
+from streams.kafka.client.aiokafka_internals import KafkaProducer
 from streams.kafka.client.names import changelog_name
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.transport.marker import MARKER_KEY, decode
@@ -24,7 +25,7 @@ from streams.serving.backends.replica import ReplicaBackend
 from streams.topology import AGENTS, HISTORY
 from tests.command import environment, folded, ndjson, turn, turnfold
 from tests.kafka.counting import PARTITIONS
-from tests.kafka.working import APP, TOO_LONG, Working, message
+from tests.kafka.working import APP, TOO_LONG, Working, message, settings_of
 from tests.older_version import FORMAT_4, Older
 from tests.waiting import eventually, until
 
@@ -57,13 +58,13 @@ class Rolling(Working):
 
     def start_older(self, older: Older, command: str, *options: str) -> "subprocess.Popen[bytes]":
         with (self.folder / f"log-{len(self.workers)}").open("wb") as log:
-            told = (command, "--bootstrap", self.bootstrap, *options)
+            told = (command, *self.at, *options)
             self.workers.append(older.start(*told, stdout=log, stderr=log))
         return self.workers[-1]
 
     def start_doomed(self, *options: str) -> "subprocess.Popen[bytes]":
         """One of this version that kills itself in the middle of an upgrade."""
-        command = [sys.executable, "-m", "tests.fault.doomed_worker", "--bootstrap", self.bootstrap,
+        command = [sys.executable, "-m", "tests.fault.doomed_worker", *self.at,
                    "--die", "upgraded some", "--after", "4", "--entities", "1"]  # fmt: skip
         with (self.folder / f"log-{len(self.workers)}").open("wb") as log:
             made = subprocess.Popen(
@@ -87,17 +88,17 @@ class Rolling(Working):
 
     def doctor(self) -> Json:
         """What the doctor finds, by check."""
-        done = turnfold("doctor", "--bootstrap", self.bootstrap, "--json")
+        done = turnfold("doctor", *self.at, "--json")
         return {one["check"]: one for one in done.json()["findings"]}
 
     def preferences(self) -> dict[str, list[tuple[str, str, bool]]]:
         """Of each user, as a server's replica has them: subject, status, and whether it says that
         it was said when it was updated last."""
-        return asyncio.run(_preferences(self.bootstrap))
+        return asyncio.run(_preferences(self.settings))
 
 
-async def _preferences(bootstrap: str) -> dict[str, list[tuple[str, str, bool]]]:
-    async with ReplicaBackend(KafkaSettings.plain(bootstrap), APP) as replica:
+async def _preferences(settings: KafkaSettings) -> dict[str, list[tuple[str, str, bool]]]:
+    async with ReplicaBackend(settings, APP) as replica:
         await eventually(lambda: replica.readiness().ready)
         names = [f"u{number}" for number in range(USERS)]
         users = {name: (await replica.rows("users", "default", name)).rows for name in names}
@@ -109,10 +110,14 @@ async def _preferences(bootstrap: str) -> dict[str, list[tuple[str, str, bool]]]
 
 
 @pytest.fixture
-def rolling(working: Working) -> Rolling:
-    made = Rolling(working.broker, working.folder)
-    working.workers = made.workers  # which the fixture stops
-    return made
+def rolling(tmp_path: Path) -> Iterator[Rolling]:
+    """On a broker of its own: the older version has no topic prefix."""
+    with Broker.start(short_lived=True) as broker:
+        rolling = Rolling(settings_of(broker), tmp_path)
+        try:
+            yield rolling
+        finally:
+            rolling.stop()
 
 
 @pytest.mark.nightly
@@ -138,7 +143,7 @@ def test_old_and_new_workers_side_by_side_and_no_way_back(rolling: Rolling, tmp_
     assert rolling.preferences() == liked
     assert server.wait(TOO_LONG) == 3, "servers come before workers"
     new = rolling.start("--instance", "new", env=environment(
-        TURNFOLD_KAFKA_BOOTSTRAP=rolling.bootstrap, TURNFOLD_WORKER_SESSION_SECONDS=str(SESSION)
+        **rolling.kafka, TURNFOLD_WORKER_SESSION_SECONDS=str(SESSION)
     ))  # fmt: skip
     rolling.await_log(": upgraded ", times=len(torn))
     assert not any(one.after for one in rolling.reached().values())
@@ -159,7 +164,7 @@ def test_old_and_new_workers_side_by_side_and_no_way_back(rolling: Rolling, tmp_
     again = rolling.start_older(older, "worker", *on_disk)
     assert again.wait(TOO_LONG) == 3, "it begins with a look at the markers"
     assert f"its rows have format {ROW_FORMAT}, this version writes 4" in rolling.log()
-    done = turnfold("repartition", "--to", "8", "--bootstrap", rolling.bootstrap)
+    done = turnfold("repartition", "--to", "8", *rolling.at)
     assert done.code == 3 and "have rows of an older version" in done.err
 
     # this version goes on, with the older one's tables
@@ -211,7 +216,7 @@ def newer_marker(working: Working, agent: str) -> None:
     """A marker of the next version behind those of each lane of an agent."""
     name = next(changelog_name(APP, one) for one in AGENTS if one.name == agent)
     newest = {one.partition: one.value for one in working.read(name) if one.key == MARKER_KEY}
-    asyncio.run(_write(working.bootstrap, name, {
+    asyncio.run(_write(working.settings, name, {
         number: decode(value)._replace(reached=Reached(ROW_FORMAT + 1)).encode()
         for number, value in newest.items()
     }))  # fmt: skip
@@ -222,8 +227,8 @@ def said_in_history(working: Working) -> int:
     return sum(dict(one.headers)["table"] == b"events" for one in working.read(HISTORY.name))
 
 
-async def _write(bootstrap: str, topic: str, values: dict[int, bytes]) -> None:
-    async with AIOKafkaProducer(bootstrap_servers=bootstrap) as producer:
+async def _write(settings: KafkaSettings, topic: str, values: dict[int, bytes]) -> None:
+    async with KafkaProducer(**settings.client()) as producer:
         for partition, value in values.items():
             await producer.send(topic, value, MARKER_KEY, partition=partition)
 

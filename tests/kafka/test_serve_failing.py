@@ -6,15 +6,16 @@ import time
 
 import httpx
 import pytest
-from aiokafka import AIOKafkaProducer
 
 from streams.broker import Broker
 from streams.kafka.agents.agents import changelogs
 from streams.kafka.client.admin import connected
+from streams.kafka.client.aiokafka_internals import KafkaProducer
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import check, create
 from streams.kafka.transport.marker import MARKER_KEY, Marker
 from tests.command import start
+from tests.kafka.working import options_of
 
 TOO_LONG = 120.0
 
@@ -32,7 +33,7 @@ async def _mark(settings: KafkaSettings, group: str, ends: object) -> None:
 
 async def _write(settings: KafkaSettings, group: str, text: str) -> None:
     marker = text.encode()
-    async with AIOKafkaProducer(**settings.client()) as producer:
+    async with KafkaProducer(**settings.client()) as producer:
         await producer.send_and_wait(
             changelogs(group, settings.partitions)[0].name, marker, MARKER_KEY, partition=0
         )
@@ -63,18 +64,18 @@ def test_what_it_cannot_read_ends_the_process_with_an_error(broker: Broker) -> N
 
 
 @pytest.mark.parametrize("command", ["serve", "worker"])
-def test_a_changelog_of_another_version_is_exit_3_and_the_way_out_is_reported(command: str) -> None:
+def test_a_changelog_of_another_version_is_exit_3_and_the_way_out_is_reported(
+    command: str, prefixed: KafkaSettings
+) -> None:
     more = ("--port", "0") if command == "serve" else ("--partitions", "1")
-    with Broker.start(short_lived=True) as own:  # the worker makes the topology's topics
-        settings = KafkaSettings.plain(own.bootstrap)
-        asyncio.run(_create(settings, "old"))
-        asyncio.run(_write(settings, "old", json.dumps({"offsets": {}, "note": {}, "format": 1})))
-        process = start(command, "--bootstrap", own.bootstrap, "--app-id", "old", *more)
-        try:
-            _, error = process.communicate(timeout=TOO_LONG)
-        finally:
-            process.kill()
-            process.communicate()
+    asyncio.run(_create(prefixed, "old"))
+    asyncio.run(_write(prefixed, "old", json.dumps({"offsets": {}, "note": {}, "format": 1})))
+    process = start(command, *options_of(prefixed), "--app-id", "old", *more)
+    try:
+        _, error = process.communicate(timeout=TOO_LONG)
+    finally:
+        process.kill()
+        process.communicate()
     assert process.returncode == 3, error.decode()
     assert "rows have format 1" in error.decode()
     assert "another app id" in error.decode()

@@ -13,8 +13,9 @@ from typing import Any
 import httpx
 import pytest
 
+from streams.broker import Broker
 from tests.command import PROGRAM, environment
-from tests.kafka.working import Working
+from tests.kafka.working import Working, one_worker
 
 SESSIONS = [f"s-{number}" for number in range(12)]
 USERS = [f"u-{number}" for number in range(6)]
@@ -25,10 +26,10 @@ WAIT = {"Prefer": "wait=60"}
 class Served:
     """A `serve` process; `url` once it has said it."""
 
-    def __init__(self, bootstrap: str, log: Path) -> None:
+    def __init__(self, broker: Broker, log: Path) -> None:
         with log.open("wb") as file:
             self.process = subprocess.Popen(
-                [PROGRAM, "serve", "--bootstrap", bootstrap, "--port", "0"],
+                [PROGRAM, "serve", "--bootstrap", broker.bootstrap, "--port", "0"],
                 stdout=file, stderr=file, env=environment(),
             )  # fmt: skip
         deadline = time.monotonic() + TOO_LONG
@@ -51,10 +52,25 @@ class Served:
 
 
 @pytest.fixture(scope="module")
-def both(lasting: Working, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Served]]:
+def broker() -> Iterator[Broker]:
+    """One of this module's own, which is killed."""
+    with Broker.start(short_lived=True) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def lasting(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Working]:
+    with one_worker(tmp_path_factory.mktemp("workers"), broker) as working:
+        yield working
+
+
+@pytest.fixture(scope="module")
+def both(
+    broker: Broker, lasting: Working, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[list[Served]]:
     """Two of them, ready."""
     folder = tmp_path_factory.mktemp("serve")
-    made = [Served(lasting.bootstrap, folder / f"serve-{number}") for number in range(2)]
+    made = [Served(broker, folder / f"serve-{number}") for number in range(2)]
     try:
         for one in made:
             one.await_ready()
@@ -186,11 +202,11 @@ def test_without_a_worker_a_write_is_202_and_applied_by_the_next(
     assert found.json()["current_topic"] == "patience"
 
 
-def test_without_a_broker_503_and_then_well_again(both: list[Served], lasting: Working) -> None:
+def test_without_a_broker_503_and_then_well_again(both: list[Served], broker: Broker) -> None:
     client = both[0].client
     known = {"session_id": "mine", "topic": "fractions"}
     assert client.post("/memory/session/update", json=known, headers=WAIT).status_code == 200
-    (node,) = lasting.broker.nodes
+    (node,) = broker.nodes
     node.kill()
     deadline = time.monotonic() + TOO_LONG
     while (reply := client.get("/memory/session/mine")).status_code == 200:
@@ -202,7 +218,7 @@ def test_without_a_broker_503_and_then_well_again(both: list[Served], lasting: W
         assert int(refused.headers["Retry-After"]) >= 1
         assert refused.headers["Content-Type"] == "application/problem+json"
     node.start()
-    lasting.broker.await_ready()
+    broker.await_ready()
     for served in both:
         served.await_ready()
     assert client.get("/memory/session/mine").json()["current_topic"] == "fractions"

@@ -32,7 +32,7 @@ def sinking(working: Working, history: Path, *more: str) -> Iterator[None]:
     """A sink that goes on."""
     with (working.folder / f"sink-{next(numbers)}").open("wb") as log:
         process = subprocess.Popen(
-            [PROGRAM, "sink", "--bootstrap", working.bootstrap, "--history", str(history),
+            [PROGRAM, "sink", *working.at, "--history", str(history),
              "--roll-seconds", "0.5", *more],
             stdout=log, stderr=log, env=environment(),
         )  # fmt: skip
@@ -51,7 +51,7 @@ class Place:
         self.working, self.history = working, history
 
     def options(self) -> list[str | Path]:
-        return ["--bootstrap", self.working.bootstrap, "--history", self.history]
+        return [*self.working.at, "--history", self.history]
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     history = folder / "history"
     with alone(folder) as working, ExitStack() as stack:
         patient = environment(  # the first transactions of a broker take long on a busy machine
-            TURNFOLD_KAFKA_BOOTSTRAP=working.bootstrap, TURNFOLD_WORKER_SESSION_SECONDS="120"
+            **working.kafka, TURNFOLD_WORKER_SESSION_SECONDS="120"
         )
         working.start("--extractor", "rules", "--instance", "live", env=patient)
         working.await_ready()

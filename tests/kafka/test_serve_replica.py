@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiokafka import AIOKafkaProducer
 from aiokafka.structs import TopicPartition
 
 from streams import sample
@@ -22,14 +21,14 @@ from streams.folds.session_state import HEADER
 from streams.folds.states import STATES
 from streams.kafka.agents.agents import changelogs
 from streams.kafka.client.admin import connected
-from streams.kafka.client.settings import KafkaSettings
+from streams.kafka.client.aiokafka_internals import KafkaProducer
 from streams.kafka.client.topics import check, create
 from streams.kafka.transport.marker import MARKER_KEY, Marker
 from streams.serving.backends.backend import NotReady
 from streams.serving.backends.replica import ReplicaBackend
 from streams.serving.backends.replica_disk import DiskStore
 from tests.command import OUTCOMES, folded, rows
-from tests.kafka.working import APP, Working
+from tests.kafka.working import APP, Working, remove
 from tests.waiting import eventually
 
 SAMPLE = Path(sample.__file__).with_name("conversations.ndjson")
@@ -44,7 +43,7 @@ async def replica(
 ) -> AsyncIterator[ReplicaBackend]:
     """One that has restored."""
     store = None if data is None else DiskStore(data)
-    async with ReplicaBackend(KafkaSettings.plain(lasting.bootstrap), group, store=store) as made:
+    async with ReplicaBackend(lasting.settings, group, store=store) as made:
         await eventually(lambda: made.readiness().ready)
         yield made
 
@@ -219,7 +218,7 @@ def test_follows_a_generation_by_its_own_tables(lasting: Working) -> None:
 
 def test_another_app_id_is_not_an_empty_memory(lasting: Working) -> None:
     async def run() -> None:
-        async with ReplicaBackend(KafkaSettings.plain(lasting.bootstrap), "nobody") as memory:
+        async with ReplicaBackend(lasting.settings, "nobody") as memory:
             await eventually(lambda: "nobody" in memory.readiness().about)
             with pytest.raises(NotReady):
                 await memory.rows("sessions", "default", "any")
@@ -231,12 +230,12 @@ def test_another_app_id_is_not_an_empty_memory(lasting: Working) -> None:
 
 def test_a_changelog_made_again_is_read_again(lasting: Working) -> None:
     """No row of the old one is left, though offsets go on as if nothing had happened."""
-    settings = KafkaSettings.plain(lasting.bootstrap)
+    settings = lasting.settings
     specs = changelogs("remade", settings.partitions)
     at = TopicPartition(specs[0].name, 2)  # of both sessions
 
     async def write(log: str, transactions: int) -> None:
-        async with AIOKafkaProducer(transactional_id="remade", **settings.client()) as producer:
+        async with KafkaProducer(transactional_id="remade", **settings.client()) as producer:
             for number in range(transactions):
                 marker = Marker({"turns": number + 1}, {"ends": {}}, log).encode()
                 async with producer.transaction():
@@ -259,9 +258,7 @@ def test_a_changelog_made_again_is_read_again(lasting: Working) -> None:
         async with ReplicaBackend(settings, "remade") as memory:
             await eventually(lambda: memory.readiness().ready)
             assert await value(memory, "first") == b"2"
-            async with connected(settings) as admin:
-                await admin.delete_topics([at.topic])
-            await asyncio.sleep(1)
+            await remove(settings, at.topic)
             await make()
             await write("second", 5)
             deadline = time.monotonic() + TOO_LONG

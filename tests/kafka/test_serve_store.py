@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiokafka import AIOKafkaProducer
 
 from streams.folds import documents, learner
 from streams.kafka.agents.agents import changelogs
 from streams.kafka.client.admin import connected
+from streams.kafka.client.aiokafka_internals import KafkaProducer
 from streams.kafka.client.names import changelog_name
-from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import check, create
 from streams.kafka.transport.disk_rows import DiskRows
 from streams.kafka.transport.marker import MARKER_KEY, Marker
@@ -30,7 +29,7 @@ from tests.command import start
 from tests.fault.disk import can_mount, filled, mounted
 from tests.kafka.counting import PARTITIONS
 from tests.kafka.test_serve_replica import plan, turn
-from tests.kafka.working import APP, Working, message
+from tests.kafka.working import APP, Working, message, remove
 from tests.serving.serving import serving, url_of
 from tests.waiting import WITHIN, eventually, until
 
@@ -54,7 +53,7 @@ def said(session: str, events: int, size: int = 10) -> list[Any]:
 
 
 def on_disk(lasting: Working, data: Path) -> list[str | Path]:
-    return ["--bootstrap", lasting.bootstrap, "--store", "rocksdb", "--data", data]
+    return [*lasting.at, "--store", "rocksdb", "--data", data]
 
 
 def folded(lasting: Working) -> dict[str, list[Any]]:
@@ -120,7 +119,7 @@ def same_as_in_memory(lasting: Working, data: Path, sessions: list[str]) -> dict
     the first one read each partition."""
 
     async def compare() -> dict[Any, int]:
-        kafka = KafkaSettings.plain(lasting.bootstrap)
+        kafka = lasting.settings
         async with (
             ReplicaBackend(kafka, APP, store=DiskStore(data)) as disk,
             ReplicaBackend(kafka, APP) as memory,
@@ -210,7 +209,7 @@ def test_a_folder_of_another_server_is_refused(lasting: Working, tmp_path: Path)
 
 def test_a_lane_that_cannot_be_opened_yet_is_waited_for(lasting: Working, tmp_path: Path) -> None:
     """And those before it are opened once."""
-    kafka = KafkaSettings.plain(lasting.bootstrap)
+    kafka = lasting.settings
     lane = tmp_path / PLACE / f"{changelog_name(APP, AGENTS[1])}-1"
 
     async def run() -> None:
@@ -242,7 +241,7 @@ def test_rows_that_are_damaged_while_it_runs_are_read_again(
         rows.close()
 
     async def run() -> None:
-        kafka = KafkaSettings.plain(lasting.bootstrap)
+        kafka = lasting.settings
         async with ReplicaBackend(kafka, APP, store=DiskStore(tmp_path)) as memory:
             await eventually(lambda: memory.readiness().ready)
             for file in (tmp_path / PLACE).glob("*/*.sst"):
@@ -261,7 +260,7 @@ def test_rows_that_are_damaged_while_it_runs_are_read_again(
 
 def test_a_changelog_made_again_leaves_nothing_on_disk(lasting: Working, tmp_path: Path) -> None:
     """What it had said is in no file, while it is followed and after a restart."""
-    settings = KafkaSettings.plain(lasting.bootstrap)
+    settings = lasting.settings
     specs = changelogs("erased", settings.partitions)
     words = b"the heron on the roof"
 
@@ -275,7 +274,7 @@ def test_a_changelog_made_again_leaves_nothing_on_disk(lasting: Working, tmp_pat
             await check(admin, specs, WITHIN)
 
     async def write(log: str, value: bytes) -> None:
-        async with AIOKafkaProducer(transactional_id=log, **settings.client()) as producer:
+        async with KafkaProducer(transactional_id=log, **settings.client()) as producer:
             for number in range(4):
                 marker = Marker({"turns": number + 1}, {"ends": {}}, log).encode()
                 async with producer.transaction():
@@ -289,9 +288,7 @@ def test_a_changelog_made_again_leaves_nothing_on_disk(lasting: Working, tmp_pat
         async with ReplicaBackend(settings, "erased", store=DiskStore(tmp_path)) as memory:
             await eventually(lambda: memory.readiness().ready)
             assert files()
-        async with connected(settings) as admin:
-            await admin.delete_topics([specs[0].name])
-        await asyncio.sleep(1)
+        await remove(settings, specs[0].name)
         await make()
         await write("second", b"another")
         async with ReplicaBackend(settings, "erased", store=DiskStore(tmp_path)) as memory:

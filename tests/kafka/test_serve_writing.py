@@ -12,12 +12,12 @@ from streams.kafka.client.topic_specs import spec
 from streams.kafka.client.topics import create
 from streams.serving.backends import writing
 from streams.serving.backends.writing import Message, NotAppended, Writing
+from tests.waiting import WITHIN
 
 ONE = [Message(TopicPartition("there", 0), b"key", b"value")]
 
 
 def test_who_waits_is_told_and_nothing_is_sent_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "APPEND_WITHIN", 2.0)
     monkeypatch.setattr(writing, "REQUEST_MS", 1_000)
 
     async def run(broker: Broker) -> None:
@@ -28,17 +28,18 @@ def test_who_waits_is_told_and_nothing_is_sent_later(monkeypatch: pytest.MonkeyP
         running = asyncio.create_task(appends.run())
         before = asyncio.all_tasks()
         assert await appends.append(ONE) == [0]
+        monkeypatch.setattr(writing, "APPEND_WITHIN", 2.0)
         broker.stop()
         with pytest.raises(NotAppended):
             await appends.append(ONE)
-        async with asyncio.timeout(10):  # the producer is gone, with all it had to send
+        async with asyncio.timeout(WITHIN):  # the producer is gone, with all it had to send
             while asyncio.all_tasks() - before:
                 await asyncio.sleep(0.05)
         waits = asyncio.create_task(appends.append(ONE))
         await asyncio.sleep(0)
         running.cancel()
         with pytest.raises(NotAppended):
-            await asyncio.wait_for(waits, 10)
+            await asyncio.wait_for(waits, WITHIN)
         with pytest.raises(NotAppended):
             await asyncio.wait_for(appends.append(ONE), 1)
 

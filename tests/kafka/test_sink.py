@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -14,7 +14,6 @@ from typing import Any, Self
 from uuid import uuid4
 
 import pytest
-from aiokafka import AIOKafkaProducer
 from aiokafka.protocol.group import LeaveGroupRequest
 
 from sinks.delta import History
@@ -27,7 +26,7 @@ from streams.broker import Broker
 from streams.errors import Unreachable
 from streams.files import local
 from streams.kafka.client.admin import connected
-from streams.kafka.client.aiokafka_internals import KafkaConsumer
+from streams.kafka.client.aiokafka_internals import KafkaConsumer, KafkaProducer
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.source import ConsumerSource
 from streams.kafka.client.topics import ensure_topics
@@ -38,6 +37,7 @@ from streams.topology import HISTORY
 from tests.acceptance import ledger, sgd
 from tests.command import ndjson, turnfold
 from tests.kafka.history import Message, messages, send
+from tests.kafka.working import options_of, shared_settings
 from tests.shared_data import shared
 
 TURNS = 2_000
@@ -45,11 +45,10 @@ TOO_LONG = 120.0
 
 
 class Log:
-    """A broker whose topics hold what a file runner's history holds; `expected` its digest."""
+    """Topics that hold what a file runner's history holds; `expected` its digest."""
 
-    def __init__(self, broker: Broker, folder: Path) -> None:
-        self.broker = broker
-        self.settings = KafkaSettings.plain(broker.bootstrap)
+    def __init__(self, folder: Path) -> None:
+        self.settings = shared_settings()
         records = list(islice(sgd.records(shared("data", "sgd", "train_part.jsonl.gz")), TURNS))
         records += list(ledger.records(shared("data", "corrections", "ledger.json")))
         file = ndjson(folder / "records.ndjson", records)
@@ -63,9 +62,8 @@ class Log:
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Log]:
-    with Broker.start(short_lived=True) as broker:
-        yield Log(broker, tmp_path_factory.mktemp("log"))
+def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
+    return Log(tmp_path_factory.mktemp("log"))
 
 
 def run(settings: KafkaSettings, history: Location, **options: Any) -> SinkCounts:
@@ -85,13 +83,18 @@ class Process:
     """A sink in a process of its own."""
 
     def __init__(
-        self, broker: Broker, history: Location, name: str, *more: str, said: Path | None = None
+        self,
+        settings: KafkaSettings,
+        history: Location,
+        name: str,
+        *more: str,
+        said: Path | None = None,
     ) -> None:
         folder = said or Path(str(history)).parent
         self._file = folder / f"{uuid4()}.out"
         with self._file.open("wb") as out:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.kafka.sink_worker", "--bootstrap", broker.bootstrap,
+                [sys.executable, "-m", "tests.kafka.sink_worker", *options_of(settings),
                  "--history", str(history), "--name", name, *more],
                 stdout=out, stderr=out,
             )  # fmt: skip
@@ -197,7 +200,7 @@ def test_killed_sinks_go_on_without_loss_or_doubles(log: Log, tmp_path: Path) ->
     names = {f"killed{number}": point for number, point in enumerate(POINTS)}
     for name, (point, nth) in names.items():
         asked = ("--once", "--kill-at", point, "--nth", str(nth))
-        with Process(log.broker, tmp_path / name, name, *asked) as killed:
+        with Process(log.settings, tmp_path / name, name, *asked) as killed:
             killed.ends_with(-signal.SIGKILL)
             assert killed.said().splitlines().count(point) == nth
     for name, killed_at in names.items():  # other cuts than before
@@ -205,25 +208,25 @@ def test_killed_sinks_go_on_without_loss_or_doubles(log: Log, tmp_path: Path) ->
         assert digest(tmp_path / name) == log.expected, killed_at
 
 
-def test_two_sinks_share_the_partitions_and_one_is_killed(log: Log, tmp_path: Path) -> None:
+def test_two_sinks_share_the_partitions_and_one_is_killed(
+    log: Log, prefixed: KafkaSettings, tmp_path: Path
+) -> None:
     history = tmp_path / "h"
     often = ("--roll-bytes", "50000")
-    with Broker.start(short_lived=True) as broker:
-        settings = KafkaSettings.plain(broker.bootstrap)
-        asyncio.run(ensure_topics(settings))
-        with (
-            Process(broker, history, "two", *often) as stays,
-            Process(broker, history, "two", *often, "--kill-at", "written", "--nth", "2") as dies,
-        ):
-            for one in (stays, dies):
-                one.wait_for("two: 4 partitions")
-            asyncio.run(send(settings, log.messages, transaction=100))
-            dies.ends_with(-signal.SIGKILL)
-            wait_until_read(log, history)
-            stays.process.terminate()
-            stays.ends_with(0)
-            assert "two: 8 partitions" in stays.said().split("two: 4 partitions")[1]
-        run(settings, history, name="two")
+    asyncio.run(ensure_topics(prefixed))
+    with (
+        Process(prefixed, history, "two", *often) as stays,
+        Process(prefixed, history, "two", *often, "--kill-at", "written", "--nth", "2") as dies,
+    ):
+        for one in (stays, dies):
+            one.wait_for("two: 4 partitions")
+        asyncio.run(send(prefixed, log.messages, transaction=100))
+        dies.ends_with(-signal.SIGKILL)
+        wait_until_read(log, history)
+        stays.process.terminate()
+        stays.ends_with(0)
+        assert "two: 8 partitions" in stays.said().split("two: 4 partitions")[1]
+    run(prefixed, history, name="two")
     assert digest(history) == log.expected
 
 
@@ -248,7 +251,7 @@ def test_a_broker_that_dies_while_partitions_are_given_is_reported(
 
 def test_a_zombie_changes_nothing(log: Log, tmp_path: Path) -> None:
     history = tmp_path / "h"
-    with Process(log.broker, history, "zombie", "--roll-bytes", "20000") as sleeper:
+    with Process(log.settings, history, "zombie", "--roll-bytes", "20000") as sleeper:
         sleeper.wait_for("before")
         sleeper.process.send_signal(signal.SIGSTOP)
         run(log.settings, history, name="zombie")  # waits for the session's end, writes it all
@@ -265,20 +268,20 @@ def test_a_killed_sink_with_a_name_has_its_partitions_again_at_once(
 ) -> None:
     """Nobody else takes them meanwhile: the group does not rebalance."""
     history, often = tmp_path / "h", ("--roll-bytes", "20000")
-    first = Process(log.broker, history, "named", "--instance", "a", *often)
-    with first, Process(log.broker, history, "named", "--instance", "b", *often) as other:
+    first = Process(log.settings, history, "named", "--instance", "a", *often)
+    with first, Process(log.settings, history, "named", "--instance", "b", *often) as other:
         for one in (first, other):
             one.wait_for("named: 4 partitions")
         first.process.kill()
         first.process.wait()
         began = time.monotonic()
-        with Process(log.broker, history, "named", "--instance", "a", *often) as again:
+        with Process(log.settings, history, "named", "--instance", "a", *often) as again:
             again.wait_for("named: 4 partitions")
             assert time.monotonic() - began < NAMED_SESSION_MS / 1000
             wait_until_read(log, history)
             assert other.said().count("positioned") == other.said().count("8 partitions") + 1
             assert "8 partitions" not in again.said()
-            with Process(log.broker, history, "named", "--instance", "a", *often) as thief:
+            with Process(log.settings, history, "named", "--instance", "a", *often) as thief:
                 thief.wait_for("named: 4 partitions")
                 again.ends_with(1)
                 assert "another one has its name" in again.said()
@@ -289,23 +292,25 @@ def test_a_killed_sink_with_a_name_has_its_partitions_again_at_once(
     assert digest(history) == log.expected
 
 
-def test_what_was_sent_twice_is_written_once(tmp_path: Path, log: Log) -> None:
-    with Broker.start(short_lived=True) as broker:
-        settings = KafkaSettings.plain(broker.bootstrap)
-        asyncio.run(ensure_topics(settings))
-        asyncio.run(send(settings, log.messages[:3_000]))
-        asyncio.run(send(settings, log.messages[2_500:]))
-        counts = run(settings, tmp_path / "h", name="repeats")
-        assert counts.repeats > 400
-        assert digest(tmp_path / "h") == log.expected
-        # the repeats come after a restart as well
-        asyncio.run(send(settings, log.messages[-200:]))
-        again = run(settings, tmp_path / "h", name="repeats")
-        assert again.read == 200
-        assert digest(tmp_path / "h") == log.expected
+def test_what_was_sent_twice_is_written_once(
+    log: Log, prefixed: KafkaSettings, tmp_path: Path
+) -> None:
+    asyncio.run(ensure_topics(prefixed))
+    asyncio.run(send(prefixed, log.messages[:3_000]))
+    asyncio.run(send(prefixed, log.messages[2_500:]))
+    counts = run(prefixed, tmp_path / "h", name="repeats")
+    assert counts.repeats > 400
+    assert digest(tmp_path / "h") == log.expected
+    # the repeats come after a restart as well
+    asyncio.run(send(prefixed, log.messages[-200:]))
+    again = run(prefixed, tmp_path / "h", name="repeats")
+    assert again.read == 200
+    assert digest(tmp_path / "h") == log.expected
 
 
-def test_what_is_no_row_becomes_a_dead_letter(tmp_path: Path, log: Log) -> None:
+def test_what_is_no_row_becomes_a_dead_letter(
+    log: Log, prefixed: KafkaSettings, tmp_path: Path
+) -> None:
     events = [one for one in log.messages if dict(one.headers)["table"] == b"events"]
     good, other = events[0], json.loads(events[1].value)
     late = json.dumps(other | {"occurred_at": "yesterday"}).encode()
@@ -317,12 +322,10 @@ def test_what_is_no_row_becomes_a_dead_letter(tmp_path: Path, log: Log) -> None:
         Message(good.topic, 0, late, [("table", b"events")]),
         Message(good.topic, 0, good.value[:-1] + b',"new_column":1}', [("table", b"events")]),
     ]
-    with Broker.start(short_lived=True) as broker:
-        settings = KafkaSettings.plain(broker.bootstrap)
-        asyncio.run(ensure_topics(settings))
-        asyncio.run(send(settings, [*wrong[:3], good, *wrong[3:]]))
-        asyncio.run(_send_null(settings))
-        counts = run(settings, tmp_path / "h", name="misfits")
+    asyncio.run(ensure_topics(prefixed))
+    asyncio.run(send(prefixed, [*wrong[:3], good, *wrong[3:]]))
+    asyncio.run(_send_null(prefixed))
+    counts = run(prefixed, tmp_path / "h", name="misfits")
     assert (counts.misfits, counts.rows) == (7, 8)
     with connect(tmp_path / "h") as db:
         found = db.execute("SELECT reason, detail, payload, src_topic FROM dead_letters").fetchall()
@@ -339,7 +342,7 @@ def other_id(one: Message) -> str:
 
 
 async def _send_null(settings: KafkaSettings) -> None:
-    async with AIOKafkaProducer(**settings.client()) as producer:
+    async with KafkaProducer(**settings.client()) as producer:
         await producer.send_and_wait(HISTORY.name, None, b"k", headers=[("table", b"events")])
 
 
@@ -362,7 +365,7 @@ def test_another_sinks_history_is_refused_and_a_file_runner_too(log: Log, tmp_pa
 
 def test_the_command_says_counts_and_ends(log: Log, tmp_path: Path) -> None:
     done = turnfold(
-        "sink", "--bootstrap", log.broker.bootstrap, "--history", tmp_path / "h",
+        "sink", *options_of(log.settings), "--history", tmp_path / "h",
         "--name", "command", "--once", "--json",
     )  # fmt: skip
     assert done.code == 0, done.err

@@ -2,13 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sinks.digest import digest
-from streams.broker import Broker
 from streams.files import local
 from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
@@ -23,9 +21,8 @@ SOON = "2099-01-01T00:00:00Z"
 class Sunk:
     """A history of the sink `ops`, and the topics it reads; `every` message they will hold."""
 
-    def __init__(self, broker: Broker, folder: Path) -> None:
-        self.broker, self.history = broker, folder / "history"
-        self.settings = KafkaSettings.plain(broker.bootstrap)
+    def __init__(self, settings: KafkaSettings, folder: Path) -> None:
+        self.settings, self.history = settings, folder / "history"
         elsewhere = turn("x1", tenant="elsewhere", session_id="alone", user_id=ALICE)
         records = [*alice_alone(), *company(), elsewhere]
         local.run([str(ndjson(folder / "records.ndjson", records))], folder / "file")
@@ -43,9 +40,8 @@ def table(one: Message) -> str:
 
 
 @pytest.fixture
-def sunk(tmp_path: Path) -> Iterator[Sunk]:
-    with Broker.start(short_lived=True) as broker:
-        yield Sunk(broker, tmp_path)
+def sunk(prefixed: KafkaSettings, tmp_path: Path) -> Sunk:
+    return Sunk(prefixed, tmp_path)
 
 
 def test_a_sinks_history_is_compacted_and_written_on(sunk: Sunk) -> None:
@@ -53,7 +49,7 @@ def test_a_sinks_history_is_compacted_and_written_on(sunk: Sunk) -> None:
     for first in range(0, half, 6):
         sunk.sink(sunk.every[first : min(first + 6, half)])
     before = digest(sunk.history)
-    with Process(sunk.broker, sunk.history, "ops") as running:
+    with Process(sunk.settings, sunk.history, "ops") as running:
         running.wait_for("positioned")
         for command in (("compact",), ("forget", ALICE, "--yes")):
             refused = turnfold(*command, "--history", sunk.history)

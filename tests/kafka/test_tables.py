@@ -94,7 +94,7 @@ def test_killed_around_the_commit(counting: Counting, data: Path, point: str) ->
     counting.produce(3_000)
     dying = ("--die", point, "--after", "40")
     worker = counting.start("--instance", "a", "--data", str(data), *SMALL, *dying)
-    assert worker.wait(60) == -signal.SIGKILL
+    assert worker.wait(WITHIN) == -signal.SIGKILL
     rows = rows_of(counting)
     counting.start("--instance", "a", "--data", str(data))
     counting.wait_done()
@@ -141,7 +141,7 @@ def test_killed_in_the_middle_of_a_restore(counting: Counting, data: Path, tmp_p
     killed(counting)
     dying = ("--die", "restored some", "--after", "2")
     worker = counting.start("--instance", "a", "--data", str(data), *dying)
-    assert worker.wait(60) == -signal.SIGKILL
+    assert worker.wait(WITHIN) == -signal.SIGKILL
     counting.produce(500)
     counting.start("--instance", "a", "--data", str(data))
     counting.wait_done()
@@ -327,7 +327,7 @@ if can_mount():
             while True:
                 file.write(bytes(4_096))
         counting.produce(3_000)
-        assert worker.wait(60) == 1
+        assert worker.wait(WITHIN) == 1
         assert "No space left on device" in counting.log()
         assert "nothing is lost" in counting.log()
         ballast.unlink()

@@ -5,16 +5,20 @@ import signal
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.admin import NewTopic
 from aiokafka.codec import zstd_encode
 from aiokafka.errors import KafkaError
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.structs import TopicPartition
 
+from streams.kafka.client.admin import connected
 from streams.kafka.client.aiokafka_internals import QUICK, TIGHT, ZSTD
+from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.transaction import Transactions
 from streams.kafka.transport.processing import LaneSettings, Output
 from streams.kafka.transport.writer import TransactionFailed, Writer
-from tests.kafka.counting import Counting, read_all
+from tests.kafka.counting import TOO_LONG, Counting, read_all
+from tests.kafka.working import remove
 from tests.waiting import WITHIN
 
 
@@ -53,7 +57,7 @@ def test_offsets_of_the_group_are_told_though_nothing_comes(counting: Counting) 
 def test_a_transaction_that_nobody_ends_is_told(counting: Counting) -> None:
     _fold(counting, 1_000)
     asyncio.run(_begin_and_vanish(counting))
-    assert counting.start().wait(60) == 3
+    assert counting.start().wait(WITHIN) == 3
     assert "was never ended" in counting.log()
     assert f"{counting.changelog}, partition 0" in counting.log()
     assert counting.totals()["transactions"] == 0
@@ -93,14 +97,10 @@ def test_a_lost_changelog_is_refused(counting: Counting) -> None:
 
 
 async def _recreate(counting: Counting) -> None:
-    from aiokafka.admin import AIOKafkaAdminClient, NewTopic
-
-    admin = AIOKafkaAdminClient(bootstrap_servers=counting.bootstrap)
-    await admin.start()
-    await admin.delete_topics([counting.changelog])
-    await asyncio.sleep(1)
-    await admin.create_topics([NewTopic(counting.changelog, 4, 1)])
-    await admin.close()
+    settings = KafkaSettings.plain(counting.bootstrap)
+    await remove(settings, counting.changelog)
+    async with connected(settings, TOO_LONG) as admin:
+        await admin.create_topics([NewTopic(counting.changelog, 4, 1)])
 
 
 def test_a_fenced_lane_that_is_still_the_owner_continues(counting: Counting) -> None:

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
@@ -14,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from aiokafka import AIOKafkaProducer
 
 from sinks.digest import digest
 from streams import sample
+from streams.kafka.client.aiokafka_internals import KafkaProducer
 from streams.kafka.client.names import changelog_name
 from streams.kafka.transport.marker import MARKER_KEY
 from streams.topology import SESSION_AGENT, TOPICS, TURNS
@@ -25,7 +24,7 @@ from tests.acceptance import ledger, sgd
 from tests.command import environment, folded, ndjson, rows, turn, turnfold
 from tests.conftest import LEDGER, SGD
 from tests.kafka.counting import PARTITIONS
-from tests.kafka.working import APP, OUTCOMES, Working, message, produced
+from tests.kafka.working import APP, OUTCOMES, Working, message
 from tests.shared_data import shared
 from tests.waiting import WITHIN, until
 
@@ -105,8 +104,8 @@ def test_law_1_every_row_of_real_dialogues_although_workers_are_killed(
     working.await_ready()
     with ThreadPoolExecutor(1) as sender:
         sending = sender.submit(trickle, working, lines)
-        for _ in range(KILLS):
-            time.sleep(1.0)
+        for kill in range(KILLS):
+            working.await_counts(applied=1 + 500 * kill)  # the next one has something to take over
             working.kill()
             working.start(*few)
             working.await_ready()
@@ -117,7 +116,7 @@ def test_law_1_every_row_of_real_dialogues_although_workers_are_killed(
     same_documents(working, tmp_path / "by-file")
     one, other = digest(tmp_path / "by-file"), digest(tmp_path / "by-kafka")
     assert one["tables"] == other["tables"]  # a session's turns came in one order in both
-    for number in range(1, KILLS + 1):  # each had something to take over
+    for number in range(1, KILLS + 1):
         assert re.search(r": restored [1-9]\d* rows", working.log(number))
 
 
@@ -245,7 +244,8 @@ def test_a_worker_says_what_is_wrong_and_ends(working: Working) -> None:
     worker.terminate()
     assert worker.wait(WITHIN) == 0
     assert working.start("--partitions", "2").wait(WITHIN) == 3
-    assert "TURNFOLD_KAFKA_PARTITIONS (--partitions) is 2, but topic turns has 4" in working.log()
+    wrong = f"(--partitions) is 2, but topic {working.there('turns')} has 4"
+    assert f"TURNFOLD_KAFKA_PARTITIONS {wrong}" in working.log()
     assert working.start("--app-id", "no/slash").wait(WITHIN) == 3
     assert "TURNFOLD_WORKER_APP_ID" in working.log()
 
@@ -257,7 +257,7 @@ def test_a_changelog_of_another_version_is_refused(working: Working) -> None:
     assert worker.wait(WITHIN) == 0
     marker = encode({"offsets": {"turns": 1}, "note": {}, "log": "of another version"})
     changelog = changelog_name(APP, SESSION_AGENT)
-    produced(working.bootstrap, [(changelog, MARKER_KEY, marker, ())])
+    working.send([(changelog, MARKER_KEY, marker, ())])
     assert working.start().wait(WITHIN) == 3
     assert "its rows have format 2" in working.log() and "another app id" in working.log()
 
@@ -270,17 +270,16 @@ def test_a_second_memory_is_begun_beside_that_of_the_old_name_only_if_told_to(
     worker.terminate()
     assert worker.wait(WITHIN) == 0
     worker = working.start()
-    assert worker.wait(60) == 3
+    assert worker.wait(WITHIN) == 3
     assert "continue it with --app-id turnstone" in working.log()
     working.start("--app-id", "turnfold")
     working.await_ready()
 
 
 def test_faust_s_own_command_starts_it_too(working: Working, tmp_path: Path) -> None:
-    kafka = {"TURNFOLD_KAFKA_BOOTSTRAP": working.bootstrap}
     faust = [sys.executable, "-m", "faust", "-A", "streams.apps.worker", "worker", "-l", "info"]
     with (tmp_path / "log-0").open("wb") as log:
-        worker = subprocess.Popen(faust, stderr=log, stdout=log, env=environment(**kafka))
+        worker = subprocess.Popen(faust, stderr=log, stdout=log, env=environment(**working.kafka))
     working.workers.append(worker)
     working.await_ready()
     working.send([message(GOOD)])
@@ -295,19 +294,19 @@ def test_marks_of_transactions_are_no_lag(working: Working) -> None:
     working.await_ready()
     working.send(message(encode(turn(f"e{n}", session_id=f"s{n}"))) for n in range(20))
     working.await_done()
-    asyncio.run(aborted(working.bootstrap))
+    asyncio.run(aborted(working))
 
     def lags() -> int:
-        found = turnfold("lag", "--bootstrap", working.bootstrap, "--json").json()
+        found = turnfold("lag", *working.at, "--json").json()
         assert {one["topic"] for one in found} >= {TURNS.name}
         return sum(one["lag"] for one in found)
 
     until(lags, lambda lag: lag == 0, every=0.5, told=working.log)
 
 
-async def aborted(bootstrap: str) -> None:
+async def aborted(working: Working) -> None:
     """A transaction of each partition of `turns`, which ends in nothing."""
-    async with AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id="aborts") as producer:
+    async with KafkaProducer(transactional_id="aborts", **working.settings.client()) as producer:
         await producer.begin_transaction()
         for number in range(PARTITIONS):
             await producer.send_and_wait(TURNS.name, b"never", b"never", partition=number)

@@ -250,7 +250,7 @@ def test_a_model_may_begin_with_what_comes_from_now_on(working: Working) -> None
         asking.say("I live in Porto.", users=USERS)
         working.await_done()
         asking.end()
-        done = turnfold("extract", "--latest", "--once", "--json", "--bootstrap", working.bootstrap,
+        done = turnfold("extract", "--latest", "--once", "--json", *working.at,
                         env=asking.env)  # fmt: skip
         assert (done.code, done.json()["turns"]) == (0, 0), done.err
         asking.start("--extractor", "llm")
@@ -305,7 +305,7 @@ def test_a_generation_has_a_model_of_its_own(working: Working) -> None:
         assert asking.plans("llm/other") == []
         assert asking.end() < 25
     done = turnfold("reset", "turnfold", "--generation", "anew", "--yes", "--json",
-                    "--bootstrap", working.bootstrap)  # fmt: skip
+                    *working.at)  # fmt: skip
     assert {one["name"] for one in done.json()["groups"]} == {"turnfold.anew", "llm/other-2.anew"}
 
 

@@ -14,7 +14,6 @@ from schemas.base import DAY, format_time
 from sinks.digest import digest
 from streams.folds import documents
 from streams.kafka.client.names import changelog_name
-from streams.kafka.client.settings import KafkaSettings
 from streams.pipeline.entity import COLD
 from streams.serving.backends.replica import ReplicaBackend
 from streams.serving.backends.replica_disk import DiskStore
@@ -176,7 +175,7 @@ def test_a_server_reads_a_session_past_its_retention_as_before(
         return [one["task_id"] for one in documents.session(found, rules)["conversations"]]
 
     async def all_read() -> None:
-        kafka = KafkaSettings.plain(working.bootstrap)
+        kafka = working.settings
         for restored in (False, True):
             store = DiskStore(tmp_path / "rows") if on_disk else MemoryStore()
             async with ReplicaBackend(kafka, APP, store=store) as memory:

@@ -12,6 +12,7 @@ from streams.kafka.agents import noted_rules
 from streams.kafka.tools.repartition_places import merged
 from tests.command import environment, turn, turnfold
 from tests.kafka.working import Working, alone, message
+from tests.waiting import WITHIN
 
 INTENTS = Rules.of({"max_intents": 3})
 CONSTANT = "max_intents=3"
@@ -42,33 +43,23 @@ def test_a_worker_with_other_constants_is_refused_and_told_what_to_do(tmp_path: 
         assert intents(working) == ["i2", "i3", "i4"]
         working.kill()
 
-        assert working.start().wait(60) == 3
+        assert working.start().wait(WITHIN) == 3
         log = working.log()
         assert "folded under max_intents=3, and this worker has the default constants" in log
         assert "continue it with --set max_intents=3" in log
         assert "turnfold worker --generation NAME --set" in log
         assert "Traceback" not in log
 
-        assert working.start("--set", "max_intents=4").wait(60) == 3
+        assert working.start("--set", "max_intents=4").wait(WITHIN) == 3
         assert "this worker has max_intents=4" in working.log()
 
-        at = working.bootstrap
-        working.start(
-            env=environment(TURNFOLD_KAFKA_BOOTSTRAP=at, TURNFOLD_WORKER_CONSTANTS=CONSTANT)
-        )
+        working.start(env=environment(**working.kafka, TURNFOLD_WORKER_CONSTANTS=CONSTANT))
         say(working, 5)
         assert intents(working) == ["i7", "i8", "i9"]
         working.kill()
 
         history = tmp_path / "history"
-        sink = (
-            "sink",
-            "--bootstrap",
-            working.broker.bootstrap,
-            "--history",
-            str(history),
-            "--once",
-        )
+        sink = ("sink", *working.at, "--history", str(history), "--once")
         assert turnfold(*sink, *FLAG).code == 0
         assert rules_of(history) == INTENTS
         assert turnfold(*sink).code == 0, "without --set it goes on"
@@ -87,21 +78,14 @@ def test_a_memory_of_default_constants_is_not_continued_with_others(tmp_path: Pa
         assert all("constants" not in note for notes in working.notes().values() for note in notes)
         working.kill()
 
-        assert working.start(*FLAG).wait(60) == 3
+        assert working.start(*FLAG).wait(WITHIN) == 3
         assert "folded under the default constants, and this worker has max_intents=3" in (
             working.log()
         )
         assert "continue it without --set" in working.log()
 
         history = tmp_path / "history"
-        sink = (
-            "sink",
-            "--bootstrap",
-            working.broker.bootstrap,
-            "--history",
-            str(history),
-            "--once",
-        )
+        sink = ("sink", *working.at, "--history", str(history), "--once")
         assert turnfold(*sink).code == 0
         refused = turnfold(*sink, *FLAG)
         assert (refused.code, load(history)) == (3, None)

@@ -1,6 +1,10 @@
-"""Drives real workers on a broker of their own, and reads what they made."""
+"""Drives real workers on the broker of this test process, and reads their topics.
+
+Each `Working` has a topic prefix: topics, groups, transactional ids and changelogs are its own.
+"""
 
 import asyncio
+import atexit
 import json
 import signal
 import subprocess
@@ -8,6 +12,8 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +22,9 @@ from aiokafka import AIOKafkaProducer
 from schemas.events import RECORD_TYPES
 from sinks.delta import History
 from streams.broker import Broker
+from streams.kafka.client.admin import connected
 from streams.kafka.client.names import changelog_name
+from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.sink.history_rows import parse
 from streams.kafka.transport.marker import MARKER_KEY
 from streams.kafka.transport.marker import decode as decode_marker
@@ -32,6 +40,33 @@ PATIENT = "90"
 
 Given = tuple[str, bytes | None, bytes | None, Sequence[tuple[str, bytes | None]]]
 """A message to send: topic, key, value, headers."""
+_numbers = count()
+
+
+@cache
+def shared_broker() -> Broker:
+    """The broker of this test process, started by the first test that needs it. Topics and groups
+    of finished tests stay: an idle partition costs it next to nothing, a deleted one does not."""
+    broker = Broker.start(short_lived=True, tied=True)
+    atexit.register(broker.kill)
+    return broker
+
+
+def shared_settings() -> KafkaSettings:
+    """The way to the shared broker, with a topic prefix that nobody else has."""
+    return settings_of(shared_broker(), f"t{next(_numbers)}.")
+
+
+def settings_of(broker: Broker, prefix: str = "") -> KafkaSettings:
+    """The way to a broker, with a topic prefix."""
+    plain = KafkaSettings.plain(broker.bootstrap)
+    return plain.model_copy(update={"topic_prefix": prefix})
+
+
+def options_of(settings: KafkaSettings) -> tuple[str, ...]:
+    """The same as options of a command."""
+    prefix = ("--topic-prefix", settings.topic_prefix) if settings.topic_prefix else ()
+    return ("--bootstrap", settings.bootstrap, *prefix)
 
 
 def message(line: bytes, *headers: tuple[str, bytes]) -> Given:
@@ -44,24 +79,38 @@ def message(line: bytes, *headers: tuple[str, bytes]) -> Given:
 
 
 class Working:
-    """Workers of one app on a broker that nobody else uses; `sent` counts input records."""
+    """Workers of one app; `sent` counts input records. `at` are the settings as options of a
+    command, `kafka` as its environment.
 
-    def __init__(self, broker: Broker, folder: Path) -> None:
-        self.broker, self.folder = broker, folder
-        self.bootstrap = broker.bootstrap
+    `others` are topics of another platform: their names have no prefix.
+    """
+
+    def __init__(self, settings: KafkaSettings, folder: Path) -> None:
+        self.settings, self.folder = settings, folder
+        self.bootstrap = settings.bootstrap
+        self.at = options_of(settings)
+        self.kafka = {
+            "TURNFOLD_KAFKA_BOOTSTRAP": settings.bootstrap,
+            "TURNFOLD_KAFKA_TOPIC_PREFIX": settings.topic_prefix,
+        }
+        self.others: set[str] = set()
         self.sent = 0
         self.workers: list[subprocess.Popen[bytes]] = []
 
+    def there(self, topic: str) -> str:
+        """The name of a topic on the broker."""
+        return topic if topic in self.others else self.settings.on_broker(topic)
+
     def start(self, *options: str, env: dict[str, str] | None = None) -> "subprocess.Popen[bytes]":
-        """A worker process; its log is LOG-n in the folder. `env`: how it reaches the broker, if
-        not as all others do."""
+        """A worker process; its log is LOG-n in the folder. `env`: its whole environment, with
+        `kafka` or another way to the broker."""
         with (self.folder / f"log-{len(self.workers)}").open("wb") as log:
-            told = [] if env else ["--bootstrap", self.bootstrap]
+            at = () if env else self.at
             patient = (
                 {"TURNFOLD_WORKER_SESSION_SECONDS": PATIENT} if "--instance" in options else {}
             )
             env = env or environment(**patient)
-            worker = launch("worker", *told, *options, stderr=log, stdout=log, env=env)
+            worker = launch("worker", *at, *options, stderr=log, stdout=log, env=env)
         self.workers.append(worker)
         return worker
 
@@ -71,7 +120,8 @@ class Working:
     def await_log(self, text: str, times: int = 1) -> None:
         deadline = time.monotonic() + TOO_LONG
         while self.log().count(text) < times:
-            assert self.workers[-1].poll() is None, self.log()[-3000:]
+            code = self.workers[-1].poll()
+            assert code is None, f"ended with {code}\n{self.log()[-3000:]}"
             assert time.monotonic() < deadline, self.log()[-3000:]
             time.sleep(0.05)
 
@@ -80,7 +130,10 @@ class Working:
         self.await_log(": restored ", times=2 * PARTITIONS)
 
     def send(self, messages: Iterable[Given]) -> None:
-        self.sent += produced(self.bootstrap, list(messages))
+        self.sent += produced(
+            self.bootstrap,
+            [(self.there(topic), key, value, headers) for topic, key, value, headers in messages],
+        )
 
     def notes(self, app: str = APP) -> dict[str, list[dict[str, Any]]]:
         """The newest note of each lane of an application, by agent."""
@@ -127,7 +180,7 @@ class Working:
 
     def read(self, topic: str) -> list[Any]:
         """The committed records of a topic."""
-        return asyncio.run(read_all(self.bootstrap, topic))
+        return asyncio.run(read_all(self.bootstrap, self.there(topic)))
 
     def newest(self, topic: str) -> dict[bytes, Any]:
         """The newest document of each key of a compacted topic, None for a tombstone."""
@@ -169,23 +222,32 @@ class Working:
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[Working]:
-    """Workers on a broker of their own: the topology's topics have one name each."""
-    with Broker.start(short_lived=True) as broker:
-        made = Working(broker, folder)
-        try:
-            yield made
-        finally:
-            made.stop()
+def alone(folder: Path, broker: Broker | None = None) -> Iterator[Working]:
+    """Workers with topics of their own on the shared broker. `broker`: on this one, without a
+    prefix."""
+    settings = settings_of(broker) if broker else shared_settings()
+    working = Working(settings, folder)
+    try:
+        yield working
+    finally:
+        working.stop()
 
 
 @contextmanager
-def one_worker(folder: Path) -> Iterator[Working]:
-    """A worker that is ready, on a broker of its own."""
-    with alone(folder) as made:
-        made.start()
-        made.await_ready()
-        yield made
+def one_worker(folder: Path, broker: Broker | None = None) -> Iterator[Working]:
+    """A worker that is ready."""
+    with alone(folder, broker) as working:
+        working.start()
+        working.await_ready()
+        yield working
+
+
+async def remove(settings: KafkaSettings, *topics: str) -> None:
+    """Deletes topics, and waits until a topic of the same name can be created."""
+    async with connected(settings, TOO_LONG) as admin:
+        await admin.delete_topics(list(topics))
+        while set(topics).intersection(await admin.list_topics()):
+            await asyncio.sleep(0.1)
 
 
 def produced(bootstrap: str, messages: Sequence[Given]) -> int:

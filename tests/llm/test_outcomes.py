@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from streams.broker import Broker
 from tests.command import Done, environment, ndjson, turn, turnfold
+from tests.kafka.working import options_of, shared_settings
 from tests.llm.endpoint import Endpoint, Request, completion, model
 from tests.llm.endpoint import Reply as Answer
 
@@ -75,15 +75,14 @@ def test_without_anything_to_ask_it_is_done(endpoint: Start, folded: Folded) -> 
 
 def test_over_kafka_once_has_the_same_outcomes(endpoint: Start, tmp_path: Path) -> None:
     file = ndjson(tmp_path / "turns.ndjson", records())
-    with Broker.start(short_lived=True) as broker:
-        at = ("--bootstrap", broker.bootstrap)
-        assert turnfold("produce", file, *at).code == 0
-        away = extract(AWAY, *at, "--once", "--group", "away")
-        assert away.code == 5
-        assert "does not answer" in away.err
-        failing = extract(endpoint(nonsense).url, *at, "--once", "--group", "failing")
-        assert failing.code == 1
-        assert "(all) failed" in failing.err
-        partly = extract(endpoint(nonsense_for_one).url, *at, "--once", "--group", "partly")
-        assert partly.code == 0
-        assert f"1 requests (of {USERS})" in partly.err
+    at = options_of(shared_settings())
+    assert turnfold("produce", file, *at).code == 0
+    away = extract(AWAY, *at, "--once", "--group", "away")
+    assert away.code == 5
+    assert "does not answer" in away.err
+    failing = extract(endpoint(nonsense).url, *at, "--once", "--group", "failing")
+    assert failing.code == 1
+    assert "(all) failed" in failing.err
+    partly = extract(endpoint(nonsense_for_one).url, *at, "--once", "--group", "partly")
+    assert partly.code == 0
+    assert f"1 requests (of {USERS})" in partly.err

@@ -221,7 +221,7 @@ def test_beside_kafka_the_present_is_the_workers_and_the_past_the_buckets(
     worker runs is not dropped."""
     url, env = str(root), environment(XDG_CACHE_HOME=str(tmp_path / "cache"))
     with one_worker(tmp_path) as working:
-        kafka = ("--bootstrap", working.bootstrap)
+        kafka = working.at
         sent = turnfold("produce", SAMPLE, *kafka, "--json")
         assert sent.code == 0, sent.err
         working.sent = sent.json()["sent"]

@@ -5,18 +5,16 @@ import os
 import random
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sinks.digest import digest
 from sinks.object_store import ObjectPath
-from streams.broker import Broker
-from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.topics import ensure_topics
 from tests.kafka.history import send
 from tests.kafka.test_sink import Log, Process, run, wait_until_read
+from tests.kafka.working import shared_settings
 from tests.object_store.faulty_store import FAULTS, FaultyStore, healthy, often
 from tests.object_store.s3_server import KEY, SECRET, S3Server
 
@@ -26,9 +24,8 @@ POINTS = [("after events", 1), ("after sessions", 2)]
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Log]:
-    with Broker.start(short_lived=True) as broker:
-        yield Log(broker, tmp_path_factory.mktemp("log"))
+def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
+    return Log(tmp_path_factory.mktemp("log"))
 
 
 def test_the_tables_are_those_of_the_file_runner(log: Log, root: ObjectPath) -> None:
@@ -44,7 +41,7 @@ def test_a_sink_killed_at_a_point_goes_on_without_loss_or_doubles(
     point: str, nth: int, log: Log, root: ObjectPath, tmp_path: Path
 ) -> None:
     asked = ("--once", "--kill-at", point, "--nth", str(nth))
-    with Process(log.broker, root, "killed", *asked, said=tmp_path) as killed:
+    with Process(log.settings, root, "killed", *asked, said=tmp_path) as killed:
         killed.ends_with(-signal.SIGKILL)
     run(log.settings, root, name="killed", roll_bytes=170_000)  # other cuts than before
     assert digest(root) == log.expected
@@ -79,7 +76,7 @@ def test_an_outage_is_said_and_waited_for(
     with FaultyStore(s3.port, healthy) as store:
         monkeypatch.setenv("AWS_ENDPOINT_URL_S3", s3.environ(store.port)["AWS_ENDPOINT_URL_S3"])
         more = ("--roll-bytes", "100000")
-        with Process(log.broker, root, "outage", *more, said=tmp_path) as sink:
+        with Process(log.settings, root, "outage", *more, said=tmp_path) as sink:
             sink.wait_for("after events")
             store.plan = out_of_service
             sink.wait_for("nothing is lost: tries again every 5 s")
@@ -104,39 +101,38 @@ def storm(log: Log, root: ObjectPath, folder: Path, kills: int) -> int:
     messages come; how many were killed while they ran."""
     dice = random.Random(7)
     small = ("--roll-bytes", "40000")
-    with Broker.start(short_lived=True) as broker:
-        settings = KafkaSettings.plain(broker.bootstrap)
-        asyncio.run(ensure_topics(settings))
-        size = len(log.messages) // (kills + 1) + 1
-        names = ["one", "two"]
-        sinks = {
-            name: Process(broker, root, "storm", *small, "--instance", name, said=folder)
-            for name in names
-        }
-        killed = 0
-        try:
-            for turn in range(kills + 1):
-                part = log.messages[turn * size : (turn + 1) * size]
-                asyncio.run(send(settings, part, transaction=100))
-                if turn == kills:
-                    break
-                victim = names[turn % 2]
-                sinks[victim].wait_for("storm: ")
-                time.sleep(dice.uniform(0.1, 1.5))
-                sinks[victim].process.kill()
-                killed += sinks[victim].process.wait() == -signal.SIGKILL
-                sinks[victim] = Process(
-                    broker, root, "storm", *small, "--instance", victim, said=folder
-                )
-            for one in sinks.values():
-                one.wait_for("storm: ")
-                one.process.terminate()
-            for one in sinks.values():
-                one.ends_with(0)
-        finally:
-            for one in sinks.values():
-                one.process.kill()
-                one.process.wait()
-        for name in names:
-            run(settings, root, name="storm", instance=name)
+    settings = shared_settings()
+    asyncio.run(ensure_topics(settings))
+    size = len(log.messages) // (kills + 1) + 1
+    names = ["one", "two"]
+    sinks = {
+        name: Process(settings, root, "storm", *small, "--instance", name, said=folder)
+        for name in names
+    }
+    killed = 0
+    try:
+        for turn in range(kills + 1):
+            part = log.messages[turn * size : (turn + 1) * size]
+            asyncio.run(send(settings, part, transaction=100))
+            if turn == kills:
+                break
+            victim = names[turn % 2]
+            sinks[victim].wait_for("storm: ")
+            time.sleep(dice.uniform(0.1, 1.5))
+            sinks[victim].process.kill()
+            killed += sinks[victim].process.wait() == -signal.SIGKILL
+            sinks[victim] = Process(
+                settings, root, "storm", *small, "--instance", victim, said=folder
+            )
+        for one in sinks.values():
+            one.wait_for("storm: ")
+            one.process.terminate()
+        for one in sinks.values():
+            one.ends_with(0)
+    finally:
+        for one in sinks.values():
+            one.process.kill()
+            one.process.wait()
+    for name in names:
+        run(settings, root, name="storm", instance=name)
     return killed

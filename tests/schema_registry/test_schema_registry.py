@@ -266,7 +266,7 @@ def test_a_worker_waits_for_the_registry(
         create(working, "chat", 1)
         env = environment(
             TURNFOLD_REGISTRY_URL=url, TURNFOLD_REGISTRY_TIMEOUT="0.5",
-            TURNFOLD_KAFKA_BOOTSTRAP=working.bootstrap,
+            **working.kafka,
         )  # fmt: skip
         working.start("--mapping", str(mapping(tmp_path)), env=env)
         await_ready(working, 2 * PARTITIONS + 1)

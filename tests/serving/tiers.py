@@ -32,18 +32,18 @@ def files(folder: Path) -> Iterator[Tier]:
 
 @contextmanager
 def kafka(folder: Path) -> Iterator[Tier]:
-    """A broker with a worker, and a history that a sink writes when it is told to."""
+    """A worker, and a history that a sink writes when it is told to."""
     with one_worker(folder) as working:
-        reached = f"--bootstrap={working.bootstrap}"
+        reached = working.at
         history = f"--history={folder / 'memory'}"
 
         def settle() -> None:
             working.await_done()
-            sink = turnfold("sink", reached, history, "--once")
+            sink = turnfold("sink", *reached, history, "--once")
             assert sink.code == 0, sink.err
 
         settle()
-        yield Tier([reached, history], settle)
+        yield Tier([*reached, history], settle)
 
 
 TIERS: dict[str, Callable[[Path], AbstractContextManager[Tier]]] = {"files": files, "kafka": kafka}

@@ -6,7 +6,7 @@ list of everything that is on the cluster, what has not the prefix is left out: 
 sees nor names what is another installation's.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -52,6 +52,12 @@ class Names(NamedTuple):
 
 OWN = Names()
 """Without a prefix."""
+
+
+def prefix_of(connection: Mapping[str, Any]) -> str:
+    """The prefix of clients that are made with these keyword arguments."""
+    names: Names = connection.get("names", OWN)
+    return names.prefix
 
 
 def outgoing(request: Struct, names: Names) -> None:

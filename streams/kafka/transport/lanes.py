@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
+from streams.kafka.client.prefix import prefix_of
 from streams.kafka.client.topics import refuse_under_way
 from streams.kafka.transport.batch_buffer import Chunk
 from streams.kafka.transport.lane import Counts, Lane
@@ -119,13 +120,17 @@ class Lanes:
             topics = (*plan.sources, plan.changelog)
             if plan.partitions:
                 counts = {topic: partitions.get(topic, 0) for topic in topics}
-                if why := Layout(self.group, plan.partitions, counts).difference():
+                if why := self._difference(plan.partitions, counts):
                     raise ConfigurationError(why)
             elif len({partitions.get(topic, 0) for topic in topics}) != 1:
                 found = ", ".join(f"{topic} has {partitions.get(topic, 0)}" for topic in topics)
                 raise ConfigurationError(
                     f"agent {plan.agent}: its topics need the same number of partitions: {found}"
                 )
+
+    def _difference(self, folded: int, counts: Mapping[str, int]) -> str | None:
+        prefix = prefix_of(self.source.connection)
+        return Layout(self.group, folded, counts, prefix).difference()
 
     async def check_layout(self) -> None:
         """Asks the broker, and compares.
@@ -141,7 +146,7 @@ class Lanes:
             topics = (*plan.sources, plan.changelog)
             # a broker that has just started knows no topic
             known = {topic: counts[topic] for topic in topics if counts.get(topic)}
-            if plan.partitions and (why := Layout(self.group, plan.partitions, known).difference()):
+            if plan.partitions and (why := self._difference(plan.partitions, known)):
                 raise ConfigurationError(why)
             if len({*known.values()}) > 1:
                 found = ", ".join(f"{topic} has {count}" for topic, count in known.items())

@@ -18,6 +18,7 @@ from uuid import uuid4
 from aiokafka.structs import TopicPartition
 
 from streams.errors import ConfigurationError
+from streams.kafka.client.prefix import prefix_of
 from streams.kafka.transport.changelog import Chunk, Progress, Replaced, Short
 from streams.kafka.transport.follower import Follower
 from streams.kafka.transport.layout import way_out
@@ -182,7 +183,8 @@ async def resume_point(lane: "Lane", source: Source) -> dict[str, int]:
     if marker and wanted and marker.partitions not in (0, wanted):
         raise ConfigurationError(
             f"{lane.changelog.topic}, partition {lane.partition}: folded with {marker.partitions} "
-            f"partitions, this worker has {wanted}. {way_out(wanted, marker.partitions)}"
+            f"partitions, this worker has {wanted}. "
+            f"{way_out(wanted, marker.partitions, prefix_of(source.connection))}"
         )
     committed = {topic: await source.committed(at) for topic, at in lane.sources.items()}
     if marker is None and any(offset is not None for offset in committed.values()):

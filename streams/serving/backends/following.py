@@ -16,6 +16,7 @@ from aiokafka.structs import TopicPartition
 from streams.errors import ConfigurationError
 from streams.kafka.client import denials
 from streams.kafka.client.aiokafka_internals import Client
+from streams.kafka.client.prefix import prefix_of
 from streams.kafka.client.topics import refuse_under_way
 from streams.kafka.transport.changelog import Replaced
 from streams.kafka.transport.disk_rows import Damaged, Taken
@@ -129,7 +130,8 @@ class Following:
         changelogs = [counts[topic] for topic in self._topics]
         count = self.partitions or max(changelogs)
         known = {topic: number for topic, number in counts.items() if number}
-        if count and (why := Layout(self._group, count, known).difference()):
+        layout = Layout(self._group, count, known, prefix_of(self._connection))
+        if count and (why := layout.difference()):
             raise ConfigurationError(why)
         if not all(changelogs):
             missing = ", ".join(topic for topic in self._topics if not counts[topic])
