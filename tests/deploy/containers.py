@@ -26,6 +26,8 @@ exec setpriv --no-new-privs --bounding-set=-all --inh-caps=-all -- "$@"
 """
 """Shell: the folder of the first argument can be written, and nothing else on that disk."""
 
+BOOTSTRAP, PREFIX = "TURNFOLD_KAFKA_BOOTSTRAP", "TURNFOLD_KAFKA_TOPIC_PREFIX"
+
 
 class Container(NamedTuple):
     """What is started. `check`: a command that asks whether it is healthy, where it has one."""
@@ -67,6 +69,8 @@ class Containers:
         }  # fmt: skip
         known = {name: value for name, value in here.items() if name in moved or "TURN" not in name}
         given = {name: value for name, value in self.settings.items() if name in moved}
+        if BOOTSTRAP in moved and PREFIX in self.settings:  # neither compose nor chart set one
+            given[PREFIX] = self.settings[PREFIX]
         return environment(**moved | known | given)
 
     def run(self, one: Container, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
