@@ -7,12 +7,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-import msgspec
-
-from schemas.base import JsonObject, format_time
-from streams.folds.ids import make_id
-
-Extract = Callable[[Any], dict[str, Any] | None]
+Plan = dict[str, Any]
+Extract = Callable[[Any], Plan | None]
 """A turn to the write plan that it gives rise to, as JSON, or None."""
 
 MODULES = {"rules": "rules"}
@@ -47,13 +43,15 @@ def named(name: str) -> Extract | None:
     """
     if name == "none":
         return None
+    import msgspec
+
     from streams.extractors import affect
 
     module, estimate = _module(name), affect.estimate
 
-    def extract(turn: Any) -> JsonObject | None:
+    def extract(turn: Any) -> Plan | None:
         try:
-            plan: JsonObject | None = module.extract(turn, affect=estimate)
+            plan: Plan | None = module.extract(turn, affect=estimate)
             if plan is not None:
                 msgspec.json.encode(plan)
         except Exception as error:
@@ -63,8 +61,11 @@ def named(name: str) -> Extract | None:
     return extract
 
 
-def _failure(name: str, turn: Any, error: Exception) -> JsonObject | None:
+def _failure(name: str, turn: Any, error: Exception) -> Plan | None:
     """The plan of a turn for which an extractor has none; None where no user could have it."""
+    from schemas.base import format_time
+    from streams.folds.ids import make_id
+
     if turn.user_id is None:
         return None
     return {

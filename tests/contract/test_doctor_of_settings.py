@@ -76,12 +76,13 @@ def test_a_file_that_others_can_read_and_that_holds_a_secret(tmp_path: Path) -> 
         f'sasl_password = "{SECRET}"\n'
     )
     file.chmod(0o644)
-    done = doctor(tmp_path)
+    named = {"TURNFOLD_CONFIG": file.name}
+    done = doctor(tmp_path, **named)
     assert done.code == 1
     assert "chmod 600" in done.out
     assert SECRET not in done.out + done.err
     file.chmod(0o600)
-    assert doctor(tmp_path).code == 0
+    assert doctor(tmp_path, **named).code == 0
 
 
 def test_no_secret_is_printed_whatever_an_error_says(tmp_path: Path) -> None:

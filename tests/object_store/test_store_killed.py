@@ -93,7 +93,7 @@ class Case:
 
 
 class Forget(Case):
-    """Law 8, of what sinks have written."""
+    """What sinks have written is erased."""
 
     command = ("forget", ALICE, "--yes")
     kills = (10, False), (45, True)
@@ -105,7 +105,7 @@ class Forget(Case):
 
 
 class ForgetOfRun(Case):
-    """Law 8: `run` is kept out until another `forget` has ended what was killed."""
+    """`run` is kept out until another `forget` has ended what was killed."""
 
     command = ("forget", ALICE, "--yes")
     kills = (40, True), (25, False)
@@ -146,7 +146,7 @@ class Backfill(Case):
 
 
 class Drop(Case):
-    """Law 8: a dropped generation leaves nothing, and its name is free again."""
+    """A dropped generation leaves nothing, and its name is free again."""
 
     command = ("generations", "drop", "new", "--keep-topics")
     kills = (1, True), (3, False)
@@ -169,7 +169,7 @@ class Drop(Case):
 
 
 class Run(Case):
-    """Law 3, in its second batch."""
+    """Killed in its second batch."""
 
     kills = (9, False), (5, True)
     step = 6
