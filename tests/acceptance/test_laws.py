@@ -95,6 +95,7 @@ def test_law_1_a_shuffled_file_makes_the_same_memory(
     same_memory(one_file / "history", tmp_path / "history")
 
 
+@pytest.mark.component
 @pytest.mark.parametrize("seed", soaked(range(6), 2))
 def test_law_2_the_sample_in_any_order_and_twice(tmp_path: Path, seed: int) -> None:
     lines = CONVERSATIONS.read_text(encoding="utf-8").splitlines()
@@ -284,6 +285,7 @@ def forgotten(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
     return folder, done.json()
 
 
+@pytest.mark.component
 def test_law_8_forget_leaves_no_byte_of_what_was_said(
     forgotten: tuple[Path, dict[str, Any]],
 ) -> None:
@@ -308,6 +310,7 @@ def test_law_8_forget_names_the_person_by_hash_alone(
         assert erased[name] > 0, name
 
 
+@pytest.mark.component
 def test_law_8_forget_leaves_others_as_they_were(
     forgotten: tuple[Path, dict[str, Any]],
 ) -> None:

@@ -104,6 +104,7 @@ def test_every_distribution_has_the_same_bytes_wherever_it_is_built(
         assert (len(contents), len(digests)) == (2, 1), name
 
 
+@pytest.mark.component
 @pytest.mark.parametrize("project", PROJECTS)
 def test_a_wheel_says_its_licences_and_has_types(folder: Path, project: str) -> None:
     with wheel(folder, project) as archive:
@@ -119,6 +120,7 @@ def test_a_wheel_says_its_licences_and_has_types(folder: Path, project: str) -> 
     assert not [name for name in names if name.endswith(".pyc")]
 
 
+@pytest.mark.component
 @pytest.mark.parametrize("project", PROJECTS)
 def test_an_sdist_holds_what_is_built_and_no_more(folder: Path, project: str) -> None:
     with sdist(folder, project) as archive:

@@ -63,6 +63,7 @@ def hits(done: Done) -> list[str]:
     return [one["id"] for one in done.json()["hits"]]
 
 
+@pytest.mark.component
 def test_what_has_none_of_the_words_is_found_by_its_meaning(
     endpoint: Endpoint, history: Path
 ) -> None:
@@ -120,6 +121,7 @@ def test_an_hours_budget_holds_and_is_said(endpoint: Endpoint, history: Path) ->
     assert len([text for text in endpoint.asked if text != "cat"]) < len(SAID)
 
 
+@pytest.mark.component
 def test_who_is_forgotten_has_no_vectors_and_the_others_keep_theirs(
     endpoint: Endpoint, history: Path
 ) -> None:
@@ -212,6 +214,7 @@ def test_vectors_of_texts_that_were_read_before_somebody_was_forgotten_are_not_k
     assert len(vectors.nearest(file, vector, None, 1)) == 1
 
 
+@pytest.mark.component
 def test_a_server_makes_vectors_behind_its_answers(endpoint: Endpoint, tmp_path: Path) -> None:
     """Each request to the endpoint takes a while; no search waits for the vectors of documents."""
     endpoint.pause = 0.3

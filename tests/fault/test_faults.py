@@ -145,6 +145,7 @@ def test_a_second_run_on_the_same_history_is_refused(tmp_path: Path) -> None:
     assert rows(history, "SELECT event_id FROM events ORDER BY 1") == [("e1",), ("e2",)]
 
 
+@pytest.mark.component
 def test_reading_continues_while_a_run_writes(tmp_path: Path) -> None:
     history = tmp_path / "history"
     folded(ndjson(tmp_path / "one.ndjson", [turn("e1")]), history=history)
@@ -183,6 +184,7 @@ def test_ctrl_c_while_folding_ends_with_130_and_the_next_run_continues(
     exactly_once(history, turns, quiet)
 
 
+@pytest.mark.component
 def test_ctrl_c_while_writing_ends_with_130_and_the_next_run_continues(
     tmp_path: Path, turns: Path, quiet: dict[str, object]
 ) -> None:

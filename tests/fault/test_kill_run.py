@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import SGD
 from tests.fault.kill_run import kill_run, problems
 from tests.shared_data import shared
 
 
+@pytest.mark.component
 def test_law_3_a_run_killed_at_any_moment_continues_exactly_once(tmp_path: Path) -> None:
     result = kill_run(shared(*SGD), tmp_path, kills=12, seed=7)
     assert problems(result) == []

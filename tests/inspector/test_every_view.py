@@ -63,10 +63,12 @@ def twin(address: str) -> str:
     return ("/index.json" if path == "/" else f"{path}.json") + mark + query
 
 
+@pytest.mark.component
 def test_every_view_is_visited() -> None:
     assert sorted(PAGES) == sorted(view.path for view in VIEWS)
 
 
+@pytest.mark.component
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_a_view_is_for_everyone(visit: Visit, sample: Server, address: str) -> None:
     """One page for all of it: loading it is what costs."""

@@ -64,6 +64,7 @@ def until_there(page: Page, address: str, text: str) -> None:
 # --- correct and end ------------------------------------------------------------------------------
 
 
+@pytest.mark.component
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_state_is_corrected_with_a_reason_after_what_will_happen_was_said(
     browser: Browser, server: Server, scripts: bool
@@ -115,6 +116,7 @@ def test_a_correction_that_says_the_same_is_no_act(visit: Visit) -> None:
 # --- forget ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.component
 def test_a_person_is_forgotten_and_the_receipt_stays(page: Page, server: Server) -> None:
     page.goto("/users/lin")
     page.get_by_role("link", name="Forget").click()

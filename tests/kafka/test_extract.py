@@ -106,6 +106,7 @@ def wait_until(true: Any, extracting: Extracting) -> None:
     until(true, told=lambda: extracting.log[-3000:])
 
 
+@pytest.mark.component
 def test_plans_come_of_turns_and_the_worker_applies_them(
     flowing: Working, start: Start, tmp_path: Path
 ) -> None:

@@ -65,6 +65,7 @@ def written(working: Working, history: Path, *more: str) -> None:
     turnfold("sink", *working.at, "--history", history, "--once", *more)
 
 
+@pytest.mark.component
 def test_a_generation_is_made_from_the_topics_and_goes_live(
     working: Working, tmp_path: Path, log: Path
 ) -> None:

@@ -60,6 +60,7 @@ def start(working: Working, mapping: Path, *options: str, lanes: int = FEW) -> N
     await_ready(working, 2 * PARTITIONS + lanes)
 
 
+@pytest.mark.component
 def test_mapped_events_make_the_memory_of_native_records_though_the_worker_is_killed(
     working: Working, topic: str, mapping: Path, tmp_path: Path
 ) -> None:

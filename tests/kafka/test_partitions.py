@@ -303,6 +303,7 @@ def test_topics_with_wrong_settings_are_refused_before_anything_is_copied(
     assert intact.counts() == before
 
 
+@pytest.mark.component
 def test_it_waits_for_sinks_the_digest_is_the_same_and_what_is_sent_again_is_a_duplicate(
     remembered: Working, tmp_path: Path
 ) -> None:

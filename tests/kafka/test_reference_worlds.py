@@ -3,6 +3,8 @@ what docs/rules.md says."""
 
 from pathlib import Path
 
+import pytest
+
 from tests.command import ndjson
 from tests.kafka.working import alone, message
 from tests.reference import compared, viewed
@@ -11,6 +13,7 @@ from tests.reference.test_worlds import many
 WORLDS = 80
 
 
+@pytest.mark.component
 def test_law_2_the_kafka_tier_writes_what_the_reference_says(tmp_path: Path) -> None:
     records = many(70_000, WORLDS)
     lines = ndjson(tmp_path / "records.ndjson", records).read_bytes().splitlines()

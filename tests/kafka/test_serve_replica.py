@@ -76,6 +76,7 @@ def plan(user: str, plan_id: str) -> bytes:
     ).encode()  # fmt: skip
 
 
+@pytest.mark.component
 def test_reads_what_it_has_just_written(lasting: Working) -> None:
     """Each kind of record, in the rows of its own key, as soon as it is said to be applied."""
 
@@ -102,6 +103,7 @@ def test_reads_what_it_has_just_written(lasting: Working) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.component
 def test_says_what_each_record_ended_as(lasting: Working) -> None:
     async def run() -> None:
         async with replica(lasting) as memory:
@@ -142,6 +144,7 @@ def test_law_8_no_note_of_a_changelog_quotes_what_was_said(lasting: Working) -> 
         assert words.encode() not in b"".join(one.value or b"" for one in lasting.read(spec.name))
 
 
+@pytest.mark.component
 def test_documents_are_those_of_the_file_tier(lasting: Working, tmp_path: Path) -> None:
     """Sessions, tasks and profiles of the sample."""
     counts = folded(SAMPLE, history=tmp_path / "files")
@@ -178,6 +181,7 @@ def test_documents_are_those_of_the_file_tier(lasting: Working, tmp_path: Path) 
     assert len(sessions) > 3 and profiles
 
 
+@pytest.mark.component
 def test_a_restart_continues_from_its_rows_on_disk(lasting: Working, tmp_path: Path) -> None:
     async def run() -> None:
         name = f"disk-{next(numbers)}"

@@ -196,6 +196,7 @@ POINTS = [
 ]
 
 
+@pytest.mark.component
 def test_killed_sinks_go_on_without_loss_or_doubles(log: Log, tmp_path: Path) -> None:
     names = {f"killed{number}": point for number, point in enumerate(POINTS)}
     for name, (point, nth) in names.items():
@@ -249,6 +250,7 @@ def test_a_broker_that_dies_while_partitions_are_given_is_reported(
             run(settings, tmp_path / "h", name="lost")
 
 
+@pytest.mark.component
 def test_a_zombie_changes_nothing(log: Log, tmp_path: Path) -> None:
     history = tmp_path / "h"
     with Process(log.settings, history, "zombie", "--roll-bytes", "20000") as sleeper:
@@ -308,6 +310,7 @@ def test_what_was_sent_twice_is_written_once(
     assert digest(tmp_path / "h") == log.expected
 
 
+@pytest.mark.component
 def test_what_is_no_row_becomes_a_dead_letter(
     log: Log, prefixed: KafkaSettings, tmp_path: Path
 ) -> None:

@@ -89,6 +89,7 @@ def test_a_restart_reads_the_tail_alone(counting: Counting, data: Path) -> None:
     assert counting.problems() == []
 
 
+@pytest.mark.component
 @pytest.mark.parametrize("point", ["before commit", "committed", "stored"])
 def test_killed_around_the_commit(counting: Counting, data: Path, point: str) -> None:
     counting.produce(3_000)

@@ -45,6 +45,7 @@ def test_a_new_worker_restores_the_table_and_continues(counting: Counting) -> No
     assert counting.totals()["restored_rows"] > 0
 
 
+@pytest.mark.component
 @pytest.mark.parametrize(
     ("point", "after"), [("restoring", 6), ("before commit", 9), ("committed", 9)]
 )
@@ -112,6 +113,7 @@ def test_a_zombie_cannot_write(counting: Counting) -> None:
     assert counting.problems() == []
 
 
+@pytest.mark.component
 def test_a_broker_that_dies_and_comes_back(tmp_path: Path) -> None:
     with Broker.start() as broker:
         counting = Counting(broker.bootstrap, "counting", tmp_path)

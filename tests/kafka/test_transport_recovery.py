@@ -103,6 +103,7 @@ async def _recreate(counting: Counting) -> None:
         await admin.create_topics([NewTopic(counting.changelog, 4, 1)])
 
 
+@pytest.mark.component
 def test_a_fenced_lane_that_is_still_the_owner_continues(counting: Counting) -> None:
     counting.start("--max-records", "50")
     counting.wait_for(" ready\n", times=4)
@@ -135,6 +136,7 @@ def test_a_lane_takes_no_more_than_it_can_hold(counting: Counting) -> None:
     assert totals["transactions"] >= 4_000 / 20
 
 
+@pytest.mark.component
 def test_an_output_the_broker_refuses_fails_the_whole_transaction(counting: Counting) -> None:
     async def try_it() -> None:
         writer = Writer(
@@ -187,6 +189,7 @@ def test_the_changelog_is_packed_tighter_than_what_goes_out(counting: Counting) 
     asyncio.run(try_it())
 
 
+@pytest.mark.component
 def test_a_late_end_is_not_that_of_the_next_transaction(counting: Counting) -> None:
     """What an aiokafka producer does when the answer to its commit is lost: it asks again, and
     the first one then ends whatever came after."""

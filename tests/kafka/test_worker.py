@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from sinks.digest import digest
 from streams import sample
@@ -93,6 +94,7 @@ def test_law_1_the_sample(working: Working, tmp_path: Path) -> None:
     assert preferences == {one for (one,) in known}
 
 
+@pytest.mark.component
 def test_law_1_every_row_of_real_dialogues_although_workers_are_killed(
     working: Working, tmp_path: Path
 ) -> None:
@@ -126,6 +128,7 @@ def trickle(working: Working, lines: list[bytes]) -> None:
         working.send(message(line) for line in lines[start : start + 50])
 
 
+@pytest.mark.component
 def test_law_1_plans_and_what_corrects_them(working: Working, tmp_path: Path) -> None:
     file = ndjson(tmp_path / "records.ndjson", ledger.records(shared(*LEDGER)))
     lines = lines_of(file)
@@ -192,6 +195,7 @@ FINE = [
 ]
 
 
+@pytest.mark.component
 def test_law_3_bad_input(working: Working) -> None:
     working.start()
     working.await_ready()
@@ -235,6 +239,7 @@ def _text(value: bytes) -> Any:
 # --- start ------------------------------------------------------------------------------------
 
 
+@pytest.mark.component
 def test_a_worker_says_what_is_wrong_and_ends(working: Working) -> None:
     done = turnfold("worker", "--bootstrap", "127.0.0.1:1")
     assert done.code == 5

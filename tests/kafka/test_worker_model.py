@@ -6,6 +6,7 @@ from itertools import count, islice
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from streams.kafka.client.partitions import partition_of
 from tests.command import rows, turn, turnfold
@@ -20,6 +21,7 @@ MANY = 1_600
 """Turns of others beside a user's, in one partition."""
 
 
+@pytest.mark.component
 def test_a_turn_is_committed_while_the_endpoint_hangs_and_its_plan_replaces_the_rules(
     working: Working, tmp_path: Path
 ) -> None:

@@ -63,6 +63,7 @@ def talk(users: int, turns: int) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+@pytest.mark.component
 def test_turns_become_plans_with_their_cost(endpoint: Start, folded: Folded) -> None:
     history = folded(talk(users=3, turns=8))
     counts = extract(history, endpoint().settings())
@@ -277,6 +278,7 @@ def slowly(request: Request) -> Reply:
     return model(request)
 
 
+@pytest.mark.component
 def test_killed_in_the_middle_nothing_is_lost_doubled_or_paid_twice(
     endpoint: Start, folded: Folded
 ) -> None:
@@ -315,6 +317,7 @@ def test_what_a_full_disk_left_is_passed_over(folded: Folded) -> None:
     assert rows(history, "SELECT count(*) FROM dead_letters") == [(2,)]
 
 
+@pytest.mark.component
 def test_who_was_forgotten_is_not_brought_back_by_what_a_killed_run_left(
     endpoint: Start, folded: Folded
 ) -> None:
@@ -415,6 +418,7 @@ def test_what_had_ended_before_it_was_told_is_history(endpoint: Start, folded: F
     assert rows(history, "SELECT status FROM state_current") == [("closed",)]
 
 
+@pytest.mark.component
 def test_a_failure_is_a_dead_letter_and_asked_about_again_only_if_told(
     endpoint: Start, folded: Folded
 ) -> None:

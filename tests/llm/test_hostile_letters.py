@@ -15,6 +15,8 @@ from streams.llm.history import spent_since
 from tests.command import ndjson, rows, turn
 from tests.llm.endpoint import Endpoint, Reply, Request, model
 
+pytestmark = pytest.mark.component
+
 Start = Callable[..., Endpoint]
 NOW = format_time(time.time_ns() // 1000)
 
@@ -37,7 +39,6 @@ OTHERWISE: dict[str, list[Any]] = {
 HOSTILE = [{name: one} for name, some in OTHERWISE.items() for one in some]
 
 
-@pytest.mark.nightly
 def test_a_dead_letter_neither_stops_the_asking_nor_gives_budget_back(
     endpoint: Start, tmp_path: Path
 ) -> None:
@@ -57,7 +58,6 @@ def test_a_dead_letter_neither_stops_the_asking_nor_gives_budget_back(
     assert extract(history, asked.settings())["turns"] == 0
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("counted", [10**25, 1 << 40, -1, "many", None])
 def test_an_endpoint_that_cannot_count_costs_what_its_bytes_come_to(
     endpoint: Start, tmp_path: Path, counted: Any

@@ -27,6 +27,8 @@ from tests.object_store.faulty_store import FaultyStore, healthy, read_only
 from tests.object_store.s3_server import KEY, SECRET, S3Server
 from tests.unit.test_shared_history import OWNER, piece
 
+pytestmark = pytest.mark.component
+
 LEAKY = (
     "Generic S3 error: Error performing GET http://host/memory/x in 1ms - Server returned non-2xx "
     "status code: 403 Forbidden: <?xml version='1.0' encoding='UTF-8'?><Error><Code>{code}</Code>"
@@ -144,7 +146,6 @@ def test_who_may_not_ask_the_machine_for_a_role_needs_a_key() -> None:
     assert "no key found" in asked(AWS_EC2_METADATA_DISABLED="true")
 
 
-@pytest.mark.nightly
 def test_an_empty_variable_is_as_none() -> None:
     """The library takes it for an address, and panics."""
     given = {KEYS[0]: "k", KEYS[1]: "s", ALLOW_HTTP: "true", ENDPOINTS[2]: "http://127.0.0.1:1"}
@@ -192,7 +193,6 @@ WRONG = {
 }
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("name", WRONG)
 def test_a_command_says_in_a_line_what_is_wrong(
     name: str, filled: ObjectPath, settings: dict[str, str]
@@ -207,7 +207,6 @@ def test_a_command_says_in_a_line_what_is_wrong(
         assert secret not in done.err
 
 
-@pytest.mark.nightly
 def test_a_key_that_may_only_read_reads_and_writes_nothing(
     filled: ObjectPath,
     proxy: FaultyStore,
@@ -237,7 +236,6 @@ def test_a_key_that_may_only_read_reads_and_writes_nothing(
     assert s3.objects(filled.key) == before
 
 
-@pytest.mark.nightly
 def test_an_overloaded_store_is_named_as_that(
     filled: ObjectPath, proxy: FaultyStore, s3: S3Server
 ) -> None:

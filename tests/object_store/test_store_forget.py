@@ -43,7 +43,7 @@ def write(history: SharedHistory, pieces: Pieces, app: str = "a") -> int:
     return history.write(given, {app: 1_000}, {})
 
 
-@pytest.mark.nightly
+@pytest.mark.component
 def test_law_8_a_bucket_holds_no_byte_of_who_is_forgotten(
     s3: S3Server, sunk: ObjectPath, erased: Erased
 ) -> None:

@@ -223,7 +223,13 @@ def bucket(
     return Bucket(root, s3, written, folder, erased, lines, machine, desks, tmp_path)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("forget", marks=pytest.mark.component),
+        *(name for name in CASES if name != "forget"),
+    ],
+)
 def test_laws_3_and_8_what_is_killed_twice_is_ended_by_the_third(name: str, bucket: Bucket) -> None:
     case = CASES[name](bucket)
     case.prepare()

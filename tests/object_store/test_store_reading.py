@@ -256,6 +256,7 @@ def test_three_writers_make_a_table_at_once(
         assert db.execute("SELECT count(*) FROM threads").fetchall() == [(len(apps),)]
 
 
+@pytest.mark.component
 def test_compact_merges_files_while_a_sink_is_open(root: ObjectPath, s3: S3Server) -> None:
     with SharedHistory(root, OWNER) as history:
         for at in range(8):

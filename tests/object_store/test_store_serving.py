@@ -158,6 +158,7 @@ def test_a_server_of_a_bucket_takes_nothing_and_shows_its_pages(
     assert served.client.get("/readyz").status_code == 200
 
 
+@pytest.mark.component
 def test_a_server_finds_nobody_who_is_forgotten_elsewhere(
     there: dict[str, str], tmp_path: Path, sunk: ObjectPath
 ) -> None:

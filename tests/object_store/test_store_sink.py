@@ -36,6 +36,7 @@ def test_the_tables_are_those_of_the_file_runner(log: Log, root: ObjectPath) -> 
     assert (again.read, again.rows, again.writes) == (0, 0, 0)
 
 
+@pytest.mark.component
 @pytest.mark.parametrize(("point", "nth"), POINTS)
 def test_a_sink_killed_at_a_point_goes_on_without_loss_or_doubles(
     point: str, nth: int, log: Log, root: ObjectPath, tmp_path: Path

@@ -137,6 +137,7 @@ def in_avro(**more: Any) -> bytes:
     return file.getvalue()
 
 
+@pytest.mark.component
 def test_avro_with_a_reference_is_mapped(source: Source, avro: int) -> None:
     assert record(mapped(source, framed(avro, in_avro()))) == EXPECTED
     assert "user_input" not in record(mapped(source, framed(avro, in_avro(text=None))))
@@ -198,6 +199,7 @@ def in_protobuf(name: str, said: dict[str, Any]) -> bytes:
     return json_format.ParseDict(said, made).SerializeToString()
 
 
+@pytest.mark.component
 def test_protobuf_with_a_reference_and_a_nested_message_is_mapped(
     source: Source, registry: RegistryServer
 ) -> None:
@@ -241,6 +243,7 @@ def test_debezium_in_avro_is_unwrapped(tmp_path: Path, registry: RegistryServer)
         assert (found.found == "skipped") if op == "d" else (record(found) == EXPECTED)
 
 
+@pytest.mark.component
 def test_without_the_registry_nothing_is_decided(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, avro: int
 ) -> None:

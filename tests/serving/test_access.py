@@ -20,7 +20,7 @@ from tests.command import Done, turnfold
 from tests.serving.guarded_app import Served, served, small_app
 from tests.waiting import WITHIN, until
 
-pytestmark = pytest.mark.nightly
+pytestmark = pytest.mark.component
 
 SECRET = "MARKED-f00d"
 SESSION = "/v1/sessions/s"

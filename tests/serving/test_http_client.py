@@ -38,7 +38,7 @@ from turnfold_client.models import (
     UserLearningProfile,
 )
 
-pytestmark = pytest.mark.nightly
+pytestmark = pytest.mark.component
 
 DOCUMENT = json.loads(Path("schemas/generated/openapi.json").read_text(encoding="utf-8"))
 OPERATIONS = {

@@ -123,6 +123,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 # --- one server, shared -------------------------------------------------------------------------
 
 
+@pytest.mark.component
 def test_a_memory_is_written_and_read_and_its_server_ends_with_the_client(folder: Path) -> None:
     with Turnfold.local(folder) as memory:
         memory.post_records([turn("e1", user_id="maya", user_input="I live in Paris.")])
@@ -133,7 +134,7 @@ def test_a_memory_is_written_and_read_and_its_server_ends_with_the_client(folder
         assert "Paris" in memory.context("maya").text
 
 
-@pytest.mark.nightly
+@pytest.mark.component
 def test_programs_that_start_at_once_share_one_server_until_the_last_is_killed(
     folder: Path,
 ) -> None:
@@ -232,7 +233,7 @@ def test_the_async_client_has_the_same(folder: Path) -> None:
 # --- crashes ------------------------------------------------------------------------------------
 
 
-@pytest.mark.nightly
+@pytest.mark.component
 def test_a_killed_server_is_started_again_and_nobody_else_at_its_port_is_asked(
     folder: Path,
 ) -> None:

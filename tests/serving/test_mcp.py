@@ -108,6 +108,7 @@ async def told_by(client: Client, tool: str, words: str, **arguments: Any) -> No
 # --- both transports ----------------------------------------------------------------------------
 
 
+@pytest.mark.component
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_tools_over_stdio(tmp_path: Path, mode: str) -> None:
     async def use() -> None:
@@ -118,6 +119,7 @@ def test_tools_over_stdio(tmp_path: Path, mode: str) -> None:
     until(lambda: not is_served(tmp_path / "memory"))
 
 
+@pytest.mark.component
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_tools_over_http_with_a_key(tmp_path: Path, mode: str) -> None:
     async def use(url: str) -> None:
@@ -182,6 +184,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, 
         yield server, folder / "keys.json"
 
 
+@pytest.mark.component
 def test_a_key_sees_its_tenant_and_a_reader_writes_nothing(guarded: tuple[Server, Path]) -> None:
     server, keys = guarded
     acme, other = key_of(keys, "write"), key_of(keys, "read", "other")
@@ -270,6 +273,7 @@ def test_over_stdio_it_is_there_when_allowed(tmp_path: Path) -> None:
 # --- bad input ----------------------------------------------------------------------------------
 
 
+@pytest.mark.component
 @pytest.mark.parametrize(
     ("tool", "arguments", "says_why"),
     [

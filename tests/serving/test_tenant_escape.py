@@ -42,7 +42,7 @@ from tests.serving.two_tenants import (
 )
 from tests.waiting import WITHIN, until
 
-pytestmark = pytest.mark.nightly
+pytestmark = pytest.mark.component
 
 KEY = "Authorization"
 STREAM = "/v1/sessions/{session_id}/events"

@@ -28,7 +28,7 @@ MESSAGES: list[BaseMessage] = [
 ]
 
 
-pytestmark = [pytest.mark.nightly, pytest.mark.needs("postgresql")]
+pytestmark = [pytest.mark.component, pytest.mark.needs("postgresql")]
 
 
 def _programs() -> Path:
