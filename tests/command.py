@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ import pytest
 
 from sinks.history import connect
 from sinks.locations import Location
-from tests.forked import Server, Started
+from tests.forked import Fork, forkable
 
 PROGRAM = str(Path(sys.executable).with_name("turnfold"))
 OBEYING = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] * (os.geteuid() == 0)
@@ -53,17 +53,19 @@ def turnfold(
     timeout: float = 300,
     **options: Any,
 ) -> Done:
-    """Runs the command to its end. A traceback is never an answer."""
+    """Runs the command to its end. A traceback is never an answer.
+
+    Calls that are forked share the seed of hashes: what must not depend on it calls `process`.
+    """
+    if options:
+        return process(*args, env=env or environment(), cwd=cwd, timeout=timeout, **options)
     with TemporaryFile() as out, TemporaryFile() as err:
-        call = None if options else _forked(args, env, cwd, out, err)
-        if call is None:
-            return process(*args, env=env or environment(), cwd=cwd, timeout=timeout, **options)
-        try:
-            code = call.wait(timeout)
-        finally:
-            if call.returncode is None:
+        with launch(*args, env=env, cwd=cwd, stdout=out, stderr=err) as call:
+            try:
+                code = call.wait(timeout)
+            except BaseException:
                 call.kill()
-                call.wait()
+                raise
         out.seek(0)
         err.seek(0)
         return _done(code, out.read(), err.read())
@@ -86,24 +88,6 @@ def _done(code: int, out: bytes, err: bytes) -> Done:
     message = err.decode(errors="replace")
     assert "Traceback" not in message, message
     return Done(code, out.decode(), message)
-
-
-@cache
-def _server() -> Server:
-    return Server(PROGRAM, environment())
-
-
-def _forked(
-    args: Iterable[str | Path],
-    env: dict[str, str] | None,
-    cwd: Path | str | None,
-    out: Any,
-    err: Any,
-) -> Started | None:
-    if not hasattr(os, "pidfd_open"):  # Linux's
-        return None
-    words, folder = [*map(str, args)], str(cwd or Path.cwd())
-    return _server().start(words, environment() if env is None else env, folder, out, err)
 
 
 def answer(*args: str | Path) -> Any:
@@ -140,9 +124,17 @@ def launch(
     stderr: Any = subprocess.PIPE,
 ) -> "subprocess.Popen[bytes]":
     """`start` without the second that Python takes to load: for a test that is not about it."""
-    call = _forked(args, env, cwd, stdout, stderr)
-    options = {"cwd": cwd, "stdout": stdout, "stderr": stderr}
-    return call or start(*args, env=env or environment(), **options)
+    variables = environment() if env is None else env
+    if not forkable(variables):
+        return start(*args, env=variables, cwd=cwd, stdout=stdout, stderr=stderr)
+    return Fork(
+        [PROGRAM, *map(str, args)],
+        env=variables,
+        cwd=cwd or Path.cwd(),
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+    )
 
 
 def killed(process: "subprocess.Popen[bytes]") -> bool:
