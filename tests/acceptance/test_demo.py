@@ -107,6 +107,7 @@ def test_a_folder_with_another_history_is_refused_and_left_as_it_is(tmp_path: Pa
     assert turnfold("user", "emma", "--history", tmp_path / "h").code == 4
 
 
+@pytest.mark.component
 def test_the_demo_is_opened_in_a_browser_and_ctrl_c_leaves_nothing_running(
     demo: tuple[Done, Path], tmp_path: Path
 ) -> None:

@@ -78,6 +78,7 @@ def test_a_manifest_names_what_differs_from_the_defaults(tmp_path: Path, first: 
         rules_of(meta.parent)
 
 
+@pytest.mark.nightly
 def test_two_histories_folded_and_read_by_turns_have_their_own(tmp_path: Path, first: Path) -> None:
     one, other = short(tmp_path / "one", first), plain(tmp_path / "other", first)
     for number in range(2, 6):

@@ -32,6 +32,7 @@ def test_the_committed_files_are_current() -> None:
     assert run.returncode == 0, run.stderr
 
 
+@pytest.mark.nightly
 def test_stale_missing_and_left_over_files_are_named(tmp_path: Path) -> None:
     folder = tmp_path / "schemas" / "generated"
     shutil.copytree(GENERATED, folder)

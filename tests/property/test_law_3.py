@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.property.strategies import events, write_plans
 from tests.property.world import OUTCOMES, Json, World, encode, result, signal, turn
+from tests.tiers import examples
 
 SECRET = "the-withheld-words"
 WITHHELD = [
@@ -59,11 +60,14 @@ def anything(draw: st.DrawFn) -> list[Json | bytes]:
     return draw(st.permutations([*good, *bad, *silent, *again]))
 
 
-@settings(
-    max_examples=100,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+@examples(
+    40,
+    200,
+    anything(),
+    under=settings(
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    ),
 )
-@given(anything())
 def test_law_3_in_is_applied_and_duplicate_and_dead_and_withheld(records: list[Json]) -> None:
     made = World()
     made.say(*records)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -74,6 +75,7 @@ def both(
         records = [one for one in every if id(one) in left]
 
 
+@pytest.mark.component
 @FEW
 @given(told(), st.sampled_from(("s1", "s2")))
 def test_memory_is_that_of_a_history_which_never_had_the_session(

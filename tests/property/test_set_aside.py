@@ -8,6 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
@@ -192,6 +193,7 @@ def fill(log: Log) -> None:
     log.visible = {topic: len(log.records[topic]) for topic in TOPICS}
 
 
+@pytest.mark.component
 def test_a_tenant_within_its_quota_is_not_behind_others_many() -> None:
     """By count: so many records of the noisy tenant are folded before the last of the log."""
     many = {"turns": [*["noisy"] * 20_000, "quiet"], "recursions": []}

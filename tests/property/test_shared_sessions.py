@@ -15,6 +15,7 @@ from streams.folds.rules import Rules
 from streams.folds.session_memory import MAX_OPS
 from streams.folds.session_state import MOST_USERS
 from tests.property.world import Json, World, turn
+from tests.tiers import examples
 
 USERS = ("ann", "bob", "eve")
 SHARED = ("tea", "Tea ", "a window seat")
@@ -73,8 +74,7 @@ def words_of(records: list[Json]) -> dict[str | None, set[str]]:
     return told
 
 
-@settings(max_examples=300)
-@given(sessions())
+@examples(80, 300, sessions(), under=settings())
 def test_what_is_not_marked_is_the_users_own(records: list[Json]) -> None:
     world, told = World(), words_of(records)
     world.say(*records)

@@ -8,10 +8,12 @@ from pathlib import Path
 from string import Formatter
 
 import httpx
+import msgspec
 import pytest
 from starlette.requests import Request
 
 from streams.folds.summary import Language
+from streams.sample import CONVERSATIONS
 from streams.serving.http.keys import Role, changed, make
 from streams.serving.http.refusal import Refusal
 from streams.serving.inspector import assets, catalogue, page
@@ -90,8 +92,9 @@ def test_what_a_pack_adds_is_in_the_language_of_the_page(
 ) -> None:
     added = re.compile(r"(good|low) mood|since \d|Likes: |assumption|constraint")
     told, spoken = 0, ""
-    for user in api.get("/v1/users").json()["users"]:
-        path = f"/users/{user['user_id']}"
+    records = map(msgspec.json.decode, CONVERSATIONS.read_bytes().splitlines())
+    for user_id in {record["user_id"] for record in records if record.get("user_id")}:
+        path = f"/users/{user_id}"
         given = api.get(f"{path}.json").json()["pack"]
         told += len(added.findall(given["text"]))
         page = api.get(path, headers=AS_PAGE | {"accept-language": language})
