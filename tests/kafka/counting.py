@@ -174,10 +174,17 @@ async def read_all(bootstrap: str, topic: str, least: Mapping[int, int] | None =
         return found
 
 
+async def create_known(admin: AIOKafkaAdminClient, *topics: NewTopic) -> None:
+    """Creates topics, and waits until the broker knows them: it answers before."""
+    await admin.create_topics(list(topics))
+    while {topic.name for topic in topics} - set(await admin.list_topics()):
+        await asyncio.sleep(0.05)
+
+
 async def _create(bootstrap: str, partitions: dict[str, int]) -> None:
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     await admin.start()
-    await admin.create_topics([NewTopic(name, count, 1) for name, count in partitions.items()])
+    await create_known(admin, *(NewTopic(name, count, 1) for name, count in partitions.items()))
     await admin.close()
 
 

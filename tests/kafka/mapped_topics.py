@@ -12,6 +12,7 @@ from aiokafka.admin import NewPartitions, NewTopic
 from streams.kafka.client.admin import connected
 from streams.kafka.client.names import mapping_changelog
 from streams.kafka.client.settings import KafkaSettings
+from tests.kafka.counting import create_known
 from tests.kafka.working import APP, TOO_LONG, Working
 
 Sent = tuple[bytes | None, bytes | None, Sequence[tuple[str, bytes]]]
@@ -26,7 +27,7 @@ def create(working: Working, topic: str, partitions: int) -> None:
 
 async def _create(bootstrap: str, topic: str, partitions: int) -> None:
     async with connected(KafkaSettings.plain(bootstrap)) as admin:
-        await admin.create_topics([NewTopic(topic, partitions, 1)])
+        await create_known(admin, NewTopic(topic, partitions, 1))
 
 
 def grow(working: Working, topic: str, partitions: int) -> None:

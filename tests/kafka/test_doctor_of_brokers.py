@@ -21,6 +21,7 @@ from streams.kafka.transport.marker import MARKER_KEY
 from streams.topology import AGENTS
 from tests.command import environment, turnfold
 from tests.kafka.conftest import PASSWORD, USER, Certificates
+from tests.kafka.counting import create_known
 from tests.kafka.working import Working, alone
 
 OLD = json.dumps({"offsets": {}, "note": {}, "partitions": 4, "format": 1}).encode()
@@ -124,7 +125,7 @@ async def sent(
 ) -> None:
     """One record of a time, in a topic that is made for it."""
     async with connected(settings) as admin:
-        await admin.create_topics([NewTopic(topic, 4, 1)])
+        await create_known(admin, NewTopic(topic, 4, 1))
     async with KafkaProducer(**settings.client()) as producer:
         await producer.send_and_wait(topic, value, key=key, partition=0, timestamp_ms=at)
 

@@ -4,7 +4,7 @@ import asyncio
 import shlex
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import uuid4
 
 import pytest
@@ -21,6 +21,7 @@ from streams.kafka.client.topic_specs import DAY_MS, TopicSpec, spec
 from streams.kafka.client.topics import check, create, ensure_topics
 from streams.topology import DEAD_LETTERS, TOPICS, TURNS
 from tests.command import Done, turnfold
+from tests.kafka.counting import create_known
 
 R = TypeVar("R")
 WITHIN = 20.0
@@ -54,10 +55,10 @@ def configs(settings: KafkaSettings, names: list[str]) -> dict[str, dict[str, st
 def made(settings: KafkaSettings, topic: str, partitions: int, **config: str) -> None:
     """A topic made by somebody else."""
 
-    async def make(admin: AIOKafkaAdminClient) -> Any:
-        return await admin.create_topics([NewTopic(topic, partitions, 1, topic_configs=config)])
-
-    run(settings, make)
+    run(
+        settings,
+        lambda admin: create_known(admin, NewTopic(topic, partitions, 1, topic_configs=config)),
+    )
 
 
 def refusal(settings: KafkaSettings, *specs: TopicSpec) -> str:

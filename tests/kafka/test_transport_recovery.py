@@ -17,7 +17,7 @@ from streams.kafka.client.settings import KafkaSettings
 from streams.kafka.client.transaction import Transactions
 from streams.kafka.transport.processing import LaneSettings, Output
 from streams.kafka.transport.writer import TransactionFailed, Writer
-from tests.kafka.counting import TOO_LONG, Counting, read_all
+from tests.kafka.counting import TOO_LONG, Counting, create_known, read_all
 from tests.kafka.working import remove
 from tests.waiting import WITHIN
 
@@ -100,7 +100,7 @@ async def _recreate(counting: Counting) -> None:
     settings = KafkaSettings.plain(counting.bootstrap)
     await remove(settings, counting.changelog)
     async with connected(settings, TOO_LONG) as admin:
-        await admin.create_topics([NewTopic(counting.changelog, 4, 1)])
+        await create_known(admin, NewTopic(counting.changelog, 4, 1))
 
 
 @pytest.mark.component
