@@ -260,7 +260,7 @@ class Place(NamedTuple):
     """Where a message is: the number of its item, if there are several, and its index."""
 
     number: int | None
-    index: int
+    at: int
 
 
 def as_message(item: JsonObject, place: Place) -> JsonObject:
@@ -289,7 +289,7 @@ def _thoughts(item: JsonObject, name: str, place: Place) -> Iterator[str]:
     if isinstance(value, str):
         yield value
         return
-    field = f"messages[{place.index}].{name}"
+    field = f"messages[{place.at}].{name}"
     for part in shaped(value, list, item=place.number, field=field):
         if isinstance(part, dict) and part.get("text"):
             yield str(part["text"])

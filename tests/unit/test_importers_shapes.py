@@ -15,11 +15,16 @@ import msgspec
 import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.sqlite import SqliteSaver
+from pydantic import ValidationError
 
-from streams.importers import chatgpt_export, json_stream, openai_chat
+from schemas.messages import NewMessages
+from streams.importers import chatgpt_export, json_stream, openai_chat, session_messages
 from streams.importers.base import UNREADABLE, ImportFault, Skipped, Told
 from streams.importers.convert import convert
+from streams.importers.session_messages import Request
+from streams.importers.turns import Place, as_message
 from streams.pipeline.decode import Dead, decode
+from streams.serving.http import message_bodies
 
 TOLD = Told("ann", 1_767_225_600_000_000)
 ODD: list[Any] = [
@@ -191,6 +196,25 @@ def test_a_value_of_another_shape_in_a_chat(sample: Any, odd: Any) -> None:
     for variant in variants(sample, odd):
         faults = Faults()
         check(openai_chat.parse([variant], faults, TOLD), faults, variant)
+
+
+@pytest.mark.parametrize("odd", [*ODD, MISSING], ids=repr)
+def test_a_value_of_another_shape_in_a_body_of_messages(odd: Any) -> None:
+    """As `POST /v1/messages` reads it: faults with their places, or records."""
+    messages = [one | {"id": str(at)} for at, one in enumerate(OPENAI["messages"])]
+    for variant in variants({"user_id": "u", "messages": messages}, odd):
+        try:
+            if list(message_bodies._of_body(variant)):
+                continue
+            body = NewMessages.model_validate(variant)
+        except ValidationError:
+            continue
+        read = [as_message(one, Place(None, at)) for at, one in enumerate(variant["messages"])]
+        ids = [str(at) for at in range(len(read))]
+        request = Request("s", body.user_id, ids, read, {})
+        with suppress(ImportFault):
+            for _, record in session_messages.records({}, request, lambda: 10**15).made:
+                msgspec.json.encode(record)
 
 
 @pytest.mark.parametrize("odd", [*ODD, MISSING], ids=repr)

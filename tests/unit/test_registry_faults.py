@@ -40,7 +40,7 @@ RECURSIVE: dict[str, tuple[Any, bytes]] = {
 def answering(
     monkeypatch: pytest.MonkeyPatch, *answers: httpx.Response
 ) -> tuple[Registry, list[str]]:
-    """A registry with these answers, the last one again and again, and the paths of its requests."""
+    """A registry with these answers, the last one again and again, and its requests' paths."""
     paths: list[str] = []
 
     def get(url: str, **_: Any) -> httpx.Response:
