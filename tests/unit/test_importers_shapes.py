@@ -128,7 +128,7 @@ ARCHIVE: list[dict[str, Any]] = [
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The path of every value in a value."""
     yield path
-    inside = value.items() if isinstance(value, dict) else ()
+    inside: Any = value.items() if isinstance(value, dict) else ()
     inside = enumerate(value) if isinstance(value, list) else inside
     for name, inner in inside:
         yield from places(inner, (*path, name))
@@ -156,6 +156,11 @@ def without(value: Any, path: tuple[Any, ...]) -> Any:
     return copied
 
 
+REASONING = [
+    {"role": "user", "content": "a"},
+    {"type": "reasoning", "summary": [{"type": "summary_text", "text": "t"}], "content": None},
+    {"type": "reasoning", "summary": "t", "content": [{"type": "reasoning_text", "text": "t"}]},
+]
 MISSING = object()
 
 
@@ -201,6 +206,7 @@ def test_a_value_of_another_shape_in_a_chat(sample: Any, odd: Any) -> None:
 @pytest.mark.parametrize("odd", [*ODD, MISSING], ids=repr)
 def test_a_value_of_another_shape_in_a_body_of_messages(odd: Any) -> None:
     """As `POST /v1/messages` reads it: faults with their places, or records."""
+    assert not list(message_bodies._of_body({"messages": REASONING}))
     messages = [one | {"id": str(at)} for at, one in enumerate(OPENAI["messages"])]
     for variant in variants({"user_id": "u", "messages": messages}, odd):
         try:
@@ -213,7 +219,7 @@ def test_a_value_of_another_shape_in_a_body_of_messages(odd: Any) -> None:
         ids = [str(at) for at in range(len(read))]
         request = Request("s", body.user_id, ids, read, {})
         with suppress(ImportFault):
-            for _, record in session_messages.records({}, request, lambda: 10**15).made:
+            for _, record in session_messages.records(Rows({}), request, lambda: 10**15).made:
                 msgspec.json.encode(record)
 
 
@@ -295,13 +301,13 @@ def test_a_damaged_archive_of_chatgpt(
     monkeypatch.setattr(json_stream, "MAX_VALUE", 1 << 20)
     file = tmp_path / "export.zip"
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as export:
-        bomb = b'{"id": "' + b"a" * 2_000_000 + b'"}'
+        packed = b'{"id": "' + b"a" * 2_000_000 + b'"}'
         members = {
             "conversations.json": json.dumps([CHATGPT]).encode(),
             "user.json": b'{"id": "u"}',
         }
-        for member, content in members.items():
-            export.writestr(member, bomb if damage == "bomb" and member == name else content)
+        for member, plain in members.items():
+            export.writestr(member, packed if damage == "bomb" and member == name else plain)
     content = bytearray(file.read_bytes())
     with zipfile.ZipFile(file) as export:
         local = export.getinfo(name).header_offset

@@ -49,7 +49,7 @@ def answering(
         answer.request = httpx.Request("GET", url)
         return answer
 
-    monkeypatch.setattr(schema_registry.httpx, "get", get)
+    monkeypatch.setattr(httpx, "get", get)
     return Registry(RegistrySettings(url="http://registry")), paths
 
 

@@ -88,8 +88,9 @@ def _of_message(message: JsonObject, at: str) -> Iterator[Fault]:
         if kind == "function_call_output" and isinstance(message.get("output"), list):
             yield from _of_content(message["output"], f"{at}.output")
         if kind == "reasoning":
-            yield from _of_content(message.get("summary"), f"{at}.summary")
-            yield from _of_content(message.get("content"), f"{at}.content")
+            for name in ("summary", "content"):
+                if not isinstance(message.get(name), str | list | None):
+                    yield Fault(f"{at}.{name}", "expected text or an array of parts")
         return
     if kind not in (None, "message"):
         yield Fault(f"{at}.type", f"expected one of message, {', '.join(ITEMS)}")
