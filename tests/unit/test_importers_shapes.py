@@ -207,6 +207,7 @@ def test_a_value_of_another_shape_in_a_chat(sample: Any, odd: Any) -> None:
 def test_a_value_of_another_shape_in_a_body_of_messages(odd: Any) -> None:
     """As `POST /v1/messages` reads it: faults with their places, or records."""
     assert not list(message_bodies._of_body({"messages": REASONING}))
+    rows: Any = {}
     messages = [one | {"id": str(at)} for at, one in enumerate(OPENAI["messages"])]
     for variant in variants({"user_id": "u", "messages": messages}, odd):
         try:
@@ -219,7 +220,7 @@ def test_a_value_of_another_shape_in_a_body_of_messages(odd: Any) -> None:
         ids = [str(at) for at in range(len(read))]
         request = Request("s", body.user_id, ids, read, {})
         with suppress(ImportFault):
-            for _, record in session_messages.records(Rows({}), request, lambda: 10**15).made:
+            for _, record in session_messages.records(rows, request, lambda: 10**15).made:
                 msgspec.json.encode(record)
 
 
