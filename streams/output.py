@@ -3,6 +3,7 @@
 import codecs
 import os
 import sys
+import unicodedata
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from io import TextIOWrapper
@@ -69,8 +70,9 @@ def _timed(value: Any) -> Any:
 
 
 def say_json(value: Value, *, indent: int = 2) -> None:
-    """One JSON document on stdout, as it is: `say` would spell out what JSON allows."""
-    sys.stdout.write(json_text(value, indent=indent) + "\n")
+    """One JSON document on stdout. What steers a terminal stands only in its texts, and is escaped
+    there: the values are the same."""
+    sys.stdout.write(json_text(value, indent=indent).translate(_JSON) + "\n")
 
 
 def write(text: str) -> None:
@@ -88,15 +90,34 @@ def note(text: str) -> None:
     sys.stderr.write(harmless(text) + "\n")
 
 
-CONTROLS = {
-    code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"
-}
+class _Controls(dict[int, str]):
+    """Code point -> itself, or its number for what steers a terminal: C0, C1 and bidirectional
+    controls. `byte`: how numbers below 256 are written."""
+
+    def __init__(self, byte: str) -> None:
+        self._byte = byte
+
+    def __missing__(self, code: int) -> str:
+        one = chr(code)
+        number = self._byte.format(code) if code < 256 else f"\\u{code:04x}"
+        self[code] = shown = number if _is_control(one) else one
+        return shown
+
+
+def _is_control(one: str) -> bool:
+    category = unicodedata.category(one)
+    if category == "Cf":
+        return unicodedata.bidirectional(one) not in ("BN", "AN", "ON")
+    return category == "Cc" and one not in "\n\t"
+
+
+_TEXT, _JSON = _Controls("\\x{:02x}"), _Controls("\\u{:04x}")
 
 
 def harmless(text: str) -> str:
     """The text with its control characters spelt out: what chat users send is not to steer the
     terminal of who reads it."""
-    return text.translate(CONTROLS)
+    return text.translate(_TEXT)
 
 
 def say_count(name: str, value: Any) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, Self
 from schemas.citation import cited
 from schemas.context import SECTIONS
 from schemas.time import DAY, format_time, parse_time
+from streams.context.visible import seen
 from streams.dates.period import format_period
 from streams.search import Turn, about
 
@@ -316,24 +317,6 @@ _ASCII_MARKS = "".join(one for one in _MARKS if one.isascii())
 _ASCII_BLANKS = "".join(one for one in map(chr, range(128)) if one.isspace())
 _UNMARKED = re.compile(rf"[{re.escape(_MARKS)}\s]+")
 _ASCII_UNMARKED = (_ASCII_MARKS + _ASCII_BLANKS).encode()
-
-
-_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn"}
-"""Categories of characters that nobody sees: controls, bidirectional marks, tags."""
-_JOINERS = "\u200c\u200d"
-"""Invisible, but letters of some scripts, and emoji, are written with them."""
-
-
-def seen(text: str) -> str:
-    """A text in one line, without what a reader does not see."""
-    if text.isprintable() and text == text.strip() and "  " not in text:
-        return text
-    line = " ".join(text.split())
-    if line.isprintable():
-        return line
-    return "".join(
-        one for one in line if one in _JOINERS or unicodedata.category(one) not in _HIDDEN
-    )
 
 
 def short(text: str, length: int) -> str:

@@ -10,6 +10,7 @@ from itertools import groupby
 import msgspec
 
 from streams.context.items import Item, short
+from streams.context.visible import quoted
 
 HEADINGS = {
     "identity": "How to address the user",
@@ -27,13 +28,6 @@ NOTICE = (
 )
 MOST_NAMED, LONG = 3, 60
 """Users by whom something was said that are named, and how many characters of their ids."""
-_QUOTES = str.maketrans('“”„‟«»"', "‘’‘‘‘’'")
-
-
-def quoted(text: str) -> str:
-    """A text as data: between “ and ”, without other such marks."""
-    marked = '"' in text or not text.isascii()
-    return f"“{text.translate(_QUOTES) if marked else text}”"
 
 
 def heading(section: str, format: str) -> str:

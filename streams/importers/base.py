@@ -6,16 +6,34 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import msgspec
 
 from schemas.base import SECOND, JsonObject, parse_time
 from streams.pipeline.withheld import says
 
+Shape = TypeVar("Shape", dict[str, Any], list[Any], str)
+SHAPES = {dict: "an object", list: "an array", str: "text"}
+UNREADABLE = "has a shape that is not read"
 MAX_ID = 128
 STDIN = "-"
 LIKELY = int(datetime(1990, 1, 1, tzinfo=UTC).timestamp())
 """Seconds. What archives made to be reproducible give their files is earlier: 1970 or 1980."""
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+SURROGATE = re.compile("[\ud800-\udfff]")
+HALF_PAIR = "half of a surrogate pair: no text"
+UNEXPECTED = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What a value of an unexpected type raises where it is read as another."""
+_encode = msgspec.json.Encoder().encode
 LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
 
 
@@ -88,26 +106,58 @@ class Skipped(Counter[str]):
 
 
 def spoken(items: Iterable[Any], skipped: Skipped) -> Iterator[tuple[int, Any]]:
-    """The conversations with their numbers from 1, less those of which nothing may be kept."""
+    """The conversations with their numbers from 1, less those of which nothing may be kept, and
+    less the text that is not JSON (`json_stream`)."""
     for number, item in enumerate(items, 1):
-        if says(item):
+        if isinstance(item, ImportFault):
+            skipped.refuse(item)
+        elif says(item):
             skipped["withheld"] += 1
         else:
             yield number, item
 
 
-def whole(item: Callable[[Skipped], Iterable[JsonObject]], skipped: Skipped) -> list[JsonObject]:
-    """All records of one conversation, or none where it has a fault."""
+def whole(
+    item: Callable[[Skipped], Iterable[JsonObject]], number: int, skipped: Skipped
+) -> list[JsonObject]:
+    """All records of one conversation, or none if it has a fault. A shape that its reader did not
+    expect is a fault of this conversation, too: others follow."""
     of_item = Skipped()
     try:
         records = list(item(of_item))
+        for record in records:
+            _check(record, number)
     except ImportFault as fault:
         skipped.refuse(fault)
+        return []
+    except UnicodeEncodeError as error:
+        skipped.refuse(ImportFault(_unwritable(error), item=number))
+        return []
+    except UNEXPECTED as error:
+        reason = f"{UNREADABLE}: {type(error).__name__}: {error}"
+        skipped.refuse(ImportFault(reason, item=number))
         return []
     skipped.update(of_item)
     if of_item.dated:
         skipped.date(of_item.dated)
     return records
+
+
+def _check(record: JsonObject, number: int) -> None:
+    """Raises ImportFault where a value cannot be written as JSON."""
+    try:
+        _encode(record)
+    except (UnicodeEncodeError, OverflowError, ValueError, RecursionError) as error:
+        raise ImportFault(_unwritable(error), item=number) from None
+
+
+def _unwritable(error: Exception) -> str:
+    if isinstance(error, UnicodeEncodeError):
+        around = error.object[max(0, error.start - 20) : error.start]
+        return f"{HALF_PAIR}, after {around!r}" if around else HALF_PAIR
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return str(error)
 
 
 def micros(value: Any, *, item: int, field: str) -> int:
@@ -125,6 +175,11 @@ def micros(value: Any, *, item: int, field: str) -> int:
     return round(value * SECOND)
 
 
+def is_identifier(text: str) -> bool:
+    """Whether a text has the length of an id, and no control characters."""
+    return 1 <= len(text) <= MAX_ID and CONTROL.search(text) is None
+
+
 def identifier(value: Any, *, item: int, field: str) -> str | None:
     """An id as text of 1..128 characters; null and absent are None."""
     if value is None:
@@ -132,7 +187,18 @@ def identifier(value: Any, *, item: int, field: str) -> str | None:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise ImportFault("expected text or an integer", item=item, field=field)
     text = str(value)
-    if not 1 <= len(text) <= MAX_ID or CONTROL.search(text):
+    if not is_identifier(text):
         reason = f"expected 1..{MAX_ID} characters, none of them a control character"
         raise ImportFault(reason, item=item, field=field)
+    if not text.isascii() and SURROGATE.search(text):
+        raise ImportFault(HALF_PAIR, item=item, field=field)
     return text
+
+
+def shaped(value: Any, kind: type[Shape], *, item: int | None, field: str) -> Shape:
+    """An object, an array or text; empty where there is none. Raises ImportFault for another."""
+    if value is None:
+        return kind()
+    if not isinstance(value, kind):
+        raise ImportFault(f"expected {SHAPES[kind]}", item=item, field=field)
+    return value

@@ -10,6 +10,7 @@ import io
 import json
 import zipfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
@@ -17,10 +18,22 @@ from typing import Any, cast
 
 from schemas.base import JsonObject
 from streams.importers import json_stream, openai_chat
-from streams.importers.base import NOTHING, STDIN, ImportFault, Skipped, Told, spoken, whole
+from streams.importers.base import (
+    NOTHING,
+    STDIN,
+    ImportFault,
+    Shape,
+    Skipped,
+    Told,
+    shaped,
+    spoken,
+    whole,
+)
 
 CONVERSATIONS = "conversations*.json"  # newer exports cut it into conversations-000.json, -001 …
 USER = "user.json"
+MAX_USER = 1 << 20
+"""Bytes of it that are read."""
 
 
 def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObject]:
@@ -43,7 +56,7 @@ def parse(
     """Decoded conversations -> input records. Counts into `skipped`."""
     skipped = Skipped() if skipped is None else skipped
     for number, conversation in spoken(conversations, skipped):
-        yield from whole(partial(_records, conversation, number, user_id, told), skipped)
+        yield from whole(partial(_records, conversation, number, user_id, told), number, skipped)
 
 
 def _records(
@@ -54,7 +67,7 @@ def _records(
 
 
 def _read_zip(path: Path, skipped: Skipped, told: Told) -> Iterator[JsonObject]:
-    with zipfile.ZipFile(path) as export:
+    with _opened(path) as export:
         names = [name for name in export.namelist() if fnmatch(Path(name).name, CONVERSATIONS)]
         if not names:
             raise ImportFault(f"no {CONVERSATIONS} in the archive: is it a ChatGPT export?")
@@ -62,9 +75,25 @@ def _read_zip(path: Path, skipped: Skipped, told: Told) -> Iterator[JsonObject]:
         yield from parse(conversations, skipped, user_id=_exporter(export), told=told)
 
 
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    """The archive. Raises ImportFault."""
+    try:
+        export = zipfile.ZipFile(path)
+    except json_stream.UNREADABLE as error:
+        raise ImportFault(f"the archive cannot be read: {error}") from None
+    with export:
+        yield export
+
+
 def _zipped(export: zipfile.ZipFile, names: list[str]) -> Iterator[Any]:
     for name in names:
-        with export.open(name) as file:
+        try:
+            file = export.open(name)
+        except json_stream.UNREADABLE as error:
+            yield ImportFault(f"{name} in the archive cannot be read: {error}")
+            continue
+        with file:
             text = json_stream.text_of(cast(io.BufferedReader, file))
             yield from _elements(json_stream.documents(text))
 
@@ -74,9 +103,12 @@ def _exporter(export: zipfile.ZipFile) -> str | None:
     for name in export.namelist():
         if Path(name).name == USER:
             try:
-                user = json.loads(export.read(name))
-            except ValueError as error:
+                with export.open(name) as file:
+                    user = json.loads(file.read(MAX_USER))
+            except (ValueError, RecursionError) as error:
                 raise ImportFault(f"{USER} in the archive is not JSON: {error}") from None
+            except json_stream.UNREADABLE as error:
+                raise ImportFault(f"{USER} in the archive cannot be read: {error}") from None
             return str(user["id"]) if isinstance(user, dict) and user.get("id") else None
     return None
 
@@ -98,7 +130,11 @@ def _item(conversation: Any, number: int, skipped: Skipped) -> JsonObject:
     aside = sum(1 for key, node in nodes.items() if key not in path and _spoken(node))
     if aside:
         skipped["message on a branch not taken"] += aside
-    messages = [nodes[key]["message"] for key in path if _spoken(nodes[key])]
+    messages = [
+        Said(nodes[key]["message"], number, f"mapping.{key}.message")
+        for key in path
+        if _spoken(nodes[key])
+    ]
     return {
         "session_id": conversation.get("conversation_id") or conversation.get("id"),
         "created": conversation.get("create_time"),
@@ -113,6 +149,7 @@ def _path(conversation: JsonObject, number: int) -> dict[str, None]:
     key = conversation.get("current_node") or _newest_leaf(nodes)
     path: dict[str, None] = {}
     while key is not None:
+        key = shaped(key, str, item=number, field="current_node or a parent")
         if not isinstance(nodes.get(key), dict) or key in path:
             reason = "a parent is missing or the tree has a loop: export the conversation again"
             raise ImportFault(reason, item=number, field=f"mapping.{key}")
@@ -151,73 +188,84 @@ def _spoken(node: Any) -> bool:
     return any(value not in (None, "", [], [""]) for value in rest.values())
 
 
-def _messages(path: list[JsonObject], skipped: Skipped) -> Iterator[JsonObject]:
+class Said:
+    """A message of the path. `number` and `place` say where the export has it."""
+
+    def __init__(self, message: JsonObject, number: int, place: str) -> None:
+        """Raises ImportFault where a part of it is not what it has to be."""
+        self.id = str(message.get("id"))
+        self._number, self._place = number, place
+        self.time = message.get("create_time")
+        self.content: JsonObject = message["content"]
+        self.kind = self.content.get("content_type")
+        self.metadata = self.field(message, "metadata", dict)
+        self.is_hidden = bool(self.metadata.get("is_visually_hidden_from_conversation"))
+        author = self.field(message, "author", dict)
+        self.role = author.get("role")
+        self.name = self.field(author, "name", str)
+        self.recipient = self.field(message, "recipient", str) or "all"
+
+    def field(self, inside: JsonObject, name: str, kind: type[Shape]) -> Shape:
+        """A field of that type, or an empty one. Raises ImportFault."""
+        return shaped(inside.get(name), kind, item=self._number, field=f"{self._place}: {name}")
+
+    def thoughts(self) -> Iterator[str]:
+        for thought in self.field(self.content, "thoughts", list):
+            if isinstance(thought, dict):
+                parts = (self.field(thought, name, str) for name in ("summary", "content"))
+                yield ": ".join(filter(None, parts))
+
+    def parts(self) -> list[Any]:
+        """The content's parts; a drawn picture is described by what it was drawn from."""
+        parts = self.content.get("parts")
+        if not isinstance(parts, list):
+            names = ("text", "result", "content")
+            text = next((self.content[name] for name in names if self.content.get(name)), None)
+            return [text] if isinstance(text, str) else [{"type": self.kind}]
+        return [self._described(part) if isinstance(part, dict) else part for part in parts]
+
+    def _described(self, part: JsonObject) -> JsonObject:
+        drawn = self.field(self.field(part, "metadata", dict), "dalle", dict)
+        return {**part, "description": drawn["prompt"]} if drawn.get("prompt") else part
+
+
+def _messages(path: list[Said], skipped: Skipped) -> Iterator[JsonObject]:
     """Messages of the path as OpenAI's chat API writes them."""
     thoughts: list[str] = []
     calls: list[tuple[str, str]] = []  # recipient, call id
-    for message in path:
-        content, author = message["content"], message.get("author") or {}
-        kind = content.get("content_type")
-        if kind == "thoughts":
-            thoughts += _thoughts(content)
+    for said in path:
+        if said.kind == "thoughts":
+            thoughts += said.thoughts()
             continue
-        if kind == "reasoning_recap" or _hidden(message):
-            skipped["hidden message" if _hidden(message) else "reasoning recap"] += 1
+        if said.kind == "reasoning_recap" or said.is_hidden:
+            skipped["hidden message" if said.is_hidden else "reasoning recap"] += 1
             continue
-        role, recipient = author.get("role"), message.get("recipient") or "all"
-        made: JsonObject = {"role": role, "created": message.get("create_time")}
-        made["content"] = _parts(message)
-        if role == "assistant":
-            made["reasoning_content"] = "\n".join(thoughts)
+        message: JsonObject = {"role": said.role, "created": said.time, "content": said.parts()}
+        if said.role == "assistant":
+            message["reasoning_content"] = "\n".join(thoughts)
             thoughts = []
-            if recipient != "all":
-                calls.append((recipient, str(message.get("id"))))
-                made |= _call(message, recipient)
-        elif role == "tool":
-            made |= _result(content, str(author.get("name") or ""), calls)
-        yield made
+            if said.recipient != "all":
+                calls.append((said.recipient, said.id))
+                message |= _call(said)
+        elif said.role == "tool":
+            message |= _result(said, calls)
+        yield message
 
 
-def _hidden(message: JsonObject) -> bool:
-    metadata = message.get("metadata") or {}
-    return bool(metadata.get("is_visually_hidden_from_conversation"))
+def _call(said: Said) -> JsonObject:
+    arguments = "\n".join(part for part in said.parts() if isinstance(part, str))
+    function = {"name": said.recipient, "arguments": arguments}
+    return {
+        "content": None,
+        "tool_calls": [{"id": said.id, "type": "function", "function": function}],
+    }
 
 
-def _thoughts(content: JsonObject) -> list[str]:
-    return [
-        ": ".join(filter(None, (thought.get("summary"), thought.get("content"))))
-        for thought in content.get("thoughts") or []
-        if isinstance(thought, dict)
-    ]
-
-
-def _parts(message: JsonObject) -> list[Any]:
-    """The content's parts; a drawn picture is described by what it was drawn from."""
-    content = message["content"]
-    parts = content.get("parts")
-    if not isinstance(parts, list):
-        text = content.get("text") or content.get("result") or content.get("content")
-        return [text] if isinstance(text, str) else [{"type": content.get("content_type")}]
-    return [_described(part) if isinstance(part, dict) else part for part in parts]
-
-
-def _described(part: JsonObject) -> JsonObject:
-    drawn = (part.get("metadata") or {}).get("dalle") or {}
-    return {**part, "description": drawn["prompt"]} if drawn.get("prompt") else part
-
-
-def _call(message: JsonObject, recipient: str) -> JsonObject:
-    arguments = "\n".join(part for part in _parts(message) if isinstance(part, str))
-    function = {"name": recipient, "arguments": arguments}
-    call = {"id": str(message.get("id")), "type": "function", "function": function}
-    return {"content": None, "tool_calls": [call]}
-
-
-def _result(content: JsonObject, name: str, calls: list[tuple[str, str]]) -> JsonObject:
+def _result(said: Said, calls: list[tuple[str, str]]) -> JsonObject:
     """Which call it answers: the nearest to a tool of that name, else the nearest of all."""
-    nearest = [call_id for recipient, call_id in calls if recipient == name]
-    found = nearest or [call_id for _, call_id in calls]
-    made: JsonObject = {"tool_call_id": found[-1] if found else "none"}
-    if content.get("content_type") == "system_error":
-        made["status"] = "error"
-    return made
+    nearest = [call_id for recipient, call_id in calls if recipient == said.name]
+    ids = nearest or [call_id for _, call_id in calls]
+    result: JsonObject = {"tool_call_id": ids[-1] if ids else "none"}
+    if said.kind == "system_error":
+        result["status"] = "error"
+    return result

@@ -3,11 +3,15 @@
 A JSON file is one document and a JSONL file many: both are read as a sequence of values with white
 space between. A document that is an array comes as an iterator over its elements, so that no more
 than one element is held. Files may be gzipped; `-` is standard input.
+
+A value that is not JSON comes as an ImportFault, and reading continues with the next line that
+begins as that value did: with the same blanks and a bracket.
 """
 
 import gzip
 import io
 import json
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -15,17 +19,35 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, TextIO, cast
 
-from streams.importers.base import ImportFault
+from streams.importers.base import HALF_PAIR, SURROGATE, ImportFault
 from streams.pipeline import withheld
 
 CHUNK = 1 << 16
 GZIP_MAGIC = b"\x1f\x8b"
 TAIL = 16  # an error this near to the end of what was read may be a value cut in two
+MAX_VALUE = 1 << 26
+"""Characters of one value: a document, or an element of an array."""
+MAX_PIECES = 1 << 21
+"""Objects, arrays and elements in one value: they take some hundred bytes each when read."""
+BLANKS = re.compile(r"\s*")
+LONE_SURROGATE = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
+    r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
+UNREADABLE = (
+    OSError,
+    EOFError,
+    zlib.error,
+    zipfile.BadZipFile,
+    RuntimeError,  # a member of an archive that is encrypted
+    NotImplementedError,  # or compressed by a method that Python lacks
+)
 
 
 @contextmanager
 def open_text(path: Path) -> Iterator[TextIO]:
-    """The file's text: UTF-8, with or without a byte order mark, gzipped or plain."""
+    """The file's text: UTF-8, with or without a byte order mark, gzipped or plain. Reading raises
+    ImportFault where the file is damaged. Bytes that are not UTF-8 come as half pairs."""
     with open(0, "rb", closefd=False) if str(path) == "-" else path.open("rb") as file:
         yield text_of(file)
 
@@ -33,16 +55,48 @@ def open_text(path: Path) -> Iterator[TextIO]:
 def text_of(file: io.BufferedReader) -> TextIO:
     """The text of an open binary file."""
     plain: BinaryIO = file
-    if file.peek(2)[:2] == GZIP_MAGIC:
+    if _Source(file).peek()[:2] == GZIP_MAGIC:
         plain = cast(BinaryIO, gzip.GzipFile(fileobj=file))
-    return io.TextIOWrapper(plain, encoding="utf-8-sig")
+    raw = io.BufferedReader(_Source(plain), CHUNK)
+    return io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape")
+
+
+def lines(stream: TextIO) -> Iterator[str]:
+    """The lines; of one that is longer than a value may be, as much as that and the rest."""
+    while line := stream.readline(MAX_VALUE):
+        yield line
+
+
+class _Source(io.RawIOBase):
+    """A file's bytes, unpacked; a damaged one is an ImportFault."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def peek(self) -> bytes:
+        """The first bytes, which are read again."""
+        try:
+            return cast(io.BufferedReader, self._file).peek(2)
+        except UNREADABLE as error:
+            raise ImportFault(f"cannot be read: {error}") from None
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            part = self._file.read(len(buffer))
+        except UNREADABLE as error:
+            raise ImportFault(f"cannot be read: {error}") from None
+        buffer[: len(part)] = part
+        return len(part)
 
 
 def documents(stream: TextIO) -> Iterator[Any]:
     """Each top-level value of the stream; of an array, an iterator over its elements.
 
-    An iterator not read to its end is read on before the next document. Raises ImportFault with
-    line and column where the text is not JSON.
+    An iterator not read to its end is read on before the next document. Where the text is not JSON,
+    the value is an ImportFault with line and column.
     """
     reader = _Reader(stream)
     while mark := reader.peek():
@@ -51,12 +105,19 @@ def documents(stream: TextIO) -> Iterator[Any]:
             yield elements
             for _ in elements:
                 pass
-        else:
-            yield reader.value()
+            continue
+        indent = reader.indent or ""
+        yield reader.value()
+        if reader.is_lost:
+            reader.resume(indent)
 
 
 class _Reader:
-    """A window over the stream that is moved on as values are taken from it."""
+    """A window over the stream that is moved on as values are taken from it.
+
+    `indent`: the blanks in front of the next character; None if its line has more in front of it.
+    `is_lost`: the window is at the start of a value that has no end.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -66,34 +127,57 @@ class _Reader:
         self._columns = 0  # characters of its first line before the window
         self._ended = False
         self._decoder = json.JSONDecoder(parse_constant=_no_constant)
+        self.indent: str | None = ""
+        self.is_lost = False
 
     def peek(self) -> str:
         """The next character that is not white space; empty at the end."""
         while True:
-            while self._at < len(self._text):
-                if not self._text[self._at].isspace():
-                    return self._text[self._at]
-                self._at += 1
+            blanks = cast(re.Match[str], BLANKS.match(self._text, self._at)).group()
+            newline = blanks.rfind("\n")
+            if newline >= 0:
+                self.indent = blanks[newline + 1 :]
+            elif self.indent is not None:
+                self.indent = self.indent + blanks if len(self.indent) < CHUNK else None
+            self._at += len(blanks)
+            if self._at < len(self._text):
+                return self._text[self._at]
             if not self._more():
                 return ""
 
     def elements(self) -> Iterator[Any]:
         """The elements of the array that begins here."""
-        self._at += 1
+        array = self.indent
+        self._pass()
         if self.peek() == "]":
-            self._at += 1
+            self._pass()
             return
         while True:
+            self.peek()
+            indent = self.indent
             yield self.value()
-            mark = self.peek()
-            if mark not in ("]", ","):
-                self._fail("expected ',' or ']' after an element of the array", self._at)
-            self._at += 1
-            if mark == "]":
+            if not self.is_lost:
+                mark = self.peek()
+                if mark in (",", "]") and mark:
+                    self._pass()
+                    if mark == "]":
+                        return
+                    continue
+                yield self._fault("expected ',' or ']' after an element of the array", self._at)
+                if (
+                    mark in ("[", "{")
+                    and self.indent in (array, indent)
+                    and self.indent is not None
+                ):
+                    self.is_lost = False
+                    if self.indent == array:
+                        return
+                    continue
+            if self.resume(*(one for one in (array, indent) if one is not None)) in (array, None):
                 return
 
     def value(self) -> Any:
-        """The value that begins here, whole."""
+        """The value that begins here, whole; an ImportFault if it is not JSON."""
         self.peek()
         while True:
             try:
@@ -101,12 +185,14 @@ class _Reader:
             except json.JSONDecodeError as error:
                 ahead = error.pos - self._at  # the window moves when more is read
                 cut = error.pos >= len(self._text) - TAIL or "Unterminated" in error.msg
+                if cut and (excess := self._excess()):
+                    return self._fault(excess, self._at)
                 if not cut or not self._more():
-                    self._fail(error.msg, self._at + ahead)
+                    return self._fault(error.msg, self._at + ahead)
             except ValueError as error:
-                self._fail(str(error), self._at)
+                return self._fault(str(error).partition("; use sys.")[0], self._at)
             except RecursionError:
-                self._fail("nested too deeply", self._at)
+                return self._fault("nested too deeply", self._at)
             else:
                 # 12 may be the start of 123, and `12.` or `12e` that of a float cut in two
                 whole = end < len(self._text) and self._text[end] not in ".eE"
@@ -114,15 +200,43 @@ class _Reader:
                 if whole or not self._more():
                     return self._take(made, self._at + length)
 
+    def resume(self, *indents: str) -> str | None:
+        """Moves to the next line that begins with one of these and a bracket, and returns which."""
+        starts = "|".join(re.escape(indent) for indent in sorted(indents, key=len, reverse=True))
+        line = re.compile(rf"\n({starts})(?=[\[{{])")
+        longest = max(map(len, indents), default=0) + 2
+        self.is_lost = False
+        while indents:
+            if start := line.search(self._text, self._at):
+                self._at, self.indent = start.end(), start[1]
+                return start[1]
+            self._at = max(self._at, len(self._text) - longest)
+            if not self._more():
+                break
+        while self._more():
+            self._at = len(self._text)
+        self._at = len(self._text)
+        return None
+
+    def _pass(self) -> None:
+        self._at += 1
+        self.indent = None
+
+    def _excess(self) -> str | None:
+        """What there is too much of in a value that is longer than the window."""
+        if len(self._text) - self._at > MAX_VALUE:
+            return f"more than {MAX_VALUE} characters in one value"
+        pieces = sum(self._text.count(mark, self._at) for mark in "{[,")
+        return f"more than {MAX_PIECES} elements in one value" if pieces > MAX_PIECES else None
+
     def _take(self, made: Any, end: int) -> Any:
         text = self._text[self._at : end]
         if _may_be_withheld(text) and withheld.is_said(text.encode("utf-8", "surrogatepass")):
             made = withheld.ITEM  # of two members of one name `made` has the last
-        elif "\\ud" in self._text[self._at : end].lower():
-            # Half of a surrogate pair is valid JSON but no text: nothing could write it again.
-            plain = json.dumps(made, ensure_ascii=False).encode("utf-8", "replace")
-            made = json.loads(plain)
-        self._at = end
+        elif (half := _half_pair(text, made)) is not None:
+            made = self._fault(half[0], self._at + half[1])
+            self.is_lost = False
+        self._at, self.indent = end, None
         return made
 
     def _more(self) -> bool:
@@ -130,23 +244,40 @@ class _Reader:
         if self._ended:
             return False
         kept = self._text[self._at :]
-        try:
-            chunk = self._stream.read(max(CHUNK, len(kept)))
-        except UnicodeDecodeError as error:
-            raise ImportFault(f"not UTF-8: {error.reason}; convert the file first") from None
-        except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
-            raise ImportFault(f"cannot be read: {error}") from None
+        chunk = self._stream.read(max(CHUNK, len(kept)))
         self._lines += self._text.count("\n", 0, self._at)
         newline = self._text.rfind("\n", 0, self._at)
         self._columns = self._at - newline - 1 if newline >= 0 else self._columns + self._at
         self._text, self._at, self._ended = kept + chunk, 0, not chunk
         return bool(chunk)
 
-    def _fail(self, reason: str, at: int) -> NoReturn:
+    def _fault(self, reason: str, at: int) -> ImportFault:
+        """The fault at a place of the window."""
+        self.is_lost = True
+        byte = self._text[at : at + 1]
+        if "\udc80" <= byte <= "\udcff":
+            reason = f"not UTF-8: byte 0x{ord(byte) - 0xDC00:02x}; convert the file first"
         line = self._lines + self._text.count("\n", 0, at) + 1
         newline = self._text.rfind("\n", 0, at)
         column = at - newline if newline >= 0 else self._columns + at + 1
-        raise ImportFault(f"line {line}, column {column}: not JSON: {reason}") from None
+        start = self._lines + self._text.count("\n", 0, self._at) + 1
+        value = f" (in a value that begins in line {start})" if start != line else ""
+        return ImportFault(f"line {line}, column {column}: not JSON: {reason}{value}")
+
+
+def _half_pair(text: str, value: Any) -> tuple[str, int] | None:
+    """Half of a surrogate pair in a value is valid JSON but no text: nothing could write it again.
+    The reason and the place in its text."""
+    if not text.isascii() and (byte := SURROGATE.search(text)):
+        return HALF_PAIR, byte.start()
+    if "\\ud" not in text and "\\uD" not in text:
+        return None
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        escape = LONE_SURROGATE.search(text)
+        return HALF_PAIR, escape.start() if escape else 0
+    return None
 
 
 def _may_be_withheld(text: str) -> bool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from schemas.base import JsonObject
 from streams.folds.ids import canonical
 from streams.importers import openai_chat
-from streams.importers.base import NOTHING, ImportFault, Skipped, Told
+from streams.importers.base import NOTHING, UNEXPECTED, ImportFault, Shape, Skipped, Told, shaped
 from streams.pipeline import withheld
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     Saver = BaseCheckpointSaver[Any]
 
 CHANNEL = "messages"
+THREADS = "SELECT thread_id FROM checkpoints GROUP BY thread_id ORDER BY min(checkpoint_id)"
+"""Oldest first: the ids of checkpoints begin with their times."""
+BROKEN = "a checkpoint cannot be read"
 ROLES = {"human": "user", "ai": "assistant"}  # LangChain's names; the others are OpenAI's
 
 
@@ -74,10 +77,18 @@ def _copy(path: Path, copy: Path) -> None:
         raise ImportFault(f"not a SQLite file of LangGraph checkpoints: {error}") from None
 
 
-def items(saver: "Saver", threads: Iterable[str], skipped: Skipped) -> Iterator[JsonObject]:
-    """The threads as items of openai_chat; those without messages are counted."""
+def items(saver: "Saver", threads: Iterable[str], skipped: Skipped) -> Iterator[Any]:
+    """The threads as items of openai_chat, an ImportFault for one that cannot be read; those
+    without messages are counted."""
     for thread_id in threads:
-        item = _item(saver, thread_id)
+        try:
+            item: Any = _item(saver, thread_id)
+        except ImportFault as fault:
+            item = ImportFault(fault.reason, field=f"thread {thread_id}: {fault.field}")
+        except (*UNEXPECTED, sqlite3.Error) as error:
+            item = ImportFault(
+                f"{BROKEN}: {type(error).__name__}: {error}", field=f"thread {thread_id}"
+            )
         if item is None:
             skipped[f"thread without a {CHANNEL} channel"] += 1
         else:
@@ -85,13 +96,11 @@ def items(saver: "Saver", threads: Iterable[str], skipped: Skipped) -> Iterator[
 
 
 def _threads(saver: "SqliteSaver") -> list[str]:
-    """Thread ids, oldest first; the saver lists checkpoints newest first."""
-    seen: dict[str, None] = {}
-    for saved in saver.list(None):
-        thread_id = str(saved.config["configurable"]["thread_id"])
-        seen.pop(thread_id, None)
-        seen[thread_id] = None
-    return list(reversed(seen))
+    """Thread ids, oldest first, as far as the file can be read. Raises ImportFault."""
+    try:
+        return [str(thread_id) for (thread_id,) in saver.conn.execute(THREADS)]
+    except sqlite3.Error as error:
+        raise ImportFault(f"cannot be read: {error}") from None
 
 
 def _item(saver: "Saver", thread_id: str) -> JsonObject | None:
@@ -110,12 +119,16 @@ def _item(saver: "Saver", thread_id: str) -> JsonObject | None:
             if _key(message) in times:
                 times[_key(message)] = earlier.checkpoint["ts"]
     user_id: Any = newest.metadata.get("user_id")
-    made = [_message(message) | {"created": times[_key(message)]} for message in messages]
+    made = [
+        _message(message, index) | {"created": times[_key(message)]}
+        for index, message in enumerate(messages)
+    ]
     return {"session_id": thread_id, "user_id": user_id, "messages": made}
 
 
 def _channel(saved: "CheckpointTuple") -> list[Any] | None:
-    messages = saved.checkpoint["channel_values"].get(CHANNEL)
+    values: Any = saved.checkpoint.get("channel_values")
+    messages = values.get(CHANNEL) if isinstance(values, dict) else None
     return messages if isinstance(messages, list) else None
 
 
@@ -132,13 +145,17 @@ def _fields(message: Any) -> JsonObject:
     return message.model_dump() if hasattr(message, "model_dump") else {"content": str(message)}
 
 
-def _message(message: Any) -> JsonObject:
+def _message(message: Any, index: int) -> JsonObject:
     """A LangChain message as OpenAI's chat API writes it."""
     fields = _fields(message)
     kind = str(fields.get("role") or fields.get("type"))
-    extra = fields.get("additional_kwargs") or {}
-    calls = [_call(call) for call in fields.get("tool_calls") or []]
-    calls += [_call(call) for call in fields.get("invalid_tool_calls") or []]
+
+    def inside(name: str, kind: type[Shape]) -> Shape:
+        return shaped(fields.get(name), kind, item=None, field=f"messages[{index}].{name}")
+
+    extra = inside("additional_kwargs", dict)
+    listed = inside("tool_calls", list) + inside("invalid_tool_calls", list)
+    calls = [_call(call) for call in listed]
     made = {
         "role": ROLES.get(kind, kind),
         "content": fields.get("content"),
@@ -153,9 +170,9 @@ def _message(message: Any) -> JsonObject:
     return {name: value for name, value in made.items() if value}
 
 
-def _call(call: JsonObject) -> JsonObject:
+def _call(call: Any) -> Any:
     """LangChain's {name, args, id} -> OpenAI's {id, type, function}; others stay as they are."""
-    if "args" not in call:
+    if not isinstance(call, dict) or "args" not in call:
         return call
     arguments = call["args"] if isinstance(call["args"], str) else canonical(call["args"])
     function = {"name": call.get("name"), "arguments": arguments}

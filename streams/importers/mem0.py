@@ -29,7 +29,7 @@ def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObj
         replies = _counted(json_stream.documents(stream), skipped)
         found = unwrapped(replies, "results", "memories")
         for number, item in spoken(found, skipped):
-            yield from whole(partial(_records, item, number, told), skipped)
+            yield from whole(partial(_records, item, number, told), number, skipped)
 
 
 def _counted(documents: Iterator[Any], skipped: Skipped) -> Iterator[Any]:

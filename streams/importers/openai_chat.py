@@ -42,7 +42,7 @@ from streams.importers.base import (
     spoken,
     whole,
 )
-from streams.importers.turns import MIN_ITERATIONS, TurnMaker, as_message
+from streams.importers.turns import MIN_ITERATIONS, Place, TurnMaker, as_message
 
 
 def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObject]:
@@ -57,12 +57,12 @@ def items(documents: Iterable[Any]) -> Iterator[Any]:
         if not isinstance(document, Iterator):
             yield document
             continue
-        first = next(document, None)
-        if isinstance(first, dict) and "role" in first:
-            yield [first, *document]
-        elif first is not None:
-            yield first
-            yield from document
+        for first in document:
+            if isinstance(first, dict) and "role" in first:
+                yield [first, *document]
+            else:
+                yield first
+                yield from document
 
 
 def parse(
@@ -71,7 +71,7 @@ def parse(
     """Decoded items -> input records in the order of the messages. Counts into `skipped`."""
     skipped = Skipped() if skipped is None else skipped
     for number, item in spoken(items, skipped):
-        yield from whole(partial(conversation, item, number, told), skipped)
+        yield from whole(partial(conversation, item, number, told), number, skipped)
 
 
 def conversation(item: Any, number: int, told: Told, skipped: Skipped) -> Iterator[JsonObject]:
@@ -157,7 +157,9 @@ def _messages(item: JsonObject, number: int) -> list[JsonObject]:
     if not isinstance(messages, list):
         raise ImportFault("expected an array of messages", item=number, field="messages")
     for index, message in enumerate(messages):
+        if isinstance(message, ImportFault):
+            raise message
         if not isinstance(message, dict):
             field = f"messages[{index}]"
             raise ImportFault("expected an object with `role`", item=number, field=field)
-    return [as_message(message) for message in messages]
+    return [as_message(one, Place(number, index)) for index, one in enumerate(messages)]

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from schemas.base import JsonObject
-from streams.importers.base import NOTHING, ImportFault, Skipped, Told
-from streams.importers.json_stream import open_text
+from streams.importers.base import NOTHING, ImportFault, Skipped, Told, shaped
+from streams.importers.json_stream import lines, open_text
 
 FORMAT, VERSION = "turnfold", 1
 """Of archives that are read (streams.apps.archive)."""
@@ -23,15 +23,17 @@ def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObj
     number = 0
     last: JsonObject = {}
     with open_text(path) as text:
-        for number, line in enumerate(text, 1):
-            last = _line(line, number)
-            if number == 1:
-                _check_header(last)
-            elif last["kind"] == "record":
-                record = last.get("record")
-                if not isinstance(record, dict):
-                    raise ImportFault("expected an object", item=number, field="record")
-                yield record
+        for number, line in enumerate(lines(text), 1):
+            try:
+                last = _line(line, number)
+                if number == 1:
+                    _check_header(last)
+                elif last["kind"] == "record":
+                    yield shaped(last.get("record") or None, dict, item=number, field="record")
+            except ImportFault as fault:
+                if number == 1:
+                    raise
+                skipped.refuse(fault)
     if last.get("kind") != "end" or last.get("lines") != number:
         raise ImportFault(
             f"the archive breaks off after line {number}: its last line is to be of kind `end`; "
@@ -42,6 +44,8 @@ def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObj
 def _line(line: str, number: int) -> JsonObject:
     try:
         found: Any = msgspec.json.decode(line)
+    except UnicodeEncodeError:
+        raise ImportFault("not UTF-8", item=number) from None
     except msgspec.DecodeError as error:
         raise ImportFault(f"not JSON: {error}", item=number) from None
     except RecursionError:

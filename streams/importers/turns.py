@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from schemas.base import SECOND, JsonObject, format_time
 from schemas.events import SCHEMA_VERSION
 from streams.folds.ids import canonical
-from streams.importers.base import MAX_ID, ImportFault, Skipped, micros
+from streams.importers.base import ImportFault, Skipped, is_identifier, micros, shaped
 from streams.importers.content import Content, read_content, starts_with_error
 
 TIME_FIELDS = ("created", "created_at", "create_time", "timestamp")
@@ -219,7 +219,7 @@ class TurnMaker:
         )
         call_id = call.calls[at].get("id")
         unique = [one.get("id") for one in call.calls].count(call_id) == 1
-        if unique and isinstance(call_id, str) and 1 <= len(call_id) <= MAX_ID:
+        if unique and isinstance(call_id, str) and is_identifier(call_id):
             result["tool_call_id"] = call_id
         else:
             result["call_index"] = at
@@ -256,8 +256,16 @@ class TurnMaker:
         return ImportFault(reason, item=self._number, field=field)
 
 
-def as_message(item: JsonObject) -> JsonObject:
-    """An item of OpenAI's Responses API as a message of its chat API; a message as it is."""
+class Place(NamedTuple):
+    """Where a message is: the number of its item, if there are several, and its index."""
+
+    number: int | None
+    at: int
+
+
+def as_message(item: JsonObject, place: Place) -> JsonObject:
+    """An item of OpenAI's Responses API as a message of its chat API; a message as it is. Raises
+    ImportFault."""
     kind, call_id = item.get("type"), item.get("call_id")
     rest = {name: item[name] for name in ("id", "created_at", "status") if name in item}
     if kind == "function_call":
@@ -269,10 +277,22 @@ def as_message(item: JsonObject) -> JsonObject:
         text = output if isinstance(output, str | list) else canonical(output)
         return rest | {"role": "tool", "tool_call_id": call_id, "content": text}
     if kind == "reasoning":
-        parts = [*(item.get("summary") or ()), *(item.get("content") or ())]
-        thoughts = [one["text"] for one in parts if isinstance(one, dict) and one.get("text")]
-        return rest | {"role": "assistant", "reasoning_content": "\n".join(map(str, thoughts))}
+        thoughts = [
+            text for name in ("summary", "content") for text in _thoughts(item, name, place)
+        ]
+        return rest | {"role": "assistant", "reasoning_content": "\n".join(thoughts)}
     return item
+
+
+def _thoughts(item: JsonObject, name: str, place: Place) -> Iterator[str]:
+    value = item.get(name)
+    if isinstance(value, str):
+        yield value
+        return
+    field = f"messages[{place.at}].{name}"
+    for part in shaped(value, list, item=place.number, field=field):
+        if isinstance(part, dict) and part.get("text"):
+            yield str(part["text"])
 
 
 def _answers(message: JsonObject, call: JsonObject, call_id: Any) -> bool:

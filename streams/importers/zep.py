@@ -33,7 +33,7 @@ def read(path: Path, skipped: Skipped, told: Told = NOTHING) -> Iterator[JsonObj
     with json_stream.open_text(path) as stream:
         found = _items(json_stream.documents(stream), skipped)
         for number, item in spoken(found, skipped):
-            yield from whole(partial(_records, item, number, told), skipped)
+            yield from whole(partial(_records, item, number, told), number, skipped)
 
 
 def _items(documents: Iterable[Any], skipped: Skipped) -> Iterator[Any]:

@@ -21,7 +21,7 @@ from streams.llm.groups import Group
 from streams.llm.known import Known, cut, like_key
 from streams.pipeline.decode import Dead, decode, explain
 
-FENCE = re.compile(r"```\w*[ \t]*\n(.*?)\n\s*```", re.DOTALL)
+FENCE = "```"
 THOUGHT = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 """What a model thinks aloud before it answers; a template may have written the opening tag."""
 MOST_FAULTS = 12
@@ -137,12 +137,23 @@ def _decoded(text: str) -> Any:
     said = THOUGHT.sub("", text)
     braced = said[said.find("{") : said.rfind("}") + 1]
     fault = None
-    for part in (text, said, *FENCE.findall(said)[-1:], braced):
+    for part in (text, said, *_fenced(said), braced):
         try:
             return _decode(part.encode())
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             fault = fault or error
     raise Misfit(f"not JSON: {fault}")
+
+
+def _fenced(text: str) -> list[str]:
+    """What is in the last fence, if there is one, without the language in its first line. The marks
+    are found from the end, so that an answer of nothing but fences is read once."""
+    end = text.rfind(FENCE)
+    start = text.rfind(FENCE, 0, end)
+    if start < 0:
+        return []
+    language, _, fenced = text[start + len(FENCE) : end].partition("\n")
+    return [fenced] if language.strip().isalnum() or not language.strip() else []
 
 
 def _give_dates(updates: JsonObject, group: Group) -> None:

@@ -19,7 +19,7 @@ from streams.mapping.envelopes import Message, NotAnEvent, unwrapper
 from streams.mapping.expressions import Read, compiled, failure, is_true
 from streams.mapping.times import RFC_3339, converter
 from streams.pipeline import withheld
-from streams.pipeline.decode import Dead, Decoded, decode, foreign, too_long, unreadable
+from streams.pipeline.decode import Dead, Decoded, decode, foreign, hidden, too_long, unreadable
 from streams.topology import INPUT_BYTES
 
 if TYPE_CHECKING:
@@ -91,6 +91,8 @@ class Source:
             event = self._unwrap(value, message)
         except _Withheld:
             return WITHHELD
+        except packed.TooMuch as error:  # it may hold what is to be withheld
+            return Mapped(hidden(Dead("too_large", str(error), value or b"")))
         except NotAnEvent as error:
             return Mapped(foreign(error.reason, str(error), value or b""))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -16,6 +16,10 @@ from streams.pipeline import withheld
 
 DEEP = 4
 """Packings in one another that are looked into."""
+MAX_BYTES = 16_000_000
+"""Bytes that an event may unpack to, all that is packed in it together."""
+MAX_PIECES = 200_000
+"""Texts, objects, lists and elements that are unpacked of an event."""
 LETTERS = 15
 """Characters of base64 that the shortest spelling of the marker needs."""
 _PIECE = re.compile(rf"[A-Za-z0-9+/_-]{{{LETTERS},}}")
@@ -61,37 +65,68 @@ def _may_hold(letters: bytes, deep: int) -> bool:
     return withheld.is_mentioned(packed) or (deep > 1 and may_be_said(packed, deep - 1))
 
 
+class TooMuch(ValueError):  # noqa: N818 - what it is
+    """An event unpacks to more than may be looked at."""
+
+
 def says(event: Any) -> bool:
-    """Whether what is packed in a JSON value is to be withheld."""
-    return withheld.says(_unfolded(event, DEEP))
+    """Whether what is packed in a JSON value is to be withheld. Raises TooMuch."""
+    return withheld.says(_Unpacker().unfolded(event, DEEP))
 
 
-def _unfolded(value: Any, deep: int) -> Any:
-    """The value, each text of which is followed by what it holds."""
-    if isinstance(value, dict):
-        return {name: _unfolded(inside, deep) for name, inside in value.items()}
-    if isinstance(value, list):
-        return [_unfolded(inside, deep) for inside in value]
-    if not isinstance(value, str) or len(value) < LETTERS or not deep:
-        return value
-    held = list(filter(None, map(_text, _pieces(value))))
-    if value.lstrip(_BEFORE_JSON)[:1] in ("{", "[", '"'):
-        held.append(value.lstrip(_BEFORE_JSON))
-    return [value, *held, *(_unfolded(_json(text), deep - 1) for text in held)] if held else value
+class _Unpacker:
+    """Unpacks one event, within one budget of bytes and pieces."""
+
+    def __init__(self) -> None:
+        self._bytes = MAX_BYTES
+        self._pieces = MAX_PIECES
+
+    def unfolded(self, value: Any, deep: int) -> Any:
+        """The value, each text of which is followed by what it holds. Raises TooMuch."""
+        if isinstance(value, dict):
+            return {name: self.unfolded(inside, deep) for name, inside in value.items()}
+        if isinstance(value, list):
+            return [self.unfolded(inside, deep) for inside in value]
+        if not isinstance(value, str) or len(value) < LETTERS or not deep:
+            return value
+        held = list(filter(None, map(self._text, _pieces(value))))
+        if value.lstrip(_BEFORE_JSON)[:1] in ("{", "[", '"'):
+            held.append(value.lstrip(_BEFORE_JSON))
+        if not held:
+            return value
+        return [value, *held, *(self.unfolded(self._json(text), deep - 1) for text in held)]
+
+    def _text(self, letters: str) -> str:
+        """What base64 says, as far as that is text."""
+        packed = _of_base64(letters)
+        if packed[:1] in _PACKED:
+            with suppress(zlib.error):  # it only begins so
+                most = min(withheld.UNPACKED, self._bytes + 1)
+                packed = zlib.decompressobj(_ZLIB_OR_GZIP).decompress(packed, most)
+        self._spend(len(packed), 1)
+        return packed.replace(b"\0", b"").decode("utf-8", "ignore").lstrip(_BEFORE_JSON)
+
+    def _json(self, text: str) -> Any:
+        if text[:1] not in ("{", "[", '"'):
+            return text
+        self._spend(len(text), sum(map(text.count, "{[,")))
+        try:
+            return loads(text, parse_int=str)
+        except (ValueError, RecursionError):
+            return text
+
+    def _spend(self, bytes: int, pieces: int) -> None:
+        self._bytes -= bytes
+        self._pieces -= pieces
+        if self._bytes < 0 or self._pieces < 0:
+            raise TooMuch(
+                f"what is packed in it is more than {MAX_BYTES} bytes or {MAX_PIECES} elements"
+            )
 
 
 def _pieces(text: str) -> list[str]:
     """The base64 that a text is."""
     return [one for one in _BETWEEN.split("".join(text.split())) if _PIECE.fullmatch(one)]
-
-
-def _text(letters: str) -> str:
-    """What base64 says, as far as that is text."""
-    packed = _of_base64(letters)
-    if packed[:1] in _PACKED:
-        with suppress(zlib.error):  # it only begins so
-            packed = zlib.decompressobj(_ZLIB_OR_GZIP).decompress(packed, withheld.UNPACKED)
-    return packed.replace(b"\0", b"").decode("utf-8", "ignore").lstrip(_BEFORE_JSON)
 
 
 def _of_base64(letters: str) -> bytes:
@@ -101,10 +136,3 @@ def _of_base64(letters: str) -> bytes:
         return a2b_base64(whole + "=" * (-len(whole) % 4))
     except Error:
         return b""
-
-
-def _json(text: str) -> Any:
-    try:
-        return loads(text, parse_int=str)
-    except (ValueError, RecursionError):
-        return text

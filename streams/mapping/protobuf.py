@@ -1,14 +1,17 @@
 """Protobuf messages by the text of their `.proto` file, as Protobuf's JSON has them."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import grpc_tools
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
-from grpc_tools import protoc
 
+COMPILE_SECONDS = 60
+MAX_VARINT = 10
+"""Bytes of a number of 64 bits."""
 MAIN = "turnfold_main_schema.proto"
 
 
@@ -44,12 +47,12 @@ def _compiled(schema: str, referred: dict[str, str]) -> descriptor_pb2.FileDescr
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
         out = Path(folder) / "compiled"
-        common = Path(grpc_tools.__file__).parent / "_proto"
-        code = protoc.main([
-            "protoc", f"-I{folder}", f"-I{common}", "--include_imports",
+        command = [
+            sys.executable, "-m", "grpc_tools.protoc", f"-I{folder}", "--include_imports",
             f"--descriptor_set_out={out}", MAIN,
-        ])  # fmt: skip
-        if code:
+        ]  # fmt: skip
+        # a process of its own: a schema that crashes the compiler is then one that does not compile
+        if subprocess.run(command, capture_output=True, timeout=COMPILE_SECONDS).returncode:
             raise ValueError("protoc does not compile it")
         return descriptor_pb2.FileDescriptorSet.FromString(out.read_bytes())
 
@@ -75,6 +78,8 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             break
         shift += 7
+        if shift >= 7 * MAX_VARINT:
+            raise ValueError("a number of more than 64 bits")
     return (value >> 1) ^ -(value & 1), at
 
 

@@ -4,7 +4,7 @@ The schema is asked of a registry by its id, once: what an id means never change
 registry is away nothing is decided of a message: a worker tries again, `run` ends.
 """
 
-import json
+import time
 from collections.abc import Callable
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -25,6 +25,11 @@ HEAD = 5
 """Bytes before the data: the magic byte and the id."""
 DEEP = 16
 """Schemas that refer to one another, in a row."""
+
+REFUSED = (400, 405, 410, 414, 422)
+"""Statuses that say that the request itself is wrong; after others the request is repeated."""
+FAULT_SECONDS = 60.0
+MOST_FAULTS = 10_000
 
 Read = Callable[[bytes], Any]
 """The data as JSON has it. Raises Exception where they do not fit the schema."""
@@ -64,6 +69,7 @@ class Registry:
         self.settings = settings
         self._url = settings.url.rstrip("/")
         self._readers: dict[int, Read] = {}
+        self._faults: dict[int, tuple[float, NotAnEvent]] = {}
 
     def _login(self) -> httpx.BasicAuth | None:
         told = self.settings
@@ -79,7 +85,7 @@ class Registry:
         id = int.from_bytes(value[1:HEAD], "big")
         read = self._readers.get(id)
         if read is None:
-            read = self._readers[id] = self._reader(id)
+            read = self._new_reader(id)
         try:
             return read(value[HEAD:])
         except NotAnEvent:
@@ -88,18 +94,40 @@ class Registry:
             kind = type(error).__name__
             raise NotAnEvent(f"schema {id}: the data do not fit it ({kind})") from None
 
+    def _new_reader(self, id: int) -> Read:
+        """The reader of an id that is new. A fault is kept for a minute, so that many messages of
+        one bad id ask the registry once. Raises NotAnEvent, RegistryAway."""
+        now = time.monotonic()
+        until, fault = self._faults.get(id, (now, None))
+        if fault is not None and now < until:
+            raise fault
+        try:
+            reader = self._readers[id] = self._reader(id)
+        except NotAnEvent as fault:
+            if len(self._faults) >= MOST_FAULTS:
+                self._faults.clear()
+            self._faults[id] = now + FAULT_SECONDS, fault.with_traceback(None)
+            raise
+        self._faults.pop(id, None)
+        return reader
+
     def _reader(self, id: int) -> Read:
+        try:
+            return self._made(id)
+        except (NotAnEvent, RegistryAway):
+            raise
+        except Exception as error:  # what the registry answered, or a library made of it
+            why = f"{type(error).__name__}: {error}"[:300]
+            raise NotAnEvent(f"schema {id}: cannot be used ({why})") from None
+
+    def _made(self, id: int) -> Read:
         found = self._get(f"/schemas/ids/{id}", f"schema {id}")
         kind = found.get("schemaType", "AVRO")
         make = {"AVRO": _avro, "JSON": _json, "PROTOBUF": _protobuf}.get(kind)
         if make is None:
             raise NotAnEvent(f"schema {id}: type {kind} is not known")
         referred = self._referred(found, {}, id, DEEP)
-        try:
-            return make(found["schema"], referred)
-        except Exception as error:
-            why = f"{type(error).__name__}: {error}"[:300]
-            raise NotAnEvent(f"schema {id}: cannot be used ({why})") from None
+        return make(found["schema"], referred)
 
     def _referred(
         self, found: dict[str, Any], known: dict[str, str], id: int, deep: int
@@ -123,6 +151,8 @@ class Registry:
             raise RegistryAway(f"schema registry {self._url}: {why}") from None
         if answer.status_code == 404:
             raise NotAnEvent(f"{what}: is not in the registry")
+        if answer.status_code in REFUSED:
+            raise NotAnEvent(f"{what}: the registry answers {answer.status_code}")
         try:
             found = answer.raise_for_status().json()
         except (httpx.HTTPStatusError, ValueError):
@@ -133,23 +163,9 @@ class Registry:
 
 
 def _avro(schema: str, referred: dict[str, str]) -> Read:
-    from io import BytesIO
+    from streams.mapping.avro import reader
 
-    from fastavro import parse_schema, schemaless_reader
-
-    names: dict[str, Any] = {}
-    for text in referred.values():
-        parse_schema(json.loads(text), names)
-    parsed = parse_schema(json.loads(schema), names)
-
-    def read(data: bytes) -> Any:
-        file = BytesIO(data)
-        value = schemaless_reader(file, parsed, None)
-        if file.tell() != len(data):
-            raise ValueError("bytes are left")
-        return msgspec.to_builtins(value)
-
-    return read
+    return reader(schema, referred)
 
 
 def _json(schema: str, referred: dict[str, str]) -> Read:

@@ -233,7 +233,7 @@ def dead(reason: Reason, detail: str, line: bytes, record: Any = None) -> Dead:
     """The dead letter of a line; `record`: its JSON, as far as it is any."""
     letter = Dead(reason, detail, line, *(_whose(record) if isinstance(record, dict) else ()))
     if withheld.is_mentioned(line):
-        return _hashed(letter)
+        return hidden(letter)
     return letter._replace(payload=_kept(line, record))
 
 
@@ -244,17 +244,18 @@ def foreign(
     its JSON, as far as it is any. `record`: what it was mapped to, as far as that came."""
     letter = Dead(reason, detail, line, *(_whose(record) if record else ()))
     if withheld.is_mentioned(line):
-        return _hashed(letter)
+        return hidden(letter)
     return letter._replace(payload=_kept(line, event))
 
 
 def guarded(letter: Dead, *sent: bytes | None) -> Dead:
     """The letter; if anything of what was `sent` speaks of `meta_request`, with no more than the
     hash and length of its bytes."""
-    return _hashed(letter) if any(map(withheld.is_mentioned, filter(None, sent))) else letter
+    return hidden(letter) if any(map(withheld.is_mentioned, filter(None, sent))) else letter
 
 
-def _hashed(letter: Dead) -> Dead:
+def hidden(letter: Dead) -> Dead:
+    """The letter, with no more than the hash and length of its bytes."""
     is_quoting = letter.reason not in QUOTES_NOTHING
     detail = "may be a withheld record: its text is not kept" if is_quoting else letter.detail
     payload = withheld.hash_of(letter.payload)

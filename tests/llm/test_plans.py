@@ -1,6 +1,7 @@
 """What an answer may touch, whatever the turns talk a model into; and the plan it becomes."""
 
 import json
+import time
 from hashlib import sha256
 from typing import Any
 
@@ -87,8 +88,20 @@ def test_nothing_to_remember_is_an_answer() -> None:
 
 
 def test_a_fence_around_the_answer_is_forgiven() -> None:
-    text = f"```json\n{whole(state_updates=[NEW])}\n```"
-    assert plan(text, GROUP, KNOWN, AUTHOR, USAGE)["state_updates"][0]["body_text"]
+    for prose in ("", "I chose {none}.\n```\nold\n```\nThe {object}:\n"):
+        text = f"{prose}```json\n{whole(state_updates=[NEW])}\n```"
+        assert plan(text, GROUP, KNOWN, AUTHOR, USAGE)["state_updates"][0]["body_text"]
+
+
+@pytest.mark.parametrize(
+    "part", ["```\n", "```json\n", "```", "\n", "<think>", "</think>", "{", "`"]
+)
+def test_an_answer_of_nothing_but_marks_is_read_in_linear_time(part: str) -> None:
+    text = part * (1_000_000 // len(part))
+    start = time.process_time()
+    with pytest.raises(Fault):
+        plan(text, GROUP, KNOWN, AUTHOR, USAGE)
+    assert time.process_time() - start < 1
 
 
 @pytest.mark.parametrize(

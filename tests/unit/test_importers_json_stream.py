@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -31,8 +32,18 @@ class Dripping(io.StringIO):
 
 
 def read(stream: io.StringIO) -> list[Any]:
+    """Raises the first fault."""
+    values = read_on(stream)
+    for value in values:
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, ImportFault):
+                raise part
+    return values
+
+
+def read_on(stream: io.StringIO) -> list[Any]:
     documents = json_stream.documents(stream)
-    return [list(d) if not isinstance(d, dict | str | int | float | None) else d for d in documents]
+    return [list(one) if isinstance(one, Iterator) else one for one in documents]
 
 
 @given(st.lists(VALUES), st.integers(1, 40), st.sampled_from([None, 2]))
@@ -75,11 +86,59 @@ def test_what_is_not_json_is_refused_with_its_place(text: str, message: str) -> 
 
 def test_a_fault_in_a_long_text_is_found_without_reading_it_all() -> None:
     stream = Dripping('{"a": }' + " " * 1_000_000, 1 << 16)
-    with pytest.raises(ImportFault, match="line 1, column 7"):
-        read(stream)
+    fault = next(json_stream.documents(stream))
+    assert isinstance(fault, ImportFault) and "line 1, column 7" in str(fault)
     assert stream.tell() < 200_000
 
 
-def test_half_a_surrogate_pair_becomes_text_that_can_be_written() -> None:
-    (value,) = read(io.StringIO(r'{"a": "\ud83d", "b": "\ud83d\ude00"}'))
-    assert value == {"a": "?", "b": "😀"}
+def test_half_a_surrogate_pair_is_a_fault_of_its_value() -> None:
+    text = r'{"a": "\ud83d", "b": "\ud83d\ude00"} {"c": "\ud83d\ude00"} {"d": "\\ud83d"}'
+    fault, *rest = read_on(io.StringIO(text))
+    assert "line 1, column 8: not JSON: half of a surrogate pair" in str(fault)
+    assert rest == [{"c": "😀"}, {"d": "\\ud83d"}]
+
+
+@pytest.mark.parametrize("cut", range(1, 40))
+@pytest.mark.parametrize("size", [3, 1 << 16])
+@pytest.mark.parametrize(
+    "line", ['{"a": {"b": [1, "x y", {"c": 2}]}, "d": 1.25}', '[{"role": "user"}, {"b": [1, 2]}]']
+)
+def test_lines_after_a_broken_one_are_read(cut: int, size: int, line: str) -> None:
+    if cut >= len(line):
+        return
+    lines = ['{"n": 1}', line[:cut], '{"n": 2}', '{"n": 3}', line[:cut]]
+    values = read_on(Dripping("\n".join(lines) + "\n", size))
+    assert {"n": 1} in values
+    assert values.count({"n": 3}) == 1 or line[cut - 2 : cut] == ", " or line[cut - 1] == ","
+    assert sum("not JSON" in str(value) for value in values) == 2
+    assert "line 6" in str(values[-1]) or "line 5" in str(values[-1])
+
+
+@pytest.mark.parametrize("indent", [None, 1, 4, "\t"])
+@pytest.mark.parametrize("broken", [0, 1, 2])
+def test_elements_after_a_broken_one_are_read(indent: Any, broken: int) -> None:
+    items = [{"n": number, "in": [{"x": 1}]} for number in range(3)]
+    text = ",\n".join(json.dumps(item, indent=indent) for item in items)
+    place = f'"n": {broken}'
+    lines = "".join(f"  {line}\n" for line in text.replace(place, f'"n": {broken}x').splitlines())
+    (values,) = read_on(io.StringIO(f"[\n{lines}]\n"))
+    assert isinstance(values.pop(broken), ImportFault)
+    assert values == [item for item in items if item["n"] != broken]
+
+
+def test_a_missing_comma_loses_no_element() -> None:
+    values = read_on(io.StringIO('[\n  {"n": 1}\n  {"n": 2},\n  {"n": 3}\n]\n{"n": 4}'))
+    assert [one for one in values[0] if isinstance(one, dict)] == [{"n": 1}, {"n": 2}, {"n": 3}]
+    assert values[1:] == [{"n": 4}]
+
+
+@pytest.mark.parametrize("mark", ["[", "{},", '"x",'])
+def test_a_value_has_a_budget_of_characters_and_pieces(
+    mark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_stream, "MAX_VALUE", 1 << 18)
+    monkeypatch.setattr(json_stream, "MAX_PIECES", 1 << 16)
+    bomb = '{"a": [' + mark * 200_000
+    fault, after = read_on(io.StringIO(bomb + '\n{"n": 1}'))
+    assert "in one value" in str(fault) or "too deeply" in str(fault)
+    assert after == {"n": 1}

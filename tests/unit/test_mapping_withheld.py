@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from streams.folds.rows import Input
 from streams.mapping.envelopes import Message
 from streams.mapping.mapper import Mapper, Source
+from streams.pipeline.decode import Dead
 
 PLACE = ("chat", 0, 1)
 SECRET = "the text of a meta request"
@@ -144,3 +146,33 @@ def test_a_name_that_stands_twice_behind_a_frame_is_seen(tmp_path: Path) -> None
     framed = source(tmp_path, Registry(), encoding="confluent")
     value = b'\0\0\0\0\1{"id": "e", "source": "meta_request", "source": "chat"}'
     assert framed.map(value, PLACE, Message("chat")).found == "withheld"
+
+
+def bomb(text: bytes) -> str:
+    return base64_of(gzip.compress(text, 9))
+
+
+BOMBS: dict[str, Callable[[], Any]] = {
+    "lists": lambda: bomb(b"[" + b"[]," * 1_300_000 + b"[]]"),
+    "objects in a list": lambda: bomb(b'{"d": [' + b"{}," * 600_000 + b"{}]}"),
+    "bombs in a bomb": lambda: bomb(
+        json.dumps([bomb(b"[" + b"1," * 1_000_000 + b"1]")] * 1000).encode()
+    ),
+    "texts": lambda: [bomb(b'"' + b"x" * 3_900_000 + b'"')] * 50,
+    "texts in JSON as text": lambda: json.dumps([bomb(b"a" * 3_900_000)] * 50),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_an_event_that_unpacks_to_very_much_is_a_dead_letter(name: str, tmp_path: Path) -> None:
+    line = json.dumps({"id": "e", "data": BOMBS[name](), "text": SECRET}).encode()
+    tracemalloc.start()
+    try:
+        letter = source(tmp_path).map(line, PLACE, Message("chat")).found
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert isinstance(letter, Dead) and letter.reason == "too_large"
+    assert "packed in it" in letter.detail and letter.hidden
+    assert SECRET.encode() not in letter.payload  # it may be one that is to be withheld
+    assert peak < 60_000_000

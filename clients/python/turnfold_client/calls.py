@@ -1,7 +1,7 @@
 """A call before it is sent, what its reply means, and when to try it again. No input or output."""
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Generic, Protocol, TypeVar
@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import httpx
 from pydantic import BaseModel, ValidationError
-from pydantic_core import to_json
+from pydantic_core import PydanticSerializationError, to_json
 
 from turnfold_client import errors
 
@@ -20,6 +20,7 @@ Records = Iterable[BaseModel | Mapping[str, Any]]
 """Input records, as models or as JSON objects."""
 
 NDJSON = "application/x-ndjson"
+HALF_PAIR = "half of a surrogate pair is no text, so nothing was sent"
 RETRIED = frozenset({429, 503})
 FIRST_WAIT, LONGEST_WAIT = 0.1, 30.0
 """Seconds between attempts, where the server names none."""
@@ -47,7 +48,9 @@ class Call(Generic[R]):
     kind: str = "application/json"
 
     def request(self) -> dict[str, Any]:
-        """The arguments of httpx."""
+        """The arguments of httpx. Raises ClientError."""
+        for value in (*self.query.values(), *self.headers.values()):
+            written(str, value)
         kind = None if self.content is None else self.kind
         return {
             "method": self.method,
@@ -91,7 +94,8 @@ def without_none(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def in_path(text: str) -> str:
-    """An id as one segment of a path, whatever characters it has."""
+    """An id as one segment of a path, whatever characters it has. Raises ClientError."""
+    written(str, text)
     return quote(text, safe="") if text.strip(".") else text.replace(".", "%2E")
 
 
@@ -105,22 +109,37 @@ def moment(at: Moment | None) -> str | None:
 
 
 def encoded(model: BaseModel) -> bytes:
-    """A model as JSON."""
-    return model.model_dump_json(exclude_none=True).encode()
+    """A model as JSON. Raises ClientError."""
+    return written(model.model_dump_json, exclude_none=True)
 
 
 def lines(records: Records) -> bytes:
-    """Records as NDJSON."""
+    """Records as NDJSON. Raises ClientError."""
     return b"\n".join(
-        _line(record) if isinstance(record, BaseModel) else to_json(record) for record in records
+        _line(record) if isinstance(record, BaseModel) else written(to_json, record)
+        for record in records
     )
+
+
+def written(write: Callable[..., str | bytes], *values: Any, **options: Any) -> bytes:
+    """What a serializer writes, as UTF-8. Half of a surrogate pair is no text."""
+    try:
+        text = write(*values, **options)
+        return text.encode() if isinstance(text, str) else text
+    except UnicodeEncodeError as error:
+        reason = f"{error.reason}, at character {error.start}"
+    except PydanticSerializationError as error:
+        if "surrogates" not in str(error):
+            raise
+        reason = str(error)
+    raise errors.ClientError(f"{HALF_PAIR} ({reason})")
 
 
 def _line(record: BaseModel) -> bytes:
     """A record as JSON. Its tenant is left to the server unless it was set: the model's default
     would be refused with the key of another tenant."""
     unset = {"tenant"} - record.model_fields_set
-    return record.model_dump_json(exclude_none=True, exclude=unset).encode()
+    return written(record.model_dump_json, exclude_none=True, exclude=unset)
 
 
 def key(chosen: str | None, content: bytes) -> str | None:

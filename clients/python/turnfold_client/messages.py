@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 
 from turnfold_client import errors
-from turnfold_client.calls import Call, without_none
+from turnfold_client.calls import Call, without_none, written
 from turnfold_client.models import MessagesReply
 from turnfold_client.times import format_time
 
@@ -24,11 +24,11 @@ REFUSED = (errors.ConflictError, errors.TooLargeError, errors.InvalidError)
 
 def body(messages: Messages, fields: Mapping[str, Any], *, is_timed: bool = False) -> bytes:
     """The body of POST /v1/messages. `is_timed`: where no message has a time, the first one has
-    the present, because it may be sent much later."""
+    the present, because it may be sent much later. Raises ClientError for what is no text."""
     said = [_message(one) for one in messages]
     if is_timed and said and not any(one.get(name) for one in said for name in TIMES):
         said[0] = {**said[0], "created_at": format_time(time.time_ns() // 1000)}
-    return to_json({**without_none(fields), "messages": said})
+    return written(to_json, {**without_none(fields), "messages": said})
 
 
 def call(content: bytes, key: str, prefer: str | None = None) -> Call[MessagesReply]:

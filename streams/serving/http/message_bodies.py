@@ -10,7 +10,7 @@ from schemas.base import JsonObject
 from schemas.faults import faults
 from schemas.messages import MAX_MESSAGES, NewMessages
 from streams.importers.content import CALL_TYPES, TEXT_TYPES, THOUGHT_TYPES
-from streams.importers.turns import as_message
+from streams.importers.turns import Place, as_message
 from streams.serving.http.media import json_body
 from streams.serving.http.problems import Fault, invalid
 
@@ -33,7 +33,9 @@ async def read(request: Request) -> tuple[NewMessages, list[JsonObject]]:
         except ValidationError as error:
             found = [Fault(_place(one.place), one.reason) for one in faults(error)]
         else:
-            return body, [as_message(one) for one in said["messages"]]
+            return body, [
+                as_message(one, Place(None, index)) for index, one in enumerate(said["messages"])
+            ]
     raise invalid(found[:MOST_FAULTS])
 
 
@@ -85,6 +87,10 @@ def _of_message(message: JsonObject, at: str) -> Iterator[Fault]:
             yield Fault(f"{at}.name", "expected the function's name")
         if kind == "function_call_output" and isinstance(message.get("output"), list):
             yield from _of_content(message["output"], f"{at}.output")
+        if kind == "reasoning":
+            for name in ("summary", "content"):
+                if not isinstance(message.get(name), str | list | None):
+                    yield Fault(f"{at}.{name}", "expected text or an array of parts")
         return
     if kind not in (None, "message"):
         yield Fault(f"{at}.type", f"expected one of message, {', '.join(ITEMS)}")
