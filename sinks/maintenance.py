@@ -14,15 +14,23 @@ from urllib.parse import unquote
 import duckdb
 from deltalake import DeltaTable
 
-from schemas.generated.history import Session, Task
+from schemas.generated.history import DeadLetter, Session, Task
 from sinks.delta import WRITER, History, until_first
-from sinks.erasure import ERASED_LAST, conditions, person_conditions, session_conditions
+from sinks.erasure import ERASED_LAST, LETTER, conditions, person_conditions, session_conditions
 from sinks.generation import own
 from sinks.history import COMMIT_ORDER, connect, define_over, quoted, select
 from sinks.locations import Location, is_url
 from sinks.object_store import ObjectPath
 from sinks.rewriting import merge_files, rewrite
-from sinks.scope import REMADE, erased_ids, scope, scope_made, scope_session
+from sinks.scope import (
+    REMADE,
+    erased_ids,
+    judge_letters,
+    scope,
+    scope_made,
+    scope_session,
+    unclear_letters,
+)
 from sinks.tables import STORED
 from sinks.views import SNAPSHOT_KEYS
 
@@ -280,17 +288,23 @@ def _erase(
 ) -> dict[str, int]:
     """Rewrites the days that hold rows of theirs without them; how many there were."""
     test = f"(t.tenant = {quoted(tenant)} AND coalesce({theirs}, false))"
+    is_letters = name == DeadLetter.table
+    if is_letters:
+        test = f"({test} OR {LETTER} IN (SELECT id FROM letter WHERE tenant = t.tenant AND goes))"
 
     def erased(table: DeltaTable) -> dict[str, int]:
         files = readable(db, history.at / name, table)
         rows = select(name, files, more=COMMIT_ORDER in STORED[name].names)
+        if is_letters:
+            judge_letters(db, rows, tenant)
         days = db.execute(
             f"SELECT t.date, count(*) FROM ({rows}) t WHERE {test} GROUP BY ALL"
         ).fetchall()
         if days:
             kept = f"SELECT t.* FROM ({rows}) t WHERE NOT {test}"
             rewrite(history, db, name, table, kept, [day for day, _ in days])
-        return {"erased": sum(count for _, count in days), "delta_version": table.version()}
+        counts = {"erased": sum(count for _, count in days), "delta_version": table.version()}
+        return counts | ({"may_remain": unclear_letters(db, rows, test)} if is_letters else {})
 
     return _changed(history, name, erased)
 
