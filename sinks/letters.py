@@ -43,7 +43,7 @@ class Letters:
         sessions: Iterable[str] = (),
         tasks: Iterable[tuple[str, str]] = (),
     ) -> None:
-        self._tenant = tenant
+        self.tenant = tenant
         self._user = None if user_id is None else _normal(user_id)
         self._sessions = frozenset(map(_normal, sessions))
         self._tasks: dict[str, set[str]] = {}
@@ -58,7 +58,7 @@ class Letters:
         if not _HASHED.match(payload):
             searched.bytes(payload, DEEP)
         if key is not None:
-            searched.string(key.removeprefix(f"{self._tenant}/"), DEEP)
+            searched.string(key.removeprefix(f"{self.tenant}/"), DEEP)
         for text in filter(None, (headers, detail)):
             searched.value(_json(text), DEEP)
         is_unclear, texts = searched.is_unclear, searched.texts
@@ -84,7 +84,7 @@ class Letters:
         tenant's."""
         searched = _Searched()
         searched.bytes(payload, DEEP)
-        name = _normal(self._tenant)
+        name = _normal(self.tenant)
         return any(_named(name, *text) == GOES for text in searched.texts)
 
 

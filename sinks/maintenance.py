@@ -6,6 +6,7 @@ faster with is done again (`sinks.fences`).
 """
 
 import hashlib
+import secrets
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -224,7 +225,7 @@ def forget(
         erased = _erased(root, db, tenant, theirs)
         alone, shared = _sessions(db, tenant)
     receipt = {
-        "user_sha256": hashed(tenant, user_id),
+        **salted("user", tenant, user_id),
         "sessions": len(alone),
         "shared_sessions": len(shared),
         "tables": erased,
@@ -233,8 +234,18 @@ def forget(
 
 
 def hashed(tenant: str, user_id: str) -> str:
-    """How a receipt names somebody."""
+    """How notes in a history name a person."""
     return hashlib.sha256(f"{tenant}/{user_id}".encode()).hexdigest()
+
+
+def salted(kind: str, tenant: str, id: str) -> dict[str, str]:
+    """How a receipt names what was erased: two receipts cannot be matched with each other, or with
+    a table of hashes. Who knows the id can check it: SHA-256 of `SALT/TENANT/ID`."""
+    salt = secrets.token_hex(16)
+    return {
+        f"{kind}_sha256": hashlib.sha256(f"{salt}/{tenant}/{id}".encode()).hexdigest(),
+        "salt": salt,
+    }
 
 
 def erase_remade(root: Location, tenant: str, sessions: list[str]) -> None:
